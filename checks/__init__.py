@@ -1,0 +1,1 @@
+"""What can go wrong and how it is recognised: one file per problem, named after it."""

@@ -1,0 +1,1 @@
+"""bitsandbytes: 4 and 8 bit weights and optimizers."""

@@ -1,0 +1,76 @@
+"""The output folder cannot be written to.
+
+## What it means
+This user may not write where `output_dir` lies, or where it would be made.
+## What it does to a run
+`PermissionError` when the folder is made, or at the first save, hours into the run, where it exists already.
+## What to do
+Choose another `output_dir`, or have its owner or mode changed.
+## How it is found
+Access rights of the folder or of its nearest existing parent, for the user who runs the doctor.
+In a log: by the error of the operating system.
+## References
+https://huggingface.co/docs/transformers/main_classes/trainer
+"""
+
+from __future__ import annotations
+
+from doctor.checks.launch._helpers import proofs, where
+from doctor.core.check import Judgement, check
+from doctor.core.finding import LIKELY, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
+from doctor.facts.host import Host
+from doctor.facts.training import Training
+
+PROBLEM = Problem(id="CKP002", name="output-not-writable", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"PermissionError: \[Errno 13\] Permission denied:"
+        r" '(?P<path>[^'\n]{0,300}(?:checkpoint|output|runs|results|wandb|out/)[^'\n]{0,200})'",
+    ),
+    Signature(r"OSError: \[Errno 30\] Read-only file system: '(?P<path>[^'\n]{1,300})'"),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "this user may not write to `{path}`",
+        "The folder belongs to another user (a container that ran as root, another account), or its file "
+        "system is mounted read-only.",
+        "Look with `ls -ld` at it and the folders above, choose an `output_dir` that you may write to, "
+        "have it given to you (`chown`), or mount the volume writable in the container.",
+    ),
+    zh=Words(
+        "当前用户无权写入 `{path}`",
+        "该目录属于其他用户(以 root 运行的容器、另一个账号),或其文件系统以只读方式挂载。",
+        "用 `ls -ld` 查看它及其上级目录,选择可写的 `output_dir`,让管理员移交权限(`chown`),或在容器中以可"
+        "写方式挂载该卷。",
+    ),
+)
+
+LOG_CONFIDENCE = LIKELY
+
+MESSAGE = Message(
+    en=Words(
+        "This user may not write to `{path}`, the output folder",
+        "The run ends with `PermissionError` when it makes the folder or saves its first checkpoint.",
+        "Choose another `output_dir`, or have its rights changed.",
+    ),
+    zh=Words(
+        "当前用户无权写入输出目录 `{path}`",
+        "运行会在创建该目录或保存第一个检查点时以 `PermissionError` 退出。",
+        "换一个 `output_dir`,或修改它的权限。",
+    ),
+)
+
+
+@check(PROBLEM)
+def output_not_writable(host: Host, training: Training) -> Judgement:
+    """What was not reported is no finding; the disk is asked for only where a folder is known."""
+    disk = host.disk("output_dir")
+    if disk is None or disk.writable is not False:
+        return
+    setting = training.get("output_dir")
+    commands = (f"ls -ld {disk.path}",)
+    yield found(PROBLEM, MESSAGE, path=disk.path, where=where(setting), commands=commands, evidence=proofs(setting))

@@ -1,0 +1,1 @@
+"""CUDA toolkits, drivers and libraries."""

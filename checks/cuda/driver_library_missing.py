@@ -1,0 +1,84 @@
+"""A CUDA build looks for the NVIDIA driver's library and does not find it.
+
+## What it means
+libcuda.so.1 belongs to the NVIDIA driver, not to a toolkit or wheel. It is missing on machines without an
+NVIDIA GPU (AMD with ROCm, CPU only), in containers that were started without the NVIDIA runtime, and while
+images are built.
+## What it does to a run
+The import of a package with CUDA code fails.
+## What to do
+Give the container the driver, or install the build for this machine's hardware.
+## How it is found
+In a log, by the message that the program prints.
+## References
+https://github.com/sgl-project/sglang/issues/4778
+https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="CUD010", name="driver-library-missing", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"^(?:\w{1,40}\.)?(?:ImportError|OSError): (?:[^\n]{0,200}: )?libcuda\.so(?:\.1)?: cannot"
+        r" open shared object file",
+    ),
+    Signature(r"detected platform rocm|\bis_rocm: True\b|HSA_OVERRIDE_GFX", kind="sign"),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "the NVIDIA driver's library `libcuda.so.1` is not on this machine, and {package} needs it",
+        "It comes with the driver only. Missing are usually the GPUs of the container (started without "
+        "the NVIDIA runtime) or an NVIDIA GPU at all: on AMD machines with ROCm and on CPU machines CUDA "
+        "builds cannot run.",
+        "Check `nvidia-smi`. With NVIDIA GPUs start the container with `--gpus all` and the NVIDIA "
+        "container toolkit. On an AMD GPU install the ROCm build of {package} (built for HIP), on a "
+        "machine without GPU the CPU build.",
+    ),
+    zh=Words(
+        "本机没有 NVIDIA 驱动的库 `libcuda.so.1`,而 {package} 需要它",
+        "该库只随驱动提供。通常是容器没有 GPU(启动时没有使用 NVIDIA runtime),或根本没有 NVIDIA GPU:在使用"
+        " ROCm 的 AMD 机器和纯 CPU 机器上无法运行 CUDA 构建。",
+        "检查 `nvidia-smi`。有 NVIDIA GPU 时用 `--gpus all` 和 NVIDIA container toolkit 启动容器。AMD "
+        "GPU 请安装 {package} 的 ROCm(HIP)构建;没有 GPU 的机器请安装 CPU 构建。",
+    ),
+)
+
+LOG_MESSAGE_ROCM = Message(
+    en=Words(
+        "this machine runs ROCm (AMD), and the installed {package} is built for CUDA",
+        "It links `libcuda.so.1`, a library of the NVIDIA driver that cannot be there. pip's default "
+        "wheels of this package are CUDA builds.",
+        "Uninstall it and install the ROCm build, or build it from source for HIP; use a ROCm container "
+        "of the engine (`rocm/vllm`, `lmsysorg/sglang` with a rocm tag).",
+    ),
+    zh=Words(
+        "本机运行 ROCm(AMD),而已安装的 {package} 是 CUDA 构建",
+        "它链接了 NVIDIA 驱动的库 `libcuda.so.1`,此处不可能存在。pip 默认的 wheel 是 CUDA 构建。",
+        "卸载它,安装 ROCm 构建,或针对 HIP 从源代码编译;使用该引擎的 ROCm 容器(`rocm/vllm`、带 rocm 标签的"
+        " `lmsysorg/sglang`)。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Lines of HIP show an AMD machine."""
+    if not hits.of(0):
+        return None
+    rocm = bool(hits.of(1)) or "is_rocm: True" in hits.context or "rocm" in hits.versions.get("torch", "")
+    frames = [frame for hit in hits.of(0) for frame in hit.frames]
+    package = frames[-1].rpartition("site-packages/")[2].partition("/")[0] if frames else ""
+    return found(
+        PROBLEM,
+        LOG_MESSAGE_ROCM if rocm else LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED if not rocm else LIKELY,
+        package=f"`{package.replace('_', '-')}`" if package and not package.endswith(".py") else "the package",
+    )

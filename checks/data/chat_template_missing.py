@@ -1,0 +1,83 @@
+"""The dataset holds conversations and the tokenizer has no chat template.
+
+## What it means
+A prompt that is a list of messages is turned into text by the tokenizer's chat template. Base models often
+come without one.
+## What it does to a run
+The trainer raises "tokenizer.chat_template is not set" at the first batch, after everything was loaded.
+## What to do
+Use the instruct variant of the model, set `tokenizer.chat_template` in the script, or turn the prompts into
+plain text.
+## How it is found
+The first rows of the local dataset, and the tokenizer files of the local model.
+In a log: by the exception of Transformers.
+## References
+https://huggingface.co/docs/transformers/chat_templating
+https://huggingface.co/docs/trl/dataset_formats
+"""
+
+from __future__ import annotations
+
+from doctor.checks.trl._helpers import is_grpo
+from doctor.core.check import Judgement, check
+from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Message, Skip, Where, Words, found
+from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.signature import Signature
+from doctor.facts.dataset import Dataset
+from doctor.facts.model import Model
+from doctor.facts.training import Training
+
+PROBLEM = Problem(
+    id="DAT009", name="chat-template-missing", severity=ERROR, since="0.1", affects={"transformers": ">=4.44"}
+)
+
+SIGNATURES = (Signature(r"chat_template is not set and no template argument was passed"),)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "the prompts are conversations, and the tokenizer has no chat template",
+        "Lists of messages are turned into text by `tokenizer.chat_template`. Base models often come without one.",
+        "Use the instruct variant of the model, set `tokenizer.chat_template` (TRL: `chat_template_path` "
+        "of the SFT stage, or `clone_chat_template`), or make the prompts plain strings.",
+    ),
+    zh=Words(
+        "prompt 是对话,而分词器没有聊天模板",
+        "消息列表由 `tokenizer.chat_template` 转换为文本。基座模型往往不附带模板。",
+        "使用该模型的 instruct 版本,或设置 `tokenizer.chat_template`(TRL:SFT 阶段的 `chat_template_path`,"
+        "或 `clone_chat_template`),或把 prompt 改为普通字符串。",
+    ),
+)
+
+MESSAGE = Message(
+    en=Words(
+        "prompts are conversations, and the tokenizer of `{model}` has no chat template",
+        'TRL applies the template to each prompt and raises "chat_template is not set" at the first batch.',
+        "Use the instruct variant of the model, or set `chat_template` on the tokenizer.",
+    ),
+    zh=Words(
+        "prompt 是对话形式,而 `{model}` 的分词器没有 chat template",
+        "TRL 会对每个 prompt 应用模板,并在第一个批次抛出 chat_template is not set。",
+        "使用该模型的 instruct 版本,或为分词器设置 `chat_template`。",
+    ),
+)
+
+
+@check(PROBLEM)
+def chat_template_missing(training: Training, dataset: Dataset, model: Model) -> Judgement:
+    """Judge files; a script that makes its own tokenizer can set the template."""
+    if not is_grpo(training) or dataset.prompt_kind != "conversation" or training.dataset_processed:
+        return
+    if model.has_chat_template is None:
+        yield Skip("no tokenizer files of the model on this machine")
+        return
+    if not model.has_chat_template:
+        own = "processing_class" in training.trainer_arguments
+        yield found(
+            PROBLEM,
+            MESSAGE,
+            where=Where(file=f"{model.folder}/tokenizer_config.json"),
+            evidence=(Evidence(dataset.path, "prompt: a list of messages"),),
+            severity=WARNING if own else ERROR,
+            confidence=LIKELY if own else CONFIRMED,
+            model=model.name,
+        )

@@ -1,0 +1,58 @@
+"""The data files of a dataset do not have the same columns.
+
+## What it means
+Files that are loaded as one split must have the same columns with the same types; one file, or one row of
+JSON lines, has more or fewer.
+## What it does to a run
+`load_dataset` raises DatasetGenerationCastError after it has read part of the files.
+## What to do
+Load files of different kinds as separate splits or configurations (`data_files={...}`), or bring them to
+the same columns.
+## How it is found
+In a log: by the line that lists the new and the missing columns.
+## References
+https://huggingface.co/docs/hub/datasets-manual-configuration
+https://github.com/huggingface/datasets/blob/4.0.0/src/datasets/exceptions.py
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="DAT014", name="columns-differ", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"All the data files must have the same columns, but at some point there are"
+        r" (?P<difference>[^\n]{1,240})",
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "the data files of the dataset have different columns",
+        "One file has {difference} than the first one, so they cannot become one table.",
+        'Load files of different kinds separately, with `data_files={{"train": "a*.jsonl"}}` or a '
+        "configuration of their own in the README, or give every row the same fields.",
+    ),
+    zh=Words(
+        "数据集各数据文件的列不一致",
+        "其中一个文件与第一个相比:{difference},因此无法合成一张表。",
+        '分别加载不同类型的文件,用 `data_files={{"train": "a*.jsonl"}}` 或在 README 中为其单独配置,或使每'
+        "一行的字段相同。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Count the columns; their names are in the quotation."""
+    counts = _COUNTS.findall(hits.get("difference") or "")
+    difference = " and ".join(f"{number} {kind} columns" for number, kind in counts) or "other columns"
+    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), difference=difference)
+
+
+_COUNTS = re.compile(r"(\d{1,5}) (new|missing) columns")

@@ -1,0 +1,55 @@
+"""The dataset has no split of the name that was asked for.
+
+## What it means
+A split (`train`, `test`, ...) exists only where the dataset's author made it; a folder of local files has
+`train` alone.
+## What it does to a run
+`load_dataset` raises ValueError, or indexing raises KeyError, before training starts.
+## What to do
+Ask for one of the splits that the message lists, or cut one off with `train_test_split`.
+## How it is found
+In a log: by the exception, which lists the splits.
+## References
+https://huggingface.co/docs/datasets/loading#slice-splits
+https://github.com/huggingface/datasets/blob/4.0.0/src/datasets/arrow_reader.py
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="DAT016", name="dataset-split-unknown", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r'ValueError: Unknown split "(?P<split>[^"\n]{1,60})"\. Should be one of'
+        r" (?P<splits>\[[^\]\n]{1,300}\])",
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "the dataset has no split `{split}`; it has {splits}",
+        "Only the splits that the author of the dataset made can be loaded by name.",
+        'Use one of {splits}, or make one: `dataset["train"].train_test_split(test_size=0.05)`; in TRL\'s '
+        "scripts the names are `--dataset_train_split` and `--dataset_test_split`.",
+    ),
+    zh=Words(
+        "数据集没有 `{split}` 划分;它有 {splits}",
+        "只能按名称加载数据集作者提供的划分。",
+        '使用 {splits} 之一,或自行切分:`dataset["train"].train_test_split(test_size=0.05)`;在 TRL 脚本中'
+        "对应 `--dataset_train_split` 和 `--dataset_test_split`。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Name the splits that exist."""
+    names = re.findall(r"'([^']{1,60})'", hits.get("splits") or "")
+    splits = ", ".join(f"`{name}`" for name in names[:8]) or "none"
+    where, evidence = hits.where(), hits.evidence()
+    return found(PROBLEM, LOG_MESSAGE, where=where, evidence=evidence, split=hits.get("split"), splits=splits)

@@ -1,0 +1,89 @@
+"""The values of DeepSpeed's configuration that the Trainer compares with its own arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from doctor.checks.deepspeed._helpers import of_yaml, setting_of
+from doctor.checks.launch._helpers import effective, truth, whole
+from doctor.facts.accelerate_config import AccelerateConfig
+from doctor.facts.base import Setting
+from doctor.facts.deepspeed_config import DeepspeedConfig
+from doctor.facts.packages import Packages
+from doctor.facts.training import Training
+
+#: DeepSpeed key -> training argument, as HfTrainerDeepSpeedConfig.trainer_config_process pairs them
+PAIRS = {
+    "train_micro_batch_size_per_gpu": "per_device_train_batch_size",
+    "gradient_accumulation_steps": "gradient_accumulation_steps",
+    "gradient_clipping": "max_grad_norm",
+    "optimizer.params.lr": "learning_rate",
+    "optimizer.params.eps": "adam_epsilon",
+    "optimizer.params.weight_decay": "weight_decay",
+    "scheduler.params.warmup_max_lr": "learning_rate",
+}
+SWITCHES = {"fp16.enabled": ("fp16", "fp16_full_eval"), "bf16.enabled": ("bf16", "bf16_full_eval")}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A DeepSpeed key and the training argument that it is compared with; `theirs` is None where it cannot be told."""
+
+    key: str
+    ours: Setting
+    theirs: Setting | None
+
+
+def _plain(value: object) -> object:
+    """A number that was written as text, as the argument parser turns it into one."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def from_json(config: DeepspeedConfig, training: Training, packages: Packages | None) -> Iterator[Pair]:
+    """Pairs of the keys that the JSON states."""
+    for key, argument in PAIRS.items():
+        ours = setting_of(config, key)
+        if ours is not None and ours.value not in {None, "auto"}:
+            yield Pair(key, ours, effective(training, packages, argument))
+    if _two_precisions(config, training, packages):
+        return  # DSP006 says it
+    for key, (argument, evaluation) in SWITCHES.items():
+        ours = setting_of(config, key)
+        if ours is None or ours.value in {None, "auto"} or training.get(evaluation) is not None:
+            continue
+        yield Pair(key, ours, effective(training, packages, argument))
+
+
+def _two_precisions(config: DeepspeedConfig, training: Training, packages: Packages | None) -> bool:
+    """Whether one of fp16 and bf16 is on in the JSON and the other there too, or in the training."""
+    for key, other in (("fp16", "bf16"), ("bf16", "fp16")):
+        ours, theirs = setting_of(config, f"{key}.enabled"), setting_of(config, f"{other}.enabled")
+        if ours is None or not truth(ours.value):
+            continue
+        wanted = effective(training, packages, other)
+        if (theirs is not None and truth(theirs.value)) or (wanted is not None and truth(wanted.value)):
+            return True
+    return False
+
+
+def from_yaml(accelerate: AccelerateConfig, training: Training, packages: Packages | None) -> Iterator[Pair]:
+    """The fields of the accelerate file, which pass through the environment and so become numbers."""
+    for key, convert in (("gradient_accumulation_steps", whole), ("gradient_clipping", _plain)):
+        ours = of_yaml(accelerate, key)
+        if ours is not None and ours.value not in {None, "auto"}:
+            ours = Setting(ours.name, convert(ours.value), text=ours.text, place=ours.place)
+            yield Pair(key, ours, effective(training, packages, PAIRS[key]))
+
+
+def differ(pair: Pair) -> bool:
+    """Whether the Trainer's `!=` finds the two values different."""
+    if pair.theirs is None:
+        return False
+    theirs = truth(pair.theirs.value) if pair.key in SWITCHES else _plain(pair.theirs.value)
+    return bool(pair.ours.value != theirs)

@@ -1,0 +1,50 @@
+"""A sharded weight was used outside the engine that gathers it.
+
+## What it means
+Under ZeRO-3 (and FSDP) each process holds a piece of every weight; the engine gathers the pieces around
+`forward`. A second model (teacher, reference, reward), or a call past the engine (`model.module.generate`,
+a submodule), meets empty shards: the embedding is no longer two-dimensional.
+## What it does to a run
+The first call of that model raises RuntimeError.
+## What to do
+Prepare that model with the same engine, gather its weights for the call, or use ZeRO-2.
+## How it is found
+In a log: by torch's exception about the embedding's shape.
+## References
+https://huggingface.co/docs/accelerate/usage_guides/deepspeed_multiple_model
+https://deepspeed.readthedocs.io/en/stable/zero3.html#gathering-parameters
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
+
+PROBLEM = Problem(id="DSP021", name="model-outside-deepspeed-engine", severity=ERROR, since="0.1")
+
+SIGNATURES = (Signature(r"RuntimeError: 'weight' must be 2-D"),)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "an embedding weight was an empty shard (ZeRO-3 or FSDP) when the model was called",
+        "The weights are partitioned over the processes and gathered only by the engine that wraps the "
+        "model. This one was called outside of it: usually a second model (teacher, reference or reward "
+        "model) that was loaded under ZeRO-3 and never prepared, or a submodule called directly.",
+        "Pass that model through `accelerator.prepare` with an evaluation configuration, or "
+        "`deepspeed.initialize` (TRL: `prepare_deepspeed`); or wrap the call in "
+        "`deepspeed.zero.GatheredParameters(model.parameters())` (FSDP: `summon_full_params`); or use "
+        "ZeRO stage 2.",
+    ),
+    zh=Words(
+        "调用模型时,嵌入权重是空分片(ZeRO-3 或 FSDP)",
+        "权重被切分到各进程,只有包装该模型的引擎才会聚合。这次调用在引擎之外:通常是在 ZeRO-3 下加载却从未"
+        " prepare 的第二个模型(教师、参考或奖励模型),或直接调用了子模块。",
+        "用评估配置把该模型交给 `accelerator.prepare` 或 `deepspeed.initialize`(TRL:`prepare_deepspeed`);"
+        "或在调用外包一层 "
+        "`deepspeed.zero.GatheredParameters(model.parameters())`(FSDP:`summon_full_params`);或使用 ZeRO "
+        "stage 2。",
+    ),
+)
+
+LOG_CONFIDENCE = LIKELY

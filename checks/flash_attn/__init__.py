@@ -1,0 +1,1 @@
+"""flash-attn: presence, ABI and the cards that run it."""

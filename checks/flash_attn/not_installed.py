@@ -1,0 +1,101 @@
+"""flash attention is asked for, and flash-attn is not installed.
+
+## What it means
+`attn_implementation="flash_attention_2"` needs the package flash-attn, or, in newer Transformers, the package
+`kernels`, which fetches a compiled kernel from the Hub.
+## What it does to a run
+Loading the model ends with `FlashAttention2 has been toggled on, but it cannot be used due to the following error: the
+package flash_attn seems to be not installed`.
+## What to do
+Install flash-attn in a build for the installed torch, or `kernels`, or use `sdpa`, which needs nothing.
+## How it is found
+`attn_implementation` in the script, the YAML or the command line, against the installed packages.
+In a log: by the message that the program or the driver prints.
+## References
+https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/modeling_utils.py
+https://github.com/Dao-AILab/flash-attention#installation-and-features
+"""
+
+from __future__ import annotations
+
+from doctor.checks.flash_attn._helpers import asked_attention, falls_back_to_kernels, flash_version
+from doctor.checks.trl._helpers import place_of, quoted
+from doctor.core.check import Judgement, check
+from doctor.core.finding import Message, Skip, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
+from doctor.facts.packages import Packages
+from doctor.facts.training import Training
+
+PROBLEM = Problem(
+    id="FLA001", name="flash-attn-missing", severity=ERROR, since="0.1", affects={"transformers": ">=4.36"}
+)
+
+SIGNATURES = (
+    Signature(
+        r"FlashAttention(?P<version>\d)? ?has been toggled on, but it cannot be used due to the"
+        r" following error: the package (?:flash_attn(?:_\d)? seems to be not installed|for"
+        r" FlashAttention\d doesn't seem to be installed)",
+    ),
+    Signature(r"^ModuleNotFoundError: No module named 'flash_attn(?:\.[\w.]{1,60})?'"),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "flash attention was asked for, and flash-attn is not installed",
+        '`attn_implementation="flash_attention_2"` (the default of some scripts, and of veRL\'s and '
+        "OpenRLHF's padding-free training) needs the package.",
+        "Install a ready-made wheel for your torch, CUDA and Python from flash-attn's release page, or "
+        "`pip install flash-attn --no-build-isolation` (needs nvcc and an hour); or `pip install "
+        'kernels` with newer Transformers; or take `attn_implementation="sdpa"`, which needs nothing.',
+    ),
+    zh=Words(
+        "要求使用 flash attention,但没有安装 flash-attn",
+        '`attn_implementation="flash_attention_2"`(某些脚本以及 veRL、OpenRLHF 免填充训练的默认值)需要该包。',
+        "从 flash-attn 的发布页安装与 torch、CUDA、Python 相符的 wheel,或 `pip install flash-attn "
+        "--no-build-isolation`(需要 nvcc,约一小时);新版 Transformers 可 `pip install kernels`;或使用无需"
+        '额外安装的 `attn_implementation="sdpa"`。',
+    ),
+)
+
+LOG_COMMANDS = ('attn_implementation="sdpa"',)
+
+MESSAGE = Message(
+    en=Words(
+        '`attn_implementation="{attention}"`, and flash-attn is not installed',
+        "Loading the model ends with `FlashAttention2 has been toggled on, but it cannot be used`.",
+        "Install flash-attn in a build for the installed torch, or use `sdpa`, which comes with torch.",
+    ),
+    zh=Words(
+        '设置了 `attn_implementation="{attention}"`,但没有安装 flash-attn',
+        "加载模型时会以 `FlashAttention2 has been toggled on, but it cannot be used` 失败。",
+        "安装与当前 torch 匹配的 flash-attn,或使用 torch 自带的 `sdpa`。",
+    ),
+)
+
+#: hardware with an implementation of its own
+_OTHER_HARDWARE = ("torch-npu", "torch-mlu", "torch-musa")
+
+
+@check(PROBLEM)
+def not_installed(training: Training, packages: Packages) -> Judgement:
+    """`flash_attention_3` and `_4` come from packages that change their names; they are left alone."""
+    setting = asked_attention(training)
+    if setting is None or flash_version(setting.value) != 2:
+        return
+    if "flash-attn" in packages.distributions or packages.modules.get("flash_attn"):
+        return
+    if falls_back_to_kernels(packages) or any(each in packages.distributions for each in _OTHER_HARDWARE):
+        return
+    if not packages.complete:
+        yield Skip("the list of installed packages is not complete")
+        return
+    kernels = ("pip install kernels",) if packages.matches("transformers", ">=4.56") else ()
+    yield found(
+        PROBLEM,
+        MESSAGE,
+        where=place_of(setting),
+        evidence=quoted(setting),
+        commands=("pip install flash-attn --no-build-isolation", *kernels, 'attn_implementation="sdpa"'),
+        attention=setting.value,
+    )

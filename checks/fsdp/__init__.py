@@ -1,0 +1,1 @@
+"""FSDP: settings that do not go together."""

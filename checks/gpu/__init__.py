@@ -1,0 +1,1 @@
+"""The cards: health, architecture, what is visible of them."""

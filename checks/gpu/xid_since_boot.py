@@ -1,0 +1,218 @@
+"""The driver reported a GPU error since boot.
+
+## What it means
+An Xid is the driver's report of an error of a card. Some come from the program (13, 31, 43, 45), others from
+memory, link, firmware or the card itself.
+## What it does to a run
+Hardware Xids tend to come back: the next one ends the process on that card, and every other rank waits until its
+time-out.
+## What to do
+Look the number up in NVIDIA's table, which names the action: restart the program, reset the GPU, or have the card
+examined.
+## How it is found
+Lines `NVRM: Xid` of the kernel's message buffer, where it may be read.
+In a log: by the message that the program or the driver prints.
+## References
+https://docs.nvidia.com/deploy/xid-errors/
+"""
+
+from __future__ import annotations
+
+from doctor.core.check import Judgement, check
+from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Finding, Message, Skip, Where, Words, found
+from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.signature import Hits, Signature
+from doctor.facts.gpus import Gpus
+
+PROBLEM = Problem(id="GPU010", name="gpu-xid-since-boot", severity=WARNING, since="0.1")
+
+SIGNATURES = (Signature(r"NVRM: Xid \((?P<pci>[^)\n]{1,60})\): (?P<code>(?!(?:48|79|94|95|140),)\d{1,3}),"),)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "the driver reported Xid {code} of GPU {pci}: {kind}",
+        "This comes from the hardware or its firmware, not from the program. What runs on that GPU hangs "
+        "or dies, nvidia-smi too in the worst case, and all other ranks wait for it until their time-out.",
+        "{deed} Resume from the last checkpoint on other GPUs meanwhile; `nvidia-smi -L` with bus ids "
+        "tells which card it is.",
+    ),
+    zh=Words(
+        "驱动报告 GPU {pci} 的 Xid {code}:{kind_zh}",
+        "这来自硬件或其固件,与程序无关。该 GPU 上的程序会挂起或退出(严重时 nvidia-smi 也会),其他 rank 会等待到超时。",
+        "{deed_zh}在此期间用其他 GPU 从最近的检查点继续;`nvidia-smi -L` 与总线号可确定是哪张卡。",
+    ),
+)
+
+LOG_MESSAGE_PROGRAM = Message(
+    en=Words(
+        "the driver reported Xid {code} of GPU {pci}: {kind}",
+        "Usually the program's own fault: a kernel that reads outside of its memory (illegal memory "
+        "access, a device-side assert), or a process that was killed. The same number on one card only, "
+        "with different programs, points to the hardware.",
+        "Look at what the process printed at that time and run it with CUDA_LAUNCH_BLOCKING=1 "
+        "(`compute-sanitizer` for the kernel). If it follows the card, not the program, drain the node, "
+        "reset the GPU and run NVIDIA's diagnostics (`dcgmi diag -r 3`).",
+    ),
+    zh=Words(
+        "驱动报告 GPU {pci} 的 Xid {code}:{kind_zh}",
+        "通常是程序自身的问题:内核越界访问(illegal memory access、device-side assert),或进程被杀死。若不"
+        "同程序在同一张卡上都出现该编号,则指向硬件。",
+        "查看该进程当时的输出,并用 CUDA_LAUNCH_BLOCKING=1 运行(内核用 `compute-sanitizer`)。若问题跟随显"
+        "卡而不是程序,排空节点、重置 GPU 并运行 NVIDIA 诊断(`dcgmi diag -r 3`)。",
+    ),
+)
+
+#: Xids that NVIDIA's table does not lay to the program: memory, bus, link, firmware. Others are left alone.
+HARDWARE = {
+    48: "double bit ECC error",
+    62: "internal micro-controller halt",
+    63: "row remapping recorded",
+    64: "row remapping failed to be recorded",
+    74: "NVLink error",
+    79: "the GPU fell off the bus",
+    92: "high rate of single-bit ECC errors",
+    94: "contained ECC error",
+    95: "uncontained ECC error",
+    119: "time-out of the GPU's firmware (GSP)",
+    120: "error of the GPU's firmware (GSP)",
+    140: "unrecovered ECC error",
+}
+
+MESSAGE = Message(
+    en=Words(
+        "Xid {xid} since boot on {place}: {meaning}",
+        "Hardware Xids tend to come back. The next one ends the process on that card and stalls every other rank.",
+        "Look the number up in NVIDIA's table and do what it says before a long run.",
+    ),
+    zh=Words(
+        "自启动以来 {place} 出现 Xid {xid}:{meaning}",
+        "硬件类 Xid 往往会再次出现,届时该卡上的进程会退出,其余 rank 会卡住。",
+        "在长时间训练之前,请查阅 NVIDIA 的 Xid 表并按其建议处理。",
+    ),
+)
+
+
+@check(PROBLEM)
+def xid_since_boot(gpus: Gpus) -> Judgement:
+    """One finding for each card and number, however often it came."""
+    if gpus.xids is None:
+        yield Skip("the kernel's messages may not be read, so Xids since boot are not known")
+        return
+    seen = set()
+    for index, xid, text in gpus.xids:
+        if xid not in HARDWARE or (index, xid) in seen:
+            continue
+        seen.add((index, xid))
+        yield found(
+            PROBLEM,
+            MESSAGE,
+            xid=xid,
+            place="an unknown GPU" if index is None else f"GPU {index}",
+            meaning=HARDWARE[xid],
+            where=Where(gpu=index),
+            commands=("sudo dmesg | grep Xid",),
+            evidence=(Evidence("kernel messages", text),),
+        )
+
+
+#: Xids that a faulty program causes as well: https://docs.nvidia.com/deploy/xid-errors/
+PROGRAM = frozenset({13, 31, 43, 45, 69})
+_RESET = ("Drain the node and reset the GPU, or reboot.", "排空节点并重置 GPU 或重启。")
+OTHER = ("an error of the card, its memory, link or firmware", "显卡、显存、链路或固件的错误", *_RESET)
+#: number -> what it is and what to do, in both languages
+CODES = {
+    13: (
+        "a kernel ran into an exception of the graphics engine",
+        "内核触发了图形引擎异常",
+        *_RESET,
+    ),
+    31: (
+        "a kernel touched an address that is not its own",
+        "内核访问了不属于它的地址",
+        *_RESET,
+    ),
+    43: (
+        "a program's channel was stopped after an error",
+        "程序的通道因错误被停止",
+        *_RESET,
+    ),
+    45: (
+        "a program's channels were removed, usually after it had died",
+        "程序的通道被移除,通常在其退出之后",
+        *_RESET,
+    ),
+    61: (
+        "the card's micro-controller stopped",
+        "显卡微控制器停止",
+        *_RESET,
+    ),
+    62: (
+        "the card's micro-controller stopped",
+        "显卡微控制器停止",
+        *_RESET,
+    ),
+    63: (
+        "a memory row waits to be remapped",
+        "有显存行等待重映射",
+        "Reset the GPU, so that the row is remapped.",
+        "重置 GPU 以完成重映射。",
+    ),
+    64: (
+        "a bad memory row could not be remapped",
+        "坏显存行无法重映射",
+        "Reset the GPU; if it repeats have the card replaced (RMA).",
+        "重置 GPU;若重复出现,更换显卡(RMA)。",
+    ),
+    74: (
+        "an NVLink of the card failed",
+        "显卡的某条 NVLink 出错",
+        ("Check `nvidia-smi nvlink -s` and `-e`, reseat bridge or tray, reset; NCCL_P2P_DISABLE=1 gets a run going."),
+        ("检查 `nvidia-smi nvlink -s` 与 `-e`,重新安装桥接器或托盘并重置;NCCL_P2P_DISABLE=1 可让任务先运行。"),
+    ),
+    92: (
+        "many correctable memory errors",
+        "大量可纠正的显存错误",
+        *_RESET,
+    ),
+    109: (
+        "the switch between programs on the card timed out",
+        "卡上程序切换超时",
+        *_RESET,
+    ),
+    119: (
+        "the card's GSP firmware no longer answers the driver (RPC time-out)",
+        "显卡的 GSP 固件不再应答驱动(RPC 超时)",
+        (
+            "Drain the node and reset the GPU or reboot; if it repeats update the driver, or switch GSP off "
+            "(`NVreg_EnableGpuFirmware=0`); RMA if it stays."
+        ),
+        ("排空节点并重置 GPU 或重启;若重复出现,更新驱动或关闭 GSP(`NVreg_EnableGpuFirmware=0`);仍存在则 RMA。"),
+    ),
+    120: (
+        "the card's GSP firmware failed",
+        "显卡的 GSP 固件出错",
+        "Drain the node and reset the GPU or reboot; if it repeats update the driver.",
+        "排空节点并重置 GPU 或重启;若重复出现,更新驱动。",
+    ),
+}
+
+
+def explain(hits: Hits) -> Finding | None:
+    """The number tells whose fault it is and what to do."""
+    code = int(hits.get("code") or 0)
+    kind, kind_zh, deed, deed_zh = CODES.get(code, OTHER)
+    program = code in PROGRAM
+    return found(
+        PROBLEM,
+        LOG_MESSAGE_PROGRAM if program else LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY if program or code not in CODES else CONFIRMED,
+        severity=ERROR,
+        code=code,
+        pci=hits.get("pci"),
+        kind=kind,
+        kind_zh=kind_zh,
+        deed=deed,
+        deed_zh=deed_zh,
+    )

@@ -1,0 +1,99 @@
+"""What the checks of the launch command share: places, truth values, and the value that an argument really takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.core.finding import Evidence, Skip, Where
+from doctor.facts.base import Place, Setting
+from doctor.facts.environment import Environment
+from doctor.facts.gpus import Gpus
+from doctor.facts.launch import Launch
+from doctor.facts.packages import Packages
+from doctor.facts.training import Training, effective_value
+from doctor.facts.world import World, visible
+
+COMMAND = "launch command"
+GIB = 1024**3
+
+
+def place_of(place: Place | None) -> Where | None:
+    """Place of a finding from the place of a fact; None for the command line."""
+    return Where(file=place.file, line=place.line, column=place.column) if place else None
+
+
+def where(*settings: Setting | None) -> Where | None:
+    """Place of the first setting that stands in a file."""
+    return next((place_of(each.place) for each in settings if each and each.place), None)
+
+
+def proof(setting: Setting) -> Evidence:
+    """The setting as it was written."""
+    text = setting.text or f"{setting.name}={setting.value}"
+    if setting.name.rpartition(".")[2] not in text:
+        text = f"{setting.name}: {text}"
+    return Evidence(setting.place.file, text, setting.place.line) if setting.place else Evidence(COMMAND, text)
+
+
+def proofs(*settings: Setting | None) -> tuple[Evidence, ...]:
+    """Evidence of every setting that somebody wrote."""
+    return tuple(proof(each) for each in settings if each)
+
+
+def truth(value: object) -> bool | None:
+    """Whether a written value means yes, None when it means neither (as accelerate's `str_to_bool` reads it)."""
+    text = str(value).strip().lower()
+    if text in {"1", "true", "yes", "on", "y", "t"}:
+        return True
+    return False if text in {"0", "false", "no", "off", "n", "f", "none", ""} else None
+
+
+def whole(value: object) -> int | None:
+    """An integer, also where it was written as text; None for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    text = str(value).strip()
+    return int(text) if isinstance(value, str) and text.lstrip("+-").isdecimal() else None
+
+
+def effective(training: Training, packages: Packages | None, name: str) -> Setting | None:
+    """Value that a training argument takes: explicit, else the default of the installed release; None: not known."""
+    if packages is not None:
+        return effective_value(training, packages, name)
+    explicit = training.get(name)
+    return explicit if explicit is not None and explicit.known else None
+
+
+def is_default(setting: Setting) -> bool:
+    """Whether nobody wrote it: its text names the release whose default it is."""
+    return setting.place is None and setting.text.startswith("default of ")
+
+
+def written(setting: Setting) -> str:
+    """`file:line` of a setting, or the command line, for a sentence."""
+    if is_default(setting):
+        return setting.text
+    if setting.place is None:
+        return "the command line"
+    name = setting.place.file.rpartition("/")[2]
+    return f"{name}:{setting.place.line}" if setting.place.line else name
+
+
+def seen_by(world: World | None, gpus: Gpus | None, environment: Environment | None) -> tuple[int, ...] | None:
+    """GPUs that the command sees: a training as its launcher resolves it, a server by the variable alone."""
+    if world is not None:
+        return world.visible_gpus
+    if gpus is None or environment is None:
+        return None
+    return visible(gpus, environment.get("CUDA_VISIBLE_DEVICES"))[0]
+
+
+def options_are_plain(launch: Launch) -> bool:
+    """Whether the launcher's options stand on the command line alone: TRL's YAML may hold more of them."""
+    return launch.kind == "accelerate" or (launch.kind == "trl" and "config" not in launch.arguments)
+
+
+def unread_config(launch: Launch) -> Iterator[Skip]:
+    """A skip where the command names an accelerate file that nobody could read; silence where it names none."""
+    if launch.option("config_file") or launch.option("accelerate_config"):
+        yield Skip("the accelerate configuration that the command names could not be read")

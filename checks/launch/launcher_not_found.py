@@ -1,0 +1,64 @@
+"""The launcher is not on PATH.
+
+## What it means
+The first word of the command is a console script, and the shell would not find it.
+## What it does to a run
+The shell answers `command not found`; nothing starts.
+## What to do
+Activate the environment that holds the launcher, or start it as a module of the interpreter that trains.
+## How it is found
+The word is looked up in PATH as the shell does it.
+## References
+https://huggingface.co/docs/accelerate/basic_tutorials/launch
+https://docs.pytorch.org/docs/stable/elastic/run.html
+"""
+
+from __future__ import annotations
+
+from doctor.core.check import Judgement, check
+from doctor.core.finding import Evidence, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.facts.commands import Commands
+from doctor.facts.launch import Launch
+
+PROBLEM = Problem(id="LCH002", name="launcher-not-found", severity=ERROR, since="0.1")
+
+#: launcher -> the same thing as a module of the interpreter that trains
+MODULES = {
+    "accelerate": "python -m accelerate.commands.launch",
+    "torchrun": "python -m torch.distributed.run",
+    "deepspeed": "python -m deepspeed.launcher.runner",
+    "trl": "python -m trl.cli",
+    "vllm": "python -m vllm.entrypoints.cli.main",
+}
+LOOKED_UP = {*MODULES, "ray", "trinity", "python", "python3"}
+
+MESSAGE = Message(
+    en=Words(
+        "`{program}` is not on PATH",
+        "The shell answers `{program}: command not found` and nothing starts. Most often the environment that holds it "
+        "is not active, or the package is installed in another one.",
+        "Activate the environment that holds `{program}`, or start it through the interpreter that trains.",
+    ),
+    zh=Words(
+        "PATH 中没有 `{program}`",
+        "shell 会报 `{program}: command not found`,什么都不会启动。通常是装有它的环境没有激活,或者装到了另一个环境里。",
+        "激活装有 `{program}` 的环境,或用训练所用的解释器以模块方式启动它。",
+    ),
+)
+
+
+@check(PROBLEM)
+def launcher_not_found(launch: Launch, commands: Commands) -> Judgement:
+    """Compare the program with what PATH gives; a path is the user's own business."""
+    program = launch.program
+    if program not in LOOKED_UP or program in commands.found:
+        return
+    module = MODULES.get(program)
+    yield found(
+        PROBLEM,
+        MESSAGE,
+        program=program,
+        commands=(module,) if module else (),
+        evidence=(Evidence("launch command", " ".join(launch.argv)),),
+    )

@@ -1,0 +1,115 @@
+"""More training processes than visible GPUs.
+
+## What it means
+The launcher starts one process a GPU and does not count the GPUs: `accelerate launch` takes `num_processes` from its
+file, `torchrun` and `deepspeed` from their options.
+## What it does to a run
+With accelerate 0.33.0 and newer the surplus ranks are put on GPUs that another rank holds already and NCCL stops with
+`Duplicate GPU detected`. Before, and under DeepSpeed, they stop with `CUDA error: invalid device ordinal`.
+## What to do
+Start as many processes as GPUs are visible, or make more GPUs visible.
+## How it is found
+Processes on this machine, as launcher and files ask for them, against the GPUs that CUDA_VISIBLE_DEVICES leaves.
+## References
+https://github.com/huggingface/accelerate/pull/2916
+https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+"""
+
+from __future__ import annotations
+
+from doctor.checks.launch._helpers import proofs, where
+from doctor.core.check import Judgement, check
+from doctor.core.finding import LIKELY, Finding, Message, Skip, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+from doctor.facts.launch import Launch
+from doctor.facts.training import Training
+from doctor.facts.world import World
+
+PROBLEM = Problem(id="LCH005", name="more-processes-than-gpus", severity=ERROR, since="0.1")
+
+SIGNATURES = (Signature(r"CUDA error: invalid device ordinal"),)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "a process asked for a GPU that does not exist here{more}",
+        "More processes were started (or a larger tensor parallel size was asked for) than this "
+        "machine has visible GPUs, so a local rank selects a device number beyond the last one.",
+        "Start as many processes per node as `nvidia-smi -L` and `CUDA_VISIBLE_DEVICES` show: lower "
+        "`--nproc_per_node`, `--num_processes`, `--tp`/`tensor_parallel_size`, `n_gpus_per_node`, or "
+        "raise the number of nodes; with several nodes use LOCAL_RANK, not RANK, as the device.",
+    ),
+    zh=Words(
+        "进程请求了本机不存在的 GPU{more}",
+        "启动的进程(或所设的张量并行大小)多于本机可见的 GPU,因此某个 local rank 选中了超出范围的设备号。",
+        "每个节点的进程数应等于 `nvidia-smi -L` 与 `CUDA_VISIBLE_DEVICES` 所示的 GPU 数:降低 "
+        "`--nproc_per_node`、`--num_processes`、`--tp`/`tensor_parallel_size`、`n_gpus_per_node`,或增"
+        "加节点;多节点时以 LOCAL_RANK 而非 RANK 作为设备号。",
+    ),
+)
+
+#: kinds that make one process a GPU; what Ray programs do is their own matter
+KINDS = {"accelerate", "torchrun", "deepspeed", "trl"}
+
+MESSAGE = Message(
+    en=Words(
+        "{processes} processes are asked for on this machine, visible GPUs: {gpus}",
+        "Each process needs a GPU of its own and the launcher does not check it: the run ends with "
+        "`Duplicate GPU detected` from NCCL or with `invalid device ordinal` from CUDA.",
+        "Start as many processes as GPUs are visible, or make {processes} visible.",
+    ),
+    zh=Words(
+        "本机要启动 {processes} 个进程,而可见的 GPU 只有 {gpus} 张",
+        "每个进程需要独占一张 GPU,而启动器不做检查:运行会以 NCCL 的 `Duplicate GPU detected` 或 CUDA 的 "
+        "`invalid device ordinal` 结束。",
+        "只启动 {gpus} 个进程,或让 {processes} 张 GPU 可见。",
+    ),
+)
+
+
+@check(PROBLEM)
+def more_processes_than_gpus(launch: Launch, world: World, training: Training | None) -> Judgement:
+    """Compare the two numbers where both are known and the processes use GPUs."""
+    if launch.kind not in KINDS or world.backend in {"cpu", "tpu"} or "srun" in launch.wrappers:
+        return
+    if training is not None and (training.value("use_cpu") or training.value("no_cuda")):
+        return
+    processes = world.local_processes
+    if processes is None or processes < 2:
+        return
+    if world.visible_gpus is None:
+        yield Skip("the GPUs of this machine cannot be seen")
+        return
+    gpus = len(world.visible_gpus)
+    if not 0 < gpus < processes:
+        return
+    option = "--nproc_per_node" if launch.kind == "torchrun" else "--num_processes"
+    yield found(
+        PROBLEM,
+        MESSAGE,
+        processes=processes,
+        gpus=gpus,
+        where=where(world.processes_from),
+        commands=("--num_gpus " + str(gpus) if launch.kind == "deepspeed" else f"{option} {gpus}",),
+        evidence=proofs(world.processes_from),
+    )
+
+
+def explain(hits: Hits) -> Finding:
+    """With the parallel size and the GPUs where log or context tell them."""
+    size = next(
+        (
+            hits.config[name]
+            for name in ("tp", "tp_size", "tensor_parallel_size", "nproc_per_node")
+            if name in hits.config
+        ),
+        None,
+    )
+    return found(
+        PROBLEM,
+        LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+        more=f" (`{size}` per group or node were asked for)" if size else "",
+    )

@@ -1,0 +1,238 @@
+"""CUDA's out of memory: which phase asked, told by the frames of the traceback, and what to turn in which framework.
+
+Frames are "path:function", outermost first. The first phase in the table of which a frame tells is the answer, so the
+table goes from the special to the general.
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.core.finding import LIKELY, Confidence, Finding, Message, found
+from doctor.core.problem import Problem
+from doctor.core.signature import Hit, Hits
+
+#: torch's message of either era; the older one names the total in brackets
+OUT_OF_MEMORY = (
+    r"(?:^|[.\s])OutOfMemoryError: (?:CUDA|HIP"
+    r"|XPU) out of memory\. Tried to allocate (?P<asked>[\d.]{1,12} [KMGT]iB)"
+    r"(?:[^\n]{0,80}?(?:total capacity of |GPU \d{1,3}; )(?P<total>[\d.]{1,12} [KMGT]iB))?"
+    r"(?:[^\n]{0,80}?of which (?P<free>[\d.]{1,12} [KMGT]?i?B(?:ytes)?) is free)?"
+    r"(?:[^\n]{0,400}?this process has (?P<used>[\d.]{1,12} [KMGT]iB))?"
+)
+
+PHASES = (
+    (
+        "kv",
+        re.compile(
+            r":(?:_?allocate_kv_caches?(?:_tensors)?"
+            r"|_allocate_kv_cache"
+            r"|initialize_kv_caches?"
+            r"|allocate_gpu_cache"
+            r"|_create_buffers)$"
+            r"|vllm/worker/cache_engine\.py:"
+        ),
+    ),
+    (
+        "graph",
+        re.compile(
+            r":(?:capture_model"
+            r"|_capture_cudagraphs"
+            r"|capture_graph"
+            r"|capture_one_batch_size"
+            r"|init_cuda_graphs"
+            r"|_warmup_and_capture)$"
+            r"|cuda_graph_runner\.py:"
+        ),
+    ),
+    (
+        "profile",
+        re.compile(
+            r":(?:profile_run"
+            r"|determine_available_memory"
+            r"|determine_num_available_blocks"
+            r"|profile_num_available_blocks"
+            r"|_dummy_run"
+            r"|_dummy_sampler_run|_dummy_pooler_run|compile_or_warm_up_model)$"
+        ),
+    ),
+    (
+        "save",
+        re.compile(
+            r":(?:save_checkpoint"
+            r"|_save_checkpoint"
+            r"|save_model"
+            r"|_save"
+            r"|save_pretrained"
+            r"|get_fsdp_full_state_dict"
+            r"|save_16bit_model"
+            r"|_zero3_consolidated_16bit_state_dict)$"
+        ),
+    ),
+    (
+        "optimizer",
+        re.compile(
+            r"torch/optim/"
+            r"|bitsandbytes/optim/"
+            r"|optimizer\.py:step$"
+            r"|:(?:_optimizer_step"
+            r"|_take_model_step"
+            r"|_init_group"
+            r"|unscale_and_clip_grads)$"
+            r"|deepspeed/runtime/zero/stage\w{0,12}\.py:(?:step|initialize_optimizer_states"
+            r"|_optimizer_states_and_set_step)$"
+        ),
+    ),
+    (
+        "sync",
+        re.compile(
+            r":(?:_move_model_to_vllm"
+            r"|update_named_param"
+            r"|update_weights"
+            r"|update_weights_from_tensor"
+            r"|sync_weights"
+            r"|rollout_mode"
+            r"|_sync_fsdp\w{0,20}"
+            r"|_sync_fsdp1_params_to_vllm|_gather_params|wake_up|_update_model_params"
+            r"|update_actor_weights|receive_weights)$|verl/workers/sharding_manager/"
+        ),
+    ),
+    (
+        "load",
+        re.compile(
+            r":(?:load_model"
+            r"|from_pretrained"
+            r"|_load_pretrained_model"
+            r"|_initialize_model"
+            r"|initialize_model"
+            r"|create_weights"
+            r"|process_weights_after_loading"
+            r"|_build_model_optimizer|_load_state_dict_into_meta_model|_move_model_to_device"
+            r"|_sync_params_and_buffers|_build_model|get_model)$"
+            r"|model_loader/|torch/distributed/fsdp/_init_utils\.py:"
+        ),
+    ),
+    ("generate", re.compile(r"transformers/generation/utils\.py:|:(?:execute_model|_generate_single_turn)$")),
+    (
+        "logits",
+        re.compile(
+            r":(?:selective_log_softmax"
+            r"|_get_per_token_logps(?:_and_entropies)?"
+            r"|logprobs_from_logits\w{0,12}"
+            r"|entropy_from_logits\w{0,24}"
+            r"|entropy_from_logits"
+            r"|get_batch_logps|log_softmax|logsumexp|cross_entropy|compute_token_entropy"
+            r"|fixed_cross_entropy|ForCausalLMLoss|compute_logits)$"
+        ),
+    ),
+    ("backward", re.compile(r"torch/autograd/(?:graph|__init__)\.py:|torch/_tensor\.py:backward$|:backward$")),
+    (
+        "forward",
+        re.compile(
+            r":(?:forward"
+            r"|_call_impl"
+            r"|training_step"
+            r"|compute_loss"
+            r"|_compute_loss"
+            r"|forward_backward_batch"
+            r"|update_policy"
+            r"|compute_log_prob)$"
+        ),
+    ),
+)
+
+
+def phase(hit: Hit) -> str:
+    """What the process was doing: a name of the table, "" where the log has no traceback that tells."""
+    return next((name for name, pattern in PHASES if any(pattern.search(frame) for frame in hit.frames)), "")
+
+
+def phases_of(hits: Hits) -> list[str]:
+    """Phases of all hits, the earliest first; a log record and the exception itself may both be hits."""
+    return [name for name in map(phase, hits) if name]
+
+
+def told(hits: Hits, *phases: str) -> bool:
+    """Whether the first hit whose frames tell a phase tells one of these; "" stands for no hit that tells any."""
+    known = phases_of(hits)
+    return (known[0] if known else "") in phases
+
+
+def uses(hits: Hits, package: str) -> bool:
+    """Whether frames, versions or settings show that this framework runs."""
+    return package in hits.versions or any(f"/{package}/" in frame for hit in hits for frame in hit.frames)
+
+
+def setting(hits: Hits, name: str) -> str | None:
+    """A setting by the last part of its name, as Hydra writes it with dots."""
+    for key, value in hits.config.items():
+        if key == name or key.endswith("." + name):
+            return value
+    return None
+
+
+def training_knobs(hits: Hits) -> tuple[str, str]:
+    """The batch and length settings of the framework at hand, in English and Chinese."""
+    if uses(hits, "verl") and (setting(hits, "use_dynamic_bsz") or "").lower() == "true":
+        return _VERL_DYNAMIC
+    if uses(hits, "verl"):
+        return _VERL_FIXED
+    return _TRAINER
+
+
+_VERL_DYNAMIC = (
+    (
+        "use_dynamic_bsz is on, so micro batch sizes are not read: lower "
+        "`actor_rollout_ref.actor.ppo_max_token_len_per_gpu` and `log_prob_max_token_len_per_gpu` of "
+        "ref and rollout (not below prompt plus response length), or raise "
+        "`ulysses_sequence_parallel_size`."
+    ),
+    (
+        "use_dynamic_bsz 已打开,不再读取 micro batch:请降低 "
+        "`actor_rollout_ref.actor.ppo_max_token_len_per_gpu` 以及 ref 与 rollout 的 "
+        "`log_prob_max_token_len_per_gpu`(不得小于提示与回复长度之和),或增大 "
+        "`ulysses_sequence_parallel_size`。"
+    ),
+)
+_VERL_FIXED = (
+    (
+        "In veRL lower `ppo_micro_batch_size_per_gpu` and `log_prob_micro_batch_size_per_gpu` (with "
+        "`use_dynamic_bsz=True` it is `ppo_max_token_len_per_gpu` instead), set "
+        "`enable_gradient_checkpointing=True`, or raise `ulysses_sequence_parallel_size`."
+    ),
+    (
+        "在 veRL 中降低 `ppo_micro_batch_size_per_gpu` 与 `log_prob_micro_batch_size_per_gpu`(若 "
+        "`use_dynamic_bsz=True` 则为 `ppo_max_token_len_per_gpu`),设置 "
+        "`enable_gradient_checkpointing=True`,或增大 `ulysses_sequence_parallel_size`。"
+    ),
+)
+_TRAINER = (
+    (
+        "Lower `per_device_train_batch_size` and raise `gradient_accumulation_steps` by the same "
+        "factor, set `gradient_checkpointing=True`, or shorten `max_completion_length`."
+    ),
+    (
+        "降低 `per_device_train_batch_size` 并按同样倍数提高 `gradient_accumulation_steps`,设置 "
+        "`gradient_checkpointing=True`,或缩短 `max_completion_length`。"
+    ),
+)
+
+
+def finding(problem: Problem, message: Message, hits: Hits, confidence: Confidence = LIKELY) -> Finding:
+    """The message with the sizes that the log tells."""
+    english, chinese = training_knobs(hits)
+    asked, total, free = (hits.get(each) for each in ("asked", "total", "free"))
+    return found(
+        problem,
+        message,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=confidence,
+        asked=asked or "more",
+        of=f" of {total}" if total else "",
+        of_zh=f"(共 {total})" if total else "",
+        free=f", {free} free" if free else "",
+        free_zh=f",仅剩 {free}" if free else "",
+        knobs=english,
+        knobs_zh=chinese,
+    )

@@ -1,0 +1,118 @@
+"""The model does not fit into the share of the GPU that vLLM may use.
+
+## What it means
+vLLM takes `gpu_memory_utilization` of each card, for weights and KV cache together. The weights, divided by tensor and
+pipeline parallelism, are larger than that share.
+## What it does to a run
+`CUDA out of memory` while the weights are loaded, or `No available memory for the cache blocks`.
+## What to do
+Raise the utilization or the tensor parallel size, or serve a quantized or smaller model.
+## How it is found
+Parameters of the model's files times two bytes (the files' size where they are quantized), against NVML.
+## References
+https://docs.vllm.ai/en/latest/configuration/conserving_memory.html
+https://huggingface.co/docs/trl/vllm_integration
+"""
+
+from __future__ import annotations
+
+from doctor.checks.launch._helpers import effective, seen_by, whole
+from doctor.checks.memory._helpers import HALF_BYTES, gib, quantized_here
+from doctor.core.check import Judgement, check
+from doctor.core.finding import Evidence, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.facts.environment import Environment
+from doctor.facts.gpus import Gpus
+from doctor.facts.model import Model
+from doctor.facts.packages import Packages
+from doctor.facts.serving import Serving
+from doctor.facts.training import Training
+from doctor.facts.world import World
+
+PROBLEM = Problem(id="MEM003", name="model-larger-than-vllm-share", severity=ERROR, since="0.1")
+
+#: no release of vLLM takes more by default (0.9, later 0.92), so what does not fit here fits nowhere
+DEFAULT_SHARE = 0.92
+
+MESSAGE = Message(
+    en=Words(
+        "vLLM may use {share} GiB of {gpu}, and its part of the weights has {need} GiB",
+        "`gpu_memory_utilization` {utilization} of {total} GiB must hold weights and KV cache together. With tensor "
+        "parallel size {parallel} the weights alone are larger, and the engine ends while it starts.",
+        "Raise the utilization or the tensor parallel size, or use a smaller or quantized model.",
+    ),
+    zh=Words(
+        "vLLM 可用 {gpu} 的 {share} GiB,而它那部分权重有 {need} GiB",
+        "{total} GiB 的 `gpu_memory_utilization` {utilization} 要同时装下权重和 KV cache。张量并行为 "
+        "{parallel} 时光权重就"
+        "超出,引擎启动时就会失败。",
+        "提高该比例或张量并行数,或使用更小的、量化的模型。",
+    ),
+)
+
+
+def _weights_bytes(model: Model, quantized_at_start: bool) -> int | None:
+    """Size of the weights in memory, None where it cannot be told."""
+    if quantized_at_start:
+        return None
+    if model.quantization:
+        return model.weight_bytes
+    return model.parameters * HALF_BYTES if model.parameters else None
+
+
+def _verdict(
+    model: Model, need: float, utilization: float, parallel: int, seen: tuple[int, ...] | None, gpus: Gpus
+) -> Judgement:
+    visible = [gpu for gpu in gpus.gpus if gpu.index in (seen or ())]
+    if not visible or any(gpu.memory_total_bytes is None or gpu.mig_enabled for gpu in visible):
+        return
+    largest = max(visible, key=lambda gpu: gpu.memory_total_bytes or 0)
+    total = largest.memory_total_bytes or 0
+    if need / parallel > total * utilization:
+        yield found(
+            PROBLEM,
+            MESSAGE,
+            share=gib(total * utilization),
+            gpu=largest.label,
+            need=gib(need / parallel),
+            utilization=utilization,
+            total=gib(total),
+            parallel=parallel,
+            evidence=(Evidence(model.folder, f"{model.parameters} parameters"),),
+        )
+
+
+@check(PROBLEM)
+def served_model(serving: Serving | None, model: Model, environment: Environment | None, gpus: Gpus) -> Judgement:
+    """Experts may be divided by data parallelism too, so such models are left alone there."""
+    if serving is None or serving.arguments.get("cpu_offload_gb") or serving.arguments.get("quantization"):
+        return
+    if model.experts and (serving.data_parallel_size > 1 or serving.arguments.get("enable_expert_parallel")):
+        return
+    need = _weights_bytes(model, bool(serving.quantization))
+    utilization = serving.gpu_memory_utilization or DEFAULT_SHARE
+    if need is not None:
+        parallel = serving.tensor_parallel_size * serving.pipeline_parallel_size
+        seen = seen_by(None, gpus, environment)
+        yield from _verdict(model, need, utilization, max(parallel, 1), seen, gpus)
+
+
+@check(PROBLEM)
+def colocated_model(
+    training: Training | None, model: Model, world: World | None, gpus: Gpus, packages: Packages | None
+) -> Judgement:
+    """TRL's default share is 0.3 from 0.18.0."""
+    if training is None or world is None or not training.value("use_vllm"):
+        return
+    mode = effective(training, packages, "vllm_mode")
+    share = effective(training, packages, "vllm_gpu_memory_utilization")
+    parallel = effective(training, packages, "vllm_tensor_parallel_size")
+    if mode is None or mode.value != "colocate" or share is None or parallel is None:
+        return
+    need = _weights_bytes(model, quantized_here(training))
+    try:
+        utilization = float(str(share.value))
+    except ValueError:
+        return
+    if need is not None and not model.is_adapter:
+        yield from _verdict(model, need, utilization, max(whole(parallel.value) or 1, 1), world.visible_gpus, gpus)

@@ -1,0 +1,50 @@
+"""The GPU memory ran out in a forward or backward pass of the training.
+
+## What it means
+Weights, gradients and optimizer states fitted; the activations of one micro batch did not fit on top. They grow
+with micro batch times sequence length.
+## What it does to a run
+The step that has the longest sequences fails, often minutes into the run.
+## What to do
+Smaller micro batches with more accumulation, activation checkpointing, shorter completions; shard the states with
+FSDP or ZeRO.
+## How it is found
+The exception of torch's allocator, and the phase that its traceback tells.
+## References
+https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management
+"""
+
+from __future__ import annotations
+
+from doctor.checks.memory._oom import OUT_OF_MEMORY, finding, told
+from doctor.core.finding import CONFIRMED, Finding, Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="MEM006", name="training-step-too-large", severity=ERROR, since="0.1")
+
+SIGNATURES = (Signature(OUT_OF_MEMORY),)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "out of memory in the training step: {asked} more wanted{of}{free}",
+        "Activations of one micro batch did not fit beside weights, gradients and optimizer states. "
+        "They grow with micro batch size times sequence length, so the longest completions decide.",
+        "{knobs} If states fill the card, shard them (ZeRO-3, FSDP) or offload; with vLLM on the "
+        "same GPU lower its `gpu_memory_utilization` and use sleep mode. "
+        "`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` helps against fragmentation only.",
+    ),
+    zh=Words(
+        "训练步中显存不足:还需要 {asked}{of_zh}{free_zh}",
+        "一个 micro batch 的激活无法与权重、梯度和优化器状态同时放下。激活随 micro batch 与序列长度之"
+        "积增长,因此由最长的回复决定。",
+        "{knobs_zh}若状态占满显存,请用 ZeRO-3 或 FSDP 切分,或卸载到主机;若 vLLM 在同一 GPU 上,请降低"
+        "其 `gpu_memory_utilization` 并使用睡眠模式。"
+        "`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` 只缓解碎片。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Only where the frames tell this phase."""
+    return finding(PROBLEM, LOG_MESSAGE, hits, CONFIRMED) if told(hits, "forward", "backward") else None

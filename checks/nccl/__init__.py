@@ -1,0 +1,1 @@
+"""NCCL and gloo: interfaces, variables, collectives."""

@@ -1,0 +1,111 @@
+"""What the checks of NCCL, of the host and of performance share: how many ranks talk, and over which interfaces."""
+
+from __future__ import annotations
+
+from doctor.core.finding import Evidence, Where
+from doctor.facts.base import Setting
+from doctor.facts.environment import Environment
+from doctor.facts.launch import Launch
+from doctor.facts.network import Interface
+from doctor.facts.serving import Serving
+from doctor.facts.training import Training
+from doctor.facts.trinity_config import TrinityConfig
+from doctor.facts.verl_config import VerlConfig
+from doctor.facts.world import World
+
+#: start processes on machines of their choice, whose interfaces and limits are not this machine's
+ELSEWHERE = frozenset({"srun", "mpirun", "mpiexec", "ssh", "sbatch"})
+_VERL_GPUS_PER_NODE = 8  # trainer.n_gpus_per_node in verl/trainer/config/ppo_trainer.yaml
+_VERL_NODES = 1
+
+
+def runs_elsewhere(launch: Launch) -> bool:
+    """Whether a wrapper may start the processes on other machines than this one."""
+    return not ELSEWHERE.isdisjoint(launch.wrappers)
+
+
+def whole(setting: Setting | None, otherwise: int) -> int:
+    """A readable whole number, else `otherwise`."""
+    value = setting.value if setting is not None and setting.known else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
+
+
+def ranks_here(
+    world: World | None, serving: Serving | None, verl: VerlConfig | None = None, trinity: TrinityConfig | None = None
+) -> int:
+    """GPU processes of one group on this machine, as far as the command tells; 0 where it tells none."""
+    if serving is not None:
+        return serving.tensor_parallel_size * serving.pipeline_parallel_size
+    if verl is not None:
+        return whole(verl.get("trainer.n_gpus_per_node"), _VERL_GPUS_PER_NODE)
+    if trinity is not None:
+        return whole(trinity.settings.get("cluster.gpu_per_node"), 0)
+    if world is None or world.backend in {None, "none", "cpu", "tpu"}:
+        return 0
+    return world.local_processes or 0
+
+
+def machines_of(world: World | None, verl: VerlConfig | None = None, trinity: TrinityConfig | None = None) -> int:
+    """Machines of the run, 1 where that is not told."""
+    if verl is not None:
+        return whole(verl.get("trainer.nnodes"), _VERL_NODES)
+    if trinity is not None:
+        return whole(trinity.settings.get("cluster.node_num"), 1)
+    return (world.machines or 1) if world is not None else 1
+
+
+def group_size(
+    world: World | None, serving: Serving | None, verl: VerlConfig | None = None, trinity: TrinityConfig | None = None
+) -> int:
+    """Ranks of the whole run, as far as the command tells."""
+    here = ranks_here(world, serving, verl, trinity)
+    everywhere = (world.processes or 0) if world is not None and world.backend not in {None, "none", "cpu"} else 0
+    return max(here, here * machines_of(world, verl, trinity), everywhere)
+
+
+def value_of(environment: Environment, training: Training | None, name: str) -> str | None:
+    """Value of a variable as the run will have it: what the script sets replaces what the shell has."""
+    own = training.environment_set.get(name) if training is not None else None
+    if own is not None:
+        return str(own.value) if own.known else None
+    return environment.get(name)
+
+
+def where_set(training: Training | None, name: str) -> Where | None:
+    """Place where the script sets a variable, None when the shell does."""
+    own = training.environment_set.get(name) if training is not None else None
+    return Where(own.place.file, own.place.line, own.place.column) if own is not None and own.place else None
+
+
+def shown(name: str, value: str) -> tuple[Evidence, ...]:
+    """A variable as evidence."""
+    return (Evidence("environment", f"{name}={value}"),)
+
+
+def is_usable(interface: Interface) -> bool:
+    """Whether a socket can be bound to an address of it."""
+    return interface.is_up and bool(interface.addresses)
+
+
+def selected(pattern: str, interfaces: tuple[Interface, ...]) -> tuple[Interface, ...]:
+    """Interfaces that NCCL leaves for a value of NCCL_SOCKET_IFNAME, usable or not.
+
+    A leading `^` excludes, `=` after it asks for whole names, else the names in the list are beginnings
+    (NCCL's ncclOsFindInterfaces, https://github.com/NVIDIA/nccl/blob/master/src/os/linux.cc).
+    """
+    exclude = pattern.startswith("^")
+    rest = pattern[1:] if exclude else pattern
+    exact = rest.startswith("=")
+    wanted = [each for each in (rest[1:] if exact else rest).split(",") if each]
+
+    def matches(name: str) -> bool:
+        if not wanted:
+            return True
+        return any(name == each if exact else name.startswith(each) for each in wanted)
+
+    return tuple(each for each in interfaces if matches(each.name) != exclude)
+
+
+def names(interfaces: tuple[Interface, ...]) -> str:
+    """`eth0`, `lo` for a sentence."""
+    return ", ".join(f"`{each.name}`" for each in interfaces) or "none"

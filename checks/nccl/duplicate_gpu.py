@@ -1,0 +1,49 @@
+"""Two ranks of a group use the same GPU.
+
+## What it means
+NCCL wants one GPU per rank, and two ranks chose the same: LOCAL_RANK was not read, or the trainer and vLLM were
+given the same card.
+## What it does to a run
+The communicator is refused.
+## What to do
+Give each process its own GPU.
+## How it is found
+NCCL's message about duplicate GPUs.
+## References
+https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
+
+PROBLEM = Problem(id="NCC012", name="nccl-duplicate-gpu", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"Duplicate GPU detected ?: rank (?P<one>\d{1,6}) and rank (?P<two>\d{1,6}) both on CUDA"
+        r" device (?P<device>\w{1,20})"
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "ranks {one} and {two} use the same GPU {device}",
+        "NCCL needs a GPU of its own for each rank. Either the script never calls "
+        "`torch.cuda.set_device(LOCAL_RANK)`, or more ranks than GPUs were started, or the vLLM "
+        "server and the trainer share a card (weight transfer cannot go from a GPU to itself).",
+        'Call `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before the group is made, start '
+        "no more processes than GPUs, and give server and trainer separate cards with "
+        '`CUDA_VISIBLE_DEVICES` (or use `vllm_mode="colocate"`).',
+    ),
+    zh=Words(
+        "rank {one} 与 rank {two} 使用同一张 GPU {device}",
+        "NCCL 要求每个 rank 独占一张 GPU。可能是脚本没有调用 `torch.cuda.set_device(LOCAL_RANK)`,启动"
+        "的 rank 多于 GPU,或 vLLM 服务器与训练器共用一张卡(权重无法从一张 GPU 传给自己)。",
+        '在建立进程组之前调用 `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))`,进程数不超过 '
+        'GPU 数,并用 `CUDA_VISIBLE_DEVICES` 把服务器与训练器分到不同的卡(或用 `vllm_mode="colocate"`)'
+        "。",
+    ),
+)

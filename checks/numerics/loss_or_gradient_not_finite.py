@@ -1,0 +1,106 @@
+"""The loss or the gradient is NaN or infinite.
+
+## What it means
+One NaN in activations, rewards, advantages or weights makes loss and gradient NaN. An infinite gradient alone is a
+matter of the loss scale in fp16; a NaN gradient never is.
+## What it does to a run
+Where nothing skips the step (bf16, fp32) the optimizer writes NaN into all weights, and every later step is lost. The
+next generation then dies with "probability tensor contains either `inf`, `nan` or element < 0", or, with greedy
+decoding
+or vLLM, goes on and produces garbage.
+## What to do
+Go back to the last checkpoint before that step. Look at what was NaN first in that step: a reward, `reward_std`, `kl`,
+or nothing but the gradient. Then lower the learning rate, use bf16 rather than fp16, and keep gradient clipping on.
+## How it is found
+`grad_norm` is NaN, or `loss` is NaN or infinite, in any logged step. When all later steps are finite again the step
+was
+skipped, and it is a warning.
+## References
+https://github.com/huggingface/transformers/blob/main/src/transformers/trainer.py
+https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html
+https://docs.pytorch.org/docs/stable/notes/amp_examples.html
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Optional
+
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
+from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.rules import sighting, step_text
+from doctor.core.series import Point, rule
+from doctor.core.stats import Alarm
+
+PROBLEM = Problem(id="NUM006", name="loss-or-gradient-not-finite", severity=ERROR, since="0.1")
+
+MESSAGE = Message(
+    en=Words(
+        "`{name}` is {value} at step {step}",
+        "A NaN in the forward pass, the rewards or the weights reaches loss and gradient. Where the step is "
+        "not skipped, the optimizer writes it into all weights, and everything after that step is lost.",
+        "Go back to a checkpoint from before step {step}. Find out what was NaN first: a reward or its deviation, "
+        "activations in fp16, or weights after too large a step; then use bf16, a lower learning rate, and clipping.",
+    ),
+    zh=Words(
+        "`{name}` 在第 {step} 步为 {value}",
+        "前向计算、奖励或权重中的 NaN 会传到 loss 和梯度。如果该步没有被跳过,优化器会把它写入所有权重,此后的训"
+        "练全部作废。",
+        "回到第 {step} 步之前的检查点。找出最先变成 NaN 的量:奖励或其标准差、fp16 下的激活、还是步子过大后的权"
+        "重;然后使用 bf16、更低的学习率和梯度裁剪。",
+    ),
+)
+PASSED = Message(
+    en=Words(
+        "`{name}` is {value} at step {step}, and finite in the steps after it",
+        "The step was skipped or its gradient dropped, for weights that hold a NaN do not recover. It costs "
+        "one step; when it happens often, training stands on thin ice.",
+        "Nothing has to be mended for a single step. Watch how often it happens; use bf16 rather than fp16.",
+    ),
+    zh=Words(
+        "`{name}` 在第 {step} 步为 {value},其后各步恢复为有限值",
+        "该步被跳过或其梯度被丢弃,因为含 NaN 的权重不会恢复。代价只是一步;若频繁发生,训练就岌岌可危。",
+        "单独一步无需处理。留意出现的频率;用 bf16 代替 fp16。",
+    ),
+)
+
+#: finite steps running after which a NaN step counts as skipped: weights with a NaN in them give none at all
+RECOVERED_AFTER = 5
+
+
+@rule(PROBLEM, needs=("loss", "grad_norm"), symptom_of=("RLX006", "RLX007", "NUM008"), every_rank=True)
+class LossOrGradientNotFinite:
+    """Goes off at once; of the gradient only NaN counts, for infinity belongs to the loss scale."""
+
+    def __init__(self) -> None:
+        self._alarms = {"loss": Alarm(1, RECOVERED_AFTER), "grad_norm": Alarm(1, RECOVERED_AFTER)}
+        self._first: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge one value."""
+        value = point.value
+        bad = not math.isfinite(value) if point.name == "loss" else math.isnan(value)
+        if not self._alarms[point.name].see(bad, point.step):
+            return None
+        if self._first is not None and any(each.on for name, each in self._alarms.items() if name != point.name):
+            return None  # the same trouble, told already under the other name
+        self._first = self._first or point
+        return self._found(MESSAGE, point, CONFIRMED)
+
+    def _found(self, message: Message, point: Point, confidence: object) -> Finding:
+        return found(
+            PROBLEM,
+            message,
+            confidence=LIKELY if confidence is LIKELY else CONFIRMED,
+            severity=WARNING if message is PASSED else ERROR,
+            name=point.name,
+            value="NaN" if math.isnan(point.value) else f"{point.value:g}",
+            step=step_text(point.step),
+            **sighting(point),
+        )
+
+    def finish(self) -> Optional[Finding]:
+        """Say so when the run went on with finite values."""
+        if self._first is None or any(each.on for each in self._alarms.values()):
+            return None
+        return self._found(PASSED, self._first, LIKELY)

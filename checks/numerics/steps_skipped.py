@@ -1,0 +1,96 @@
+"""Too many optimizer steps are skipped.
+
+## What it means
+With dynamic loss scaling a step whose gradient overflows is skipped. A healthy fp16 run skips one step in a thousand
+or
+two, each time the scale has been doubled once too often.
+## What it does to a run
+Skipped steps cost their whole price, generation included, and teach nothing; the learning rate schedule stands still
+meanwhile.
+## What to do
+Use bf16 where the GPUs have it. Else find out why the gradients are large: learning rate, unscaled rewards, long
+completions; and look at `loss_scale`.
+## How it is found
+After the first 100 steps, 10 % or more of the last 200 steps were skipped (or logged with an infinite `grad_norm`).
+## References
+https://www.deepspeed.ai/docs/config-json/#fp16-training-options
+https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Optional
+
+from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.problem import WARNING, Problem
+from doctor.core.rules import sighting, step_text
+from doctor.core.series import Point, rule
+from doctor.core.stats import Alarm
+
+PROBLEM = Problem(id="NUM009", name="steps-skipped", severity=WARNING, since="0.1")
+
+MESSAGE = Message(
+    en=Words(
+        "{skipped} of the last {steps} steps were skipped, up to step {step}",
+        "Their gradients overflowed in fp16. Each of them costs a whole step, generation included, and "
+        "changes nothing; a healthy run skips one in a thousand.",
+        "Use bf16 where the GPUs have it, else lower the learning rate and bring rewards to ordinary size.",
+    ),
+    zh=Words(
+        "截至第 {step} 步,最近 {steps} 步中有 {skipped} 步被跳过",
+        "这些步的梯度在 fp16 中溢出。每一步都花费了完整的代价(包括生成),却没有任何改变;正常的训练千步才跳过一步。",
+        "GPU 支持时使用 bf16,否则降低学习率并把奖励调到正常量级。",
+    ),
+)
+
+#: steps looked back on, steps left to the calibration of the scale, and the share that is too much: a hundred
+#: times the
+#: rate of a scale that is doubled every 1000 (DeepSpeed) or 2000 (torch) steps
+LOOK_BACK, CALIBRATION, SHARE = 200, 100, 0.1
+
+
+@rule(PROBLEM, needs=("skipped_steps", "grad_norm"), symptom_of=("NUM005", "NUM006", "DSP017"))
+class StepsSkipped:
+    """Counts skipped steps of the engine's counter, else rows with an infinite gradient."""
+
+    def __init__(self) -> None:
+        self._marks: deque[tuple[int, float]] = deque()
+        self._rows: deque[bool] = deque()
+        self._infinite = self._seen = 0
+        self._counted = False
+        self._alarm = Alarm(1, calm=LOOK_BACK)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take a counter or a gradient in."""
+        if point.name == "skipped_steps":
+            self._counted = True
+            return self._counter(point)
+        return None if self._counted else self._row(point)
+
+    def _counter(self, point: Point) -> Optional[Finding]:
+        if point.step is None or point.step <= CALIBRATION or not math.isfinite(point.value):
+            return None
+        marks = self._marks
+        marks.append((point.step, point.value))
+        while len(marks) > LOOK_BACK or marks[0][0] < point.step - LOOK_BACK:
+            marks.popleft()
+        steps, skipped = point.step - marks[0][0], point.value - marks[0][1]
+        return self._judge(point, round(skipped), steps) if steps >= CALIBRATION else None
+
+    def _row(self, point: Point) -> Optional[Finding]:
+        self._seen += 1
+        if self._seen <= CALIBRATION:
+            return None
+        bad = math.isinf(point.value)
+        self._rows.append(bad)
+        self._infinite += bad
+        if len(self._rows) > LOOK_BACK:
+            self._infinite -= self._rows.popleft()
+        return self._judge(point, self._infinite, LOOK_BACK) if len(self._rows) == LOOK_BACK else None
+
+    def _judge(self, point: Point, skipped: int, steps: int) -> Optional[Finding]:
+        if not self._alarm.see(skipped >= SHARE * steps, point.step):
+            return None
+        return found(PROBLEM, MESSAGE, skipped=skipped, steps=steps, step=step_text(point.step), **sighting(point))

@@ -1,0 +1,1 @@
+"""Speed lost: ping-pong, stragglers, data-bound runs."""

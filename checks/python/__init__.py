@@ -1,0 +1,1 @@
+"""The interpreter, its packages and their installation."""

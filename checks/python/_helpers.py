@@ -1,0 +1,190 @@
+"""Shared by the checks of the interpreter and its packages: the stack's names, wanted classes, requirements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from doctor import data
+from doctor.facts.interpreter import Interpreter
+from doctor.facts.launch import Launch
+from doctor.facts.packages import Distribution, Packages, normalised
+from doctor.facts.script import Script
+from doctor.facts.training import Training
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+    from packaging.specifiers import SpecifierSet
+
+#: packages of the stack that the version knowledge does not list
+_MORE = frozenset({
+    "compressed-tensors", "cuda-toolkit", "kernels", "outlines", "outlines-core", "tilelang", "torchao", "torchcodec",
+    "unsloth", "unsloth-zoo", "xgrammar",
+})  # fmt: skip
+
+#: import name -> distributions that bring it, where the two differ
+MODULES: Mapping[str, tuple[str, ...]] = {
+    "doctor": ("grpo-doctor", "doctor"),
+    "flashinfer": ("flashinfer-python",),
+    "hydra": ("hydra-core",),
+    "pynvml": ("nvidia-ml-py", "pynvml"),
+    "tensorboardX": ("tensorboardx",),
+    "tensorboard": ("tensorboard", "tb-nightly"),
+    "trinity": ("trinity-rft",),
+    "triton": ("triton", "pytorch-triton", "triton-nightly"),
+    "yaml": ("pyyaml",),
+}
+
+_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+
+
+@cache
+def stack() -> frozenset[str]:
+    """Return the distributions whose versions must fit together."""
+    return frozenset(data.packages()) | _MORE
+
+
+def distributions_of(module: str) -> tuple[str, ...]:
+    """Return the distributions that may bring an importable name."""
+    return MODULES.get(module, (module.replace("_", "-"),))
+
+
+def wants_grpo(launch: Launch | None, script: Script | None, training: Training | None) -> bool | None:
+    """Tell whether the command trains with TRL's GRPO; None where there is no command or it cannot be read."""
+    if launch is None:
+        return None
+    if launch.kind == "trl":
+        return launch.subcommand == "grpo"
+    if training is not None and (training.config_class == "GRPOConfig" or training.trainer == "GRPOTrainer"):
+        return True
+    if script is not None:
+        return any(name in script.imports for name in ("trl.GRPOTrainer", "trl.GRPOConfig"))
+    return None if launch.trains and launch.kind not in {"verl", "trinity"} else False
+
+
+@cache
+def specifiers(text: str) -> SpecifierSet | None:
+    """Read a version range; None for the spellings of old metadata that no tool reads any more (`>=3.6.*`)."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        return SpecifierSet(text)
+    except InvalidSpecifier:
+        return None
+
+
+def python_allowed(requires_python: str | None, version: str) -> bool | None:
+    """Whether an interpreter is in a Requires-Python range; None when the metadata state none that can be read.
+
+    A pre-release of Python counts as its release: 3.14.0rc1 runs what asks for 3.14.
+    """
+    from packaging.version import InvalidVersion, Version
+
+    wanted = specifiers(requires_python) if requires_python else None
+    if wanted is None:
+        return None
+    try:
+        return wanted.contains(Version(version).base_version, prereleases=True)
+    except InvalidVersion:
+        return None
+
+
+@dataclass(frozen=True)
+class Need:
+    """A requirement that a distribution of the stack states: `line` as in its metadata, `name` normalised."""
+
+    owner: Distribution
+    name: str
+    line: str
+
+
+def needs(packages: Packages) -> Iterator[Need]:
+    """Yield the requirements of the stack's packages, those of extras left out."""
+    for name in sorted(stack()):
+        owner = packages.distributions.get(name)
+        if owner is None or owner.version is None:
+            continue
+        for line in _requires(owner, packages.source):
+            if "extra ==" in line or "extra==" in line:
+                continue
+            match = _NAME.match(line)
+            if match:
+                yield Need(owner, normalised(match[1]), line)
+
+
+def _requires(owner: Distribution, source: str) -> tuple[str, ...]:
+    """Metadata's own lines; of a pasted list, which has none, what the release of that version states."""
+    if owner.requires or source == "probe" or owner.version is None:
+        return owner.requires
+    release = data.release(owner.name, owner.version)
+    return (release.requires or ()) if release is not None else ()
+
+
+def parsed(line: str) -> Requirement | None:
+    """Read a Requires-Dist line; None when it is none."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        return Requirement(line)
+    except InvalidRequirement:
+        return None
+
+
+def applies(requirement: Requirement, interpreter: Interpreter | None) -> bool:
+    """Whether the marker holds for the interpreter that is judged; without one nothing conditional is claimed."""
+    if requirement.marker is None:
+        return True
+    return interpreter is not None and requirement.marker.evaluate(_markers(interpreter))
+
+
+def _markers(interpreter: Interpreter) -> dict[str, str]:
+    """Variables of PEP 508 for the patient; `evaluate` would take the doctor's own."""
+    windows = interpreter.platform == "win32"
+    system = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}.get(interpreter.platform, "")
+    cpython = interpreter.implementation == "cpython"
+    return {
+        "extra": "",
+        "implementation_name": interpreter.implementation,
+        "implementation_version": interpreter.version,
+        "os_name": "nt" if windows else "posix",
+        "platform_machine": interpreter.machine,
+        "platform_python_implementation": "CPython" if cpython else "PyPy",
+        "platform_release": "",
+        "platform_system": system,
+        "platform_version": "",
+        "python_full_version": interpreter.version,
+        "python_version": ".".join(map(str, interpreter.version_info)),
+        "sys_platform": interpreter.platform,
+    }
+
+
+def satisfies(version: str, wanted: SpecifierSet) -> bool | None:
+    """Whether an installed version is in a range as pip sees it; a build before a release counts as that release.
+
+    NVIDIA's containers and nightly wheels call themselves 2.6.0a0 or 2.9.0.dev2025; their makers mean the release.
+    """
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        installed = Version(version)
+    except InvalidVersion:
+        return None
+    if wanted.contains(installed, prereleases=True) or wanted.contains(installed.public, prereleases=True):
+        return True
+    return installed.is_prerelease and wanted.contains(installed.base_version, prereleases=True)
+
+
+def present(packages: Packages, name: str) -> bool:
+    """Whether a distribution is there in any form: metadata, conda's own record, or an installed module without either.
+
+    A file of the user's with that name is not the package.
+    """
+    conda = {normalised(each) for each in packages.conda}
+    known = {"torch": {"pytorch", "pytorch-gpu", "libtorch"}}.get(name, set())
+    module = packages.modules.get(name.replace("-", "_")) or ""
+    bare = name.replace("-", "_") in packages.namespaces
+    installed = ("/site-packages/" in module or "/dist-packages/" in module) and not bare
+    return name in packages.distributions or bool(conda & {name, *known}) or installed

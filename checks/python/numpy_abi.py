@@ -1,0 +1,51 @@
+"""A compiled package was built for another major version of NumPy.
+
+## What it means
+NumPy 2 changed its binary interface. Packages built for NumPy 1 do not run with NumPy 2; those built for
+NumPy 2 run with both.
+## What it does to a run
+An import fails, or torch cannot hand arrays over (`Numpy is not available`).
+## What to do
+Install a NumPy of the other major version, or newer builds of the packages.
+## How it is found
+In a log, by the message that the program prints.
+## References
+https://numpy.org/doc/stable/numpy_2_0_migration_guide.html
+https://github.com/pytorch/pytorch/issues/132179
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
+
+PROBLEM = Problem(id="PYT020", name="numpy-abi", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(r"numpy\.dtype size changed, may indicate binary incompatibility"),
+    Signature(r"RuntimeError: Numpy is not available"),
+    Signature(r"ImportError: numpy\.core\.multiarray failed to import"),
+    Signature(r"A module that was compiled using NumPy 1\.x cannot be run in", kind="sign"),
+    Signature(r"AttributeError: _ARRAY_API not found"),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "a compiled package does not fit the installed NumPy (NumPy 1 against 2)",
+        "One of them was built for the other major version. It comes from an upgrade of numpy alone, "
+        "often by a package that does not care; old torch (before 2.3), vLLM before 0.8.3 and others "
+        "need numpy 1.",
+        "`pip install 'numpy<2'` for older packages, or upgrade the package in the traceback to a build "
+        "for NumPy 2; then run `pip check`. Do not mix conda's and pip's numpy.",
+    ),
+    zh=Words(
+        "某个编译包与已安装的 NumPy 不匹配(NumPy 1 与 2)",
+        "两者之一针对另一个主版本构建。通常因为单独升级了 numpy;旧版 torch(2.3 之前)、0.8.3 之前的 vLLM "
+        "等需要 numpy 1。",
+        "旧包请执行 `pip install 'numpy<2'`,或把调用栈中的包升级到支持 NumPy 2 的构建;然后运行 `pip "
+        "check`。不要混用 conda 与 pip 的 numpy。",
+    ),
+)
+
+LOG_COMMANDS = ("pip install 'numpy<2'",)

@@ -1,0 +1,1 @@
+"""Ray: cluster, versions, resources."""

@@ -1,0 +1,104 @@
+"""RAY_ADDRESS names a cluster that does not answer.
+
+## What it means
+The variable makes every `ray.init` join the cluster at this address, and nothing accepts a connection there.
+## What it does to a run
+After retries the command ends with `Failed to connect to Ray cluster` or `Could not find any running Ray instance`.
+It does not start a cluster of its own instead.
+## What to do
+Start the cluster, correct the address, or unset the variable to have a local one started.
+## How it is found
+A TCP connection to the address.
+## References
+https://docs.ray.io/en/latest/ray-core/api/doc/ray.init.html
+https://docs.ray.io/en/latest/ray-core/starting-ray.html
+"""
+
+from __future__ import annotations
+
+from doctor.checks.nccl._helpers import runs_elsewhere
+from doctor.checks.ray._helpers import joins_ray
+from doctor.core.check import Judgement, check
+from doctor.core.finding import LIKELY, Evidence, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+from doctor.facts.launch import Launch
+from doctor.facts.ray_cluster import RayCluster
+from doctor.facts.script import Script
+from doctor.facts.serving import Serving
+
+PROBLEM = Problem(id="RAY002", name="ray-address-silent", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(r"Failed to connect to GCS at address (?P<address>[\w.\-]{1,80}:\d{1,5})"),
+    Signature(r"ConnectionError: Could not find any running Ray instance"),
+    Signature(r"ConnectionError: ray client connection timeout"),
+    Signature(r"Unable to connect to GCS at (?P<address>[\w.\-]{1,80}:\d{1,5})"),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "no Ray cluster answers{at}",
+        "The head of the cluster is not running, ended, or listens at another address, or a firewall "
+        "keeps its port (6379) closed. A stale `RAY_ADDRESS` or /tmp/ray/ray_current_cluster of an "
+        "earlier cluster has the same effect.",
+        "Start it with `ray start --head --port=6379` and check with `ray status`; on the other "
+        "nodes `ray start --address=HEAD:6379`. For a single machine unset `RAY_ADDRESS` and run "
+        "`ray stop --force`, so that `ray.init()` starts its own. Otherwise look at gcs_server.out "
+        "in the session folder.",
+    ),
+    zh=Words(
+        "没有 Ray 集群应答{at}",
+        "集群的 head 没有运行、已退出、监听在其他地址,或防火墙关闭了端口(6379)。先前集群遗留的 "
+        "`RAY_ADDRESS` 或 /tmp/ray/ray_current_cluster 也会如此。",
+        "用 `ray start --head --port=6379` 启动并以 `ray status` 检查;其他节点 `ray start "
+        "--address=HEAD:6379`。单机请取消 `RAY_ADDRESS` 并运行 `ray stop --force`,让 `ray.init()` 自"
+        "行启动。否则查看会话目录中的 gcs_server.out。",
+    ),
+)
+
+MESSAGE = Message(
+    en=Words(
+        "`RAY_ADDRESS={address}` does not answer",
+        "The command joins the cluster at this address and no other, and ends with `Failed to connect to Ray cluster` "
+        "when it does not answer.",
+        "Start the cluster or correct the address. Unset the variable to have a local cluster started.",
+    ),
+    zh=Words(
+        "`RAY_ADDRESS={address}` 没有响应",
+        "命令只会加入该地址的集群,没有响应时以 `Failed to connect to Ray cluster` 结束。",
+        "启动集群或改正地址;要自动启动本地集群,请取消该变量。",
+    ),
+)
+
+
+@check(PROBLEM)
+def address_silent(
+    launch: Launch, ray_cluster: RayCluster, serving: Serving | None, script: Script | None
+) -> Judgement:
+    """Judge addresses of clusters; that of a dashboard is for `ray job`."""
+    address = ray_cluster.address
+    if ray_cluster.address_from != "RAY_ADDRESS" or not address or address.startswith(("http:", "https:")):
+        return
+    if ray_cluster.answers is not False or not joins_ray(launch, serving, script) or runs_elsewhere(launch):
+        return
+    yield found(
+        PROBLEM,
+        MESSAGE,
+        address=address,
+        commands=("ray status", "unset RAY_ADDRESS"),
+        evidence=(Evidence("environment", f"RAY_ADDRESS={address}"),),
+    )
+
+
+def explain(hits: Hits) -> Finding:
+    """With the address where told."""
+    address = hits.get("address")
+    return found(
+        PROBLEM,
+        LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+        at=f" at {address}" if address else "",
+    )

@@ -1,0 +1,1 @@
+"""What goes wrong in reinforcement learning itself: KL, entropy, reward, stale weights."""

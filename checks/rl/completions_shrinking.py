@@ -1,0 +1,100 @@
+"""Completions have shrunk to nearly nothing.
+
+## What it means
+The policy ends its answers almost at once: a tenth of the former length and fewer than 10 tokens, or no more than the
+end
+token from the beginning.
+## What it does to a run
+Empty answers teach nothing. A reward that subtracts for length, or one that gives a default for what it cannot parse,
+makes silence the best policy; a wrong chat template makes the model stop before it begins.
+## What to do
+Read some completions. Take the length term out of the reward, or score an empty answer lowest; from the first step on:
+check chat template, `eos_token` and stop words.
+## How it is found
+The median of `completions/mean_length` over the last 10 logged steps, against that of the first 10.
+## References
+https://huggingface.co/docs/trl/grpo_trainer
+https://arxiv.org/abs/2503.20783
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Optional
+
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.problem import WARNING, Problem
+from doctor.core.rules import sighting, step_text
+from doctor.core.series import Point, rule
+from doctor.core.stats import Alarm, Baseline, Window
+
+PROBLEM = Problem(id="RLX012", name="completions-shrinking", severity=WARNING, since="0.1")
+
+SHRUNK = Message(
+    en=Words(
+        "completions have shrunk from {before} to {now} tokens by step {step}",
+        "The policy ends its answers almost at once. A reward that punishes length, or that does not punish "
+        "silence, leads there.",
+        "Read some completions; take the length term out of the reward, score an empty answer lowest, and go "
+        "back to a checkpoint from before the fall.",
+    ),
+    zh=Words(
+        "生成长度到第 {step} 步已从 {before} 个 token 缩短到 {now} 个",
+        "策略几乎立刻结束回答。惩罚长度的奖励,或不惩罚沉默的奖励,都会导致这种结果。",
+        "查看一些生成;去掉奖励中的长度项,给空回答最低分,并回到缩短之前的检查点。",
+    ),
+)
+EMPTY = Message(
+    en=Words(
+        "completions are {now} tokens long from the first step on",
+        "The model stops before it says anything, so there is nothing to reward. A wrong chat template, an "
+        "end token at the end of the prompt, or a stop word does this.",
+        "Print a prompt as the model gets it; check chat template, `eos_token` and stop words.",
+    ),
+    zh=Words(
+        "从第一步起生成长度就只有 {now} 个 token",
+        "模型什么都没说就停止了,没有可评分的内容。错误的 chat template、prompt 末尾的结束 token 或停止词都会造"
+        "成这种情况。",
+        "打印模型实际收到的 prompt;检查 chat template、`eos_token` 和停止词。",
+    ),
+)
+
+#: logged steps of the medians
+STEPS = 10
+
+#: fewer tokens than any reasoned answer has, and the share of the former length
+SHORT, SHARE = 10.0, 0.1
+
+#: the end token and half of the completions with one more
+EMPTY_LENGTH = 1.5
+
+
+@rule(PROBLEM, needs=("completions/clipped_ratio", "completions/mean_length"))
+class CompletionsShrinking:
+    """Compares the median of the last steps with that of the first; a limit of one token is no silence."""
+
+    def __init__(self) -> None:
+        self._base = Baseline(STEPS)
+        self._recent = Window(STEPS)
+        self._alarm = Alarm(STEPS, calm=STEPS)
+        self._cut_off = False
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge one length."""
+        if point.name == "completions/clipped_ratio":
+            self._cut_off = point.value >= 0.5
+            return None
+        if not math.isfinite(point.value) or not self._base.push(point.value):
+            return None
+        self._recent.push(point.value)
+        before = self._base.median
+        if before is None or not self._recent.full:
+            return None
+        now = self._recent.median
+        empty = now <= EMPTY_LENGTH and before <= EMPTY_LENGTH and not self._cut_off
+        if not self._alarm.see(empty or now < min(SHORT, SHARE * before), point.step):
+            return None
+        return found(
+            PROBLEM, EMPTY if empty else SHRUNK, confidence=LIKELY, before=f"{before:.0f}", now=f"{now:.2g}",
+            step=step_text(point.step), **sighting(point, self._alarm.since),
+        )  # fmt: skip

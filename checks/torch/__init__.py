@@ -1,0 +1,1 @@
+"""torch, its wheels, compile and Triton."""

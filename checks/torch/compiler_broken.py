@@ -1,0 +1,147 @@
+"""Triton or torch.compile cannot compile its helpers with the C compiler of this machine.
+
+## What it means
+Triton builds a small C stub for the driver on first use, and inductor builds C++ code for the CPU, with the
+compiler that CC, CXX or PATH names. They need a working gcc, its own headers and those of Python.
+## What it does to a run
+The first kernel that is compiled ends the process: often inside vLLM's start, where the engine core only
+passes the error on.
+## What to do
+Install a C compiler and Python's headers, or name a working one with CC.
+## How it is found
+In a log, by the message that the program prints.
+## References
+https://github.com/vllm-project/vllm/issues/19656
+https://github.com/triton-lang/triton/blob/v3.3.0/python/triton/runtime/build.py
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="TOR017", name="compiler-broken", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(r"Failed to find C compiler\. Please specify via CC"),
+    Signature(
+        r"(?:InvalidCxxCompiler: )?No working C\+\+ compiler found in torch\._inductor\.config\.cpp\.cxx",
+    ),
+    Signature(
+        r"fatal error: (?P<header>Python\.h|std(?:def|lib|io|int|bool|arg)\.h|limits\.h|string\.h|feat"
+        r"ures\.h|bits/[\w\-./]{1,40}\.h|omp\.h): No such file or directory",
+    ),
+    Signature(r"(?:ld|collect2)[^\n]{0,60}: cannot find -l(?P<library>cuda|c|m|pthread)\b"),
+    Signature(
+        r"CalledProcessError: Command '?\[[^\n]{0,200}(?:gcc|g\+\+|clang|/cc|ccache)[^\n]{0,2000}(?:cu"
+        r"da_utils|__triton_launcher|/main\.c|driver)",
+        symptom_of=("TOR",),
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "no C compiler was found, which Triton and torch.compile need at run time",
+        "Triton compiles a stub for the driver on first use, and inductor compiles C++ for the CPU. Slim "
+        "containers and some clusters have no gcc.",
+        "Install one (`apt-get install -y build-essential python3-dev`, `dnf install gcc gcc-c++ "
+        "python3-devel`, `conda install -c conda-forge gxx`) or name it with CC and CXX. "
+        "`--enforce-eager` or TORCH_COMPILE_DISABLE=1 avoid torch.compile, not Triton's kernels.",
+    ),
+    zh=Words(
+        "没有找到 C 编译器,而 Triton 和 torch.compile 在运行时需要它",
+        "Triton 首次使用时会为驱动编译一个存根,inductor 会为 CPU 编译 C++。精简容器和部分集群没有 gcc。",
+        "安装编译器(`apt-get install -y build-essential python3-dev`、`dnf install gcc gcc-c++ "
+        "python3-devel`、`conda install -c conda-forge gxx`),或用 CC 和 CXX 指定。`--enforce-eager` 或 "
+        "TORCH_COMPILE_DISABLE=1 只能避开 torch.compile,不能避开 Triton 内核。",
+    ),
+)
+
+LOG_MESSAGE_PYTHON = Message(
+    en=Words(
+        "the compiler does not find `Python.h`, which Triton's stub includes",
+        "The headers of this Python are not installed: they come in a package of their own on most "
+        "systems. It is no fault of torch or vLLM.",
+        "Install them for the Python in use: `apt-get install -y python3-dev` (or `python3.12-dev`), "
+        "`dnf install python3-devel`; or use a conda or uv Python, which brings them.",
+    ),
+    zh=Words(
+        "编译器找不到 Triton 存根所需的 `Python.h`",
+        "没有安装此 Python 的头文件:多数系统把它放在单独的包中。这不是 torch 或 vLLM 的问题。",
+        "为所用的 Python 安装:`apt-get install -y python3-dev`(或 `python3.12-dev`)、`dnf install "
+        "python3-devel`;或使用自带头文件的 conda 或 uv Python。",
+    ),
+)
+
+LOG_MESSAGE_HEADER = Message(
+    en=Words(
+        "the C compiler does not find its own header `{header}`: its installation is broken",
+        "`{header}` belongs to the compiler or the C library. The gcc that CC or PATH names is "
+        "incomplete, mixed from two versions, or a wrapper (ccache) around one that is gone. Triton and "
+        "inductor only pass the error on.",
+        "Repair it (`apt-get install --reinstall gcc libc6-dev`, `dnf reinstall gcc glibc-devel`), or "
+        "name a working one: `export CC=/usr/bin/gcc CXX=/usr/bin/g++`. Test it with `echo '#include "
+        "<{header}>' | $CC -E - > /dev/null`.",
+    ),
+    zh=Words(
+        "C 编译器找不到自己的头文件 `{header}`:安装已损坏",
+        "`{header}` 属于编译器或 C 库。CC 或 PATH 指向的 gcc 不完整、混用了两个版本,或是包装(ccache)着一"
+        "个已不存在的编译器。Triton 和 inductor 只是传递该错误。",
+        "修复它(`apt-get install --reinstall gcc libc6-dev`、`dnf reinstall gcc glibc-devel`),或指定可用"
+        "的编译器:`export CC=/usr/bin/gcc CXX=/usr/bin/g++`。用 `echo '#include <{header}>' | $CC -E - > "
+        "/dev/null` 测试。",
+    ),
+)
+
+LOG_MESSAGE_LINK = Message(
+    en=Words(
+        "the linker does not find `lib{library}`, which Triton's stub is linked with",
+        "For `cuda` the driver's libcuda.so is not where the linker looks: only libcuda.so.1 is there, "
+        "or the container has no driver.",
+        "Check `ldconfig -p | grep libcuda`. Set TRITON_LIBCUDA_PATH (or LIBRARY_PATH) to the folder of "
+        "libcuda.so, for instance /usr/lib/x86_64-linux-gnu or /usr/local/cuda/lib64/stubs; start "
+        "containers with `--gpus all`.",
+    ),
+    zh=Words(
+        "链接器找不到 Triton 存根所需的 `lib{library}`",
+        "对于 `cuda`:驱动的 libcuda.so 不在链接器的搜索路径上,只有 libcuda.so.1,或容器中没有驱动。",
+        "检查 `ldconfig -p | grep libcuda`。把 TRITON_LIBCUDA_PATH(或 LIBRARY_PATH)设为 libcuda.so 所在目"
+        "录,例如 /usr/lib/x86_64-linux-gnu 或 /usr/local/cuda/lib64/stubs;容器请用 `--gpus all` 启动。",
+    ),
+)
+
+LOG_MESSAGE_COMMAND = Message(
+    en=Words(
+        "the C compiler failed on the stub that Triton compiles",
+        "The compiler's own message stands above the traceback or was not kept. Usual reasons: Python's "
+        "headers are missing, libcuda.so is not found, or gcc itself is incomplete.",
+        "Run the command of the message by hand and read what it says; install `build-essential` and "
+        "`python3-dev`, or name another compiler with CC.",
+    ),
+    zh=Words(
+        "C 编译器在编译 Triton 的存根时失败",
+        "编译器自己的报错在调用栈上方,或没有保留。常见原因:缺少 Python 头文件、找不到 libcuda.so,或 gcc 不完整。",
+        "手动执行报错中的命令并查看输出;安装 `build-essential` 和 `python3-dev`,或用 CC 指定其他编译器。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """What the compiler lacks tells what to install."""
+    header, library = hits.get("header"), hits.get("library")
+    if hits.of(0) or hits.of(1):
+        message = LOG_MESSAGE
+    elif header:
+        message = LOG_MESSAGE_PYTHON if header == "Python.h" else LOG_MESSAGE_HEADER
+    else:
+        message = LOG_MESSAGE_LINK if library else LOG_MESSAGE_COMMAND
+    return found(
+        PROBLEM,
+        message,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY if message is LOG_MESSAGE_COMMAND else CONFIRMED,
+        header=header,
+        library=library,
+    )

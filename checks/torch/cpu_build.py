@@ -1,0 +1,94 @@
+"""torch is built without CUDA on a machine with NVIDIA GPUs.
+
+## What it means
+The installed torch is a CPU build (`+cpu`, or conda's CPU variant). It never sees a GPU, whatever the driver says.
+## What it does to a run
+`torch.cuda.is_available()` is False: training runs on the CPU, bf16 is refused, vLLM and DeepSpeed do not start.
+## What to do
+Install a CUDA build of the same release.
+## How it is found
+torch's own version file, and the NVIDIA GPUs that the driver or the PCI bus shows.
+In a log: by torch's own message.
+## References
+https://pytorch.org/get-started/locally/
+https://github.com/pytorch/pytorch/blob/v2.6.0/torch/cuda/__init__.py
+"""
+
+from __future__ import annotations
+
+from doctor.checks.torch._helpers import WHEELS, older_wheel, public, trains_on_cpu
+from doctor.core.check import Judgement, check
+from doctor.core.finding import Evidence, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
+from doctor.facts.gpus import Gpus
+from doctor.facts.nvidia import Nvidia
+from doctor.facts.packages import Packages
+from doctor.facts.training import Training
+from doctor.facts.world import World
+
+PROBLEM = Problem(id="TOR001", name="torch-cpu-build", severity=ERROR, since="0.1")
+
+SIGNATURES = (Signature(r"AssertionError: Torch not compiled with CUDA enabled"),)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "the installed torch is built without CUDA, and something asked for a GPU",
+        "A CPU build (`+cpu`, or conda's CPU variant) never sees a GPU, whatever the driver says. An "
+        "upgrade by another package often puts it there.",
+        "Install a CUDA build of the same release: `pip install --force-reinstall torch --index-url "
+        "https://download.pytorch.org/whl/cu126` (choose the CUDA of your driver). On a machine without "
+        "GPU set `use_cpu=True` and ask for no `cuda` device.",
+    ),
+    zh=Words(
+        "已安装的 torch 不带 CUDA,而程序要求使用 GPU",
+        "CPU 构建(`+cpu`,或 conda 的 CPU 变体)无论驱动如何都看不到 GPU。常见原因是其他包升级时替换了它。",
+        "安装同一版本的 CUDA 构建:`pip install --force-reinstall torch --index-url "
+        "https://download.pytorch.org/whl/cu126`(选择与驱动相符的 CUDA)。在没有 GPU 的机器上设置 "
+        "`use_cpu=True`,且不要使用 `cuda` 设备。",
+    ),
+)
+
+MESSAGE = Message(
+    en=Words(
+        "torch {version} is built without CUDA, and this machine has {count} NVIDIA GPUs",
+        "`torch.cuda.is_available()` is False whatever the driver says: training runs on the CPU or refuses bf16, and "
+        "vLLM and DeepSpeed do not start.",
+        "Install a CUDA build of torch.",
+    ),
+    zh=Words(
+        "torch {version} 不含 CUDA,而本机有 {count} 块 NVIDIA GPU",
+        "无论驱动如何,`torch.cuda.is_available()` 都是 False:训练会在 CPU 上进行或拒绝 bf16,vLLM 和 DeepSpeed "
+        "无法启动。",
+        "安装带 CUDA 的 torch。",
+    ),
+)
+
+#: local parts of builds for other hardware
+_OTHER = ("xpu", "hpu", "npu", "tpu", "rocm")
+
+
+@check(PROBLEM)
+def cpu_build(
+    packages: Packages, gpus: Gpus | None, nvidia: Nvidia | None, training: Training | None, world: World | None
+) -> Judgement:
+    """Builds for other hardware, and commands that ask for the CPU, are right as they are."""
+    build = packages.torch_build
+    if build is None or build.cuda is not None or build.hip is not None or trains_on_cpu(training, world):
+        return
+    if any(mark in build.version.partition("+")[2] for mark in _OTHER):
+        return
+    count = len(gpus.gpus) if gpus is not None else (nvidia.pci_devices or 0) if nvidia is not None else 0
+    if not count:
+        return
+    driver = gpus.cuda_driver_version if gpus is not None else None
+    tag = older_wheel(build.version, driver) if driver else None
+    wheel = f" --index-url {WHEELS}/{tag}" if tag else ""
+    yield found(
+        PROBLEM,
+        MESSAGE,
+        commands=(f'pip install --force-reinstall "torch=={public(build.version)}"{wheel}',),
+        evidence=(Evidence("torch/version.py", f"__version__ {build.version}, cuda None"),),
+        version=build.version,
+        count=count,
+    )

@@ -1,0 +1,110 @@
+"""A compiled package was built for another torch than the one that is installed.
+
+## What it means
+Extensions are linked against the C++ library of one torch release, whose functions and C++ ABI change
+between releases. The loader finds that a function is missing and refuses the file.
+## What it does to a run
+`ImportError: ... undefined symbol`, at the import of vLLM, xformers, sgl-kernel, deepspeed operations and
+the like.
+## What to do
+Bring the package and torch together again.
+## How it is found
+In a log, by the message that the program prints.
+## References
+https://github.com/vllm-project/vllm/issues/13608
+https://github.com/sgl-project/sglang/issues/5100
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="TOR011", name="extension-of-another-torch", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"^(?:(?:\w{1,40}\.){0,4}(?:ImportError|OSError): |[^\n]{0,80}symbol lookup error: )?"
+        r"(?P<library>/[^\s:'\"(]{1,300}\.so(?:\.\d{1,4}){0,4}): undefined symbol: (?P<symbol>\w{1,300})",
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "`{name}` was built for another torch than the one that is installed",
+        "It misses the function `{symbol}` of libtorch: the compiled part of `{package}` and torch are "
+        "of different releases{abi}. One of the two was upgraded or built alone.",
+        "Install the release of `{package}` that was built for the installed torch (its release notes or "
+        "`pip show -v {package}` name it), upgrade both together, or rebuild it here: `pip install "
+        "--force-reinstall --no-build-isolation --no-cache-dir {package}`.",
+    ),
+    zh=Words(
+        "`{name}` 是针对另一个 torch 版本构建的",
+        "它找不到 libtorch 的函数 `{symbol}`:`{package}` 的编译部分与 torch 版本不一致{abi}。两者之一被单"
+        "独升级或编译。",
+        "安装针对当前 torch 构建的 `{package}` 版本(见其发布说明或 `pip show -v {package}`),两者一起升级,"
+        "或在本机重新编译:`pip install --force-reinstall --no-build-isolation --no-cache-dir {package}`。",
+    ),
+)
+
+LOG_MESSAGE_OWN = Message(
+    en=Words(
+        "torch's own `{name}` misses `{symbol}`: it got another version of a CUDA library",
+        "torch comes with matching CUDA libraries (cuBLAS, cuDNN, cuSPARSE, NCCL). An older copy was "
+        "loaded instead, from LD_LIBRARY_PATH, conda or a package that was installed by itself, or the "
+        "nvidia-* packages were changed one by one.",
+        "Start with an empty LD_LIBRARY_PATH (`env -u LD_LIBRARY_PATH python -c 'import torch'`); if "
+        "that works take the old folder out for good. Otherwise reinstall torch with all that it needs: "
+        "`pip install --force-reinstall torch`.",
+    ),
+    zh=Words(
+        "torch 自己的 `{name}` 缺少 `{symbol}`:加载到了另一版本的 CUDA 库",
+        "torch 自带配套的 CUDA 库(cuBLAS、cuDNN、cuSPARSE、NCCL)。实际加载的是较旧的副本,来自 "
+        "LD_LIBRARY_PATH、conda 或单独安装的包,或者 nvidia-* 包被逐个更换过。",
+        "用空的 LD_LIBRARY_PATH 启动(`env -u LD_LIBRARY_PATH python -c 'import torch'`);若可行,请彻底去掉"
+        "旧目录。否则连同依赖重装 torch:`pip install --force-reinstall torch`。",
+    ),
+)
+
+LOG_MESSAGE_OTHER = Message(
+    en=Words(
+        "`{name}` misses the function `{symbol}`",
+        "The compiled part of `{package}` was built against another version of a library than the one "
+        "that was loaded: another torch, another CUDA, another Python or another system library.",
+        "Find the library that should have it (`ldd` on the file, `c++filt {symbol}`), take older copies "
+        "out of LD_LIBRARY_PATH, and reinstall `{package}` for the installed torch and CUDA.",
+    ),
+    zh=Words(
+        "`{name}` 缺少函数 `{symbol}`",
+        "`{package}` 的编译部分所针对的库与实际加载的版本不同:torch、CUDA、Python 或系统库。",
+        "找出应提供该函数的库(对文件运行 `ldd`,`c++filt {symbol}`),从 LD_LIBRARY_PATH 去掉旧副本,并针对当"
+        "前的 torch 和 CUDA 重装 `{package}`。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Whose file it is, and whose function, tell the kind."""
+    library, symbol = hits.get("library") or "", hits.get("symbol") or ""
+    told_elsewhere = any(part in library for part in ("flash_attn", "torchvision", "libtorchaudio"))
+    if symbol.startswith("__nvJitLink") or told_elsewhere:
+        return None  # told by problems of their own
+    folder, base = ["", *library.split("/")][-2:]
+    name = (f"{folder}/" if folder not in ("", "site-packages") else "") + base.partition(".")[0]
+    after = library.rpartition("site-packages/")[2] if "site-packages/" in library else ""
+    package = after.partition("/")[0].partition(".")[0] or base.partition(".")[0]
+    own = package in ("torch", "nvidia") or base.startswith(("libtorch", "libc10"))
+    of_torch = any(part in symbol for part in ("N3c10", "5torch", "N2at", "THP", "_ZN6caffe2"))
+    old = symbol.endswith("Ss") or "RKSs" in symbol or "KSs" in symbol
+    return found(
+        PROBLEM,
+        LOG_MESSAGE_OWN if own else LOG_MESSAGE if of_torch else LOG_MESSAGE_OTHER,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED if of_torch and not own else LIKELY,
+        name=name,
+        package=package.replace("_", "-"),
+        symbol=symbol[:36] + ("..." if len(symbol) > 36 else ""),
+        abi=", and of the old and the new C++ ABI" if old else "",
+    )

@@ -1,0 +1,48 @@
+"""torch.compile gave up on a function that it had to compile again and again.
+
+## What it means
+Each new shape or value that a compiled function depends on makes another version. After eight (by default)
+torch runs the function uncompiled.
+## What it does to a run
+The run goes on, slower than without torch.compile for a while and then as slow as without.
+## What to do
+Mark what changes as dynamic, or do not compile it.
+## How it is found
+In a log, by the message that the program prints.
+## References
+https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import Message, Words
+from doctor.core.problem import WARNING, Problem
+from doctor.core.signature import Signature
+
+PROBLEM = Problem(id="TOR023", name="recompile-limit", severity=WARNING, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"torch\._dynamo hit config\.(?P<limit>recompile_limit|cache_size_limit|accumulated_\w{1,30})"
+        r" \((?P<number>\d{1,5})\)",
+        kind="warning",
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "torch.compile gave up on a function after {number} versions of it",
+        "Lengths that differ from batch to batch, or Python values that change, make each call a new "
+        "version. From here on the function runs uncompiled.",
+        "Use `torch.compile(..., dynamic=True)` or `mark_dynamic`, pad to a few lengths, or switch it "
+        "off (`torch_compile=False`). TORCH_LOGS=recompiles prints what changed.",
+    ),
+    zh=Words(
+        "torch.compile 在编译了 {number} 个版本后放弃了某个函数",
+        "批次之间长度不同,或 Python 值变化,都会让每次调用成为新版本。此后该函数不再编译执行。",
+        "使用 `torch.compile(..., dynamic=True)` 或 `mark_dynamic`,填充到少数几种长度,或关闭"
+        "(`torch_compile=False`)。TORCH_LOGS=recompiles 可打印变化的内容。",
+    ),
+)
+
+LOG_COMMANDS = ("TORCH_LOGS=recompiles",)

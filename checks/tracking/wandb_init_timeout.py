@@ -1,0 +1,49 @@
+"""wandb.init waited for its server until the time-out.
+
+## What it means
+The node has no way to the server of Weights & Biases (api.wandb.ai or an own one), or the way is slow: no
+internet on compute nodes, a proxy that is not set, many ranks that log in at once.
+## What it does to a run
+`wandb.init` raises CommError after 90 seconds, and the run with it.
+## What to do
+Run offline and upload later, or give the node a way out.
+## How it is found
+In a log: by wandb's exception; its retries before it prove the network.
+## References
+https://docs.wandb.ai/guides/track/environment-variables
+https://docs.wandb.ai/ref/cli/wandb-sync
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
+
+PROBLEM = Problem(id="TRK005", name="wandb-init-timeout", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(r"Run initialization has timed out after (?P<seconds>[\d.]{1,8}) sec"),
+    Signature(r"wandb: Network error \((?P<error>\w{1,40})\), entering retry loop", kind="sign"),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "`wandb.init` could not reach its server within {seconds} s",
+        "The node has no network connection to the Weights & Biases server (no internet access on "
+        "compute nodes, a proxy or firewall, DNS), or it is very slow.",
+        "Set `WANDB_MODE=offline` and upload later from a login node with `wandb sync "
+        'wandb/offline-run-*`; or switch it off with `report_to="none"` (or `WANDB_MODE=disabled`); or '
+        "set `https_proxy`. A longer `WANDB_INIT_TIMEOUT=300` only helps where the network is slow, not "
+        "where there is none.",
+    ),
+    zh=Words(
+        "`wandb.init` 在 {seconds} 秒内无法连上其服务器",
+        "该节点没有到 Weights & Biases 服务器的网络连接(计算节点无外网、代理或防火墙、DNS),或连接很慢。",
+        "设置 `WANDB_MODE=offline`,之后在登录节点用 `wandb sync wandb/offline-run-*` 上传;或用 "
+        '`report_to="none"`(或 `WANDB_MODE=disabled`)关闭;或设置 `https_proxy`。更长的 '
+        "`WANDB_INIT_TIMEOUT=300` 只在网络慢时有用,没有网络时无效。",
+    ),
+)
+
+LOG_COMMANDS = ("export WANDB_MODE=offline",)

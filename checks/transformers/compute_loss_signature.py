@@ -1,0 +1,65 @@
+"""A subclass overrides `compute_loss` with the old signature.
+
+## What it means
+Transformers 4.46 calls `compute_loss` with `num_items_in_batch`, the number of tokens over the accumulated
+micro-batches. A trainer of your own, or of a library, that overrides it without that parameter no longer
+fits; `training_step` is called with it by position.
+## What it does to a run
+The first training step raises TypeError.
+## What to do
+Add `num_items_in_batch=None` to the override, or pin Transformers below 4.46.
+## How it is found
+In a log: by the refused argument.
+## References
+https://github.com/huggingface/transformers/pull/34198
+https://huggingface.co/docs/transformers/trainer
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(
+    id="TRF011", name="compute-loss-signature", severity=ERROR, since="0.1", affects={"transformers": ">=4.46"}
+)
+
+SIGNATURES = (
+    Signature(
+        r"TypeError: (?:(?P<owner>\w{1,80})\.)?(?P<method>compute_loss|training_step|prediction_step|l"
+        r"og|_inner_training_loop)\(\) got an unexpected keyword argument"
+        r" '(?P<name>num_items_in_batch)'",
+    ),
+    Signature(
+        r"TypeError: (?:(?P<owner>\w{1,80})\.)?(?P<method>training_step|log)\(\) takes (?:from )?\d"
+        r" (?:to \d )?positional arguments but (?P<count>[345]) were given",
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "`{owner}.{method}` lacks a parameter that the installed Transformers passes",
+        "The Trainer of 4.46 and newer hands `num_items_in_batch` to `compute_loss` and `training_step` "
+        "(and `start_time` to `log` from 4.47); the override in `{owner}` still has the old signature.",
+        "Extend the override: `def compute_loss(self, model, inputs, return_outputs=False, "
+        "num_items_in_batch=None)`, `def training_step(self, model, inputs, num_items_in_batch=None)`, "
+        "`def log(self, logs, start_time=None)`, or accept `**kwargs`; for a library's trainer upgrade "
+        'that library or pin `pip install "transformers<4.46"`.',
+    ),
+    zh=Words(
+        "`{owner}.{method}` 缺少已安装的 Transformers 会传入的参数",
+        "4.46 及以上的 Trainer 会把 `num_items_in_batch` 传给 `compute_loss` 和 `training_step`(自 4.47 "
+        "起还把 `start_time` 传给 `log`);`{owner}` 中的重写仍是旧签名。",
+        "扩展重写的签名:`def compute_loss(self, model, inputs, return_outputs=False, "
+        "num_items_in_batch=None)`、`def training_step(self, model, inputs, num_items_in_batch=None)`、"
+        "`def log(self, logs, start_time=None)`,或接受 `**kwargs`;若是某个库的训练器,升级该库或固定 `pip "
+        'install "transformers<4.46"`。',
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Name the class where the exception does; before Python 3.10 it names the method alone."""
+    owner, method = hits.get("owner") or "the trainer's subclass", hits.get("method")
+    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), owner=owner, method=method)

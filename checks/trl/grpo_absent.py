@@ -1,0 +1,61 @@
+"""The installed TRL has no GRPOTrainer.
+
+## What it means
+GRPO came to TRL in 0.14.0. pip installs an older one without a word where the interpreter is too old for
+it: Python 3.8 gets TRL 0.11.
+## What it does to a run
+`from trl import GRPOTrainer` raises an ImportError as soon as the script starts.
+## What to do
+Install TRL 0.14.0 or newer, in an interpreter of Python 3.9 or newer.
+## How it is found
+The script imports GRPO's classes and the installed TRL is older than 0.14.0.
+## References
+https://github.com/huggingface/trl/releases/tag/v0.14.0
+https://pypi.org/project/trl/0.14.0/
+"""
+
+from __future__ import annotations
+
+from doctor.checks.trl._helpers import installed
+from doctor.core.check import Judgement, check
+from doctor.core.finding import Evidence, Message, Where, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.facts.packages import Packages
+from doctor.facts.script import Script
+
+PROBLEM = Problem(id="TRL005", name="grpo-trainer-absent", severity=ERROR, since="0.1", affects={"trl": "<0.14"})
+
+MESSAGE = Message(
+    en=Words(
+        "TRL {version} has no `{name}`; it came in 0.14.0",
+        "The import fails as soon as the script starts. pip chooses such an old TRL without a word when "
+        "the interpreter is too old for a newer one (Python 3.8).",
+        "Install TRL 0.14.0 or newer in an interpreter of Python 3.9 or newer.",
+    ),
+    zh=Words(
+        "TRL {version} 没有 `{name}`;它自 0.14.0 起才有",
+        "脚本一启动,导入就会失败。当解释器过旧(Python 3.8)时,pip 会不加提示地选择这样旧的 TRL。",
+        "在 Python 3.9 或更新的解释器中安装 TRL 0.14.0 或更新版本。",
+    ),
+)
+
+
+NAMES = ("GRPOTrainer", "GRPOConfig")
+
+
+@check(PROBLEM, requires=("PYT001",))
+def grpo_absent(script: Script, packages: Packages) -> Judgement:
+    """Judge the import; the engine has compared the version."""
+    for name in NAMES:
+        place = script.imports.get(f"trl.{name}")
+        if place is not None:
+            yield found(
+                PROBLEM,
+                MESSAGE,
+                where=Where(file=place.file, line=place.line, column=place.column),
+                commands=('pip install "trl>=0.14"',),
+                evidence=(Evidence(place.file, f"import of trl.{name}", place.line),),
+                name=name,
+                version=installed(packages, "trl"),
+            )
+            return

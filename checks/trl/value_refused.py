@@ -1,0 +1,75 @@
+"""An argument of GRPO has a value that TRL does not know.
+
+## What it means
+Some arguments take one of a few words, and TRL checks several of them late: when the trainer is built, or
+at the first loss.
+## What it does to a run
+TRL raises ValueError, sometimes after a whole batch was generated.
+## What to do
+Write one of the words that the installed release knows.
+## How it is found
+In a log: by TRL's own exception.
+## References
+https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_config.py
+https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="TRL036", name="grpo-value-refused", severity=ERROR, since="0.1", affects={"trl": ">=0.20"})
+
+SIGNATURES = (
+    Signature(
+        r"ValueError: (?P<mode>vllm_mode) must be either 'server' or 'colocate', got"
+        r" '(?P<value>[^'\n]{0,60})'",
+    ),
+    Signature(
+        r"ValueError: Invalid value for (?P<name>scale_rewards): (?P<value>[^\s]{1,40})\. Must be one of",
+    ),
+    Signature(
+        r"ValueError: Unknown (?P<level>importance sampling level): (?P<value>[^\s]{1,40})\. Possible"
+        r" values",
+    ),
+    Signature(
+        r"ValueError: Unknown (?P<vllm_level>vLLM importance sampling level):"
+        r" (?P<value>[^\s]{1,40})\. Possible values",
+    ),
+    Signature(r"ValueError: Invalid (?P<name>multi_objective_aggregation): (?P<value>[^\s]{1,40})\. Must be"),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "`{name}` is `{value}`, which TRL does not know",
+        "Only {known} can be chosen; newer releases may know more.",
+        "Write `{name}` as one of {known}, or upgrade TRL if the value comes from the documentation of a "
+        "newer release: `pip install -U trl`.",
+    ),
+    zh=Words(
+        "`{name}` 的值为 `{value}`,TRL 不认识",
+        "只能选择 {known};更新的版本可能支持更多。",
+        "把 `{name}` 写成 {known} 之一;若该值来自更新版本的文档,升级 TRL:`pip install -U trl`。",
+    ),
+)
+
+#: argument -> words that TRL takes (grpo_trainer.py and vllm_generation.py of 1.16.0)
+_KNOWN = {
+    "vllm_mode": ("colocate", "server"),
+    "scale_rewards": ("batch", "group", "none"),
+    "importance_sampling_level": ("token", "sequence"),
+    "vllm_importance_sampling_mode": ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask"),
+    "multi_objective_aggregation": ("sum_then_normalize", "normalize_then_sum"),
+}
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Name the argument and its words."""
+    name = hits.get("mode") or hits.get("name")
+    if name is None:
+        name = "vllm_importance_sampling_mode" if hits.get("vllm_level") else "importance_sampling_level"
+    known = ", ".join(f'`"{word}"`' for word in _KNOWN[name])
+    where, evidence, value = hits.where(), hits.evidence(), hits.get("value")
+    return found(PROBLEM, LOG_MESSAGE, where=where, evidence=evidence, name=name, value=value, known=known)

@@ -1,0 +1,1 @@
+"""Failures that nothing else recognises."""

@@ -1,0 +1,96 @@
+"""A process raised an exception that matches no problem in the catalogue.
+
+## What it means
+The logs show an exception that a process raised by itself, no other process caused it, and no signature knows it.
+## What it does to a run
+It ended the process, and with it the ranks that waited for that process.
+## What to do
+Look at the innermost frame of your own code and at the library that raised; collect more with the settings that are
+named. If the cause turns out to be of general interest, report it so that it becomes a problem with a name.
+## How it is found
+The tracebacks of all processes are put together again; consequences (closed connections, time-outs of collectives,
+dead engines) are set aside; the first one that is left has no signature.
+## References
+https://docs.python.org/3/library/traceback.html
+https://pytorch.org/docs/stable/elastic/errors.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doctor.checks.unknown._kinds import CUDA, NETWORK, Kind, kind_of
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.problem import WARNING, Problem
+from doctor.core.unknown import Unknown
+
+PROBLEM = Problem(id="UNK001", name="unrecognised-failure", severity=WARNING, since="0.1")
+
+MESSAGE = Message(
+    en=Words(
+        "{who}: `{type}` raised in {place}; no known problem matches",
+        "The doctor does not know this failure, so this is where it began, not why. {what} {own}{library}{others}",
+        "{first} {collect}",
+    ),
+    zh=Words(
+        "{who_zh}:`{type}`,抛出位置 {place_zh};没有匹配的已知问题",
+        "doctor 不认识这个失败,这里只说明它从哪里开始,而非原因。{what_zh}{own_zh}{library_zh}{others_zh}",
+        "{first_zh}{collect_zh}",
+    ),
+)
+
+
+def answer(unknown: Unknown) -> Finding | None:
+    """Say what is known of an exception that no signature knows."""
+    if unknown.kind != "exception":
+        return None
+    own = bool(unknown.own) and unknown.own[0] == unknown.raised_in
+    kind = kind_of(unknown.type, own_code=own)
+    return found(
+        PROBLEM, MESSAGE, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY,
+        type=unknown.type, who=unknown.process or "the run", who_zh=unknown.process or "该运行",
+        place=f"`{unknown.raised_in}`" if unknown.raised_in else "a place the log does not show",
+        place_zh=f"`{unknown.raised_in}`" if unknown.raised_in else "日志未显示",
+        what=kind.what, what_zh=kind.what_zh, first=kind.first, first_zh=kind.first_zh, **_details(unknown),
+        **_collect(unknown, kind),
+    )  # fmt: skip
+
+
+def _details(unknown: Unknown) -> dict[str, Any]:
+    """Whole sentences about frames, library and ranks; empty where there is nothing to say."""
+    own = ", ".join(f"`{each}`" for each in unknown.own)
+    names = ", ".join(f"`{each}`" for each in unknown.names)
+    ranks = ", ".join(str(each) for each in unknown.others)
+    library = f"`{unknown.library}` {unknown.library_version}".strip()
+    return {
+        "own": f"Your own code on the way there: {own}." if own else "No frame of your own code is on the way there.",
+        "own_zh": f"途经的自己代码:{own}。" if own else "途中没有自己代码的栈帧。",
+        "library": (f" It was raised inside {library}." if unknown.library else "")
+        + (f" It names {names}." if names else ""),
+        "library_zh": (f"由 {library} 抛出。" if unknown.library else "") + (f"消息中提到 {names}。" if names else ""),
+        "others": f" Rank {ranks} failed only because of it." if ranks else "",
+        "others_zh": f"rank {ranks} 只是受其牵连。" if ranks else "",
+    }
+
+
+def _collect(unknown: Unknown, kind: Kind) -> dict[str, Any]:
+    """What to gather for the next attempt, and why this one shows too little."""
+    english = [
+        (
+            "Then collect more: run `doctor check --save-facts facts.json` in that environment and pass it with "
+            "`--context`."
+        )
+    ]
+    chinese = ["然后收集更多信息:在该环境中运行 `doctor check --save-facts facts.json`,并用 `--context` 传入。"]
+    if kind in (CUDA, NETWORK) or unknown.others:
+        english.append("`NCCL_DEBUG=INFO` and `TORCH_DISTRIBUTED_DEBUG=DETAIL` show what the ranks were doing.")
+        chinese.append("`NCCL_DEBUG=INFO` 与 `TORCH_DISTRIBUTED_DEBUG=DETAIL` 可显示各 rank 的动作。")
+    if unknown.folded:
+        english.append("Ray folded repeated lines away in this log: run with `RAY_DEDUP_LOGS=0` to see every process.")
+        chinese.append("Ray 在日志中合并了重复行:设置 `RAY_DEDUP_LOGS=0` 以看到每个进程。")
+    if not unknown.raised_in:
+        english.append(
+            "The log shows no traceback; `TORCH_SHOW_CPP_STACKTRACES=1` or `PYTHONFAULTHANDLER=1` gives one."
+        )
+        chinese.append("日志中没有回溯;设置 `PYTHONFAULTHANDLER=1` 或 `TORCH_SHOW_CPP_STACKTRACES=1` 可得到回溯。")
+    return {"collect": " ".join(english), "collect_zh": "".join(chinese)}

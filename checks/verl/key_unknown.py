@@ -1,0 +1,159 @@
+"""An override names a key that veRL's configuration does not have.
+
+## What it means
+veRL is configured by Hydra, which lets an override change only what the composed configuration holds. A new
+key needs a `+` in front. This is a typing error, a key of another release, or a `+` that was forgotten.
+## What it does to a run
+`Could not override 'a.b.c'. Key 'c' is not in struct` before anything is loaded.
+## What to do
+Write the key as the installed release has it. Put `+` in front only where the key is meant to be new, below
+`override_config` for instance.
+## How it is found
+The overrides against the keys of the installed release, made from its own YAML files.
+## References
+https://hydra.cc/docs/advanced/override_grammar/basic/
+https://verl.readthedocs.io/en/latest/examples/config.html
+"""
+
+from __future__ import annotations
+
+from doctor import data
+from doctor.checks.launch._helpers import proof, where
+from doctor.checks.verl._helpers import Verl, verl_of
+from doctor.core.check import Judgement, check
+from doctor.core.finding import Finding, Message, Skip, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+from doctor.facts.launch import Launch
+from doctor.facts.packages import Packages
+from doctor.facts.verl_config import VerlConfig
+
+PROBLEM = Problem(id="VRL001", name="verl-key-unknown", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(r"ConfigAttributeError: Key '(?P<key>[\w.]{1,80})' is not in struct"),
+    Signature(r"Could not override '(?P<override>[\w.]{1,160})'"),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "the configuration has no key `{key}`",
+        "Hydra lets an override change only what the composed configuration holds. The key is "
+        "misspelt, belongs to another release, or is meant to be new and lacks the `+`.",
+        "Check the key against the installed release (`python -m verl.trainer.main_ppo --cfg job`). "
+        "Write `+{key}=...` only where it is meant to be new; otherwise correct it or take it out.",
+    ),
+    zh=Words(
+        "配置中没有 `{key}` 这一项",
+        "Hydra 只允许覆盖已存在的配置项。该项拼写有误、属于其他版本,或本意是新增但缺少 `+`。",
+        "对照已安装版本检查(`python -m verl.trainer.main_ppo --cfg job`)。只有确实要新增时才写 "
+        "`+{key}=...`;否则更正或删除。",
+    ),
+)
+
+NEAR = Message(
+    en=Words(
+        "veRL {version} has no key `{key}`",
+        "Hydra ends with `Could not override '{key}'` before anything is loaded.",
+        "Write `{near}` if that is what is meant.",
+    ),
+    zh=Words(
+        "veRL {version} 没有配置项 `{key}`",
+        "Hydra 在加载任何东西之前就会以 `Could not override '{key}'` 退出。",
+        "如果本意如此,请写成 `{near}`。",
+    ),
+)
+
+OTHER = Message(
+    en=Words(
+        "veRL {version} has no key `{key}`; veRL {other} has it",
+        "Hydra ends with `Could not override '{key}'` before anything is loaded.",
+        "Take the override out, or look in the release notes for what took its place.",
+    ),
+    zh=Words(
+        "veRL {version} 没有配置项 `{key}`,veRL {other} 才有",
+        "Hydra 在加载任何东西之前就会以 `Could not override '{key}'` 退出。",
+        "删除该覆盖项,或在发行说明中查找替代项。",
+    ),
+)
+
+UNHEARD = Message(
+    en=Words(
+        "veRL {version} has no key `{key}`",
+        "Hydra ends with `Could not override '{key}'` before anything is loaded.",
+        "Correct the key. Where it is meant to be new, put `+` in front of it.",
+    ),
+    zh=Words(
+        "veRL {version} 没有配置项 `{key}`",
+        "Hydra 在加载任何东西之前就会以 `Could not override '{key}'` 退出。",
+        "更正该配置项;如果它本应是新增的,在前面加上 `+`。",
+    ),
+)
+
+
+#: how alike two keys must be (difflib's ratio) before one is offered for the other; less where the last part agrees
+ALIKE, MOVED = 0.8, 0.6
+
+
+def _kept(verl: Verl) -> set[str]:
+    """Every key that may be overridden: the release's and what the command adds, with the groups above them."""
+    names = {*verl.keys, *verl.config.added}
+    return names | {name[:at] for name in names for at, letter in enumerate(name) if letter == "."}
+
+
+def _open_above(key: str, verl: Verl) -> bool:
+    """Whether a group above the key is a reference or null, so that what is below cannot be told."""
+    parts = key.split(".")
+    above = [verl.keys.get(".".join(parts[:size])) for size in range(1, len(parts))]
+    return any(leaf is not None and leaf.type in {"interpolation", "null", "list"} for leaf in above)
+
+
+def _nearest(key: str, verl: Verl) -> str | None:
+    """The key of the same name in another group, else the one that looks most like it."""
+    import difflib
+
+    last = key.rpartition(".")[2]
+    same = [name for name in verl.keys if name.rpartition(".")[2] == last]
+    moved = difflib.get_close_matches(key, same, 1, MOVED)
+    return next(iter(moved or difflib.get_close_matches(key, verl.keys, 1, ALIKE)), None)
+
+
+def _release_with(key: str) -> str | None:
+    return next((v for v in reversed(data.verl_versions()) if key in (data.verl_keys(v) or {})), None)
+
+
+@check(PROBLEM)
+def key_unknown(verl_config: VerlConfig, packages: Packages, launch: Launch) -> Judgement:
+    """Group choices (`actor@...=`, `hydra/...`) and keys of objects are not keys of the configuration."""
+    verl = verl_of(verl_config, packages, launch)
+    if not isinstance(verl, Verl):
+        yield from verl
+        return
+    if verl.is_own:
+        yield Skip("the configuration is a file of its own, whose defaults are not followed")
+        return
+    known = _kept(verl)
+    for key, setting in verl.config.overrides.items():
+        if key in verl.config.added or key in verl.config.removed or key in known or key.startswith("hydra"):
+            continue
+        if "@" in key or "/" in key or "_target_" in key or key == "model_engine" or _open_above(key, verl):
+            continue
+        near, other = _nearest(key, verl), _release_with(key)
+        message = OTHER if other else NEAR if near else UNHEARD
+        yield found(
+            PROBLEM,
+            message,
+            version=verl.version,
+            key=key,
+            near=near,
+            other=other,
+            where=where(setting),
+            commands=(f"{near}={setting.text}",) if near and message is NEAR else (),
+            evidence=(proof(setting),),
+        )
+
+
+def explain(hits: Hits) -> Finding:
+    """The whole path where Hydra tells it, else the last part."""
+    key = hits.get("override") or hits.get("key") or "?"
+    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), key=key)

@@ -1,0 +1,116 @@
+"""The command `doctor`: a group that imports a command's module only when that command is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+import doctor
+
+#: command -> (module, one line of help). Kept here so that `doctor --help` imports none of them.
+COMMANDS = {
+    "check": ("check", "Find what will go wrong on this machine, with this command."),
+    "postmortem": ("postmortem", "Say why a run died, from its logs."),
+    "explain": ("explain", "Print the manual of a problem."),
+    "list": ("list_problems", "List the problems the doctor knows."),
+    "env": ("env", "Print a redacted environment report to paste into an issue."),
+    "diff": ("diff", "Compare two saved environments, or a saved one with now."),
+    "schema": ("schema", "Print the JSON schema of reports or facts."),
+    "dev": ("dev", "Tools for those who write checks."),
+}
+
+USAGE, FAILED, INTERRUPTED = 2, 3, 130
+
+
+class LazyGroup(click.Group):
+    """Shows every command without importing it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order in which a user meets them."""
+        del ctx
+        return [name for name in COMMANDS if name != "dev"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the one command that was asked for."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, _ = COMMANDS[cmd_name]
+        command = importlib.import_module(f"doctor.cli.{module}").command
+        assert isinstance(command, click.Command)  # noqa: S101 - our own modules, for the type checker
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the table above."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest command when there is none of that name."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            hint = f" The nearest is `{near[0]}`." if near else ""
+            msg = f"There is no command `{args[0]}`.{hint}"
+            raise click.UsageError(msg, ctx) from None
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 no error found, 1 found, 2 usage, 3 the doctor itself failed, 130 interrupted.",
+)
+@click.version_option(doctor.__version__, prog_name="doctor")
+def app() -> None:
+    """Find out why GRPO training with TRL, vLLM, DeepSpeed, Accelerate, veRL or Trinity-RFT goes wrong.
+
+    \b
+    doctor check                                     this machine and environment
+    doctor check -- accelerate launch train_grpo.py  this machine with this command
+    doctor explain VLL001                            what a problem is and how to mend it
+    """
+
+
+def run(argv: list[str]) -> int:
+    """Run the command line; returns the exit code and prints no traceback for what the user did."""
+    try:
+        result: Any = app.main(argv, prog_name="doctor", standalone_mode=False)
+    except click.exceptions.Exit as exc:
+        return exc.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    except click.ClickException as exc:
+        exc.show()
+        return USAGE
+    except BrokenPipeError:
+        # the reader (head, less) has gone: nothing is left to say, and nothing may be flushed at exit
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
+        return 0
+    except Exception:  # noqa: BLE001 - our own bug: say so, with what helps to mend it
+        return _crashed()
+    return result if isinstance(result, int) else 0
+
+
+def _crashed() -> int:
+    import platform
+    import traceback
+
+    from doctor.core.redact import redact_text
+
+    click.echo(redact_text(traceback.format_exc()), err=True)
+    click.echo(
+        f"doctor {doctor.__version__} itself failed (Python {platform.python_version()}, {platform.system()}). "
+        "This is a bug of the doctor, not of your run: please report it with the lines above.",
+        err=True,
+    )
+    return FAILED

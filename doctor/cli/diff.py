@@ -1,0 +1,74 @@
+"""`doctor diff`: what changed since it last worked."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.argument("before", type=click.Path(exists=True, path_type=Path))
+@click.argument("after", type=click.Path(exists=True, path_type=Path), required=False)
+@click.option("--python", metavar="PATH", help="The interpreter to compare with, when AFTER is now.")
+@click.option("--format", "form", type=click.Choice(("text", "json", "markdown")), default="text", show_default=True)
+def command(before: Path, after: Path | None, python: str | None, form: str) -> int:
+    """Compare two saved environments, or a saved one with this machine now.
+
+    BEFORE and AFTER are files of `doctor check --save-facts` or pasted reports. Exit code 1 when they differ.
+    """
+    from doctor.core.differ import differences
+
+    old = _read(before)
+    changes = differences(old, _read(after) if after else _now(old, python))
+    if form == "json":
+        rows = [{"fact": each.fact, "path": each.path, "before": each.before, "after": each.after} for each in changes]
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    elif form == "markdown":
+        click.echo("| what | before | after |\n|---|---|---|")
+        for each in changes:
+            click.echo(f"| {_name(each)} | {_short(each.before)} | {_short(each.after)} |")
+    elif changes:
+        from doctor.render.console import console_for, draw_table
+
+        lines = [(_name(each), _short(each.before), _short(each.after)) for each in changes]
+        draw_table(lines, ("what", "before", "after"), console_for(sys.stdout))
+    else:
+        click.echo("No differences.")
+    return 1 if changes else 0
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    from doctor.facts.saved import NotFacts, read
+
+    try:
+        return read(path)[0].states
+    except (NotFacts, OSError) as exc:
+        raise click.UsageError(str(exc)) from None
+
+
+def _now(old: Mapping[str, Any], python: str | None) -> Mapping[str, Any]:
+    """The same facts as the saved file holds, of this machine now."""
+    from doctor.core.diagnose import Patient, examine
+    from doctor.facts.base import Context
+
+    names = [name for name, state in old.items() if state.status == "ok"]
+    states = examine(Context((), Path.cwd(), dict(os.environ), python), Patient(), names).states
+    return {name: state for name, state in states.items() if name in names}
+
+
+def _name(change: Any) -> str:
+    path = change.path.removeprefix("distributions.").removesuffix(".version")
+    return f"{change.fact} {path}".strip()
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "-"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."

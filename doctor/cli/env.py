@@ -1,0 +1,23 @@
+"""`doctor env`: a redacted environment report in Markdown, for issues."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+NAMES = ("interpreter", "packages", "gpus", "cuda", "host", "environment", "hub", "ray_cluster", "nvidia", "network")
+
+
+@click.command()
+@click.option("--python", metavar="PATH", help="The interpreter, venv or conda prefix to describe.")
+def command(python: str | None) -> int:
+    """Print a redacted environment report to paste into an issue."""
+    from doctor.core.diagnose import Patient, examine
+    from doctor.facts.base import Context
+    from doctor.render.environment import render
+
+    collector = examine(Context((), Path.cwd(), dict(os.environ), python), Patient(), NAMES)
+    click.echo(render(collector.states), nl=False)
+    return 0

@@ -1,0 +1,120 @@
+"""Options that several commands share, and what they do."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from doctor.core.suppress import Ignored, SettingsError, from_options, from_settings, settings_of
+
+FORMATS = ("text", "json", "markdown", "html", "github", "sarif")
+LANGUAGES = ("en", "zh")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+ignore = click.option(
+    "--ignore", multiple=True, metavar="ID[=REASON]", help="Keep quiet about an id, a name or an area's letters."
+)
+strict = click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
+
+
+def report(function: Function) -> Function:
+    """Options of every command that prints a diagnosis."""
+    for option in (
+        click.option("-v", "--verbose", is_flag=True, help="List what was skipped, and why."),
+        click.option("--lang", type=click.Choice(LANGUAGES), help="Language of the findings (default: the locale's)."),
+        click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write there instead."),
+        click.option("--format", type=click.Choice(FORMATS), default="text", show_default=True),
+    ):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True)
+class UserSettings:
+    """What files and options ask for."""
+
+    ignored: tuple[Ignored, ...] = ()
+    strict: bool = False
+    lang: str | None = None
+
+
+def user_settings(folder: Path, ignore_options: tuple[str, ...]) -> UserSettings:
+    """Settings of doctor.toml or pyproject.toml, with the command line on top."""
+    try:
+        data, path = settings_of(folder)
+        ignored = [*from_options(ignore_options), *from_settings(data, path)]
+    except SettingsError as exc:
+        raise click.UsageError(str(exc)) from None
+    lang = data.get("lang")
+    if lang is not None and lang not in LANGUAGES:
+        msg = f"{path}: `lang` is `{lang}`; known are {', '.join(LANGUAGES)}"
+        raise click.UsageError(msg)
+    return UserSettings(tuple(ignored), bool(data.get("strict", False)), lang)
+
+
+def language(chosen: str | None, settings: UserSettings) -> str:
+    """The language asked for, or the locale's when it is Chinese, or English."""
+    if chosen or settings.lang:
+        return str(chosen or settings.lang)
+    locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := os.environ.get(name))), "")
+    return "zh" if locale.startswith("zh") else "en"
+
+
+def show(diagnosis: Any, form: str, output: Path | None, lang: str, *, verbose: bool) -> dict[str, Any]:
+    """Print or write the diagnosis in the chosen form; returns the redacted report."""
+    from doctor.core.report import as_dict, shortened
+
+    data = as_dict(diagnosis)
+    drawn = data if form == "json" else shortened(data, Path.cwd())
+    if form == "text" and output is None:
+        from doctor.render.console import console_for, draw
+
+        draw(drawn, console_for(sys.stdout), language=lang, verbose=verbose)
+        return data
+    text = rendered(drawn, form, lang, verbose=verbose)
+    if output is None:
+        click.echo(text, nl=False)
+        return data
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as exc:
+        msg = f"cannot write `{output}`: {exc.strerror}"
+        raise click.UsageError(msg) from None
+    click.echo(f"written to {output}", err=True)
+    return data
+
+
+def rendered(data: dict[str, Any], form: str, lang: str, *, verbose: bool) -> str:
+    """The report as text of one of FORMATS."""
+    import io
+    import json
+
+    if form == "text":
+        from doctor.render.console import console_for, draw
+
+        stream = io.StringIO()
+        draw(data, console_for(stream, color=False), language=lang, verbose=verbose)
+        return stream.getvalue()
+    if form == "json":
+        return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    if form == "sarif":
+        from doctor.render import sarif
+
+        return json.dumps(sarif.render(data), indent=2, ensure_ascii=False) + "\n"
+    if form == "markdown":
+        from doctor.render import markdown
+
+        return markdown.render(data, lang)
+    if form == "html":
+        from doctor.render import html
+
+        return html.render(data, lang)
+    from doctor.render import github
+
+    return github.render(data)

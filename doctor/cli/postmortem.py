@@ -1,0 +1,154 @@
+"""`doctor postmortem`: why a run died, from its logs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from doctor.cli import options
+
+_POLL_S = 2.0
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="PATH...")
+@click.option(
+    "--context", multiple=True, metavar="FILE", type=click.Path(exists=True, path_type=Path),
+    help="Environment report, saved facts, configuration or launch command of the run.",
+)  # fmt: skip
+@click.option(
+    "--run",
+    "run_dir",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    help="A run folder of `doctor run`.",
+)
+@click.option("--follow", is_flag=True, help="Look again while the logs grow; stop with Ctrl-C.")
+@click.option(
+    "--html", "page", metavar="FILE", type=click.Path(path_type=Path), help="Write a page for the browser as well."
+)
+@click.option(
+    "--metrics-csv", metavar="FILE", type=click.Path(path_type=Path), help="Write the metrics found in the logs."
+)
+@click.option(
+    "--bundle",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write report and relevant log parts, redacted (.tar.gz).",
+)
+@options.ignore
+@options.strict
+@options.report
+def command(paths: tuple[str, ...], **chosen: Any) -> int:
+    """Say what went wrong first, on which rank, why, and what to type.
+
+    PATH is a log, a folder, a glob, or - for standard input; .gz, .zst and .xz are read as they are.
+
+    \b
+    doctor postmortem train.log
+    doctor postmortem logs/ --context environment.txt --context zero3.yaml
+    srun ... 2>&1 | tee train.log; doctor postmortem train.log --html report.html
+    """
+    paths = paths or ((chosen["run_dir"],) if chosen["run_dir"] else ())
+    if not paths:
+        msg = "give at least one log, a folder of logs, or - for standard input"
+        raise click.UsageError(msg)
+    settings = options.user_settings(Path.cwd(), chosen["ignore"])
+    language = options.language(chosen["lang"], settings)
+    if chosen["follow"]:
+        return _follow(paths, chosen, settings, language)
+    result = _examined(paths, chosen, settings, language)
+    report = options.show(result.diagnosis, chosen["format"], chosen["output"], language, verbose=chosen["verbose"])
+    _extras(result, report, chosen, language)
+    _remember(report)
+    return int(result.diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict))
+
+
+def _examined(
+    paths: tuple[str, ...], chosen: dict[str, Any], settings: Any, language: str, prepared: Any = None
+) -> Any:
+    from doctor.facts.saved import NotFacts
+    from doctor.logs.layouts import NoLogs
+    from doctor.logs.postmortem import NotReadable, examine
+
+    try:
+        return examine(
+            paths, context=_context(chosen), ignored=settings.ignored, language=language, run_dir=chosen["run_dir"],
+            prepared=prepared,
+        )  # fmt: skip
+    except (NoLogs, NotReadable, NotFacts, OSError) as exc:
+        raise click.UsageError(str(exc)) from None
+
+
+def _context(chosen: dict[str, Any]) -> tuple[Path, ...]:
+    """What was given, and what a run folder holds: facts and the command."""
+    context: tuple[Path, ...] = chosen["context"]
+    if chosen["run_dir"]:
+        folder = Path(chosen["run_dir"])
+        context += tuple(
+            each for each in (*sorted((folder / "facts").glob("*.json")), folder / "run.json") if each.is_file()
+        )
+    return context
+
+
+def _extras(result: Any, report: dict[str, Any], chosen: dict[str, Any], language: str) -> None:
+    """Write the page, the metrics and the bundle that were asked for."""
+    from doctor.logs.postmortem import NotReadable
+    from doctor.logs.streams import StreamError
+
+    try:
+        if chosen["page"]:
+            text = options.rendered(report, "html", language, verbose=chosen["verbose"])
+            chosen["page"].write_text(text, encoding="utf-8")
+            click.echo(f"written to {chosen['page']}", err=True)
+        if chosen["metrics_csv"]:
+            from doctor.logs.postmortem import write_metrics
+
+            write_metrics(result.diagnosis.target.files, chosen["metrics_csv"])
+            click.echo(f"written to {chosen['metrics_csv']}", err=True)
+        if chosen["bundle"]:
+            from doctor.logs.bundle import write
+
+            write(result.case, report, chosen["bundle"])
+            click.echo(f"written to {chosen['bundle']}", err=True)
+    except (NotReadable, StreamError) as exc:
+        raise click.UsageError(str(exc)) from None
+    except OSError as exc:
+        msg = f"cannot write `{exc.filename or chosen['page'] or chosen['bundle']}`: {exc.strerror}"
+        raise click.UsageError(msg) from None
+
+
+def _follow(paths: tuple[str, ...], chosen: dict[str, Any], settings: Any, language: str) -> int:
+    """Report anew whenever what is found changes, until interrupted; standard input is read to its end instead."""
+    import time
+
+    from doctor.logs.postmortem import prepare
+
+    if "-" in paths:
+        msg = "--follow watches files; standard input is read until it ends anyway"
+        raise click.UsageError(msg)
+    prepared = prepare()
+    shown: Any = None
+    while True:
+        result = _examined(paths, chosen, settings, language, prepared)
+        findings = [(each.problem.id, each.role.value) for each in result.diagnosis.outcome.findings]
+        # a log that still grows breaks off by nature
+        if findings != shown and not (result.diagnosis.verdict == "unknown" and result.breaks_off):
+            options.show(result.diagnosis, chosen["format"], chosen["output"], language, verbose=chosen["verbose"])
+            sys.stdout.flush()
+            shown = findings
+        time.sleep(_POLL_S)
+
+
+def _remember(report: dict[str, Any]) -> None:
+    """Keep the last result for `doctor fix`; a read-only home costs only that."""
+    from doctor.core.state import keep_last
+
+    try:
+        keep_last("postmortem", Path.cwd(), report)
+    except OSError as exc:
+        if sys.stderr.isatty():
+            click.echo(f"the result could not be kept for `doctor fix`: {exc.strerror}", err=True)

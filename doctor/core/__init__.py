@@ -1,0 +1,1 @@
+"""The engine: problems, findings, the registry and the runner. It knows no problem by name."""

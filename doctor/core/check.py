@@ -1,0 +1,45 @@
+"""The decorator that makes a pure function a check of a problem."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from doctor.core.finding import Finding, Skip
+from doctor.core.problem import Problem
+
+Judgement = Iterator[Finding | Skip]
+Function = TypeVar("Function", bound=Callable[..., Judgement])
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def check(problem: Problem, *, requires: tuple[str, ...] = ()) -> Callable[[Function], Function]:
+    """Declare a check of `problem`: facts in by type annotation, findings and skips out.
+
+    A parameter annotated ``Gpus`` is needed: without that fact the check is skipped with the fact's reason. One
+    annotated ``Gpus | None`` gets None instead. `requires` names problems that make this one moot when found.
+    """
+
+    def mark(function: Function) -> Function:
+        function.__doctor_check__ = (problem, requires)  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def fact_name(type_name: str) -> str:
+    """Name of the fact that a type stands for: ``AccelerateConfig`` -> ``accelerate_config``."""
+    return _WORD.sub("_", type_name).lower()
+
+
+def wanted_facts(annotations: dict[str, str]) -> dict[str, tuple[str, bool]]:
+    """Parameter -> (fact name, needed) from annotations kept as text by the future import."""
+    wanted = {}
+    for parameter, annotation in annotations.items():
+        if parameter == "return":
+            continue
+        names = [part.strip() for part in annotation.split("|")]
+        wanted[parameter] = (fact_name(names[0]), "None" not in names)
+    return wanted

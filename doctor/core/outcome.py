@@ -1,0 +1,53 @@
+"""What came of a run of checks: found, skipped with a reason, crashed, or ok and therefore silent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from doctor.core.finding import Finding
+from doctor.core.problem import ERROR, WARNING
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A check that could not see what it needs, or was told to keep quiet."""
+
+    id: str
+    reason: str
+    ignored: bool = False  # the user's wish, not a blind spot
+
+
+@dataclass(frozen=True)
+class Crashed:
+    """A bug of ours in one check; the others went on."""
+
+    id: str
+    error: str
+    traceback: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Result of a diagnosis. `findings` are ordered, most important first."""
+
+    findings: tuple[Finding, ...]
+    skipped: tuple[Skipped, ...]
+    crashed: tuple[Crashed, ...]
+    checks_run: int
+    seconds: float
+
+    @property
+    def errors(self) -> int:
+        """How many findings say that the run will fail."""
+        return sum(finding.severity is ERROR for finding in self.findings)
+
+    @property
+    def warnings(self) -> int:
+        """How many findings say that the run may go wrong."""
+        return sum(finding.severity is WARNING for finding in self.findings)
+
+    def exit_code(self, *, strict: bool) -> int:
+        """0 nothing of severity error found (nor warning, when strict), 1 found, 3 only our own crashes."""
+        if self.errors or (strict and self.warnings):
+            return 1
+        return 3 if self.crashed and not self.checks_run else 0

@@ -1,0 +1,66 @@
+"""Takes secrets out of text before anybody sees it."""
+
+from __future__ import annotations
+
+import re
+
+#: variables and keys whose value is a secret whatever it looks like
+SECRET_NAME = re.compile(
+    r"(?i)(^|[_.\-])(api_?key|key_?id|secret|token|passw(or)?d|credentials?|auth|cookie|access_?key)s?([_.\-]|$)"
+)
+#: words of a vocabulary, not secrets
+VOCABULARY_NAME = re.compile(r"(?i)^(.*[_.\-])?(eos|bos|pad|unk|sep|cls|mask|image|stop|special|max|new|num)_tokens?$")
+
+#: the end of a name that stands for a secret, but is no token of a vocabulary
+_NAME = r"(?:api[_-]?key|secret|(?<!eos_)(?<!bos_)(?<!pad_)(?<!unk_)token|passw(?:or)?d|access[_-]?key(?:[_-]?id)?)"
+#: values that say only whether something is there
+_HARMLESS = r"(?!\*\*\*|None\b|null\b|set\b|unset\b|true\b|false\b|[0-9]{1,6}\b)"
+
+# Every repetition is bounded, so that a megabyte without a blank costs linear time.
+_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"(://)[^\s/@:'\"]{0,256}:[^\s/@'\"]{1,256}@", r"\1***@"),  # user:password@ in URLs
+        (r"(://)[^\s/@:'\"]{8,256}@", r"\1***@"),  # token@ in URLs
+        (r"\bhf_[A-Za-z0-9]{10,}", "hf_***"),
+        (r"\bsk-[A-Za-z0-9_\-]{16,}", "sk-***"),
+        (r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}", "gh_***"),
+        (r"\b(AKIA|ASIA)[A-Z0-9]{16}\b", r"\1***"),
+        (r"\bwandb_v1_[A-Za-z0-9_\-]{10,}", "wandb_***"),
+        (r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/._=\-]{12,}", r"\1 ***"),
+        (r"(?i)(" + _NAME + r"[\"']?\s{0,4}[=:]\s{0,4}[\"']?)" + _HARMLESS + r"[^\s\"',;&}]{4,}", r"\1***"),
+        (r"(?i)(--[a-z0-9_-]{0,60}?" + _NAME + r"[ =]{1,4})(?!\*\*\*)[^\s-][^\s]*", r"\1***"),
+        (r"(?<![A-Za-z0-9_./~-])(/home/|/Users/|[A-Z]:\\Users\\)(?!\*\*\*)[^/\\\s'\"]+", r"\1***"),
+        (r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*-----END [A-Z ]{0,40}PRIVATE KEY-----", "***private key***"),
+    )
+)
+
+
+def redact_text(text: str) -> str:
+    """`text` without tokens, keys, passwords in URLs and user names in home paths."""
+    for pattern, replacement in _PATTERNS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or key of this name holds a secret."""
+    return bool(SECRET_NAME.search(name)) and not VOCABULARY_NAME.match(name)
+
+
+def redact_variable(name: str, value: str) -> str:
+    """Value of an environment variable fit to be shown: secrets become "set" or "unset"."""
+    if is_secret_name(name):
+        return "set" if value else "unset"
+    return redact_text(value)
+
+
+def redact(value: object, name: str = "") -> object:
+    """A JSON-like value with every secret in it taken out; keys decide as well as contents."""
+    if isinstance(value, str):
+        return redact_variable(name, value)
+    if isinstance(value, dict):
+        return {key: redact(each, str(key)) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [redact(each, name) for each in value]
+    return value

@@ -1,0 +1,139 @@
+"""The diagnosis as data: the JSON contract that other programs rely on, redacted. Every renderer reads this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import doctor
+from doctor.core.finding import Finding
+from doctor.core.index import Entry
+from doctor.core.outcome import Outcome
+from doctor.core.redact import redact, redact_text
+
+SCHEMA = "doctor/1"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What was diagnosed."""
+
+    python: str | None = None
+    argv: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    run_dir: str | None = None
+    summary: tuple[str, ...] = ()  # one clause each: "python 3.11.7 (venv)", "torch 2.6.0+cu124"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Everything a renderer needs."""
+
+    command: str
+    target: Target
+    outcome: Outcome
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    language: str = "en"
+    seconds: float = 0.0
+    fixes: frozenset[str] = frozenset()
+    verdict: str | None = None  # known, unknown, healthy; of a post-mortem
+    chain: tuple[Mapping[str, Any], ...] = ()  # what happened, process by process, in order of time
+
+
+def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
+    """The report of DESIGN's contract `doctor/1`, with every secret taken out."""
+    outcome = diagnosis.outcome
+    target = diagnosis.target
+    return {
+        "schema": SCHEMA,
+        "doctor_version": doctor.__version__,
+        "command": diagnosis.command,
+        "target": {
+            "python": redact(target.python),
+            "argv": [redact_text(word) for word in redact_argv(target.argv)],
+            "files": redact(target.files),
+            "run_dir": redact(target.run_dir),
+            "summary": redact(target.summary),
+        },
+        **({"verdict": diagnosis.verdict, "chain": redact(list(diagnosis.chain))} if diagnosis.verdict else {}),
+        "findings": [_finding(each, diagnosis) for each in outcome.findings],
+        "skipped": [
+            {"id": each.id, "reason": redact_text(each.reason), **({"ignored": True} if each.ignored else {})}
+            for each in outcome.skipped
+        ],
+        "crashed": [
+            {"id": each.id, "error": redact_text(each.error), "traceback": redact_text(each.traceback)}
+            for each in outcome.crashed
+        ],
+        "summary": {
+            "errors": outcome.errors,
+            "warnings": outcome.warnings,
+            "checks_run": outcome.checks_run,
+            "seconds": round(diagnosis.seconds, 3),
+        },
+    }
+
+
+def shortened(report: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The report with paths below `folder` written relative to it, for people; programs get the full ones."""
+    prefix = f"{redact_text(str(folder))}/"
+
+    def short(text: str) -> str:
+        return text.removeprefix(prefix)
+
+    findings = [
+        {
+            **each,
+            "where": {key: short(value) if key == "file" else value for key, value in each["where"].items()},
+            "evidence": [{**one, "source": short(one["source"])} for one in each["evidence"]],
+        }
+        for each in report["findings"]
+    ]
+    chain = {"chain": [{**each, "file": short(each["file"])} for each in report["chain"]]} if "chain" in report else {}
+    return {**report, **chain, "findings": findings}
+
+
+def redact_argv(argv: tuple[str, ...]) -> list[str]:
+    """Words of a command with the values of secret options and assignments taken out."""
+    from doctor.core.redact import is_secret_name
+
+    out: list[str] = []
+    hide_next = False
+    for word in argv:
+        name, equals, _ = word.partition("=")
+        if hide_next:
+            out.append("***")
+        elif equals and is_secret_name(name.lstrip("-").replace("-", "_")):
+            out.append(f"{name}=***")
+        else:
+            out.append(word)
+        hide_next = word.startswith("--") and not equals and is_secret_name(name.lstrip("-").replace("-", "_"))
+    return out
+
+
+def _finding(finding: Finding, diagnosis: Diagnosis) -> dict[str, Any]:
+    words = finding.words(diagnosis.language)
+    problem = finding.problem
+    return {
+        "id": problem.id,
+        "name": problem.name,
+        "severity": finding.severity.value,
+        "confidence": finding.confidence.value,
+        "role": finding.role.value,
+        "headline": redact_text(words.headline),
+        "explanation": redact_text(words.explanation),
+        "remedy": {
+            "text": redact_text(words.remedy),
+            "commands": [redact_text(command) for command in finding.commands],
+            "fix": problem.id if problem.id in diagnosis.fixes else None,
+        },
+        "where": {key: redact(value) for key, value in finding.where.as_dict().items()},
+        "evidence": [
+            {"source": redact_text(each.source), "line": each.line, "text": redact_text(each.text)}
+            for each in finding.evidence
+        ],
+        "links": list(finding.links),
+        "affects": dict(problem.affects),
+    }

@@ -1,0 +1,195 @@
+"""The engine of the live series: feeds points to the rules of the catalogue and keeps what they find.
+
+The guard feeds it live, the post-mortem from log lines, the report from the run folder. One engine is one run.
+Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Callable, Optional
+
+from doctor.core.finding import Evidence, Finding, Role, Where
+from doctor.core.problem import Problem
+from doctor.core.series import Point
+
+Update = Callable[[Point], Optional[Finding]]
+
+#: names are the patient's own words: more than this many different ones are no metrics any more
+MOST_NAMES = 10_000
+
+#: findings kept of one run; a rule that goes off and recovers for ever must not fill the memory
+MOST_FINDINGS = 200
+
+
+def load_rules(modules: Optional[Iterable[str]] = None) -> list[type]:
+    """Rule classes of the catalogue, or of the modules named, in order of module.
+
+    Args:
+        modules: dotted names; None: every module that the catalogue's index says holds a rule (doctor's side only).
+
+    """
+    if modules is None:
+        from doctor.core.index import load
+
+        modules = [entry.module for entry in load() if entry.has_rule]
+    found = []
+    for name in modules:
+        members = vars(importlib.import_module(name)).values()
+        found += [each for each in members if isinstance(each, type) and "__doctor_rule__" in vars(each)]
+    return found
+
+
+class _Runner:
+    """A rule at work, with what it declared."""
+
+    __slots__ = ("every_rank", "names", "prefixes", "problem", "rule", "symptom_of")
+
+    def __init__(self, cls: type) -> None:
+        declared: tuple[Problem, tuple[str, ...], tuple[str, ...], bool] = vars(cls)["__doctor_rule__"]
+        self.problem, needs, self.symptom_of, self.every_rank = declared
+        self.names = frozenset(each for each in needs if not each.endswith("*"))
+        self.prefixes = tuple(each[:-1] for each in needs if each.endswith("*"))
+        self.rule: Any = cls()
+
+    def wants(self, name: str) -> bool:
+        return name in self.names or bool(self.prefixes and name.startswith(self.prefixes))
+
+
+class RuleEngine:
+    """Feeds points to rules.
+
+    A rule that raises is left out from then on and named in `crashed` (id -> error): a bug of ours costs the user
+    nothing but that rule. When a metric's step goes back (a restart from a checkpoint in the same log), all rules
+    begin anew.
+    """
+
+    def __init__(self, rules: Optional[Sequence[type]] = None) -> None:
+        self._classes = list(load_rules() if rules is None else rules)
+        self.crashed: dict[str, str] = {}
+        self._found: list[tuple[Finding, tuple[str, ...]]] = []
+        self._start()
+
+    def _start(self) -> None:
+        self._runners = [_Runner(cls) for cls in self._classes]
+        self._routes: dict[str, tuple[tuple[Update, _Runner], ...]] = {}
+        self._owner: dict[str, int] = {}
+        self._last_step: dict[str, int] = {}
+
+    def feed(self, point: Point) -> list[Finding]:
+        """Hand a point to the rules that want it; gives what they found just now, mostly nothing."""
+        name = point[0]  # by position: this is the path of a million points
+        routes = self._routes.get(name)
+        if routes is None:
+            routes = self._route(name)
+        new: list[Finding] = []
+        if not routes:
+            return new
+        step, rank = point[2], point[4]
+        if rank is not None and self._owner.setdefault(name, rank) != rank:
+            routes = tuple(each for each in routes if each[1].every_rank)
+        elif step is not None:
+            if step < self._last_step.get(name, step):
+                self._start()
+                routes = self._route(name)
+            self._last_step[name] = step
+        for update, runner in routes:
+            try:
+                finding = update(point)
+            except Exception as error:  # noqa: BLE001 - whatever a rule raises must not reach the training loop
+                self._leave_out(runner, error)
+                continue
+            if finding is not None:
+                new.append(finding)
+                self._keep(finding, runner)
+        return new
+
+    def feed_all(self, points: Iterable[Point]) -> list[Finding]:
+        """Feed many points; gives what the rules found."""
+        return [finding for point in points for finding in self.feed(point)]
+
+    def close(self) -> list[Finding]:
+        """Ask each rule for its last word, once the series has ended; it replaces what the rule said before."""
+        new = []
+        for runner in self._runners:
+            finish = getattr(runner.rule, "finish", None)
+            if finish is None or runner.problem.id in self.crashed:
+                continue
+            try:
+                finding = finish()
+            except Exception as error:  # noqa: BLE001 - see feed
+                self._leave_out(runner, error)
+                continue
+            if finding is not None:
+                self._found = [each for each in self._found if each[0].problem.id != finding.problem.id]
+                self._keep(finding, runner)
+                new.append(finding)
+        return new
+
+    @property
+    def findings(self) -> list[Finding]:
+        """One finding a problem, the worst it came to; causes first, then in order of the step where they began."""
+        worst: dict[str, tuple[Finding, tuple[str, ...]]] = {}
+        for finding, symptom_of in self._found:
+            known = worst.get(finding.problem.id)
+            if known is None or finding.severity.rank < known[0].severity.rank:
+                worst[finding.problem.id] = (finding, symptom_of)
+        placed = [_with_role(finding, symptom_of, worst) for finding, symptom_of in worst.values()]
+        return sorted(placed, key=lambda each: (each.role != Role.CAUSE, _began(each), each.severity.rank))
+
+    def _keep(self, finding: Finding, runner: _Runner) -> None:
+        if len(self._found) < MOST_FINDINGS:
+            self._found.append((finding, runner.symptom_of))
+
+    def _route(self, name: str) -> tuple[tuple[Update, _Runner], ...]:
+        wanting = tuple(
+            (each.rule.update, each)
+            for each in self._runners
+            if each.wants(name) and each.problem.id not in self.crashed
+        )
+        if len(self._routes) < MOST_NAMES:
+            self._routes[name] = wanting
+        return wanting
+
+    def _leave_out(self, runner: _Runner, error: Exception) -> None:
+        self.crashed[runner.problem.id] = f"{type(error).__name__}: {error}"
+        self._routes.clear()
+
+
+def _began(finding: Finding) -> int:
+    return finding.where.step or 0
+
+
+def _with_role(
+    finding: Finding, symptom_of: tuple[str, ...], found: dict[str, tuple[Finding, tuple[str, ...]]]
+) -> Finding:
+    causes = (found[each][0] for each in symptom_of if each in found)
+    return replace(finding, role=Role.SYMPTOM) if any(_began(each) <= _began(finding) for each in causes) else finding
+
+
+def sighting(point: Point, began: Optional[int] = None, text: str = "") -> dict[str, Any]:
+    """`where` and `evidence` of a finding about a point, for ``found(..., **sighting(point))``.
+
+    Args:
+        point: the point at which the rule was sure.
+        began: step at which it began; the point's own where None.
+        text: what to quote; name and value of the point where empty.
+
+    """
+    file, _, line = point.source.rpartition(":")
+    if not line.isdigit():
+        file, line = point.source, ""
+    number = int(line) if line else None
+    step = point.step if began is None else began
+    quote = text or f"{point.name} = {point.value:g}" + ("" if point.step is None else f" at step {point.step}")
+    return {
+        "where": Where(file=file or None, line=number, rank=point.rank, step=step),
+        "evidence": (Evidence(file or "metrics", quote, number),),
+    }
+
+
+def step_text(step: Optional[int]) -> str:
+    """A step for a headline; a question mark where the series tells none."""
+    return "?" if step is None else str(step)

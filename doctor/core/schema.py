@@ -1,0 +1,145 @@
+"""The published JSON schemas. A change that a reader could notice raises the number in the schema's name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TEXT = {"type": "string"}
+_COUNT = {"type": "integer", "minimum": 0}
+_TEXTS = {"type": "array", "items": _TEXT}
+
+_WHERE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("file", "host", "module"), _TEXT),
+        **{name: {"type": "integer"} for name in ("line", "column", "rank", "gpu", "step")},
+    },
+    "additionalProperties": False,
+}
+
+_FINDING: dict[str, Any] = {
+    "type": "object",
+    "required": [
+        "id", "name", "severity", "confidence", "role", "headline", "explanation", "remedy", "where", "evidence",
+        "links", "affects",
+    ],
+    "properties": {
+        "id": {"type": "string", "pattern": "^[A-Z]{3}[0-9]{3}$"},
+        "name": _TEXT,
+        "severity": {"enum": ["error", "warning", "info"]},
+        "confidence": {"enum": ["confirmed", "likely"]},
+        "role": {"enum": ["cause", "symptom", "contributing"]},
+        "headline": _TEXT,
+        "explanation": _TEXT,
+        "remedy": {
+            "type": "object",
+            "required": ["text", "commands", "fix"],
+            "properties": {"text": _TEXT, "commands": _TEXTS, "fix": {"type": ["string", "null"]}},
+            "additionalProperties": False,
+        },
+        "where": _WHERE,
+        "evidence": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["source", "line", "text"],
+                "properties": {"source": _TEXT, "line": {"type": ["integer", "null"]}, "text": _TEXT},
+            },
+        },
+        "links": _TEXTS,
+        "affects": {"type": "object", "additionalProperties": _TEXT},
+    },
+    "additionalProperties": False,
+}  # fmt: skip
+
+_LINK: dict[str, Any] = {
+    "type": "object",
+    "required": ["what", "role", "process", "rank", "file", "line", "time_ns", "detail"],
+    "properties": {
+        "what": {"enum": ["raised", "lost", "waited", "ended", "signal", "closed"]},
+        "role": {"enum": ["cause", "symptom", ""]},
+        "process": _TEXT,
+        "rank": {"type": ["integer", "null"]},
+        "file": _TEXT,
+        "line": {"type": "integer"},
+        "time_ns": {"type": ["integer", "null"]},
+        "detail": _TEXT,
+    },
+    "additionalProperties": False,
+}
+
+REPORT: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "doctor/1",
+    "type": "object",
+    "required": ["schema", "doctor_version", "command", "target", "findings", "skipped", "crashed", "summary"],
+    "properties": {
+        "schema": {"const": "doctor/1"},
+        "doctor_version": _TEXT,
+        "command": _TEXT,
+        "target": {
+            "type": "object",
+            "required": ["python", "argv", "files", "run_dir"],
+            "properties": {
+                "python": {"type": ["string", "null"]},
+                "argv": _TEXTS,
+                "files": _TEXTS,
+                "run_dir": {"type": ["string", "null"]},
+                "summary": _TEXTS,
+            },
+        },
+        "verdict": {"enum": ["known", "unknown", "healthy"]},
+        "chain": {"type": "array", "items": _LINK},
+        "findings": {"type": "array", "items": _FINDING},
+        "skipped": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["id", "reason"],
+                "properties": {"id": _TEXT, "reason": _TEXT, "ignored": {"type": "boolean"}},
+            },
+        },
+        "crashed": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["id", "error"],
+                "properties": {"id": _TEXT, "error": _TEXT, "traceback": _TEXT},
+            },
+        },
+        "summary": {
+            "type": "object",
+            "required": ["errors", "warnings", "checks_run", "seconds"],
+            "properties": {"errors": _COUNT, "warnings": _COUNT, "checks_run": _COUNT, "seconds": {"type": "number"}},
+        },
+    },
+    "additionalProperties": False,
+}
+
+FACTS: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "doctor-facts/1",
+    "type": "object",
+    "required": ["schema", "host", "captured_ns", "doctor_version", "facts"],
+    "properties": {
+        "schema": {"const": "doctor-facts/1"},
+        "host": _TEXT,
+        "captured_ns": {"type": "integer"},
+        "doctor_version": _TEXT,
+        "facts": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "object",
+                "required": ["status", "value", "reason", "source"],
+                "properties": {
+                    "status": {"enum": ["ok", "unavailable", "timeout"]},
+                    "value": {},
+                    "reason": _TEXT,
+                    "source": _TEXT,
+                },
+                "additionalProperties": False,
+            },
+        },
+    },
+    "additionalProperties": False,
+}

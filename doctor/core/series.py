@@ -1,0 +1,105 @@
+"""Live series: the points that guard, post-mortem and report have in common, and the rules that judge them.
+
+Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple, Optional, TypeVar
+
+from doctor.core.problem import Problem
+
+Rule = TypeVar("Rule", bound=type)
+
+
+class Point(NamedTuple):
+    """One value of a metric. `t_ns` is wall time since the epoch, `step` the optimizer step; None where not told.
+
+    `source` is a file, with ``:line`` behind it where a line can be named. A metric logged as None has the value NaN:
+    TRL writes None for a mean over nothing but NaN. A tuple, for a million of them must cost no more than a second.
+    """
+
+    name: str
+    value: float
+    step: Optional[int] = None
+    t_ns: Optional[int] = None
+    rank: Optional[int] = None
+    source: str = ""
+
+
+def rule(
+    problem: Problem, *, needs: tuple[str, ...], symptom_of: tuple[str, ...] = (), every_rank: bool = False
+) -> Callable[[Rule], Rule]:
+    """Declare a class with ``update(point) -> Finding | None`` a rule of `problem`.
+
+    Args:
+        problem: the entry of the catalogue that the rule recognises.
+        needs: canonical metric names; the engine feeds only those. ``rewards/*`` stands for all that begin so.
+        symptom_of: ids of problems that, where they began no later, are the cause of this one.
+        every_rank: feed the points of all ranks; else those of the first rank that told the metric.
+
+    `update` is O(1), pure, and standard library only; it returns a finding when the trouble begins, and again only
+    after the series had recovered. An optional ``finish() -> Finding | None`` is called when the series has ended.
+
+    """
+
+    def mark(cls: Rule) -> Rule:
+        cls.__doctor_rule__ = (problem, needs, symptom_of, every_rank)  # type: ignore[attr-defined]
+        return cls
+
+    return mark
+
+
+#: names that other stacks give to TRL's metrics, as their published sources print them: veRL and Trinity-RFT
+#: (``actor/``, ``critic/``), OpenRLHF (``policy_loss``), Megatron (``lm loss``), older TRL (``completion_length``)
+ALIASES: dict[str, str] = {
+    "actor/pg_loss": "loss",
+    "policy_loss": "loss",
+    "lm loss": "loss",
+    "actor/grad_norm": "grad_norm",
+    "actor_grad_norm": "grad_norm",
+    "grad norm": "grad_norm",
+    "actor/kl_loss": "kl",
+    "critic/kl": "kl",
+    "objective/kl": "kl",
+    "actor/ppo_kl": "policy_drift",
+    "ppo_kl": "policy_drift",
+    "policy/approxkl_avg": "policy_drift",
+    "actor/entropy": "entropy",
+    "actor/entropy_loss": "entropy",
+    "entropy_loss": "entropy",
+    "objective/entropy": "entropy",
+    "actor/lr": "learning_rate",
+    "actor_lr": "learning_rate",
+    "learning rate": "learning_rate",
+    "lr": "learning_rate",
+    "actor/pg_clipfrac": "clip_ratio/region_mean",
+    "ppo_clip_ratio": "clip_ratio/region_mean",
+    "clip_ratio": "clip_ratio/region_mean",
+    "critic/score/mean": "reward",
+    "critic/rewards/mean": "reward",
+    "rollout/reward_mean": "reward",
+    "response_length/mean": "completions/mean_length",
+    "response_length": "completions/mean_length",
+    "completion_length": "completions/mean_length",
+    "response_length/clip_ratio": "completions/clipped_ratio",
+    "timing_s/step": "step_time",
+    "timing/step_total": "step_time",
+    "training/rollout_probs_diff_mean": "sampling/probs_difference/mean",
+    "loss scale": "loss_scale",
+}
+
+
+def canonical(name: str) -> str:
+    """TRL's name of a metric, or the name itself where TRL has none."""
+    return ALIASES.get(name, name)
+
+
+def as_number(value: Any) -> Optional[float]:
+    """A metric's value as printed: number, quoted number, nan, inf; None for anything else."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None

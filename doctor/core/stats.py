@@ -1,0 +1,136 @@
+"""Robust statistics over bounded windows, and the alarm that all live rules share.
+
+Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import deque
+from typing import Optional
+
+#: the median absolute deviation times this estimates the standard deviation of normal noise
+#: (https://en.wikipedia.org/wiki/Median_absolute_deviation)
+MAD_TO_SIGMA = 1.4826
+
+
+def median_of_sorted(values: list[float]) -> float:
+    """The middle of a sorted list that is not empty."""
+    count = len(values)
+    middle = count // 2
+    return values[middle] if count % 2 else (values[middle - 1] + values[middle]) / 2
+
+
+class Window:
+    """The last `size` finite values, with their median at any time; a push costs a search in `size` values."""
+
+    __slots__ = ("_order", "_sorted", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._order: deque[float] = deque()
+        self._sorted: list[float] = []
+
+    def __len__(self) -> int:
+        """How many values are in the window."""
+        return len(self._order)
+
+    def push(self, value: float) -> Optional[float]:
+        """Take a value in; gives the one that had to leave for it, None while there is room."""
+        self._order.append(value)
+        ordered = self._sorted
+        insort(ordered, value)
+        if len(ordered) <= self.size:
+            return None
+        oldest = self._order.popleft()
+        del ordered[bisect_left(ordered, oldest)]
+        return oldest
+
+    @property
+    def full(self) -> bool:
+        """Whether `size` values have come in."""
+        return len(self._sorted) == self.size
+
+    @property
+    def median(self) -> float:
+        """Median of what is in the window, which must not be empty."""
+        values = self._sorted  # median_of_sorted, without the call: every rule asks for it at every point
+        count = len(values)
+        middle = count >> 1
+        return values[middle] if count & 1 else (values[middle - 1] + values[middle]) / 2
+
+    @property
+    def low(self) -> float:
+        """The smallest value in the window."""
+        return self._sorted[0]
+
+    @property
+    def high(self) -> float:
+        """The greatest value in the window."""
+        return self._sorted[-1]
+
+    def sigma(self) -> float:
+        """Estimate of the noise's standard deviation from the median absolute deviation; costs O(size log size)."""
+        middle = self.median
+        return MAD_TO_SIGMA * median_of_sorted(sorted(abs(value - middle) for value in self._sorted))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._order.clear()
+        self._sorted.clear()
+
+
+class Baseline:
+    """Median and noise of the first `size` values, after `skip` that belong to the warm-up; frozen once known."""
+
+    __slots__ = ("_skip", "_window", "median", "sigma")
+
+    def __init__(self, size: int, skip: int = 0) -> None:
+        self._skip = skip
+        self._window: Optional[Window] = Window(size)
+        self.median: Optional[float] = None
+        self.sigma = 0.0
+
+    def push(self, value: float) -> bool:
+        """Take a value in while there is room; True once the baseline is known without this value."""
+        window = self._window
+        if window is None:
+            return True
+        if self._skip:
+            self._skip -= 1
+            return False
+        window.push(value)
+        if window.full:
+            self.median, self.sigma, self._window = window.median, window.sigma(), None
+        return False
+
+
+class Alarm:
+    """Goes off once when something was bad `needed` times running; ready again after `calm` good times running."""
+
+    __slots__ = ("bad", "calm", "good", "needed", "on", "since", "total")
+
+    def __init__(self, needed: int = 1, calm: int = 20) -> None:
+        self.needed, self.calm = needed, calm
+        self.bad = self.good = self.total = 0
+        self.on = False
+        self.since: Optional[int] = None
+
+    def see(self, bad: bool, step: Optional[int]) -> bool:
+        """Take one observation in; True exactly when the alarm goes off. `since` is the step at which it began."""
+        if not bad:
+            self.good += 1
+            if self.bad:
+                self.bad = 0
+            if self.on and self.good >= self.calm:
+                self.on = False
+            return False
+        if self.bad == 0 and not self.on:
+            self.since = step
+        self.bad += 1
+        self.total += 1
+        self.good = 0
+        if self.on or self.bad < self.needed:
+            return False
+        self.on = True
+        return True

@@ -1,0 +1,53 @@
+"""What is left when no signature knows a failure: the facts from which the area `unknown` words its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from doctor.core.finding import Evidence, Where
+
+Kind = Literal["exception", "consequences", "abrupt"]
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A failure that no signature knows.
+
+    A file under ``checks/unknown/`` declares ``answer(unknown: Unknown) -> Finding | None``; the first answer counts.
+
+    Args:
+        kind: "exception": a process raised something of its own; "consequences": the logs show only processes that lost
+            another one, or how one ended; "abrupt": no failure and no end.
+        process, rank: who; "" and None where nothing tells.
+        type: exception type without its module; `names`: short names its message quotes.
+        raised_in: innermost frame as "trainer.py:1576 (train)"; `library`, `library_version` of that file, "" unknown.
+        own: frames in the user's own code, innermost first, in the same form.
+        others: ranks that failed because of it.
+        exit_code, signal: how the process ended, where told.
+        waiting, absent: ranks that waited for others, and those that left no word.
+        steps: (done, all) of the training bar's last state.
+        folded: Ray folded repeated lines away; `partial`: the log was too long to be read line by line.
+
+    """
+
+    kind: Kind
+    where: Where = Where()  # noqa: RUF009 - frozen
+    evidence: tuple[Evidence, ...] = ()
+    process: str = ""
+    rank: int | None = None
+    type: str = ""
+    names: tuple[str, ...] = ()
+    raised_in: str = ""
+    library: str = ""
+    library_version: str = ""
+    own: Sequence[str] = ()
+    others: Sequence[int] = ()
+    exit_code: int | None = None
+    signal: str = ""
+    waiting: Sequence[int] = ()
+    absent: Sequence[int] = ()
+    steps: tuple[int, int] | None = None
+    folded: bool = False
+    partial: bool = False

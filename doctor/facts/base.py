@@ -1,0 +1,116 @@
+"""What every fact is made of: the request, the way to say "could not see", and places in files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+Status = Literal["ok", "unavailable", "timeout"]
+Collect = TypeVar("Collect", bound=Callable[..., Any])
+
+NO_COMMAND = "no launch command given"
+
+
+class Unavailable(Exception):  # noqa: N818 - an answer, not an error
+    """The fact cannot be seen here; the message is the reason shown to the user."""
+
+
+class DoesNotApply(Unavailable):
+    """The question does not arise here (the command serves a model, so it has no training arguments).
+
+    Checks that need the fact keep silent: this is no blind spot.
+    """
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the user asked for. The only input of facts that is not another fact."""
+
+    argv: tuple[str, ...] = ()  # the launch command, without "--"
+    cwd: Path = field(default_factory=Path.cwd)
+    environ: Mapping[str, str] = field(default_factory=dict)  # the doctor's own environment
+    python: str | None = None  # --python as typed
+    deep: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a file; line and column count from 1."""
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value that somebody wrote down: in YAML, JSON, Python or on a command line.
+
+    Args:
+        name: dotted key as the program that reads it calls it.
+        value: the value, None when it could not be read without running code.
+        known: False when `value` could not be read (a variable, a call); then `text` is the source text.
+        text: as written.
+        place: where; None for the command line.
+
+    """
+
+    name: str
+    value: Any
+    known: bool = True
+    text: str = ""
+    place: Place | None = None
+
+
+Settings = Mapping[str, Setting]
+
+
+@dataclass(frozen=True)
+class BrokenFile:
+    """A file that could not be read as what it should be. `message` is one plain sentence without the path."""
+
+    place: Place
+    message: str
+
+
+@dataclass(frozen=True)
+class FactState:
+    """One fact as captured: its value, or why there is none."""
+
+    status: Status
+    value: Any = None
+    reason: str = ""
+    source: str = ""
+    seconds: float = 0.0
+    applies: bool = True  # False: there is nothing of the kind to be seen here
+
+
+def fact(*, timeout_s: float = 3.0, about: Literal["machine", "command"] = "machine") -> Callable[[Collect], Collect]:
+    """Mark `collect` of a fact module.
+
+    `about="machine"` facts come from a saved file when one is given; `about="command"` facts are read from the launch
+    command and its files, also then.
+    """
+
+    def mark(function: Collect) -> Collect:
+        function.__doctor_fact__ = (timeout_s, about)  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def run_fact(function: Callable[..., Any], arguments: Mapping[str, Any]) -> FactState:
+    """Call a fact's `collect`; whatever it raises becomes a reason."""
+    started = time.monotonic()
+    try:
+        value = function(**arguments)
+    except Unavailable as exc:
+        applies = not isinstance(exc, DoesNotApply)
+        return FactState("unavailable", reason=str(exc), seconds=time.monotonic() - started, applies=applies)
+    except Exception as exc:  # noqa: BLE001 - a bug or a hostile machine costs one fact, never the report
+        reason = f"could not be read: {type(exc).__name__}: {exc}"
+        return FactState("unavailable", reason=reason, seconds=time.monotonic() - started)
+    return FactState("ok", value, seconds=time.monotonic() - started)

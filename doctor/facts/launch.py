@@ -1,0 +1,88 @@
+"""The launch command: which program starts what, with which options, files and variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from doctor.facts.base import NO_COMMAND, Context, Setting, Settings, Unavailable, fact
+
+Kind = Literal[
+    "accelerate", "torchrun", "deepspeed", "python", "trl", "trl-vllm-serve", "vllm-serve", "vllm-api-server",
+    "vllm-openai-server", "verl", "trinity", "ray", "unknown",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A launch command, understood without running anything.
+
+    Args:
+        argv: the command as given, assignments and wrappers included.
+        environment: what `VAR=value` and `env` in front of it set.
+        wrappers: programs in front of it, `("nohup", "timeout", "srun")`.
+        kind: the launcher or program that decides how processes are made.
+        program: the word that PATH resolves, `accelerate` or `python`; `module` for `python -m module`.
+        options: the launcher's own options, long names in snake case: `num_processes`, `config_file`.
+        script: absolute path of the training script, None where there is none; `script_args` follow it.
+        arguments: `--key value` pairs of script, trl or vllm in snake case (`vllm serve MODEL` gives `model`).
+        overrides: `key=value` words of Hydra programs (verl), dotted names, without leading `+`.
+        not_understood: why the rest could not be understood, None when it was.
+        subcommand: `grpo` of `trl grpo`, `run` of `trinity run`, `start` of `ray start`.
+        folder: where the command runs: the current folder, or what `cd`, `env -C`, `srun --chdir` ... make of it.
+        unset, ignores_environment: variables that `env -u` takes away; whether `env -i` takes all.
+        unknown_options: options in front of the script that no version of the launcher has.
+        wrapper_options: what wrappers say about processes, `srun.ntasks`, `mpirun.ntasks`.
+
+    Secrets in all of these are shown as `***`.
+
+    """
+
+    argv: tuple[str, ...]
+    kind: Kind
+    program: str = ""
+    module: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    wrappers: tuple[str, ...] = ()
+    options: Settings = field(default_factory=dict)
+    script: str | None = None
+    script_args: tuple[str, ...] = ()
+    arguments: Settings = field(default_factory=dict)
+    overrides: Settings = field(default_factory=dict)
+    not_understood: str | None = None
+    subcommand: str | None = None
+    folder: str = ""
+    unset: frozenset[str] = frozenset()
+    ignores_environment: bool = False
+    unknown_options: tuple[str, ...] = ()
+    wrapper_options: Settings = field(default_factory=dict)
+
+    @property
+    def trains(self) -> bool:
+        """Whether the command starts training (as against serving a model or starting a Ray node)."""
+        return self.kind in {"accelerate", "torchrun", "deepspeed", "python", "trl", "verl", "trinity"}
+
+    @property
+    def serves(self) -> bool:
+        """Whether the command starts an inference server."""
+        return self.kind in {"trl-vllm-serve", "vllm-serve", "vllm-api-server", "vllm-openai-server"}
+
+    def option(self, name: str) -> Setting | None:
+        """A launcher option in snake case, None when not given."""
+        return self.options.get(name)
+
+
+@fact(about="command")
+def collect(context: Context) -> Launch:
+    """Understand the launch command; nothing of it is run and no file is opened.
+
+    Raises:
+        Unavailable: there is no launch command.
+
+    """
+    if not context.argv:
+        raise Unavailable(NO_COMMAND)
+    from doctor.facts._launchers import understand
+
+    return understand(context.argv, str(context.cwd))

@@ -1,0 +1,125 @@
+"""Interfaces, listening ports, names, and whether the addresses that the run needs answer."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from doctor.facts.base import Context, fact
+from doctor.facts.environment import Environment
+from doctor.facts.launch import Launch
+from doctor.facts.training import Training
+from doctor.facts.world import World
+
+_PATIENCE_S = 2.7  # for everything that may hang, within the fact's 3 s
+_RESOLVE_S = 1.5
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A network interface; `speed_mbps` None when not reported."""
+
+    name: str
+    addresses: tuple[str, ...] = ()
+    is_up: bool = True
+    mtu: int | None = None
+    speed_mbps: int | None = None
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Who listens on a TCP port; `process` None when it may not be seen."""
+
+    port: int
+    address: str
+    pid: int | None = None
+    process: str | None = None
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An address that the run will talk to.
+
+    `purpose`: "vllm_server", "master". `resolves`: None when the name servers gave no answer in time; `answers`: a TCP
+    connection within 1 s, None when it was not tried (the master is not up before launch).
+    `http_status`, `http_kind`: of GET /health and of the routes found: "trl-0.16", "trl-0.17" (to 1.10),
+    "vllm-native" (with the development routes that TRL 1.11 and newer need), "vllm-openai" (vLLM without them),
+    "other". Both None with `answers` True: something accepts the connection but says nothing within the time.
+    """
+
+    purpose: str
+    host: str
+    port: int | None = None
+    resolves: bool | None = None
+    addresses: tuple[str, ...] = ()
+    answers: bool | None = None
+    http_status: int | None = None
+    http_kind: str | None = None
+
+
+@dataclass(frozen=True)
+class Network:
+    """What this machine's network looks like.
+
+    `hostname_addresses`: what this host's own name resolves to (127.0.1.1 breaks gloo and NCCL bootstrap);
+    `hostname_answered` False: the name servers did not answer in time, so the addresses are unknown.
+    `listeners`: all listening TCP ports; the process only for ports that the stack or this run uses.
+    """
+
+    hostname: str
+    hostname_addresses: tuple[str, ...] = ()
+    interfaces: tuple[Interface, ...] = ()
+    listeners: Mapping[int, Listener] = field(default_factory=dict)
+    endpoints: tuple[Endpoint, ...] = ()
+    infiniband: tuple[str, ...] = ()
+    hostname_answered: bool = True
+
+    def endpoint(self, purpose: str) -> Endpoint | None:
+        """The endpoint asked for a purpose."""
+        return next((each for each in self.endpoints if each.purpose == purpose), None)
+
+
+@fact()
+def collect(
+    context: Context,  # noqa: ARG001 - a fact of this machine, whatever is asked
+    environment: Environment,
+    launch: Launch | None,
+    training: Training | None,
+    world: World | None,
+) -> Network:
+    """Look at this machine's network and at the addresses that the run itself names, never at others."""
+    from doctor.facts import _endpoints, _interfaces, _sockets
+    from doctor.facts._deadline import Pending
+
+    hostname = socket.gethostname()
+    until = time.monotonic() + _PATIENCE_S
+    own_name = Pending(lambda: _sockets.resolve(hostname))
+    targets = _endpoints.targets(environment.variables, launch, training, world)
+    looks = [(target, Pending(lambda target=target: _endpoints.look(target))) for target in targets]  # type: ignore[misc]
+    interfaces = _interfaces.interfaces()
+    listeners = _sockets.listeners(_endpoints.ports(launch, training, world))
+    answered, addresses = own_name.result(min(until, time.monotonic() + _RESOLVE_S))
+    endpoints = []
+    for target, pending in looks:
+        endpoint = pending.result(until)[1]
+        endpoints.append(endpoint or Endpoint(target.purpose, target.host, target.port))
+    return Network(
+        hostname=hostname,
+        hostname_addresses=addresses or (),
+        hostname_answered=answered,
+        interfaces=interfaces,
+        listeners=listeners,
+        endpoints=tuple(endpoints),
+        infiniband=_infiniband(),
+    )
+
+
+def _infiniband() -> tuple[str, ...]:
+    """Names of the RDMA devices, "mlx5_0"."""
+    try:
+        return tuple(sorted(entry.name for entry in os.scandir("/sys/class/infiniband")))
+    except OSError:
+        return ()

@@ -1,0 +1,160 @@
+"""Facts in a file: written redacted, read back, recognised by content; pasted reports are read as facts too."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import socket
+import stat
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import doctor
+import doctor.facts
+from doctor.core.codec import CodecError, dump, load
+from doctor.core.redact import redact, redact_text
+from doctor.facts.base import FactState
+
+SCHEMA = "doctor-facts/1"
+_LARGEST_BYTES = 64 << 20  # a pasted report is kilobytes; a facts file of a large node some hundred
+
+
+class NotFacts(Exception):  # noqa: N818 - the user's file is at fault, the message says how
+    """The file is neither a facts file nor a report that the doctor knows."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """Facts of one host, from a file."""
+
+    name: str
+    host: str | None
+    states: Mapping[str, FactState] = field(default_factory=dict)
+
+
+def fact_names() -> tuple[str, ...]:
+    """Every fact there is: the modules of `doctor.facts` that define `collect`."""
+    folder = Path(doctor.facts.__file__).parent
+    names = [each.name for each in pkgutil.iter_modules([str(folder)]) if not each.name.startswith("_")]
+    return tuple(name for name in names if "\n@fact(" in _text(folder / f"{name}.py"))
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def fact_type(name: str) -> type:
+    """The dataclass of a fact."""
+    class_name = "".join(part.title() for part in name.split("_"))
+    found: type = getattr(importlib.import_module(f"doctor.facts.{name}"), class_name)
+    return found
+
+
+def as_json(states: Mapping[str, FactState]) -> dict[str, Any]:
+    """The facts file: DESIGN's `doctor-facts/1`, redacted."""
+    facts = {
+        name: {
+            "status": state.status,
+            "value": redact(dump(state.value)) if state.status == "ok" else None,
+            "reason": redact_text(state.reason),
+            "source": state.source,
+        }
+        for name, state in sorted(states.items())
+    }
+    return {
+        "schema": SCHEMA,
+        "host": socket.gethostname(),
+        "captured_ns": time.time_ns(),
+        "doctor_version": doctor.__version__,
+        "facts": facts,
+    }
+
+
+def save(states: Mapping[str, FactState], path: Path) -> None:
+    """Write a facts file by rename, so that a reader never sees half of one.
+
+    Raises:
+        OSError: the folder cannot be written.
+
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(json.dumps(as_json(states), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read(path: Path) -> list[Saved]:
+    """Facts of a facts file, of every facts file in a folder, or of a pasted report.
+
+    Raises:
+        NotFacts: nothing in it is recognised; says what was looked for.
+        OSError: it cannot be read.
+
+    """
+    if path.is_dir():
+        found = [each for file in sorted(path.glob("*.json")) for each in read(file)]
+        if not found:
+            msg = f"`{path}` holds no facts file (*.json written by `doctor check --save-facts`)"
+            raise NotFacts(msg)
+        return found
+    text = _read_text(path)
+    if text.lstrip().startswith("{") and f'"{SCHEMA.partition("/")[0]}/' in text[:4096]:
+        return [_from_json(text, path)]
+    return [_from_report(text, path)]
+
+
+def _read_text(path: Path) -> str:
+    if not stat.S_ISREG(path.stat().st_mode):
+        msg = f"`{path}` is not a regular file"
+        raise NotFacts(msg)
+    if path.stat().st_size > _LARGEST_BYTES:
+        msg = f"`{path}` has {path.stat().st_size >> 20} MiB; reports are read up to {_LARGEST_BYTES >> 20} MiB"
+        raise NotFacts(msg)
+    data = path.read_bytes()
+    for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig")):
+        if data.startswith(mark):
+            return data.decode(encoding, "replace")
+    return data.decode("utf-8", "replace")
+
+
+def _from_json(text: str, path: Path) -> Saved:
+    try:
+        data = json.loads(text)
+        if data["schema"] != SCHEMA:
+            msg = f"`{path}` has schema `{data['schema']}`; this doctor reads `{SCHEMA}`"
+            raise NotFacts(msg)
+        states = {name: _state(name, each) for name, each in data["facts"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        msg = f"`{path}` is a damaged facts file: {type(exc).__name__}: {exc}"
+        raise NotFacts(msg) from None
+    return Saved(path.name, data.get("host"), states)
+
+
+def _state(name: str, data: Mapping[str, Any]) -> FactState:
+    """A state as saved; a fact of another doctor version that no longer fits is unavailable, not a crash."""
+    if data["status"] != "ok":
+        return FactState(data["status"], reason=data.get("reason", ""), source=data.get("source", ""))
+    try:
+        return FactState("ok", load(fact_type(name), data["value"]), source=data.get("source", ""))
+    except (CodecError, AttributeError, ModuleNotFoundError) as exc:
+        return FactState("unavailable", reason=f"the saved `{name}` cannot be read: {exc}")
+
+
+def _from_report(text: str, path: Path) -> Saved:
+    from doctor.facts.pasted import read_report
+
+    states = read_report(text, path.name)
+    if not states:
+        msg = (
+            f"nothing in `{path}` is recognised. The doctor reads its own facts files and the output of collect_env, "
+            "`trl env`, `transformers env`, `accelerate env`, `ds_report`, `pip list`, `conda list` and `nvidia-smi`"
+        )
+        raise NotFacts(msg)
+    return Saved(path.name, None, states)

@@ -1,0 +1,219 @@
+"""The training script, read by `ast` and never run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from doctor.facts.base import NO_COMMAND, BrokenFile, Context, DoesNotApply, Place, Settings, Unavailable, fact
+from doctor.facts.launch import Launch
+
+
+@dataclass(frozen=True)
+class Link:
+    """Where the value of an argument comes from, followed through names, attributes and functions.
+
+    Args:
+        place: of the call that makes it: a `Call` of the same script, or the parser's `parse_args_...` call.
+        parsed_class: the class that an arguments parser fills, when the value is one of its results.
+        direct: False when it is changed on the way (`dataset.map(...)`, `get_peft_model(model)`).
+        sure: False when it is one of several possibilities (two branches).
+        changes: what the object was given after that call: attributes (`args.bf16 = True`), and keywords of
+            `dataclasses.replace`, whose names are in `replaced`.
+
+    """
+
+    place: Place
+    parsed_class: str | None = None
+    direct: bool = True
+    sure: bool = True
+    changes: Settings = field(default_factory=dict)
+    replaced: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a class or function of the stack.
+
+    Args:
+        name: last part of the callee, `GRPOConfig`; `origin` its full dotted name after imports are followed.
+        arguments: keyword arguments; positional ones by parameter name where it is known (`model`, `args`).
+            Attributes set on the result later (`config.bf16 = True`) stand here too.
+        has_star_kwargs: `**something` is passed whose content was not seen.
+        assigned_to: variable the result is bound to.
+        base: class of the stack that a class of the user's derives from; else the same as `name`.
+        nested: dotted keys of dictionaries among the arguments: `model_init_kwargs.attn_implementation`.
+        links: argument -> the call that its value comes from.
+        trains: `.train()` is called on the result.
+        conditional: the call stands in a branch or a loop.
+        set_later: those of `arguments` that are attributes set after the call, which no constructor ever checks.
+
+    """
+
+    name: str
+    place: Place
+    origin: str = ""
+    arguments: Settings = field(default_factory=dict)
+    has_star_kwargs: bool = False
+    assigned_to: str | None = None
+    base: str = ""
+    nested: Settings = field(default_factory=dict)
+    links: Mapping[str, Link] = field(default_factory=dict)
+    trains: bool = False
+    conditional: bool = False
+    set_later: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class RewardFunction:
+    """A function passed as `reward_funcs`, as far as its source shows.
+
+    `returns`: kinds of what its return statements give: "list", "scalar", "none", "str", "unknown".
+    """
+
+    name: str
+    place: Place
+    parameters: tuple[str, ...] = ()
+    has_var_keyword: bool = False
+    returns: tuple[str, ...] = ()
+    return_places: tuple[Place, ...] = ()
+    is_async: bool = False
+
+
+@dataclass(frozen=True)
+class Ignore:
+    """A comment `# doctor: ignore[ID] reason`; `line` is None when it stands for the whole file."""
+
+    id: str
+    reason: str
+    line: int | None
+
+
+@dataclass(frozen=True)
+class LocalClass:
+    """A class of the user's that derives from a configuration class or is filled by an arguments parser.
+
+    `base` is the class of the stack (None: a dataclass of its own), `fields` what it declares itself, with
+    its defaults (known=False where there is none or it could not be read).
+    """
+
+    name: str
+    place: Place
+    base: str | None = None
+    fields: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """`parser.add_argument("--lr", type=float, default=1e-5)`; `destination` is the attribute that holds it.
+
+    `converts_to`: "int", "float", "str", "bool", or "" when what is typed becomes something else; `constant` is what
+    a flag without a value gives (`action="store_true"`).
+    """
+
+    destination: str
+    place: Place
+    names: tuple[str, ...] = ()
+    default: Any = None
+    has_default: bool = False
+    converts_to: str = ""
+    constant: Any = None
+    takes_value: bool = True
+
+
+@dataclass(frozen=True)
+class Script:
+    """What a training script says.
+
+    Args:
+        imports: dotted name -> place of the import.
+        calls: calls of classes and functions of the stack, in order of appearance; those of modules beside the
+            script that it imports follow (their places name the file).
+        parses_arguments_into: config classes that `HfArgumentParser`/`TrlParser` fills from the command line.
+        environment_set: `os.environ["X"] = "literal"` in the script.
+        names: top-level and local names bound to literals (so that `num_generations=G` can be followed).
+        parser: "TrlParser", "HfArgumentParser" ...; `reads_config` whether it takes `--config file.yaml`;
+            `tolerates_unknown` whether it is told to let arguments pass that no class has.
+        classes: classes of the user's that matter for the configuration.
+        flags: options of a plain `argparse` parser by destination; `flags_variable` what `parse_args()` is bound to.
+
+    """
+
+    path: str
+    imports: Mapping[str, Place] = field(default_factory=dict)
+    calls: tuple[Call, ...] = ()
+    reward_functions: tuple[RewardFunction, ...] = ()
+    parses_arguments_into: tuple[str, ...] = ()
+    environment_set: Settings = field(default_factory=dict)
+    names: Settings = field(default_factory=dict)
+    ignores: tuple[Ignore, ...] = ()
+    broken: BrokenFile | None = None
+    parser: str | None = None
+    reads_config: bool = False
+    tolerates_unknown: bool = False
+    classes: Mapping[str, LocalClass] = field(default_factory=dict)
+    flags: Mapping[str, Flag] = field(default_factory=dict)
+    flags_variable: str | None = None
+
+    def calls_of(self, *names: str) -> tuple[Call, ...]:
+        """Calls of any of `names`: `GRPOConfig`, `from_pretrained` or `AutoTokenizer.from_pretrained`."""
+        return tuple(
+            call
+            for call in self.calls
+            if call.name in names or any("." in each and f".{call.origin}".endswith(f".{each}") for each in names)
+        )
+
+    def call_at(self, place: Place) -> Call | None:
+        """The call that stands at a place (of a `Link`)."""
+        return next((call for call in self.calls if call.place == place), None)
+
+
+@fact(about="command")
+def collect(context: Context, launch: Launch) -> Script:
+    """Read the script that the launch command names; one that is not there to be read says so in `broken`.
+
+    Raises:
+        Unavailable: the command names no script, or a notebook.
+
+    """
+    from doctor.facts._python_source import SCRIPT_LIMIT_BYTES, NotReadable, read_regular
+
+    path = _script_path(context, launch)
+    if path.endswith(".ipynb"):
+        raise Unavailable(f"`{path}` is a notebook; `jupyter nbconvert --to script` makes a script that can be read")
+    try:
+        content = read_regular(path, SCRIPT_LIMIT_BYTES)
+    except NotReadable as exc:
+        return Script(path, broken=BrokenFile(Place(path), f"it {exc}"))
+    return read_script(path, content)
+
+
+def read_script(path: str, content: bytes) -> Script:
+    """What a script of this content says; a file that is no Python gives `Script.broken`."""
+    from doctor.facts import _script_reader
+
+    return _script_reader.read(path, content)
+
+
+def _script_path(context: Context, launch: Launch) -> str:
+    if not context.argv and launch.script is None:
+        raise Unavailable(NO_COMMAND)
+    path = launch.script
+    folder = Path(launch.folder) if launch.folder else context.cwd
+    if path is None and launch.module and launch.kind in {"python", "torchrun", "accelerate", "deepspeed"}:
+        path = _module_path(folder, launch.module)
+    if path is None:
+        raise DoesNotApply("the command names no training script")
+    script = Path(path)
+    inside = script / "__main__.py"  # `python folder` runs it
+    return str(inside if script.suffix == "" and os.path.isfile(inside) else script)  # noqa: PTH113 - never raises
+
+
+def _module_path(folder: Path, module: str) -> str | None:
+    """File of `python -m module`, where it is one of the user's beside the command."""
+    base = folder.joinpath(*module.split("."))
+    candidates = (base.with_name(f"{base.name}.py"), base / "__main__.py")
+    return next((str(each) for each in candidates if os.path.isfile(each)), None)  # noqa: PTH113 - never raises

@@ -1,0 +1,117 @@
+"""An inference server that the command starts, or that the training expects to find."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from doctor.facts.base import BrokenFile, Context, DoesNotApply, Setting, Settings, fact
+from doctor.facts.environment import Environment
+from doctor.facts.launch import Launch
+
+
+@dataclass(frozen=True)
+class Serving:
+    """Arguments of `vllm serve`, `trl vllm-serve` or vLLM's API servers, names in snake case and aliases resolved.
+
+    `tensor_parallel_size`, `data_parallel_size`, `pipeline_parallel_size` are 1 where not given. `host` is None
+    where not given (each program has its own default); `has_api_key` looks at `--api-key` and VLLM_API_KEY .
+    What `--config FILE` says lies below what the command line says; `broken` when that file cannot be read.
+    """
+
+    kind: str  # the Launch kind
+    arguments: Settings = field(default_factory=dict)
+    model: str | None = None
+    tensor_parallel_size: int = 1
+    data_parallel_size: int = 1
+    pipeline_parallel_size: int = 1
+    dtype: str | None = None
+    max_model_len: int | None = None
+    gpu_memory_utilization: float | None = None
+    quantization: str | None = None
+    host: str | None = None
+    port: int | None = None
+    has_api_key: bool | None = False
+    broken: BrokenFile | None = None
+
+
+@fact(about="command")
+def collect(context: Context, launch: Launch, environment: Environment | None) -> Serving:
+    """Read what the server is told.
+
+    Raises:
+        Unavailable: the command starts no server.
+
+    """
+    if not launch.serves:
+        raise DoesNotApply("the command starts no inference server")
+    arguments, broken = _arguments(launch, str(context.cwd))
+
+    def text(name: str) -> str | None:
+        setting = arguments.get(name)
+        return str(setting.value) if setting is not None and setting.known and setting.value not in (None, "") else None
+
+    return Serving(
+        kind=launch.kind,
+        arguments=arguments,
+        model=text("model") or text("model_tag"),
+        tensor_parallel_size=_count(arguments.get("tensor_parallel_size")),
+        data_parallel_size=_count(arguments.get("data_parallel_size")),
+        pipeline_parallel_size=_count(arguments.get("pipeline_parallel_size")),
+        dtype=text("dtype"),
+        max_model_len=human_int(text("max_model_len")),
+        gpu_memory_utilization=_share(text("gpu_memory_utilization")),
+        quantization=text("quantization"),
+        host=text("host"),
+        port=human_int(text("port")),
+        has_api_key=_has_key(text("api_key"), launch, environment),
+        broken=broken,
+    )
+
+
+def _has_key(argument: str | None, launch: Launch, environment: Environment | None) -> bool | None:
+    """Whether clients must show a key; None when the environment of the command is not known."""
+    if argument or launch.environment.get("VLLM_API_KEY"):
+        return True
+    return bool(environment.get("VLLM_API_KEY")) if environment is not None else None
+
+
+def _arguments(launch: Launch, cwd: str) -> tuple[dict[str, Setting], BrokenFile | None]:
+    """The command line over the YAML of `--config`, whose keys may have dashes."""
+    config = launch.arguments.get("config")
+    if config is None or not config.text:
+        return dict(launch.arguments), None
+    from doctor.facts.located import load_yaml
+
+    found = load_yaml(os.path.normpath(os.path.join(launch.folder or cwd, config.text)))  # noqa: PTH118
+    theirs = {}
+    for name, each in found.settings.items():
+        key = name.replace("-", "_")
+        theirs[key] = Setting(key, each.value, each.known, each.text, each.place)
+    return {**theirs, **launch.arguments}, found.broken
+
+
+_SCALES = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def human_int(text: str | None) -> int | None:
+    """A number as vLLM reads it: `32k` is 32000, `32K` 32768 (vllm/utils/argparse_utils.py); None when it is none."""
+    if not text:
+        return None
+    scale = _SCALES.get(text[-1])
+    try:
+        value = int(float(text[:-1]) * scale) if scale else int(text)
+    except (ValueError, OverflowError):
+        return None
+    return value if value > 0 else None
+
+
+def _count(setting: Setting | None) -> int:
+    return 1 if setting is None else human_int(str(setting.value)) or 1
+
+
+def _share(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,170 @@
+"""What the training will be: script, YAML and command line laid over each other as the program does it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from doctor.facts.base import NO_COMMAND, BrokenFile, Context, DoesNotApply, Place, Setting, Settings, Unavailable, fact
+from doctor.facts.launch import Launch
+from doctor.facts.packages import Packages
+from doctor.facts.script import RewardFunction, Script
+
+
+@dataclass(frozen=True)
+class Training:
+    """Trainer, its arguments and its model, each with the place where it was said.
+
+    Args:
+        trainer: `GRPOTrainer`, None when none was recognised; `trainer_place` its call. A class of the user's
+            counts as the one it derives from; `trainer_origin` is the full name of what is called.
+        config_class: `GRPOConfig`, `SFTConfig`, `TrainingArguments` ...
+        arguments: what was set explicitly, after precedence (command line over YAML over script call).
+        complete: False when some arguments could not be seen (`**kwargs`, an unread parser): then "absent" proves
+            nothing and a default must not be assumed.
+        trainer_arguments: keywords of the trainer's call.
+        lora: keywords of `LoraConfig`, None without PEFT.
+        model, dataset: name or path as written.
+        model_arguments: `model_init_kwargs` or the `from_pretrained` keywords.
+        config_origin: full name of the configuration class, "trl.GRPOConfig". When it is not TRL's or Transformers'
+            own, `arguments` holds only names that some release of theirs knows.
+        set_later: those of `arguments` set as attributes after the call, which no constructor checks.
+        shared: those of `arguments` that a class of the user's declares itself, or that another class which the parser
+            fills takes too (`trust_remote_code` of ModelConfig): the history of `config_class` does not decide them.
+        dataset_processed: the rows reach the trainer changed (`map`, `rename_column`), or that is not seen.
+        environment_set: variables that the script or the YAML's `env:` set.
+        nested: dotted keys of dictionaries among the arguments: `model_init_kwargs.dtype`.
+
+    """
+
+    trainer: str | None = None
+    trainer_place: Place | None = None
+    trainer_origin: str = ""
+    config_class: str | None = None
+    config_place: Place | None = None
+    arguments: Settings = field(default_factory=dict)
+    complete: bool = True
+    trainer_arguments: Settings = field(default_factory=dict)
+    lora: Settings | None = None
+    model: Setting | None = None
+    dataset: Setting | None = None
+    model_arguments: Settings = field(default_factory=dict)
+    reward_functions: tuple[RewardFunction, ...] = ()
+    broken: BrokenFile | None = None  # a TRL YAML that cannot be read
+    config_origin: str = ""
+    set_later: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
+    dataset_processed: bool = True
+    environment_set: Settings = field(default_factory=dict)
+    nested: Settings = field(default_factory=dict)
+
+    def get(self, name: str) -> Setting | None:
+        """The explicit setting of an argument, None when nobody set it."""
+        return self.arguments.get(name)
+
+    def value(self, name: str) -> object:
+        """Value of an explicit and readable setting, None otherwise."""
+        setting = self.arguments.get(name)
+        return setting.value if setting is not None and setting.known else None
+
+
+@fact(about="command")
+def collect(context: Context, launch: Launch, script: Script | None) -> Training:
+    """Read what the launch command trains.
+
+    Raises:
+        Unavailable: it trains nothing, or trains with something else than TRL or Transformers.
+
+    """
+    if not context.argv and launch.kind == "unknown":
+        raise Unavailable(NO_COMMAND)
+    if not launch.trains:
+        raise DoesNotApply("the command starts no training")
+    if launch.kind in {"verl", "trinity"}:
+        raise DoesNotApply(f"the command trains with {'veRL' if launch.kind == 'verl' else 'Trinity-RFT'}")
+    from doctor.facts import _training_command
+
+    folder = launch.folder or str(context.cwd)
+    if launch.kind == "trl":
+        return _training_command.of_trl(launch, folder)
+    if script is None:
+        raise Unavailable("the command names no script that can be read")
+    if script.broken is not None:
+        line = f", line {script.broken.place.line}" if script.broken.place.line else ""
+        raise Unavailable(f"the script cannot be read{line}: {script.broken.message}")
+    return _training_command.of_script(launch, script, folder)
+
+
+# --- what an argument will be ----------------------------------------------------------------------------------------
+
+
+def effective(training: Training, name: str, default: Any) -> Setting | None:
+    """The explicit setting of an argument, else `default`; None when neither can be told."""
+    explicit = training.get(name)
+    if explicit is not None:
+        return explicit if explicit.known else None
+    return Setting(name, default, text="default") if training.complete else None
+
+
+def effective_value(training: Training, packages: Packages, name: str) -> Setting | None:
+    """The explicit setting of an argument, else the default of the installed TRL or Transformers.
+
+    A default has no place, and its text says whose it is: "default of TRL 0.22.1". None when the value cannot be
+    told: written in a way that only running tells, arguments hidden, or a release that the data do not know.
+    """
+    explicit = training.get(name)
+    if explicit is not None:
+        return explicit if explicit.known else None
+    if not training.complete or training.config_class is None:
+        return None
+    default = _default(training.config_class, packages, name)
+    if name == "bf16" and default is not None and default.value is None:
+        return _unless_fp16(training, packages, default)
+    return default
+
+
+def _unless_fp16(training: Training, packages: Packages, default: Setting) -> Setting | None:
+    """TRL fills `bf16` with the opposite of `fp16` (trl/trainer/grpo_config.py, `__post_init__`)."""
+    fp16 = effective_value(training, packages, "fp16")
+    return replace(default, value=not fp16.value) if fp16 is not None else None
+
+
+def _default(config_class: str, packages: Packages, name: str) -> Setting | None:
+    from doctor import data
+
+    known = data.trl_class(config_class)
+    if known is not None:
+        version = packages.version("trl")
+        if version is None or not known.exists_in(version):
+            return None
+        history = data.trl_argument(config_class, name)
+        if history is not None and history.exists_in(version):
+            return _literal(name, history.default_in(version), f"default of TRL {version}")
+        if history is not None and (not history.inherited or history.exists_in(version) is None):
+            return None
+        if not known.inherits_training_arguments(version):
+            return None
+    elif config_class not in {"TrainingArguments", "Seq2SeqTrainingArguments"}:
+        return None
+    return _transformers_default(packages, name)
+
+
+def _transformers_default(packages: Packages, name: str) -> Setting | None:
+    from doctor import data
+
+    version = packages.version("transformers")
+    inherited = data.training_argument(name)
+    if version is None or inherited is None or not inherited.exists_in(version):
+        return None
+    return _literal(name, inherited.default_in(version), f"default of Transformers {version}")
+
+
+def _literal(name: str, source: str | None, text: str) -> Setting | None:
+    """A default from its source text; None for a factory or another expression."""
+    if source is None:
+        return None
+    try:
+        return Setting(name, ast.literal_eval(source), text=text)
+    except (ValueError, SyntaxError):
+        return None

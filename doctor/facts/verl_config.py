@@ -1,0 +1,86 @@
+"""veRL's configuration: Hydra overrides of the command over the file that `--config-path/--config-name` names."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from doctor.facts._argv import override
+from doctor.facts.base import BrokenFile, Context, DoesNotApply, Setting, Settings, fact
+from doctor.facts.launch import Launch
+
+
+@dataclass(frozen=True)
+class VerlConfig:
+    """Overrides with dotted keys. `added` are those written with `+` or `++`, which Hydra lets introduce a key.
+
+    `base_path`: the user's own YAML, when one is named and was found.
+    """
+
+    entry: str  # module: verl.trainer.main_ppo
+    config_name: str = "ppo_trainer"
+    overrides: Settings = field(default_factory=dict)
+    added: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+    base: Settings = field(default_factory=dict)  # the user's own YAML, when named and found
+    broken: BrokenFile | None = None
+    base_path: str | None = None
+
+    def get(self, key: str) -> Setting | None:
+        """The user's setting of a dotted key: override first, then their own YAML."""
+        return self.overrides.get(key) or self.base.get(key)
+
+
+@fact(about="command")
+def collect(context: Context, launch: Launch) -> VerlConfig:
+    """Read veRL's overrides and the user's own YAML.
+
+    Raises:
+        Unavailable: the command does not start veRL's trainer.
+
+    """
+    if launch.kind != "verl":
+        raise DoesNotApply("the command does not start veRL")
+    signs = [found for found in map(override, launch.script_args) if found is not None]
+    name = _text(launch, "config_name", "cn") or "ppo_trainer"
+    path = _base_path(launch, name, launch.folder or str(context.cwd))
+    base: Settings = {}
+    broken = None
+    if path is not None:
+        from doctor.facts.located import load_yaml
+
+        found = load_yaml(path, omegaconf=True)
+        base = {key: each for key, each in found.settings.items() if key.split(".")[0] != "defaults"}
+        broken = found.broken
+    return VerlConfig(
+        entry=launch.module or launch.script or launch.program,
+        config_name=name,
+        overrides=launch.overrides,
+        added=frozenset(key for sign, key, _ in signs if sign in {"+", "++"}),
+        removed=frozenset(key for sign, key, _ in signs if sign == "~"),
+        base=base,
+        broken=broken,
+        base_path=path,
+    )
+
+
+def _text(launch: Launch, *names: str) -> str | None:
+    return next((launch.arguments[name].text for name in names if name in launch.arguments), None) or None
+
+
+def _base_path(launch: Launch, name: str, folder: str) -> str | None:
+    """File of the configuration that is named, where it can be found without importing veRL.
+
+    `--config-path` is relative to the file of the program, `--config-dir` to the current folder
+    (https://hydra.cc/docs/advanced/hydra-command-line-flags/).
+    """
+    candidates = []
+    config_path, config_dir = _text(launch, "config_path", "cp"), _text(launch, "config_dir", "cd")
+    if config_path:
+        program = launch.script or os.path.join(folder, *(launch.module or "").split("."))  # noqa: PTH118
+        candidates.append(os.path.join(os.path.dirname(program), config_path.removeprefix("file://")))  # noqa: PTH118, PTH120
+    if config_dir:
+        candidates.append(os.path.join(folder, config_dir))  # noqa: PTH118
+    file = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
+    paths = [os.path.normpath(os.path.join(each, file)) for each in candidates]  # noqa: PTH118
+    return next((path for path in paths if os.path.exists(path)), None)  # noqa: PTH110

@@ -1,0 +1,214 @@
+"""Everything that the logs and the context say about one run: processes, failures, exits, versions, settings."""
+
+from __future__ import annotations
+
+import re
+import time
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from doctor.logs.context import Given
+from doctor.logs.exits import ElasticTable, Exit, exits_of
+from doctor.logs.layouts import Source, looks_like_markdown, markdown_lines
+from doctor.logs.lines import Line
+from doctor.logs.marks import Marks, versions_in
+from doctor.logs.prefixes import Stripped, has_slurm_labels, strip
+from doctor.logs.tracebacks import Assembler, Failure
+
+_MOST_EXITS = 2_000
+_SAMPLE = 200  # lines by which a file's habits are told
+_WORLD = re.compile(
+    r"\bworld[_ ]size\b[\"'=: ]{1,4}(\d{1,6})\b|Num processes: (\d{1,6})\b|\bnranks (\d{1,6})\b"
+    r"|^RANK \d+ world (\d{1,6})\b"
+)
+_ENGINE = re.compile(r"\b(?P<key>[a-z][a-z0-9_]{2,60})=(?P<value>'[^'\n]{0,160}'|[\w.+\-]{1,60})(?=[,)])")
+_ARGUMENTS = re.compile(r"'(?P<key>[a-z][a-z0-9_]{2,60})': (?P<value>'[^'\n]{0,160}'|[\w.+\-]{1,60})(?=[,}])")
+_DUMP = re.compile(r"^\s{1,4}(?P<key>[a-z][a-z0-9_]{2,60}) \.{3,60} (?P<value>[^\n]{1,80})$")
+
+
+@dataclass
+class Process:
+    """One process as its lines show it."""
+
+    label: str
+    rank: int | None
+    first: Line
+    last: Line
+    exits: list[Exit] = field(default_factory=list)
+
+
+@dataclass
+class Case:
+    """What is known of one run.
+
+    `failures` in reading order, `exits` likewise; `world_size` None where nothing tells; `whole`: every line was read.
+    `kept`: lines of each source as they stand in it.
+    """
+
+    given: Given
+    sources: list[Source] = field(default_factory=list)
+    processes: dict[str, Process] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    exits: list[Exit] = field(default_factory=list)
+    marks: Marks = field(default_factory=Marks)
+    versions: dict[str, str] = field(default_factory=dict)
+    config: dict[str, str] = field(default_factory=dict)
+    world_size: int | None = None
+    lines: int = 0
+    whole: bool = True
+    last: Line | None = None
+    kept: list[list[tuple[int, str]]] = field(default_factory=list)
+    labelled: set[int] = field(default_factory=set)
+    backwards: set[int] = field(default_factory=set)
+    clocks: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+
+    def order_of(self, source: int, number: int) -> int:
+        """A line number as a position in order of time, as far as the file tells it."""
+        return -number if source in self.backwards else number
+
+    def key(self, source: int, number: int) -> tuple[int, int, int]:
+        """Sorts events of all files: by the clock where every file has one, else file by file."""
+        order = self.order_of(source, number)
+        return (self._time(source, order) if len(self.clocks) == len(self.sources) else 0), source, order
+
+    def _time(self, source: int, order: int) -> int:
+        clock = self.clocks[source]
+        index = bisect_right(clock, (order, 1 << 63)) - 1
+        return clock[max(index, 0)][1]
+
+    @property
+    def ranks(self) -> list[int]:
+        """Ranks that printed anything."""
+        return sorted({each.rank for each in self.processes.values() if each.rank is not None})
+
+    def failure_at(self, source: int, number: int, process: str) -> Failure | None:
+        """The failure that a line belongs to."""
+        here = [each for each in self.failures if each.covers(source, number)]
+        return next((each for each in here if each.process == process), here[0] if len(here) == 1 else None)
+
+
+def prepare(source: Source, raw: Iterable[tuple[int, str]]) -> tuple[list[tuple[int, str]], bool, bool]:
+    """Lines of one file in order of time, whether they carry srun's labels, whether the file shows the newest first."""
+    lines = list(raw)
+    sample = [text for _, text in lines[:_SAMPLE]]
+    if source.path.endswith((".md", ".markdown")) or looks_like_markdown(text for _, text in lines[:2000]):
+        lines = list(markdown_lines(lines))
+    if _runs_backwards(sample):
+        lines.reverse()
+        return lines, has_slurm_labels(sample), True
+    return lines, has_slurm_labels(sample), False
+
+
+def _runs_backwards(sample: list[str]) -> bool:
+    """Whether stamps fall from line to line, as web consoles show the newest line first."""
+    year = time.gmtime().tm_year
+    times = [each for text in sample if (each := strip(text).time_ns(year)) is not None]
+    pairs = list(pairwise(times))
+    falling = sum(later < earlier for earlier, later in pairs)
+    rising = sum(later > earlier for earlier, later in pairs)
+    return falling >= 5 and falling > 10 * rising and times[0] > times[-1]
+
+
+class Builder:
+    """Takes the lines of one source after another and makes the case."""
+
+    def __init__(self, given: Given, year: int | None = None) -> None:
+        """Start empty; `year` completes stamps that leave it out."""
+        self.case = Case(given)
+        self.year = year or time.gmtime().tm_year
+        self._assembler = Assembler()
+
+    def add(self, source: Source, raw: Iterable[tuple[int, str]], *, whole: bool = True, total: int = 0) -> None:
+        """Read one source's kept lines."""
+        index = len(self.case.sources)
+        self.case.sources.append(source)
+        self.case.whole = self.case.whole and whole
+        raw = list(raw)
+        self.case.kept.append(raw)
+        lines, labelled, backwards = prepare(source, raw)
+        self.case.labelled |= {index} if labelled else set()
+        self.case.backwards |= {index} if backwards else set()
+        table = ElasticTable()
+        for number, text in lines:
+            stripped = strip(text, slurm_labels=labelled)
+            order = -number if backwards else number
+            self._line(line_of(stripped, source, index, number, self.year)._replace(order=order), table)
+        self.case.exits += table.exits
+        self.case.lines += total or max((number for number, _ in raw), default=0)
+
+    def _line(self, line: Line, table: ElasticTable) -> None:
+        case = self.case
+        line = table.feed(line)
+        if line.time_ns is not None:
+            case.clocks.setdefault(line.source, []).append((line.order, line.time_ns))
+        self._assembler.feed(line)
+        case.marks.feed(line)
+        if line.text.strip():
+            case.last = line
+            process = case.processes.get(line.process)
+            if process is None:
+                case.processes[line.process] = Process(line.process, line.rank, line, line)
+            else:
+                process.last = line
+        if len(case.exits) < _MOST_EXITS:
+            case.exits += exits_of(line)
+        self._settings(line)
+
+    def _settings(self, line: Line) -> None:
+        case, text = self.case, line.text
+        for name, version in versions_in(text[:2000]).items():
+            case.versions.setdefault(name, version)
+        if ("orld" in text or "rocesses" in text or "nranks" in text) and (match := _WORLD.search(text)):
+            size = int(next(each for each in match.groups() if each))
+            case.world_size = max(case.world_size or 0, size) or None
+        if "with config: " in text:
+            self._take(_ENGINE, text)
+        elif "non-default args: {" in text or text.lstrip().startswith("{'"):
+            self._take(_ARGUMENTS, text) if "loss" not in text else None
+        elif " ..." in text and (dump := _DUMP.match(text)):
+            case.config.setdefault(dump["key"], dump["value"].strip())
+
+    def _take(self, pattern: re.Pattern[str], text: str) -> None:
+        for match in pattern.finditer(text[:20_000]):
+            self.case.config.setdefault(match["key"], match["value"].strip("'"))
+
+    def finish(self) -> Case:
+        """The case: failures in order of time, duplicates out, context on top."""
+        case = self.case
+        case.failures = _unique(self._assembler.close())
+        for each in case.exits:
+            label = f"rank {each.rank}"
+            if each.rank is not None and label in case.processes:
+                case.processes[label].exits.append(each)
+        case.versions.update(case.given.versions)
+        case.config.update(case.given.config)
+        told = [*case.ranks, *(each.rank for each in case.exits if each.rank is not None)]
+        if case.world_size is None and told:
+            case.world_size = max(told) + 1
+        return case
+
+
+def line_of(stripped: Stripped, source: Source, index: int, number: int, year: int) -> Line:
+    """A stripped line with its place; what the line does not say, the file's name may."""
+    process, rank = stripped.process, stripped.rank
+    if source.label:
+        process = process or source.label
+        rank = rank if rank is not None else source.rank
+    return Line(
+        stripped.text, process, rank, stripped.time_ns(year), source.path, number, stripped.level, index,
+        stripped.repeated, stripped.stamp is not None,
+    )  # fmt: skip
+
+
+def _unique(failures: list[Failure]) -> list[Failure]:
+    """Failures that a table, a log record and a process each print once."""
+    seen: set[tuple[str, str, str]] = set()
+    kept = []
+    for each in failures:
+        key = (each.process, each.cause.type, each.cause.message[:200])
+        if key not in seen:
+            seen.add(key)
+            kept.append(each)
+    return kept

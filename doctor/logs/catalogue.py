@@ -1,0 +1,107 @@
+"""The signatures of the catalogue, and what each problem's file makes of their hits."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import string
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from doctor.core.finding import CONFIRMED, Finding, Message, found
+from doctor.core.index import Entry, load
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+from doctor.logs.matcher import Compiled
+from doctor.logs.signatures import declared, load_signatures
+
+#: values that LOG_MESSAGE may use beside what was captured
+STANDARD_VALUES = ("file", "line", "rank", "process", "count", "ranks", "world_size", "version")
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All signatures in a stable order, and the problems they belong to."""
+
+    entries: Mapping[str, Entry]
+    signatures: tuple[Compiled, ...]
+
+    def of(self, problem_id: str) -> list[Compiled]:
+        """Signatures of one problem."""
+        return [each for each in self.signatures if each.problem_id == problem_id]
+
+    def module(self, problem_id: str) -> ModuleType:
+        """A problem's file, imported when it is needed."""
+        return importlib.import_module(self.entries[problem_id].module)
+
+    @property
+    def problems(self) -> int:
+        """How many problems have signatures."""
+        return len({each.problem_id for each in self.signatures})
+
+
+def read(entries: Iterable[Entry] | None = None) -> Catalogue:
+    """The signatures of the whole catalogue, or of some of its problems."""
+    if entries is None:
+        return Catalogue({each.id: each for each in load()}, load_signatures())
+    kept = list(entries)
+    return Catalogue({each.id: each for each in kept}, declared(kept))
+
+
+def is_victims_word(each: Compiled) -> bool:
+    """Whether it is the word of a process that another one took down."""
+    return "*" in each.signature.symptom_of
+
+
+def in_range(affects: Mapping[str, str], versions: Mapping[str, str]) -> bool:
+    """Whether the versions that are known allow it; what is not known allows everything."""
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    for name, specifier in affects.items():
+        try:
+            version = Version(Version(versions[name]).public)
+        except (KeyError, InvalidVersion):
+            continue
+        if not SpecifierSet(specifier).contains(version, prereleases=True):
+            return False
+    return True
+
+
+def words_of(module: ModuleType, hits: Hits, main: Signature) -> Finding | None:
+    """The finding that a problem's file makes of its hits; None when it says that they are none of its own."""
+    explain = getattr(module, "explain", None)
+    if explain is not None:
+        finding = explain(hits)
+        assert finding is None or isinstance(finding, Finding)  # noqa: S101 - a contract of the catalogue
+        return finding
+    message: Message = getattr(module, "LOG_MESSAGE", None) or module.MESSAGE
+    problem: Problem = module.PROBLEM
+    values = _values(problem, hits)
+    commands = getattr(module, "LOG_COMMANDS", ())
+    return found(
+        problem, message, where=hits.where(), evidence=hits.evidence(), links=tuple(getattr(module, "LOG_LINKS", ())),
+        commands=tuple(string.Formatter().vformat(each, (), values) for each in commands),
+        confidence=getattr(module, "LOG_CONFIDENCE", CONFIRMED),
+        severity=ERROR if main.kind == "error" else problem.severity, **values,
+    )  # fmt: skip
+
+
+def _values(problem: Problem, hits: Hits) -> dict[str, Any]:
+    first = hits.first
+    versions = [hits.versions[name] for name in problem.affects if name in hits.versions]
+    values: dict[str, Any] = {
+        "file": first.file, "line": first.line, "rank": first.rank, "process": first.process or None,
+        "count": hits.count, "ranks": ", ".join(str(each) for each in hits.ranks) or None,
+        "world_size": hits.world_size, "version": versions[0] if versions else None,
+    }  # fmt: skip
+    values.update({name: value for hit in hits for name, value in hit.groups.items() if name not in values})
+    values.update(first.groups)
+    return {name: "?" if value is None else value for name, value in values.items()}
+
+
+def named_groups(signature: Signature) -> list[str]:
+    """What a pattern captures by name."""
+    return list(re.compile(signature.pattern).groupindex)

@@ -1,0 +1,101 @@
+"""Finds literals in blocks of bytes: by hyperscan, by the automaton of ahocorasick_rs, or with the standard library.
+
+All three tell for every line which literals it holds, and nothing else; what is made of that is common to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+#: (literal, a position inside it), in order of position; a literal that a line holds is told at least once for it
+Found = Sequence[tuple[int, int]]
+
+HYPERSCAN, AHO_CORASICK, SHAPES = "hyperscan", "ahocorasick", "shapes"
+ENGINES = (HYPERSCAN, AHO_CORASICK, SHAPES)
+
+
+class Engine(Protocol):
+    """Finds a fixed set of literals."""
+
+    name: str
+
+    def find(self, data: bytes) -> Found:
+        """Tell which literals lines of a block hold."""
+        ...
+
+
+class EngineMissing(Exception):  # noqa: N818 - it says which package to install
+    """The engine that was asked for is not installed."""
+
+
+def make_engine(literals: Sequence[bytes], name: str = "auto") -> Engine:
+    """The fastest engine there is, or the one that is named.
+
+    Raises:
+        EngineMissing: the package of the named engine cannot be imported.
+
+    """
+    if name != "auto":
+        return _make(name, literals)
+    for each in ENGINES[:-1]:
+        try:
+            return _make(each, literals)
+        except EngineMissing:
+            continue
+    return _make(SHAPES, literals)
+
+
+def _make(name: str, literals: Sequence[bytes]) -> Engine:
+    from doctor.logs.shapes import ShapeCache
+
+    if not literals or name == SHAPES:
+        return ShapeCache(literals)
+    try:
+        return Hyperscan(literals) if name == HYPERSCAN else AhoCorasick(literals)
+    except ImportError as error:
+        message = f"the log engine `{name}` is not installed: {error}"
+        raise EngineMissing(message) from None
+
+
+class AhoCorasick:
+    """The automaton as a table; overlapping, for a literal may hide behind another that ends later."""
+
+    name = AHO_CORASICK
+
+    def __init__(self, literals: Sequence[bytes]) -> None:
+        from ahocorasick_rs import BytesAhoCorasick, Implementation
+
+        self._automaton = BytesAhoCorasick(literals, implementation=Implementation.DFA)
+
+    def find(self, data: bytes) -> Found:
+        """Tell which literals lines of a block hold."""
+        found = self._automaton.find_matches_as_indexes(data, overlapping=True)
+        return [(literal, end - 1) for literal, _, end in found]
+
+
+class Hyperscan:
+    """Vectorised search of literals."""
+
+    name = HYPERSCAN
+
+    def __init__(self, literals: Sequence[bytes]) -> None:
+        import hyperscan
+
+        self._database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        self._database.compile(
+            expressions=list(literals), ids=list(range(len(literals))), elements=len(literals),
+            flags=[0] * len(literals), literal=True,
+        )  # fmt: skip
+        self._error = hyperscan.error
+
+    def find(self, data: bytes) -> Found:
+        """Tell which literals lines of a block hold."""
+        found: list[tuple[int, int]] = []
+        add = found.append
+
+        def told(literal: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            add((literal, end - 1))
+
+        self._database.scan(data, match_event_handler=told)
+        return found

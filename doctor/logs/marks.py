@@ -1,0 +1,129 @@
+"""Signs of life and of a good end: progress bars, metric lines, banners with versions, clean shutdowns."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from doctor.logs.lines import Line
+
+#: the run says itself that it is through
+_SUCCESS = re.compile(
+    r"['\"]train_runtime['\"]: ?|\*{3,} train metrics \*{3,}|Training completed\b|Training finished\b"
+    r"|Final validation metrics|Process \d{1,9} exits successfully|Training Progress: 100%|train_runtime +="
+    r"|Explorer training finished|Trainer? finished\b",
+    re.IGNORECASE,
+)
+#: somebody asked it to stop: what follows is the noise of a shutdown
+_ASKED = re.compile(
+    r"trigger received signal=SIG(?:TERM|INT)|API server: shutdown triggered|^Shutting down$|^KeyboardInterrupt\b"
+    r"|Received signal 15|received SIGTERM|Received SIGINT|got signal: (?:15|2)\b|SIGTERM received"
+)
+_PROGRESS = re.compile(
+    r"^\s*\{['\"](?:loss|train_loss|reward)['\"]|\bstep:\d{1,9} - |\b\d{1,9}/\d{1,9} \[\d{1,4}:\d\d"
+    r"|^ ?iteration +\d{1,9}/"
+    r"|Avg generation throughput:|HTTP/1\.1\" 200"
+)
+_TRAINING = re.compile(r"\b(?P<done>\d{1,9})/(?P<all>\d{1,9}) \[(?:\d{1,4}:)?\d{1,4}:\d\d<[^\n]{0,40}(?:it/s|s/it)")
+_SERVING = re.compile(r"Application startup complete|HTTP/1\.1\" \d{3}|Avg generation throughput:")
+#: words before a bar that is not the training's own
+_LOADING = re.compile(
+    r"Map|Load|Tokeniz|Fetch|Download|checkpoint|Generat|Filter|examples/s|Captur|Process|Iterat", re.IGNORECASE
+)
+_STEPS_ON = 5  # other ranks print a step or two more when one has failed
+
+
+@dataclass
+class Marks:
+    """Where a log shows life and how it ended.
+
+    Args:
+        success: last line that says the run ended well; `asked`: first that says somebody stopped it.
+        progress: where lines of progress stand, by source; `steps`: (done, all) of the main bar's last state.
+        served: whether a server answered.
+
+    """
+
+    success: Line | None = None
+    asked: Line | None = None
+    progress: dict[int, list[int]] = field(default_factory=dict)
+    steps: tuple[int, int] | None = None
+    served: bool = False
+    folded: Line | None = None
+
+    def feed(self, line: Line) -> None:
+        """Look at one line."""
+        text = line.text
+        if line.repeated and self.folded is None:
+            self.folded = line
+        if ("/" in text or "{" in text or "step:" in text) and _PROGRESS.search(text):
+            self.progress.setdefault(line.source, []).append(line.order)
+        if "it" in text and "/" in text and (match := _last_bar(text)) is not None:
+            self.steps = match
+        if _SERVING.search(text):
+            self.served = True
+        if _SUCCESS.search(text):
+            self.success = line
+        elif self.asked is None and _ASKED.search(text):
+            self.asked = line
+
+    def went_on(self, line: Line) -> bool:
+        """Whether its source shows progress after a line."""
+        orders = self.progress.get(line.source, [])
+        return len(orders) - bisect_right(orders, line.order) >= _STEPS_ON
+
+    def ended_well_after(self, line: Line) -> bool:
+        """Whether its source says after a line that the run ended well."""
+        return self.success is not None and self.success.source == line.source and self.success.order > line.order
+
+
+def _last_bar(text: str) -> tuple[int, int] | None:
+    """(done, all) of the training bar, the one without a description."""
+    found = None
+    for match in _TRAINING.finditer(text):
+        head = text[max(0, match.start() - 60) : match.start()]
+        if not _LOADING.search(head):
+            found = int(match["done"]), int(match["all"])
+    return found
+
+
+#: how logs call a distribution whose name they do not spell out
+_ALIASES = {"pytorch": "torch", "llm": "vllm", "flash_attn": "flash-attn"}
+_VERSION = (
+    r"v?(?P<version>\d{1,4}\.\d{1,4}(?:\.\d{1,8})?(?:\.?(?:post|dev|rc|a|b)\d{1,8})?"
+    r"(?:\+[a-z0-9]{1,16}(?:\.[a-z0-9]{1,12}){0,3})?)"
+)
+_NAMES = (
+    "PyTorch|torch|transformers|trl|accelerate|peft|deepspeed|datasets|triton|sglang|bitsandbytes|ray|vllm|flash_attn"
+    "|verl"
+)
+_VERSIONS = (
+    re.compile(rf"(?P<name>vLLM) (?:API )?(?:server )?version {_VERSION}", re.IGNORECASE),
+    re.compile(rf"(?P<name>LLM) engine \({_VERSION}\)"),
+    re.compile(rf"(?P<name>DeepSpeed) info: version={_VERSION}"),
+    re.compile(rf"\b(?P<name>NCCL) version:? {_VERSION}"),
+    re.compile(rf"using (?P<name>nccl)=={_VERSION}"),
+    re.compile(rf"(?P<name>wandb)(?:: Tracking run with wandb)? version {_VERSION}"),
+    re.compile(
+        rf"(?<![\w./])(?P<name>{_NAMES})`? ?(?:version)? ?(?:\([^)\n]{{0,20}}\))?"
+        rf"(?:: ?|==| version )\s{{0,20}}"
+        rf"{_VERSION}(?![\w/])",
+        re.IGNORECASE,
+    ),
+)
+_PYTHON = re.compile(r"[/\\]python(?P<version>3\.\d{1,2})[/\\]")
+
+
+def versions_in(text: str) -> dict[str, str]:
+    """Versions that one line states, by distribution; `python` comes from the paths of frames."""
+    found: dict[str, str] = {}
+    if "." not in text:
+        return found
+    for pattern in _VERSIONS:
+        for match in pattern.finditer(text):
+            name = match["name"].lower()
+            found.setdefault(_ALIASES.get(name, name), match["version"])
+    if "python3." in text and (python := _PYTHON.search(text)):
+        found.setdefault("python", python["version"])
+    return found

@@ -1,0 +1,400 @@
+"""Metric lines of logs -> points of the live series.
+
+Known: dict lines of Transformers, TRL, ms-swift, Trinity-RFT and OpenRLHF (numbers bare or quoted, None, nan, inf),
+the same as JSON, veRL's ``step:12 - name:value - ...``, DeepSpeed's overflow lines, vLLM's throughput lines, and
+Megatron-style lines with bars. Prefixes (Ray, ranks, colours, stamps) may stand before them: each kind is found by its
+own first words.
+
+Sources of the formats:
+https://github.com/huggingface/transformers/blob/main/src/transformers/trainer_callback.py (class ProgressCallback)
+https://github.com/verl-project/verl/blob/main/verl/utils/logger/aggregate_logger.py
+https://github.com/modelscope/Trinity-RFT/blob/main/trinity/utils/monitor.py (format_data_str)
+https://github.com/OpenRLHF/OpenRLHF/blob/main/openrlhf/trainer/ppo_trainer.py
+https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/fp16/loss_scaler.py (and fused_optimizer.py)
+https://github.com/vllm-project/vllm/blob/main/vllm/v1/metrics/loggers.py
+https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/training.py
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Optional
+
+from doctor.core.series import ALIASES, Point
+
+#: every metric line holds one of these; cheap to look for, rare in other text
+METRIC_LITERALS: tuple[bytes, ...] = (
+    b"'loss':", b"'grad_norm':", b"'epoch':", b"'actor/", b"'critic/", b"'rollout/", b"Global step ",
+    b'"loss":', b'"grad_norm":', b"step:", b"OVERFLOW!", b"dynamic loss scale", b", skipped=", b"Avg prompt throughput",
+    b"elapsed time per iteration", b"| loss ",
+)  # fmt: skip
+
+#: every progress bar of tqdm holds one of these; many lines do, so a scanner looks for them only around what it needs
+BAR_LITERALS: tuple[bytes, ...] = (b"it/s", b"s/it")
+
+#: lines longer than this are rollout text or a dump, not metrics (the longest genuine ones are below 8 KiB)
+LONGEST_LINE_BYTES = 65_536
+
+#: names seen are kept so that they need be decoded once; rollout text must not fill the memory
+MOST_NAMES = 10_000
+
+NAN = math.nan
+Pairs = list[tuple[str, float]]
+
+
+class Row(NamedTuple):
+    """What one line tells: the step where it names one, and (canonical name, value) in the line's order."""
+
+    step: Optional[int]
+    pairs: Pairs
+
+
+class Bar(NamedTuple):
+    """A progress bar of tqdm: steps done and in all, seconds an iteration; None where it tells none yet."""
+
+    step: int
+    total: int
+    step_s: Optional[float]
+
+
+_STEP_BEFORE_DICT = re.compile(rb"[Ss]tep (\d{1,12}): $")
+_VERL = re.compile(rb"(?<![^\s\])])step:(\d{1,12}) - (?=[\w/@.()\-]{1,200}:)")
+_NUMPY = re.compile(rb"^np\.\w{1,12}\(([^()]{1,40})\)$")
+_ATTEMPTED = re.compile(rb"Attempted loss scale: (\d[\d.e+]{0,30})(?:, reducing to (\d[\d.e+]{0,30}))?")
+_FROM_TO = re.compile(rb"(Reducing|Increasing) dynamic loss scale from (\d[\d.e+]{0,30}) to (\d[\d.e+]{0,30})")
+_SKIPPED = re.compile(rb"step=(\d{1,12}), skipped=(\d{1,12}), lr=\[([^\],]{1,40})")
+_VLLM = re.compile(
+    rb"Avg prompt throughput: ([\d.]+) tokens/s, Avg generation throughput: ([\d.]+) tokens/s, "
+    rb"Running: (\d+) reqs?(?:, Swapped: \d+ reqs?)?, (?:Waiting|Pending): (\d+) reqs?"
+)
+_VLLM_CACHE = re.compile(rb"GPU KV cache usage: ([\d.]+)%")
+_MEGATRON = re.compile(rb"\biteration +(\d{1,12})/ *\d{1,12} \|")
+_STEP_COLUMN = re.compile(rb"\bstep (\d{1,12}) \|")
+_COLUMN = re.compile(rb" *([A-Za-z][\w ()./-]{0,60}?)(?::| ) *([+-]?[\d.]\S{0,30}|nan|NaN|inf|-inf)(?: \S{1,12})? *")
+_BAR = re.compile(rb"^([^|]{0,80}?) {0,3}\d{1,3}%\|[^|\r\n]{0,400}\| *(\d{1,12})/(\d{1,12}) \[([^\]\r\n]{1,200})\]?")
+_RATE = re.compile(rb"([\d.]{1,12})(it/s|s/it)")
+
+#: descriptions of the bars that count training steps; the Trainer's own bar has none
+_TRAINING_BARS = frozenset({b"", b"Train", b"train", b"Training", b"Training Progress"})
+
+#: a dict line is one of metrics when it holds one of these; a configuration that is printed holds none
+_TELLING = (b"'loss': ", b"'grad_norm': ", b"'epoch': ", b"'actor/", b"'critic/", b"'rollout/")
+
+_names: dict[bytes, str] = {}
+
+_aliased = frozenset(name.encode() for name in ALIASES)
+
+
+def _name(raw: bytes) -> str:
+    """Canonical name of a metric, decoded once."""
+    name = _names.get(raw)
+    if name is None:
+        own = raw.decode("utf-8", "replace")
+        name = ALIASES.get(own, own)
+        if len(_names) < MOST_NAMES:
+            _names[raw] = name
+    return name
+
+
+def _value(raw: bytes) -> Optional[float]:
+    """A value as printed; None for what is no number. `None` and `null` are NaN, see Point."""
+    try:
+        return float(raw)
+    except ValueError:
+        if raw in (b"None", b"null"):
+            return NAN
+        numpy = _NUMPY.match(raw)
+        return None if numpy is None else _value(numpy[1])
+
+
+def parse_row(line: bytes) -> Optional[Row]:
+    """What a metric line tells, None when it is none. Prefixes and colours may stand before it."""
+    if len(line) > LONGEST_LINE_BYTES:
+        return None
+    start = line.find(b"{'")
+    if start >= 0 and b"': " in line:
+        return _dict_row(line, start)
+    start = line.find(b'{"')
+    if start >= 0:
+        return _json_row(line, start)
+    for literal, parse in _OTHERS:
+        if literal in line:
+            return parse(line)
+    return None
+
+
+def _dict_row(line: bytes, start: int) -> Optional[Row]:
+    end = line.rfind(b"}")
+    if end < start:
+        return None
+    before = _STEP_BEFORE_DICT.search(line, max(0, start - 32), start)
+    step = int(before[1]) if before else None
+    if step is None and not any(each in line for each in _TELLING):
+        return None
+    pairs: Pairs = []
+    aliased = False
+    known = _names.get
+    # quotes out in one go: half of the time of a careful parser, and no metric's name or value holds one
+    for part in line[start + 1 : end].translate(None, b"'").split(b", "):
+        raw, _, value = part.partition(b": ")
+        try:
+            number = float(value)
+        except ValueError:
+            if raw == b"global_step/max_steps" and value.partition(b"/")[0].isdigit():
+                step = int(value.partition(b"/")[0])
+            told = _value(value)
+            if told is None:
+                continue
+            number = told
+        name = known(raw) or _name(raw)
+        aliased = aliased or raw in _aliased
+        pairs.append((name, number))
+    return _row(step, pairs, aliased=aliased)
+
+
+def _row(step: Optional[int], pairs: Pairs, *, aliased: bool) -> Optional[Row]:
+    """A row, but for the summary at the end of a run, whose means are no part of the series."""
+    if not pairs or any(name == "train_runtime" for name, _ in pairs):
+        return None
+    if aliased:
+        first: dict[str, float] = {}
+        for name, value in pairs:
+            first.setdefault(name, value)
+        pairs = list(first.items())
+    return Row(step, pairs)
+
+
+def _json_row(line: bytes, start: int) -> Optional[Row]:
+    try:
+        data = json.loads(line[start : line.rfind(b"}") + 1])
+    except (ValueError, RecursionError):
+        return None
+    telling = isinstance(data, dict) and ("loss" in data or "grad_norm" in data)
+    return row_of_mapping(data) if telling else None
+
+
+def row_of_mapping(data: dict[str, object]) -> Optional[Row]:
+    """A row from JSON: one entry of `log_history`, one line of a ``.jsonl``."""
+    told = data.get("step", data.get("global_step", data.get("global_step/max_steps")))
+    text = str(told).partition("/")[0]
+    pairs: Pairs = []
+    for key, value in data.items():
+        if key in {"step", "global_step", "total_flos"} or isinstance(value, (bool, dict, list)):
+            continue
+        number = _value(str(value).encode())
+        if number is not None:
+            pairs.append((ALIASES.get(key, key), number))
+    return _row(int(text) if text.isdigit() else None, pairs, aliased=True)
+
+
+def _verl_row(line: bytes) -> Optional[Row]:
+    match = _VERL.search(line)
+    if match is None:
+        return None
+    pairs: Pairs = []
+    for part in line[match.end() :].rstrip().split(b" - "):
+        raw, _, value = part.rpartition(b":")
+        number = _value(value)
+        if raw and number is not None:
+            pairs.append((_name(raw), number))
+    return _row(int(match[1]), pairs, aliased=True)
+
+
+def _overflow_row(line: bytes) -> Optional[Row]:
+    """DeepSpeed's lines: ``overflow`` is a skipped step, ``loss_scale`` the scale before and after it.
+
+    Growth is not logged by ZeRO 1 to 3: the scale that was attempted tells of it.
+    """
+    match = _ATTEMPTED.search(line) or _FROM_TO.search(line)
+    if match is None:
+        return Row(None, [("overflow", 1.0)]) if b"OVERFLOW! " in line and b"Skipping step" in line else None
+    before, after = match.groups()[-2:]
+    pairs: Pairs = [("loss_scale", float(before))]
+    if b"Increasing" not in match[0]:
+        pairs.append(("overflow", 1.0))
+    return Row(None, pairs if after is None else [*pairs, ("loss_scale", float(after))])
+
+
+def _skipped_row(line: bytes) -> Optional[Row]:
+    match = _SKIPPED.search(line)
+    if match is None:
+        return None
+    rate = _value(match[3])
+    pairs = [("skipped_steps", float(match[2]))]
+    return Row(int(match[1]), pairs if rate is None else [*pairs, ("learning_rate", rate)])
+
+
+def _vllm_row(line: bytes) -> Optional[Row]:
+    match = _VLLM.search(line)
+    if match is None:
+        return None
+    names = ("vllm/prompt_tokens_per_s", "vllm/generation_tokens_per_s", "vllm/running", "vllm/waiting")
+    pairs = [(name, float(match[number])) for number, name in enumerate(names, 1)]
+    cache = _VLLM_CACHE.search(line)
+    return Row(None, pairs if cache is None else [*pairs, ("vllm/kv_cache_usage", float(cache[1]) / 100)])
+
+
+def _columns_row(line: bytes) -> Optional[Row]:
+    match = _MEGATRON.search(line) or _STEP_COLUMN.search(line)
+    if match is None:
+        return None
+    pairs: Pairs = []
+    for column in line[match.end() :].split(b"|"):
+        told = _COLUMN.fullmatch(column.rstrip())
+        number = _value(told[2]) if told else None
+        if told is None or number is None:
+            continue
+        name = _name(told[1])
+        if name == "elapsed time per iteration (ms)":
+            name, number = "step_time", number / 1000
+        pairs.append((name, number))
+    return _row(int(match[1]), pairs, aliased=True)
+
+
+_OTHERS = (
+    (b"step:", _verl_row),
+    (b"OVERFLOW!", _overflow_row),
+    (b"dynamic loss scale", _overflow_row),
+    (b", skipped=", _skipped_row),
+    (b"Avg prompt throughput", _vllm_row),
+    (b" | ", _columns_row),
+)
+
+
+def parse_bar(text: bytes) -> Optional[Bar]:
+    """A training progress bar, None for other text and for bars that count something else than steps."""
+    match = _BAR.match(text.strip())
+    if match is None or match[1].strip().rstrip(b":") not in _TRAINING_BARS:
+        return None
+    rate = _RATE.search(match[4])
+    step_s = None
+    if rate is not None and (figure := _value(rate[1])):
+        step_s = figure if rate[2] == b"s/it" else 1 / figure
+    return Bar(int(match[2]), int(match[3]), step_s)
+
+
+def last_bar(text: bytes) -> Optional[Bar]:
+    """The last training progress bar in a stretch of text, such as the tail of a file."""
+    for segment in reversed(re.split(rb"[\r\n]", text)):
+        if b"%|" in segment and (bar := parse_bar(segment)):
+            return bar
+    return None
+
+
+def parse_line(line: bytes) -> list[Point]:
+    """Points of one line; empty when it holds none. Steps only where the line itself names them."""
+    row = parse_row(line)
+    return [] if row is None else [Point(name, value, row.step) for name, value in row.pairs]
+
+
+class MetricReader:
+    """Turns lines of one run into points, and finds the step of lines that do not tell it.
+
+    A dict line of the Trainer has no step; the progress bar that is drawn again right behind it has. Where there is no
+    bar either (`steps_known` is then False) the rows themselves are counted.
+    """
+
+    def __init__(self) -> None:
+        self._row_step = 0
+        self._spacing = 1
+        self._bar_step = 0
+        self._total: Optional[int] = None
+        self._skipped = 0.0
+        self._held_back = False
+        self.steps_known = True
+
+    def feed(
+        self,
+        line: bytes,
+        *,
+        behind: bytes = b"",
+        rank: Optional[int] = None,
+        t_ns: Optional[int] = None,
+        source: str = "",
+    ) -> list[Point]:
+        """Points of one line.
+
+        Args:
+            line: without its end; prefixes may stand before what is metric.
+            behind: some hundred bytes that follow the line, for the bar that is drawn behind it.
+            rank: told by prefix or file name.
+            t_ns: told by a stamp.
+            source: file and line, as in Point.
+
+        """
+        row = parse_row(line)
+        if row is None:
+            if b"%|" in line and (bar := parse_bar(line)):
+                self._see(bar)
+            return []
+        step = self._step(row, behind)
+        make = tuple.__new__  # a third of the time of Point(...), which matters for a million of them
+        points = [make(Point, (name, value, step, t_ns, rank, source)) for name, value in row.pairs]
+        for name, value in row.pairs:
+            if name == "number of skipped iterations":
+                self._skipped += value
+                points.append(Point("skipped_steps", self._skipped, step, t_ns, rank, source))
+        return points
+
+    def _see(self, bar: Bar) -> None:
+        """The first training bar is the Trainer's; bars of another length (evaluation) count something else."""
+        if self._total is None or (bar.total != self._total and bar.step == 0 and self._row_step == 0):
+            self._total = bar.total
+        if bar.total == self._total:
+            self._bar_step = bar.step
+
+    def _step(self, row: Row, behind: bytes) -> Optional[int]:
+        if row.step is not None:
+            self._row_step = max(row.step, self._row_step)
+            return row.step
+        name = row.pairs[0][0]
+        if name in {"overflow", "loss_scale"} or name.startswith("vllm/"):
+            return self._bar_step or self._row_step or None
+        if name.startswith("eval_"):
+            return self._row_step or None
+        last, drawn = self._row_step, self._drawn_behind(behind)
+        self._held_back = self._held_back or (drawn is None and b"{'" in behind)
+        if drawn is None and not self._held_back:
+            drawn = (
+                self._bar_step
+            )  # the bar before the line, but where rows were held back in a buffer and stand together
+        if drawn is not None and drawn > last:
+            self._row_step, self._spacing = drawn, drawn - last
+        else:
+            self._row_step = last + self._spacing
+            self.steps_known = False
+        return self._row_step
+
+    def _drawn_behind(self, behind: bytes) -> Optional[int]:
+        """The step of the bar that tqdm draws again right behind the line that it let through."""
+        for segment in re.split(rb"[\r\n]", behind[:1000])[:6] if behind else ():
+            if segment.startswith(b"{'"):
+                return None
+            if b"%|" in segment and (bar := parse_bar(segment)):
+                self._see(bar)
+                return bar.step if bar.total == self._total else None
+        return None
+
+
+def read_lines(lines: Iterable[bytes], source: str = "") -> Iterator[Point]:
+    """Points of a whole log, given line by line (cut at line feeds and carriage returns), with their line numbers."""
+    reader = MetricReader()
+    held: Optional[tuple[bytes, int]] = None
+    number = 0
+    following: list[bytes] = []
+    for number, line in enumerate(lines, 1):
+        if held is not None:
+            following.append(line)
+            if line.strip() == b"" and len(following) < 4:
+                continue
+            yield from reader.feed(held[0], behind=b"\n".join(following), source=f"{source}:{held[1]}")
+            held, following = None, []
+        if b"{'" in line:
+            held = (line, number)
+        else:
+            yield from reader.feed(line, source=f"{source}:{number}")
+    if held is not None:
+        yield from reader.feed(held[0], behind=b"\n".join(following), source=f"{source}:{held[1]}")

@@ -1,0 +1,206 @@
+"""What stands in front of a line: colours, container, rank, actor, time and level. Cut off layer by layer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from doctor.logs.stamps import AMERICAN, GLOG, ISO, NAMED, SHORT, ZONE, Stamp, of_match
+
+_LAYERS = 8  # deepest nesting seen is container, tee, rank, actor, level: five
+_LONGEST_JSON = 1 << 20
+
+#: colours, also where copying through a web page ate the escape character
+ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|\x1b\][^\x07\n]{0,200}\x07|\x1b|\[(?:\d{1,2}(?:;\d{1,3}){0,4})m(?!\])")
+#: Ray tells how often it folded a line
+_REPEATED = re.compile(r"\s*\[repeated (\d{1,9})x across cluster\](?:\s*\(Ray deduplicates logs[^\n]{0,300})?\s*$")
+#: a bar without a line end, and then a rank that begins to speak
+_BAR = re.compile(r"^[^\n]{0,4000}?(?:it/s|s/it|\?it/s)[^\]\n]{0,200}\](?=\[[A-Za-z_]{1,20}\d{1,5}\]:)")
+
+
+class Stripped(NamedTuple):
+    """A line without what stands in front of it.
+
+    Args:
+        process: who printed it, "" when the line does not say: "rank 3", "EngineCore_DP0 pid=77".
+        rank: global rank, None when the line does not say.
+        stamp: its first (outermost) time stamp.
+        text: the message.
+        level: "E", "W", "I", "D" or "F"; "" when the line does not say.
+        repeated: how many lines Ray folded into this one beside itself.
+
+    """
+
+    process: str
+    rank: int | None
+    stamp: Stamp | None
+    text: str
+    level: str = ""
+    repeated: int = 0
+
+    def time_ns(self, default_year: int) -> int | None:
+        """Nanoseconds since the epoch, None without a stamp."""
+        return self.stamp.ns(default_year) if self.stamp is not None else None
+
+
+class _Found:
+    """What the layers said so far."""
+
+    def __init__(self) -> None:
+        self.actor = self.level = ""
+        self.rank: int | None = None
+        self.stamp: Stamp | None = None
+
+
+_LEVELS = {"ERROR": "E", "WARNING": "W", "WARN": "W", "INFO": "I", "DEBUG": "D", "CRITICAL": "F", "FATAL": "F"}
+_LEVEL = r"(?P<level>ERROR|WARNING|WARN|INFO|DEBUG|CRITICAL|FATAL)"
+
+
+def _rank(found: _Found, match: re.Match[str]) -> None:
+    found.rank = int(match["rank"])
+
+
+def _actor(found: _Found, match: re.Match[str]) -> None:
+    found.actor = match["actor"].strip()
+    if rank := re.search(r"\brank=(\d{1,6})\b", found.actor):
+        found.rank = int(rank[1])
+
+
+def _stamped(found: _Found, match: re.Match[str]) -> None:
+    """Take time, level and rank of a log record's head; the outermost stamp counts."""
+    groups = match.groupdict()
+    found.stamp = found.stamp or of_match(match)
+    if level := groups.get("level"):
+        found.level = _LEVELS.get(level.upper(), level[0].upper())
+    rank = groups.get("rank")
+    if rank and not rank.startswith("-"):  # DeepSpeed's "all ranks" is -1
+        found.rank = int(rank)
+
+
+def _named_container(found: _Found, match: re.Match[str]) -> None:
+    found.actor = found.actor or match["actor"].strip()
+
+
+_Layer = tuple[str, re.Pattern[str], Callable[[_Found, re.Match[str]], None]]
+
+
+def _layer(first: str, pattern: str, handler: Callable[[_Found, re.Match[str]], None]) -> _Layer:
+    return first, re.compile(pattern), handler
+
+
+#: first character of a line ("d" any digit, "A" any letter) -> forms that begin so, in the order of trying
+_TABLE: tuple[_Layer, ...] = (
+    _layer("[", r"\[rank ?(?P<rank>\d{1,6})\]: ?", _rank),
+    _layer("[", r"\[[A-Za-z_]{1,24}(?P<rank>\d{1,6})\]:", _rank),  # torchrun --tee: role and rank
+    _layer("[", r"\[Rank (?P<rank>\d{1,6})\]:? ", _rank),
+    _layer("[", r"\[(?P<actor>pod/[^\]\n]{1,200})\] ?", _named_container),
+    _layer("[", rf"\[{ISO} (?P<level>[EWIDFC]) \d{{1,9}} \d{{1,9}}\] ?", _stamped),  # Ray's C++ side
+    # DeepSpeed, SGLang, containers
+    _layer("[", rf"\[{ISO}(?: (?:TP|DP|PP|EP)[0-9 TPDE]{{0,20}})?{ZONE}\](?: ?\[{_LEVEL}\])?"
+                rf"(?: ?\[[\w.<>]{{1,60}}:\d{{1,6}}(?::[\w<>]{{1,60}})?\])?(?: ?\[Rank (?P<rank>-?\d{{1,6}})\])? ?",
+           _stamped),
+    _layer("[", rf"\[(?P<level>[EWIDFC]){GLOG} [\w/.\-]{{1,120}}:\d{{1,6}}\] ?", _stamped),  # ProcessGroupNCCL
+    _layer("[", r"\[(?P<level>[EWIDFC]) [\w/.\-]{1,120}:\d{1,6}\] ?", _stamped),
+    _layer("[", rf"\[{_LEVEL}\|[^\]\n]{{1,120}}\] ?(?:{ISO} ?)?(?:>> ?)?", _stamped),  # transformers
+    _layer("[", rf"\[{_LEVEL}\] ", _stamped),
+    _layer("(", r"\((?P<actor>(?:[A-Za-z_][\w.:+\- ]{0,80}?)?(?: ?(?:rank|pid)=\d{1,9}){1,2}(?:, ?ip=[\w.:]{1,60})?"
+                r"|raylet(?:, ?ip=[\w.:]{1,60})?|autoscaler [+\w]{1,12}|gcs_server)\) ?", _actor),
+    _layer("d", rf"{ISO}{ZONE} (?:stdout|stderr) [FP] ", _stamped),  # Kubernetes' container runtime
+    # Ray's Python side
+    _layer("d", rf"{ISO}{ZONE}[ \t]{{1,4}}{_LEVEL}[ \t]{{1,4}}[\w.]{{1,60}}:\d{{1,6}} -- ", _stamped),
+    _layer("d", rf"{ISO}{ZONE}(?: ?(?:-|\|) ?[\w.]{{1,80}})?(?: ?(?:-|\|) ?| ){_LEVEL}\b ?(?:(?:-|\||:) ?)?"
+                r"(?:[\w.:<>]{1,120} - )?", _stamped),  # logging, loguru
+    _layer("d", rf"{AMERICAN} - {_LEVEL} - [\w.]{{1,80}} - ", _stamped),
+    _layer("d", rf"{ISO}{ZONE}(?: ?[-:] ?|[ \t]{{1,4}})", _stamped),
+    _layer("d", rf"{AMERICAN}(?: ?[-:] ?| )", _stamped),
+    _layer("A", rf"{_LEVEL} {SHORT} \[?[\w/.\-]{{1,120}}:\d{{1,6}}\] ?", _stamped),  # vLLM
+    _layer("A", rf"{_LEVEL} {ISO}{ZONE} ", _stamped),  # cloud consoles
+    _layer("A", rf"(?P<level>[EWIDF]){GLOG} [ \d]{{1,12}} [\w/.\-<>]{{1,160}}:\d{{1,6}}\] ?", _stamped),  # torch
+    _layer("A", rf"{_LEVEL}:(?: {{1,8}}|[\w.]{{1,80}}:)", _stamped),  # uvicorn, logging.basicConfig
+    _layer("A", rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {NAMED} (?P<year>20\d\d) ", _stamped),
+    # syslog, journal
+    _layer("A", rf"{NAMED} [\w.\-]{{1,80}} (?P<unit>[\w.\-/]{{1,80}})(?:\[\d{{1,9}}\])?: ", _stamped),
+    _layer("A", r"(?P<actor>[a-z][\w.\-]{0,60}-\d{1,4}) {1,20}\| ", _named_container),  # docker compose
+)  # fmt: skip
+_SLURM = re.compile(r" {0,5}(\d{1,5}): ?")
+
+
+def _class_of(text: str) -> str:
+    first = text[:1]
+    if first.isdigit():
+        return "d"
+    return "A" if first.isalpha() else first
+
+
+_BY_FIRST = {first: tuple(each for each in _TABLE if each[0] == first) for first in ("[", "(", "d", "A")}
+
+
+def strip(line: str, *, slurm_labels: bool = False) -> Stripped:
+    """Cut off what stands in front of a line, layer by layer: ``[rank0]: ERROR 11-20 16:10:28 [core.py:1512] text``.
+
+    `slurm_labels`: whether ``srun --label`` wrote the file (see `has_slurm_labels`): then ``3: text`` is rank 3.
+    """
+    found = _Found()
+    text = line.rstrip("\r\n")
+    if not text.startswith("{") and ("\x1b" in text or "m" in text[:40] or "[0m" in text):
+        text = ANSI.sub("", text)  # inside JSON the escape character is written out, and cut once it is read
+    repeated = 0
+    if text.endswith(("]", ")")) and (match := _REPEATED.search(text)):
+        repeated, text = int(match[1]), text[: match.start()]
+    if slurm_labels and (label := _SLURM.match(text)):
+        found.rank, text = int(label[1]), text[label.end() :]
+    if "]:" in text and "t/s" in text and (bar := _BAR.match(text)):
+        text = text[bar.end() :]
+    for _ in range(_LAYERS):
+        shorter = _cut(text, found)
+        if shorter is None:
+            break
+        text = shorter
+    process = found.actor or (f"rank {found.rank}" if found.rank is not None else "")
+    return Stripped(process, found.rank, found.stamp, text, found.level, repeated)
+
+
+def _cut(text: str, found: _Found) -> str | None:
+    """Cut one layer off; None when there is none."""
+    if text.startswith("{"):
+        return _container_json(text, found)
+    head = text.lstrip(" ") if text.startswith((" [", " (")) else text
+    for _, pattern, handler in _BY_FIRST.get(_class_of(head), ()):
+        if match := pattern.match(head):
+            handler(found, match)
+            return head[match.end() :]
+    return None
+
+
+def _container_json(text: str, found: _Found) -> str | None:
+    """Read docker's json-file driver, Kubernetes collectors and structured loggers; None for any other object."""
+    if not text.endswith("}") or len(text) > _LONGEST_JSON or not text.startswith(('{"', "{ ")):
+        return None
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    inner = next((record[key] for key in ("log", "message", "msg", "textPayload") if key in record), None)
+    if not isinstance(inner, str):
+        return None
+    for key in ("time", "timestamp", "@timestamp", "ts", "asctime"):
+        if isinstance(record.get(key), str) and (match := re.match(ISO + ZONE, record[key])):
+            found.stamp = found.stamp or of_match(match)
+    level = record.get("level") or record.get("severity") or record.get("levelname")
+    if isinstance(level, str):
+        found.level = _LEVELS.get(level.upper(), "")
+    if isinstance(record.get("rank"), int):
+        found.rank = record["rank"]
+    return ANSI.sub("", inner.rstrip("\r\n"))
+
+
+def has_slurm_labels(lines: Iterable[str]) -> bool:
+    """Whether a file was written by ``srun --label``: nearly every line that is not empty begins with a task number."""
+    seen = labelled = 0
+    for line in lines:
+        if line.strip():
+            seen += 1
+            labelled += bool(_SLURM.match(line)) and not line.lstrip().startswith("0:00")
+    return seen >= 3 and labelled >= 0.8 * seen

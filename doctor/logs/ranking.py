@@ -1,0 +1,430 @@
+"""From hits and failures to findings: what went wrong first, what followed from it, what helped it along."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from doctor.core.finding import Finding, Role
+from doctor.core.index import Entry
+from doctor.core.outcome import Crashed
+from doctor.core.signature import Hit, Hits
+from doctor.core.unknown import Unknown
+from doctor.logs import unknown
+from doctor.logs.case import Case
+from doctor.logs.catalogue import Catalogue, in_range, is_victims_word, words_of
+from doctor.logs.exits import Exit
+from doctor.logs.matcher import Compiled
+from doctor.logs.tracebacks import Failure
+from doctor.logs.victims import failed_by_itself
+
+_QUIET_LINES = 30  # a process that prints that much after an exception got over it
+_CHAIN_MOST, _EXITS_MOST = 64, 200
+_LAUNCHERS = frozenset({"ChildFailedError", "CalledProcessError"})  # they only sum up what the exits tell
+_PARAGRAPHS = 25  # lines behind an exception that still belong to what it says
+Key = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Link:
+    """One step of the chain of consequences.
+
+    `what`: "raised", "lost" (another process), "waited" (in vain), "ended" (exit code), "signal", "closed" (by the
+    launcher).
+    """
+
+    what: str
+    role: str
+    process: str
+    rank: int | None
+    file: str
+    line: int
+    time_ns: int | None
+    detail: str
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Findings, root cause first; the verdict; the chain of consequences; our own crashes."""
+
+    findings: tuple[Finding, ...]
+    verdict: str
+    chain: tuple[Link, ...] = ()
+    crashed: tuple[Crashed, ...] = ()
+
+
+@dataclass
+class _Candidate:
+    """A problem that signatures recognised."""
+
+    finding: Finding
+    signatures: list[Compiled]
+    hits: Hits
+    key: Key
+    inside: Failure | None
+    roles: set[str] = field(default_factory=set)
+
+    @property
+    def id(self) -> str:
+        return self.finding.problem.id
+
+    @property
+    def victim(self) -> bool:
+        return all(is_victims_word(each) for each in self.signatures)
+
+    @property
+    def fatal(self) -> bool:
+        return any(each.signature.kind == "error" for each in self.signatures)
+
+    def names(self, ids: Iterable[str], attribute: str) -> bool:
+        """Whether one of its signatures names one of some problems (or its area) in `attribute`."""
+        wanted = {name for each in self.signatures for name in getattr(each.signature, attribute)}
+        return any(other != self.id and (other in wanted or other[:3] in wanted) for other in ids)
+
+
+def rank(
+    case: Case,
+    hits: Sequence[tuple[int, Hit]],
+    counts: dict[int, int],
+    catalogue: Catalogue,
+    live: Sequence[Finding] = (),
+) -> Ranked:
+    """Judge a case.
+
+    Args:
+        case: what the logs say.
+        hits: (position of the signature in the catalogue, hit).
+        counts: how many hits of each signature there were.
+        catalogue: the signatures, and the problems that answer for what they do not know.
+        live: findings of the live-series rules over the metrics in the logs.
+
+    """
+    crashed: list[Crashed] = []
+    candidates = _candidates(case, hits, counts, catalogue, crashed)
+    failures = [each for each in case.failures if not _is_noise(case, each)]
+    own = [each for each in failures if failed_by_itself(each)]
+    victims = [each for each in failures if not failed_by_itself(each)]
+    if not failures and not any(_bad(case, each) for each in case.exits):
+        candidates = [each for each in candidates if not each.fatal or not _got_through(case, each)]
+    first, split = _sorted_out(case, candidates, own, victims, catalogue, live)
+    findings = [*first, *split.findings(live, known=not first)]
+    verdict = "unknown" if first else "known" if findings else "healthy"
+    return Ranked(tuple(findings), verdict, _chain(case, own, victims, verdict), tuple(crashed))
+
+
+@dataclass
+class _Split:
+    """Recognised problems by what they are to the failure, each the most telling first."""
+
+    causes: list[_Candidate]
+    helpers: list[_Candidate]
+    symptoms: list[_Candidate]
+
+    def findings(self, live: Sequence[Finding], *, known: bool) -> list[Finding]:
+        """All of them with their roles; what the metrics show is the cause where nothing ended the run."""
+        causes = [each.finding for each in self.causes]
+        helpers = [each.finding for each in self.helpers]
+        if not causes and known:
+            causes, live = list(live), ()
+        if not causes and known:
+            causes, helpers = helpers, []
+        return [
+            *(replace(each, role=Role.CONTRIBUTING if number else Role.CAUSE) for number, each in enumerate(causes)),
+            *(replace(each, role=Role.CONTRIBUTING) for each in (*live, *helpers)),
+            *(replace(each.finding, role=Role.SYMPTOM) for each in self.symptoms),
+        ]
+
+
+def _sorted_out(
+    case: Case,
+    candidates: list[_Candidate],
+    own: list[Failure],
+    victims: list[Failure],
+    catalogue: Catalogue,
+    live: Sequence[Finding],
+) -> tuple[list[Finding], _Split]:
+    """(what is said where no known problem is the cause, known problems by role)."""
+    split = _roles(candidates)
+    entries = tuple(catalogue.entries.values())
+    primary = _primary(case, own)
+    if primary is not None:
+        _weigh(case, split, primary)
+    first: list[Finding] = []
+    if primary is not None and not any(_explains(case, each, primary) for each in split.causes):
+        first = _answers(unknown.of_failure(case, primary), entries)
+        split.helpers, split.causes = [*split.helpers, *split.causes], []
+    elif primary is None and not split.causes and (not split.symptoms or _silent_ends(case, victims)):
+        first = _without_cause(case, victims, entries, silent=not split.helpers and not live)
+    if not first and not split.causes and split.symptoms:
+        split.causes, split.symptoms = split.symptoms[:1], split.symptoms[1:]  # nobody said anything better
+    return first, split
+
+
+def _got_through(case: Case, candidate: _Candidate) -> bool:
+    """Whether nothing came of an error: it was logged as a warning, or the process went on for long."""
+    return all(hit.level in _QUIET_LEVELS or _went_on(case, _source(case, hit), hit) for hit in candidate.hits)
+
+
+_QUIET_LEVELS = frozenset("WID")
+
+
+def _weigh(case: Case, split: _Split, primary: Failure) -> None:
+    """Put what the failure itself says before what was said elsewhere; mere warnings elsewhere were got over."""
+    within = [each for each in (*split.causes, *split.helpers) if _within(case, each, primary)]
+    outside = [each for each in split.causes if each not in within]
+    quiet = [each for each in outside if within and all(hit.level in _QUIET_LEVELS for hit in each.hits)]
+    # what only spoils other runs ended this one, where its words are those of the failure
+    split.helpers = [each for each in split.helpers if each not in within]
+    split.causes = [*within, *(each for each in outside if each not in quiet)]
+    split.causes.sort(key=lambda each: each.finding.confidence.value != "confirmed")
+
+
+# hits to candidates -----------------------------------------------------------------------------------------------
+
+
+def _candidates(case: Case, hits: Sequence[tuple[int, Hit]], counts: dict[int, int], catalogue: Catalogue,
+                crashed: list[Crashed]) -> list[_Candidate]:  # fmt: skip
+    versions = case.versions
+    by_problem: dict[str, list[tuple[int, Hit]]] = {}
+    for index, hit in hits:
+        declared = catalogue.signatures[index]
+        affects = {**catalogue.entries[declared.problem_id].affects, **declared.signature.affects}
+        if in_range(affects, versions) and _counts(case, declared, hit):
+            by_problem.setdefault(declared.problem_id, []).append((index, hit))
+    found = []
+    for problem_id, group in by_problem.items():
+        try:
+            candidate = _candidate(case, problem_id, group, counts, catalogue)
+        except Exception as exc:  # noqa: BLE001 - a bug of ours in one problem's file is a result
+            crashed.append(Crashed(problem_id, f"{type(exc).__name__}: {exc}", traceback.format_exc()))
+            continue
+        if candidate is not None:
+            found.append(candidate)
+    return found
+
+
+def _counts(case: Case, declared: Compiled, hit: Hit) -> bool:
+    """Whether a hit may speak: right frames, not the noise of an end, not something the run got over."""
+    signature = declared.signature
+    source = _source(case, hit)
+    failure = case.failure_at(source, hit.line, hit.process)
+    if signature.frame and not any(re.search(signature.frame, each) for each in hit.frames):
+        return False
+    if signature.kind != "error":
+        return True
+    if failure is not None and failure.noise:
+        return False
+    success, order = case.marks.success, case.order_of(source, hit.line)
+    if (
+        success is not None
+        and success.source == source
+        and success.order > order
+        and not _failed_later(case, success.order)
+    ):
+        return False
+    asked = case.marks.asked
+    return not (is_victims_word(declared) and asked is not None and asked.source == source and asked.order < order)
+
+
+def _failed_later(case: Case, order: int) -> bool:
+    return any(each.first.order > order and not each.noise and failed_by_itself(each) for each in case.failures)
+
+
+def _source(case: Case, hit: Hit) -> int:
+    return next((index for index, each in enumerate(case.sources) if each.path == hit.file), 0)
+
+
+def _candidate(case: Case, problem_id: str, group: list[tuple[int, Hit]], counts: dict[int, int],
+               catalogue: Catalogue) -> _Candidate | None:  # fmt: skip
+    declared = {index: catalogue.signatures[index] for index, _ in group}
+    main = [each for each in declared.values() if each.signature.kind != "sign"]
+    if not main:
+        return None
+    ordered = sorted(group, key=lambda each: case.key(_source(case, each[1]), each[1].line))
+    # what ends runs comes before what only supports it, so that `first` captures what the words need
+    ordered.sort(key=lambda each: catalogue.signatures[each[0]].signature.kind == "sign")
+    kept = tuple(replace(hit, signature=catalogue.signatures[index].index) for index, hit in ordered)
+    total = sum(counts.get(index, 0) for index, each in declared.items() if each.signature.kind != "sign")
+    hits = Hits(
+        kept, max(total, 1), case.versions, case.config, case.world_size, case.given.facts, case.given.text,
+    )  # fmt: skip
+    finding = words_of(catalogue.module(problem_id), hits, main[0].signature)
+    if finding is None:
+        return None
+    first = kept[0]
+    source = _source(case, first)
+    inside = case.failure_at(source, first.line, first.process)
+    return _Candidate(finding, main, hits, case.key(source, first.line), inside)
+
+
+# roles ------------------------------------------------------------------------------------------------------------
+
+
+def _roles(candidates: list[_Candidate]) -> _Split:
+    """Split by role, each the earliest first, proven ones before likely ones."""
+    ids = [each.id for each in candidates]
+    fatal = [each.id for each in candidates if each.fatal]
+    causes, symptoms, helpers = [], [], []
+    for each in sorted(candidates, key=lambda each: (each.finding.confidence.value != "confirmed", each.key)):
+        if each.victim or each.names(ids, "symptom_of"):
+            symptoms.append(each)
+        elif not each.fatal or each.names(fatal, "contributes_to"):
+            helpers.append(each)
+        else:
+            causes.append(each)
+    symptoms.sort(key=lambda each: each.key)
+    return _Split(causes, helpers, symptoms)
+
+
+def _is_noise(case: Case, failure: Failure) -> bool:
+    """Whether a failure says nothing: a destructor's, a warning's, one that the run got over, one of a wanted end."""
+    if failure.noise or failure.handled:
+        return True
+    marks, first = case.marks, failure.first
+    if marks.asked is not None and marks.asked.source == first.source and marks.asked.order < first.order:
+        return not failed_by_itself(failure)
+    success = marks.success
+    return success is not None and success.source == first.source and success.order > first.order
+
+
+def _primary(case: Case, own: list[Failure]) -> Failure | None:
+    """The first failure of its own that a process did not get over."""
+    if not own:
+        return None
+    fatal = [each for each in own if not case.marks.went_on(each.first)] or own
+    return min(fatal, key=lambda each: case.key(each.first.source, each.first.number))
+
+
+def _within(case: Case, candidate: _Candidate, failure: Failure) -> bool:
+    """Whether a recognised problem's words stand in a failure, or in the paragraphs of its message that follow."""
+    for hit in candidate.hits:
+        source = _source(case, hit)
+        if failure.covers(source, hit.line):
+            return True
+        behind = case.order_of(source, hit.line) - case.order_of(source, failure.last_line)
+        if source == failure.first.source and 0 < behind <= _PARAGRAPHS and hit.process == failure.process:
+            other = case.failure_at(source, hit.line, hit.process)
+            if other is None:
+                return True
+    return False
+
+
+def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
+    """Whether a recognised problem accounts for the first failure that nobody else caused."""
+    if _within(case, candidate, primary):
+        return True
+    first = primary.first
+    for hit in candidate.hits:
+        source = _source(case, hit)
+        failure = case.failure_at(source, hit.line, hit.process)
+        if failure is not None and failure.cause.type == primary.cause.type and failure.cause.name != "RuntimeError":
+            return True  # the same on another rank
+        key, begin = case.key(source, hit.line), case.key(first.source, first.number)
+        if key < begin and not _went_on(case, source, hit):
+            return True
+        if key > begin and failure is not None and _got_over(case, primary):
+            return True
+    return False
+
+
+def _went_on(case: Case, source: int, hit: Hit) -> bool:
+    orders = case.marks.progress.get(source, [])
+    order = case.order_of(source, hit.line)
+    return sum(each > order for each in orders) >= 5
+
+
+def _got_over(case: Case, failure: Failure) -> bool:
+    """Whether the process of a failure went on for long, so that it was not what ended it."""
+    process = case.processes.get(failure.process)
+    return process is not None and abs(process.last.number - failure.last_line) > _QUIET_LINES and bool(failure.process)
+
+
+# no cause among what is known -------------------------------------------------------------------------------------
+
+
+def _answers(left: Unknown, entries: Sequence[Entry]) -> list[Finding]:
+    finding = unknown.answer(left, entries)
+    return [finding] if finding is not None else []
+
+
+def _without_cause(case: Case, victims: list[Failure], entries: Sequence[Entry], *, silent: bool) -> list[Finding]:
+    """Only consequences, a bad exit without a word, or no end at all."""
+    ended = _silent_ends(case, victims) or [each for each in case.exits if _bad(case, each)]
+    if victims or ended:
+        return _answers(unknown.of_consequences(case, victims, ended), entries)
+    if silent and _breaks_off(case):
+        return _answers(unknown.of_silence(case), entries)
+    return []
+
+
+def _silent_ends(case: Case, victims: list[Failure]) -> list[Exit]:
+    """Bad ends of processes that left no exception: it is they that the others lost."""
+    spoke = {each.rank for each in victims}
+    return [each for each in case.exits if each.rank is not None and each.rank not in spoke and _bad(case, each)]
+
+
+def _bad(case: Case, each: Exit) -> bool:
+    if each.by_launcher or (each.code == 0 and not each.signal):
+        return False
+    success = case.marks.success
+    return success is None or success.source != each.line.source or success.order < each.line.order
+
+
+def _breaks_off(case: Case) -> bool:
+    """Whether a log just stops: it shows a run under way and no end of it."""
+    marks = case.marks
+    if marks.success is not None or marks.asked is not None or marks.served or case.last is None:
+        return False
+    if marks.steps is not None:
+        return marks.steps[0] < marks.steps[1]
+    return True
+
+
+# the chain --------------------------------------------------------------------------------------------------------
+
+
+def _chain(case: Case, own: list[Failure], victims: list[Failure], verdict: str) -> tuple[Link, ...]:
+    """What happened, process by process, in order of time."""
+    if verdict == "healthy":
+        return ()
+    links = [_failed(case, each, "raised") for each in own[:_CHAIN_MOST]]
+    links += [
+        _failed(case, each, "waited" if unknown.waited(each) else "lost")
+        for each in victims[:_CHAIN_MOST]
+        if each.cause.name not in _LAUNCHERS
+    ]
+    links += _ended(case)
+    return tuple(link for _, link in sorted(links, key=lambda each: each[0]))
+
+
+def _failed(case: Case, failure: Failure, what: str) -> tuple[Key, Link]:
+    raised, line = failure.cause, failure.cause.line
+    return case.key(line.source, line.number), Link(
+        what, "cause" if what == "raised" else "symptom", failure.process, failure.rank, line.file, line.number,
+        line.time_ns, raised.name or raised.type,
+    )  # fmt: skip
+
+
+def _ended(case: Case) -> list[tuple[Key, Link]]:
+    """How processes ended, each once: the report that names the rank counts."""
+    by_process: dict[object, Exit] = {}
+    for each in case.exits[:_EXITS_MOST]:
+        key = ("pid", each.pid) if each.pid is not None else ("rank", each.rank)
+        if key == ("rank", None) and each.by_launcher:
+            continue
+        known = by_process.get(key)
+        if known is None or (known.rank is None and each.rank is not None):
+            by_process[key] = each
+    links = []
+    for each in by_process.values():
+        line = each.line
+        what = "closed" if each.by_launcher else "signal" if each.signal else "ended"
+        process = f"rank {each.rank}" if each.rank is not None else f"pid {each.pid}" if each.pid is not None else ""
+        link = Link(
+            what, "symptom" if each.by_launcher else "", process, each.rank, line.file, line.number, line.time_ns,
+            each.signal or str(each.code),
+        )  # fmt: skip
+        links.append((case.key(line.source, line.number), link))
+    return links

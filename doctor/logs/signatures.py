@@ -1,0 +1,110 @@
+"""The signatures of the catalogue as the matcher needs them, without importing the files that declare them.
+
+They are kept beside the index in the user's cache folder, with their literals, until a file of the catalogue changes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from doctor.core.index import CatalogueError, Entry, cache_folder, catalogue_roots, load
+from doctor.core.signature import Signature
+from doctor.logs.literals import literals_of
+from doctor.logs.matcher import Compiled
+
+FORMAT = 1  # raise when the derivation of literals changes
+_OTHERS_KEPT = 4  # several environments share a home
+_FIELDS = [each.name for each in fields(Signature)]
+
+
+def load_signatures(roots: Mapping[str, Path] | None = None) -> tuple[Compiled, ...]:
+    """Every signature of the catalogue, by id of its problem and position there.
+
+    Raises:
+        CatalogueError: a problem's file is malformed, or no line could be told to be worth a signature's try.
+
+    """
+    roots = roots or catalogue_roots()
+    path = cache_folder() / f"signatures-{_key(roots):08x}.json"
+    kept = _read(path)
+    if kept is not None:
+        return kept
+    signatures = declared(load(roots))
+    _keep(path, signatures)
+    return signatures
+
+
+def declared(entries: Iterable[Entry]) -> tuple[Compiled, ...]:
+    """Import the files that declare signatures and derive the literals."""
+    return tuple(
+        Compiled(entry.id, number, signature, _literals(entry, number, signature))
+        for entry in entries
+        if entry.has_signatures
+        for number, signature in enumerate(importlib.import_module(entry.module).SIGNATURES)
+    )
+
+
+def _literals(entry: Entry, number: int, signature: Signature) -> tuple[bytes, ...]:
+    try:
+        literals = literals_of(signature)
+    except re.error as error:
+        reason = str(error)
+    else:
+        if literals:
+            return literals
+        reason = "no literal of 4 bytes can be derived from it; name `keywords`"
+    message = f"{entry.module}: signature {number} ({signature.pattern!r}): {reason}"
+    raise CatalogueError(message)
+
+
+def _key(roots: Mapping[str, Path]) -> int:
+    """A number that changes with any file of the catalogue, helper modules included; from their dates and sizes."""
+    seen = [f"{FORMAT} {_FIELDS}"]
+    for package, root in roots.items():
+        for folder in sorted(each.path for each in os.scandir(root) if each.is_dir()):
+            for each in sorted(os.scandir(folder), key=lambda entry: entry.name):
+                if each.name.endswith(".py"):
+                    status = each.stat()
+                    seen.append(f"{package} {each.path} {status.st_size} {status.st_mtime_ns}")
+    return zlib.crc32("\n".join(seen).encode())
+
+
+def _read(path: Path) -> tuple[Compiled, ...] | None:
+    try:
+        rows = json.loads(path.read_bytes())
+        return tuple(_compiled(*row) for row in rows)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _compiled(problem_id: str, index: int, signature: Mapping[str, Any], literals: list[str]) -> Compiled:
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in signature.items()
+    }
+    return Compiled(problem_id, index, Signature(**values), tuple(each.encode() for each in literals))
+
+
+def _keep(path: Path, signatures: tuple[Compiled, ...]) -> None:
+    """Write them for next time; a read-only home costs only the imports."""
+    rows = [
+        (each.problem_id, each.index, asdict(each.signature), [literal.decode() for literal in each.literals])
+        for each in signatures
+    ]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        others = sorted(path.parent.glob("signatures-*.json"), key=lambda each: each.stat().st_mtime)
+        for old in others[:-_OTHERS_KEPT]:
+            old.unlink()
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary.write_text(json.dumps(rows))
+        temporary.replace(path)
+    except OSError:
+        return

@@ -1,0 +1,171 @@
+"""The metric time line of a run in bounded memory: extremes, beginnings, and points enough for a plot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple, Optional
+
+from doctor.core.series import Point
+
+#: points kept of a metric for a plot
+MOST_POINTS = 2000
+
+#: metrics of which a time line is kept; more are no metrics but text that looks like one
+MOST_METRICS = 500
+
+#: points kept of one bucket: its first, smallest, greatest and last
+_OF_A_BUCKET = 4
+
+
+class Extreme(NamedTuple):
+    """A value and the step where it stood; of values without a step, their count stands for it."""
+
+    value: float
+    step: Optional[int]
+
+
+class Series:
+    """One metric: count, first, last, least and greatest value, first NaN and infinity, and points for a plot.
+
+    Points are kept in buckets of equal length, each with its first, least, greatest and last value, so that no spike is
+    lost; when the buckets are used up, two neighbours become one.
+    """
+
+    __slots__ = (
+        "_bucket", "_buckets", "_left", "_width", "count", "first", "first_inf", "first_nan", "last_step", "last_value",
+        "name",
+    )  # fmt: skip
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.count = 0
+        self.first: Optional[Extreme] = None
+        self.last_value = math.nan
+        self.last_step: Optional[int] = None
+        self.first_nan: Optional[int] = None
+        self.first_inf: Optional[int] = None
+        self._width = 1
+        self._left = 0
+        self._bucket: list[tuple[float, float]] = []
+        self._buckets: list[list[tuple[float, float]]] = []
+
+    def add(self, step: Optional[int], value: float) -> None:
+        """Take a value in; the position of one without a step is its count."""
+        self.count += 1
+        if self.first is None:
+            self.first = Extreme(value, step)
+        self.last_value, self.last_step = value, step
+        if value - value != 0:
+            self._not_finite(value, self.count if step is None else step)
+            return
+        point = (self.count if step is None else step, value)
+        if self._left:
+            self._left -= 1
+            bucket = self._bucket
+            if value < bucket[1][1]:
+                bucket[1] = point
+            elif value > bucket[2][1]:
+                bucket[2] = point
+            bucket[3] = point
+        else:
+            self._open(point)
+
+    def _not_finite(self, value: float, step: int) -> None:
+        if math.isnan(value):
+            self.first_nan = step if self.first_nan is None else self.first_nan
+        else:
+            self.first_inf = step if self.first_inf is None else self.first_inf
+
+    @property
+    def last(self) -> Extreme:
+        """The last value."""
+        return Extreme(self.last_value, self.last_step)
+
+    @property
+    def least(self) -> Optional[Extreme]:
+        """The smallest finite value and where it stood, None where there was none."""
+        return self._extreme(min((bucket[1] for bucket in self._buckets), key=_height, default=None))
+
+    @property
+    def greatest(self) -> Optional[Extreme]:
+        """The greatest finite value and where it stood, None where there was none."""
+        return self._extreme(max((bucket[2] for bucket in self._buckets), key=_height, default=None))
+
+    @staticmethod
+    def _extreme(point: Optional[tuple[float, float]]) -> Optional[Extreme]:
+        return None if point is None else Extreme(point[1], int(point[0]))
+
+    def _open(self, point: tuple[float, float]) -> None:
+        """Begin a bucket with its first point."""
+        if len(self._buckets) * _OF_A_BUCKET >= MOST_POINTS:
+            self._halve()
+        self._bucket = [point] * _OF_A_BUCKET
+        self._buckets.append(self._bucket)
+        self._left = self._width - 1
+
+    def _halve(self) -> None:
+        merged = []
+        for one, two in zip(self._buckets[::2], self._buckets[1::2], strict=False):
+            least, greatest = min(one[1], two[1], key=_height), max(one[2], two[2], key=_height)
+            merged.append([one[0], least, greatest, two[3]])
+        self._buckets = merged
+        self._width *= 2
+
+    def points(self) -> list[tuple[float, float]]:
+        """(step, value) in order, at most MOST_POINTS; values that are NaN or infinite are left out."""
+        return [point for bucket in self._buckets for point in sorted(set(bucket))]
+
+
+class Timeline:
+    """All metrics of one run. `dropped` counts the points of metrics beyond MOST_METRICS."""
+
+    def __init__(self) -> None:
+        self.series: dict[str, Series] = {}
+        self.dropped = 0
+        self.first_step: Optional[int] = None
+        self.last_step: Optional[int] = None
+
+    def add(self, point: Point) -> None:
+        """Take a point in."""
+        name, value, step, _, _, _ = point
+        series = self.series.get(name)
+        if series is None:
+            if len(self.series) >= MOST_METRICS:
+                self.dropped += 1
+                return
+            series = self.series[name] = Series(name)
+        if step is not None:
+            if self.first_step is None:
+                self.first_step = step
+            self.last_step = step
+        series.add(step, value)
+
+    def add_all(self, points: Iterable[Point]) -> None:
+        """Take many points in."""
+        for point in points:
+            self.add(point)
+
+    def began(self) -> dict[str, int]:
+        """Metric -> step at which it first was NaN or infinite."""
+        steps = {}
+        for name, series in self.series.items():
+            known = [step for step in (series.first_nan, series.first_inf) if step is not None]
+            if known:
+                steps[name] = min(known)
+        return steps
+
+    def plottable(self) -> list[Series]:
+        """Metrics that change, in order of appearance: what a plot can show."""
+        return [each for each in self.series.values() if not _flat(each)]
+
+
+def _height(point: tuple[float, float]) -> float:
+    return point[1]
+
+
+def _flat(series: Series) -> bool:
+    least, greatest = series.least, series.greatest
+    if least is None or greatest is None:
+        return True
+    return math.isclose(least.value, greatest.value, rel_tol=1e-12, abs_tol=0.0)

@@ -1,0 +1,414 @@
+"""Exceptions put together again from interleaved lines: Python's, chained and remote, C++'s, the interpreter's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from doctor.logs.lines import Line
+
+_LONGEST_MESSAGE = 60  # lines; longer ones are dumps
+_LOST = 25  # lines of others inside an unlabelled traceback before it is given up
+_MOST = 5_000  # failures kept; the rest of a log that repeats itself says nothing new
+
+_HEADER = re.compile(r"Traceback \(most recent call last\):?\s*$")
+_RICH = re.compile(r"^\s*[╭┌+][─\-]{2,} ?Traceback \(most recent call last\) ?[─\-]{0,400}[╮┐+]?")
+_RICH_FRAME = re.compile(r"^\s*[│|] (?P<path>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}) in (?P<function>[\w<>.]{1,120})")
+_RAY_HEADER = re.compile(
+    r"^(?:(?P<type>ray\.exceptions\.RayTaskError(?:\([\w.]{1,120}\))?): )?ray::[^\s(]{1,200}\(\)? ?\(pid=\d{1,9}"
+)
+_FRAME = re.compile(
+    r'^\s{0,60}File "(?P<path>[^"\n]{1,600})", line (?P<line>\d{1,7}),? in (?P<function>[^\n]{1,200}?)\s*$'
+)
+_EXCEPTION = re.compile(
+    r"^(?P<type>(?:[A-Za-z_]\w{0,80}\.){0,12}_{0,2}[A-Z]\w{0,120}(?:\([\w., ]{1,160}\))?)(?:: ?(?P<message>[^\n]*))?$"
+)
+_BARE = re.compile(
+    r"^(?P<type>(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,100}(?:Error|Exception|Interrupt|OOM)(?:\([\w., ]{1,160}\))?)"
+    r"(?:: (?P<message>[^\n]*))$"
+)
+_DURING = "During handling of the above exception, another exception occurred:"
+_BECAUSE = "The above exception was the direct cause of the following exception:"
+_ORIGINAL = re.compile(r"^Original Traceback \(most recent call last\):")
+_CPP = re.compile(
+    r"terminate called (?:after throwing an instance of '(?P<type>[^'\n]{1,200})'|without an active exception)"
+)
+_WHAT = re.compile(r"^\s{0,8}what\(\): {1,4}(?P<message>[^\n]*)")
+_FATAL = re.compile(r"^(?:!!!!!!! )?Fatal Python error: (?P<message>[^\n]{1,300})")
+_GROUP_BARS = re.compile(r"^(?: {0,12}[|+](?:-\+)?-{0,60}(?: \d{1,4} -{4,60})? ?){1,6}")
+_IGNORED = re.compile(r"^(?:Exception ignored in|Error in atexit|Exception in thread QueueFeeder|Exception ignored on)")
+#: types whose message is the traceback of another process
+_PASSES_ON = re.compile(r"RemoteTraceback$|RemoteError$|_ExceptionWithTraceback$")
+#: what a frame's file says about who wrote it
+_LIBRARY = re.compile(r"(?:^|[\\/])(?:site-packages|dist-packages)[\\/](?P<package>[^\\/]+)")
+_STANDARD = re.compile(
+    r"(?:^|[\\/])python3?(?:\.\d+t?)?[\\/]|^<frozen |^<string>|^<stdin>|\.pyx$|[\\/]bin[\\/][^\\/]+$"
+)
+#: the stack's own packages where they run from a checkout: a folder of theirs tells
+_CHECKOUT = re.compile(
+    r"[\\/](?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|config|utils))"
+    r"|verl(?=[\\/](?:trainer|workers|utils|single_controller|models|third_party))|trl(?=[\\/](?:trainer|extras|scripts|cli|core))"
+    r"|transformers(?=[\\/](?:models|utils|generation|integrations|trainer))|deepspeed(?=[\\/](?:runtime|launcher|ops|comm))"
+    r"|sglang(?=[\\/]srt)|trinity(?=[\\/](?:explorer|trainer|common|buffer|cli|manager|algorithm))|openrlhf(?=[\\/](?:trainer|cli|models))"
+    r"|accelerate(?=[\\/](?:commands|utils))|peft(?=[\\/](?:tuners|utils)))[\\/]"
+)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of a traceback."""
+
+    path: str
+    line: int
+    function: str
+    code: str = ""
+
+    @property
+    def package(self) -> str:
+        """Folder under site-packages that holds it, "" for the user's own code and the standard library."""
+        match = _LIBRARY.search(self.path) or _CHECKOUT.search(self.path)
+        return match["package"].removesuffix(".py") if match else ""
+
+    @property
+    def own(self) -> bool:
+        """Whether it is neither an installed library nor the standard library: the user's own code."""
+        return not self.package and not _STANDARD.search(self.path)
+
+    @property
+    def key(self) -> str:
+        """What `Signature.frame` is searched in: "path:function"."""
+        return f"{self.path}:{self.function}"
+
+
+@dataclass(frozen=True)
+class Raised:
+    """One exception of a chain. `link` is how it hangs on the one before: "", "during", "because" or "remote"."""
+
+    type: str
+    message: str
+    frames: tuple[Frame, ...]
+    line: Line
+    last_line: int
+    kind: str = "python"
+    link: str = ""
+
+    @property
+    def name(self) -> str:
+        """Type without its module."""
+        return self.type.partition("(")[0].rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A chain of exceptions that one process printed, the earliest first.
+
+    `noise`: printed by a destructor or at the interpreter's end; `handled`: logged below the level of errors.
+    """
+
+    process: str
+    rank: int | None
+    chain: tuple[Raised, ...]
+    first: Line
+    last_line: int
+    noise: bool = False
+    handled: bool = False
+
+    @property
+    def cause(self) -> Raised:
+        """The link that says what went wrong: the earliest, unless it was only a probe that a later one words."""
+        for number, each in enumerate(self.chain[:-1]):
+            later = self.chain[number + 1]
+            if each.name in _PROBES and later.link == "during" and len(later.message) > len(each.message) + 12:
+                continue
+            return each
+        return self.chain[-1]
+
+    @property
+    def end(self) -> Raised:
+        """The exception that reached the top."""
+        return self.chain[-1]
+
+    def covers(self, source: int, number: int) -> bool:
+        """Whether a line lies inside it."""
+        low, high = sorted((self.first.number, self.last_line))
+        return self.first.source == source and low <= number <= high
+
+
+#: exceptions by which code asks whether something is there
+_PROBES = frozenset({"KeyError", "AttributeError", "IndexError", "StopIteration", "LookupError", "Empty", "NameError"})
+
+
+@dataclass
+class _Block:
+    first: Line
+    kind: str = "python"
+    frames: list[Frame] = field(default_factory=list)
+    type: str = ""
+    message: list[str] = field(default_factory=list)
+    line: Line | None = None
+    last: int = 0
+    link: str = ""
+    lost: int = 0
+
+    def raised(self) -> Raised:
+        text = "\n".join(self.message).strip()
+        return Raised(
+            self.type, text, tuple(self.frames), self.line or self.first, self.last, self.kind, self.link,
+        )  # fmt: skip
+
+
+@dataclass
+class _State:
+    """What one process is in the middle of printing."""
+
+    mode: str = "idle"  # idle, frames, message, after, what, stack
+    block: _Block | None = None
+    outer: list[_Block] = field(default_factory=list)
+    chain: list[_Block] = field(default_factory=list)
+    link: str = ""
+    noise: bool = False
+    first: Line | None = None
+
+
+class Assembler:
+    """Takes lines in reading order, gives failures; lines of different processes may be interleaved."""
+
+    def __init__(self) -> None:
+        """Start with nothing open."""
+        self.failures: list[Failure] = []
+        self._states: dict[tuple[int, str], _State] = {}
+
+    def feed(self, line: Line) -> None:
+        """Take the next line."""
+        state = self._states.setdefault((line.source, line.process), _State())
+        text = line.text
+        if text.startswith((" ", "+", "|")) and ("|" in text[:14] or "+-" in text[:14]):
+            text = _GROUP_BARS.sub("", text)
+        getattr(self, f"_{state.mode}")(state, line, text)
+
+    def close(self) -> list[Failure]:
+        """End of input: whatever is open is a failure too. Returns all, in order of their first lines."""
+        for state in self._states.values():
+            self._emit(state)
+        self.failures.sort(key=lambda each: each.first.place)
+        return self.failures
+
+    # what each mode does with a line ------------------------------------------------------------------------------
+
+    def _idle(self, state: _State, line: Line, text: str) -> None:
+        if self._opens(state, line, text):
+            return
+        if _IGNORED.match(text):
+            state.noise = True
+            return
+        if (match := _BARE.match(text)) and line.level not in ("I", "W", "D"):
+            block = _Block(line, kind="bare", type=match["type"], message=[match["message"] or ""], line=line)
+            self._begin(state, block, line)
+            state.mode = "message"
+        elif text.strip():
+            state.noise = False
+
+    def _opens(self, state: _State, line: Line, text: str) -> bool:
+        """Begin a block where the line is a header of any kind."""
+        if _HEADER.search(text) or _RICH.match(text):
+            self._begin(state, _Block(line), line)
+            state.mode = "frames"
+            return True
+        if match := _RAY_HEADER.match(text):
+            if match["type"]:
+                outer = _Block(line, type=match["type"], line=line, last=line.number)
+                self._begin(state, outer, line)
+                state.outer.append(outer)
+            self._begin(state, _Block(line, kind="remote"), line)
+            state.mode = "frames"
+            return True
+        if match := _CPP.search(text):
+            self._begin(state, _Block(line, kind="c++", type=match["type"] or "std::terminate", line=line), line)
+            state.mode = "what"
+            return True
+        if match := _FATAL.match(text):
+            block = _Block(line, kind="fatal", type="Fatal Python error", message=[match["message"]], line=line)
+            self._begin(state, block, line)
+            state.mode = "stack"
+            return True
+        return False
+
+    def _frames(self, state: _State, line: Line, text: str) -> None:
+        block = state.block
+        assert block is not None  # noqa: S101 - for the type checker: this mode always has a block
+        if match := _FRAME.match(text) or _RICH_FRAME.match(text):
+            block.frames.append(Frame(match["path"], int(match["line"]), match["function"]))
+        elif _HEADER.search(text) and not text.startswith(" "):
+            self._restart(state, line, text)
+            return
+        elif text[:1] in (" ", "\t", "│", "╰", "╭", "└") or not text.strip() or text.startswith("^"):
+            self._code(block, text)
+        elif match := _EXCEPTION.match(text):
+            self._exception(state, block, line, match)
+            return
+        else:
+            block.lost += 1
+            if block.lost > _LOST:
+                self._abandon(state)
+            return
+        block.last = line.number
+
+    def _code(self, block: _Block, text: str) -> None:
+        code = text.strip(" \t│╰╭└─^~")
+        if code and block.frames and not block.frames[-1].code:
+            last = block.frames[-1]
+            block.frames[-1] = Frame(last.path, last.line, last.function, code[:300])
+
+    def _exception(self, state: _State, block: _Block, line: Line, match: re.Match[str]) -> None:
+        block.type, block.line, block.last = match["type"], line, line.number
+        block.message = [match["message"] or ""]
+        state.mode = "message"
+        if ray := _RAY_HEADER.match(line.text):
+            block.type = ray["type"] or block.type
+            self._inner(state, line)
+
+    def _message(self, state: _State, line: Line, text: str) -> None:
+        block = state.block
+        assert block is not None  # noqa: S101
+        if self._continues_chain(state, line, text):
+            return
+        if _IGNORED.match(text) or _HEADER.search(text) or _CPP.search(text) or _FATAL.match(text):
+            if _PASSES_ON.search(block.type) and _HEADER.search(text):
+                self._inner(state, line)
+                return
+            self._emit(state)
+            self._idle(state, line, text)
+            return
+        same = line.stamped == (block.line or block.first).stamped and line.level == (block.line or block.first).level
+        if not text.strip():
+            state.mode = "after"
+            return
+        if _EXCEPTION.match(text) and _BARE.match(text) and block.kind == "bare":
+            self._emit(state)
+            self._idle(state, line, text)
+        elif same and len(block.message) < _LONGEST_MESSAGE and "it/s]" not in text:
+            block.message.append(text[:2000])
+            block.last = line.number
+        else:
+            self._emit(state)
+            self._idle(state, line, text)
+
+    def _after(self, state: _State, line: Line, text: str) -> None:
+        if not text.strip():
+            return
+        if self._continues_chain(state, line, text):
+            return
+        self._emit(state)
+        self._idle(state, line, text)
+
+    def _what(self, state: _State, line: Line, text: str) -> None:
+        block = state.block
+        assert block is not None  # noqa: S101
+        if match := _WHAT.match(text):
+            block.message, block.last, state.mode = [match["message"]], line.number, "message"
+            return
+        self._emit(state)
+        self._idle(state, line, text)
+
+    def _stack(self, state: _State, line: Line, text: str) -> None:
+        block = state.block
+        assert block is not None  # noqa: S101
+        if match := _FRAME.match(text):
+            block.frames.insert(0, Frame(match["path"], int(match["line"]), match["function"]))
+            block.last = line.number
+        elif text.strip() and not text.startswith(
+            (" ", "Thread 0x", "Current thread", "Stack (most", "Python runtime")
+        ):
+            self._emit(state)
+            self._idle(state, line, text)
+
+    # how blocks hang together -------------------------------------------------------------------------------------
+
+    def _continues_chain(self, state: _State, line: Line, text: str) -> bool:
+        """Take a separator, a nested original, or the header after a separator."""
+        stripped = text.strip()
+        if stripped in (_DURING, _BECAUSE):
+            self._link(state, "during" if stripped == _DURING else "because")
+            state.mode = "after"
+            return True
+        if _ORIGINAL.match(stripped):
+            self._inner(state, line)
+            return True
+        if state.link and (_HEADER.search(text) or _RAY_HEADER.match(text) or _RICH.match(text)):
+            return self._opens(state, line, text)
+        if _RAY_HEADER.match(text) and state.outer:
+            self._restart(state, line, text)
+            return True
+        return False
+
+    def _link(self, state: _State, link: str) -> None:
+        self._finish(state)
+        state.link = link
+
+    def _inner(self, state: _State, line: Line) -> None:
+        """Begin the exception that the open one only passes on: it comes first in the chain."""
+        if state.block is not None:
+            state.outer.append(state.block)
+        state.block = _Block(line, kind="remote")
+        state.mode = "frames"
+
+    def _restart(self, state: _State, line: Line, text: str) -> None:
+        """Drop an unfinished block, because another header came before its exception line."""
+        block = state.block
+        if (block is not None and not block.type and not state.outer) or (block is not None and not block.type):
+            state.block = None
+        else:
+            self._finish(state)
+        self._opens(state, line, text)
+
+    def _begin(self, state: _State, block: _Block, line: Line) -> None:
+        if state.first is None:
+            state.first = line
+        block.link, state.link = state.link, ""
+        block.last = line.number
+        state.block = block
+
+    def _finish(self, state: _State) -> None:
+        """Move the open block, and those that passed it on, to the chain."""
+        if state.block is not None and state.block.type:
+            state.chain.append(state.block)
+        state.block = None
+        while state.outer:
+            outer = state.outer.pop()
+            if outer.type and outer not in state.chain:
+                outer.link = "remote"
+                state.chain.append(outer)
+
+    def _abandon(self, state: _State) -> None:
+        state.block = None
+        self._emit(state)
+
+    def _emit(self, state: _State) -> None:
+        """End the chain and keep it."""
+        self._finish(state)
+        if state.chain and state.first is not None and len(self.failures) < _MOST:
+            first = state.first
+            lasts = [each.last for each in state.chain]
+            last = max(lasts) if max(lasts) >= first.number else min(lasts)
+            self.failures.append(
+                Failure(
+                    first.process,
+                    first.rank,
+                    tuple(each.raised() for each in state.chain),
+                    first,
+                    last,
+                    state.noise,
+                    first.level in ("I", "W", "D"),
+                )
+            )
+        state.mode, state.block, state.link, state.noise, state.first = "idle", None, "", False, None
+        state.chain, state.outer = [], []
+
+
+def read(lines: Iterable[Line]) -> list[Failure]:
+    """Every failure in some lines."""
+    assembler = Assembler()
+    for line in lines:
+        assembler.feed(line)
+    return assembler.close()

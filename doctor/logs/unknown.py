@@ -1,0 +1,121 @@
+"""Gathers what can be said honestly about a failure that no signature knows."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from doctor.core.finding import Evidence, Finding, Where
+from doctor.core.index import Entry
+from doctor.core.unknown import Unknown
+from doctor.logs.case import Case
+from doctor.logs.exits import Exit
+from doctor.logs.tracebacks import Failure, Frame, Raised
+from doctor.logs.victims import is_victim
+
+_AREA = "unknown"
+_NAME = re.compile(r"[`'\"](?P<name>[A-Za-z_][\w.\-\[\]/]{0,47})[`'\"]")
+_MOST_NAMES, _MOST_OWN = 3, 3
+#: a folder under site-packages and the distribution that brings it
+_DISTRIBUTIONS = {"flash_attn": "flash-attn", "trinity": "trinity-rft", "huggingface_hub": "huggingface-hub"}
+_WAITED = re.compile(r"[Tt]imed out|[Tt]imeout|wait timeout")
+
+
+def answer(unknown: Unknown, entries: Iterable[Entry]) -> Finding | None:
+    """What the area `unknown` says, by the first of its problems that answers."""
+    for entry in entries:
+        if entry.area != _AREA:
+            continue
+        function = getattr(importlib.import_module(entry.module), "answer", None)
+        finding = function(unknown) if function is not None else None
+        if isinstance(finding, Finding):
+            return finding
+    return None
+
+
+def of_failure(case: Case, failure: Failure) -> Unknown:
+    """A process raised something of its own."""
+    cause = failure.cause
+    inner = _meaningful(cause)
+    library = inner.package if inner is not None else ""
+    version = case.versions.get(_DISTRIBUTIONS.get(library, library), "")
+    own = [place_of(each) for each in reversed(cause.frames) if each.own]
+    ended = _exit_of(case, failure.rank)
+    others = sorted(
+        {
+            each.rank
+            for each in case.failures
+            if each.rank is not None and each.rank != failure.rank and is_victim(each.cause)
+        }
+    )
+    return Unknown(
+        "exception", Where(file=cause.line.file, line=cause.line.number, rank=failure.rank), _evidence(cause),
+        failure.process, failure.rank, cause.name or cause.type, _names(cause), place_of(inner) if inner else "",
+        library, version, tuple(dict.fromkeys(own))[:_MOST_OWN], others, ended.code if ended else None,
+        ended.signal if ended else "", steps=case.marks.steps, folded=case.marks.folded is not None,
+        partial=not case.whole,
+    )  # fmt: skip
+
+
+def of_consequences(case: Case, victims: list[Failure], ended: list[Exit]) -> Unknown:
+    """Nobody says what went wrong first; `ended` are exits that no launcher asked for."""
+    first = min(ended, key=lambda each: (not each.root, each.line.place)) if ended else None
+    silent = {each.rank for each in ended if each.rank is not None}
+    waiting = sorted({each.rank for each in victims if each.rank is not None and each.rank not in silent})
+    absent = sorted(set(range(case.world_size or 0)) - set(waiting)) if waiting else sorted(silent)
+    line = first.line if first else victims[0].cause.line
+    evidence = tuple(Evidence(each.line.file, each.line.text[:500], each.line.number) for each in ended[:1])
+    evidence += tuple(
+        Evidence(each.cause.line.file, each.cause.line.text[:500], each.cause.line.number) for each in victims[:2]
+    )
+    return Unknown(
+        "consequences", Where(file=line.file, line=line.number, rank=first.rank if first else None), evidence,
+        f"rank {first.rank}" if first and first.rank is not None else "", first.rank if first else None,
+        victims[0].cause.name if victims else "", exit_code=first.code if first else None,
+        signal=first.signal if first else "", waiting=waiting, absent=absent, steps=case.marks.steps,
+        folded=case.marks.folded is not None, partial=not case.whole,
+    )  # fmt: skip
+
+
+def of_silence(case: Case) -> Unknown:
+    """No failure and no end."""
+    last = case.last
+    evidence = (Evidence(last.file, last.text[:500], last.number),) if last else ()
+    where = Where(file=last.file, line=last.number) if last else Where()
+    return Unknown(
+        "abrupt", where, evidence, steps=case.marks.steps, folded=case.marks.folded is not None, partial=not case.whole
+    )
+
+
+def place_of(frame: Frame) -> str:
+    """Short form of a frame: "trl/trainer/grpo_trainer.py:1576 (train)"; the user's own files by name alone."""
+    path = frame.path.replace("\\", "/")
+    inside = path.rpartition(f"/{frame.package}/")[2] if frame.package else ""
+    short = f"{frame.package}/{inside}" if inside and f"/{frame.package}/" in path else PurePosixPath(path).name
+    return f"{short}:{frame.line} ({frame.function})"
+
+
+def _meaningful(raised: Raised) -> Frame | None:
+    return raised.frames[-1] if raised.frames else None
+
+
+def _names(raised: Raised) -> tuple[str, ...]:
+    names = (match["name"] for match in _NAME.finditer(raised.message[:600]))
+    return tuple(dict.fromkeys(names))[:_MOST_NAMES]
+
+
+def _evidence(raised: Raised) -> tuple[Evidence, ...]:
+    line = raised.line
+    text = f"{raised.type}: {raised.message}" if raised.message else raised.type
+    return (Evidence(line.file, text[:500], line.number),)
+
+
+def _exit_of(case: Case, rank: int | None) -> Exit | None:
+    return next((each for each in case.exits if rank is not None and each.rank == rank), None)
+
+
+def waited(failure: Failure) -> bool:
+    """Whether a failure is that of a rank that waited for others in vain."""
+    return bool(_WAITED.search(failure.cause.message[:2000]))

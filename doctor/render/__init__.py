@@ -1,0 +1,1 @@
+"""Draws what was found. Renderers read the redacted report and judge nothing."""

@@ -1,0 +1,202 @@
+"""Draws a report on a terminal. The only module that imports rich."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, verdict_of, without_command
+
+_SIGNS = {"error": ("✗", "x", "bold red"), "warning": ("▲", "!", "bold yellow"), "info": ("·", "-", "bold blue")}
+_VERDICTS = {"known": "bold red", "unknown": "bold yellow", "healthy": "bold green"}
+_LABEL_COLUMNS = 8
+_REASONS_SHOWN = 4
+_WIDEST = 110  # longer lines tire the eye
+
+
+def console_for(stream: IO[str], *, color: bool | None = None) -> Console:
+    """A console on `stream`; NO_COLOR and dumb terminals are respected, width is kept readable."""
+    console = Console(file=stream, highlight=False, emoji=False, markup=False, force_terminal=color, soft_wrap=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = 100
+    console.width = min(console.width, _WIDEST)
+    return console
+
+
+def draw(report: dict[str, Any], console: Console, *, language: str = "en", verbose: bool = False) -> None:
+    """Findings in full, then one line of counts and what could not be judged."""
+    words = WORDS[language]
+    if verdict := verdict_of(report, words):
+        console.print(Text(verdict, style=_VERDICTS[report["verdict"]]))
+    if report["target"]["summary"]:
+        console.print(Text(" · ".join(report["target"]["summary"]), style="dim"))
+    for finding in report["findings"]:
+        console.print()
+        _draw_finding(finding, console, words, with_role="verdict" in report)
+    for crash in report["crashed"]:
+        console.print()
+        console.print(Text(words["crashed"].format(id=crash["id"], error=crash["error"]), style="magenta"))
+        if verbose:
+            console.print(Text(crash["traceback"], style="dim"))
+    _draw_chain(report, console, words)
+    console.print()
+    _draw_counts(report, console, words, verbose=verbose)
+
+
+def _draw_chain(report: dict[str, Any], console: Console, words: Any) -> None:
+    """What happened, process by process, in order of time."""
+    steps = chain_of(report, words)
+    if not steps:
+        return
+    console.print()
+    console.print(Text(words["chain_title"], style="bold"))
+    width = max(len(who) for _, who, _, _ in steps)
+    for clock, who, what, place in steps:
+        line = Text("  ")
+        line.append(f"{clock} " if any(each[0] for each in steps) else "", style="dim")
+        line.append(who.ljust(width + 2), style="cyan")
+        line.append(what)
+        line.append(f"  {place}", style="dim")
+        console.print(line, soft_wrap=True)
+
+
+def _draw_finding(finding: dict[str, Any], console: Console, words: Any, *, with_role: bool) -> None:
+    sign, plain, style = _SIGNS[finding["severity"]]
+    title = Text.assemble((f"{sign if _can_draw(console) else plain} {finding['id']}", style))
+    title.append(f" {finding['name']}", style="bold")
+    if with_role:
+        title.append(f"  {words[finding['role']]}", style="italic")
+    place = place_of(finding["where"])
+    room = console.width - title.cell_len - len(place) - 1
+    if place and room > 0:
+        title.append(" " * room + " ")
+        title.append(place, style="cyan")
+    console.print(title, soft_wrap=True)
+    if place and room <= 0:
+        console.print(Text(f"  {place}", style="cyan"), soft_wrap=True)
+    for line in _wrapped(prose(finding["headline"], "bold"), console, indent=2):
+        console.print(line)
+    if finding["confidence"] == "likely":
+        console.print(Text(f"  {words['likely']}", style="italic"))
+    _labelled(console, words["why"], prose(finding["explanation"]))
+    _labelled(console, words["do"], prose(finding["remedy"]["text"]))
+    for command in finding["remedy"]["commands"]:
+        _command(console, command)
+    if finding["remedy"]["fix"]:
+        _command(console, words["fix"].format(id=finding["remedy"]["fix"]))
+    for number, evidence in enumerate(finding["evidence"]):
+        source = f"{evidence['source']}:{evidence['line']}" if evidence["line"] else evidence["source"]
+        text = Text.assemble((f"{source}  ", "dim"))
+        text.append(evidence["text"])
+        _labelled(console, words["seen"] if number == 0 else "", text)
+    _labelled(console, words["more"], Text(f"doctor explain {finding['id']}", style="dim"))
+
+
+def _can_draw(console: Console) -> bool:
+    try:
+        "✗▲·".encode(console.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def prose(text: str, style: str = "") -> Text:
+    """Text whose `backticked` names are set off by colour; nothing in it is read as markup."""
+    out = Text(style=style)
+    for number, part in enumerate(text.split("`")):
+        out.append(part, style="cyan" if number % 2 else "")
+    return out
+
+
+def _labelled(console: Console, label: str, text: Text) -> None:
+    lines = list(_wrapped(text, console, indent=_LABEL_COLUMNS))
+    for number, line in enumerate(lines):
+        if number == 0 and label:
+            head = Text.assemble((f"  {label}", "dim"))
+            head.append(" " * max(1, _LABEL_COLUMNS - head.cell_len))
+            line = head + line[_LABEL_COLUMNS:]  # noqa: PLW2901 - the label takes the place of the indent
+        console.print(line)
+
+
+def _wrapped(text: Text, console: Console, *, indent: int) -> Iterator[Text]:
+    for line in text.wrap(console, max(20, console.width - indent)):
+        line.rstrip()
+        yield Text(" " * indent) + line
+
+
+def _command(console: Console, command: str) -> None:
+    """A command is never wrapped by us, so that it can be pasted as it stands."""
+    for line in command.splitlines():
+        console.print(Text(" " * _LABEL_COLUMNS) + Text(line, style="green"), soft_wrap=True)
+
+
+def _draw_counts(report: dict[str, Any], console: Console, words: Any, *, verbose: bool) -> None:
+    summary = report["summary"]
+    reasons = folded_reasons(report["skipped"])
+    if not report["findings"] and not report["crashed"] and "verdict" not in report:
+        console.print(Text(words["blind"] if reasons else words["healthy"], style="bold green"))
+    infos = len(report["findings"]) - summary["errors"] - summary["warnings"]
+    console.print(
+        words["counts_log" if "verdict" in report else "counts"].format(
+            errors=summary["errors"], warnings=summary["warnings"], infos=infos,
+            checks=summary["checks_run"], seconds=summary["seconds"],
+        )
+    )  # fmt: skip
+    if verbose:
+        _draw_skips(report["skipped"], console, words)
+    elif reasons:
+        shown = "; ".join(f"{reason} ({count})" for reason, count in reasons[:_REASONS_SHOWN])
+        shown += "; …" if len(reasons) > _REASONS_SHOWN else ""
+        total = sum(count for _, count in reasons)
+        line = words["skipped"].format(count=total, reasons=shown) + f" · {words['skipped_hint']}"
+        for part in _wrapped(Text(line, style="dim"), console, indent=0):
+            console.print(part)
+    if waiting := without_command(report["skipped"]):
+        for part in _wrapped(prose(words["no_command"].format(count=waiting), "dim"), console, indent=0):
+            console.print(part)
+    ignored = [
+        f"{each['id']} ({each['reason'].removeprefix('ignored: ')})"
+        for each in report["skipped"]
+        if each.get("ignored")
+    ]
+    if ignored and not verbose:
+        console.print(Text(words["ignored"].format(ids=", ".join(ignored)), style="dim"))
+
+
+def _draw_skips(skipped: list[dict[str, Any]], console: Console, words: Any) -> None:
+    if skipped:
+        console.print()
+        console.print(Text(words["skipped_title"], style="bold"))
+    for each in skipped:
+        console.print(Text.assemble((f"  {each['id']}  ", "dim"), each["reason"]), soft_wrap=True)
+
+
+def draw_markdown(text: str, console: Console) -> None:
+    """A manual page on the terminal; each address on a line of its own stays clickable."""
+    for line in text.splitlines():
+        if line.startswith("# "):
+            console.print(Text(line[2:], style="bold"))
+        elif line.startswith("## "):
+            console.print(Text(line[3:], style="bold cyan"))
+        elif line.startswith(("    ", "https://", "http://")):
+            console.print(Text(line), soft_wrap=True)
+        else:
+            for part in _wrapped(prose(line), console, indent=0):
+                console.print(part)
+
+
+def draw_table(rows: Sequence[tuple[str, ...]], header: tuple[str, ...], console: Console) -> None:
+    """A plain table without rules; the last column folds."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in header[:-1]:
+        table.add_column(name, no_wrap=True)
+    table.add_column(header[-1])
+    for row in rows:
+        table.add_row(*(prose(cell) for cell in row))
+    console.print(table)

@@ -1,0 +1,139 @@
+"""A report as one self-contained HTML page: no script, no request to anywhere, light and dark, readable on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from doctor.render import plots
+from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, verdict_of
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c2330; --soft: #5b6577; --paper: #f6f7f9; --card: #ffffff; --line: #dfe3ea;
+  --error: #c42b3a; --warning: #a86400; --info: #2766c4; --code: #eef1f5; --good: #1d7f4c; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ef; --soft: #98a3b5; --paper: #12161d; --card: #1a2029;
+  --line: #2c3543; --error: #ff6b77; --warning: #f0b146; --info: #74a9ff; --code: #11151c; --good: #5fd39a; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", "PingFang SC", sans-serif; }
+main { max-width: 54rem; margin: auto; padding: 2rem 1rem 4rem; }
+header p { color: var(--soft); margin: .25rem 0; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; margin: 0; }
+.verdict { font-size: 1.1rem; font-weight: 600; margin: 1.2rem 0; }
+.verdict.error { color: var(--error); }
+.verdict.warning { color: var(--warning); } .verdict.good { color: var(--good); }
+article { background: var(--card); border: 1px solid var(--line); border-left: 4px solid var(--info);
+  border-radius: 8px; padding: 1rem 1.2rem; margin: 1rem 0; }
+article.error { border-left-color: var(--error); } article.warning { border-left-color: var(--warning); }
+main > h2 { font-size: 1.08rem; margin: 2rem 0 .8rem; }
+article h2 { font-size: 1.08rem; line-height: 1.4; margin: .2rem 0 .6rem; overflow-wrap: anywhere; }
+article p b { color: var(--soft); font-weight: 600; font-size: .85rem; margin-right: .6rem; }
+.tag { font-size: .82rem; color: var(--soft); display: flex; flex-wrap: wrap; gap: .2rem .9rem; }
+.tag b { color: var(--info); }
+.error .tag b { color: var(--error); } .warning .tag b { color: var(--warning); }
+code { background: var(--code); border-radius: 4px; padding: .08em .3em; font-size: .92em; overflow-wrap: anywhere; }
+pre { background: var(--code); border: 1px solid var(--line); border-radius: 6px; padding: .7rem .9rem;
+  overflow-x: auto; font-size: .88rem; margin: .6rem 0; }
+pre code { background: none; padding: 0; overflow-wrap: normal; }
+details summary { color: var(--soft); cursor: pointer; font-size: .9rem; }
+.place { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
+td { padding: .1rem 1rem .1rem 0; font-size: .9rem; vertical-align: top; overflow-wrap: anywhere; }
+ul { padding-left: 1.2rem; color: var(--soft); }
+"""
+
+
+def prose(text: str) -> str:
+    """Escaped text with `names` as code."""
+    return "".join(
+        f"<code>{escape(part)}</code>" if number % 2 else escape(part) for number, part in enumerate(text.split("`"))
+    )
+
+
+def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.Plot] = ()) -> str:
+    """The page, with a plot for each of `series`. Everything from outside is escaped."""
+    words = WORDS[language]
+    summary = report["summary"]
+    counts = words["counts_log" if "verdict" in report else "counts"].format(
+        errors=summary["errors"], warnings=summary["warnings"], checks=summary["checks_run"],
+        infos=len(report["findings"]) - summary["errors"] - summary["warnings"], seconds=summary["seconds"],
+    )  # fmt: skip
+    level = "error" if summary["errors"] else "warning" if summary["warnings"] else "good"
+    reasons = folded_reasons(report["skipped"])
+    quiet = words["blind"] if reasons else words["healthy"]
+    argv = " ".join(report["target"]["argv"])
+    parts = [
+        f'<!doctype html>\n<html lang="{"zh-CN" if language == "zh" else "en"}">\n<head>\n<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>doctor {escape(report['command'])}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
+        f"<header><h1>doctor {escape(report['command'])}</h1>",
+        f"<p>{escape(' · '.join(report['target']['summary']))}</p>",
+        f"<p><code>{escape(argv)}</code></p>" if argv else "",
+        f"</header>\n{_verdict(report, words, level, counts)}",
+        *(_finding(finding, words) for finding in report["findings"]),
+        _chain(report, words),
+        plots.fragment(series, _marks(report), title=words["plots_title"], step=words["step"], value=words["value"]),
+        "" if report["findings"] or "verdict" in report else f"<p>{escape(quiet)}</p>",
+        *(
+            f"<p>{escape(words['crashed'].format(id=each['id'], error=each['error']))}</p>"
+            for each in report["crashed"]
+        ),
+        _skips(reasons, words),
+        "</main>\n</body>\n</html>\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _marks(report: dict[str, Any]) -> list[plots.Mark]:
+    """Steps that findings name."""
+    found = ((each["where"].get("step"), each["id"]) for each in report["findings"])
+    return [plots.Mark(step, label) for step, label in found if step is not None]
+
+
+def _verdict(report: dict[str, Any], words: Any, level: str, counts: str) -> str:
+    """The line that is read first, and the counts."""
+    if verdict := verdict_of(report, words):
+        return f'<p class="verdict {level}">{escape(verdict)}</p><p>{escape(counts)}</p>'
+    return f'<p class="verdict {level}">{escape(counts)}</p>'
+
+
+def _chain(report: dict[str, Any], words: Any) -> str:
+    """What happened, process by process."""
+    steps = chain_of(report, words)
+    if not steps:
+        return ""
+    rows = "".join(f"<tr>{''.join(f'<td>{escape(each)}</td>' for each in step)}</tr>" for step in steps)
+    return f"<h2>{escape(words['chain_title'])}</h2><table>{rows}</table>"
+
+
+def _finding(finding: dict[str, Any], words: Any) -> str:
+    place = place_of(finding["where"])
+    severity = finding["severity"]
+    tags = [f"<b>{escape(words[severity])}</b>", f"<span>{finding['id']} {escape(finding['name'])}</span>"]
+    tags += [f'<span class="place">{escape(place)}</span>'] if place else []
+    tags += [f"<i>{escape(words[finding['role']])}</i>"] if finding["role"] != "cause" else []
+    tags += [f"<i>{escape(words['likely'])}</i>"] if finding["confidence"] == "likely" else []
+    lines = [
+        f'<article class="{severity}" id="{finding["id"]}"><div class="tag">{"".join(tags)}</div>',
+        f"<h2>{prose(finding['headline'])}</h2>",
+        f"<p><b>{escape(words['why'])}</b>{prose(finding['explanation'])}</p>",
+        f"<p><b>{escape(words['do'])}</b>{prose(finding['remedy']['text'])}</p>",
+    ]
+    if finding["remedy"]["commands"]:
+        lines.append(f"<pre><code>{escape(chr(10).join(finding['remedy']['commands']))}</code></pre>")
+    if finding["evidence"]:
+        quotes = "\n".join(
+            f"{each['source']}{':' + str(each['line']) if each['line'] else ''}  {each['text']}"
+            for each in finding["evidence"]
+        )
+        lines.append(
+            f"<details><summary>{escape(words['seen'])}</summary><pre><code>{escape(quotes)}</code></pre></details>"
+        )
+    return "\n".join([*lines, "</article>"])
+
+
+def _skips(reasons: list[tuple[str, int]], words: Any) -> str:
+    if not reasons:
+        return ""
+    items = "".join(f"<li>{count} × {escape(reason)}</li>" for reason, count in reasons)
+    return f"<details><summary>{escape(words['skipped_title'])}</summary><ul>{items}</ul></details>"

@@ -1,0 +1,52 @@
+"""A report as Markdown, ready to paste into an issue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, verdict_of
+
+
+def render(report: dict[str, Any], language: str = "en") -> str:
+    """Findings as sections, skips folded into one line each reason."""
+    words = WORDS[language]
+    lines = [f"## doctor {report['command']}", ""]
+    if verdict := verdict_of(report, words):
+        lines += [f"**{verdict}**", ""]
+    if report["target"]["summary"]:
+        lines += [" · ".join(report["target"]["summary"]), ""]
+    for finding in report["findings"]:
+        lines += _finding(finding, words)
+    if steps := chain_of(report, words):
+        lines += [f"{words['chain_title']}:", ""]
+        lines += [
+            f"- {' '.join(each for each in step[:3] if each)} ({step[3]})" if step[3] else f"- {step[2]}"
+            for step in steps
+        ]
+        lines.append("")
+    if not report["findings"] and "verdict" not in report:
+        lines += [words["blind"] if folded_reasons(report["skipped"]) else words["healthy"], ""]
+    for crash in report["crashed"]:
+        lines += [words["crashed"].format(id=crash["id"], error=crash["error"]), ""]
+    if reasons := folded_reasons(report["skipped"]):
+        lines += [f"{words['skipped_title']}:", ""]
+        lines += [f"- {count} × {reason}" for reason, count in reasons]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _finding(finding: dict[str, Any], words: Any) -> list[str]:
+    place = place_of(finding["where"])
+    lines = [f"### {words[finding['severity']]}: {finding['id']} {finding['name']}{f' ({place})' if place else ''}", ""]
+    lines += [f"**{finding['headline']}**", ""]
+    if finding["confidence"] == "likely":
+        lines += [f"*{words['likely']}*", ""]
+    lines += [finding["explanation"], "", finding["remedy"]["text"], ""]
+    if finding["remedy"]["commands"]:
+        lines += ["```sh", *finding["remedy"]["commands"], "```", ""]
+    if finding["evidence"]:
+        lines.append("```text")
+        for each in finding["evidence"]:
+            source = f"{each['source']}:{each['line']}" if each["line"] else each["source"]
+            lines.append(f"{source}: {each['text']}".replace("```", "'''"))
+        lines += ["```", ""]
+    return lines

@@ -1,0 +1,136 @@
+"""The few words that renderers add to findings, by language. Whole phrases, never glued fragments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from doctor.facts.base import NO_COMMAND
+
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "error": "error", "warning": "warning", "info": "info", "why": "why", "do": "do", "seen": "seen",
+        "more": "more", "likely": "likely, not proven", "fix": "doctor fix {id}",
+        "healthy": "Nothing found that will go wrong.",
+        "blind": "Nothing found, but the doctor could not see everything.",
+        "counts": "errors: {errors} · warnings: {warnings} · notes: {infos} · {checks} checks in {seconds:.1f} s",
+        "skipped": "not judged ({count}): {reasons}",
+        "skipped_hint": "--verbose lists them",
+        "ignored": "ignored on request: {ids}",
+        "crashed": "{id} crashed and was left out: {error}. This is a bug of the doctor.",
+        "skipped_title": "Not judged",
+        "plots_title": "Metrics over the steps (drag to zoom, double click to zoom out)",
+        "step": "step",
+        "value": "value",
+        "no_command": "{count} more checks look at a launch command: `doctor check -- COMMAND`",
+        "verdict_known": "Cause found: {id} {name}", "verdict_known_at": "Cause found: {id} {name}, {place}",
+        "verdict_unknown": "Cause unknown: no known problem matches; below is where it began",
+        "verdict_healthy": "Healthy: nothing in these logs went wrong",
+        "cause": "cause", "symptom": "consequence", "contributing": "contributing",
+        "counts_log": "errors: {errors} · warnings: {warnings} · notes: {infos} · {checks} problems looked for "
+            "in {seconds:.1f} s",
+        "chain_title": "what happened, in this order", "chain_somebody": "a process",
+        "chain_raised": "raised {detail}", "chain_lost": "lost another process ({detail})",
+        "chain_waited": "waited for another process in vain ({detail})",
+        "chain_ended": "ended with exit code {detail}", "chain_signal": "was ended by {detail}",
+        "chain_closed": "was told to end by the launcher ({detail})", "chain_more": "and {count} more",
+    },
+    "zh": {
+        "error": "错误", "warning": "警告", "info": "提示", "why": "原因", "do": "处理", "seen": "依据",
+        "more": "详情", "likely": "很可能,尚未证实", "fix": "doctor fix {id}",
+        "healthy": "没有发现会出问题的地方。",
+        "blind": "没有发现问题,但有些内容无法检查。",
+        "counts": "错误 {errors} · 警告 {warnings} · 提示 {infos} · {checks} 项检查,用时 {seconds:.1f} 秒",
+        "skipped": "未判断({count} 项):{reasons}",
+        "skipped_hint": "--verbose 可逐项列出",
+        "ignored": "按要求忽略:{ids}",
+        "crashed": "{id} 崩溃,已跳过:{error}。这是 doctor 自身的缺陷。",
+        "skipped_title": "未判断",
+        "plots_title": "各指标随步数的变化(拖动放大,双击还原)",
+        "step": "步",
+        "value": "值",
+        "no_command": "另有 {count} 项检查针对启动命令:`doctor check -- COMMAND`",
+        "verdict_known": "已找到原因:{id} {name}", "verdict_known_at": "已找到原因:{id} {name},{place}",
+        "verdict_unknown": "原因未知:没有匹配的已知问题;下面说明从哪里开始",
+        "verdict_healthy": "正常:这些日志中没有出错",
+        "cause": "原因", "symptom": "后果", "contributing": "促成因素",
+        "counts_log": "错误 {errors} · 警告 {warnings} · 提示 {infos} · 查找了 {checks} 个问题,用时 {seconds:.1f} 秒",
+        "chain_title": "事情经过(按先后)", "chain_somebody": "某进程",
+        "chain_raised": "抛出 {detail}", "chain_lost": "失去了另一个进程({detail})",
+        "chain_waited": "等待另一个进程未果({detail})",
+        "chain_ended": "以退出码 {detail} 结束", "chain_signal": "被 {detail} 终止",
+        "chain_closed": "被启动器要求结束({detail})", "chain_more": "另有 {count} 个",
+    },
+}  # fmt: skip
+
+
+def place_of(where: Mapping[str, object]) -> str:
+    """Short form of a place: `train.py:12:5`, `GPU 3`, `rank 1`; empty when there is none."""
+    if file := where.get("file"):
+        return ":".join(str(part) for part in (file, where.get("line"), where.get("column")) if part is not None)
+    parts = [
+        f"{name} {where[key]}" for key, name in (("gpu", "GPU"), ("rank", "rank"), ("step", "step")) if key in where
+    ]
+    return ", ".join([*parts, *(str(where[key]) for key in ("host", "module") if key in where)])
+
+
+def without_command(skipped: list[dict[str, object]]) -> int:
+    """How many checks wait for a launch command: an offer, not a blind spot."""
+    return sum(each["reason"] == NO_COMMAND for each in skipped)
+
+
+def folded_reasons(skipped: list[dict[str, object]]) -> list[tuple[str, int]]:
+    """Reasons of blind spots, with how many checks each, the most frequent first."""
+    counts: dict[str, int] = {}
+    for each in skipped:
+        if not each.get("ignored") and each["reason"] != NO_COMMAND:
+            counts[str(each["reason"])] = counts.get(str(each["reason"]), 0) + 1
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def verdict_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """The one line that a post-mortem begins with; empty for other reports."""
+    verdict = report.get("verdict")
+    if verdict is None:
+        return ""
+    if verdict != "known":
+        return words[f"verdict_{verdict}"]
+    first = report["findings"][0]
+    rank = first["where"].get("rank")
+    if rank is None:
+        return words["verdict_known"].format(id=first["id"], name=first["name"])
+    return words["verdict_known_at"].format(id=first["id"], name=first["name"], place=f"rank {rank}")
+
+
+_CHAIN_SHOWN = 12
+
+
+def chain_of(report: Mapping[str, Any], words: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
+    """(time, who, what, place) of each step of a post-mortem's chain; what several ranks did alike is one step."""
+    groups: list[list[Mapping[str, Any]]] = []
+    for link in report.get("chain", ()):
+        last = groups[-1] if groups else None
+        if last and (last[0]["what"], last[0]["detail"], last[0]["file"]) == (
+            link["what"],
+            link["detail"],
+            link["file"],
+        ):
+            last.append(link)
+        else:
+            groups.append([link])
+    steps = [_step(group, words) for group in groups[:_CHAIN_SHOWN]]
+    if len(groups) > _CHAIN_SHOWN:
+        steps.append(("", "", words["chain_more"].format(count=len(groups) - _CHAIN_SHOWN), ""))
+    return steps
+
+
+def _step(group: list[Mapping[str, Any]], words: Mapping[str, str]) -> tuple[str, str, str, str]:
+    import time
+
+    first = group[0]
+    ranks = sorted({each["rank"] for each in group if each["rank"] is not None})
+    names = list(dict.fromkeys(each["process"] for each in group if each["process"] and each["rank"] is None))
+    who = ", ".join([*([f"rank {', '.join(str(each) for each in ranks)}"] if ranks else []), *names[:4]])
+    clock = time.strftime("%H:%M:%S", time.gmtime(first["time_ns"] // 10**9)) if first["time_ns"] is not None else ""
+    what = words[f"chain_{first['what']}"].format(detail=first["detail"])
+    return clock, who or words["chain_somebody"], what, f"{first['file']}:{first['line']}"

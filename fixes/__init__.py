@@ -1,0 +1,1 @@
+"""How problems are mended."""

@@ -1,0 +1,227 @@
+"""The commands as a user types them: wrong input, interrupts, pipes, narrow terminals, hostile files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.environments import run_doctor
+
+NONSENSE = [
+    ("foo", "bar"),
+    ("--", "--"),
+    ("accelerate", "launch"),
+    ("accelerate", "launch", "--config_file"),
+    ("torchrun",),
+    ("python",),
+    ("python", "-m"),
+    ("VAR=1",),
+    ("vllm",),
+    ("trl", "grpo", "--config", "/nowhere/x.yaml"),
+    ("",),
+    ("\udcff\x00".replace("\x00", ""), "x"),
+]
+
+
+@pytest.mark.parametrize("words", NONSENSE)
+def test_nonsense_commands_get_a_message_and_no_traceback(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = run_doctor("check", "--", *words, cwd=tmp_path)
+    assert done.returncode in (0, 1, 2), done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert done.stdout.strip() or done.stderr.strip()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("chekc",), "The nearest is `check`"),
+        (("check", "--from", "absent.txt"), "absent.txt"),
+        (("check", "--format", "yaml"), "yaml"),
+        (("check", "--ignore", "no such id!"), "neither an id"),
+        (("check", "-o", "/nowhere/x.json", "--format", "json"), "cannot write"),
+        (("check", "--save-facts", "/nowhere/x.json"), "cannot write"),
+        (("explain", "VLL01"), "There is no problem `VLL01`"),
+        (("list", "nothing"), "There is no area `nothing`"),
+        (("diff", "absent.json"), "absent.json"),
+    ],
+)
+def test_usage_errors_say_what_is_wrong(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = run_doctor(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["train.py", "cfg.yaml"])
+@pytest.mark.parametrize("kind", ["junk", "loop", "folder", "fifo", "huge", "utf16"])
+def test_hostile_files_are_named_and_nothing_hangs(tmp_path: Path, name: str, kind: str) -> None:
+    (tmp_path / "train.py").write_text("print(1)\n")
+    (tmp_path / "cfg.yaml").write_text("num_processes: 1\n")
+    path = tmp_path / name
+    path.unlink()
+    if kind == "junk":
+        path.write_bytes(os.urandom(5000))
+    elif kind == "loop":
+        path.symlink_to(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "huge":
+        with path.open("wb") as file:
+            file.truncate(100 << 20)
+    else:
+        path.write_bytes("a: [1, 2\n".encode("utf-16"))
+    started = time.monotonic()
+    done = run_doctor("check", "--", "accelerate", "launch", "--config_file", "cfg.yaml", "train.py", cwd=tmp_path)
+    assert time.monotonic() - started < 30
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert name in done.stdout
+
+
+def test_malformed_files_carry_their_line(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("x = 1\ndef broken(:\n")
+    (tmp_path / "cfg.yaml").write_text("num_processes: 1\nfoo: [1, 2\n")
+    report = run_doctor(
+        "check", "--format", "json", "--", "accelerate", "launch", "--config_file", "cfg.yaml", "train.py", cwd=tmp_path
+    )
+    places = {
+        (Path(each["where"]["file"]).name, each["where"].get("line"))
+        for each in json.loads(report.stdout)["findings"]
+        if each["id"] == "LCH004"
+    }
+    assert ("train.py", 2) in places
+    assert "cfg.yaml" in {name for name, _ in places}
+
+
+def test_secrets_of_command_and_environment_are_never_printed(tmp_path: Path) -> None:
+    secret, key = "hf_" + "a1b2c3d4e5" * 3, "0123456789abcdef" * 2
+    (tmp_path / "train.py").write_text(f"import os\nos.environ['HF_TOKEN'] = '{secret}'\n")
+    words = [
+        f"WANDB_API_KEY={key}",
+        "python",
+        "train.py",
+        "--hub_token",
+        secret,
+        "--push",
+        f"https://u:{key}@example.org/x",
+    ]
+    env = {"AWS_SECRET_ACCESS_KEY": key, "OPENAI_API_KEY": "sk-" + key}
+    for form in ("text", "json", "markdown", "html", "sarif", "github"):
+        done = run_doctor("check", "-v", "--format", form, "--", *words, cwd=tmp_path, env=env)
+        assert secret not in done.stdout + done.stderr
+        assert key not in done.stdout + done.stderr
+    state = Path(os.environ["XDG_STATE_HOME"])
+    kept = "".join(path.read_text() for path in state.rglob("*.json"))
+    assert kept
+    assert key not in kept
+
+
+@pytest.mark.parametrize("typed", ["/no/such/python", ".", "/bin/ls", "no-such-python"])
+def test_python_option_that_names_no_interpreter_is_an_error_of_use(tmp_path: Path, typed: str) -> None:
+    done = run_doctor("check", "--python", typed, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--python: `" in done.stderr
+    assert not done.stdout
+
+
+def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
+    slow = tmp_path / "python3.9"
+    slow.write_text("#!/bin/sh\nsleep 30\n")
+    slow.chmod(0o755)
+    doctor = subprocess.Popen(
+        [sys.executable, "-m", "doctor", "check", "--python", str(slow)],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(1.5)
+    doctor.send_signal(signal.SIGINT)
+    out, err = doctor.communicate(timeout=20)
+    assert doctor.returncode == 130, out + err
+    assert "Traceback" not in err
+
+
+def test_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -m doctor list | head -1"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_full_disk_costs_only_the_memory_of_the_last_result(tmp_path: Path) -> None:
+    done = run_doctor("check", cwd=tmp_path, env={"XDG_STATE_HOME": "/proc/nowhere", "XDG_CACHE_HOME": "/proc/nowhere"})
+    assert done.returncode in (0, 1), done.stderr
+
+
+def test_list_explain_schema_and_version(tmp_path: Path) -> None:
+    problems = json.loads(run_doctor("list", "--format", "json", cwd=tmp_path).stdout)
+    assert len(problems) >= 90
+    assert {"id", "name", "area", "severity", "title", "detectors"} <= problems[0].keys()
+    page = run_doctor("explain", "vll001", cwd=tmp_path).stdout
+    assert "## What to do" in page
+    assert run_doctor("explain", "api-server-engine-client", cwd=tmp_path).stdout == page
+    assert json.loads(run_doctor("schema", cwd=tmp_path).stdout)["title"] == "doctor/1"
+    assert json.loads(run_doctor("schema", "facts", cwd=tmp_path).stdout)["title"] == "doctor-facts/1"
+    assert run_doctor("--version", cwd=tmp_path).stdout.startswith("doctor, version")
+
+
+def test_chinese_is_chosen_by_option_and_locale(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text("x = (\n")
+    command = ("--", "python", "t.py")
+    english = run_doctor("check", *command, cwd=tmp_path).stdout
+    for chosen in (
+        run_doctor("check", "--lang", "zh", *command, cwd=tmp_path).stdout,
+        run_doctor("check", *command, cwd=tmp_path, env={"LC_ALL": "zh_CN.UTF-8"}).stdout,
+    ):
+        assert "处理" in chosen
+    assert "处理" not in english
+
+
+def test_settings_file_is_honoured(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text("x = (\n")
+    (tmp_path / "doctor.toml").write_text('ignore = {LCH004 = "known"}\nlang = "zh"\n')
+    done = run_doctor("check", "--", "python", "t.py", cwd=tmp_path)
+    assert "LCH004 (known)" in done.stdout
+    (tmp_path / "doctor.toml").write_text("ignore = 5\n")
+    assert run_doctor("check", cwd=tmp_path).returncode == 2
+
+
+def test_importing_doctor_imports_neither_torch_nor_what_is_heavy(tmp_path: Path) -> None:
+    code = (
+        "import doctor, sys; print(sorted({'torch', 'rich', 'pandas', 'pynvml', 'click', 'yaml'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    code = (
+        "import sys; from doctor.cli.app import run;"
+        "run(['check', '--format', 'json', '-o', 'x.json', '--', 'python', 't.py']);"
+        "print(sorted({'torch', 'rich', 'pandas'} & set(sys.modules)), file=sys.stderr)"
+    )
+    (tmp_path / "t.py").write_text("x = 1\n")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stderr.strip().endswith("[]")
+
+
+def test_new_problem_is_scaffolded_with_the_next_id(tmp_path: Path) -> None:
+    (tmp_path / "checks" / "vllm").mkdir(parents=True)
+    (tmp_path / "tests" / "checks").mkdir(parents=True)
+    done = run_doctor("dev", "new", "vllm", "made-up", "--root", str(tmp_path), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    module = next((tmp_path / "checks" / "vllm").glob("*.py"))
+    from doctor.core.index import read_entry
+
+    entry = read_entry(module.read_text(), "doctor.checks.vllm.made_up", str(module))
+    assert entry is not None
+    assert entry.name == "made-up"
+    assert (tmp_path / "tests" / "checks" / f"{entry.id}.yaml").exists()
+    again = run_doctor("dev", "new", "vllm", "made-up", "--root", str(tmp_path), cwd=tmp_path)
+    assert again.returncode == 2

@@ -1,0 +1,24 @@
+"""Fixtures for all tests: a home of their own, so that nothing of the person who runs them is read or written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path_factory.mktemp("home")
+    for name, folder in (("HOME", home), ("XDG_STATE_HOME", home / "state"), ("HF_HOME", home / "hf")):
+        monkeypatch.setenv(name, str(folder))
+    for name in ("HF_TOKEN", "WANDB_API_KEY", "CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV", "CONDA_PREFIX", "DOCTOR_RUN_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+
+
+@pytest.fixture
+def samples() -> Path:
+    """Folder of sample files."""
+    return Path(__file__).parent / "samples"

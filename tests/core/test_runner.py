@@ -1,0 +1,216 @@
+"""The runner: gates by version, hands facts in, survives crashes, orders what it found."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from doctor.core.check import check
+from doctor.core.finding import Finding, Message, Skip, Where, Words, found
+from doctor.core.index import CatalogueError, Entry, build, load, read_entry
+from doctor.core.problem import ERROR, INFO, WARNING, Problem
+from doctor.core.runner import facts_needed, run_checks
+from doctor.core.suppress import Ignored, SettingsError, from_options, settings_of, suppress
+from doctor.facts.base import FactState
+from doctor.facts.packages import Distribution, Packages
+from doctor.facts.script import Ignore, Script
+
+SOURCE = '''"""A made-up problem."""
+from __future__ import annotations
+from doctor.core.check import Judgement, check
+from doctor.core.finding import Message, Skip, Words, Where, found
+from doctor.core.problem import {severity}, Problem
+from doctor.facts.packages import Packages
+from doctor.facts.host import Host
+
+PROBLEM = Problem(id="{id}", name="made-up-{lower}", severity={severity}, since="0.1", affects={affects})
+MESSAGE = Message(Words("`x` is {{x}}", "It matters.", "Mend it."), Words("`x` 为 {{x}}", "有影响。", "请修复。"))
+
+
+@check(PROBLEM, requires={requires})
+def judge({parameters}) -> Judgement:
+    {body}
+'''
+
+
+def entry_of(tmp_path: Path, **values: str) -> Entry:
+    values = {
+        "severity": "ERROR", "affects": "{}", "requires": "()", "parameters": "packages: Packages",
+        "body": "yield found(PROBLEM, MESSAGE, x=1)", "lower": values["id"].lower(), **values,
+    }  # fmt: skip
+    text = SOURCE.format(**values)
+    name = f"made_up_{values['lower']}"
+    module = types.ModuleType(name)
+    exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102 - our own text
+    sys.modules[f"made.up.{name}"] = module
+    entry = read_entry(text, f"made.up.{name}", str(tmp_path / name))
+    assert entry is not None
+    return entry
+
+
+def installed(**versions: str) -> FactState:
+    distributions = {name.replace("_", "-"): Distribution(name, version) for name, version in versions.items()}
+    return FactState("ok", Packages(distributions))
+
+
+def test_four_outcomes_are_kept_apart(tmp_path: Path) -> None:
+    entries = [
+        entry_of(tmp_path, id="PYT901"),
+        entry_of(tmp_path, id="PYT902", body="yield Skip('not reported')"),
+        entry_of(tmp_path, id="PYT903", body="raise KeyError('ours')"),
+        entry_of(tmp_path, id="PYT904", body="yield from ()"),
+    ]
+    outcome = run_checks(entries, {"packages": installed()})
+    assert [each.problem.id for each in outcome.findings] == ["PYT901"]
+    assert [(each.id, each.reason) for each in outcome.skipped] == [("PYT902", "not reported")]
+    assert [each.id for each in outcome.crashed] == ["PYT903"]
+    assert "KeyError: 'ours'" in outcome.crashed[0].traceback
+    assert outcome.checks_run == 3
+    assert outcome.exit_code(strict=False) == 1
+
+
+def test_missing_fact_skips_with_its_reason_and_optional_one_is_none(tmp_path: Path) -> None:
+    needed = entry_of(tmp_path, id="HST901", parameters="host: Host")
+    optional = entry_of(
+        tmp_path, id="HST902", parameters="host: Host | None", body="yield found(PROBLEM, MESSAGE, x=host)"
+    )
+    states = {"host": FactState("timeout", reason="`host` did not answer within 3 s")}
+    outcome = run_checks([needed, optional], states)
+    assert [(each.id, each.reason) for each in outcome.skipped] == [("HST901", "`host` did not answer within 3 s")]
+    assert outcome.findings[0].words().headline == "`x` is None"
+    assert facts_needed([needed]) == {"host"}
+
+
+@pytest.mark.parametrize(
+    ("state", "found", "skipped"),
+    [
+        (installed(vllm="0.8.5.post1"), 1, ""),
+        (installed(vllm="0.8.5+cu124"), 1, ""),
+        (installed(vllm="0.9.0"), 0, ""),
+        (installed(), 0, ""),
+        (FactState("ok", Packages(complete=False)), 0, "the installed version of `vllm` is not known"),
+        (FactState("ok", Packages({"vllm": Distribution("vllm", None)})), 0, "version of `vllm` is not known"),
+        (FactState("unavailable", reason="no interpreter"), 0, "no interpreter"),
+    ],
+)
+def test_versions_gate_checks(tmp_path: Path, state: FactState, found: int, skipped: str) -> None:
+    entry = entry_of(tmp_path, id="VLL901", affects='{"vllm": ">=0.8.5,<0.9"}')
+    outcome = run_checks([entry], {"packages": state})
+    assert len(outcome.findings) == found
+    assert (skipped in outcome.skipped[0].reason) if skipped else not outcome.skipped
+
+
+def test_prerequisite_makes_dependents_moot(tmp_path: Path) -> None:
+    first = entry_of(tmp_path, id="GPU902", requires="('GPU903',)")
+    second = entry_of(tmp_path, id="GPU903")
+    outcome = run_checks([first, second], {"packages": installed()})
+    assert [each.problem.id for each in outcome.findings] == ["GPU903"]
+    assert outcome.skipped[0].reason == "GPU903 was found"
+
+
+def test_most_important_first_and_strictness(tmp_path: Path) -> None:
+    entries = [
+        entry_of(tmp_path, id="PYT905", severity="INFO"),
+        entry_of(tmp_path, id="PYT906", severity="WARNING"),
+        entry_of(tmp_path, id="PYT907", severity="ERROR"),
+    ]
+    outcome = run_checks(entries, {"packages": installed()})
+    assert [each.severity for each in outcome.findings] == [ERROR, WARNING, INFO]
+    warned = run_checks(entries[:2], {"packages": installed()})
+    assert (warned.exit_code(strict=False), warned.exit_code(strict=True)) == (0, 1)
+
+
+def test_only_crashes_is_our_failure(tmp_path: Path) -> None:
+    outcome = run_checks([entry_of(tmp_path, id="PYT908", body="raise ValueError")], {"packages": installed()})
+    assert outcome.exit_code(strict=False) == 3
+
+
+def test_declaration_that_is_no_literal_is_refused() -> None:
+    with pytest.raises(CatalogueError, match=r"here.py:1: `id` of PROBLEM must be a literal"):
+        read_entry("PROBLEM = Problem(id=X, name='a', severity=ERROR, since='0.1')", "a.b", "here.py")
+    with pytest.raises(CatalogueError, match="lacks since"):
+        read_entry("PROBLEM = Problem(id='VLL001', name='a', severity=ERROR)", "a.b", "here.py")
+
+
+def test_index_is_kept_and_rebuilt_when_a_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = tmp_path / "problems"
+    (root / "python").mkdir(parents=True)
+    path = root / "python" / "one.py"
+    path.write_text("PROBLEM = Problem(id='PYT001', name='one', severity=ERROR, since='0.1')")
+    assert [entry.id for entry in load({"extra": root})] == ["PYT001"]
+    assert len(list((tmp_path / "cache" / "grpo-doctor").glob("index-*.json"))) == 1
+    path.write_text("PROBLEM = Problem(id='PYT002', name='one', severity=ERROR, since='0.1')")
+    assert [entry.id for entry in load({"extra": root})] == ["PYT002"]
+    assert build({"extra": root})["entries"][0]["module"] == "extra.python.one"
+
+
+def _finding(file: str, line: int) -> Finding:
+    message = Message(Words("fact", "It matters.", "Mend it."))
+    return found(Problem("TRL901", "made-up", ERROR, "0.1"), message, where=Where(file=file, line=line))
+
+
+@pytest.mark.parametrize(
+    ("ignored", "comment", "reason"),
+    [
+        ([Ignored("TRL901", "known")], None, "ignored: known"),
+        ([Ignored("made-up", "--ignore")], None, "ignored: --ignore"),
+        ([Ignored("TRL", "area")], None, "ignored: area"),
+        ([Ignored("VLL", "area")], None, None),
+        ([], Ignore("TRL901", "on purpose", 7), "ignored: on purpose"),
+        ([], Ignore("TRL901", "elsewhere", 8), None),
+        ([], Ignore("TRL901", "", None), "ignored: comment in the script"),
+        ([], Ignore("TRL902", "other", 7), None),
+    ],
+)
+def test_suppression_shows_its_reason(
+    tmp_path: Path, ignored: list[Ignored], comment: Ignore | None, reason: str | None
+) -> None:
+    outcome = run_checks([entry_of(tmp_path, id="PYT909", body="yield from ()")], {"packages": installed()})
+    outcome = type(outcome)((_finding("train.py", 7),), (), (), 1, 0.0)
+    script = Script("train.py", ignores=(comment,)) if comment else None
+    after = suppress(outcome, ignored, script)
+    assert [each.reason for each in after.skipped] == ([reason] if reason else [])
+    assert len(after.findings) == (0 if reason else 1)
+
+
+def test_settings_are_found_above_and_errors_name_the_file(tmp_path: Path) -> None:
+    (tmp_path / "doctor.toml").write_text('ignore = {VLL001 = "patched"}\nstrict = true\n')
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    assert settings_of(folder)[0]["strict"] is True
+    (tmp_path / "a" / "pyproject.toml").write_text("[tool.doctor]\nignored = []\n")
+    with pytest.raises(SettingsError, match=r"pyproject.toml: unknown key `ignored`"):
+        settings_of(folder)
+    (tmp_path / "doctor.toml").write_text("ignore = [")
+    (tmp_path / "a" / "pyproject.toml").unlink()
+    with pytest.raises(SettingsError, match=r"doctor.toml"):
+        settings_of(folder)
+
+
+def test_option_forms() -> None:
+    assert from_options(["VLL001,TRL", "GPU004=reset is planned"]) == [
+        Ignored("VLL001", "--ignore"), Ignored("TRL", "--ignore"), Ignored("GPU004", "reset is planned"),
+    ]  # fmt: skip
+    with pytest.raises(SettingsError, match="neither an id"):
+        from_options(["vllm!"])
+
+
+def test_a_skip_is_no_finding_and_check_keeps_its_function() -> None:
+    @check(Problem("PYT910", "kept", ERROR, "0.1"))
+    def judge(packages: Packages) -> Iterator[Finding | Skip]:
+        yield Skip(f"{packages.source} says nothing")
+
+    assert [each.reason for each in judge(Packages()) if isinstance(each, Skip)] == ["probe says nothing"]
+
+
+def test_what_does_not_apply_is_silent_and_not_a_blind_spot(tmp_path: Path) -> None:
+    entry = entry_of(tmp_path, id="HST903", parameters="host: Host")
+    outcome = run_checks([entry], {"host": FactState("unavailable", reason="there is no host", applies=False)})
+    assert not outcome.findings
+    assert not outcome.skipped
+    assert outcome.checks_run == 0

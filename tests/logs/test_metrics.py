@@ -1,0 +1,222 @@
+"""Metric lines of every stack, genuine where we have them, and the files that hold metrics."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+import tracemalloc
+from pathlib import Path
+
+import pytest
+import yaml
+
+from doctor.core.rules import RuleEngine, load_rules
+from doctor.core.series import Point
+from doctor.logs.metric_files import MetricFileError, MetricsCsv, read_metrics_csv, read_trainer_state
+from doctor.logs.metrics import (
+    LONGEST_LINE_BYTES,
+    METRIC_LITERALS,
+    Bar,
+    MetricReader,
+    last_bar,
+    parse_bar,
+    parse_line,
+    parse_row,
+    read_lines,
+)
+from doctor.logs.timeline import MOST_METRICS, MOST_POINTS, Timeline
+
+LINES = yaml.safe_load((Path(__file__).parent / "metric_lines.yaml").read_text())
+MEGATRON = LINES["megatron"]["line"].encode()
+
+
+def same(one: float, two: float) -> bool:
+    return one == two or (math.isnan(one) and math.isnan(two))
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_values_of_a_line(name) -> None:
+    line, step, expected = LINES[name]["line"].encode(), LINES[name]["step"], LINES[name]["values"]
+    for prefix in (b"", b"\x1b[36m(TaskRunner pid=31483)\x1b[0m ", b"[rank0]: ", b"(WorkerDict pid=7, ip=10.0.0.2) "):
+        row = parse_row(prefix + line)
+        assert row is not None
+        assert row.step == step
+        got = dict(row.pairs)
+        assert {name: got.get(name) for name in expected} == pytest.approx(expected, nan_ok=True)
+    assert any(literal in line for literal in METRIC_LITERALS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{'lr': 5e-05, 'betas': [0.9, 0.999], 'eps': 1e-08, 'weight_decay': 0.0}",
+        b"config: {'level': 3, 'max_capture_size': 512, 'use_inductor': True}",
+        b"{'prompt': '5+6=', 'completion': 'reward: 3', 'reward': 0.5}",
+        b"The final step:12 - we add 4",
+        b"step: 3 - compute the sum: 12",
+        b"the loss scale of a tree | is 12",
+        b"{'train_runtime': '2.7', 'train_loss': '-0.014', 'epoch': '0.3125'}",
+        b"{'loss': ",
+        b'{"loss": }',
+        b"{'loss': 1" + b" " * LONGEST_LINE_BYTES + b"}",
+        b"\xff\xfe{'\x00",
+        b"",
+    ],
+)
+def test_other_lines_hold_no_metrics(line) -> None:
+    assert parse_line(line) == []
+
+
+def test_bars() -> None:
+    assert parse_bar(b" 12%|\xe2\x96\x88| 1/8 [00:00<00:01,  5.83it/s]") == Bar(1, 8, pytest.approx(1 / 5.83))
+    assert parse_bar(b"Training Progress:  10%|# | 5/50 [01:00<09:00, 12.00s/it]") == Bar(5, 50, 12.0)
+    assert parse_bar(b"  0%|          | 0/8 [00:00<?, ?it/s]") == Bar(0, 8, None)
+    assert parse_bar(b"Loading checkpoint shards:  50%|##| 1/2 [00:00<00:00, 2.0it/s]") is None
+    assert parse_bar(b"50% of | the time") is None
+    tail = b"x\r 10%|#| 1/10 [00:01<00:09, 1.0s/it]\r 20%|##| 2/10 [00:02<00:08, 1.0s/it]\nTraceback"
+    assert last_bar(tail) == Bar(2, 10, 1.0)
+
+
+GENUINE = {
+    "trl-1.16-ok.log": (range(1, 11), "grad_norm", [0.915, 0.9297, 0.9252], []),
+    "trl-1.16-nan-greedy.log": (range(1, 7), "entropy", [5.546, 5.547, 5.547, math.nan], ["NUM006", "NUM007"]),
+    "trl-0.17-nan-reward.log": (range(1, 7), "rewards/<lambda>/mean", [math.nan], ["RLX006", "RLX008", "RLX010"]),
+    "trl-1.16-zero2-fp16-overflow.log": (range(1, 5), "grad_norm", [math.inf] * 4, ["NUM005"]),
+}
+
+
+@pytest.mark.parametrize("name", GENUINE)
+def test_genuine_logs(name, samples) -> None:
+    steps, metric, first, problems = GENUINE[name]
+    lines = re.split(rb"[\r\n]", (samples / "metrics" / name).read_bytes())
+    engine, seen = RuleEngine(load_rules()), []
+    for point in read_lines(lines, name):
+        engine.feed(point)
+        if point.name == metric:
+            seen.append(point)
+            assert metric.encode() in lines[int(point.source.rpartition(":")[2]) - 1]
+    engine.close()
+    assert [point.step for point in seen][: len(steps)] == list(steps)
+    assert all(same(point.value, value) for point, value in zip(seen, first, strict=False))
+    assert [finding.problem.id for finding in engine.findings] == problems
+
+
+def test_steps_where_rows_were_held_back_in_a_buffer() -> None:
+    bars = [b" %d%%|#| %d/9 [00:01<00:01, 1.0it/s]" % (step, step) for step in range(8)]
+    rows = [b"{'loss': %d.5, 'epoch': 0.1}" % step for step in range(5)]
+    assert [point.step for point in read_lines([*bars, *rows]) if point.name == "loss"] == [1, 2, 3, 4, 5]
+
+
+def test_steps_between_logged_ones_are_learned_from_the_bars() -> None:
+    reader = MetricReader()
+    behind = b"\n\n 20%|##| 10/50 [00:10<00:40, 1.0it/s]\r"
+    assert reader.feed(b"{'loss': 1, 'epoch': 1}", behind=behind)[0].step == 10
+    assert reader.feed(b"{'eval_loss': 1, 'epoch': 1}")[0].step == 10
+    assert reader.steps_known
+    assert reader.feed(b"{'loss': 1, 'epoch': 2}", behind=b"Traceback")[0].step == 20
+    assert not reader.steps_known
+
+
+def test_evaluation_bars_do_not_move_the_step() -> None:
+    reader = MetricReader()
+    for bar in (
+        b"  0%|  | 0/50 [00:00<?, ?it/s]",
+        b" 20%|##| 10/50 [00:10<00:40, 1.0it/s]",
+        b" 90%|#| 40/44 [0, 1it/s]",
+    ):
+        reader.feed(bar)
+    assert reader.feed(b"{'loss': 1, 'epoch': 1}")[0].step == 10
+
+
+def test_skipped_iterations_add_up() -> None:
+    reader = MetricReader()
+    counts = [{p.name: p.value for p in reader.feed(MEGATRON)}["skipped_steps"] for _ in range(3)]
+    assert counts == [2, 4, 6]
+
+
+def state(entries: list[dict[str, object]], indent: int | None = 2) -> str:
+    return json.dumps({"best_metric": None, "log_history": entries, "max_steps": 3}, indent=indent, sort_keys=True)
+
+
+@pytest.mark.parametrize("indent", [2, None])
+def test_trainer_state(tmp_path, indent) -> None:
+    path = tmp_path / "trainer_state.json"
+    entries = [
+        {"loss": 0.5, "grad_norm": math.nan, "step": 10, "epoch": 0.1, "reward": None},
+        {"eval_loss": 0.25, "step": 10},
+        {"train_runtime": 3.0, "train_loss": 0.5, "step": 20},
+    ]
+    path.write_text(state(entries, indent) + "\n")
+    points = [(point.name, point.step, point.value) for point in read_trainer_state(path)]
+    assert {name: step for name, step, _ in points} == dict.fromkeys(
+        ("loss", "grad_norm", "epoch", "reward", "eval_loss"), 10
+    )
+    assert math.isnan({name: value for name, _, value in points}["reward"])
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2]", '{"a": 1}', "{" + "x" * 100])
+def test_no_trainer_state(tmp_path, text) -> None:
+    path = tmp_path / "trainer_state.json"
+    path.write_text(text)
+    with pytest.raises(MetricFileError, match="trainer_state"):
+        list(read_trainer_state(path))
+
+
+def test_csv_written_is_read_again(tmp_path) -> None:
+    points = [
+        Point("loss", 0.1, 1, 5, 0, "a.log:3"),
+        Point("grad_norm", math.nan, 2),
+        Point("rewards/a,b/mean", -math.inf, None, None, 3, "b\n.log"),
+    ]
+    file = io.StringIO()
+    MetricsCsv(file).write(points)
+    path = tmp_path / "m.csv"
+    path.write_text(file.getvalue() + "7,1,torn")
+    read = list(read_metrics_csv(path))
+    assert [(p.name, repr(p.value), p.step, p.t_ns, p.rank) for p in read] == [
+        (p.name, repr(p.value), p.step, p.t_ns, p.rank) for p in points
+    ]
+    assert read[0].source == "a.log:3"
+    assert read[1].source == str(path)
+
+
+def test_time_line_keeps_spikes_beginnings_and_its_bounds() -> None:
+    timeline = Timeline()
+    for step in range(1, 300_001):
+        value = 1000.0 if step == 123_456 else math.nan if step > 299_000 else math.sin(step / 1000)
+        timeline.add(Point("grad_norm", value, step))
+    series = timeline.series["grad_norm"]
+    points = series.points()
+    assert len(points) <= MOST_POINTS
+    assert points == sorted(points)
+    assert (123_456, 1000.0) in points
+    assert (series.greatest.step, series.greatest.value) == (123_456, 1000.0)
+    assert points[0][0] == 1
+    assert timeline.began() == {"grad_norm": 299_001}
+    assert series.count == 300_000
+    assert (timeline.first_step, timeline.last_step) == (1, 300_000)
+    for number in range(MOST_METRICS + 50):
+        timeline.add(Point(f"m{number}", 1.0, 1))
+    assert len(timeline.series) == MOST_METRICS
+    assert timeline.dropped == 51
+    assert [each.name for each in timeline.plottable()] == ["grad_norm"]
+
+
+def test_memory_is_flat_in_the_number_of_lines() -> None:
+    def run(count: int) -> int:
+        reader, engine, timeline = MetricReader(), RuleEngine(load_rules()), Timeline()
+        tracemalloc.start()
+        for number in range(count):
+            for point in reader.feed(
+                b"step:%d - actor/grad_norm:0.%d - x%d/y:1.0" % (number, number % 10 + 1, number % 3)
+            ):
+                engine.feed(point)
+                timeline.add(point)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    run(100)  # imports
+    assert run(24_000) < run(6000) * 1.5 + 200_000

@@ -1,0 +1,67 @@
+"""What stands in front of lines, as programs print it."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.logs.prefixes import has_slurm_labels, strip
+
+CASES = [
+    ("[rank1]: RuntimeError: boom", "rank 1", 1, "RuntimeError: boom"),
+    ("[default1]:[rank1]:   File x", "rank 1", 1, "  File x"),
+    ("[rank3]:[E227 16:30:43.526290891 ProcessGroupNCCL.cpp:1785] [PG ID 2] text", "rank 3", 3, "[PG ID 2] text"),
+    ("(VllmWorker rank=0 pid=47465) ERROR 05-01 01:02:03 [multiproc_executor.py:470] x", "VllmWorker rank=0 pid=47465",
+     0, "x"),
+    ("(EngineCore_DP0 pid=77) ERROR 11-20 16:10:28 [core.py:1512]   File", "EngineCore_DP0 pid=77", None, "  File"),
+    ("(APIServer pid=9) INFO:     127.0.0.1 - ok", "APIServer pid=9", None, "127.0.0.1 - ok"),
+    ("\x1b[36m(WorkerDict pid=31484, ip=10.0.0.1)\x1b[0m INFO 03-05 09:19:14 worker.py:133] Sleep",
+     "WorkerDict pid=31484, ip=10.0.0.1", None, "Sleep"),
+    ("[36m(pid=23977)[0m [2026-11-20 15:15:11,138 E 23977 23977] logging.cc:113: x", "pid=23977", None,
+     "logging.cc:113: x"),
+    ("(raylet) text", "raylet", None, "text"),
+    ("[2024-05-26 04:56:04,862] [INFO] [logging.py:96:log_dist] [Rank 2] step=1", "rank 2", 2, "step=1"),
+    ("[2024-05-26 04:56:04,862] [INFO] [engine.py:1867:save] text", "", None, "text"),
+    ("W1120 15:06:44.045000 6848 torch/distributed/elastic/multiprocessing/api.py:1028] Sending", "", None, "Sending"),
+    ("2024-05-01T12:00:00.123456789Z stderr F [rank0]: hello", "rank 0", 0, "hello"),
+    ('{"log":"\\u001b[31m[rank0]: boom\\n","stream":"stderr","time":"2024-05-01T12:00:00.1Z"}', "rank 0", 0, "boom"),
+    ("ERROR 2025-04-05T00:01:19.209Z [2025-04-05 00:01:19 TP0] Scheduler hit", "", None, "Scheduler hit"),
+    ("2026-11-20 15:15:07,805\tINFO worker.py:1852 -- Started", "", None, "Started"),
+    ("11/20/2026 15:32:20 - INFO - __main__ - text", "", None, "text"),
+    ("[INFO|trainer.py:123] 2024-01-01 10:00:00,123 >> Saving", "", None, "Saving"),
+    ("2024-01-01 10:00:00.123 | ERROR | mod:fn:12 - text", "", None, "text"),
+    (" 25%|██▌  | 1/4 [00:00<00:00,  8.59it/s][rank1]: Traceback (most recent call last):", "rank 1", 1,
+     "Traceback (most recent call last):"),
+    ("worker-1  | text", "worker-1", None, "text"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "process", "rank", "text"), CASES)
+def test_layers_are_cut(line: str, process: str, rank: int | None, text: str) -> None:
+    stripped = strip(line)
+    assert (stripped.process, stripped.rank, stripped.text) == (process, rank, text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["{'loss': '0.1', 'epoch': '1'}", '{"a": 1}', "ValueError: [E1] wrong", "/home/user/a.py:12: FutureWarning: x",
+     '  File "x.py", line 3, in f', "step:12 - actor/kl_loss:0.1", "tensor([3], dtype=x)"],
+)  # fmt: skip
+def test_lines_without_prefix_stay_as_they_are(line: str) -> None:
+    assert strip(line).text == line
+    assert strip(line).process == ""
+
+
+def test_folded_lines_are_counted() -> None:
+    stripped = strip("(WorkerDict pid=3) boom [repeated 7x across cluster]")
+    assert (stripped.text, stripped.repeated) == ("boom", 7)
+
+
+def test_slurm_labels_only_where_the_file_has_them() -> None:
+    assert strip("3: boom", slurm_labels=True).rank == 3
+    assert strip("3: boom").text == "3: boom"
+    assert has_slurm_labels(["0: a", " 1: b", "12: c"])
+    assert not has_slurm_labels(["0: a", "Traceback", "  File", "x"])
+
+
+def test_a_megabyte_without_a_blank_costs_little() -> None:
+    assert strip("[rank0]: " + "x" * (1 << 20)).rank == 0

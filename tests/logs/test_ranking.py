@@ -1,0 +1,148 @@
+"""Causes before symptoms: what comes first, and what is said where nothing is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doctor.logs.postmortem import Postmortem, examine, prepare
+
+PREPARED = prepare()
+HEADER = "Traceback (most recent call last):"
+OWN = f"""{{p}}{HEADER}
+{{p}}  File "/home/user/project/reward.py", line 12, in score
+{{p}}    return table[key]
+{{p}}LookupFailed: no score for this answer
+"""
+LOST = f"""{{p}}{HEADER}
+{{p}}  File "/home/user/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", line 9, in all_gather
+{{p}}    work.wait()
+{{p}}RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:29825
+"""
+SCALE = f"""{{p}}{HEADER}
+{{p}}  File "/home/user/venv/lib/python3.11/site-packages/deepspeed/runtime/fp16/loss_scaler.py", line 2, in update_scale
+{{p}}Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.
+"""
+KILLED = (
+    "E1120 15:06:52.903000 7008 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: -9) "
+    "local_rank: 1 (pid: 7015) of binary: /home/user/venv/bin/python\n"
+)
+DONE = "{'train_runtime': '12.5', 'train_loss': '0.1'}\n"
+STEP = "{{'loss': '0.1', 'grad_norm': '0.5', 'epoch': '{n}'}}\n"
+
+
+def _examine(tmp_path: Path, *texts: str, names: tuple[str, ...] = ("train.log",)) -> Postmortem:
+    for name, text in zip(names, texts, strict=True):
+        (tmp_path / name).write_text(text)
+    paths = [str(tmp_path)] if len(names) > 1 else [str(tmp_path / names[0])]
+    return examine(paths, prepared=PREPARED)
+
+
+def _told(result: Postmortem) -> list[tuple[str, str]]:
+    return [(each.problem.id, each.role.value) for each in result.diagnosis.outcome.findings]
+
+
+def test_a_rank_of_its_own_failure_comes_before_those_that_lost_it(tmp_path: Path) -> None:
+    result = _examine(tmp_path, LOST.format(p="[rank0]: ") + OWN.format(p="[rank1]: "))
+    first = result.diagnosis.outcome.findings[0]
+    assert (first.problem.id, first.where.rank, result.ranked.verdict) == ("UNK001", 1, "unknown")
+    assert "reward.py:12 (score)" in first.words().headline
+    assert {each.role for each in result.ranked.chain if each.rank == 0} == {"symptom"}
+
+
+def test_a_known_cause_comes_before_its_consequences(tmp_path: Path) -> None:
+    result = _examine(tmp_path, LOST.format(p="[rank0]: ") + SCALE.format(p="[rank1]: "))
+    assert _told(result)[0] == ("DSP018", "cause")
+    assert result.ranked.verdict == "known"
+    assert all(role == "symptom" for _, role in _told(result)[1:])
+
+
+def test_a_killed_rank_comes_before_those_that_lost_it(tmp_path: Path) -> None:
+    result = _examine(tmp_path, LOST.format(p="[rank0]: ") + KILLED)
+    assert _told(result)[0] == ("LCH018", "cause")
+
+
+def test_a_time_out_names_the_absent_rank(tmp_path: Path) -> None:
+    text = LOST.format(p="[rank0]: ").replace(
+        "Connection closed by peer [127.0.0.1]:29825", "Timed out waiting 8000ms for recv operation to complete"
+    )
+    result = _examine(tmp_path, "world_size: 3\n" + text + text.replace("rank0", "rank2"))
+    first = result.diagnosis.outcome.findings[0]
+    assert first.problem.id == "NCC011"
+    assert "rank 0, 2 waited 8 s" in first.words().headline
+    assert "rank 1" in first.words().explanation
+
+
+def test_a_time_out_is_a_symptom_where_another_rank_failed_by_itself(tmp_path: Path) -> None:
+    text = "[rank0]: RuntimeError: x.cc:78] Timed out waiting 8000ms for recv operation to complete\n"
+    result = _examine(tmp_path, text + OWN.format(p="[rank1]: "))
+    assert _told(result) == [("UNK001", "cause"), ("NCC011", "symptom")]
+
+
+def test_ranks_are_ordered_by_time_where_files_have_clocks(tmp_path: Path) -> None:
+    early = "\n".join(f"2026-11-20 15:00:01 {line}" for line in OWN.format(p="").splitlines())
+    late = "\n".join(f"2026-11-20 15:00:09 {line}" for line in OWN.format(p="").replace("Lookup", "Later").splitlines())
+    result = _examine(tmp_path, late, early, names=("rank0.log", "rank1.log"))
+    first = result.diagnosis.outcome.findings[0]
+    assert (first.where.rank, "LookupFailed" in first.words().headline) == (1, True)
+
+
+def test_a_failure_that_the_run_got_over_is_not_the_cause(tmp_path: Path) -> None:
+    steps = "".join(STEP.format(n=n) for n in range(12))
+    result = _examine(tmp_path, OWN.format(p="") + steps + SCALE.format(p=""))
+    assert _told(result)[0] == ("DSP018", "cause")
+
+
+def test_what_came_before_a_good_end_is_no_failure(tmp_path: Path) -> None:
+    result = _examine(tmp_path, SCALE.format(p="") + STEP.format(n=1) + DONE)
+    assert (_told(result), result.ranked.verdict) == ([], "healthy")
+
+
+def test_an_exit_without_a_word_names_rank_and_signal(tmp_path: Path) -> None:
+    result = _examine(tmp_path, LOST.format(p="[rank0]: ") + KILLED.replace("-9", "-11"))
+    first = result.diagnosis.outcome.findings[0]
+    assert (first.problem.id, first.where.rank) == ("UNK002", 1)
+    assert "SIGSEGV" in first.words().headline
+
+
+def test_a_log_that_stops_is_said_to_stop(tmp_path: Path) -> None:
+    text = STEP.format(n=1) + " 40%|████      | 4/10 [00:02<00:03,  1.98it/s]\n"
+    result = _examine(tmp_path, text)
+    first = result.diagnosis.outcome.findings[0]
+    assert (first.problem.id, first.confidence.value, result.ranked.verdict) == ("UNK003", "likely", "unknown")
+    assert "step 4 of 10" in first.words().headline
+
+
+def test_the_noise_of_a_wanted_stop_is_silent(tmp_path: Path) -> None:
+    text = (
+        "(EngineCore pid=7) INFO 08-01 23:37:28 [core.py:1214] [shutdown] EngineCore: trigger received signal=SIGTERM\n"
+        f"(APIServer pid=9) ERROR 08-01 23:37:28 [async_llm.py:704] {HEADER}\n"
+        '(APIServer pid=9) ERROR 08-01 23:37:28 [async_llm.py:704]   File "/home/user/a.py", line 1, in output_handler\n'
+        "(APIServer pid=9) ERROR 08-01 23:37:28 [async_llm.py:704] vllm.v1.engine.exceptions.EngineDeadError: EngineCore "
+        "encountered an issue. See stack trace (above) for the root cause.\n"
+    )
+    assert _examine(tmp_path, text).ranked.verdict == "healthy"
+
+
+def test_folded_evidence_is_said(tmp_path: Path) -> None:
+    text = "(WorkerDict pid=5) loading [repeated 7x across cluster]\n" + OWN.format(p="(WorkerDict pid=6) ")
+    result = _examine(tmp_path, text)
+    assert "RAY_DEDUP_LOGS=0" in result.diagnosis.outcome.findings[0].words().remedy
+
+
+def test_versions_outside_the_range_silence_a_problem(tmp_path: Path) -> None:
+    text = (
+        "INFO 06-02 10:11:12 [api_server.py:1044] vLLM API server version {version}\n"
+        f"{HEADER}\n"
+        '  File "/home/user/venv/lib/python3.11/site-packages/vllm/entrypoints/launcher.py", line 46, in serve_http\n'
+        "AttributeError: 'State' object has no attribute 'engine_client'\n"
+    )
+    assert _told(_examine(tmp_path, text.format(version="0.8.5.post1")))[0][0] == "VLL001"
+    assert _told(_examine(tmp_path, text.format(version="0.9.1")))[0][0] == "UNK001"
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\x00\x01\x02", "}{][", "Traceback (most recent call last):\n", "ray::x"])
+def test_anything_is_read_without_a_crash(tmp_path: Path, text: str) -> None:
+    result = _examine(tmp_path, text)
+    assert not result.ranked.crashed

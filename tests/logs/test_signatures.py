@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from doctor.core.index import CatalogueError, cache_folder, load
+from doctor.logs import signatures
+from doctor.logs.lint import lint
+from doctor.logs.signatures import declared, load_signatures
+
+CATALOGUE = declared(load())
+
+
+def test_the_catalogue_is_kept_with_its_literals() -> None:
+    assert load_signatures() == CATALOGUE
+    (kept,) = cache_folder().glob("signatures-*.json")
+    assert load_signatures() == CATALOGUE
+    kept.write_text("torn")
+    assert load_signatures() == CATALOGUE
+
+
+def test_it_is_made_anew_when_a_file_changes(tmp_path) -> None:
+    area = tmp_path / "area"
+    area.mkdir()
+    (area / "_helper.py").write_text("PATTERN = 'some words'\n")
+    key = signatures._key({"checks": tmp_path})
+    assert signatures._key({"checks": tmp_path}) == key
+    os.utime(area / "_helper.py", ns=(1, 1))
+    assert signatures._key({"checks": tmp_path}) != key
+
+
+@pytest.mark.parametrize(("pattern", "reason"), [("broken (", "unterminated"), ("a.b", "no literal")])
+def test_a_signature_that_cannot_be_searched_is_named(pattern, reason, tmp_path, monkeypatch) -> None:
+    package = tmp_path / "faulty_checks"
+    (package / "area").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "area" / "__init__.py").touch()
+    (package / "area" / "problem.py").write_text(
+        '"""A problem."""\nfrom doctor.core.problem import ERROR, Problem\nfrom doctor.core.signature import Signature\n'
+        'PROBLEM = Problem(id="XXX001", name="a-problem", severity=ERROR, since="0.1")\n'
+        f"SIGNATURES = (Signature({pattern!r}),)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(CatalogueError, match=f"faulty_checks.area.problem: signature 0 .*{reason}"):
+        load_signatures({"faulty_checks": Path(package)})
+    monkeypatch.delitem(__import__("sys").modules, "faulty_checks.area.problem")
+
+
+@pytest.mark.parametrize("each", CATALOGUE, ids=[f"{each.problem_id}-{each.index}" for each in CATALOGUE])
+def test_signatures_of_the_catalogue_have_no_faults(each) -> None:
+    assert lint(each.signature) == []

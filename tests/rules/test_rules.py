@@ -1,0 +1,66 @@
+"""Every rule of the catalogue: the series in which it must go off, and at which step, and those that it must bear."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from doctor.core.index import load
+
+from .series_cases import compare, module_of, run_case
+
+FOLDER = Path(__file__).parent
+RULES = [entry for entry in load() if entry.has_rule]
+FILES = {entry.id: FOLDER / f"{entry.id}.yaml" for entry in RULES}
+CASES = [
+    pytest.param(entry, case, id=f"{entry.id}-{name}")
+    for entry in RULES
+    if FILES[entry.id].exists()
+    for name, case in yaml.safe_load(FILES[entry.id].read_text()).items()
+]
+
+
+@pytest.mark.parametrize(("entry", "case"), CASES)
+def test_series(entry, case) -> None:
+    compare(case, run_case(entry, case))
+
+
+@pytest.mark.parametrize("entry", RULES, ids=lambda entry: entry.id)
+def test_each_rule_has_cases_that_find_and_cases_that_do_not(entry) -> None:
+    cases = yaml.safe_load(FILES[entry.id].read_text()).values()
+    assert any("found" in case for case in cases)
+    assert any("silent" in case for case in cases)
+
+
+def test_no_case_file_without_a_rule() -> None:
+    assert {path.stem for path in FOLDER.glob("*.yaml")} == set(FILES)
+
+
+@pytest.mark.parametrize("entry", RULES, ids=lambda entry: entry.id)
+def test_rule_needs_nothing_but_the_core(entry) -> None:
+    """It is carried into the patient's interpreter, where nothing of the doctor is installed."""
+    code = (
+        "import sys; before = set(sys.modules)\n"
+        f"import {entry.module}\n"
+        "new = {name for name in set(sys.modules) - before if name.startswith('doctor')}\n"
+        "allowed = {'doctor', 'doctor.core', 'doctor.checks', '"
+        + entry.module.rpartition(".")[0]
+        + "', '"
+        + entry.module
+        + "'}\n"
+        "print(sorted(name for name in new - allowed if not name.startswith('doctor.core.')))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert out.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("entry", RULES, ids=lambda entry: entry.id)
+def test_causes_that_a_rule_names_exist(entry) -> None:
+    known = {each.id for each in load()}
+    for value in vars(module_of(entry)).values():
+        if isinstance(value, type) and "__doctor_rule__" in vars(value):
+            assert set(vars(value)["__doctor_rule__"][2]) <= known - {entry.id}

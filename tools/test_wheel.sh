@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Builds the sdist, the wheel from it, installs that wheel alone and uses it from a folder far from the source.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=$(realpath -s "${PYTHON:-.venv/bin/python}")
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+
+"$python" -m build --outdir "$room/dist" . >"$room/build.log" 2>&1 || { tail -30 "$room/build.log"; exit 1; }
+"$python" -m venv "$room/venv"
+"$room/venv/bin/pip" install -q "$room"/dist/*.whl
+mkdir -p "$room/elsewhere/tests"
+cp -r tests/__init__.py tests/checks "$room/elsewhere/tests/"
+for folder in checks fixes monitors; do  # a user's own packages of those names, which must not be taken for ours
+  mkdir "$room/elsewhere/$folder"
+  echo 'raise SystemExit("a folder of the user was imported")' >"$room/elsewhere/$folder/__init__.py"
+done
+cd "$room/elsewhere"
+export XDG_CACHE_HOME="$room/cache" XDG_STATE_HOME="$room/state"
+
+"$room/venv/bin/python" - <<'PY'
+import pathlib, doctor, doctor.checks, doctor.core.index as index
+assert "site-packages" in doctor.__file__, doctor.__file__
+shipped = pathlib.Path(doctor.__file__).parent / "_index.json"
+assert shipped.is_file(), "the wheel lacks the index of the catalogue"
+entries = index.load()
+assert len(entries) >= 90, len(entries)
+assert not index.cache_folder().exists(), "the shipped index was not used"
+PY
+"$room/venv/bin/doctor" --version
+"$room/venv/bin/doctor" list >/dev/null
+"$room/venv/bin/doctor" explain VLL001 >/dev/null
+"$room/venv/bin/grpo-doctor" check --format json >report.json || [[ $? -eq 1 ]]
+"$room/venv/bin/pip" install -q pytest pytest-xdist pyyaml
+"$room/venv/bin/python" -m pytest -q -p no:cacheprovider --import-mode=importlib -n 2 tests/checks
+echo "wheel tested: $(ls "$room/dist")"
