@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
+
+
+def pytest_configure() -> None:
+    """Give the programs that tests start, and interrupt, the signals of a terminal.
+
+    What a job in the background of a shell starts ignores SIGINT and SIGQUIT for ever, and what `nohup` starts SIGHUP.
+    """
+    for number, handler in (
+        (signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_DFL),
+    ):  # fmt: skip
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)
