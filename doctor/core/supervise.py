@@ -1,0 +1,196 @@
+"""Runs the user's command, keeps what it prints, and gets out of its way.
+
+The command writes straight into `logs/console.log`, and the doctor follows that file to the terminal, so the doctor's
+death breaks no pipe. The command stays in the terminal's process group: Ctrl-C reaches it from the terminal itself,
+and only what others send to the doctor is handed on. Its exit code becomes the doctor's.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Iterator, Optional
+
+from doctor.core.run_dir import VARIABLE, RunDir, host_name
+
+NOT_FOUND, NOT_EXECUTABLE = 127, 126
+
+#: handed on to the command; SIGCHLD only wakes us
+_HANDED_ON = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT")
+)
+
+#: si_code of a signal that a process sent with kill() (asm-generic/siginfo.h); the terminal's come from the kernel
+_SENT_BY_A_PROCESS = 0
+
+_POLL_S = 0.1
+_BLOCK, _BLOCKS = 1 << 16, 64
+
+
+def supervise(
+    argv: Sequence[str],
+    run: RunDir,
+    *,
+    capture: bool = True,
+    environment: Optional[Mapping[str, str]] = None,
+    on_start: Optional[Callable[[int], None]] = None,
+) -> int:
+    """Run the command to its end.
+
+    Args:
+        argv: the command, not empty.
+        run: folder of the run, which exists.
+        capture: keep what it prints in the console log; else it has the terminal to itself.
+        environment: further variables of the command.
+        on_start: called with the command's process id.
+
+    Returns:
+        Its exit code; 128+n where signal n ended it; 126 or 127 where it could not be started.
+
+    """
+    variables = {**os.environ, **(environment or {}), VARIABLE: str(run.path)}
+    if capture:  # a file is no terminal: without this, Python would keep back what it prints
+        variables.setdefault("PYTHONUNBUFFERED", "1")
+    _note(run, argv=_shown(argv), cwd=str(Path.cwd()), started_ns=time.time_ns(), host=host_name(), ranks=None)
+    with _signals_caught() as early, _console(run, capture=capture) as (console, follower):
+        try:
+            child = subprocess.Popen(list(argv), env=variables, stdout=console, stderr=console)
+        except OSError as exc:
+            code = NOT_FOUND if isinstance(exc, FileNotFoundError) else NOT_EXECUTABLE
+            _say(f"`{argv[0]}` cannot be started: {exc.strerror}")
+            _note(run, ended_ns=time.time_ns(), exit=code)
+            return code
+        if on_start is not None:
+            with suppress(Exception):  # whatever it starts is ours, and a bug of ours must not touch the run
+                on_start(child.pid)
+        code = _watch(child, early, follower)
+    _note(run, ended_ns=time.time_ns(), exit=code)
+    return code
+
+
+def _shown(argv: Sequence[str]) -> list[str]:
+    from doctor.core.report import redact_argv
+
+    return redact_argv(tuple(argv))
+
+
+def _note(run: RunDir, **values: Any) -> None:
+    with suppress(OSError):  # a full disk costs the note, not the run
+        run.write_run(**values)
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):
+        sys.stderr.write(f"doctor: {text}\n")
+
+
+@contextmanager
+def _console(run: RunDir, *, capture: bool) -> Iterator[tuple[Optional[IO[bytes]], Optional[_Follower]]]:
+    """The file that the command writes into, and who follows it; None where the terminal is the command's.
+
+    A file that cannot be made leaves the terminal to the command too.
+    """
+    if not capture:
+        yield None, None
+        return
+    try:
+        run.console.parent.mkdir(parents=True, exist_ok=True)
+        file = run.console.open("ab")
+        follower = _Follower(run.console)
+    except OSError as exc:
+        _say(f"the console is not kept: {exc.strerror}")
+        yield None, None
+        return
+    with file:
+        try:
+            yield file, follower
+        finally:
+            follower.close()
+
+
+@contextmanager
+def _signals_caught() -> Iterator[list[int]]:
+    """Notes signals that come before the command runs; one that was ignored (nohup) stays so, for the command too."""
+    early: list[int] = []
+    caught = [each for each in _HANDED_ON if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, lambda number, _frame: early.append(number)) for each in caught}
+    mask: Iterable[int] = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    try:
+        yield early
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+class _Follower:
+    """Copies what is appended to the console log to our standard output, until that is closed."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: Optional[IO[bytes]] = path.open("rb", buffering=0)
+        self._file.seek(0, os.SEEK_END)
+
+    def copy(self) -> None:
+        """Copy what is new, with an end: a command that prints without pause must not keep us from its signals."""
+        for _ in range(_BLOCKS):
+            if self._file is None:
+                return
+            data = self._file.read(_BLOCK)
+            if not data:
+                return
+            try:
+                while data:
+                    data = data[os.write(1, data) :]
+            except OSError:  # nobody reads any more: the command goes on
+                self.close()
+
+    def copy_rest(self) -> None:
+        """Copy all that the command had written when it ended."""
+        end = 0 if self._file is None else os.fstat(self._file.fileno()).st_size
+        while self._file is not None and self._file.tell() < end:
+            self.copy()
+
+    def close(self) -> None:
+        """Stop copying."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _watch(child: subprocess.Popen[bytes], early: list[int], follower: Optional[_Follower]) -> int:
+    """Follow and hand on signals until the command has ended."""
+    wanted = {each for each in _HANDED_ON if signal.getsignal(each) is not signal.SIG_IGN} | {signal.SIGCHLD}
+    signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+    while early:
+        _hand_on(child, early.pop(0))
+    while child.poll() is None:
+        if follower is not None:
+            follower.copy()
+        info = _next_signal(wanted)
+        if info is not None and info.si_signo != signal.SIGCHLD and info.si_code == _SENT_BY_A_PROCESS:
+            _hand_on(child, info.si_signo)
+    if follower is not None:
+        follower.copy_rest()
+    code = child.returncode
+    return 128 - code if code < 0 else code
+
+
+def _next_signal(wanted: set[signal.Signals]) -> Any:
+    try:
+        return signal.sigtimedwait(wanted, _POLL_S)
+    except OSError as exc:
+        if exc.errno != errno.EINTR:
+            raise
+        return None
+
+
+def _hand_on(child: subprocess.Popen[bytes], number: int) -> None:
+    with suppress(OSError):
+        child.send_signal(number)

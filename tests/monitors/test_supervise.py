@@ -1,0 +1,167 @@
+"""The supervisor with real commands: exit codes, signals, a doctor that is killed, a terminal that goes away."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from doctor.core.run_dir import RunDir
+
+SUPERVISE = """
+import sys
+from doctor.core.run_dir import RunDir
+from doctor.core.supervise import supervise
+run, capture = RunDir(sys.argv[1]), sys.argv[2] == "capture"
+sys.exit(supervise(sys.argv[3:], run, capture=capture, on_start=lambda pid: run.write_run(child=pid)))
+"""
+
+
+def started(folder: Path, *argv: str, capture: bool = True) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SUPERVISE, str(folder), "capture" if capture else "terminal", *argv],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def ended(folder: Path, *argv: str, capture: bool = True) -> tuple[int, str, str]:
+    process = started(folder, *argv, capture=capture)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def wait_for(what: Callable[[], object]) -> None:
+    end = time.monotonic() + 30
+    while not what():
+        assert time.monotonic() < end, "did not happen within 30 s"
+        time.sleep(0.02)
+
+
+def console(folder: Path) -> str:
+    path = RunDir(folder).console
+    return path.read_text() if path.exists() else ""
+
+
+def test_output_and_exit_code_are_the_commands(tmp_path: Path) -> None:
+    code, out, _ = ended(tmp_path, "sh", "-c", "echo out; echo err >&2; exit 7")
+    assert (code, out) == (7, "out\nerr\n")
+    assert console(tmp_path) == out
+    run = RunDir(tmp_path).read_run()
+    assert run["exit"] == 7
+    assert run["argv"][0] == "sh"
+    assert run["started_ns"] < run["ended_ns"]
+
+
+def test_the_terminal_is_left_to_the_command_when_asked(tmp_path: Path) -> None:
+    code, out, err = ended(tmp_path, "sh", "-c", "echo out; echo err >&2", capture=False)
+    assert (code, out, err) == (0, "out\n", "err\n")
+    assert not RunDir(tmp_path).console.exists()
+
+
+def test_secrets_of_the_command_are_not_kept(tmp_path: Path) -> None:
+    ended(tmp_path, "sh", "-c", "exit 0", "--hf_token", "abcdefgh12345678")
+    assert "abcdefgh12345678" not in RunDir(tmp_path).run_json.read_text()
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [
+        (("no-such-command-here",), 127),
+        (("/dev/null",), 126),
+        (("sh", "-c", "kill -9 $$"), 137),
+        (("sh", "-c", "kill -15 $$"), 143),
+    ],
+)
+def test_codes_of_a_shell(tmp_path: Path, argv: tuple[str, ...], code: int) -> None:
+    assert ended(tmp_path, *argv)[0] == code
+    assert RunDir(tmp_path).read_run()["exit"] == code
+
+
+def test_python_shows_its_output_at_once(tmp_path: Path) -> None:
+    process = started(tmp_path, sys.executable, "-c", "import time; print('now'); time.sleep(60)")
+    wait_for(lambda: "now" in console(tmp_path))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 143
+    process.communicate()
+
+
+TRAP = "trap 'echo got $0; exit 5' {}; echo ready; while :; do sleep 0.05; done"
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM", "USR1", "HUP"])
+def test_a_signal_for_the_doctor_reaches_the_command_once(tmp_path: Path, name: str) -> None:
+    process = started(tmp_path, "sh", "-c", TRAP.format(name), name)
+    wait_for(lambda: "ready" in console(tmp_path))
+    process.send_signal(getattr(signal, f"SIG{name}"))
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 5
+    assert out == f"ready\ngot {name}\n"
+
+
+def test_ctrl_c_of_a_terminal_arrives_once(tmp_path: Path) -> None:
+    """The terminal interrupts the whole group itself; handing it on as well would end a clean shutdown half-way."""
+    code = (
+        "import signal, time\n"
+        "signal.signal(2, lambda *_: print('hit', flush=True))\n"
+        "print('ready', flush=True)\n"
+        "end = time.monotonic() + 1.5\n"
+        "while time.monotonic() < end: time.sleep(0.05)\n"
+    )
+    leader, follower = os.openpty()
+    pid = os.fork()
+    if pid == 0:
+        _login(follower)
+        words = [sys.executable, "-c", SUPERVISE, str(tmp_path), "capture", sys.executable, "-c", code]
+        os.execv(sys.executable, words)  # noqa: S606 - in the forked child
+    os.close(follower)
+    wait_for(lambda: "ready" in console(tmp_path))
+    os.write(leader, b"\x03")
+    _, status = os.waitpid(pid, 0)
+    os.close(leader)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert console(tmp_path) == "ready\nhit\n"
+
+
+def _login(terminal: int) -> None:
+    import fcntl
+    import termios
+
+    os.setsid()
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+    for number in range(3):
+        os.dup2(terminal, number)
+
+
+def test_killing_the_doctor_leaves_the_run_unharmed(tmp_path: Path) -> None:
+    marker = tmp_path / "finished"
+    script = f"echo one; sleep 0.7; echo two; echo three >&2; touch {marker}"
+    process = started(tmp_path, "sh", "-c", script)
+    wait_for(lambda: "one" in console(tmp_path))
+    process.kill()
+    process.communicate()
+    wait_for(marker.exists)
+    assert console(tmp_path) == "one\ntwo\nthree\n"
+
+
+def test_a_reader_that_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
+    process = started(tmp_path, "sh", "-c", "echo one; sleep 0.5; for k in 1 2 3; do echo $k; sleep 0.2; done; exit 4")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(30) == 4
+    assert console(tmp_path).endswith("3\n")
+    assert process.stderr is not None
+    process.stderr.close()
+
+
+def test_a_run_folder_that_cannot_be_written_costs_only_the_record(tmp_path: Path) -> None:
+    (tmp_path / "run.json").mkdir()
+    (tmp_path / "logs").write_text("a file where the folder should be")
+    code, out, err = ended(tmp_path, "sh", "-c", "echo out; exit 3")
+    assert (code, out) == (3, "out\n")
+    assert "the console is not kept" in err
