@@ -294,6 +294,7 @@ def _primary(case: Case, own: list[Failure]) -> Failure | None:
     if not own:
         return None
     fatal = [each for each in own if not case.marks.went_on(each.first)] or own
+    fatal = [each for each in fatal if not each.thread] or fatal  # a thread's end is not the process's
     return min(fatal, key=lambda each: case.key(each.first.source, each.first.number))
 
 
@@ -324,7 +325,7 @@ def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
         key, begin = case.key(source, hit.line), case.key(first.source, first.number)
         if key < begin and not _went_on(case, source, hit):
             return True
-        if key > begin and failure is not None and _got_over(case, primary):
+        if key > begin and (primary.thread or (failure is not None and _got_over(case, primary))):
             return True
     return False
 

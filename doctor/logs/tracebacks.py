@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from doctor.logs.frames import Frame, arrow_of, frame_of, is_numbered, python_frame
 from doctor.logs.lines import Line
 
 _LONGEST_MESSAGE = 60  # lines; longer ones are dumps
 _LOST = 25  # lines of others inside an unlabelled traceback before it is given up
+_LOST_HEADLESS = 3  # the same where its header was left out of what was pasted
+_BETWEEN = 30  # lines between an exception and the separator before the next of its chain: its own paragraphs
 _MOST = 5_000  # failures kept; the rest of a log that repeats itself says nothing new
 
 _HEADER = re.compile(r"Traceback \(most recent call last\):?\s*$")
 _RICH = re.compile(r"^\s*[╭┌+][─\-]{2,} ?Traceback \(most recent call last\) ?[─\-]{0,400}[╮┐+]?")
-_RICH_FRAME = re.compile(r"^\s*[│|] (?P<path>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}) in (?P<function>[\w<>.]{1,120})")
 _RAY_HEADER = re.compile(
     r"^(?:(?P<type>ray\.exceptions\.RayTaskError(?:\([\w.]{1,120}\))?): )?ray::[^\s(]{1,200}\(\)? ?\(pid=\d{1,9}"
-)
-_FRAME = re.compile(
-    r'^\s{0,60}File "(?P<path>[^"\n]{1,600})", line (?P<line>\d{1,7}),? in (?P<function>[^\n]{1,200}?)\s*$'
 )
 _EXCEPTION = re.compile(
     r"^(?P<type>(?:[A-Za-z_]\w{0,80}\.){0,12}_{0,2}[A-Z]\w{0,120}(?:\([\w., ]{1,160}\))?)(?:: ?(?P<message>[^\n]*))?$"
 )
+#: classes of the standard library that are written small
+_SMALL = re.compile(
+    r"^(?P<type>(?:socket|struct|re|zlib|select|binascii)\.(?:gaierror|timeout|herror|error)|gaierror)"
+    r": ?(?P<message>[^\n]*)$"
+)
+#: what an exception's name ends with, or a dotted name: asked for where no header says that an exception follows
+_SURE = re.compile(r"(?:Error|Exception|Failed|Interrupt|Exit|Resources|NotFound|Timeout|OOM)(?:\(|$)|\w\.\w")
 _BARE = re.compile(
     r"^(?P<type>(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,100}(?:Error|Exception|Interrupt|OOM)(?:\([\w., ]{1,160}\))?)"
     r"(?:: (?P<message>[^\n]*))$"
@@ -38,47 +44,9 @@ _WHAT = re.compile(r"^\s{0,8}what\(\): {1,4}(?P<message>[^\n]*)")
 _FATAL = re.compile(r"^(?:!!!!!!! )?Fatal Python error: (?P<message>[^\n]{1,300})")
 _GROUP_BARS = re.compile(r"^(?: {0,12}[|+](?:-\+)?-{0,60}(?: \d{1,4} -{4,60})? ?){1,6}")
 _IGNORED = re.compile(r"^(?:Exception ignored in|Error in atexit|Exception in thread QueueFeeder|Exception ignored on)")
+_THREAD = re.compile(r"^(?:Exception|Unhandled exception) in thread (?!QueueFeeder)[^\n]{1,160}:\s*$")
 #: types whose message is the traceback of another process
 _PASSES_ON = re.compile(r"RemoteTraceback$|RemoteError$|_ExceptionWithTraceback$")
-#: what a frame's file says about who wrote it
-_LIBRARY = re.compile(r"(?:^|[\\/])(?:site-packages|dist-packages)[\\/](?P<package>[^\\/]+)")
-_STANDARD = re.compile(
-    r"(?:^|[\\/])python3?(?:\.\d+t?)?[\\/]|^<frozen |^<string>|^<stdin>|\.pyx$|[\\/]bin[\\/][^\\/]+$"
-)
-#: the stack's own packages where they run from a checkout: a folder of theirs tells
-_CHECKOUT = re.compile(
-    r"[\\/](?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|config|utils))"
-    r"|verl(?=[\\/](?:trainer|workers|utils|single_controller|models|third_party))|trl(?=[\\/](?:trainer|extras|scripts|cli|core))"
-    r"|transformers(?=[\\/](?:models|utils|generation|integrations|trainer))|deepspeed(?=[\\/](?:runtime|launcher|ops|comm))"
-    r"|sglang(?=[\\/]srt)|trinity(?=[\\/](?:explorer|trainer|common|buffer|cli|manager|algorithm))|openrlhf(?=[\\/](?:trainer|cli|models))"
-    r"|accelerate(?=[\\/](?:commands|utils))|peft(?=[\\/](?:tuners|utils)))[\\/]"
-)
-
-
-@dataclass(frozen=True)
-class Frame:
-    """One frame of a traceback."""
-
-    path: str
-    line: int
-    function: str
-    code: str = ""
-
-    @property
-    def package(self) -> str:
-        """Folder under site-packages that holds it, "" for the user's own code and the standard library."""
-        match = _LIBRARY.search(self.path) or _CHECKOUT.search(self.path)
-        return match["package"].removesuffix(".py") if match else ""
-
-    @property
-    def own(self) -> bool:
-        """Whether it is neither an installed library nor the standard library: the user's own code."""
-        return not self.package and not _STANDARD.search(self.path)
-
-    @property
-    def key(self) -> str:
-        """What `Signature.frame` is searched in: "path:function"."""
-        return f"{self.path}:{self.function}"
 
 
 @dataclass(frozen=True)
@@ -103,7 +71,8 @@ class Raised:
 class Failure:
     """A chain of exceptions that one process printed, the earliest first.
 
-    `noise`: printed by a destructor or at the interpreter's end; `handled`: logged below the level of errors.
+    `noise`: printed by a destructor or at the interpreter's end; `handled`: logged below the level of errors;
+    `thread`: it ended a thread, which does not end the process.
     """
 
     process: str
@@ -113,6 +82,7 @@ class Failure:
     last_line: int
     noise: bool = False
     handled: bool = False
+    thread: bool = False
 
     @property
     def cause(self) -> Raised:
@@ -168,6 +138,7 @@ class _State:
     chain: list[_Block] = field(default_factory=list)
     link: str = ""
     noise: bool = False
+    thread: bool = False
     first: Line | None = None
 
 
@@ -199,15 +170,15 @@ class Assembler:
     def _idle(self, state: _State, line: Line, text: str) -> None:
         if self._opens(state, line, text):
             return
-        if _IGNORED.match(text):
-            state.noise = True
+        if _IGNORED.match(text) or _THREAD.match(text):
+            state.noise, state.thread = bool(_IGNORED.match(text)), not _IGNORED.match(text)
             return
         if (match := _BARE.match(text)) and line.level not in ("I", "W", "D"):
             block = _Block(line, kind="bare", type=match["type"], message=[match["message"] or ""], line=line)
             self._begin(state, block, line)
             state.mode = "message"
         elif text.strip():
-            state.noise = False
+            state.noise = state.thread = False
 
     def _opens(self, state: _State, line: Line, text: str) -> bool:
         """Begin a block where the line is a header of any kind."""
@@ -221,6 +192,10 @@ class Assembler:
                 self._begin(state, outer, line)
                 state.outer.append(outer)
             self._begin(state, _Block(line, kind="remote"), line)
+            state.mode = "frames"
+            return True
+        if (frame := python_frame(text)) is not None:  # a paste that begins below the header
+            self._begin(state, _Block(line, kind="headless", frames=[frame]), line)
             state.mode = "frames"
             return True
         if match := _CPP.search(text):
@@ -237,28 +212,43 @@ class Assembler:
     def _frames(self, state: _State, line: Line, text: str) -> None:
         block = state.block
         assert block is not None  # noqa: S101 - for the type checker: this mode always has a block
-        if match := _FRAME.match(text) or _RICH_FRAME.match(text):
-            block.frames.append(Frame(match["path"], int(match["line"]), match["function"]))
+        if (frame := frame_of(text)) is not None:
+            block.frames.append(frame)
         elif _HEADER.search(text) and not text.startswith(" "):
             self._restart(state, line, text)
             return
-        elif text[:1] in (" ", "\t", "│", "╰", "╭", "└") or not text.strip() or text.startswith("^"):
-            self._code(block, text)
-        elif match := _EXCEPTION.match(text):
+        elif (match := self._raised(block, text)) is not None:
             self._exception(state, block, line, match)
             return
-        else:
+        elif text[:1] in (" ", "\t", "│", "╰", "╭", "└", "-") or not text.strip() or text.startswith("^"):
+            self._code(block, text)
+        elif block.frames and not block.frames[-1].code and not is_numbered(text):
+            self._code(block, text)  # a paste that lost its indentation
+        elif not is_numbered(text):
             block.lost += 1
-            if block.lost > _LOST:
+            if block.lost > (_LOST_HEADLESS if block.kind == "headless" else _LOST):
                 self._abandon(state)
             return
         block.last = line.number
 
+    @staticmethod
+    def _raised(block: _Block, text: str) -> re.Match[str] | None:
+        """The exception that ends a block, where a line is one."""
+        match = _EXCEPTION.match(text) or _SMALL.match(text)
+        if match is not None and block.kind == "headless" and not _SURE.search(match["type"]):
+            return None
+        return match
+
     def _code(self, block: _Block, text: str) -> None:
+        if not block.frames:
+            return
+        last = block.frames[-1]
+        if (arrow := arrow_of(text)) is not None:
+            block.frames[-1] = replace(last, line=last.line or arrow[0], code=arrow[1])
+            return
         code = text.strip(" \t│╰╭└─^~")
-        if code and block.frames and not block.frames[-1].code:
-            last = block.frames[-1]
-            block.frames[-1] = Frame(last.path, last.line, last.function, code[:300])
+        if code and not last.code and not is_numbered(text):
+            block.frames[-1] = replace(last, code=code[:300])
 
     def _exception(self, state: _State, block: _Block, line: Line, match: re.Match[str]) -> None:
         block.type, block.line, block.last = match["type"], line, line.number
@@ -299,8 +289,21 @@ class Assembler:
             return
         if self._continues_chain(state, line, text):
             return
+        block = state.block
+        if block is not None and block.kind == "python" and not line.stamped and not self._begins(text):
+            block.lost += 1  # a later paragraph of the message: the chain may go on behind it
+            if block.lost <= _BETWEEN:
+                return
         self._emit(state)
         self._idle(state, line, text)
+
+    @staticmethod
+    def _begins(text: str) -> bool:
+        """Whether a line begins something of its own."""
+        patterns = (_IGNORED, _THREAD, _BARE, _CPP, _FATAL, _RAY_HEADER, _RICH)
+        return bool(_HEADER.search(text)) or python_frame(text) is not None or any(
+            each.match(text) for each in patterns
+        )  # fmt: skip
 
     def _what(self, state: _State, line: Line, text: str) -> None:
         block = state.block
@@ -314,8 +317,8 @@ class Assembler:
     def _stack(self, state: _State, line: Line, text: str) -> None:
         block = state.block
         assert block is not None  # noqa: S101
-        if match := _FRAME.match(text):
-            block.frames.insert(0, Frame(match["path"], int(match["line"]), match["function"]))
+        if (frame := python_frame(text)) is not None:
+            block.frames.insert(0, frame)
             block.last = line.number
         elif text.strip() and not text.startswith(
             (" ", "Thread 0x", "Current thread", "Stack (most", "Python runtime")
@@ -400,9 +403,11 @@ class Assembler:
                     last,
                     state.noise,
                     first.level in ("I", "W", "D"),
+                    state.thread,
                 )
             )
         state.mode, state.block, state.link, state.noise, state.first = "idle", None, "", False, None
+        state.thread = False
         state.chain, state.outer = [], []
 
 

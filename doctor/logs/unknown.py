@@ -12,7 +12,8 @@ from doctor.core.index import Entry
 from doctor.core.unknown import Unknown
 from doctor.logs.case import Case
 from doctor.logs.exits import Exit
-from doctor.logs.tracebacks import Failure, Frame, Raised
+from doctor.logs.frames import Frame
+from doctor.logs.tracebacks import Failure, Raised
 from doctor.logs.victims import is_victim
 
 _AREA = "unknown"

@@ -9,9 +9,9 @@ import pytest
 from doctor.logs.case import Builder, Case
 from doctor.logs.context import Given
 from doctor.logs.exits import exits_of, signal_of
+from doctor.logs.frames import Frame
 from doctor.logs.layouts import Source
 from doctor.logs.lines import Line
-from doctor.logs.tracebacks import Frame
 
 SAMPLES = Path(__file__).parent.parent / "postmortem"
 HEADER = "Traceback (most recent call last):"
@@ -233,3 +233,122 @@ def test_ends_as_others_report_them(text: str, told: list[tuple[int | None, str,
 def test_whose_code_a_frame_is(path: str, package: str, own: bool) -> None:
     frame = Frame(path, 1, "f")
     assert (frame.package, frame.own) == (package, own)
+
+
+def test_a_paste_without_its_header_keeps_its_frames() -> None:
+    text = """
+  File "/home/user/train.py", line 9, in main
+    trainer.train()
+  File "/opt/env/lib/python3.10/site-packages/trl/trainer/utils.py", line 471, in __call__
+    prompt = feature["prompt"]
+KeyError: 'prompt'
+"""
+    cause = _case(text).failures[0].cause
+    assert (cause.name, [each.line for each in cause.frames]) == ("KeyError", [9, 471])
+
+
+def test_a_paste_that_lost_its_indentation() -> None:
+    text = """
+[rank0]: File "/home/user/a.py", line 163, in step
+[rank0]: self.ds_opt_adam.adam_update(self.opt_id)
+[rank0]: RuntimeError: tensor does not have a device
+"""
+    cause = _case(text).failures[0].cause
+    assert (cause.name, cause.frames[0].code) == ("RuntimeError", "self.ds_opt_adam.adam_update(self.opt_id)")
+
+
+def test_a_stack_without_an_exception_is_no_failure() -> None:
+    text = """
+Stack (most recent call last):
+  File "/home/user/a.py", line 1, in main
+    log.info("x", stack_info=True)
+Training: starts now
+Step: 1
+"""
+    assert _told(text) == []
+
+
+NOTEBOOK = """
+ValueError                                Traceback (most recent call last)
+Cell In[15], line 5
+      2 trainer.save_model("out")
+----> 5 model = AutoPeftModelForCausalLM.from_pretrained(
+      6     "out",
+
+File ~/miniconda/lib/python3.9/site-packages/peft/auto.py:100, in _BaseAutoPeftModel.from_pretrained(cls, config)
+     98     target_class = getattr(parent_library, base_model_class)
+--> 100     raise ValueError(
+    101     "no class"
+
+ValueError: no class
+"""
+COLAB = """
+ImportError                               Traceback (most recent call last)
+[/tmp/ipython-input-3-3770.py](https://localhost:8080/#) in <cell line: 0>()
+----> 1 from unsloth import FastModel
+      2 import torch
+
+5 frames
+[/usr/local/lib/python3.11/dist-packages/unsloth_zoo/dataset_utils.py](https://localhost:8080/#) in <module>
+    479 from datasets import (Dataset, IterableDataset,)
+--> 480 from trl.trainer.utils import ConstantLengthDataset
+
+ImportError: cannot import name 'ConstantLengthDataset' from 'trl.trainer.utils'
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "frames"),
+    [
+        (NOTEBOOK, [("Cell In[15]", 5, ""), ("auto.py", 100, "peft")]),
+        (COLAB, [("ipython-input-3-3770.py", 1, ""), ("dataset_utils.py", 480, "unsloth_zoo")]),
+    ],
+)
+def test_tracebacks_of_notebooks(text: str, frames: list[tuple[str, int, str]]) -> None:
+    cause = _case(text).failures[0].cause
+    assert [(Path(each.path).name, each.line, each.package) for each in cause.frames] == frames
+    assert cause.frames[-1].code
+    assert cause.frames[0].own
+
+
+def test_a_message_of_several_paragraphs_does_not_end_a_chain() -> None:
+    text = f"""
+{HEADER}
+  File "/opt/lib/python3.10/site-packages/requests/models.py", line 943, in raise_for_status
+    raise HTTPError(http_error_msg, response=self)
+requests.exceptions.HTTPError: 404 Client Error
+
+Entry not there for the address.
+
+During handling of the above exception, another exception occurred:
+
+{HEADER}
+  File "/home/user/merge.py", line 36, in <module>
+ValueError: no adapter
+"""
+    assert _told(text) == [("", ["HTTPError", "ValueError"], "HTTPError")]
+
+
+def test_the_end_of_a_thread_is_told_from_the_end_of_the_process() -> None:
+    text = f"""
+Exception in thread Thread-5:
+{HEADER}
+  File "/home/user/a.py", line 1, in run
+ImportError: IPython
+{HEADER}
+  File "/home/user/a.py", line 2, in main
+ValueError: this one
+"""
+    assert [(each.cause.name, each.thread) for each in _case(text).failures] == [
+        ("ImportError", True),
+        ("ValueError", False),
+    ]
+
+
+def test_small_exceptions_of_the_standard_library() -> None:
+    text = f"""
+{HEADER}
+  File "/opt/lib/python3.10/socket.py", line 955, in getaddrinfo
+socket.gaierror: [Errno -2] Name or service not known
+"""
+    assert _told(text) == [("", ["gaierror"], "gaierror")]

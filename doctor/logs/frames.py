@@ -1,0 +1,97 @@
+"""Frames of tracebacks as Python, rich and notebooks print them, and whose code they are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_PYTHON = re.compile(
+    r'^[`\s]{0,60}File "(?P<path>[^"\n]{1,600})", line (?P<line>\d{1,7}),? in (?P<function>[^\n]{1,200}?)\s*$'
+)
+_RICH = re.compile(r"^\s*[│|] (?P<path>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}) in (?P<function>[\w<>.]+)")
+#: notebooks: "File ~/a/b.py:100, in f(x)", "Cell In[15], line 5", "Input In [3], in <cell line: 5>()"
+_NOTEBOOK = re.compile(
+    r"^\s{0,8}(?:File )?(?P<path>[~/\w.][^\s:\n()]{0,400}\.pyx?):(?P<line>\d{1,7}),? in (?P<function>[\w<>.]{1,160})"
+)
+_CELL = re.compile(
+    r"^\s{0,8}(?P<path>(?:Cell|Input) In ?\[\d{1,6}\])(?:, line (?P<line>\d{1,7}))?(?:, in [^\n]{0,80})?\s*$"
+)
+#: older ones and Colab, which links the path: "/a/b.py in f(x)", "[/a/b.py](http://...) in f(x)"
+_OLD_NOTEBOOK = re.compile(
+    r"^\s{0,8}\[?(?P<path>(?:<ipython-input-[\w\-]{1,60}>|[~/][^\s\]\n]{1,400}\.py|<[\w\-. ]{1,40}>))"
+    r"(?:\]\([^)\n]{1,300}\))? in (?P<function>[\w.]{1,160}|<[\w: ]{1,40}>)"
+)
+#: the line of a notebook's frame that raised: "---> 100     raise ValueError("
+_ARROW = re.compile(r"^\s{0,12}-{2,8}> ?(?P<line>\d{1,7})(?:\s(?P<code>[^\n]{0,300}))?$")
+_NUMBERED = re.compile(r"^\s{0,12}\d{1,7}(?:\s|$)")
+#: what a frame's file says about who wrote it
+_LIBRARY = re.compile(r"(?:^|[\\/])(?:site-packages|dist-packages)[\\/](?P<package>[^\\/]+)")
+_STANDARD = re.compile(
+    r"(?:^|[\\/])python3?(?:\.\d+t?)?[\\/]|^<frozen |^<string>|^<stdin>|\.pyx$|[\\/]bin[\\/][^\\/]+$"
+    r"|[\\/]Lib[\\/](?!site-packages)|[\\/]lib[\\/](?=multiprocessing[\\/]|asyncio[\\/]|concurrent[\\/])"
+)
+#: the stack's own packages where they run from a checkout: a folder of theirs tells
+_CHECKOUT = re.compile(
+    r"[\\/](?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|config|utils))"
+    r"|verl(?=[\\/](?:trainer|workers|utils|single_controller|models|third_party))|trl(?=[\\/](?:trainer|extras|scripts|cli|core))"
+    r"|transformers(?=[\\/](?:models|utils|generation|integrations|trainer))|deepspeed(?=[\\/](?:runtime|launcher|ops|comm))"
+    r"|sglang(?=[\\/]srt)|trinity(?=[\\/](?:explorer|trainer|common|buffer|cli|manager|algorithm))|openrlhf(?=[\\/](?:trainer|cli|models))"
+    r"|accelerate(?=[\\/](?:commands|utils))|peft(?=[\\/](?:tuners|utils))"
+    r"|swift(?=[\\/](?:llm|cli|trainers|plugin|rlhf_trainers|megatron)[\\/])"
+    r"|llamafactory(?=[\\/](?:train|model|data|hparams|extras|cli|launcher))"
+    r"|axolotl(?=[\\/](?:cli|utils|core|monkeypatch|train|integrations)))[\\/.]"
+)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of a traceback; `line` 0 where the print does not tell it."""
+
+    path: str
+    line: int
+    function: str
+    code: str = ""
+
+    @property
+    def package(self) -> str:
+        """Folder under site-packages that holds it, "" for the user's own code and the standard library."""
+        match = _LIBRARY.search(self.path) or _CHECKOUT.search(self.path)
+        return match["package"].removesuffix(".py") if match else ""
+
+    @property
+    def own(self) -> bool:
+        """Whether it is neither an installed library nor the standard library: the user's own code."""
+        return not self.package and not _STANDARD.search(self.path)
+
+    @property
+    def key(self) -> str:
+        """What `Signature.frame` is searched in: "path:function"."""
+        return f"{self.path}:{self.function}"
+
+
+def python_frame(text: str) -> Frame | None:
+    """The frame that a line names in the interpreter's own form, None for any other line."""
+    match = _PYTHON.match(text)
+    return Frame(match["path"], int(match["line"]), match["function"]) if match else None
+
+
+def frame_of(text: str) -> Frame | None:
+    """The frame that a line of a traceback names, in any form."""
+    if '"' in text and (frame := python_frame(text)):
+        return frame
+    for pattern in (_RICH, _NOTEBOOK, _CELL, _OLD_NOTEBOOK):
+        if match := pattern.match(text):
+            groups = match.groupdict()
+            return Frame(match["path"], int(groups.get("line") or 0), groups.get("function") or "<module>")
+    return None
+
+
+def arrow_of(text: str) -> tuple[int, str] | None:
+    """(line, code) of the line at which a notebook's frame raised."""
+    match = _ARROW.match(text) if "-> " in text else None
+    return (int(match["line"]), (match["code"] or "").strip()) if match else None
+
+
+def is_numbered(text: str) -> bool:
+    """Whether a line shows numbered source, as notebooks do around the line that raised."""
+    return bool(_NUMBERED.match(text))
