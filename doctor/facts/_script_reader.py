@@ -67,6 +67,7 @@ class _Reader:
         return Script(
             path=self.source.path,
             imports={each.dotted: self.source.place(each.node) for each in reversed(self.module.imports)},
+            needs=self._needs(),
             calls=tuple(calls),
             reward_functions=tuple(self._rewards()),
             parses_arguments_into=self.parsers[0][1] if self.parsers else (),
@@ -80,6 +81,16 @@ class _Reader:
             flags=flags,
             flags_variable=flags_variable,
         )
+
+    def _needs(self) -> dict[str, Place]:
+        statements = self.source.tree.body
+        first = [each for each in statements if isinstance(each, (ast.Import, ast.ImportFrom))]
+        at_top = {id(alias) for each in first for alias in each.names}
+        return {
+            each.dotted: self.source.place(each.node)
+            for each in self.module.imports
+            if id(each.node) in at_top and not each.dotted.startswith(".")
+        }
 
     def _open_neighbours(self) -> None:
         """Read modules beside the script that hold calls of the stack; others are read when a name leads there."""

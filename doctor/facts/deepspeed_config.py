@@ -73,7 +73,8 @@ def collect(
         raise DoesNotApply("the command starts no training")
     setting = _named(launch, accelerate_config, training)
     if setting is None:
-        raise Unavailable("no DeepSpeed configuration file is named")
+        seen = launch.kind in {"verl", "trinity"} or _everything_was_seen(accelerate_config, training)
+        raise (DoesNotApply if seen else Unavailable)("no DeepSpeed configuration file is named")
     if not setting.known:
         raise Unavailable("the script computes its DeepSpeed configuration")
     if isinstance(setting.value, Mapping):
@@ -98,6 +99,13 @@ def _named(launch: Launch, accelerate_config: AccelerateConfig | None, training:
         if each is not None and not (each.known and each.value in (None, True, False, "", "none", "None")):
             return each
     return None
+
+
+def _everything_was_seen(accelerate_config: AccelerateConfig | None, training: Training | None) -> bool:
+    """Whether a configuration would have shown: all arguments were read, and no file was unreadable."""
+    if accelerate_config is not None and accelerate_config.broken is not None:
+        return False
+    return training is not None and training.complete and training.broken is None
 
 
 def _from_text(text: str, setting: Setting) -> DeepspeedConfig:

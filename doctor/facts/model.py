@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from doctor.facts.base import NO_COMMAND, BrokenFile, Context, Setting, Unavailable, fact
+from doctor.facts.base import NO_COMMAND, BrokenFile, Context, DoesNotApply, Setting, Unavailable, fact
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.serving import Serving
@@ -83,6 +83,8 @@ def collect(
     from doctor.facts import _model_files
 
     name = _name(training, serving, verl_config, trinity_config)
+    if launch is not None and launch.kind == "ray" and launch.not_understood is None:
+        raise DoesNotApply("the command starts a node of Ray, which loads no model")
     if name is None:
         raise Unavailable(NO_COMMAND if not context.argv else "the command names no model that can be told")
     arguments = training.model_arguments if training is not None else {}

@@ -130,6 +130,7 @@ class Script:
 
     Args:
         imports: dotted name -> place of the import.
+        needs: those of `imports` that are run whenever the script is: at its top, outside any branch or `try`.
         calls: calls of classes and functions of the stack, in order of appearance; those of modules beside the
             script that it imports follow (their places name the file).
         parses_arguments_into: config classes that `HfArgumentParser`/`TrlParser` fills from the command line.
@@ -144,6 +145,7 @@ class Script:
 
     path: str
     imports: Mapping[str, Place] = field(default_factory=dict)
+    needs: Mapping[str, Place] = field(default_factory=dict)
     calls: tuple[Call, ...] = ()
     reward_functions: tuple[RewardFunction, ...] = ()
     parses_arguments_into: tuple[str, ...] = ()
