@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +77,30 @@ def _examined(
     from doctor.logs.postmortem import NotReadable, examine
 
     try:
-        return examine(
-            paths, context=_context(chosen), ignored=settings.ignored, language=language, run_dir=chosen["run_dir"],
-            prepared=prepared,
-        )  # fmt: skip
+        with _table(chosen["metrics_csv"]) as table:
+            return examine(
+                paths, context=_context(chosen), ignored=settings.ignored, language=language,
+                run_dir=chosen["run_dir"], prepared=prepared, table=table,
+            )  # fmt: skip
     except (NoLogs, NotReadable, NotFacts, OSError) as exc:
         raise click.UsageError(str(exc)) from None
+
+
+@contextmanager
+def _table(path: Path | None) -> Iterator[Any]:
+    """The CSV that the metrics are written to, None where nobody asked for it."""
+    from doctor.logs.metric_files import MetricsCsv
+
+    if path is None:
+        yield None
+        return
+    try:
+        file = path.open("w", encoding="utf-8", newline="")
+    except OSError as exc:
+        msg = f"cannot write `{path}`: {exc.strerror}"
+        raise click.UsageError(msg) from None
+    with file:
+        yield MetricsCsv(file)
 
 
 def _context(chosen: dict[str, Any]) -> tuple[Path, ...]:
@@ -96,26 +116,18 @@ def _context(chosen: dict[str, Any]) -> tuple[Path, ...]:
 
 def _extras(result: Any, report: dict[str, Any], chosen: dict[str, Any], language: str) -> None:
     """Write the page, the metrics and the bundle that were asked for."""
-    from doctor.logs.postmortem import NotReadable
-    from doctor.logs.streams import StreamError
-
     try:
         if chosen["page"]:
             text = options.rendered(report, "html", language, verbose=chosen["verbose"])
             chosen["page"].write_text(text, encoding="utf-8")
             click.echo(f"written to {chosen['page']}", err=True)
         if chosen["metrics_csv"]:
-            from doctor.logs.postmortem import write_metrics
-
-            write_metrics(result.diagnosis.target.files, chosen["metrics_csv"])
             click.echo(f"written to {chosen['metrics_csv']}", err=True)
         if chosen["bundle"]:
             from doctor.logs.bundle import write
 
             write(result.case, report, chosen["bundle"])
             click.echo(f"written to {chosen['bundle']}", err=True)
-    except (NotReadable, StreamError) as exc:
-        raise click.UsageError(str(exc)) from None
     except OSError as exc:
         msg = f"cannot write `{exc.filename or chosen['page'] or chosen['bundle']}`: {exc.strerror}"
         raise click.UsageError(msg) from None

@@ -40,6 +40,7 @@ class Diagnosis:
     fixes: frozenset[str] = frozenset()
     verdict: str | None = None  # known, unknown, healthy; of a post-mortem
     chain: tuple[Mapping[str, Any], ...] = ()  # what happened, process by process, in order of time
+    series: tuple[Mapping[str, Any], ...] = ()  # metrics worth drawing, those that findings judge first
 
 
 def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -58,6 +59,7 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
             "summary": redact(target.summary),
         },
         **({"verdict": diagnosis.verdict, "chain": redact(list(diagnosis.chain))} if diagnosis.verdict else {}),
+        **({"series": [_series(each) for each in diagnosis.series]} if diagnosis.series else {}),
         "findings": [_finding(each, diagnosis) for each in outcome.findings],
         "skipped": [
             {"id": each.id, "reason": redact_text(each.reason), **({"ignored": True} if each.ignored else {})}
@@ -74,6 +76,11 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
             "seconds": round(diagnosis.seconds, 3),
         },
     }
+
+
+def _series(series: Mapping[str, Any]) -> dict[str, Any]:
+    """A metric; its name and its source are the patient's words."""
+    return {**series, "name": redact_text(series["name"]), "source": redact_text(series["source"])}
 
 
 def shortened(report: dict[str, Any], folder: Path) -> dict[str, Any]:

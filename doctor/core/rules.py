@@ -139,6 +139,11 @@ class RuleEngine:
         placed = [_with_role(finding, symptom_of, worst) for finding, symptom_of in worst.values()]
         return sorted(placed, key=lambda each: (each.role != Role.CAUSE, _began(each), each.severity.rank))
 
+    def metrics_of(self, problem_id: str) -> tuple[str, ...]:
+        """Metrics that a problem's rules judge, as declared: ``rewards/*`` stands for all that begin so."""
+        declared = (vars(each)["__doctor_rule__"] for each in self._classes)
+        return tuple(name for problem, needs, *_ in declared if problem.id == problem_id for name in needs)
+
     def _keep(self, finding: Finding, runner: _Runner) -> None:
         if len(self._found) < MOST_FINDINGS:
             self._found.append((finding, runner.symptom_of))

@@ -68,6 +68,24 @@ _LINK: dict[str, Any] = {
     "additionalProperties": False,
 }
 
+_SERIES: dict[str, Any] = {
+    "type": "object",
+    "required": ["name", "source", "x", "count", "findings", "points", "not_finite_from"],
+    "properties": {
+        "name": _TEXT,
+        "source": _TEXT,
+        "x": {"enum": ["step", "sample"]},
+        "count": _COUNT,
+        "findings": _TEXTS,
+        "points": {
+            "type": "array",
+            "items": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+        },
+        "not_finite_from": {"type": ["integer", "null"]},
+    },
+    "additionalProperties": False,
+}
+
 REPORT: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "doctor/1",
@@ -90,6 +108,7 @@ REPORT: dict[str, Any] = {
         },
         "verdict": {"enum": ["known", "unknown", "healthy"]},
         "chain": {"type": "array", "items": _LINK},
+        "series": {"type": "array", "items": _SERIES},
         "findings": {"type": "array", "items": _FINDING},
         "skipped": {
             "type": "array",

@@ -60,6 +60,15 @@ class Bar(NamedTuple):
     step_s: Optional[float]
 
 
+class Behind(NamedTuple):
+    """What follows a metric line: the training bar drawn again, and whether another row comes before one."""
+
+    bar: Optional[Bar]
+    followed: bool
+
+
+_NOTHING = Behind(None, followed=False)
+
 _STEP_BEFORE_DICT = re.compile(rb"[Ss]tep (\d{1,12}): $")
 _VERL = re.compile(rb"(?<![^\s\])])step:(\d{1,12}) - (?=[\w/@.()\-]{1,200}:)")
 _NUMPY = re.compile(rb"^np\.\w{1,12}\(([^()]{1,40})\)$")
@@ -284,6 +293,24 @@ def last_bar(text: bytes) -> Optional[Bar]:
     return None
 
 
+def look_behind(text: bytes) -> Behind:
+    """Find the bar that tqdm draws again right behind a line that it let through, in the bytes that follow."""
+    for segment in re.split(rb"[\r\n]", text[:1000])[:6] if text else ():
+        if segment.startswith(b"{'"):
+            return Behind(None, followed=True)
+        if b"%|" in segment and (bar := parse_bar(segment)):
+            return Behind(bar, followed=False)
+    return _NOTHING
+
+
+def where_metrics_begin(line: bytes) -> int:
+    """Position behind the prefixes of a metric line; 0 where its own words do not tell."""
+    for first in (b"{'", b'{"'):
+        if (at := line.find(first)) >= 0:
+            return at
+    return match.start() if b"step:" in line and (match := _VERL.search(line)) else 0
+
+
 def parse_line(line: bytes) -> list[Point]:
     """Points of one line; empty when it holds none. Steps only where the line itself names them."""
     row = parse_row(line)
@@ -328,8 +355,15 @@ class MetricReader:
         row = parse_row(line)
         if row is None:
             if b"%|" in line and (bar := parse_bar(line)):
-                self._see(bar)
+                self.see(bar)
             return []
+        return self.place(row, look_behind(behind), rank=rank, t_ns=t_ns, source=source)
+
+    def place(
+        self, row: Row, behind: Behind = _NOTHING, *, rank: Optional[int] = None, t_ns: Optional[int] = None,
+        source: str = "",
+    ) -> list[Point]:  # fmt: skip
+        """Points of a row that was taken apart already; the arguments are those of `feed`."""
         step = self._step(row, behind)
         make = tuple.__new__  # a third of the time of Point(...), which matters for a million of them
         points = [make(Point, (name, value, step, t_ns, rank, source)) for name, value in row.pairs]
@@ -339,14 +373,14 @@ class MetricReader:
                 points.append(Point("skipped_steps", self._skipped, step, t_ns, rank, source))
         return points
 
-    def _see(self, bar: Bar) -> None:
+    def see(self, bar: Bar) -> None:
         """The first training bar is the Trainer's; bars of another length (evaluation) count something else."""
         if self._total is None or (bar.total != self._total and bar.step == 0 and self._row_step == 0):
             self._total = bar.total
         if bar.total == self._total:
             self._bar_step = bar.step
 
-    def _step(self, row: Row, behind: bytes) -> Optional[int]:
+    def _step(self, row: Row, behind: Behind) -> Optional[int]:
         if row.step is not None:
             self._row_step = max(row.step, self._row_step)
             return row.step
@@ -355,8 +389,8 @@ class MetricReader:
             return self._bar_step or self._row_step or None
         if name.startswith("eval_"):
             return self._row_step or None
-        last, drawn = self._row_step, self._drawn_behind(behind)
-        self._held_back = self._held_back or (drawn is None and b"{'" in behind)
+        last, drawn = self._row_step, self._drawn_again(behind)
+        self._held_back = self._held_back or (drawn is None and behind.followed)
         if drawn is None and not self._held_back:
             drawn = (
                 self._bar_step
@@ -368,15 +402,12 @@ class MetricReader:
             self.steps_known = False
         return self._row_step
 
-    def _drawn_behind(self, behind: bytes) -> Optional[int]:
-        """The step of the bar that tqdm draws again right behind the line that it let through."""
-        for segment in re.split(rb"[\r\n]", behind[:1000])[:6] if behind else ():
-            if segment.startswith(b"{'"):
-                return None
-            if b"%|" in segment and (bar := parse_bar(segment)):
-                self._see(bar)
-                return bar.step if bar.total == self._total else None
-        return None
+    def _drawn_again(self, behind: Behind) -> Optional[int]:
+        """The step of the bar behind the line, None where it counts something else."""
+        if behind.bar is None:
+            return None
+        self.see(behind.bar)
+        return behind.bar.step if behind.bar.total == self._total else None
 
 
 def read_lines(lines: Iterable[bytes], source: str = "") -> Iterator[Point]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from doctor.core.finding import Role
 from doctor.core.index import Entry
-from doctor.core.outcome import Outcome
+from doctor.core.outcome import Outcome, Skipped
+from doctor.core.problem import INFO
 from doctor.core.report import Diagnosis, Target
 from doctor.core.signature import Hit
 from doctor.core.suppress import Ignored, suppress
@@ -17,14 +19,16 @@ from doctor.logs import catalogue as catalogue_module
 from doctor.logs import context as context_module
 from doctor.logs.case import Builder, Case, line_of
 from doctor.logs.catalogue import Catalogue
-from doctor.logs.layouts import Source, sources
+from doctor.logs.layouts import NoLogs, Source, sources
+from doctor.logs.live import Judge, Live, merged
 from doctor.logs.matcher import RawHit
+from doctor.logs.metric_files import MetricFileError, MetricsCsv
+from doctor.logs.metric_sources import MetricSource, in_folder, metric_file
 from doctor.logs.prefixes import strip
 from doctor.logs.ranking import Ranked, rank
-from doctor.logs.scan import Scanner
+from doctor.logs.scan import Scanned, Scanner
 
 _YEAR = re.compile(r"\b(20[1-9]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])\b")
-_LONGEST_LINE = 1 << 20  # bytes; no metric line is longer
 _PACKAGES_SHOWN = ("torch", "trl", "vllm", "deepspeed", "accelerate", "transformers", "peft", "verl", "ray")
 
 
@@ -68,8 +72,18 @@ def examine(
     language: str = "en",
     run_dir: str | None = None,
     prepared: Prepared | None = None,
+    table: MetricsCsv | None = None,
 ) -> Postmortem:
     """Read logs and say what went wrong first.
+
+    Args:
+        paths: logs, files of metrics, folders, globs, "-" for standard input.
+        context: environment reports, configurations, commands.
+        run_dir: the run folder that the paths belong to.
+        ignored: what the user does not want to hear.
+        language: "en" or "zh".
+        prepared: what several post-mortems share.
+        table: where every metric is written.
 
     Raises:
         NoLogs: nothing to read at the given paths.
@@ -80,31 +94,66 @@ def examine(
     prepared = prepared or prepare()
     catalogue = prepared.catalogue
     given = context_module.read(context)
-    found = sources(paths)
-    case, hits, counts = _read(found, prepared.scanner, given)
-    ranked = rank(case, hits, counts, catalogue)
+    logs, metrics = _given(paths)
+    evidence = _read(logs, prepared.scanner, given)
+    case = evidence.case
+    live = _judged(evidence, metrics, table)
+    alarms = [each for each in live.findings if each.severity is not INFO]
+    ranked = rank(case, evidence.hits, evidence.counts, catalogue, alarms)
+    notes = [replace(each, role=Role.CONTRIBUTING) for each in live.findings if each.severity is INFO]
+    findings = merged((*ranked.findings, *notes))
     seconds = time.monotonic() - started
-    outcome = Outcome(ranked.findings, (), ranked.crashed, catalogue.problems, seconds)
+    skipped = tuple(Skipped("metrics", each) for each in evidence.lost)
+    outcome = Outcome(findings, skipped, (*ranked.crashed, *live.crashed), catalogue.problems, seconds)
     outcome = suppress(outcome, ignored, None)
-    target = Target(
-        files=tuple(each.path for each in found), run_dir=run_dir, summary=tuple(_summary(case)),
-    )  # fmt: skip
-    verdict = ranked.verdict if outcome.findings else "healthy"
+    files = tuple(each.path for each in (*logs, *metrics))
+    target = Target(files=files, run_dir=run_dir, summary=tuple(_summary(case, live)))
+    verdict = ranked.verdict if any(each.severity is not INFO for each in outcome.findings) else "healthy"
     diagnosis = Diagnosis(
         "postmortem", target, outcome, dict(catalogue.entries), language, seconds,
-        verdict=verdict, chain=tuple(vars(each) for each in ranked.chain),
+        verdict=verdict, chain=tuple(vars(each) for each in ranked.chain), series=live.series,
     )  # fmt: skip
     return Postmortem(diagnosis, case, ranked)
 
 
-def _read(
-    found: Sequence[Source], scanner: Scanner, given: context_module.Given
-) -> tuple[Case, list[tuple[int, Hit]], dict[int, int]]:
+@dataclass(frozen=True)
+class _Evidence:
+    """What the logs hold, before anything is judged. `lost`: why metric lines are missing."""
+
+    case: Case
+    hits: list[tuple[int, Hit]]
+    counts: dict[int, int]
+    scanned: list[Scanned]
+    year: int | None
+    lost: list[str]
+
+
+def _given(paths: Sequence[str]) -> tuple[list[Source], list[MetricSource]]:
+    """Logs and files of metrics at the given paths; a folder needs to hold one of both."""
+    metrics: list[MetricSource] = []
+    logs: list[str] = []
+    for path in paths:
+        inside = in_folder(path) if Path(path).is_dir() else [each for each in (metric_file(path),) if each]
+        metrics += inside
+        if not inside or (Path(path).is_dir() and _holds_logs(path)):
+            logs.append(path)
+    return sources(logs), metrics
+
+
+def _holds_logs(path: str) -> bool:
+    try:
+        return bool(sources([path]))
+    except NoLogs:
+        return False
+
+
+def _read(found: Sequence[Source], scanner: Scanner, given: context_module.Given) -> _Evidence:
     """Scan every source once; hits get process, rank, time and frames from the case."""
     scanned = scanner.scan(found)
     if unread := [each.error for each in scanned if each.error]:
         raise NotReadable("; ".join(unread))
-    builder = Builder(given, _year(each.lines for each in scanned))
+    year = _year(each.lines for each in scanned)
+    builder = Builder(given, year)
     for source, each in zip(found, scanned, strict=True):
         builder.add(source, each.lines, whole=each.whole, total=each.total_lines)
     case = builder.finish()
@@ -114,48 +163,25 @@ def _read(
         hits += [(hit.signature, _placed(case, index, hit, builder.year)) for hit in each.hits]
         for signature, count in each.counts.items():
             counts[signature] = counts.get(signature, 0) + count
-    return case, hits, counts
+    return _Evidence(case, hits, counts, scanned, year, [each.lost for each in scanned if each.lost])
 
 
-def write_metrics(files: Sequence[str], path: Path) -> None:
-    """Write every metric that the logs state as CSV, one row a value.
-
-    Raises:
-        NotReadable: standard input, which cannot be read a second time.
-        OSError: the CSV cannot be written.
-        StreamError: a log cannot be read any more.
-
-    """
-    from doctor.logs.metric_files import MetricsCsv
-    from doctor.logs.metrics import read_lines
-    from doctor.logs.streams import STDIN, open_stream
-
-    if STDIN in files:
-        msg = "metrics need a file: standard input cannot be read a second time"
-        raise NotReadable(msg)
-    with path.open("w", encoding="utf-8", newline="") as out:
-        table = MetricsCsv(out)
-        for each in files:
-            with open_stream(each) as stream:
-                table.write(read_lines(_lines(stream), each))
-
-
-def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines of a stream, cut at line feeds and carriage returns."""
-    tail = b""
-    for chunk in chunks:
-        *whole, tail = (tail + chunk).replace(b"\r", b"\n").split(b"\n")
-        yield from whole
-        if len(tail) > _LONGEST_LINE:
-            tail = b""
-    if tail:
-        yield tail
+def _judged(evidence: _Evidence, metrics: Sequence[MetricSource], table: MetricsCsv | None) -> Live:
+    """The live rules over all metrics, file by file."""
+    judge = Judge(table, evidence.year)
+    for source, each in zip(evidence.case.sources, evidence.scanned, strict=True):
+        judge.log(source, each.metric_lines(), labelled=each.labelled)
+    for metric in metrics:
+        try:
+            judge.file(metric.path, metric.points())
+        except (MetricFileError, OSError) as error:
+            evidence.lost.append(str(error))
+    return judge.finish()
 
 
 def read_hits(paths: Sequence[str], prepared: Prepared) -> list[tuple[int, Hit]]:
     """What the patterns alone hit, whatever comes of it: (position of the signature, hit)."""
-    _, hits, _ = _read(sources(paths), prepared.scanner, context_module.Given())
-    return hits
+    return _read(sources(paths), prepared.scanner, context_module.Given()).hits
 
 
 def _placed(case: Case, index: int, hit: RawHit, year: int) -> Hit:
@@ -185,11 +211,13 @@ def _year(kept: Iterable[list[tuple[int, str]]]) -> int | None:
     return None
 
 
-def _summary(case: Case) -> Iterable[str]:
+def _summary(case: Case, live: Live) -> Iterable[str]:
     """What was examined, one clause each."""
     yield f"{case.lines:,} lines in {len(case.sources)} file{'s' if len(case.sources) != 1 else ''}"
-    if case.world_size:
+    if case.world_size and case.world_size > 1:
         yield f"{case.world_size} ranks"
+    if live.steps:
+        yield f"steps {live.steps[0]} to {live.steps[1]}"
     if python := case.versions.get("python"):
         yield f"python {python}"
     for name in _PACKAGES_SHOWN:

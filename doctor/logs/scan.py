@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 
 from doctor.logs.layouts import Source, elastic_error_lines
 from doctor.logs.matcher import Compiled, Matcher, Probe, RawHit, RawHits, Scan
+from doctor.logs.metric_lines import METRICS, MetricLines, Told, ToldRange, numbered
+from doctor.logs.metric_lines import probe as metric_probe
 from doctor.logs.parallel import scan_all
 from doctor.logs.passages import ANCHOR, ANCHORS, Kept, joined
 from doctor.logs.prefixes import has_slurm_labels, strip
-from doctor.logs.streams import STDIN
+from doctor.logs.streams import STDIN, StreamError, open_stream
 
 _PEEK_BYTES = 16_384
 
 
 @dataclass(frozen=True)
 class Scanned:
-    """What a pass over one log gave: kept lines, hits in order, how many there were of each signature.
+    """What a pass over one log gave: kept lines, hits in order, how many there were of each signature, metric lines.
 
     `whole`: every line was kept. `error`: why it could not be read, `cut_off`: why not to its end; "" otherwise.
+    `labelled`: srun wrote a task number before each line. `told`: ranges and their line feeds, see `metric_lines`.
     """
 
     lines: list[tuple[int, str]]
@@ -31,6 +38,17 @@ class Scanned:
     whole: bool = True
     cut_off: str = ""
     error: str = ""
+    labelled: bool = False
+    told: tuple[tuple[ToldRange, ...], tuple[int, ...]] = ((), ())
+
+    def metric_lines(self) -> Iterator[Told]:
+        """Metric lines in order; can be asked for once."""
+        return numbered(*self.told)
+
+    @property
+    def lost(self) -> str:
+        """Why metric lines are missing; "" where none are."""
+        return "; ".join(dict.fromkeys(each.lost for each in self.told[0] if each.lost))
 
 
 class Scanner:
@@ -40,33 +58,62 @@ class Scanner:
         """Take the signatures; an engine is made when it is needed."""
         self._signatures = signatures
         self._matchers: dict[bool, Matcher] = {}
+        self._folder = _own_folder()
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def scan(self, found: Sequence[Source]) -> list[Scanned]:
         """Read every log once, in the order given; large ones on several cores."""
         results: dict[str, Scanned] = {}
-        labelled = {each.path for each in found if _labelled(each.path)}
+        files = [each.path for each in found if each.path != STDIN]
+        labelled = {path for path in files if _labelled(path)}
         for labels in (False, True):
-            paths = [each.path for each in found if (each.path in labelled) is labels]
+            paths = [path for path in files if (path in labelled) is labels]
             errors = {path: lines for path in paths if (lines := _error_file(path)) is not None}
             for path, lines in errors.items():
                 results[path] = self._scan_lines(path, lines)
             plain = [path for path in paths if path not in errors]
             if plain:
                 hits = scan_all(plain, self._matcher(labels=labels), watcher=Kept)
-                results.update(zip(plain, map(_scanned, hits), strict=True))
+                results.update((path, _scanned(each, labels)) for path, each in zip(plain, hits, strict=True))
+        if len(files) < len(found):
+            results[STDIN] = self._scan_stdin()
         return [results[each.path] for each in found]
 
     def _matcher(self, *, labels: bool) -> Matcher:
         if labels not in self._matchers:
-            probes = (Probe(ANCHOR, ANCHORS, first=0, last=0),)
+            probes = (Probe(ANCHOR, ANCHORS, first=0, last=0), metric_probe(partial(MetricLines, self._folder)))
             cut = strip_labelled if labels else strip_text
             self._matchers[labels] = Matcher(self._signatures, probes, strip=cut)
         return self._matchers[labels]
 
+    def _scan_stdin(self) -> Scanned:
+        """Scan standard input, whose first portion tells whether srun labelled it."""
+        try:
+            with open_stream(STDIN) as stream:
+                portions = iter(stream)
+                first = next(portions, b"")
+                labels = _has_labels(first)
+                one_pass = Scan(self._matcher(labels=labels), stream.name, 0, Kept())
+                for portion in chain((first,), portions):
+                    one_pass.feed(portion)
+                hits = one_pass.close()
+                hits.cut_off, hits.compression, hits.encoding = stream.cut_off, stream.compression, stream.encoding
+        except StreamError as error:
+            return Scanned([], [], error=str(error))
+        return _scanned(hits, labels)
+
     def _scan_lines(self, path: str, lines: list[str]) -> Scanned:
         one_pass = Scan(self._matcher(labels=False), path, 0, Kept())
         one_pass.feed("\n".join(lines).encode())
-        return _scanned(one_pass.close())
+        return _scanned(one_pass.close(), labels=False)
+
+
+def _own_folder() -> str:
+    """A folder for what does not fit into memory; "" where none can be made, which shows when it is needed."""
+    try:
+        return tempfile.mkdtemp(prefix="doctor-metrics-")
+    except OSError:
+        return ""
 
 
 def strip_text(text: str) -> str:
@@ -79,23 +126,29 @@ def strip_labelled(text: str) -> str:
     return strip(text, slurm_labels=True).text
 
 
-def _scanned(hits: RawHits) -> Scanned:
+def _scanned(hits: RawHits, labels: bool) -> Scanned:
     counts = {signature: each.count for signature, each in hits.hits.items()}
     reading = joined(hits.watched)
+    told = tuple(hits.collected.get(METRICS, ())), tuple(each.lines for each in hits.watched)
     return Scanned(
-        reading.lines, list(hits), counts, hits.lines, reading.whole and not hits.cut_off, hits.cut_off, hits.error
-    )
+        reading.lines, list(hits), counts, hits.lines, reading.whole and not hits.cut_off, hits.cut_off, hits.error,
+        labels, told if not hits.error else ((), ()),
+    )  # fmt: skip
 
 
 def _labelled(path: str) -> bool:
-    """Whether srun labelled the lines; told by the first of them, and only where they can be read twice."""
-    if path == STDIN or not Path(path).is_file():
+    """Whether srun labelled the lines of a file, packed or not; told by the first of them."""
+    if not Path(path).is_file():
         return False
     try:
-        with Path(path).open("rb") as file:
-            lines = file.read(_PEEK_BYTES).decode("utf-8", "replace").splitlines()
-    except OSError:
+        with open_stream(path, explicit=False) as stream:
+            return _has_labels(next(iter(stream), b""))
+    except StreamError:
         return False
+
+
+def _has_labels(first: bytes) -> bool:
+    lines = first[:_PEEK_BYTES].decode("utf-8", "replace").splitlines()
     return has_slurm_labels(islice(lines[:-1] or lines, 200))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Optional
 
 from doctor.core.series import Point
@@ -158,6 +158,19 @@ class Timeline:
     def plottable(self) -> list[Series]:
         """Metrics that change, in order of appearance: what a plot can show."""
         return [each for each in self.series.values() if not _flat(each)]
+
+
+def thinned(points: Sequence[tuple[float, float]], most: int) -> list[tuple[float, float]]:
+    """At most about `most` of the points: of each stretch its first, least, greatest and last, so that spikes stay."""
+    if len(points) <= most:
+        return list(points)
+    width = -(-len(points) * _OF_A_BUCKET // most)
+    stretches = (points[at : at + width] for at in range(0, len(points), width))
+    return [
+        point
+        for each in stretches
+        for point in sorted({each[0], min(each, key=_height), max(each, key=_height), each[-1]})
+    ]
 
 
 def _height(point: tuple[float, float]) -> float:

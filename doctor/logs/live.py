@@ -1,0 +1,218 @@
+"""The metrics of a run that is over: the live rules over every source of them, and their time lines."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+from doctor.core.finding import Finding
+from doctor.core.outcome import Crashed
+from doctor.core.rules import RuleEngine, load_rules
+from doctor.core.series import Point
+from doctor.logs.layouts import Source
+from doctor.logs.metric_files import MetricsCsv
+from doctor.logs.metric_lines import Told
+from doctor.logs.metrics import MetricReader
+from doctor.logs.prefixes import Stripped, strip
+from doctor.logs.timeline import Series, Timeline, thinned
+
+#: metrics that a reader looks at first, whatever was found
+USUAL = ("loss", "reward", "kl", "grad_norm")
+#: and those that come behind them where there is room
+_FURTHER = (
+    "entropy", "reward_std", "completions/mean_length", "learning_rate", "loss_scale", "step_time",
+    "vllm/generation_tokens_per_s", "vllm/kv_cache_usage",
+)  # fmt: skip
+MOST_SHOWN, MOST_POINTS_SHOWN = 12, 600
+_MOST_EVIDENCE = 3
+_ENGINE = re.compile(rb"\bEngine (\d{1,4}):")
+
+
+@dataclass(frozen=True)
+class Live:
+    """What the metrics say.
+
+    Args:
+        findings: one a problem, in the order of the rule engine, source after source; evidence of all sources joined.
+        crashed: rules that raised.
+        series: metrics worth drawing, see `doctor.core.schema`.
+        steps: first and last step of the longest source, None where none tells steps.
+
+    """
+
+    findings: tuple[Finding, ...] = ()
+    crashed: tuple[Crashed, ...] = ()
+    series: tuple[Mapping[str, Any], ...] = ()
+    steps: tuple[int, int] | None = None
+
+
+@dataclass
+class _Track:
+    """One source of metrics: a log, or a file of metrics. Each is a series of its own."""
+
+    source: str
+    engine: RuleEngine
+    timeline: Timeline = field(default_factory=Timeline)
+    owner: dict[str, int] = field(default_factory=dict)
+
+    def take(self, points: Iterable[Point]) -> None:
+        """Judge points, and keep those of the first rank that told the metric for the time line."""
+        feed, add, owner = self.engine.feed, self.timeline.add, self.owner
+        for point in points:
+            feed(point)
+            rank = point[4]
+            if rank is None or owner.setdefault(point[0], rank) == rank:
+                add(point)
+
+
+class Judge:
+    """Takes one source of metrics after another.
+
+    Args:
+        table: where every point is written, None for nowhere.
+        year: completes stamps that leave it out.
+
+    """
+
+    def __init__(self, table: MetricsCsv | None = None, year: int | None = None) -> None:
+        self._table = table
+        self._year = year or time.gmtime().tm_year
+        self._tracks: list[_Track] = []
+        self._rules: list[type] | None = None
+
+    def log(self, source: Source, told: Iterable[Told], *, labelled: bool = False) -> None:
+        """Judge the metric lines of one log."""
+        self._judge(source.path, _points(source, told, self._year, labelled=labelled))
+
+    def file(self, path: str, points: Iterable[Point]) -> None:
+        """Judge a file of metrics."""
+        self._judge(path, points)
+
+    def _judge(self, path: str, points: Iterable[Point]) -> None:
+        if self._table is not None:
+            points = self._table.passed(points)
+        points = iter(points)
+        first = next(points, None)
+        if first is not None:
+            self._track(path).take(chain((first,), points))
+
+    def _track(self, path: str) -> _Track:
+        """A new track; the rules are imported for the first source that holds a metric at all."""
+        if self._rules is None:
+            self._rules = load_rules()
+        self._tracks.append(_Track(path, RuleEngine(self._rules)))
+        return self._tracks[-1]
+
+    def finish(self) -> Live:
+        """What came of all sources."""
+        for track in self._tracks:
+            track.engine.close()
+        findings = merged(finding for track in self._tracks for finding in track.engine.findings)
+        crashed = {name: error for track in self._tracks for name, error in track.engine.crashed.items()}
+        return Live(
+            findings,
+            tuple(Crashed(name, error, "") for name, error in crashed.items()),
+            tuple(_series(self._tracks, findings)),
+            _steps(self._tracks),
+        )
+
+
+def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """One finding a problem: the first of the worst ones, with what the others quote behind its own evidence."""
+    kept: dict[str, Finding] = {}
+    for each in findings:
+        known = kept.get(each.problem.id)
+        if known is None:
+            kept[each.problem.id] = each
+            continue
+        first, second = (each, known) if each.severity.rank < known.severity.rank else (known, each)
+        kept[each.problem.id] = joined(first, second)
+    return tuple(kept.values())
+
+
+def joined(first: Finding, second: Finding) -> Finding:
+    """`first` with the evidence of `second`, and its step and rank where `first` names none."""
+    evidence = dict.fromkeys((*first.evidence, *second.evidence))
+    where = first.where
+    where = replace(where, step=second.where.step) if where.step is None else where
+    return replace(first, evidence=tuple(evidence)[: max(_MOST_EVIDENCE, len(first.evidence))], where=where)
+
+
+def _points(source: Source, told: Iterable[Told], year: int, *, labelled: bool) -> Iterator[Point]:
+    """Points of one log. Of several vLLM engines in it only the first counts, for each has a series of its own."""
+    reader = MetricReader()
+    owner: tuple[str, bytes] | None = None
+    for each in told:
+        if each.bar is not None:
+            reader.see(each.bar)
+        head = _of_head(each.head, labelled)
+        if each.row.pairs[0][0].startswith("vllm/"):
+            engine = _ENGINE.search(each.head)
+            mine = (head.process, engine[1] if engine else b"")
+            owner = owner or mine
+            if mine != owner:
+                continue
+        rank = head.rank if head.rank is not None else source.rank
+        place = f"{source.path}:{each.line}"
+        yield from reader.place(each.row, each.behind, rank=rank, t_ns=head.time_ns(year), source=place)
+
+
+@lru_cache(maxsize=256)
+def _of_head(head: bytes, labelled: bool) -> Stripped:
+    """Rank, process and time from what stands before the metrics; the same head comes again and again."""
+    return strip(head.decode("utf-8", "replace") + "{'", slurm_labels=labelled)
+
+
+def _steps(tracks: Sequence[_Track]) -> tuple[int, int] | None:
+    """First and last step of the source that has seen the most of them."""
+    known = [
+        (each.timeline.first_step, each.timeline.last_step)
+        for each in tracks
+        if each.timeline.first_step is not None and each.timeline.last_step is not None
+    ]
+    return max(known, key=lambda pair: pair[1] - pair[0], default=None)
+
+
+def _series(tracks: Sequence[_Track], findings: Sequence[Finding]) -> Iterator[dict[str, Any]]:
+    """The metrics that findings judge, then the usual ones; of several sources the one that holds most values."""
+    longest: dict[str, tuple[_Track, Series]] = {}
+    for track in tracks:
+        for name, series in track.timeline.series.items():
+            if name not in longest or series.count > longest[name][1].count:
+                longest[name] = (track, series)
+    judging: dict[str, list[str]] = {}
+    for finding in findings:
+        for name in _judged(finding, tracks, longest):
+            judging.setdefault(name, []).append(finding.problem.id)
+    names = dict.fromkeys((*judging, *USUAL, *_FURTHER))
+    for name in [each for each in names if each in longest][:MOST_SHOWN]:
+        track, series = longest[name]
+        yield _drawable(series, track.source, judging.get(name, []))
+
+
+def _judged(finding: Finding, tracks: Sequence[_Track], known: Iterable[str]) -> Iterator[str]:
+    """Names of the metrics that a finding's rule looks at."""
+    for wanted in tracks[0].engine.metrics_of(finding.problem.id):
+        if wanted.endswith("*"):
+            yield from [each for each in known if each.startswith(wanted[:-1]) and not each.endswith("/std")][:2]
+        elif wanted in known:
+            yield wanted
+
+
+def _drawable(series: Series, source: str, findings: list[str]) -> dict[str, Any]:
+    """One metric as the report holds it; values that are no numbers are told by the step of the first of them."""
+    steps = [each for each in (series.first_nan, series.first_inf) if each is not None]
+    return {
+        "name": series.name,
+        "source": source,
+        "x": "sample" if series.last_step is None else "step",
+        "count": series.count,
+        "findings": findings,
+        "points": [list(each) for each in thinned(sorted(series.points()), MOST_POINTS_SHOWN)],
+        "not_finite_from": min(steps, default=None),
+    }

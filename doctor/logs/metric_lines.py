@@ -1,0 +1,183 @@
+"""Metric lines picked out of the one pass over a log: taken apart where they are found, kept small, read in order.
+
+A range of a log is scanned by whichever process is free, but its metrics can only be judged behind those of the range
+before it. So each range keeps its rows, packed; what does not fit into a little memory goes to a file of its own.
+"""
+
+from __future__ import annotations
+
+import marshal
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NamedTuple, Optional
+
+from doctor.logs.matcher import Probe, Seen
+from doctor.logs.metrics import (
+    METRIC_LITERALS,
+    Bar,
+    Behind,
+    Row,
+    last_bar,
+    look_behind,
+    parse_row,
+    where_metrics_begin,
+)
+
+#: name of the probe that sees metric lines
+METRICS = "metrics"
+
+#: rows are packed by so many, and packed rows of one range stay in memory up to this size
+ROWS_TOGETHER, MOST_IN_MEMORY_BYTES = 256, 1 << 20
+
+#: what is asked for around a line, to find the progress bar that tells its step
+_BEFORE_BYTES, _BEHIND_BYTES = 300, 1000
+_LONGEST_HEAD_BYTES = 300
+_NO_BAR = (-1, -1, None)
+_Plain = tuple[int, Optional[int], list[tuple[str, float]], bytes, tuple[object, ...], tuple[object, ...], bool]
+
+
+class Told(NamedTuple):
+    """One metric line.
+
+    Args:
+        line: its number, from 1.
+        row: what it says.
+        head: what stands before the metrics: rank, actor, time.
+        bar: the training bar before it, where there was one close by.
+        behind: what follows it.
+
+    """
+
+    line: int
+    row: Row
+    head: bytes
+    bar: Optional[Bar]
+    behind: Behind
+
+
+@dataclass(frozen=True)
+class ToldRange:
+    """Metric lines of one range of a log, in order; those that were spilled can be read once.
+
+    Args:
+        packed: rows in memory; `spilled`: a file with those behind them, "" where there is none.
+        lost: why rows are missing, "" where none are.
+
+    """
+
+    packed: tuple[bytes, ...]
+    spilled: str = ""
+    lost: str = ""
+
+    def __iter__(self) -> Iterator[Told]:
+        """Give the lines; numbers count from the start of the range."""
+        for chunk in self.packed:
+            yield from map(_unpacked, marshal.loads(chunk))  # noqa: S302 - our own bytes, see MetricLines
+        if self.spilled:
+            with Path(self.spilled).open("rb") as file:
+                Path(self.spilled).unlink()
+                while rows := _next_rows(file):
+                    yield from map(_unpacked, rows)
+
+
+def _next_rows(file: IO[bytes]) -> list[_Plain]:
+    try:
+        rows: list[_Plain] = marshal.load(file)  # noqa: S302 - a file of our own in a folder that nobody else may enter
+    except EOFError:
+        return []
+    return rows
+
+
+class MetricLines:
+    """Collects the metric lines of one range; see `doctor.logs.matcher.Collector`.
+
+    Args:
+        folder: where to write what does not fit into memory; it belongs to the caller.
+
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._rows: list[_Plain] = []
+        self._packed: list[bytes] = []
+        self._bytes = 0
+        self._file: Optional[IO[bytes]] = None
+        self._lost = ""
+
+    def take(self, seen: Seen) -> None:
+        """Take a line that holds one of the literals; most such lines are no metrics."""
+        row = parse_row(seen.raw)
+        if row is None:
+            return
+        start = where_metrics_begin(seen.raw)
+        head = seen.raw[: start or _LONGEST_HEAD_BYTES] if start or not seen.raw.startswith((b"{", b"step:")) else b""
+        bar = last_bar(seen.before) if b"%|" in seen.before else None
+        behind = look_behind(seen.behind) if row.step is None else Behind(None, followed=False)
+        self._rows.append(
+            (seen.line, row.step, row.pairs, head[-_LONGEST_HEAD_BYTES:], tuple(bar or _NO_BAR),
+             tuple(behind.bar or _NO_BAR), behind.followed)
+        )  # fmt: skip
+        if len(self._rows) >= ROWS_TOGETHER:
+            self._pack()
+
+    def result(self) -> ToldRange:
+        """What was collected."""
+        self._pack()
+        if self._file is None:
+            return ToldRange(tuple(self._packed), lost=self._lost)
+        self._file.close()
+        return ToldRange(tuple(self._packed), self._file.name, self._lost)
+
+    def _pack(self) -> None:
+        if not self._rows:
+            return
+        chunk = marshal.dumps(self._rows)
+        self._rows = []
+        if self._bytes + len(chunk) <= MOST_IN_MEMORY_BYTES and self._file is None:
+            self._bytes += len(chunk)
+            self._packed.append(chunk)
+        elif not self._lost:
+            self._spill(chunk)
+
+    def _spill(self, chunk: bytes) -> None:
+        """A full disk costs the metrics that come now, not the diagnosis."""
+        if not self._folder:
+            self._lost = "no temporary folder can be made"
+            return
+        try:
+            if self._file is None:
+                self._file = tempfile.NamedTemporaryFile(dir=self._folder, delete=False)  # noqa: SIM115 - closed by result
+            self._file.write(chunk)
+            self._file.flush()
+        except OSError as error:
+            self._lost = f"{self._folder}: {error.strerror}"
+
+
+def probe(make: object) -> Probe:
+    """The probe that hands metric lines to collectors that `make` makes."""
+    return Probe(
+        METRICS, METRIC_LITERALS, collector=make, before_bytes=_BEFORE_BYTES, behind_bytes=_BEHIND_BYTES,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def numbered(ranges: Sequence[ToldRange], lines: Sequence[int]) -> Iterator[Told]:
+    """The lines of a whole log.
+
+    Args:
+        ranges: in order of position.
+        lines: how many line feeds each range holds.
+
+    """
+    before = 0
+    for told, count in zip(ranges, lines, strict=True):
+        for each in told:
+            yield each._replace(line=each.line + before) if before else each
+        before += count
+
+
+def _unpacked(plain: _Plain) -> Told:
+    line, step, pairs, head, bar, drawn, followed = plain
+    behind = Behind(None if drawn[0] == -1 else Bar(*drawn), followed)  # type: ignore[arg-type]
+    return Told(line, Row(step, pairs), head, None if bar[0] == -1 else Bar(*bar), behind)  # type: ignore[arg-type]

@@ -1,0 +1,87 @@
+"""Which of the given paths are files of metrics rather than logs, and which such files a folder holds."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from doctor.core.series import Point
+from doctor.logs.metric_files import read_metrics_csv, read_trainer_state
+
+STATE = "trainer_state.json"
+_CHECKPOINT = re.compile(r"^checkpoint-(\d{1,12})$")
+_RANK = re.compile(r"^rank(\d{1,6})\.csv$")
+_DEEPEST, _MOST_FOLDERS = 4, 5_000
+_PEEK_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class MetricSource:
+    """A file of metrics; `rank`: whose, where its name tells."""
+
+    path: str
+    rank: int | None = None
+
+    def points(self) -> Iterator[Point]:
+        """Its points in order.
+
+        Raises:
+            MetricFileError: it is not what its name says.
+
+        """
+        path = Path(self.path)
+        return read_trainer_state(path) if path.name == STATE else read_metrics_csv(path, self.rank)
+
+
+def metric_file(path: str) -> MetricSource | None:
+    """The path as a file of metrics; None for logs, folders and everything else."""
+    name = Path(path).name
+    if name != STATE and not name.endswith(".csv"):
+        return None
+    if not Path(path).is_file() or (name != STATE and not _has_columns(Path(path))):
+        return None
+    rank = _RANK.match(name)
+    return MetricSource(path, int(rank[1]) if rank else None)
+
+
+def in_folder(folder: str) -> list[MetricSource]:
+    """Files of metrics below a folder: those of a run folder, and of each training the trainer's last state."""
+    run = Path(folder) / "metrics"
+    found = [each for path in _ranks(run) if (each := metric_file(str(path))) is not None] if run.is_dir() else []
+    return found + [MetricSource(str(path)) for path in _last_states(folder)]
+
+
+def _ranks(folder: Path) -> list[Path]:
+    return sorted(folder.glob("rank*.csv"), key=lambda each: (len(each.name), each.name))
+
+
+def _last_states(folder: str) -> Iterable[Path]:
+    """Of the states of one output folder the last, for each holds the whole history so far."""
+    last: dict[str, tuple[int, Path]] = {}
+    depth = folder.rstrip(os.sep).count(os.sep)
+    for number, (root, folders, files) in enumerate(os.walk(folder)):
+        if number >= _MOST_FOLDERS:
+            break
+        folders[:] = (
+            sorted(each for each in folders if not each.startswith("."))
+            if root.count(os.sep) - depth < _DEEPEST
+            else []
+        )
+        if STATE in files:
+            checkpoint = _CHECKPOINT.match(Path(root).name)
+            owner, step = (str(Path(root).parent), int(checkpoint[1])) if checkpoint else (root, 1 << 62)
+            last[owner] = max(last.get(owner, (-1, Path())), (step, Path(root) / STATE))
+    return [path for _, path in last.values()]
+
+
+def _has_columns(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            lines = file.read(_PEEK_BYTES).splitlines()
+    except OSError:
+        return False
+    head = next((line for line in lines if not line.startswith(b"#")), b"")
+    return {b"step", b"name", b"value"} <= set(head.split(b","))
