@@ -75,20 +75,95 @@ OTHER = Kind(
     "从最内层栈帧开始阅读依据中的回溯。",
 )
 
+SHAPE = Kind(
+    "Two tensors do not fit together in size: a batch, a sequence or a vocabulary has another length than the code "
+    "there expects.",
+    "两个张量的大小不匹配:批次、序列或词表的长度与该处代码的预期不同。",
+    "Print the shapes that enter the innermost frame; compare padding, truncation, the number of generations and the "
+    "size of tokenizer and embedding.",
+    "打印进入最内层栈帧的张量形状;核对填充、截断、每个提示的生成数,以及分词器与嵌入层的大小。",
+)
+DTYPE = Kind(
+    "Tensors of different precision meet: one part of the model was loaded or cast to another dtype than the rest.",
+    "不同精度的张量相遇:模型的一部分以另一种 dtype 加载或转换。",
+    "Load all of it in one dtype (`torch_dtype`/`dtype`), and let one place decide about mixed precision: trainer, "
+    "Accelerate or DeepSpeed.",
+    "以同一种 dtype 加载整个模型(`torch_dtype`/`dtype`),并只在一处决定混合精度:训练器、Accelerate 或 DeepSpeed。",
+)
+GRADIENT = Kind(
+    "Autograd refuses the backward pass: a graph is missing, was freed, or was changed between forward and backward.",
+    "自动求导拒绝反向传播:计算图缺失、已释放,或在前向与反向之间被改动。",
+    "Look at what is frozen, at gradient checkpointing (`use_reentrant`) and at in-place changes on the way to the "
+    "loss.",
+    "检查哪些参数被冻结、梯度检查点(`use_reentrant`)以及通向损失的原位修改。",
+)
+COLLECTIVE = Kind(
+    "Communication between ranks failed; the rank that says so need not be the one that is to blame.",
+    "rank 之间的通信失败;报错的 rank 未必是出问题的一方。",
+    "Read the logs of all ranks for the one that stopped first, and check network interface and `/dev/shm`.",
+    "阅读所有 rank 的日志,找出最先停止的一个,并检查网络接口与 `/dev/shm`。",
+)
+STATE = Kind(
+    "Saved weights or states do not fit the model that they are loaded into, or the file is not whole.",
+    "保存的权重或状态与加载它的模型不符,或文件不完整。",
+    "Check that the checkpoint belongs to this model and library version, and that its files are complete.",
+    "确认检查点属于该模型与库版本,且文件完整。",
+)
+COMPILER = Kind(
+    "Compiling a kernel or a graph failed; the model itself would run without being compiled.",
+    "编译内核或计算图失败;不编译时模型本身可以运行。",
+    "Run once more without it: `TORCHDYNAMO_DISABLE=1` for torch.compile, `enforce_eager=True` for vLLM.",
+    "不编译再运行一次:torch.compile 用 `TORCHDYNAMO_DISABLE=1`,vLLM 用 `enforce_eager=True`。",
+)
+DEFINITION = Kind(
+    "A name that the code relies on does not exist in what is installed: two packages are of different eras, or an "
+    "import is missing.",
+    "代码依赖的名称在已安装的包中不存在:两个包的版本不属于同一时期,或缺少导入。",
+    "Compare the version of the package that raised with the versions it was released for (`pip show`), and upgrade "
+    "or pin one of the two.",
+    "将抛出异常的包与其发布时所支持的版本对照(`pip show`),升级或固定其中之一。",
+)
+
 _BY_TYPE = (
     (re.compile(r"ImportError|ModuleNotFound|undefined symbol|DLL"), IMPORT),
     (re.compile(r"OutOfMemory|MemoryError|OOM"), MEMORY),
     (re.compile(r"AcceleratorError|Cuda|CUDA|CUDNN|NVML"), CUDA),
-    (re.compile(r"Connection|Timeout|HTTP|URL|SSL|Socket|Proxy|Remote"), NETWORK),
+    (re.compile(r"Dynamo|Inductor|BackendCompiler|CompilationError|OutOfResources|PTXAS"), COMPILER),
+    (re.compile(r"DistBackend|DistNetwork|DistStore|NCCL|Rendezvous"), COLLECTIVE),
+    (re.compile(r"Connection|Timeout|HTTP|URL|SSL|Socket|Proxy|Remote|gaierror"), NETWORK),
     (re.compile(r"FileNotFound|Permission|IsADirectory|NotADirectory|FileExists|OSError|IOError|Safetensor"), FILES),
+    (re.compile(r"NameError"), DEFINITION),
+    (re.compile(r"CheckpointError"), GRADIENT),
+)
+#: what a message speaks of, for types that say nothing themselves
+_BY_MESSAGE = (
+    (re.compile(r"out of memory|bad_alloc|Cannot allocate memory", re.IGNORECASE), MEMORY),
+    (re.compile(r"\bCUDA error\b|\bcuda\w* error\b|CUBLAS_|CUDNN_|\bHIP error\b", re.IGNORECASE), CUDA),
+    (re.compile(r"NCCL|ProcessGroup|process group|Gloo|TCPStore|collective", re.IGNORECASE), COLLECTIVE),
+    (
+        re.compile(r"requires? (?:a )?grad|backward|in-?place operation|autograd|inference tensor", re.IGNORECASE),
+        GRADIENT,
+    ),
+    (re.compile(r"state[_ ]dict|checkpoint|safetensors", re.IGNORECASE), STATE),
+    (re.compile(r"scalar type|dtype|\bHalf\b|BFloat16|bfloat16|float16"), DTYPE),
+    (
+        re.compile(
+            r"must match the size|size of tensor|shapes? cannot be|invalid for input of size|dimension|Sizes of tensors"
+        ),
+        SHAPE,
+    ),
 )
 
 
-def kind_of(exception: str, *, own_code: bool) -> Kind:
+def kind_of(exception: str, *, own_code: bool, message: str = "") -> Kind:
     """The kind of an exception; `own_code`: whether its innermost frame is the user's own."""
     for pattern, kind in _BY_TYPE:
         if pattern.search(exception):
             return kind
+    if exception in ("RuntimeError", "ValueError", "AssertionError", "Exception", "NotImplementedError"):
+        for pattern, kind in _BY_MESSAGE:
+            if pattern.search(message[:2000]):
+                return kind
     if own_code:
         return OWN_CODE
     if exception in ("TypeError", "AttributeError"):

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.checks.unknown._kinds import CUDA, NETWORK, Kind, kind_of
+from doctor.checks.unknown._kinds import COLLECTIVE, CUDA, NETWORK, Kind, kind_of
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.unknown import Unknown
@@ -45,7 +45,7 @@ def answer(unknown: Unknown) -> Finding | None:
     if unknown.kind != "exception":
         return None
     own = bool(unknown.own) and unknown.own[0] == unknown.raised_in
-    kind = kind_of(unknown.type, own_code=own)
+    kind = kind_of(unknown.type, own_code=own, message=unknown.message)
     return found(
         PROBLEM, MESSAGE, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY,
         type=unknown.type, who=unknown.process or "the run", who_zh=unknown.process or "该运行",
@@ -82,7 +82,7 @@ def _collect(unknown: Unknown, kind: Kind) -> dict[str, Any]:
         )
     ]
     chinese = ["然后收集更多信息:在该环境中运行 `doctor check --save-facts facts.json`,并用 `--context` 传入。"]
-    if kind in (CUDA, NETWORK) or unknown.others:
+    if kind in (CUDA, NETWORK, COLLECTIVE) or unknown.others:
         english.append("`NCCL_DEBUG=INFO` and `TORCH_DISTRIBUTED_DEBUG=DETAIL` show what the ranks were doing.")
         chinese.append("`NCCL_DEBUG=INFO` 与 `TORCH_DISTRIBUTED_DEBUG=DETAIL` 可显示各 rank 的动作。")
     if unknown.folded:

@@ -21,7 +21,8 @@ class Unknown:
         kind: "exception": a process raised something of its own; "consequences": the logs show only processes that lost
             another one, or how one ended; "abrupt": no failure and no end.
         process, rank: who; "" and None where nothing tells.
-        type: exception type without its module; `names`: short names its message quotes.
+        type: exception type without its module; `names`: short names its message quotes; `message`: what it says,
+            from which its kind is told and which no answer repeats.
         raised_in: innermost frame as "trainer.py:1576 (train)"; `library`, `library_version` of that file, "" unknown.
         own: frames in the user's own code, innermost first, in the same form.
         others: ranks that failed because of it.
@@ -39,6 +40,7 @@ class Unknown:
     rank: int | None = None
     type: str = ""
     names: tuple[str, ...] = ()
+    message: str = ""
     raised_in: str = ""
     library: str = ""
     library_version: str = ""
