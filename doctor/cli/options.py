@@ -71,6 +71,10 @@ def show(diagnosis: Any, form: str, output: Path | None, lang: str, *, verbose: 
     from doctor.core.report import as_dict, shortened
 
     data = as_dict(diagnosis)
+    if lang != "en":
+        from doctor.core.reasons import localised
+
+        data = localised(data, lang)
     drawn = data if form == "json" else shortened(data, Path.cwd())
     if form == "text" and output is None:
         from doctor.render.console import console_for, draw

@@ -159,7 +159,7 @@ def _draw_counts(report: dict[str, Any], console: Console, words: Any, *, verbos
         for part in _wrapped(prose(words["no_command"].format(count=waiting), "dim"), console, indent=0):
             console.print(part)
     ignored = [
-        f"{each['id']} ({each['reason'].removeprefix('ignored: ')})"
+        f"{each['id']} ({each['reason'].removeprefix('ignored: ').removeprefix('已忽略:')})"
         for each in report["skipped"]
         if each.get("ignored")
     ]

@@ -7,6 +7,9 @@ from typing import Any
 
 from doctor.facts.base import NO_COMMAND
 
+#: what a check says that waits for a launch command, in every language
+_WAITS = frozenset({NO_COMMAND, "没有给出启动命令"})
+
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "error": "error", "warning": "warning", "info": "info", "why": "why", "do": "do", "seen": "seen",
@@ -76,14 +79,14 @@ def place_of(where: Mapping[str, object]) -> str:
 
 def without_command(skipped: list[dict[str, object]]) -> int:
     """How many checks wait for a launch command: an offer, not a blind spot."""
-    return sum(each["reason"] == NO_COMMAND for each in skipped)
+    return sum(each["reason"] in _WAITS for each in skipped)
 
 
 def folded_reasons(skipped: list[dict[str, object]]) -> list[tuple[str, int]]:
     """Reasons of blind spots, with how many checks each, the most frequent first."""
     counts: dict[str, int] = {}
     for each in skipped:
-        if not each.get("ignored") and each["reason"] != NO_COMMAND:
+        if not each.get("ignored") and each["reason"] not in _WAITS:
             counts[str(each["reason"])] = counts.get(str(each["reason"]), 0) + 1
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 

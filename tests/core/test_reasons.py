@@ -1,0 +1,68 @@
+"""Every reason for not judging has its Chinese, and `--lang zh` uses it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import doctor
+from doctor.core.reasons import table, translated
+from doctor.facts.base import NO_COMMAND
+
+SOURCES = Path(doctor.__file__).parent
+GIVERS = {"Skip", "Unavailable", "DoesNotApply", "NvmlUnavailable", "give_up", "_give_up"}
+
+
+def _templates(node: ast.expr) -> Iterator[str]:
+    """Sentences that an expression may give, `{}` where a value stands."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in node.values)
+    elif isinstance(node, ast.IfExp):
+        yield from (*_templates(node.body), *_templates(node.orelse))
+    elif isinstance(node, ast.BoolOp):
+        yield from (each for value in node.values for each in _templates(value))
+
+
+def _given() -> Iterator[tuple[str, str]]:
+    """(sentence, file) of every reason that the program may give."""
+    for path in [*SOURCES.glob("facts/**/*.py"), *SOURCES.glob("core/*.py"), *SOURCES.glob("checks/**/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and node.args:
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                if name in GIVERS:
+                    # NVML's second argument and `_give_up`'s first are no sentences
+                    wanted = node.args[1] if name == "_give_up" else node.args[0]
+                    yield from ((each, path.name) for each in _templates(wanted))
+
+
+def test_every_reason_has_its_chinese() -> None:
+    given = list(_given())
+    assert len(given) > 100
+    assert sorted({f"{name}: {each}" for each, name in given if each not in table()}) == []
+
+
+def test_the_chinese_keeps_every_value() -> None:
+    for english, chinese in table().items():
+        values = [f"<{number}>" for number in range(english.count("{}"))]
+        assert all(value in chinese.format(*values) for value in values), english
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        (NO_COMMAND, "没有给出启动命令"),
+        ("model `Qwen/Qwen2.5-7B` is not on this machine", "模型 `Qwen/Qwen2.5-7B` 不在本机上"),
+        ("the script cannot be read, line 3: invalid syntax", "脚本无法读取,第 3 行:invalid syntax"),
+        ("the script cannot be read: it does not exist", "脚本无法读取:它不存在"),
+        ("`foo` is no launcher that doctor knows", "`foo` 不是 doctor 认识的启动器"),
+        ("a sentence of somebody else's", "a sentence of somebody else's"),
+    ],
+)
+def test_reasons_in_chinese(english: str, chinese: str) -> None:
+    assert translated(english, "zh") == chinese
+    assert translated(english, "en") == english
