@@ -32,8 +32,8 @@ _STANDARD = re.compile(
 )
 #: the stack's own packages where they run from a checkout: a folder of theirs tells
 _CHECKOUT = re.compile(
-    r"[\\/](?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|config|utils))"
-    r"|verl(?=[\\/](?:trainer|workers|utils|single_controller|models|third_party))|trl(?=[\\/](?:trainer|extras|scripts|cli|core))"
+    r"[\\/](?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|config|utils|lora|attention|compilation|transformers_utils|device_allocator))"
+    r"|verl(?=[\\/](?:trainer|workers|utils|single_controller|models|third_party|experimental|protocol\.py))|trl(?=[\\/](?:trainer|extras|scripts|cli|core))"
     r"|transformers(?=[\\/](?:models|utils|generation|integrations|trainer))|deepspeed(?=[\\/](?:runtime|launcher|ops|comm))"
     r"|sglang(?=[\\/]srt)|trinity(?=[\\/](?:explorer|trainer|common|buffer|cli|manager|algorithm))|openrlhf(?=[\\/](?:trainer|cli|models))"
     r"|accelerate(?=[\\/](?:commands|utils))|peft(?=[\\/](?:tuners|utils))"

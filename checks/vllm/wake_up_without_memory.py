@@ -1,0 +1,57 @@
+"""A sleeping vLLM cannot take its GPU memory back.
+
+## What it means
+Sleep mode gives the memory of weights and KV cache back to the driver, and wake-up maps the same amount again.
+What the trainer allocated meanwhile (and torch keeps in its own cache) is missing then.
+## What it does to a run
+The rollout of a step fails with an error of the allocator, usually after the first training step.
+## What to do
+Free the memory of the trainer before the wake-up, or give vLLM a smaller share.
+## How it is found
+In a log, by the message that the program prints.
+## References
+https://docs.vllm.ai/en/latest/features/sleep_mode/
+https://github.com/vllm-project/vllm/pull/12981
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
+
+PROBLEM = Problem(id="VLL054", name="wake-up-without-memory", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"CUDA Error: out of memory at \S{0,200}cumem_allocator\.cpp",
+    ),
+    Signature(
+        r"CUDA Error: invalid argument at \S{0,200}cumem_allocator\.cpp:(?:5|6)\d\b",
+        kind="sign",
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "vLLM woke up from sleep and did not get its GPU memory back",
+        "Wake-up maps weights and KV cache again in one piece, from the driver. The trainer on the same "
+        "GPU still holds too much: parameters, optimizer states, or blocks that torch has freed but "
+        "keeps in its cache.",
+        "Lower `gpu_memory_utilization` of the rollout (`vllm_gpu_memory_utilization` in TRL, "
+        "`--vllm_gpu_memory_utilization` in OpenRLHF). Call `torch.cuda.empty_cache()` before "
+        "`wake_up()`, offload the trainer between its steps (`param_offload` and `optimizer_offload` in "
+        "veRL, `--deepspeed_enable_sleep` in OpenRLHF), and wake up weights and KV cache one after the "
+        'other (`wake_up(tags=["weights"])`, then `["kv_cache"]`).',
+    ),
+    zh=Words(
+        "vLLM 从睡眠中唤醒时没有拿回显存",
+        "唤醒时会直接向驱动重新映射权重与 KV cache。同一 GPU 上的训练进程仍占用过多:参数、优化器状态,或 "
+        "torch 已释放但仍留在缓存中的显存块。",
+        "降低 rollout 的 `gpu_memory_utilization`(TRL 为 `vllm_gpu_memory_utilization`,OpenRLHF 为 "
+        "`--vllm_gpu_memory_utilization`)。在 `wake_up()` 之前调用 `torch.cuda.empty_cache()`,在训练步之"
+        "间卸载训练端(veRL 的 `param_offload` 与 `optimizer_offload`,OpenRLHF 的 "
+        '`--deepspeed_enable_sleep`),并分两次唤醒权重与 KV cache(先 `wake_up(tags=["weights"])`,再 '
+        '`["kv_cache"]`)。',
+    ),
+)
