@@ -1,0 +1,109 @@
+"""What a run leaves beside its logs: rollouts that were kept, and checkpoints. Found, read, and judged."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from doctor.core.finding import Finding
+from doctor.core.outcome import Crashed, Skipped
+from doctor.logs import rollouts
+
+_DEEPEST = 8
+_MOST_ENTRIES = 50_000
+_SEARCH_S = 20.0
+_SKIPPED_FOLDERS = frozenset({"__pycache__", ".git", ".venv", "node_modules", "site-packages", "wandb"})
+
+
+@dataclass(frozen=True)
+class Artifacts:
+    """What came of everything that is no log.
+
+    Args:
+        findings: most important first, one a problem and place.
+        summary: what was looked at, one clause each.
+        crashed: bugs of ours; the rest went on.
+        skipped: what could not be seen, with the reason.
+        files: paths that were read here and are no log text.
+
+    """
+
+    findings: tuple[Finding, ...] = ()
+    summary: tuple[str, ...] = ()
+    crashed: tuple[Crashed, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+@dataclass
+class _Search:
+    """Files and folders seen, until there are too many or it takes too long."""
+
+    until: float
+    entries: int = 0
+    files: list[tuple[Path, str]] = field(default_factory=list)
+    stopped: str = ""
+
+    def walk(self, folder: Path, depth: int = 0) -> None:
+        """Take in a folder and what lies below; linked folders are left out, they may lead in a circle."""
+        try:
+            entries = sorted(os.scandir(folder), key=lambda each: each.name)
+        except OSError:
+            return
+        for entry in entries:
+            self.entries += 1
+            if self.entries > _MOST_ENTRIES or time.monotonic() > self.until:
+                self.stopped = f"`{folder}`: the search ended after {self.entries - 1:,} files"
+                return
+            if entry.is_dir(follow_symlinks=False):
+                if depth < _DEEPEST and entry.name not in _SKIPPED_FOLDERS:
+                    self.walk(Path(entry.path), depth + 1)
+            else:
+                self.take(Path(entry.path))
+            if self.stopped:
+                return
+
+    def take(self, path: Path) -> None:
+        """Take in a file, when it is one of rollouts."""
+        if path.is_file() and (kind := rollouts.kind_of(path)):
+            self.files.append((path, kind))
+
+
+def is_artifact(path: str) -> bool:
+    """Whether a file is read here, and is no log text."""
+    return Path(path).is_file() and bool(rollouts.kind_of(Path(path)))
+
+
+def read(paths: Sequence[str]) -> Artifacts:
+    """Look for rollouts and checkpoints at the given files and folders, and judge them.
+
+    Nothing here raises: what cannot be read is skipped with a reason.
+    """
+    search = _Search(time.monotonic() + _SEARCH_S)
+    for path in map(Path, paths):
+        if path.is_dir():
+            search.walk(path)
+        else:
+            search.take(path)
+    judged = [rollouts.judge(each) for each in rollouts.dumps(search.files)]
+    skipped = [each for one in judged for each in one.skipped]
+    skipped += [Skipped("artifacts", search.stopped)] if search.stopped else []
+    return Artifacts(
+        tuple(_one_a_problem(finding for one in judged for finding in one.findings)),
+        tuple(one.summary for one in judged if one.summary),
+        tuple(each for one in judged for each in one.crashed),
+        tuple(dict.fromkeys(skipped)),
+        tuple(str(path) for path, _ in search.files),
+    )
+
+
+def _one_a_problem(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """The first finding of each problem: two dumps of one run say the same."""
+    seen: set[str] = set()
+    for each in findings:
+        if each.problem.id not in seen:
+            seen.add(each.problem.id)
+            yield each
