@@ -86,14 +86,17 @@ _REASONS = {"TIME LIMIT": "time limit", "PREEMPTION": "preempted", "NODE FAILURE
 
 
 #: one of these is in every line that the patterns above match
-_HINTS = ("xit", "illed", "signal", "oom", "OOM", "Segm", "Abort", "Bus error", "CANCEL", "Termin", "Float", "Illegal",
+_HINTS = ("xit", "illed", "ignal", "oom", "OOM", "Segm", "Abort", "Bus error", "CANCEL", "Termin", "Float", "Illegal",
           "Out Of Memory")  # fmt: skip
 
 
 def exits_of(line: Line) -> Iterator[Exit]:
     """What one line says about the ends of processes."""
     text = line.text
-    if not any(word in text for word in _HINTS):
+    for word in _HINTS:
+        if word in text:
+            break
+    else:
         return
     yield from _of_launchers(line)
     yield from _of_others(line)

@@ -15,11 +15,14 @@ _SUCCESS = re.compile(
     r"|Explorer training finished|Trainer? finished\b",
     re.IGNORECASE,
 )
+#: one of these is in every line that `_SUCCESS` matches, in lower case: looking for words is many times as fast
+_SUCCESS_HINTS = ("train", "final val", "exits succ")
 #: somebody asked it to stop: what follows is the noise of a shutdown
 _ASKED = re.compile(
     r"trigger received signal=SIG(?:TERM|INT)|API server: shutdown triggered|^Shutting down$|^KeyboardInterrupt\b"
     r"|Received signal 15|received SIGTERM|Received SIGINT|got signal: (?:15|2)\b|SIGTERM received"
 )
+_ASKED_HINTS = ("SIG", "shutdown trig", "Shutting", "KeyboardInt", "signal")
 _PROGRESS = re.compile(
     r"^\s*\{['\"](?:loss|train_loss|reward)['\"]|\bstep:\d{1,9} - |\b\d{1,9}/\d{1,9} \[\d{1,4}:\d\d"
     r"|^ ?iteration +\d{1,9}/"
@@ -27,6 +30,7 @@ _PROGRESS = re.compile(
 )
 _TRAINING = re.compile(r"\b(?P<done>\d{1,9})/(?P<all>\d{1,9}) \[(?:\d{1,4}:)?\d{1,4}:\d\d<[^\n]{0,40}(?:it/s|s/it)")
 _SERVING = re.compile(r"Application startup complete|HTTP/1\.1\" \d{3}|Avg generation throughput:")
+_SERVING_HINTS = ("startup", "HTTP/", "throughput:")
 #: words before a bar that is not the training's own
 _LOADING = re.compile(
     r"Map|Load|Tokeniz|Fetch|Download|checkpoint|Generat|Filter|examples/s|Captur|Process|Iterat", re.IGNORECASE
@@ -61,11 +65,11 @@ class Marks:
             self.progress.setdefault(line.source, []).append(line.order)
         if "it" in text and "/" in text and (match := _last_bar(text)) is not None:
             self.steps = match
-        if _SERVING.search(text):
+        if not self.served and _holds(text, _SERVING_HINTS) and _SERVING.search(text):
             self.served = True
-        if _SUCCESS.search(text):
+        if _holds(text.lower(), _SUCCESS_HINTS) and _SUCCESS.search(text):
             self.success = line
-        elif self.asked is None and _ASKED.search(text):
+        elif self.asked is None and _holds(text, _ASKED_HINTS) and _ASKED.search(text):
             self.asked = line
 
     def went_on(self, line: Line) -> bool:
@@ -76,6 +80,13 @@ class Marks:
     def ended_well_after(self, line: Line) -> bool:
         """Whether its source says after a line that the run ended well."""
         return self.success is not None and self.success.source == line.source and self.success.order > line.order
+
+
+def _holds(text: str, words: tuple[str, ...]) -> bool:
+    for word in words:  # noqa: SIM110 - a generator would cost more than the search
+        if word in text:
+            return True
+    return False
 
 
 def _last_bar(text: str) -> tuple[int, int] | None:
@@ -112,6 +123,10 @@ _VERSIONS = (
         re.IGNORECASE,
     ),
 )
+#: one of each is in every line that `_VERSIONS` match, in lower case
+_BEFORE_VERSION = (":", "=", "ersion", "(")
+_NAME_HINTS = ("torch", "llm", "transformers", "trl", "accelerate", "peft", "deepspeed", "datasets", "triton", "sglang",
+               "bitsandbytes", "ray", "flash_attn", "verl", "nccl", "wandb")  # fmt: skip
 _PYTHON = re.compile(r"[/\\]python(?P<version>3\.\d{1,2})[/\\]")
 
 
@@ -120,10 +135,12 @@ def versions_in(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     if "." not in text:
         return found
-    for pattern in _VERSIONS:
-        for match in pattern.finditer(text):
-            name = match["name"].lower()
-            found.setdefault(_ALIASES.get(name, name), match["version"])
+    lowered = text.lower()
+    if _holds(lowered, _BEFORE_VERSION) and _holds(lowered, _NAME_HINTS):
+        for pattern in _VERSIONS:
+            for match in pattern.finditer(text):
+                name = match["name"].lower()
+                found.setdefault(_ALIASES.get(name, name), match["version"])
     if "python3." in text and (python := _PYTHON.search(text)):
         found.setdefault("python", python["version"])
     return found

@@ -1,0 +1,44 @@
+"""Words that are looked for before a pattern is tried: every line that the pattern matches must hold one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doctor.logs import exits, marks
+
+LOWERED = [
+    (marks._SUCCESS, marks._SUCCESS_HINTS), *((each, marks._NAME_HINTS) for each in marks._VERSIONS),
+    *((each, marks._BEFORE_VERSION) for each in marks._VERSIONS),
+]  # fmt: skip
+AS_WRITTEN = [
+    (marks._ASKED, marks._ASKED_HINTS), (marks._SERVING, marks._SERVING_HINTS),
+    *((each, exits._HINTS) for each in (
+        exits._ELASTIC, exits._CLOSING, exits._SHELL, exits._SRUN, exits._SLURMD, exits._PYTHON, exits._DEEPSPEED,
+        exits._CONTAINER, exits._KERNEL, exits._OOM, exits._LOADER,
+    )),
+]  # fmt: skip
+
+
+def _in_ascii(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """The same pattern without the letters of other scripts that Python holds for cases of `s` and `k`."""
+    return re.compile(pattern.pattern, pattern.flags & ~re.UNICODE | re.ASCII)
+
+
+@pytest.mark.parametrize(("pattern", "hints"), LOWERED, ids=[each.pattern[:30] for each, _ in LOWERED])
+@given(data=st.data())
+@settings(max_examples=12, deadline=None)
+def test_no_line_is_lost_by_looking_for_lower_case_words(data, pattern, hints) -> None:
+    text = data.draw(st.from_regex(_in_ascii(pattern), alphabet=st.characters(codec="ascii")))
+    assert marks._holds(text.lower(), hints)
+
+
+@pytest.mark.parametrize(("pattern", "hints"), AS_WRITTEN, ids=[each.pattern[:30] for each, _ in AS_WRITTEN])
+@given(data=st.data())
+@settings(max_examples=12, deadline=None)
+def test_no_line_is_lost_by_looking_for_words(data, pattern, hints) -> None:
+    text = data.draw(st.from_regex(_in_ascii(pattern), alphabet=st.characters(codec="ascii")))
+    assert marks._holds(text, hints)
