@@ -13,7 +13,7 @@ from doctor.facts.gpus import Gpu, GpuProcess, MigDevice
 # Bits of nvmlClocksEventReasons (nvml.h; formerly nvmlClocksThrottleReasons), under the names nvidia-smi
 # gives them. An idle card and application clocks set by the user are states, not slow-downs, but they are
 # reported all the same.
-_REASONS = (
+REASONS = (
     (0x001, "gpu_idle"), (0x002, "applications_clocks_setting"), (0x004, "sw_power_cap"), (0x008, "hw_slowdown"),
     (0x010, "sync_boost"), (0x020, "sw_thermal_slowdown"), (0x040, "hw_thermal_slowdown"),
     (0x080, "hw_power_brake_slowdown"), (0x100, "display_clock_setting"), (0x200, "board_limit"),
@@ -121,7 +121,7 @@ def _health(nvml: Nvml, handle: Any) -> dict[str, Any]:
         "row_remap_pending": bool(rows[2]) if rows else None,
         "row_remap_failure": bool(rows[3]) if rows else None,
         "retired_pages_pending": _flag(nvml.query("nvmlDeviceGetRetiredPagesPendingStatus", handle)),
-        "throttle_reasons": None if reasons is None else tuple(name for bit, name in _REASONS if reasons & bit),
+        "throttle_reasons": None if reasons is None else tuple(name for bit, name in REASONS if reasons & bit),
     }
 
 

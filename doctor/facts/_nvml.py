@@ -82,6 +82,11 @@ class Nvml:
         value = getattr(self._module, name, default)
         return int(value) if isinstance(value, int) else default
 
+    def structure(self, name: str) -> Any:
+        """A structure of the binding, to be filled and handed to a call; None where this binding lacks it."""
+        made = getattr(self._module, name, None)
+        return None if made is None else made()
+
     def query(self, function: str, *arguments: Any, **named: Any) -> Any:
         """Ask one thing; None when card, driver or binding cannot tell.
 

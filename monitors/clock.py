@@ -1,0 +1,84 @@
+"""When to do something: deadlines on the monotonic clock that neither drift nor come in a burst after a delay."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+#: a tick may come so much too early for a whole number of periods
+_EARLY_S = 0.02
+
+
+@dataclass(frozen=True)
+class Now:
+    """One moment on both clocks, and as text."""
+
+    t_ns: int
+    mono_s: float
+
+    @property
+    def iso(self) -> str:
+        """ISO 8601 in UTC, microseconds."""
+        return datetime.fromtimestamp(self.t_ns / 1e9, timezone.utc).isoformat(timespec="microseconds")
+
+    def at(self, t_ns: int) -> Now:
+        """Another moment, given on the wall clock."""
+        return Now(t_ns, self.mono_s + (t_ns - self.t_ns) / 1e9)
+
+
+def now() -> Now:
+    """Read both clocks, one right after the other."""
+    return Now(time.time_ns(), time.monotonic())
+
+
+class Ticker:
+    """Waits for the next tick. A tick that comes later than a whole period is left out and counted, never made up for.
+
+    Args:
+        period_s: from tick to tick.
+        mono: monotonic clock; sleep: how to wait.
+
+    """
+
+    def __init__(
+        self, period_s: float, mono: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self.period_s = period_s
+        self.missed = 0
+        self._mono, self._sleep = mono, sleep
+        self._begin = mono()
+        self._number = 0
+
+    def wait(self) -> float:
+        """Wait for the next tick; gives the seconds by which we are late for it."""
+        due = self._begin + self._number * self.period_s
+        late = self._mono() - due
+        if late < 0:
+            self._sleep(-late)
+            late = self._mono() - due
+        # numbers, not sums: after a month the hundred-millionth tick is still where it belongs
+        over = max(0, int(late / self.period_s))
+        self.missed += over
+        self._number += over + 1
+        return max(0.0, late - over * self.period_s)
+
+
+class Every:
+    """True when `period_s` have passed since it last was, and at the first time."""
+
+    def __init__(self, period_s: float) -> None:
+        self._period_s = period_s
+        self._next: float | None = None
+
+    def due(self, mono_s: float) -> bool:
+        """Whether it is time."""
+        if self._next is None:
+            self._next = mono_s
+        if mono_s < self._next - _EARLY_S:
+            return False
+        self._next += self._period_s
+        if self._next <= mono_s:  # asked too seldom: from here on anew
+            self._next = mono_s + self._period_s
+        return True

@@ -1,0 +1,253 @@
+"""The sampler: a process of its own beside the run. Host and processes once a second; the GPUs by a worker below it.
+
+It ends when the process that it watches has ended, when it is told to (SIGTERM), or after a given time. Whatever
+happens to it, the run does not notice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from doctor.core.run_dir import Events, RunDir
+from doctor.monitors import columns
+from doctor.monitors.clock import Every, Now, Ticker, now
+from doctor.monitors.gpu_worker import ABSENT
+from doctor.monitors.host_reader import HostReader, ProcessReader
+from doctor.monitors.processes import Identity, identity, tree
+from doctor.monitors.table import Table, clock_notes
+
+#: a worker that says nothing for so long is given up; at its start the driver may have to wake card after card
+SILENT_S, STARTING_S = 10.0, 120.0
+#: and a fresh one is tried so much later
+RETRY_S = 30.0
+#: the whole of /proc is read for the tree of processes so often, and at once while the run is young
+TREE_S, YOUNG_S, YOUNG_TREE_S = 10.0, 30.0, 2.0
+
+
+class GpuWorker:
+    """The worker process as the sampler sees it: started, listened to, given up, started again."""
+
+    def __init__(
+        self, arguments: list[str], events: Events, *, retry_s: float = RETRY_S, silent_s: float = SILENT_S
+    ) -> None:
+        self._arguments, self._events = arguments, events
+        self._retry_s, self._silent_s = retry_s, silent_s
+        self._process: subprocess.Popen[bytes] | None = None
+        self._abandoned: list[subprocess.Popen[bytes]] = []
+        self._heard_s = self._retry_at = 0.0
+        self._text = b""
+        self.state = "starting"
+        self.missed, self.cpu_s = 0, 0.0
+        self._cpu_before_s = 0.0
+
+    def look(self, mono_s: float) -> None:
+        """Listen; give up what is silent, start what is due."""
+        self._abandoned = [each for each in self._abandoned if each.poll() is None]
+        if self._process is None:
+            if self.state != "absent" and mono_s >= self._retry_at:
+                self._start(mono_s)
+            return
+        for line in self._lines():
+            self._hear(line.decode("utf-8", "replace"), mono_s)
+        if self._process.poll() is not None:
+            self._ended(self._process.returncode, mono_s)
+        elif mono_s - self._heard_s > (STARTING_S if self.state == "starting" else self._silent_s):
+            self._give_up(mono_s)
+
+    def _start(self, mono_s: float) -> None:
+        command = [sys.executable, "-m", "doctor.monitors.gpu_worker", *self._arguments]
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        assert self._process.stdout is not None  # noqa: S101 - for the type checker
+        os.set_blocking(self._process.stdout.fileno(), False)
+        self._heard_s, self._text, self.state = mono_s, b"", "starting"
+
+    def _lines(self) -> list[bytes]:
+        assert self._process is not None  # noqa: S101 - for the type checker
+        assert self._process.stdout is not None  # noqa: S101 - for the type checker
+        with suppress(BlockingIOError):
+            self._text += os.read(self._process.stdout.fileno(), 1 << 16)
+        *lines, self._text = self._text.split(b"\n")
+        return lines
+
+    def _hear(self, line: str, mono_s: float) -> None:
+        word, _, rest = line.partition(" ")
+        self._heard_s = mono_s
+        if word == "absent":
+            self.state = "absent"
+            self._events.write("monitor", what="no gpu", reason=rest)
+        elif word == "ok":
+            if self.state != "ok":
+                self.state = "ok"
+            missed, _, cpu_s = rest.split()
+            self.missed, self.cpu_s = int(missed), self._cpu_before_s + float(cpu_s)
+
+    def _ended(self, code: int, mono_s: float) -> None:
+        for line in self._lines():
+            self._hear(line.decode("utf-8", "replace"), mono_s)
+        self._close()
+        if code != ABSENT:
+            self.state = "blocked"
+            self._retry_at = mono_s + self._retry_s
+            self._events.write("monitor", what="gpu worker ended", code=code)
+
+    def _give_up(self, mono_s: float) -> None:
+        """A process that hangs inside the driver may not even die now: leave it, and do not wait."""
+        assert self._process is not None  # noqa: S101 - for the type checker
+        self._process.kill()
+        self._abandoned.append(self._process)
+        self._close()
+        self.state = "blocked"
+        self._retry_at = mono_s + self._retry_s
+        self._events.write("monitor", id="GPU003", what="nvml hangs", silent_s=round(mono_s - self._heard_s, 1))
+
+    def _close(self) -> None:
+        if self._process is not None and self._process.stdout is not None:
+            self._process.stdout.close()
+        self._process = None
+        self._cpu_before_s = self.cpu_s
+
+    def stop(self) -> None:
+        """End it, without waiting for a driver that hangs."""
+        if self._process is not None:
+            self._process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(1.0)
+            self._close()
+
+
+class Sampler:
+    """Host, processes and the GPU worker of one machine.
+
+    Args:
+        run: the run folder.
+        root: process whose tree is watched; None: none.
+        worker: of the GPUs.
+
+    """
+
+    def __init__(self, run: RunDir, root: int | None, worker: GpuWorker, events: Events) -> None:
+        self._root, self.worker, self._events = root, worker, events
+        self._host, self._processes = HostReader(run.path), ProcessReader()
+        begun = clock_notes(now())
+        self._table = Table(run.host(), columns.HOST, [f"schema {columns.HOST_SCHEMA}", *begun])
+        self._process_table = Table(run.processes(), columns.PROCESS, [f"schema {columns.PROCESS_SCHEMA}", *begun])
+        self._known: dict[int, Identity] = {}
+        self._begun_s = time.monotonic()
+        self._tree, self._young_tree = Every(TREE_S), Every(YOUNG_TREE_S)
+        self._missed_told = 0
+
+    def tick(self, at: Now, missed: int) -> None:
+        """One second's rows."""
+        self.worker.look(at.mono_s)
+        row = self._host.read(at.mono_s)
+        row["gpu_sampling"] = self.worker.state
+        row["missed_ticks"] = missed + self.worker.missed
+        row["sampler_cpu_s"] = round(time.process_time() + self.worker.cpu_s, 3)
+        was_full = self._table.full
+        self._table.write([(at, row)])
+        if self._table.full and not was_full:
+            sys.stderr.write("doctor monitor: no room on the disk of the run folder; sampling goes on\n")
+        if self._root is not None:
+            self._write_processes(at)
+
+    def _write_processes(self, at: Now) -> None:
+        young = at.mono_s - self._begun_s < YOUNG_S
+        if (self._young_tree if young else self._tree).due(at.mono_s):
+            self._look_at_tree()
+        rows = []
+        for who in list(self._known.values()):
+            values = self._processes.read(who.pid, at.mono_s)
+            if values is None:
+                del self._known[who.pid]
+                continue
+            rows.append(
+                (at, {**values, "parent_pid": who.parent, "name": who.name, "role": who.role, "rank": who.rank})
+            )
+        self._process_table.write(rows)
+
+    def _look_at_tree(self) -> None:
+        assert self._root is not None  # noqa: S101 - for the type checker
+        pids = set(tree(self._root)) - set(self._own())
+        # anew each time: a process changes its title, and an id may be another's by now
+        self._known = {pid: identity(pid) for pid in sorted(pids)}
+        self._processes.forget_all_but(self._known)
+
+    def _own(self) -> list[int]:
+        return tree(os.getpid())
+
+    def close(self) -> None:
+        """Say how it went."""
+        self.worker.stop()
+        self._events.write("monitor", what="sampler ended", missed_ticks=self.worker.missed)
+        for each in (self._table, self._process_table, self._events):
+            each.close()
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; a dead one that nobody has fetched does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state not in {"Z", "X"}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Sample until the end."""
+    parser = argparse.ArgumentParser(prog="doctor.monitors.sampler")
+    parser.add_argument("--run", type=Path, required=True)
+    parser.add_argument("--csv", type=Path)
+    parser.add_argument("--interval", type=float, default=0.1)
+    parser.add_argument("--gpus", default="")
+    parser.add_argument("--dcgm")
+    parser.add_argument("--watch", type=int, help="process whose tree is sampled, and with which the sampler ends")
+    parser.add_argument("--for-s", type=float)
+    parser.add_argument("--retry-s", type=float, default=RETRY_S)
+    parser.add_argument("--silent-s", type=float, default=SILENT_S)
+    chosen = parser.parse_args(argv)
+    run = RunDir(chosen.run)
+    stop: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _frame: stop.append(number))
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    with suppress(OSError):
+        os.nice(5)
+    events = Events(run, role="monitor")
+    arguments = ["--run", str(run.path), "--csv", str(chosen.csv or run.gpu()), "--interval", str(chosen.interval)]
+    arguments += ["--gpus", chosen.gpus] if chosen.gpus else []
+    arguments += ["--dcgm", chosen.dcgm] if chosen.dcgm else []
+    worker = GpuWorker(arguments, events, retry_s=chosen.retry_s, silent_s=chosen.silent_s)
+    sampler = Sampler(run, chosen.watch, worker, events)
+    _sample(sampler, chosen.watch, chosen.for_s, stop)
+    sampler.close()
+    return 0
+
+
+def _sample(sampler: Sampler, watched: int | None, for_s: float | None, stop: list[int]) -> None:
+    parent = os.getppid()
+    end_s = None if for_s is None else time.monotonic() + for_s
+    wake, waker = os.pipe()
+    os.set_blocking(waker, False)
+    signal.set_wakeup_fd(waker)  # SIGTERM ends the sleep below
+    selector = selectors.DefaultSelector()
+    selector.register(wake, selectors.EVENT_READ)
+    ticker = Ticker(1.0, sleep=lambda seconds: (selector.select(seconds), None)[1])
+    while not stop and (end_s is None or time.monotonic() < end_s):
+        if watched is not None and not alive(watched):
+            return
+        if watched is None and os.getppid() != parent:
+            return
+        ticker.wait()
+        sampler.tick(now(), ticker.missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""Writes one of the monitor's CSV files: comment lines and header once, then rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from doctor.core.run_dir import Appender, csv_line, host_name
+from doctor.monitors.clock import Now
+
+Row = Mapping[str, Any]
+
+
+class Table:
+    """Rows of one file, each call of `write` one write to the file.
+
+    Args:
+        path: the file.
+        columns: in order; the first four are time, t_ns, mono_s and host.
+        notes: lines for the head of the file, without the leading #.
+
+    """
+
+    def __init__(self, path: Path, columns: Iterable[str], notes: Iterable[str]) -> None:
+        self._file = Appender(path)
+        self._host = host_name()
+        self._columns = list(columns)[4:]
+        self._head = "".join(f"# {note}\n" for note in notes) + ",".join(columns) + "\n"
+        self._headed = not self._file.empty
+        self.full = False  # whether the last rows could not be written
+
+    @property
+    def lost(self) -> int:
+        """Rows that could not be written."""
+        return self._file.lost
+
+    def write(self, rows: Iterable[tuple[Now, Row]]) -> None:
+        """Append rows; a disk without room costs them and nothing else."""
+        text = "".join(self._line(at, row) for at, row in rows)
+        if not text:
+            return
+        if not self._headed:
+            text = self._head + text
+        done = self._file.write(text)
+        self._headed = self._headed or done
+        self.full = not done
+
+    def _line(self, at: Now, row: Row) -> str:
+        stamp = f"{at.iso},{at.t_ns},{at.mono_s:.6f},{self._host},"
+        return stamp + csv_line(map(row.get, self._columns))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def clock_notes(at: Now) -> list[str]:
+    """Comment lines that tie the clocks together."""
+    import time
+
+    boot_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+    return [f"clock t_ns={at.t_ns} mono_s={at.mono_s:.6f} boottime_s={boot_s:.6f}", f"host {host_name()}"]

@@ -1,0 +1,311 @@
+"""The CSV of the sampler against the truth of the scenario. Times are real seconds."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.core.run_dir import RunDir, read_rows
+from doctor.monitors import columns
+from doctor.monitors.clock import Every, Now, Ticker, now
+from doctor.monitors.dcgm import parse
+from doctor.monitors.gpu_reader import reason_names
+from doctor.monitors.table import Table
+from tests.monitors.conftest import GIB, METRICS, STATES, TRUTH, UUID_BEGINS, sampler, wait_for
+from tests.nvml import scenario_env
+
+PERIOD_S = 1 / 6
+
+Rows = list[dict[str, str]]
+
+
+def gpu_rows(run: RunDir, gpu: int, column: str) -> Rows:
+    return [row for row in read_rows(run.gpu()) if row["gpu"] == str(gpu) and row[column]]
+
+
+def data_of(run: RunDir, what: str) -> list[dict[str, Any]]:
+    return [each["data"] for each in run.read_events() if each["data"].get("what") == what]
+
+
+@lru_cache
+def origin_ns(run: RunDir) -> int:
+    """Wall time of scenario second 0: windows end at whole periods after it, and it lies just before the clock line."""
+    stamp = int(gpu_rows(run, 0, "gpu_busy_pct")[0]["t_ns"])
+    head = next(line for line in run.gpu().read_text().splitlines() if line.startswith("# clock"))
+    began = int(head.split("t_ns=")[1].split()[0])
+    period = int(PERIOD_S * 1e9)
+    windows = -((began - stamp) // period)  # rounded up
+    candidates = [stamp - (windows + extra) * period for extra in range(40)]
+    truth = TRUTH[0]
+    rows = gpu_rows(run, 0, "gpu_busy_pct")[:30]
+
+    def error(origin: int) -> float:
+        ends = [(int(row["t_ns"]) - origin) / 1e9 for row in rows]
+        return sum(
+            abs(float(row["gpu_busy_pct"]) - 100 * truth.mean("busy", end - PERIOD_S, end))
+            for row, end in zip(rows, ends, strict=True)
+        )
+
+    return min(candidates, key=error)
+
+
+@pytest.mark.parametrize("gpu", [0, 1])
+def test_no_window_of_the_driver_is_lost_or_changed(runs: dict[str, RunDir], gpu: int) -> None:
+    run, truth = runs["hopper"], TRUTH[gpu]
+    origin = origin_ns(run)
+    rows = gpu_rows(run, gpu, "gpu_busy_pct")
+    assert len(rows) > 30
+    assert {row["busy_source"] for row in rows} == {"samples"}
+    ends = [(int(row["t_ns"]) - origin) / 1e9 for row in rows]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(ends)]
+    assert gaps == pytest.approx([PERIOD_S] * len(gaps), abs=1e-5)
+    for row, end in zip(rows, ends, strict=True):
+        assert float(row["gpu_busy_pct"]) == pytest.approx(100 * truth.mean("busy", end - PERIOD_S, end), abs=0.6)
+        assert float(row["memory_busy_pct"]) == pytest.approx(100 * truth.mean("membusy", end - PERIOD_S, end), abs=0.6)
+
+
+@pytest.mark.parametrize("gpu", [0, 1])
+@pytest.mark.parametrize(("column", "channel", "scale"), [
+    ("sm_active_pct", "sm", 100), ("sm_occupancy_pct", "occupancy", 100), ("tensor_active_pct", "tensor", 100),
+    ("dram_active_pct", "dram", 100), ("graphics_active_pct", "busy", 100), ("nvlink_rx_mib_s", "nvlink_rx", 1),
+    ("pcie_tx_mib_s", "pcie_tx", 1),
+])  # fmt: skip
+def test_gpm_figures_are_the_mean_of_their_window(
+    runs: dict[str, RunDir], gpu: int, column: str, channel: str, scale: float
+) -> None:
+    run, truth = runs["hopper"], TRUTH[gpu]
+    origin = origin_ns(run)
+    rows = gpu_rows(run, gpu, column)
+    assert len(rows) >= 4
+    spent = span = 0.0
+    for row in rows:
+        assert row["sm_source"] == "gpm"
+        spent += float(row[column]) * float(row["sm_window_s"])
+        span += float(row["sm_window_s"])
+    end = (int(rows[-1]["t_ns"]) - origin) / 1e9
+    most = scale * max(step.values[channel] for step in truth.steps)
+    # start and end are known to the delay of a busy machine between reading the clock and the counters
+    assert spent / span == pytest.approx(scale * truth.mean(channel, end - span, end), abs=most * 0.2 / span)
+
+
+def test_states_follow_the_truth(runs: dict[str, RunDir]) -> None:
+    run = runs["hopper"]
+    origin = origin_ns(run)
+    compared = 0
+    for row in gpu_rows(run, 2, "memory_used_mib"):
+        at_s = (int(row["t_ns"]) - origin) / 1e9
+        if at_s % 2.0 < 0.02 or at_s % 2.0 > 1.6:
+            continue  # near a step, and a tick on a busy machine may be that late
+        at = lambda channel, at_s=at_s: STATES.at(channel, at_s)  # noqa: E731
+        assert int(row["memory_used_mib"]) == at("memory") // (GIB >> 10)
+        assert int(row["sm_clock_mhz"]) == at("sm_clock")
+        assert row["throttle_reasons"] == reason_names(int(at("throttle")))
+        assert float(row["power_w"]) == pytest.approx(at("power"), abs=0.1) or at_s % 2.0 < 0.12
+        compared += 1
+    assert compared > 20
+    spent = [float(row["energy_j"]) for row in gpu_rows(run, 2, "energy_j")]
+    assert spent == sorted(spent)
+    assert spent[-1] > spent[0]
+
+
+def test_an_xid_becomes_an_event(runs: dict[str, RunDir]) -> None:
+    assert data_of(runs["hopper"], "xid") == [{"what": "xid", "gpu": 2, "xid": 31}]
+
+
+def test_head_says_what_the_figures_are(runs: dict[str, RunDir]) -> None:
+    head = [line for line in runs["hopper"].gpu().read_text().splitlines() if line.startswith("#")]
+    assert head[:2] == ["# schema doctor-gpu/1", "# driver 550.54.15"]
+    assert sum("sm_source=gpm" in line for line in head) == 3
+    assert "sm_source=none" in runs["geforce"].gpu().read_text()
+    rows = list(read_rows(runs["hopper"].gpu()))
+    assert list(rows[0]) == list(columns.GPU)
+    assert {row["gpu"] for row in rows} == {"0", "1", "2"}
+    mono = [(int(row["t_ns"]) / 1e9 - float(row["mono_s"])) for row in rows]
+    assert max(mono) - min(mono) < 0.05
+
+
+def test_without_a_true_figure_the_cells_stay_empty(runs: dict[str, RunDir]) -> None:
+    rows = list(read_rows(runs["geforce"].gpu()))
+    assert all(row["sm_active_pct"] == row["sm_source"] == row["ecc_corrected"] == "" for row in rows)
+    assert len(gpu_rows(runs["geforce"], 0, "gpu_busy_pct")) > 20
+    assert len(gpu_rows(runs["geforce"], 0, "power_w")) > 20
+    assert gpu_rows(runs["geforce"], 0, "nvlink_rx_mib_s") == []
+
+
+def test_dcgm_fills_what_nvml_cannot_tell(runs: dict[str, RunDir]) -> None:
+    run = runs["dcgm"]
+    (row,) = gpu_rows(run, 0, "sm_active_pct")  # the exporter repeated itself: one new figure
+    assert (row["sm_active_pct"], row["tensor_active_pct"], row["dram_active_pct"]) == ("25.3", "12.5", "")
+    assert (row["sm_source"], row["sm_window_s"]) == ("dcgm", "")
+    (instance,) = gpu_rows(run, 1, "sm_active_pct")
+    assert (instance["mig"], instance["sm_active_pct"]) == ("7", "50")
+    assert "# dcgm http://127.0.0.1:" in run.gpu().read_text()
+
+
+def test_a_page_that_is_no_exporters() -> None:
+    assert parse("<html>\nDCGM_FI_PROF_SM_ACTIVE{} nonsense\n") == {}
+    assert parse(METRICS.format(uuid=UUID_BEGINS))[UUID_BEGINS + "1", 7] == {"sm_active_pct": 50.0}
+
+
+def test_a_lost_card_is_told_once_and_the_others_go_on(runs: dict[str, RunDir]) -> None:
+    run = runs["lost"]
+    assert [each["gpu"] for each in data_of(run, "lost")] == [3]
+    last = {gpu: max(int(row["t_ns"]) for row in gpu_rows(run, gpu, "memory_used_mib")) for gpu in (0, 3)}
+    assert last[0] - last[3] > 2e9
+
+
+def test_errors_are_empty_cells_and_one_event(runs: dict[str, RunDir]) -> None:
+    run = runs["errors"]
+    assert gpu_rows(run, 0, "temperature_c") == []
+    told = data_of(run, "nvml error")
+    assert [each["call"] for each in told] == ["nvmlDeviceGetTemperature", "nvmlDeviceGetClockInfo"]
+    rows = [row for row in read_rows(run.gpu()) if row["memory_used_mib"]]
+    silent = [number for number, row in enumerate(rows) if not row["sm_clock_mhz"]]
+    assert len(silent) in (19, 20)  # it fails for a while, and is asked again; the second tick asks twice
+    assert silent == list(range(silent[0], silent[-1] + 1))
+
+
+def test_an_instance_has_figures_of_its_own(runs: dict[str, RunDir]) -> None:
+    rows = gpu_rows(runs["mig"], 0, "sm_active_pct")
+    by = {mig: [float(row["sm_active_pct"]) for row in rows if row["mig"] == mig] for mig in ("", "2", "3")}
+    assert by[""] == pytest.approx([50] * len(by[""]))
+    assert by["2"] == pytest.approx([12.5] * len(by["2"]))
+    assert by["3"] == pytest.approx([0] * len(by["3"]))
+    assert len(by["2"]) > 3
+    assert all(row["uuid"].startswith("MIG-") for row in rows if row["mig"])
+    held = list(read_rows(runs["mig"].gpu_processes()))
+    assert {(row["mig"], row["pid"], row["memory_used_mib"]) for row in held} == {("2", "4100", "9000")}
+
+
+@pytest.fixture(scope="module")
+def blocked(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> RunDir:
+    """A run whose driver hangs after twenty ticks, each time that it is tried."""
+    run = RunDir(tmp_path_factory.mktemp("blocked"))
+    scenario = "include = h100x8.ini\n[calls]\nnvmlDeviceGetCurrentClocksEventReasons = block after=20\n"
+    process = sampler(run.path, scenario_env(folder, scenario), "--silent-s", "2.5", "--retry-s", "1", "--gpus", "0")
+    wait_for(lambda: len(data_of(run, "nvml hangs")) >= 2)
+    process.terminate()
+    assert process.communicate(timeout=20)[1] == ""
+    assert process.returncode == 0
+    return run
+
+
+def test_a_driver_that_hangs_costs_only_its_worker(blocked: RunDir) -> None:
+    assert len(data_of(blocked, "gpus")) >= 2  # given up, tried again, given up again
+    rows = list(read_rows(blocked.host()))
+    assert "blocked" in {row["gpu_sampling"] for row in rows}
+    gaps = [float(b["mono_s"]) - float(a["mono_s"]) for a, b in itertools.pairwise(rows)]
+    assert max(gaps) < 2.5  # the host's figures go on
+    ticks = len(gpu_rows(blocked, 0, "memory_used_mib"))
+    assert 2 * 18 <= ticks <= 4 * 21
+
+
+def test_host_and_processes_once_a_second(blocked: RunDir) -> None:
+    rows = list(read_rows(blocked.host()))
+    assert int(rows[0]["cpus"]) == os.cpu_count()
+    assert rows[0]["cpu_pct"] == ""  # nothing to compare with yet
+    assert all(0 <= float(row["cpu_pct"]) <= 100 for row in rows[1:])
+    assert float(rows[-1]["sampler_cpu_s"]) > 0
+    own = [row for row in read_rows(blocked.processes()) if row["pid"] == str(os.getpid())]
+    assert abs(len(own) - len(rows)) <= 1
+    assert int(own[0]["memory_mib"]) > 10
+    # neither the sampler nor its worker counts as part of the run
+    assert {row["pid"] for row in read_rows(blocked.processes())} == {str(os.getpid())}
+
+
+def test_without_a_driver_there_are_host_figures_and_no_error(tmp_path: Path) -> None:
+    env = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+    process = sampler(tmp_path, env, "--for-s", "3")
+    assert process.communicate(timeout=60)[1] == ""
+    assert process.returncode == 0
+    run = RunDir(tmp_path)
+    assert [row["gpu_sampling"] for row in read_rows(run.host())][-1] == "absent"
+    (told,) = data_of(run, "no gpu")
+    assert "no NVIDIA driver" in told["reason"]
+    assert not run.gpu().exists()
+
+
+def test_it_ends_with_what_it_watches(folder: Path, tmp_path: Path) -> None:
+    watched = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(2)"])
+    command = [sys.executable, "-m", "doctor.monitors.sampler", "--run", str(tmp_path), "--watch", str(watched.pid)]
+    process = subprocess.Popen(command, env=scenario_env(folder, "h100x8"))
+    watched.wait()
+    assert process.wait(20) == 0
+    worker = int(
+        next(path for path in (tmp_path / "events").iterdir() if str(process.pid) not in path.name).stem.split("-")[-1]
+    )
+    end = time.monotonic() + 10
+    while Path(f"/proc/{worker}").exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_killed_a_hundred_times_at_any_moment(tmp_path: Path) -> None:
+    """Each writer appends to the same file as the one before it, and is killed."""
+    rng = random.Random(5)  # noqa: S311 - moments, no secret
+    path = tmp_path / "a.csv"
+    for life in range(100):
+        pid = os.fork()
+        if pid == 0:
+            table = Table(path, ["time", "t_ns", "mono_s", "host", "gpu", "power_w"], ["schema test"])
+            number = 0
+            while True:
+                table.write([(now(), {"gpu": life, "power_w": number + extra}) for extra in range(8)])
+                number += 8
+        time.sleep(rng.uniform(0.001, 0.03))
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    written: dict[str, list[int]] = {}
+    for row in read_rows(path):
+        written.setdefault(row["gpu"], []).append(int(row["power_w"]))
+    assert len(written) > 50
+    for numbers in written.values():
+        assert numbers == list(range(len(numbers)))
+    assert path.read_text().count("time,t_ns") == 1
+
+
+def test_ticks_do_not_drift_or_pile_up() -> None:
+    """A month at 100 ms on a made-up clock, with delays of up to three periods."""
+    rng = random.Random(3)  # noqa: S311 - delays, no secret
+    clock = [1000.0]
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds
+
+    ticker = Ticker(0.1, mono=lambda: clock[0], sleep=sleep)
+    done, ticks = 0, 26_000
+    for _ in range(ticks):
+        late = ticker.wait()
+        assert late < 0.1
+        # each tick lies on the grid of the first one
+        off = (clock[0] - 1000.0 - late) / 0.1
+        assert off == pytest.approx(round(off), abs=1e-4)
+        done += 1
+        clock[0] += rng.choice((0.001, 0.001, 0.001, 0.35))
+    total = round((clock[0] - 1000.0) / 0.1)
+    assert done + ticker.missed == pytest.approx(total, abs=4)
+    assert ticker.missed > 1000
+
+
+def test_what_is_due_keeps_its_pace() -> None:
+    every = Every(1.0)
+    assert [mono / 10 for mono in range(40) if every.due(mono / 10)] == [0, 1, 2, 3]
+    assert every.due(60.0)
+    assert not every.due(60.9)
+    assert every.due(61.0)
+
+
+def test_a_moment_on_both_clocks() -> None:
+    at = Now(1_700_000_000_000_000_000, 50.0)
+    assert at.iso == "2023-11-14T22:13:20.000000+00:00"
+    assert at.at(at.t_ns - 500_000_000).mono_s == 49.5
