@@ -1,0 +1,189 @@
+"""What a program says when its own validation refuses a configuration: which settings, which numbers, what relation.
+
+Used by signatures of frameworks that check their settings with plain assertions; the words stay the doctor's own.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Optional
+
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.problem import Problem
+from doctor.core.signature import Hits
+
+#: areas of problems that know more about a failure than its own words do
+AREAS = (
+    "VRL", "TRI", "ORL", "VLL", "RAY", "MEM", "TRF", "HUB", "PYT", "TOR", "CUD", "NCC", "DAT", "TRL", "FSD", "PFT",
+    "BNB", "FLA", "CKP", "HST", "LCH", "DSP", "ACC",
+)  # fmt: skip
+_NAMES = 4  # settings and numbers that a sentence can carry
+#: a setting as configurations spell it: parts joined by dots or underscores, or an option of the command line
+_SETTING = re.compile(r"(?<![\w./-])(?:--)?[a-z][a-z0-9]{0,40}(?:[._-][a-z0-9]{1,40}){1,8}(?![\w/(]|\.py)")
+_NUMBER = re.compile(r"(?<![\w.])\d{1,12}(?![\w.])")
+_NO_SETTING = frozenset({"e.g", "i.e", "less_than", "non-empty", "pre-trained", "self.config", "self.model"})
+
+#: relation -> words that tell it, the most telling first
+_RELATIONS = (
+    ("divisible", re.compile(r"divisible|multiple of|evenly|equal chunk| % ", re.IGNORECASE)),
+    (
+        "exclusive",
+        re.compile(
+            r"cannot be (?:used|enabled|set|combined) (?:together|with|both)|mutually exclusive|conflict"
+            r"|not compatible|incompatible|at the same time|simultaneously|does not support|do not support",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "missing",
+        re.compile(
+            r"(?:must|should|need(?:s)? to|have to|has to) be (?:set|specified|provided|given|configured|enabled)"
+            r"|(?:is|are) required|requires|Please set|is None\b|is not (?:set|configured|defined|provided)"
+            r"|cannot be (?:None|empty)|not None|must specify",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "order",
+        re.compile(
+            r"(?:greater|larger|smaller|less|more|fewer|higher|lower) than|at least|at most|exceed|>=|<=|>|<|positive"
+            r"|must be equal|must equal|should be equal|does not match|mismatch| == ",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "value",
+        re.compile(
+            r"not supported|unsupported|only supports?|only .{1,40} (?:is|are) supported|Unknown|Invalid|must be one of"
+            r"|should be (?:one of|in)|must be in|not in \[|expected|must be|should be",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+MESSAGES = {
+    "divisible": Message(
+        en=Words(
+            "{program} refuses the configuration: {settings} must divide without a remainder{numbers}",
+            "A batch is split over processes, micro batches or parallel groups, and each must get the same share. "
+            "The numbers it compared do not divide: batch sizes, samples per prompt, GPUs and parallel sizes "
+            "belong together.",
+            "Choose {settings} so that the larger number is a multiple of the smaller one: change the batch size "
+            "(times samples per prompt), the number of GPUs and nodes, or the tensor or sequence parallel size.",
+        ),
+        zh=Words(
+            "{program} 拒绝该配置:{settings} 必须整除{numbers_zh}",
+            "一个批次会分给各进程、micro batch 或并行组,每份必须相同。它比较的数不能整除:批大小、每个 prompt 的样本数、"
+            "GPU 数与并行大小要相互配合。",
+            "调整 {settings},使较大的数是较小数的整数倍:修改批大小(乘以每个 prompt 的样本数)、"
+            "GPU 与节点数,或张量、序列并行大小。",
+        ),
+    ),
+    "exclusive": Message(
+        en=Words(
+            "{program} refuses the configuration: {settings} cannot be used in this combination{numbers}",
+            "Its validation ends the run before training, because two of the chosen options exclude each other or "
+            "one does not support the other.",
+            "Turn one of {settings} off, or choose the variant that the documentation of this release lists as "
+            "supported together.",
+        ),
+        zh=Words(
+            "{program} 拒绝该配置:{settings} 不能这样组合使用{numbers_zh}",
+            "其校验在训练开始前终止运行,因为所选的两个选项互相排斥,或其中一个不支持另一个。",
+            "关闭 {settings} 之一,或改用该版本文档列为可同时使用的组合。",
+        ),
+    ),
+    "missing": Message(
+        en=Words(
+            "{program} refuses the configuration: {settings} is not set as required{numbers}",
+            "Its validation ends the run before training: the chosen mode or algorithm requires this setting, and "
+            "it is empty, misspelt or at another place in the configuration.",
+            "Set {settings} in the configuration or on the command line, and compare its place with the default "
+            "configuration of the installed release.",
+        ),
+        zh=Words(
+            "{program} 拒绝该配置:{settings} 未按要求设置{numbers_zh}",
+            "其校验在训练开始前终止运行:所选模式或算法要求该设置,而它为空、拼写有误或放在了配置的其他位置。",
+            "在配置或命令行中设置 {settings},并与所装版本的默认配置核对其位置。",
+        ),
+    ),
+    "order": Message(
+        en=Words(
+            "{program} refuses the configuration: {settings} do not fit together{numbers}",
+            "Its validation compares these sizes, and one is larger or smaller than the other allows: a mini batch "
+            "within the batch, a length within the model's limit, GPUs within what the cluster has.",
+            "Raise the one that is too small or lower the one that is too large of {settings}, until they stand in "
+            "the relation that is required.",
+        ),
+        zh=Words(
+            "{program} 拒绝该配置:{settings} 互不相符{numbers_zh}",
+            "其校验比较这些大小,其中一个超出或低于另一个允许的范围:mini batch 不超过批大小,长度不超过模型上限,"
+            "GPU 不超过集群所有。",
+            "提高 {settings} 中过小的一个或降低过大的一个,直到满足要求的关系。",
+        ),
+    ),
+    "value": Message(
+        en=Words(
+            "{program} refuses the configuration: it does not support the value of {settings}{numbers}",
+            "Its validation ends the run before training: this release does not know or not support the value that "
+            "was chosen, or it stands under the wrong key.",
+            "Choose a value that the installed release lists for {settings}, correct its spelling, or upgrade to a "
+            "release that supports it.",
+        ),
+        zh=Words(
+            "{program} 拒绝该配置:不支持 {settings} 的取值{numbers_zh}",
+            "其校验在训练开始前终止运行:该版本不认识或不支持所选的值,或该值放在了错误的键下。",
+            "改用所装版本为 {settings} 列出的取值,更正拼写,或升级到支持它的版本。",
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What a message of a validation says: a relation of MESSAGES, settings and numbers in its order."""
+
+    relation: str
+    settings: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+
+def read(text: str) -> Optional[Refusal]:
+    """Understand a message, None where it names no setting or tells no relation."""
+    relation = next((name for name, pattern in _RELATIONS if pattern.search(text)), None)
+    settings = list(dict.fromkeys(_plain(name) for name in _SETTING.findall(text) if name not in _NO_SETTING))
+    if relation is None or not settings:
+        return None
+    numbers = list(dict.fromkeys(_NUMBER.findall(text)))
+    return Refusal(relation, tuple(settings[:_NAMES]), tuple(numbers[:_NAMES]))
+
+
+def _plain(name: str) -> str:
+    """A setting as the user writes it: without the object that the code keeps it in."""
+    return re.sub(r"^(?:self\.)?(?:config|args|cfg)\.", "", name).strip(".")
+
+
+def finding(problem: Problem, program: str, hits: Hits, text: str) -> Optional[Finding]:
+    """The words for a refusal, None where the message is not understood."""
+    refusal = read(text)
+    if refusal is None:
+        return None
+    met = ", ".join(refusal.numbers)
+    return found(
+        problem,
+        MESSAGES[refusal.relation],
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+        program=program,
+        settings=", ".join(f"`{each}`" for each in refusal.settings),
+        numbers=f" (it met {met})" if met else "",
+        numbers_zh=f"(实际为 {met})" if met else "",
+    )
+
+
+def raised_in(hits: Hits, pattern: str) -> bool:
+    """Whether the innermost frame of the first hit is in these files; a hit without frames says nothing."""
+    frames = hits.first.frames
+    return bool(frames) and re.search(pattern, frames[-1]) is not None

@@ -1,0 +1,47 @@
+"""vLLM refuses its arguments.
+
+## What it means
+The program checks its settings before it trains and refuses those that contradict each other, are missing, or
+that the release does not support. Its message names them.
+## What it does to a run
+The command ends before the first step.
+## What to do
+Correct the settings that are named.
+## How it is found
+In a log: an assertion or a ValueError that is raised in the validation of the program itself, and that names
+settings.
+## References
+https://docs.vllm.ai/en/latest/configuration/engine_args/
+https://github.com/vllm-project/vllm/tree/main/vllm/config
+"""
+
+from __future__ import annotations
+
+from doctor.checks.launch._refusals import AREAS, finding, raised_in
+from doctor.core.finding import Finding
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="VLL057", name="vllm-configuration-refused", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"^(?:\w{1,40}\.)?(?:AssertionError|ValueError|NotImplementedError): (?P<message>[^\n]{8,600})",
+        frame=r"[\\/]vllm[\\/](?:config|engine[\\/]arg_utils|entrypoints|sampling_params|v1[\\/]engine|platforms)",
+        symptom_of=AREAS,
+    ),
+    Signature(
+        r"^\s{0,8}Value error, (?P<message>[^\n\[]{8,400})",
+        symptom_of=AREAS,
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Only where the message names settings and tells their relation."""
+    if hits.first.frames and not raised_in(
+        hits,
+        r"[\\/]vllm[\\/](?:config|engine[\\/]arg_utils|entrypoints|sampling_params|v1[\\/]engine|platforms)|pydantic",
+    ):
+        return None
+    return finding(PROBLEM, "vLLM", hits, hits.get("message") or "")
