@@ -34,6 +34,7 @@ ROWS_TOGETHER, MOST_IN_MEMORY_BYTES = 256, 1 << 20
 #: what is asked for around a line, to find the progress bar that tells its step
 _BEFORE_BYTES, _BEHIND_BYTES = 300, 1000
 _LONGEST_HEAD_BYTES = 300
+_SIZE_BYTES = 8  # of the size before each chunk in a file
 _NO_BAR = (-1, -1, None)
 _Plain = tuple[int, Optional[int], list[tuple[str, float]], bytes, tuple[object, ...], tuple[object, ...], bool]
 
@@ -78,16 +79,8 @@ class ToldRange:
         if self.spilled:
             with Path(self.spilled).open("rb") as file:
                 Path(self.spilled).unlink()
-                while rows := _next_rows(file):
-                    yield from map(_unpacked, rows)
-
-
-def _next_rows(file: IO[bytes]) -> list[_Plain]:
-    try:
-        rows: list[_Plain] = marshal.load(file)  # noqa: S302 - a file of our own in a folder that nobody else may enter
-    except EOFError:
-        return []
-    return rows
+                while size := file.read(_SIZE_BYTES):
+                    yield from map(_unpacked, marshal.loads(file.read(int.from_bytes(size, "little"))))  # noqa: S302
 
 
 class MetricLines:
@@ -149,7 +142,7 @@ class MetricLines:
         try:
             if self._file is None:
                 self._file = tempfile.NamedTemporaryFile(dir=self._folder, delete=False)  # noqa: SIM115 - closed by result
-            self._file.write(chunk)
+            self._file.write(len(chunk).to_bytes(_SIZE_BYTES, "little") + chunk)
             self._file.flush()
         except OSError as error:
             self._lost = f"{self._folder}: {error.strerror}"

@@ -67,7 +67,7 @@ class Behind(NamedTuple):
     followed: bool
 
 
-_NOTHING = Behind(None, followed=False)
+_NOTHING, _FOLLOWED = Behind(None, followed=False), Behind(None, followed=True)
 
 _STEP_BEFORE_DICT = re.compile(rb"[Ss]tep (\d{1,12}): $")
 _VERL = re.compile(rb"(?<![^\s\])])step:(\d{1,12}) - (?=[\w/@.()\-]{1,200}:)")
@@ -295,9 +295,11 @@ def last_bar(text: bytes) -> Optional[Bar]:
 
 def look_behind(text: bytes) -> Behind:
     """Find the bar that tqdm draws again right behind a line that it let through, in the bytes that follow."""
-    for segment in re.split(rb"[\r\n]", text[:1000])[:6] if text else ():
+    if b"%|" not in text:
+        return _FOLLOWED if text.lstrip(b"\r\n").startswith(b"{'") else _NOTHING
+    for segment in re.split(rb"[\r\n]", text[:1000])[:6]:
         if segment.startswith(b"{'"):
-            return Behind(None, followed=True)
+            return _FOLLOWED
         if b"%|" in segment and (bar := parse_bar(segment)):
             return Behind(bar, followed=False)
     return _NOTHING

@@ -106,7 +106,7 @@ def examine(
     skipped = tuple(Skipped("metrics", each) for each in evidence.lost)
     outcome = Outcome(findings, skipped, (*ranked.crashed, *live.crashed), catalogue.problems, seconds)
     outcome = suppress(outcome, ignored, None)
-    files = tuple(each.path for each in (*logs, *metrics))
+    files = (*(each.path for each in logs), *(each.path for each in metrics))
     target = Target(files=files, run_dir=run_dir, summary=tuple(_summary(case, live)))
     verdict = ranked.verdict if any(each.severity is not INFO for each in outcome.findings) else "healthy"
     diagnosis = Diagnosis(
@@ -133,7 +133,8 @@ def _given(paths: Sequence[str]) -> tuple[list[Source], list[MetricSource]]:
     metrics: list[MetricSource] = []
     logs: list[str] = []
     for path in paths:
-        inside = in_folder(path) if Path(path).is_dir() else [each for each in (metric_file(path),) if each]
+        here = metric_file(path)
+        inside = in_folder(path) if Path(path).is_dir() else [here] if here else []
         metrics += inside
         if not inside or (Path(path).is_dir() and _holds_logs(path)):
             logs.append(path)
