@@ -78,10 +78,23 @@ class _Candidate:
     def fatal(self) -> bool:
         return any(each.signature.kind == "error" for each in self.signatures)
 
-    def names(self, ids: Iterable[str], attribute: str) -> bool:
-        """Whether one of its signatures names one of some problems (or its area) in `attribute`."""
-        wanted = {name for each in self.signatures for name in getattr(each.signature, attribute)}
-        return any(other != self.id and (other in wanted or other[:3] in wanted) for other in ids)
+    def names(self, others: Iterable[_Candidate], attribute: str) -> bool:
+        """Whether one of its signatures names one of some problems, or its area, in `attribute`.
+
+        Where two problems name each other's area, or one names the other by its id, the area says nothing.
+        """
+        mine = self.wanted(attribute)
+        for other in others:
+            if other.id == self.id:
+                continue
+            back = other.wanted(attribute)
+            if other.id in mine or (other.id[:3] in mine and not back & {self.id, self.id[:3]}):
+                return True
+        return False
+
+    def wanted(self, attribute: str) -> set[str]:
+        """Ids and areas that its signatures name in `attribute`."""
+        return {name for each in self.signatures for name in getattr(each.signature, attribute)}
 
 
 def rank(
@@ -264,11 +277,10 @@ def _candidate(case: Case, problem_id: str, group: list[tuple[int, Hit]], counts
 
 def _roles(candidates: list[_Candidate]) -> _Split:
     """Split by role, each the earliest first, proven ones before likely ones."""
-    ids = [each.id for each in candidates]
-    fatal = [each.id for each in candidates if each.fatal]
+    fatal = [each for each in candidates if each.fatal]
     causes, symptoms, helpers = [], [], []
     for each in sorted(candidates, key=lambda each: (each.finding.confidence.value != "confirmed", each.key)):
-        if each.victim or each.names(ids, "symptom_of"):
+        if each.victim or each.names(candidates, "symptom_of"):
             symptoms.append(each)
         elif not each.fatal or each.names(fatal, "contributes_to"):
             helpers.append(each)
