@@ -29,6 +29,7 @@ class Block:
         lines_before: line feeds before `data`.
         line_offset: where the first line of `data` starts; before `offset` when `data` goes on with a long line.
         unfinished: the last line of `data` goes on in the next block, or the stream ended without a line end.
+        line_feeds: how many `data` holds; counting them costs as much as reading, so it is done once.
 
     """
 
@@ -37,6 +38,7 @@ class Block:
     lines_before: int
     line_offset: int
     unfinished: bool = False
+    line_feeds: int = 0
 
     @property
     def continued(self) -> bool:
@@ -98,8 +100,9 @@ class Blocks:
         feed = buffer.rfind(b"\n")
         cut = max(feed, buffer.rfind(b"\r", feed + 1)) + 1
         whole = buffer[:cut]
-        yield Block(self._offset, whole, self.lines, self._line_offset)
-        self.lines += whole.count(b"\n")
+        line_feeds = whole.count(b"\n")
+        yield Block(self._offset, whole, self.lines, self._line_offset, line_feeds=line_feeds)
+        self.lines += line_feeds
         self._offset += cut
         self._line_offset = self._offset
         self._tail = buffer[cut:]

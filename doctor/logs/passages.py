@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,16 +16,21 @@ from doctor.logs.blocks import Block
 #: name of the probe for what makes a block worth keeping besides head and tail, and its literals
 ANCHOR = "anchor"
 ANCHORS = (b"Traceback (most recent", b"terminate called", b"Fatal Python error")
-HEAD, FIRST, LAST, TAIL = 4, 48, 16, 16  # blocks: at the start, around the first and last failures, at the end
+HEAD, FIRST, LAST, TAIL = 4, 48, 16, 16  # blocks at the start and end, pieces around the first and last failures
+#: bytes that are kept before a failure, and behind the last line of it that is known as one: messages may be long
+BEFORE, BEHIND = 1 << 12, 1 << 14
+#: what shows that a traceback goes on; those of several processes may be interleaved
+_GOES_ON = (b'File "', *ANCHORS)
 _LONGEST_LINE = 20_000  # bytes of one line that are looked at; what is longer is data
 
 
 class Piece(NamedTuple):
-    """Whole lines. `number`: which block of its range; `line`: number of the first line there, from 1."""
+    """Whole lines. `number`: which block of its range; `line`: number of its first line, from 1; `part`: of a block."""
 
     number: int
     line: int
     packed: bytes
+    part: bool = False
 
     @property
     def data(self) -> bytes:
@@ -50,43 +55,84 @@ class Kept:
     def __init__(self) -> None:
         """Start empty."""
         self._blocks = self._lines = 0
-        self._head: list[tuple[int, int, bytes]] = []
-        self._first: list[tuple[int, int, bytes]] = []
-        self._last: deque[tuple[int, int, bytes]] = deque(maxlen=LAST)
-        self._tail: deque[tuple[int, int, bytes]] = deque(maxlen=TAIL)
-        self._open = False  # whether the block before had an anchor: a traceback may go on
+        self._head: list[_Lines] = []
+        self._first: list[_Lines] = []
+        self._last: deque[_Lines] = deque(maxlen=LAST)
+        self._tail: deque[_Lines] = deque(maxlen=TAIL)
+        self._open = False  # whether the block before ended inside a failure
 
     def take(self, block: Block, probes: frozenset[str]) -> None:
         """Look at the next block and the names of the probes that saw a line in it."""
         first_line, data = block.lines_before + 1, block.data
-        self._lines = block.lines_before + data.count(b"\n")
+        self._lines = block.lines_before + block.line_feeds
         if block.continued:  # of a line of megabytes the first piece is enough
             end = data.find(b"\n") + 1
             if not end:
                 return
             first_line, data = first_line + 1, data[end:]
-        anchored = ANCHOR in probes
-        piece = (self._blocks, first_line, data)
+        whole = _Lines(self._blocks, first_line, data)
+        if self._blocks == 0 and block.offset > 0:
+            self._open = True  # of a failure that began in the range before
         self._blocks += 1
         if len(self._head) < HEAD:
-            self._head.append(piece)
-        if anchored or self._open:
-            (self._first if len(self._first) < FIRST else self._last).append(piece)
-        self._tail.append(piece)
-        self._open = anchored
+            self._head.append(whole)
+        if ANCHOR in probes or self._open:
+            self._failures(whole)
+        self._tail.append(whole)
+
+    def _failures(self, whole: _Lines) -> None:
+        """Keep what surrounds the failures of a block."""
+        number, line, data, _ = whole
+        end = -1
+        for start, end in _spans(data, inside=self._open):
+            if end - start == len(data):
+                part = whole
+            else:
+                part = _Lines(number, line + data.count(b"\n", 0, start), data[start:end], part=True)
+            (self._first if len(self._first) < FIRST else self._last).append(part)
+        self._open = end == len(data)
 
     def result(self) -> Passages:
         """What was kept."""
-        packed: dict[int, Piece] = {}
+        packed: dict[tuple[int, int], Piece] = {}
 
-        def pack(pieces: Sequence[tuple[int, int, bytes]]) -> list[Piece]:
-            for number, line, data in pieces:
-                if number not in packed:
-                    packed[number] = Piece(number, line, zlib.compress(data, 1))
-            return [packed[number] for number, _, _ in pieces]
+        def pack(pieces: Iterable[_Lines]) -> list[Piece]:
+            out = []
+            for number, line, data, part in pieces:
+                key = (number, -1 if not part else line)
+                if key not in packed:
+                    packed[key] = Piece(number, line, zlib.compress(data, 1), part)
+                out.append(packed[key])
+            return out
 
         anchored = pack([*self._first, *self._last])
-        return Passages(pack(self._head), anchored, pack(list(self._tail)), self._blocks, self._lines)
+        return Passages(pack(self._head), anchored, pack(self._tail), self._blocks, self._lines)
+
+
+class _Lines(NamedTuple):
+    number: int
+    line: int
+    data: bytes
+    part: bool = False
+
+
+def _spans(data: bytes, *, inside: bool) -> Iterator[tuple[int, int]]:
+    """Parts of a block around its failures, in whole lines; `inside`: one goes on from the block before."""
+    end = 0
+    at = 0 if inside else _first(data, ANCHORS, 0)
+    while at >= 0:
+        start = max(end, data.rfind(b"\n", 0, max(at - BEFORE, 0)) + 1)
+        end = at + BEHIND
+        while end < len(data) and (last := max(data.rfind(each, at, end) for each in _GOES_ON)) + BEHIND > end:
+            end = last + BEHIND
+        end = data.find(b"\n", end) + 1 or len(data)
+        yield start, end
+        at = _first(data, ANCHORS, end)
+
+
+def _first(data: bytes, words: tuple[bytes, ...], start: int) -> int:
+    """Where the first of some words stands, -1 where none does."""
+    return min((at for each in words if (at := data.find(each, start)) >= 0), default=-1)
 
 
 @dataclass(frozen=True)
@@ -108,13 +154,17 @@ def joined(ranges: Sequence[Passages]) -> Reading:
     anchored = [(index, piece) for index, (each, _) in enumerate(shifted) for piece in each.anchored]
     if len(anchored) > FIRST + LAST:
         anchored = [*anchored[:FIRST], *anchored[-LAST:]]
-    wanted = {(index, piece.number): piece for index, piece in anchored}
-    wanted |= {(0, piece.number): piece for piece in ranges[0].head}
-    wanted |= {(len(ranges) - 1, piece.number): piece for piece in ranges[-1].tail}
+    blocks = {(index, piece.number): piece for index, piece in anchored if not piece.part}
+    blocks |= {(0, piece.number): piece for piece in ranges[0].head}
+    blocks |= {(len(ranges) - 1, piece.number): piece for piece in ranges[-1].tail}
+    wanted = {(index, piece.line): piece for (index, _), piece in blocks.items()}
+    wanted |= {
+        (index, piece.line): piece for index, piece in anchored if piece.part and (index, piece.number) not in blocks
+    }
     lines = [
         (shifted[index][1] + line, text) for (index, _), piece in sorted(wanted.items()) for line, text in _lines(piece)
     ]
-    return Reading(lines, whole=len(wanted) == sum(each.blocks for each in ranges))
+    return Reading(lines, whole=len(blocks) == sum(each.blocks for each in ranges))
 
 
 def _lines(piece: Piece) -> Iterator[tuple[int, str]]:

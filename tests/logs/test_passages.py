@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doctor.logs.matcher import Matcher, Probe, scan_text
+from doctor.logs.passages import ANCHOR, ANCHORS, BEFORE, BEHIND, HEAD, TAIL, Kept, Reading, joined
+from doctor.logs.streams import Stream
+
+MATCHER = Matcher((), (Probe(ANCHOR, ANCHORS, first=0, last=0),))
+FILLER = "step 17 of the training goes on as it did before, nothing to see here\n"
+
+
+def _read(text: str, ranges: int = 1) -> Reading:
+    data = text.encode()
+    cuts = [0, *(data.index(b"\n", len(data) * each // ranges) + 1 for each in range(1, ranges)), len(data)]
+    watched = []
+    for start, end in pairwise(cuts):
+        portions = (data[at : min(at + 65536, end)] for at in range(start, end, 65536))
+        watched += MATCHER.scan(Stream("log", portions, offset=start), Kept()).watched
+    return joined(watched)
+
+
+def _traceback(ranks: int, frames: int) -> str:
+    """Tracebacks of several ranks, line by line interleaved."""
+    rows = ["Traceback (most recent call last):"]
+    for number in range(frames):
+        rows += [f'  File "/srv/train.py", line {number}, in step', f"    return forward({'x' * 60})"]
+    rows.append("ValueError: the last line of the rank")
+    return "".join(f"[rank{rank}]: {row}\n" for row in rows for rank in range(ranks))
+
+
+@pytest.mark.parametrize("ranges", [1, 2, 3])
+def test_a_failure_in_the_middle_is_kept_whole_with_what_stands_around_it(ranges) -> None:
+    failure = _traceback(ranks=8, frames=200)
+    assert len(failure) > 3 * 65536
+    text = FILLER * 60_000 + failure + FILLER * 60_000
+    reading = _read(text, ranges)
+    lines = text.splitlines()
+    assert not reading.whole
+    assert all(lines[number - 1] == each for number, each in reading.lines)
+    assert [number for number, _ in reading.lines] == sorted({number for number, _ in reading.lines})
+    kept = [each for _, each in reading.lines]
+    assert [each for each in kept if each.startswith("[rank")] == failure.splitlines()
+    first = next(number for number, each in reading.lines if each.startswith("[rank"))
+    assert any(number < first and number > first - BEFORE // len(FILLER) for number, _ in reading.lines)
+    size = sum(len(each) + 1 for each in kept)
+    assert size < len(failure) + BEFORE + 3 * BEHIND + (HEAD + TAIL + 2) * 2 * 65536
+
+
+@given(
+    st.lists(st.sampled_from([FILLER * 40, FILLER * 700, _traceback(2, 3), _traceback(1, 80), "x" * 150_000 + "\n", "\n"]),
+             max_size=14),
+)  # fmt: skip
+@settings(max_examples=40, deadline=None)
+def test_lines_keep_their_numbers_and_small_logs_are_kept_whole(parts) -> None:
+    text = "".join(parts)
+    reading = _read(text)
+    lines = text.splitlines()
+    for number, each in reading.lines:
+        assert lines[number - 1] == each or (" ... " in each and each[:100] == lines[number - 1][:100])
+    assert "ValueError: the last line of the rank" not in {line.partition(": ")[2] for line in lines} or any(
+        "the last line of the rank" in each for _, each in reading.lines
+    )
+    if len(text) <= HEAD * 65536 and "xxx\n" not in text:
+        assert reading.whole
+        assert [each for _, each in reading.lines] == lines
+
+
+def test_an_anchor_is_seen_by_the_scan() -> None:
+    hits = scan_text(MATCHER, [FILLER.encode() * 10, _traceback(1, 2).encode()])
+    assert hits.probes[ANCHOR].count == 1
