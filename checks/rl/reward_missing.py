@@ -11,7 +11,7 @@ Let each reward function return a float for every completion: no None, no NaN, n
 meant for part of the data only, see that every completion is scored by at least one.
 ## How it is found
 `reward` is None or NaN, or all `rewards/...` are, in two logged steps running; or one function gives None for 50 of
-them.
+them. In rollouts that were kept: some answers have no usable reward in two steps running.
 ## References
 https://huggingface.co/docs/trl/grpo_trainer#using-a-custom-reward-function
 https://github.com/huggingface/trl/blob/main/trl/trainer/grpo_trainer.py
@@ -78,6 +78,19 @@ SILENT = Message(
         "查明它为何对每个生成都返回 None 或 NaN;若不适用于此数据,请去掉它。",
     ),
 )
+UNREWARDED = Message(
+    en=Words(
+        "{share} of the answers have None or NaN for a reward, since step {step}",
+        "Nothing is learned from them; where NaN is not left out of means and deviations (sums over a group or a "
+        "batch), a single one makes advantages, gradient and weights NaN.",
+        _REMEDY,
+    ),
+    zh=Words(
+        "自第 {step} 步起 {share} 的回答的奖励为 None 或 NaN",
+        "无法从中学习;如果求均值和标准差(组内或批内求和)时没有剔除 NaN,一个就足以使优势值、梯度和权重变成 NaN。",
+        _REMEDY_ZH,
+    ),
+)
 
 #: steps running: a batch that no function is meant for can happen once
 RUNNING = 2
@@ -138,3 +151,21 @@ class RewardMissing:
         if self._last is None or self._alarm.on or self._alarm.bad == 0:
             return None
         return self._missing(self._last, confidence=LIKELY)
+
+
+@rule(PROBLEM, needs=("completions/unrewarded_ratio",))
+class AnswersUnrewarded:
+    """The same in rollouts that were kept, where it is told of each answer."""
+
+    def __init__(self) -> None:
+        self._alarm = Alarm(RUNNING, calm=5)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge one share; where no answer is rewarded, `reward` itself is NaN."""
+        if not self._alarm.see(0 < point.value < 1, point.step):
+            return None
+        began = self._alarm.since
+        return found(
+            PROBLEM, UNREWARDED, severity=WARNING, confidence=LIKELY, share=f"{100 * point.value:.2g} %",
+            step=step_text(began), **sighting(point, began),
+        )  # fmt: skip
