@@ -18,10 +18,11 @@ https://huggingface.co/docs/accelerate/usage_guides/deepspeed
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import options_are_plain, proof, proofs, unread_config, where, written
+from doctor.checks.launch._helpers import options_are_plain, proof, proofs, unread_config, written
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 from doctor.facts.training import Training
@@ -80,6 +81,6 @@ def config_file_beside_fields(
             MESSAGE,
             fields=names,
             place=written(file),
-            where=where(*beside),
+            where=place_of(*beside),
             evidence=(*proofs(*beside), proof(file)),
         )

@@ -17,10 +17,11 @@ https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/commands/l
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, unread_config, where
+from doctor.checks.launch._helpers import proofs, unread_config
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 from doctor.facts.world import World
@@ -80,7 +81,7 @@ def config_incomplete(launch: Launch, accelerate: AccelerateConfig | None, world
             PROBLEM,
             NO_NUMBER,
             file=name,
-            where=where(number) or Where(file=accelerate.path),
+            where=place_of(number) or Where(file=accelerate.path),
             commands=("--num_processes 8",),
             evidence=proofs(number, kind),
         )

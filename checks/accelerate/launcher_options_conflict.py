@@ -16,10 +16,11 @@ https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/commands/l
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, truth, where, whole
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth, whole
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 
@@ -96,4 +97,4 @@ def _single_gpu(launch: Launch, accelerate: AccelerateConfig | None) -> Judgemen
     if not multi or ids is None or ids.value in {None, "all"} or (machines and (whole(machines.value) or 1) > 1):
         return
     if isinstance(ids.value, str) and len(ids.value.split(",")) < 2:
-        yield found(PROBLEM, ONE_GPU, ids=ids.value, where=where(ids, kind), evidence=proofs(ids, kind))
+        yield found(PROBLEM, ONE_GPU, ids=ids.value, where=place_of(ids, kind), evidence=proofs(ids, kind))

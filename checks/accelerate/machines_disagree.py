@@ -16,10 +16,11 @@ https://huggingface.co/docs/accelerate/basic_tutorials/launch
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where, whole
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, whole
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.base import Setting
 from doctor.facts.launch import Launch
@@ -90,19 +91,19 @@ def machines_disagree(launch: Launch, accelerate: AccelerateConfig | None) -> Ju
             machines=machines,
             each=each,
             lost=processes - each * machines,
-            where=where(total, number),
+            where=place_of(total, number),
             commands=(f"--num_processes {(each + 1) * machines}",),
             evidence=proofs(total, number),
         )
     rank = _setting(launch, accelerate, "machine_rank")
     place = whole(rank.value) if rank else None
     if rank is not None and place is not None and not 0 <= place < machines:
-        spot = where(rank, number)
+        spot = place_of(rank, number)
         yield found(PROBLEM, RANK, rank=place, machines=machines, last=machines - 1, where=spot, evidence=proofs(rank))
     address = _setting(launch, accelerate, "main_process_ip")
     if (address is None or address.value in {None, ""}) and not _finds_address_itself(launch, accelerate):
         commands = ("--main_process_ip ADDRESS_OF_THE_FIRST_MACHINE",)
-        spot, proof = where(number), proofs(number)
+        spot, proof = place_of(number), proofs(number)
         yield found(PROBLEM, NO_ADDRESS, machines=machines, where=spot, commands=commands, evidence=proof)
 
 

@@ -17,10 +17,11 @@ https://huggingface.co/docs/trl/grpo_trainer
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import effective, options_are_plain, proofs, truth, where, written
+from doctor.checks.launch._helpers import effective, options_are_plain, proofs, written
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.reading import place_of, truth
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
@@ -64,7 +65,7 @@ def precision_decided_twice(
         launcher=setting.value,
         trainer=other,
         place=written(wanted),
-        where=where(setting, wanted),
+        where=place_of(setting, wanted),
         commands=(f"mixed_precision: {other}",),
         evidence=proofs(setting, wanted),
     )

@@ -16,10 +16,11 @@ https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/commands/l
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where, whole
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.reading import place_of, whole
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 from doctor.facts.world import World
@@ -71,4 +72,4 @@ def processes_not_started(launch: Launch, world: World, accelerate: AccelerateCo
     else:
         why, commands = f"{len(world.visible_gpus)} GPU visible", ("--num_processes 1",)
     evidence = proofs(number, kind)
-    yield found(PROBLEM, MESSAGE, number=count, why=why, where=where(kind), commands=commands, evidence=evidence)
+    yield found(PROBLEM, MESSAGE, number=count, why=why, where=place_of(kind), commands=commands, evidence=evidence)

@@ -14,10 +14,11 @@ https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/utils/data
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, unread_config, where
+from doctor.checks.launch._helpers import proof, unread_config
 from doctor.core.check import Judgement, check
 from doctor.core.finding import CONFIRMED, LIKELY, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
@@ -72,7 +73,7 @@ def unknown_choice(launch: Launch, accelerate: AccelerateConfig | None, packages
             value=setting.value,
             choices=", ".join(f"`{choice}`" for choice in choices),
             nearest=nearest[0],
-            where=where(setting),
+            where=place_of(setting),
             confidence=sure,
             commands=(f"{key}: '{nearest[0]}'",),
             evidence=(proof(setting),),

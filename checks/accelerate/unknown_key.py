@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks.launch._helpers import proof, unread_config, where
+from doctor.checks.launch._helpers import proof, unread_config
 from doctor.core.check import Judgement, check
 from doctor.core.finding import CONFIRMED, LIKELY, Confidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
@@ -138,7 +139,7 @@ def _findings(
         nearest=nearest,
         releases=releases or "",
         version=packages.version("accelerate"),
-        where=where(setting),
+        where=place_of(setting),
         confidence=sure,
         evidence=(proof(setting),),
     )

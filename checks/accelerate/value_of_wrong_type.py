@@ -17,10 +17,11 @@ https://yaml.org/type/bool.html
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import options_are_plain, proof, unread_config, where
+from doctor.checks.launch._helpers import options_are_plain, proof, unread_config
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.base import Setting
 from doctor.facts.launch import Launch
@@ -90,7 +91,7 @@ def value_of_wrong_type(launch: Launch, accelerate: AccelerateConfig | None, wor
             type="a boolean" if kind == "bool" else "a number",
             kind=kind,
             method=method,
-            where=where(setting),
+            where=place_of(setting),
             commands=(f"{key}: {quoted}",),
             evidence=(proof(setting),),
         )
@@ -99,5 +100,5 @@ def value_of_wrong_type(launch: Launch, accelerate: AccelerateConfig | None, wor
         setting = accelerate.settings.get(key)
         if setting is not None and isinstance(setting.value, str) and several and _decides(launch, key):
             text, commands = _shown(setting), (f"{key}: {setting.value}",)
-            line = (where(setting), (proof(setting),))
+            line = (place_of(setting), (proof(setting),))
             yield found(PROBLEM, NUMBER, key=key, text=text, where=line[0], commands=commands, evidence=line[1])

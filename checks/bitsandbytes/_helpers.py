@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import truth
+from doctor.core.reading import truth
 from doctor.facts.base import Setting
 from doctor.facts.script import Script
 from doctor.facts.training import Training

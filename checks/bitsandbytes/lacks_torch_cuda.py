@@ -22,10 +22,11 @@ from __future__ import annotations
 
 from doctor.checks.bitsandbytes._helpers import optimizer, quantization
 from doctor.checks.torch._helpers import trains_on_cpu
-from doctor.checks.trl._helpers import place_of, quoted
+from doctor.checks.trl._helpers import quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Message, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.environment import Environment
 from doctor.facts.packages import Packages

@@ -17,10 +17,11 @@ https://huggingface.co/docs/transformers/quantization/bitsandbytes
 from __future__ import annotations
 
 from doctor.checks.bitsandbytes._helpers import quantization
-from doctor.checks.trl._helpers import place_of, quoted
+from doctor.checks.trl._helpers import quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.packages import Packages
 from doctor.facts.script import Script

@@ -16,10 +16,11 @@ https://man7.org/linux/man-pages/man3/statvfs.3.html
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.host import Host
 from doctor.facts.training import Training
@@ -95,7 +96,7 @@ def disk_full(host: Host, training: Training) -> Judgement:
     if disk is None:
         return
     setting = training.get("output_dir")
-    place, proof = where(setting), proofs(setting)
+    place, proof = place_of(setting), proofs(setting)
     if disk.free_inodes == 0:
         yield found(PROBLEM, INODES, path=disk.path, where=place, commands=(f"df -i {disk.path}",), evidence=proof)
     elif disk.free_bytes is not None and disk.free_bytes < LEAST_BYTES:

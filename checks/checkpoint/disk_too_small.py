@@ -18,11 +18,12 @@ https://www.deepspeed.ai/tutorials/zero/
 from __future__ import annotations
 
 from doctor.checks.checkpoint._helpers import checkpoint_bytes, checkpoints_kept
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.checks.memory._helpers import full_parameters, gib
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Message, Skip, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.reading import place_of
 from doctor.facts.host import Host
 from doctor.facts.model import Model
 from doctor.facts.packages import Packages
@@ -86,7 +87,7 @@ def disk_too_small(
         fit=max(1, disk.free_bytes // one - 1) if one else 1,
         free=gib(disk.free_bytes),
         path=disk.path,
-        where=where(limit, every),
+        where=place_of(limit, every),
         severity=ERROR if alone else WARNING,
         confidence=LIKELY,
         commands=(f"df -h {disk.path}",),

@@ -15,10 +15,11 @@ https://huggingface.co/docs/transformers/main_classes/trainer
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.host import Host
 from doctor.facts.training import Training
@@ -73,4 +74,4 @@ def output_not_writable(host: Host, training: Training) -> Judgement:
         return
     setting = training.get("output_dir")
     commands = (f"ls -ld {disk.path}",)
-    yield found(PROBLEM, MESSAGE, path=disk.path, where=where(setting), commands=commands, evidence=proofs(setting))
+    yield found(PROBLEM, MESSAGE, path=disk.path, where=place_of(setting), commands=commands, evidence=proofs(setting))

@@ -9,7 +9,7 @@ mismatches the version that was used to compile PyTorch`. What is compiled alrea
 Point CUDA_HOME at a toolkit of torch's major version.
 ## How it is found
 The toolkit that torch would take (CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda), its nvcc, and torch's version
-file.
+file. Where no other toolkit would fit, only one that CUDA_HOME or CUDA_PATH names is spoken of.
 ## References
 https://github.com/pytorch/pytorch/blob/v2.6.0/torch/utils/cpp_extension.py
 https://github.com/pytorch/pytorch/issues/73047
@@ -66,6 +66,8 @@ def nvcc_of_another_major(cuda: Cuda, packages: Packages) -> Judgement:
         return
     fitting = (each for each in cuda.toolkits if each.has_nvcc and major(each.version) == major(build.cuda))
     other = next(fitting, None)
+    if other is None and cuda.cuda_home_from not in {"CUDA_HOME", "CUDA_PATH"}:
+        return  # a toolkit that nobody chose harms nothing that is not compiled
     yield found(
         PROBLEM,
         ANOTHER if other else MESSAGE,

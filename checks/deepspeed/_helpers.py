@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.checks.launch._helpers import truth
 from doctor.core.finding import Skip
+from doctor.core.reading import truth
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.base import Setting
 from doctor.facts.deepspeed_config import DeepspeedConfig

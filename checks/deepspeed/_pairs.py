@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from doctor.checks.deepspeed._helpers import of_yaml, setting_of
-from doctor.checks.launch._helpers import effective, truth, whole
+from doctor.checks.launch._helpers import effective
+from doctor.core.reading import truth, whole
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.base import Setting
 from doctor.facts.deepspeed_config import DeepspeedConfig

@@ -17,10 +17,11 @@ https://www.deepspeed.ai/docs/config-json/#batch-size-related-parameters
 from __future__ import annotations
 
 from doctor.checks.deepspeed._helpers import setting_of, unread
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.training import Training
@@ -116,7 +117,7 @@ def batch_sizes_contradict(deepspeed: DeepspeedConfig | None, world: World, trai
             steps=whole_steps,
             processes=world.processes,
             product=product,
-            where=where(*settings),
+            where=place_of(*settings),
             evidence=proofs(*settings),
         )
 

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from doctor.checks.deepspeed._helpers import unread
 from doctor.checks.deepspeed._keys import TOP
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Message, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.reading import place_of
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.training import Training
 
@@ -64,7 +65,7 @@ def ignored_key(deepspeed: DeepspeedConfig | None, training: Training | None) ->
                 MESSAGE,
                 key=key,
                 nearest=nearest[0],
-                where=where(setting),
+                where=place_of(setting),
                 confidence=LIKELY,
                 commands=(f'"{nearest[0]}"',),
                 evidence=(proof(setting),),

@@ -19,10 +19,11 @@ https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/utils/data
 from __future__ import annotations
 
 from doctor.checks.deepspeed._helpers import compares_arguments, setting_of
-from doctor.checks.launch._helpers import effective, options_are_plain, proofs, truth, where
+from doctor.checks.launch._helpers import effective, options_are_plain, proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.launch import Launch
@@ -77,7 +78,7 @@ def launcher_precision_alone(
         PROBLEM,
         MESSAGE,
         precision=setting.value,
-        where=where(setting),
+        where=place_of(setting),
         commands=(f"--{setting.value}",),
         evidence=proofs(setting),
     )

@@ -17,10 +17,11 @@ https://github.com/deepspeedai/DeepSpeed/blob/v0.19.5/deepspeed/runtime/engine.p
 from __future__ import annotations
 
 from doctor.checks.deepspeed._helpers import setting_of, unread
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.training import Training
@@ -68,7 +69,7 @@ def max_grad_norm_of_optimizer(deepspeed: DeepspeedConfig | None, training: Trai
             PROBLEM,
             MESSAGE,
             value=setting.value,
-            where=where(setting),
+            where=place_of(setting),
             commands=(f'"gradient_clipping": {setting.value}',),
             evidence=(proof(setting),),
         )

@@ -19,10 +19,11 @@ https://huggingface.co/docs/transformers/deepspeed
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import CONFIRMED, LIKELY, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
@@ -90,7 +91,7 @@ def no_launcher(launch: Launch, training: Training, environment: Environment, pa
     yield found(
         PROBLEM,
         MESSAGE,
-        where=where(setting),
+        where=place_of(setting),
         confidence=CONFIRMED if certain else LIKELY,
         commands=(f"accelerate launch --num_processes 1 {script}", f"torchrun --nproc_per_node 1 {script}"),
         evidence=(proof(setting),),

@@ -16,10 +16,11 @@ https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/commands/l
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
@@ -85,4 +86,4 @@ def not_installed(
         reason = training.get("deepspeed")
     reason = reason or launch.option("use_deepspeed")
     commands = ("pip install deepspeed",)
-    yield found(PROBLEM, MESSAGE, where=where(reason), commands=commands, evidence=proofs(reason))
+    yield found(PROBLEM, MESSAGE, where=place_of(reason), commands=commands, evidence=proofs(reason))

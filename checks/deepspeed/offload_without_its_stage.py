@@ -18,10 +18,11 @@ https://github.com/deepspeedai/DeepSpeed/blob/v0.19.5/deepspeed/ops/adam/cpu_ada
 from __future__ import annotations
 
 from doctor.checks.deepspeed._helpers import of_yaml, setting_of
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import CONFIRMED, LIKELY, Message, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.reading import place_of
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.world import World
@@ -76,7 +77,7 @@ def offload_without_its_stage(
             message,
             device=device,
             stage=world.zero_stage,
-            where=where(setting),
+            where=place_of(setting),
             severity=severity,
             confidence=CONFIRMED if needed == 3 else LIKELY,
             evidence=proofs(setting),

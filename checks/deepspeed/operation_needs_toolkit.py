@@ -21,10 +21,11 @@ https://github.com/deepspeedai/DeepSpeed/blob/v0.19.5/op_builder/builder.py
 from __future__ import annotations
 
 from doctor.checks.deepspeed._helpers import gpu_is_used, operation_built, setting_of
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.cuda import Cuda
 from doctor.facts.deepspeed_config import DeepspeedConfig
@@ -116,7 +117,7 @@ def operation_needs_toolkit(
     reason = setting_of(deepspeed, "optimizer.type") or setting_of(
         deepspeed, "zero_optimization.offload_optimizer.device"
     )
-    place, proof = where(reason), proofs(reason)
+    place, proof = place_of(reason), proofs(reason)
     if gpu_is_used(world, gpus, packages) and not cuda.nvcc_version:
         about = Evidence("CUDA toolkit", f"CUDA_HOME: {cuda.cuda_home or 'none found'}, nvcc: none")
         yield found(

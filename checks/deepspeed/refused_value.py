@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from doctor.checks.deepspeed._helpers import unread
 from doctor.checks.deepspeed._keys import KEYS, NEWEST_READ
-from doctor.checks.launch._helpers import proof, where, whole
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import CONFIRMED, LIKELY, Confidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, whole
 from doctor.core.signature import Hits, Signature
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.packages import Packages
@@ -109,7 +110,7 @@ def unknown_key(deepspeed: DeepspeedConfig | None, packages: Packages, training:
             section=section,
             key=key,
             nearest=nearest,
-            where=where(setting),
+            where=place_of(setting),
             confidence=sure,
             evidence=(proof(setting),),
         )
@@ -133,7 +134,7 @@ def impossible_value(deepspeed: DeepspeedConfig | None, packages: Packages) -> J
                 key=key,
                 value=repr(setting.value),
                 choices="0, 1, 2, 3" if key.endswith("stage") else "none, cpu, nvme",
-                where=where(setting),
+                where=place_of(setting),
                 confidence=_sure(packages),
                 evidence=(proof(setting),),
             )

@@ -17,10 +17,11 @@ https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/utils/deep
 from __future__ import annotations
 
 from doctor.checks.deepspeed._helpers import setting_of, unread
-from doctor.checks.launch._helpers import proof, where, whole
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.reading import place_of, whole
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.training import Training
 
@@ -56,7 +57,7 @@ def stage_as_text(deepspeed: DeepspeedConfig | None, training: Training | None) 
         PROBLEM,
         MESSAGE,
         stage=setting.value,
-        where=where(setting),
+        where=place_of(setting),
         severity=ERROR if whole(setting.value) == 3 else WARNING,
         commands=(f'"stage": {setting.value}',),
         evidence=(proof(setting),),

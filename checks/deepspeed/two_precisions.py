@@ -18,10 +18,11 @@ https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/utils/data
 from __future__ import annotations
 
 from doctor.checks.deepspeed._helpers import compares_arguments, setting_of, unread
-from doctor.checks.launch._helpers import effective, proofs, truth, where, written
+from doctor.checks.launch._helpers import effective, proofs, written
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.core.signature import Signature
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.packages import Packages
@@ -93,7 +94,7 @@ def two_precisions(
     fp16, bf16 = (setting_of(deepspeed, f"{name}.enabled") for name in ("fp16", "bf16"))
     ours = [each for each in (fp16, bf16) if each is not None and truth(each.value)]
     if len(ours) == 2:
-        yield found(PROBLEM, BOTH, where=where(*ours), evidence=proofs(*ours))
+        yield found(PROBLEM, BOTH, where=place_of(*ours), evidence=proofs(*ours))
         return
     if not ours or training is None or not compares_arguments(training, packages):
         return
@@ -107,6 +108,6 @@ def two_precisions(
             ours=name,
             theirs=other,
             place=written(wanted),
-            where=where(ours[0], wanted),
+            where=place_of(ours[0], wanted),
             evidence=proofs(ours[0], wanted),
         )

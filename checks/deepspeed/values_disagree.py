@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from doctor.checks.deepspeed._helpers import compares_arguments, unread
 from doctor.checks.deepspeed._pairs import Pair, differ, from_json, from_yaml
-from doctor.checks.launch._helpers import effective, proofs, where, whole, written
+from doctor.checks.launch._helpers import effective, proofs, written
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, whole
 from doctor.core.signature import Hits, Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.deepspeed_config import DeepspeedConfig
@@ -128,7 +129,7 @@ def values_disagree(
             argument=theirs.name,
             theirs=theirs.value,
             place=written(theirs),
-            where=where(pair.ours, theirs),
+            where=place_of(pair.ours, theirs),
             commands=(_automatic(pair),),
             evidence=proofs(pair.ours, theirs),
         )
@@ -162,7 +163,7 @@ def accumulation_left_out(
         argument=key,
         theirs=theirs.value,
         place=written(theirs),
-        where=where(theirs),
+        where=place_of(theirs),
         commands=('"gradient_accumulation_steps": "auto"',),
         evidence=proofs(theirs),
     )

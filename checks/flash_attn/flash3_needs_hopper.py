@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from doctor.checks.flash_attn._helpers import asked_attention, flash_version
 from doctor.checks.torch._helpers import used_gpus
-from doctor.checks.trl._helpers import place_of, quoted
+from doctor.checks.trl._helpers import quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.gpus import Gpus
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training

@@ -19,10 +19,11 @@ https://github.com/Dao-AILab/flash-attention#installation-and-features
 from __future__ import annotations
 
 from doctor.checks.flash_attn._helpers import asked_attention, falls_back_to_kernels, flash_version
-from doctor.checks.trl._helpers import place_of, quoted
+from doctor.checks.trl._helpers import quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training

@@ -17,10 +17,11 @@ https://huggingface.co/docs/trl/reducing_memory_usage
 from __future__ import annotations
 
 from doctor.checks.flash_attn._helpers import asked_attention, flash_version, is_kernel
-from doctor.checks.trl._helpers import place_of, quoted, truth
+from doctor.checks.trl._helpers import quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Message, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.reading import place_of, truth
 from doctor.facts.base import Setting
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training, effective_value

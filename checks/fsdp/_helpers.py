@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import whole
+from doctor.core.reading import whole
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.base import Setting
 from doctor.facts.launch import Launch

@@ -19,10 +19,11 @@ https://github.com/huggingface/transformers/blob/v4.56.2/src/transformers/traine
 from __future__ import annotations
 
 from doctor.checks.fsdp._helpers import fsdp_setting, uses_fsdp
-from doctor.checks.launch._helpers import effective, proofs, truth, where, written
+from doctor.checks.launch._helpers import effective, proofs, written
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.core.signature import Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
@@ -88,7 +89,7 @@ def checkpointing_twice(
                 MESSAGE,
                 argument=name,
                 place=written(argument),
-                where=where(argument, setting),
+                where=place_of(argument, setting),
                 commands=(f"{name}=False",),
                 evidence=proofs(setting, argument),
             )

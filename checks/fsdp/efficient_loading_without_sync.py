@@ -17,10 +17,11 @@ https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/utils/laun
 from __future__ import annotations
 
 from doctor.checks.fsdp._helpers import fsdp_setting, uses_fsdp
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
@@ -82,5 +83,5 @@ def efficient_loading_without_sync(launch: Launch, accelerate: AccelerateConfig 
     if sync is None or sync.value is not False or (loading is not None and not loading.value):
         return
     commands = ("fsdp_sync_module_states: true",)
-    place, proof = where(sync, loading), proofs(sync, loading)
+    place, proof = place_of(sync, loading), proofs(sync, loading)
     yield found(PROBLEM, MESSAGE, where=place, commands=commands, evidence=proof)

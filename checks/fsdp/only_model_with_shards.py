@@ -18,10 +18,11 @@ https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/utils/data
 from __future__ import annotations
 
 from doctor.checks.fsdp._helpers import fsdp_setting, uses_fsdp, version
-from doctor.checks.launch._helpers import proofs, truth, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.core.signature import Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
@@ -84,5 +85,5 @@ def only_model_with_shards(launch: Launch, accelerate: AccelerateConfig | None, 
     sharded = number == 2 if kind is None or kind.value is None else str(kind.value).upper() == "SHARDED_STATE_DICT"
     if sharded:
         commands = ("fsdp_state_dict_type: FULL_STATE_DICT",)
-        place, proof = where(only, kind), proofs(only, kind)
+        place, proof = place_of(only, kind), proofs(only, kind)
         yield found(PROBLEM, MESSAGE, version=number, where=place, commands=commands, evidence=proof)

@@ -18,10 +18,11 @@ https://huggingface.co/docs/accelerate/concept_guides/fsdp1_vs_fsdp2
 from __future__ import annotations
 
 from doctor.checks.fsdp._helpers import fsdp_setting, uses_fsdp, version
-from doctor.checks.launch._helpers import proof, truth, where
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 
@@ -77,7 +78,7 @@ def refused_value(launch: Launch, accelerate: AccelerateConfig | None) -> Judgem
                 value=setting.value,
                 version="2" if two else "1",
                 choices=choices,
-                where=where(setting),
+                where=place_of(setting),
                 commands=(f"fsdp_{name}: {choices.split(' or ')[0].partition(',')[0]}",),
                 evidence=(proof(setting),),
             )

@@ -18,10 +18,11 @@ https://huggingface.co/docs/accelerate/concept_guides/fsdp1_vs_fsdp2
 from __future__ import annotations
 
 from doctor.checks.fsdp._helpers import fsdp_setting, uses_fsdp, version
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
@@ -84,7 +85,7 @@ def version_2_unsupported(launch: Launch, accelerate: AccelerateConfig | None, p
                 PROBLEM,
                 message,
                 version=packages.version(name),
-                where=where(setting),
+                where=place_of(setting),
                 commands=(f"pip install '{name}>={old[1:]}'",),
                 evidence=proofs(setting),
             )

@@ -18,10 +18,11 @@ https://huggingface.co/docs/transformers/fsdp
 from __future__ import annotations
 
 from doctor.checks.fsdp._helpers import fsdp_setting, uses_fsdp
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
@@ -97,7 +98,7 @@ def wrong_layer_class(launch: Launch, accelerate: AccelerateConfig | None, model
                 named=named,
                 model=model.architectures[0],
                 actual=actual,
-                where=where(setting),
+                where=place_of(setting),
                 commands=(f"fsdp_transformer_layer_cls_to_wrap: {actual}",),
                 evidence=(proof(setting), Evidence("config.json", f"architectures: {model.architectures[0]}")),
             )

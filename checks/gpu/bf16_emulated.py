@@ -6,7 +6,8 @@ can emulate it, so neither transformers nor TRL stops, and TRL from 0.19 on choo
 ## What it does to a run
 Training runs at a fraction of the speed that fp16 would have, and vLLM on the same card uses fp16 or refuses bf16.
 ## What to do
-Set `fp16=True` and `bf16=False`, and `dtype="half"` for vLLM; watch the loss scale.
+Set `fp16=True` and `bf16=False`, and `dtype="half"` for vLLM; watch the loss scale. A model that was saved in bf16 may
+overflow in fp16 (NUM001): then train in fp32, with both `False`.
 ## How it is found
 Compute capability of the visible GPUs from NVML, and the precision that the training arguments or the installed
 TRL's default ask for.
@@ -33,12 +34,13 @@ ASKED = Message(
     en=Words(
         "`bf16` is set, and {gpu} has compute capability {capability}",
         "The card has no bf16 units: torch emulates them, slowly, and vLLM on the same card will not use bf16.",
-        "Train in fp16 on this card.",
+        "Train in fp16 on this card, or in fp32 (`fp16=False, bf16=False`) where fp16 overflows, as models saved in "
+        "bf16 do.",
     ),
     zh=Words(
         "设置了 `bf16`,而 {gpu} 的计算能力为 {capability}",
         "该卡没有 bf16 运算单元,torch 只能缓慢地模拟,同一块卡上的 vLLM 也不会使用 bf16。",
-        "在这块卡上请使用 fp16 训练。",
+        "在这块卡上请使用 fp16 训练;若 fp16 溢出(以 bf16 保存的模型可能如此),则用 fp32(`fp16=False, bf16=False`)。",
     ),
 )
 
@@ -46,12 +48,13 @@ DEFAULT = Message(
     en=Words(
         "TRL {trl} trains in bf16 by default, and {gpu} has compute capability {capability}",
         "The card has no bf16 units: torch emulates them, slowly, and vLLM on the same card will not use bf16.",
-        "Train in fp16 on this card.",
+        "Train in fp16 on this card, or in fp32 (`fp16=False, bf16=False`) where fp16 overflows, as models saved in "
+        "bf16 do.",
     ),
     zh=Words(
         "TRL {trl} 默认使用 bf16 训练,而 {gpu} 的计算能力为 {capability}",
         "该卡没有 bf16 运算单元,torch 只能缓慢地模拟,同一块卡上的 vLLM 也不会使用 bf16。",
-        "在这块卡上请使用 fp16 训练。",
+        "在这块卡上请使用 fp16 训练;若 fp16 溢出(以 bf16 保存的模型可能如此),则用 fp32(`fp16=False, bf16=False`)。",
     ),
 )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.core.finding import Evidence, Skip, Where
-from doctor.facts.base import Place, Setting
+from doctor.core.finding import Evidence, Skip
+from doctor.facts.base import Setting
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpus
 from doctor.facts.launch import Launch
@@ -15,16 +15,6 @@ from doctor.facts.world import World, visible
 
 COMMAND = "launch command"
 GIB = 1024**3
-
-
-def place_of(place: Place | None) -> Where | None:
-    """Place of a finding from the place of a fact; None for the command line."""
-    return Where(file=place.file, line=place.line, column=place.column) if place else None
-
-
-def where(*settings: Setting | None) -> Where | None:
-    """Place of the first setting that stands in a file."""
-    return next((place_of(each.place) for each in settings if each and each.place), None)
 
 
 def proof(setting: Setting) -> Evidence:
@@ -38,22 +28,6 @@ def proof(setting: Setting) -> Evidence:
 def proofs(*settings: Setting | None) -> tuple[Evidence, ...]:
     """Evidence of every setting that somebody wrote."""
     return tuple(proof(each) for each in settings if each)
-
-
-def truth(value: object) -> bool | None:
-    """Whether a written value means yes, None when it means neither (as accelerate's `str_to_bool` reads it)."""
-    text = str(value).strip().lower()
-    if text in {"1", "true", "yes", "on", "y", "t"}:
-        return True
-    return False if text in {"0", "false", "no", "off", "n", "f", "none", ""} else None
-
-
-def whole(value: object) -> int | None:
-    """An integer, also where it was written as text; None for anything else."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    text = str(value).strip()
-    return int(text) if isinstance(value, str) and text.lstrip("+-").isdecimal() else None
 
 
 def effective(training: Training, packages: Packages | None, name: str) -> Setting | None:

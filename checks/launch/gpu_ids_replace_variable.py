@@ -15,10 +15,11 @@ https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/utils/laun
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.reading import place_of
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
@@ -59,7 +60,7 @@ def gpu_ids_replace_variable(
             MESSAGE,
             ids=ids,
             variable=variable,
-            where=where(setting),
+            where=place_of(setting),
             commands=(f"--gpu_ids {variable}",),
             evidence=evidence,
         )

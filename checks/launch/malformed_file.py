@@ -18,10 +18,10 @@ from __future__ import annotations
 import re
 
 from doctor.checks.launch._broken_files import KINDS, MISSING, broken_files
-from doctor.checks.launch._helpers import place_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import at
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.dataset import Dataset
 from doctor.facts.deepspeed_config import DeepspeedConfig
@@ -74,7 +74,7 @@ def malformed_file(  # noqa: PLR0917 - one for each kind of file
         elif MISSING not in broken.message:
             name = broken.place.file.rpartition("/")[2]
             message = broken.message.rstrip(".")
-            yield found(PROBLEM, MESSAGE, file=name, message=message, what=KINDS[kind], where=place_of(broken.place))
+            yield found(PROBLEM, MESSAGE, file=name, message=message, what=KINDS[kind], where=at(broken.place))
 
 
 def _at_least(interpreter: Interpreter | None, major: int, minor: int) -> bool:

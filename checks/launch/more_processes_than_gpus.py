@@ -17,10 +17,11 @@ https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.launch import Launch
 from doctor.facts.training import Training
@@ -89,7 +90,7 @@ def more_processes_than_gpus(launch: Launch, world: World, training: Training | 
         MESSAGE,
         processes=processes,
         gpus=gpus,
-        where=where(world.processes_from),
+        where=place_of(world.processes_from),
         commands=("--num_gpus " + str(gpus) if launch.kind == "deepspeed" else f"{option} {gpus}",),
         evidence=proofs(world.processes_from),
     )

@@ -16,10 +16,10 @@ https://huggingface.co/docs/transformers/deepspeed
 from __future__ import annotations
 
 from doctor.checks.launch._broken_files import KINDS, MISSING, broken_files
-from doctor.checks.launch._helpers import place_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import at
 from doctor.core.signature import Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.dataset import Dataset
@@ -79,6 +79,6 @@ def named_file_missing(
     for kind, broken in broken_files(locals()):
         if MISSING in broken.message:
             path = broken.place.file
-            name, place = path.rpartition("/")[2], place_of(broken.place)
+            name, place = path.rpartition("/")[2], at(broken.place)
             evidence = (Evidence("path", path),)
             yield found(PROBLEM, MESSAGE, file=name, what=KINDS[kind], where=place, evidence=evidence)

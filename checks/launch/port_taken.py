@@ -18,10 +18,10 @@ https://huggingface.co/docs/trl/vllm_integration
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import whole
 from doctor.core.check import Judgement, check
 from doctor.core.finding import CONFIRMED, LIKELY, Confidence, Evidence, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import whole
 from doctor.core.signature import Hits, Signature
 from doctor.facts.launch import Launch
 from doctor.facts.network import Network

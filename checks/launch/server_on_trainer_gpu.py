@@ -19,11 +19,12 @@ https://github.com/huggingface/trl/blob/v0.24.0/trl/scripts/vllm_serve.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import GIB, effective, proofs, where
+from doctor.checks.launch._helpers import GIB, effective, proofs
 from doctor.checks.trl._helpers import vllm_mode
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Message, Skip, Where, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.gpus import Gpu, GpuProcess, Gpus
 from doctor.facts.network import Endpoint, Network
 from doctor.facts.packages import Packages
@@ -135,7 +136,7 @@ def no_gpu_left_for_server(
         NO_ROOM,
         count=count,
         host=endpoint.host,
-        where=where(training.get("vllm_mode"), training.get("use_vllm")),
+        where=place_of(training.get("vllm_mode"), training.get("use_vllm")),
         confidence=LIKELY,
         commands=fewer + colocate,
         evidence=proofs(training.get("use_vllm"), training.get("vllm_mode"), world.processes_from),

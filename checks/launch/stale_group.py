@@ -15,10 +15,10 @@ https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initi
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import whole
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Message, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.reading import whole
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.training import Training

@@ -36,7 +36,7 @@ def quantized_here(training: Training) -> bool:
     return any(name.rpartition(".")[2] in words for name in names)
 
 
-def used_gpus(world: World, gpus: Gpus) -> list[Gpu]:
+def gpus_of_ranks(world: World, gpus: Gpus) -> list[Gpu]:
     """GPUs that the processes of this machine will take, as far as their memory is known."""
     if not world.visible_gpus:
         return []

@@ -15,10 +15,11 @@ https://github.com/vllm-project/vllm/pull/14189
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, truth, where
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.facts.environment import Environment
 from doctor.facts.packages import Packages
 from doctor.facts.serving import Serving
@@ -65,7 +66,7 @@ def expandable_segments_with_sleep(
             MESSAGE,
             variable=variable,
             version=packages.version("vllm"),
-            where=where(written, setting),
+            where=place_of(written, setting),
             commands=(f"unset {variable}",),
             evidence=(Evidence("environment", f"{variable}={value}"), proof(setting)),
         )

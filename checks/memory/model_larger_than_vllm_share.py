@@ -16,11 +16,12 @@ https://huggingface.co/docs/trl/vllm_integration
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import effective, seen_by, whole
+from doctor.checks.launch._helpers import effective, seen_by
 from doctor.checks.memory._helpers import HALF_BYTES, gib, quantized_here
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import whole
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpus
 from doctor.facts.model import Model

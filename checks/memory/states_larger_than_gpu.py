@@ -19,11 +19,12 @@ https://huggingface.co/docs/transformers/model_memory_anatomy
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import effective, truth
-from doctor.checks.memory._helpers import adam, full_parameters, gib, states_bytes, used_gpus
+from doctor.checks.launch._helpers import effective
+from doctor.checks.memory._helpers import adam, full_parameters, gib, gpus_of_ranks, states_bytes
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import truth
 from doctor.facts.gpus import Gpus
 from doctor.facts.model import Model
 from doctor.facts.packages import Packages
@@ -84,7 +85,7 @@ def states_larger_than_gpu(
     model: Model, training: Training, world: World, gpus: Gpus, packages: Packages | None
 ) -> Judgement:
     """A lower bound, so what it finds does not fit; layers that a script freezes would lower it."""
-    parameters, used = full_parameters(model, training), used_gpus(world, gpus)
+    parameters, used = full_parameters(model, training), gpus_of_ranks(world, gpus)
     if parameters is not None and world.order_uncertain:
         yield Skip("CUDA may number these GPUs of different models in another order")
         return

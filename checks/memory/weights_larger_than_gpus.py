@@ -16,7 +16,7 @@ https://huggingface.co/docs/transformers/model_memory_anatomy
 
 from __future__ import annotations
 
-from doctor.checks.memory._helpers import HALF_BYTES, full_parameters, gib, used_gpus
+from doctor.checks.memory._helpers import HALF_BYTES, full_parameters, gib, gpus_of_ranks
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
@@ -59,7 +59,7 @@ DIVIDED = Message(
 @check(PROBLEM)
 def weights_larger_than_gpus(model: Model, training: Training, world: World, gpus: Gpus) -> Judgement:
     """Machines are taken to be alike."""
-    parameters, used = full_parameters(model, training), used_gpus(world, gpus)
+    parameters, used = full_parameters(model, training), gpus_of_ranks(world, gpus)
     if parameters is not None and world.order_uncertain:
         yield Skip("CUDA may number these GPUs of different models in another order")
         return

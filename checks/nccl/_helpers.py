@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.core.finding import Evidence, Where
+from doctor.core.reading import whole
 from doctor.facts.base import Setting
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
@@ -24,10 +25,10 @@ def runs_elsewhere(launch: Launch) -> bool:
     return not ELSEWHERE.isdisjoint(launch.wrappers)
 
 
-def whole(setting: Setting | None, otherwise: int) -> int:
+def _number_of(setting: Setting | None, otherwise: int) -> int:
     """A readable whole number, else `otherwise`."""
-    value = setting.value if setting is not None and setting.known else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
+    value = whole(setting.value) if setting is not None and setting.known else None
+    return otherwise if value is None else value
 
 
 def ranks_here(
@@ -37,9 +38,9 @@ def ranks_here(
     if serving is not None:
         return serving.tensor_parallel_size * serving.pipeline_parallel_size
     if verl is not None:
-        return whole(verl.get("trainer.n_gpus_per_node"), _VERL_GPUS_PER_NODE)
+        return _number_of(verl.get("trainer.n_gpus_per_node"), _VERL_GPUS_PER_NODE)
     if trinity is not None:
-        return whole(trinity.settings.get("cluster.gpu_per_node"), 0)
+        return _number_of(trinity.settings.get("cluster.gpu_per_node"), 0)
     if world is None or world.backend in {None, "none", "cpu", "tpu"}:
         return 0
     return world.local_processes or 0
@@ -48,9 +49,9 @@ def ranks_here(
 def machines_of(world: World | None, verl: VerlConfig | None = None, trinity: TrinityConfig | None = None) -> int:
     """Machines of the run, 1 where that is not told."""
     if verl is not None:
-        return whole(verl.get("trainer.nnodes"), _VERL_NODES)
+        return _number_of(verl.get("trainer.nnodes"), _VERL_NODES)
     if trinity is not None:
-        return whole(trinity.settings.get("cluster.node_num"), 1)
+        return _number_of(trinity.settings.get("cluster.node_num"), 1)
     return (world.machines or 1) if world is not None else 1
 
 

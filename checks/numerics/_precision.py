@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor import data
-from doctor.checks.trl._helpers import truth
+from doctor.core.reading import truth
 from doctor.facts.base import Setting
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.training import Training

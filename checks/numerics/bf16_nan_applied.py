@@ -20,10 +20,11 @@ from __future__ import annotations
 
 from doctor import data
 from doctor.checks.numerics._precision import precision
-from doctor.checks.trl._helpers import installed, place_of, quoted, truth
+from doctor.checks.trl._helpers import installed, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Skip, Words, found
 from doctor.core.problem import INFO, Problem
+from doctor.core.reading import place_of, truth
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training

@@ -21,10 +21,11 @@ https://github.com/huggingface/transformers/pull/14579
 from __future__ import annotations
 
 from doctor.checks.numerics._precision import precision
-from doctor.checks.trl._helpers import config_place, installed, place_of, quoted
+from doctor.checks.trl._helpers import config_place, installed, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Message, Skip, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.reading import place_of
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.model import Model
 from doctor.facts.packages import Packages

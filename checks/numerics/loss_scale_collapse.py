@@ -21,10 +21,11 @@ from __future__ import annotations
 import math
 
 from doctor import data
-from doctor.checks.trl._helpers import installed, number, place_of, quoted
+from doctor.checks.trl._helpers import installed, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.reading import number, place_of
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.packages import Packages
 

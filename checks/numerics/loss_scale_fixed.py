@@ -16,10 +16,11 @@ https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/fp16/loss
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import number, place_of, quoted
+from doctor.checks.trl._helpers import quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import CONFIRMED, LIKELY, Message, Skip, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.reading import number, place_of
 from doctor.facts.deepspeed_config import DeepspeedConfig
 
 PROBLEM = Problem(id="NUM003", name="loss-scale-fixed", severity=WARNING, since="0.1")

@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from doctor import data
 from doctor.checks.trl._arguments import came_later, near
-from doctor.checks.trl._helpers import installed, place_of, quoted
+from doctor.checks.trl._helpers import installed, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks.trl._helpers import listing, place_of, quoted, truth
+from doctor.checks.trl._helpers import listing, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.core.signature import Hits, Signature
 from doctor.facts.model import Model
 from doctor.facts.training import Training

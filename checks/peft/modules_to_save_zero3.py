@@ -20,10 +20,11 @@ https://github.com/deepspeedai/DeepSpeed/pull/8144
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import installed, place_of, quoted
+from doctor.checks.trl._helpers import installed, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import CONFIRMED, LIKELY, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training

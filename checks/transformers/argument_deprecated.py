@@ -20,10 +20,11 @@ from __future__ import annotations
 from doctor import data
 from doctor.checks.transformers._owners import inherits_training_arguments, own_to_trl
 from doctor.checks.trl._arguments import history_of, own_settings, replacement_name
-from doctor.checks.trl._helpers import installed, place_of, quoted
+from doctor.checks.trl._helpers import installed, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import INFO, Problem
+from doctor.core.reading import place_of
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training

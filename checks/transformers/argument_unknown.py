@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from doctor import data
 from doctor.checks.trl._arguments import near, own_settings
-from doctor.checks.trl._helpers import installed, place_of, quoted
+from doctor.checks.trl._helpers import installed, quoted
 from doctor.checks.trl._logged import TRAINING, refusals
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages

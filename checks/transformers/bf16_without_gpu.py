@@ -20,10 +20,11 @@ https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/base_config.py
 from __future__ import annotations
 
 from doctor import data
-from doctor.checks.trl._helpers import config_place, installed, place_of, quoted, truth
+from doctor.checks.trl._helpers import config_place, installed, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.core.signature import Signature
 from doctor.facts.gpus import Gpus
 from doctor.facts.interpreter import Interpreter

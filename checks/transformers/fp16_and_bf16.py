@@ -16,10 +16,11 @@ https://github.com/huggingface/transformers/blob/v4.57.3/src/transformers/traini
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import place_of, quoted, truth
+from doctor.checks.trl._helpers import quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.core.signature import Signature
 from doctor.facts.training import Training
 

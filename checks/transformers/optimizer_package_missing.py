@@ -18,10 +18,11 @@ https://huggingface.co/docs/transformers/main_classes/trainer#transformers.Train
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import place_of, quoted
+from doctor.checks.trl._helpers import quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training

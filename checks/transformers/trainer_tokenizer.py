@@ -18,10 +18,11 @@ https://huggingface.co/docs/trl/grpo_trainer#trl.GRPOTrainer
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import place_of, quoted, unsloth_replaces
+from doctor.checks.trl._helpers import quoted, unsloth_replaces
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.packages import Packages
 from doctor.facts.script import Script

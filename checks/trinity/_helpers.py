@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from doctor import data
-from doctor.checks.launch._helpers import proof, whole
+from doctor.checks.launch._helpers import proof
 from doctor.core.finding import Evidence, Skip
+from doctor.core.reading import whole
 from doctor.data import ConfigKey
 from doctor.facts.base import Setting
 from doctor.facts.packages import Packages

@@ -15,10 +15,11 @@ https://github.com/agentscope-ai/Trinity-RFT/blob/v0.6.0/trinity/algorithm/__ini
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.trinity_config import TrinityConfig
@@ -64,7 +65,7 @@ def algorithm_unknown(trinity_config: TrinityConfig, packages: Packages, launch:
         MESSAGE,
         name=setting.value,
         names=", ".join(f"`{each}`" for each in KNOWN[:5]) + " ...",
-        where=where(setting),
+        where=place_of(setting),
         confidence=LIKELY,
         commands=("algorithm_type: grpo",),
         evidence=(proof(setting),),

@@ -17,11 +17,11 @@ https://github.com/agentscope-ai/Trinity-RFT/blob/v0.5.2/trinity/trainer/verl/ve
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where
 from doctor.checks.trinity._helpers import ROLLOUT_MODEL, Trinity, trinity_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.packages import Packages
 from doctor.facts.trinity_config import TrinityConfig
 
@@ -97,7 +97,7 @@ def batch_not_divisible(trinity_config: TrinityConfig, packages: Packages) -> Ju
         gpus=gpus,
         total=total,
         explorer=explorer,
-        where=where(*trinity.settings(*keys)),
+        where=place_of(*trinity.settings(*keys)),
         commands=(f"train_batch_size: {(batch // groups + 1) * groups}",),
         evidence=trinity.quoted(*keys),
     )

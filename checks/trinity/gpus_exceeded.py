@@ -18,11 +18,11 @@ https://github.com/agentscope-ai/Trinity-RFT/blob/v0.3.3/trinity/common/verl_con
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where
 from doctor.checks.trinity._helpers import ROLLOUT_MODEL, Trinity, trinity_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.packages import Packages
 from doctor.facts.trinity_config import TrinityConfig
@@ -108,6 +108,6 @@ def gpus_exceeded(trinity_config: TrinityConfig, packages: Packages) -> Judgemen
         explorer=explorer,
         total=total,
         mode=mode,
-        where=where(*trinity.settings(*keys)),
+        where=place_of(*trinity.settings(*keys)),
         evidence=trinity.quoted(*keys, "cluster.node_num"),
     )

@@ -16,11 +16,12 @@ https://omegaconf.readthedocs.io/en/2.3_branch/structured_config.html
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.checks.trinity._helpers import Trinity, starred, trinity_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.packages import Packages
 from doctor.facts.trinity_config import TrinityConfig
 
@@ -106,7 +107,7 @@ def key_unknown(trinity_config: TrinityConfig, packages: Packages) -> Judgement:
             key=unknown,
             last=unknown.rpartition(".")[2],
             near=near,
-            where=where(setting),
+            where=place_of(setting),
             commands=(f"{near.rpartition('.')[2]}:",) if near else (),
             evidence=(proof(setting),),
         )

@@ -17,11 +17,12 @@ https://github.com/agentscope-ai/Trinity-RFT/blob/v0.3.1/trinity/common/config.p
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where, whole
+from doctor.checks.launch._helpers import proofs
 from doctor.checks.trinity._helpers import Trinity, trinity_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, whole
 from doctor.facts.packages import Packages
 from doctor.facts.trinity_config import TrinityConfig
 
@@ -76,7 +77,7 @@ def lengths_contradict(trinity_config: TrinityConfig, packages: Packages) -> Jud
     if trinity.has_stages or any(each is not None and not each.known for each in given):
         return
     prompt, response, length = (whole(each.value) if each is not None else None for each in given)
-    place = where(*given) or where(*trinity.settings("model.model_path"))
+    place = place_of(*given) or place_of(*trinity.settings("model.model_path"))
     if length is None and (prompt is None or response is None):
         yield found(PROBLEM, MISSING, where=place, commands=("max_model_len: 4096",), evidence=proofs(*given))
     elif length is not None and prompt is not None and response is not None and prompt + response > length:

@@ -15,11 +15,12 @@ https://github.com/agentscope-ai/Trinity-RFT/blob/v0.6.0/trinity/common/config_v
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.checks.trinity._helpers import Trinity, trinity_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.packages import Packages
 from doctor.facts.trinity_config import TrinityConfig
 
@@ -60,7 +61,7 @@ def mode_unknown(trinity_config: TrinityConfig, packages: Packages) -> Judgement
         version=trinity.version,
         mode=setting.value,
         modes=", ".join(f"`{mode}`" for mode in modes),
-        where=where(setting),
+        where=place_of(setting),
         commands=("mode: both",),
         evidence=(proof(setting),),
     )

@@ -17,10 +17,11 @@ https://github.com/agentscope-ai/Trinity-RFT/blob/v0.6.0/trinity/common/config_v
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, where, whole
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, whole
 from doctor.facts.gpus import Gpus
 from doctor.facts.ray_cluster import RayCluster
 from doctor.facts.trinity_config import TrinityConfig
@@ -58,7 +59,7 @@ def more_gpus_than_machine(trinity_config: TrinityConfig, gpus: Gpus, ray_cluste
         MESSAGE,
         want=want,
         have=have,
-        where=where(each),
+        where=place_of(each),
         confidence=LIKELY,
         commands=(f"gpu_per_node: {have}",),
         evidence=(proof(each), Evidence("NVML", f"{have} GPUs")),

@@ -15,10 +15,11 @@ https://github.com/agentscope-ai/Trinity-RFT/blob/v0.3.1/trinity/common/config.p
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.reading import place_of
 from doctor.facts.trinity_config import TrinityConfig
 
 PROBLEM = Problem(id="TRI003", name="trinity-config-given-twice", severity=WARNING, since="0.1")
@@ -45,4 +46,4 @@ def trainer_config_twice(trinity_config: TrinityConfig) -> Judgement:
     inside = next((v for k, v in trinity_config.settings.items() if k.startswith("trainer.trainer_config.")), None)
     if path is None or not path.value or inside is None:
         return
-    yield found(PROBLEM, MESSAGE, where=where(path), evidence=(proof(path), proof(inside)))
+    yield found(PROBLEM, MESSAGE, where=place_of(path), evidence=(proof(path), proof(inside)))

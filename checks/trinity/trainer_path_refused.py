@@ -15,11 +15,12 @@ https://github.com/agentscope-ai/Trinity-RFT/blob/v0.5.2/trinity/common/config_v
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.checks.trinity._helpers import Trinity, trinity_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.packages import Packages
 from doctor.facts.trinity_config import TrinityConfig
 
@@ -65,7 +66,7 @@ def trainer_path_refused(trinity_config: TrinityConfig, packages: Packages) -> J
         PROBLEM,
         MESSAGE,
         version=trinity.version,
-        where=where(setting),
+        where=place_of(setting),
         commands=("trainer_config:",),
         evidence=(proof(setting),),
     )

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from doctor import data
-from doctor.checks.trl._helpers import argument, whole, whole_argument
+from doctor.checks.trl._helpers import argument, whole_argument
 from doctor.core.finding import Evidence
+from doctor.core.reading import whole
 from doctor.facts.dataset import Dataset
 from doctor.facts.training import Training
 from doctor.facts.world import World

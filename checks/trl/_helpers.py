@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from doctor import data
-from doctor.core.finding import Evidence, Where
+from doctor.core.finding import CONFIRMED, LIKELY, Confidence, Evidence
+from doctor.core.reading import truth, whole
 from doctor.facts.base import Place, Setting
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
@@ -52,6 +53,12 @@ def is_grpo(training: Training) -> bool:
     return training.config_class == "GRPOConfig" or training.trainer == "GRPOTrainer"
 
 
+def certainty(training: Training) -> Confidence:
+    """Confirmed where TRL's own classes judge the arguments; a class of the user's may change them first."""
+    origins = (training.trainer_origin, training.config_origin)
+    return CONFIRMED if all(not each or each.startswith("trl.") for each in origins) else LIKELY
+
+
 def argument(training: Training, name: str, trl_version: str | None) -> Value | None:
     """Return a GRPO argument, explicit or by default; None when it cannot be told.
 
@@ -83,46 +90,6 @@ def _literal(text: str | None) -> Value | None:
         return None
 
 
-def whole(value: Any) -> int | None:
-    """Read a whole number, also one written as text or as 8.0; None for anything else."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, str):
-        try:
-            return int(value.strip())
-        except ValueError:
-            return None
-    return None
-
-
-def number(value: Any) -> float | None:
-    """Read a number, also one written as text; None for anything else."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, (int, float)):
-        return float(value)
-    if isinstance(value, str):
-        try:
-            return float(value.strip())
-        except ValueError:
-            return None
-    return None
-
-
-def truth(value: Any) -> bool | None:
-    """Read a switch as Python, YAML and the command line write it; None for anything else."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-        return words.get(value.strip().lower())
-    return None
-
-
 def whole_argument(training: Training, name: str, trl_version: str | None) -> int | None:
     """Return a GRPO argument as a whole number; None when it is unset, unknown or something else."""
     found = argument(training, name, trl_version)
@@ -143,12 +110,6 @@ def vllm_mode(training: Training, trl_version: str) -> str | None:
     if release is None or not training.complete:
         return None
     return release.vllm_mode_default
-
-
-def place_of(*settings: Setting | None, otherwise: Place | None = None) -> Where:
-    """Return where the first setting with a place stands, else `otherwise`."""
-    place = next((each.place for each in settings if each is not None and each.place is not None), otherwise)
-    return Where(file=place.file, line=place.line, column=place.column) if place else Where()
 
 
 def quoted(*settings: Setting | None) -> tuple[Evidence, ...]:

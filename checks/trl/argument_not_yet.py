@@ -20,11 +20,12 @@ from __future__ import annotations
 
 from doctor import data
 from doctor.checks.trl._arguments import came_later, history_of, own_settings
-from doctor.checks.trl._helpers import installed, place_of, quoted
+from doctor.checks.trl._helpers import installed, quoted
 from doctor.checks.trl._logged import refusals
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages

@@ -21,11 +21,12 @@ from __future__ import annotations
 
 from doctor import data
 from doctor.checks.trl._arguments import history_of, left_before, left_in, own_settings, replacement_name
-from doctor.checks.trl._helpers import installed, place_of, quoted
+from doctor.checks.trl._helpers import installed, quoted
 from doctor.checks.trl._logged import Refusal, refusals
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages

@@ -25,10 +25,11 @@ from __future__ import annotations
 from math import prod
 
 from doctor.checks.trl._batch import divisors, layout, mended, nearest, train_batch
-from doctor.checks.trl._helpers import config_place, installed, is_grpo, place_of, unsloth_replaces
+from doctor.checks.trl._helpers import certainty, config_place, installed, is_grpo, unsloth_replaces
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.dataset import Dataset
 from doctor.facts.packages import Packages
@@ -123,6 +124,7 @@ def batch_not_divisible(
     yield found(
         PROBLEM,
         MESSAGE,
+        confidence=certainty(training),
         where=place_of(training.get("num_generations"), otherwise=config_place(training)),
         commands=mended(batch),
         evidence=(Evidence("batch rule", batch.sum), *layout(batch, dataset)),

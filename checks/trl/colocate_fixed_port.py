@@ -18,10 +18,11 @@ https://github.com/huggingface/trl/blob/v0.23.1/trl/trainer/grpo_trainer.py
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import installed, is_grpo, is_plain_python, place_of, vllm_mode
+from doctor.checks.trl._helpers import installed, is_grpo, is_plain_python, vllm_mode
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.network import Network

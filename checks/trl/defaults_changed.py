@@ -21,10 +21,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 from doctor import data
-from doctor.checks.trl._helpers import argument, config_place, installed, is_grpo, listing, place_of
+from doctor.checks.trl._helpers import argument, config_place, installed, is_grpo, listing
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Skip, Words, found
 from doctor.core.problem import INFO, Problem
+from doctor.core.reading import place_of
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 

@@ -20,10 +20,11 @@ https://github.com/huggingface/trl/blob/v0.22.2/trl/trainer/grpo_config.py
 from __future__ import annotations
 
 from doctor.checks.trl._batch import divisors, factor_for, nearest, rule_of
-from doctor.checks.trl._helpers import argument, installed, is_grpo, place_of, quoted, whole, whole_argument
+from doctor.checks.trl._helpers import argument, certainty, installed, is_grpo, quoted, whole_argument
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, whole
 from doctor.core.signature import Hits, Signature
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
@@ -108,6 +109,7 @@ def eval_batch_not_divisible(training: Training, world: World, packages: Package
     yield found(
         PROBLEM,
         MESSAGE,
+        confidence=certainty(training),
         where=place_of(training.get("per_device_eval_batch_size"), training.get("eval_strategy")),
         commands=tuple(lines),
         evidence=quoted(training.get("eval_strategy"), training.get("per_device_eval_batch_size")),

@@ -20,10 +20,11 @@ https://github.com/huggingface/trl/blob/v0.18.2/trl/trainer/grpo_config.py
 from __future__ import annotations
 
 from doctor.checks.trl._batch import factor_for, train_batch
-from doctor.checks.trl._helpers import installed, is_grpo, place_of, quoted
+from doctor.checks.trl._helpers import certainty, installed, is_grpo, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 from doctor.facts.world import World
@@ -69,6 +70,7 @@ def generation_batch_floored(training: Training, world: World, packages: Package
     yield found(
         PROBLEM,
         MESSAGE,
+        confidence=certainty(training),
         where=place_of(setting),
         evidence=quoted(setting),
         commands=(f"generation_batch_size={(size or 1) * step}",),

@@ -16,10 +16,11 @@ https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_config.py
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import is_grpo, place_of, quoted
+from doctor.checks.trl._helpers import certainty, is_grpo, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.training import Training
 
@@ -73,6 +74,7 @@ def generation_batch_twice(training: Training) -> Judgement:
         yield found(
             PROBLEM,
             MESSAGE,
+            confidence=certainty(training),
             where=place_of(steps, size),
             evidence=quoted(size, steps),
             size=size.value,

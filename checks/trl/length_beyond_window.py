@@ -19,10 +19,11 @@ https://docs.vllm.ai/en/latest/configuration/engine_args/
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import config_place, installed, is_grpo, place_of, quoted, vllm_mode, whole_argument
+from doctor.checks.trl._helpers import config_place, installed, is_grpo, quoted, vllm_mode, whole_argument
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Message, Skip, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.reading import place_of
 from doctor.facts.model import Model
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training

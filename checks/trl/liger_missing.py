@@ -18,10 +18,11 @@ https://pypi.org/project/liger-kernel/
 from __future__ import annotations
 
 from doctor import data
-from doctor.checks.trl._helpers import absent, installed, is_grpo, place_of, quoted, truth
+from doctor.checks.trl._helpers import absent, installed, is_grpo, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.core.signature import Signature
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training

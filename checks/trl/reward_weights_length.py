@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import ast
 
-from doctor.checks.trl._helpers import is_grpo, place_of, quoted
+from doctor.checks.trl._helpers import is_grpo, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.base import Setting
 from doctor.facts.training import Training

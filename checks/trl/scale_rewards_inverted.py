@@ -18,10 +18,11 @@ https://github.com/huggingface/trl/blob/v0.22.2/trl/trainer/grpo_trainer.py
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import config_place, installed, is_grpo, place_of, quoted
+from doctor.checks.trl._helpers import config_place, installed, is_grpo, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 

@@ -22,10 +22,11 @@ from __future__ import annotations
 
 import shlex
 
-from doctor.checks.trl._helpers import COMMAND_LINE, installed, is_grpo, is_plain_python, place_of, truth
+from doctor.checks.trl._helpers import COMMAND_LINE, installed, is_grpo, is_plain_python
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Message, Skip, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.reading import place_of, truth
 from doctor.core.signature import Signature
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch

@@ -18,10 +18,11 @@ https://github.com/huggingface/trl/blob/v0.14.0/trl/trainer/grpo_trainer.py
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import is_grpo, place_of, quoted, whole
+from doctor.checks.trl._helpers import certainty, is_grpo, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, whole
 from doctor.core.signature import Signature
 from doctor.facts.training import Training
 
@@ -77,6 +78,7 @@ def single_generation(training: Training) -> Judgement:
         yield found(
             PROBLEM,
             MESSAGE,
+            confidence=certainty(training),
             where=place_of(setting),
             commands=("num_generations=8",),
             evidence=quoted(setting),

@@ -20,10 +20,11 @@ https://github.com/huggingface/trl/blob/v0.25.1/trl/trainer/grpo_trainer.py
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import installed, is_grpo, place_of, quoted, truth, vllm_mode, whole_argument
+from doctor.checks.trl._helpers import installed, is_grpo, quoted, vllm_mode, whole_argument
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Message, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.reading import place_of, truth
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 

@@ -17,10 +17,11 @@ https://github.com/huggingface/trl/pull/5313
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import installed, is_grpo, place_of, quoted, truth, vllm_mode
+from doctor.checks.trl._helpers import installed, is_grpo, quoted, vllm_mode
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 

@@ -17,10 +17,11 @@ https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import argument, installed, is_grpo, number, place_of, quoted, truth
+from doctor.checks.trl._helpers import argument, installed, is_grpo, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import number, place_of, truth
 from doctor.core.signature import Signature
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training

@@ -19,10 +19,11 @@ https://github.com/huggingface/trl/blob/v1.16.0/trl/generation/vllm_client.py
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import installed, is_grpo, place_of, vllm_mode
+from doctor.checks.trl._helpers import installed, is_grpo, vllm_mode
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.network import Network
 from doctor.facts.packages import Packages

@@ -19,10 +19,11 @@ https://github.com/huggingface/trl/blob/v0.18.0/trl/extras/vllm_client.py
 from __future__ import annotations
 
 from doctor import data
-from doctor.checks.trl._helpers import config_place, installed, is_grpo, place_of, quoted, unsloth_replaces, vllm_mode
+from doctor.checks.trl._helpers import config_place, installed, is_grpo, quoted, unsloth_replaces, vllm_mode
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.network import Network
 from doctor.facts.packages import Packages

@@ -18,10 +18,11 @@ https://github.com/huggingface/trl/blob/v0.18.0/trl/trainer/grpo_trainer.py
 from __future__ import annotations
 
 from doctor.checks.trl._batch import nearest
-from doctor.checks.trl._helpers import installed, is_grpo, place_of, quoted, vllm_mode, whole
+from doctor.checks.trl._helpers import certainty, installed, is_grpo, quoted, vllm_mode
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, whole
 from doctor.core.signature import Hits, Signature
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
@@ -60,13 +61,13 @@ LOG_MESSAGE = Message(
 
 MESSAGE = Message(
     en=Words(
-        "`vllm_tensor_parallel_size={parallel}` does not divide the {processes} processes",
+        "`vllm_tensor_parallel_size={parallel}` does not divide the number of processes, {processes}",
         "Each vLLM engine spans {parallel} training processes, so TRL raises a ValueError on every rank "
         "once the model is loaded.",
         "Use one of these sizes, or change the number of processes.",
     ),
     zh=Words(
-        "`vllm_tensor_parallel_size={parallel}` 不能整除 {processes} 个进程",
+        "`vllm_tensor_parallel_size={parallel}` 不能整除进程数 {processes}",
         "每个 vLLM 引擎横跨 {parallel} 个训练进程,因此模型加载后 TRL 会在每个 rank 上抛出 ValueError。",
         "采用下列任一大小,或更改进程数。",
     ),
@@ -89,6 +90,7 @@ def vllm_tensor_parallel_world(training: Training, world: World, packages: Packa
     yield found(
         PROBLEM,
         MESSAGE,
+        confidence=certainty(training),
         where=place_of(setting),
         evidence=quoted(setting, world.processes_from),
         commands=tuple(f"vllm_tensor_parallel_size={each}" for each in nearest(parallel, fitting, 2)),

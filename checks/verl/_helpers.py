@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from doctor import data
-from doctor.checks.launch._helpers import proof, truth, whole
+from doctor.checks.launch._helpers import proof
 from doctor.core.finding import Evidence, Skip
+from doctor.core.reading import truth, whole
 from doctor.data import ConfigKey
 from doctor.facts.base import Setting
 from doctor.facts.launch import Launch

@@ -15,11 +15,11 @@ https://github.com/verl-project/verl/blob/v0.5.0/verl/workers/rollout/vllm_rollo
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where, whole
 from doctor.checks.verl._helpers import ROLLOUT, UNKNOWN, Verl, place_settings, verl_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, whole
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.verl_config import VerlConfig
@@ -71,7 +71,7 @@ def batched_tokens_below_length(verl_config: VerlConfig, packages: Packages, lau
         MESSAGE,
         tokens=tokens,
         length=length,
-        where=where(*place_settings(verl, KEY, *keys)),
+        where=place_of(*place_settings(verl, KEY, *keys)),
         commands=(f"{KEY}={length}",),
         evidence=verl.quoted(KEY, *keys),
     )

@@ -17,11 +17,11 @@ https://verl.readthedocs.io/en/latest/algo/grpo.html
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where
 from doctor.checks.verl._helpers import ROLLOUT, Verl, place_settings, verl_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.reading import place_of
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.verl_config import VerlConfig
@@ -58,7 +58,7 @@ def grpo_of_one(verl_config: VerlConfig, packages: Packages, launch: Launch) -> 
     yield found(
         PROBLEM,
         MESSAGE,
-        where=where(*place_settings(verl, ROLLOUT + "n", ESTIMATOR)),
+        where=place_of(*place_settings(verl, ROLLOUT + "n", ESTIMATOR)),
         commands=(f"{ROLLOUT}n=8",),
         evidence=verl.quoted(ESTIMATOR, ROLLOUT + "n"),
     )

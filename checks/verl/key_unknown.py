@@ -18,11 +18,12 @@ https://verl.readthedocs.io/en/latest/examples/config.html
 from __future__ import annotations
 
 from doctor import data
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.checks.verl._helpers import Verl, verl_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
@@ -147,7 +148,7 @@ def key_unknown(verl_config: VerlConfig, packages: Packages, launch: Launch) -> 
             key=key,
             near=near,
             other=other,
-            where=where(setting),
+            where=place_of(setting),
             commands=(f"{near}={setting.text}",) if near and message is NEAR else (),
             evidence=(proof(setting),),
         )

@@ -17,11 +17,11 @@ https://github.com/verl-project/verl/blob/v0.6.1/verl/workers/config/actor.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where
 from doctor.checks.verl._helpers import ACTOR, REF, ROLLOUT, UNKNOWN, Verl, place_settings, verl_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
@@ -110,7 +110,7 @@ def micro_batch_unclear(verl_config: VerlConfig, packages: Packages, launch: Lau
                 short=short,
                 key=key,
                 version=verl.version,
-                where=where(*place_settings(verl, key, key + "_per_gpu")),
+                where=place_of(*place_settings(verl, key, key + "_per_gpu")),
                 commands=(f"{key}_per_gpu={4 if other is None else other}",),
                 evidence=verl.quoted(key, key + "_per_gpu"),
             )

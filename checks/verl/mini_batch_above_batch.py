@@ -17,11 +17,11 @@ https://github.com/verl-project/verl/blob/v0.3.0.post1/verl/trainer/ppo/ray_trai
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where
 from doctor.checks.verl._helpers import ACTOR, Verl, place_settings, verl_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.verl_config import VerlConfig
@@ -64,7 +64,7 @@ def mini_batch_above_batch(verl_config: VerlConfig, packages: Packages, launch: 
         MESSAGE,
         mini=mini,
         batch=batch,
-        where=where(*place_settings(verl, *keys)),
+        where=place_of(*place_settings(verl, *keys)),
         commands=(f"{keys[0]}={batch}",),
         evidence=verl.quoted(*keys),
     )

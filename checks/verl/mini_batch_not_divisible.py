@@ -17,11 +17,11 @@ https://github.com/verl-project/verl/blob/v0.6.1/verl/workers/fsdp_workers.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where
 from doctor.checks.verl._helpers import ACTOR, ROLLOUT, Verl, place_settings, verl_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
@@ -104,7 +104,7 @@ def mini_batch_not_divisible(verl_config: VerlConfig, packages: Packages, launch
         mini=mini,
         answers=answers,
         groups=groups,
-        where=where(*place_settings(verl, keys[2], keys[0], keys[1])),
+        where=place_of(*place_settings(verl, keys[2], keys[0], keys[1])),
         commands=(f"{keys[2]}={fitting}",) if share else (f"{keys[0]}={groups}",),
         evidence=verl.quoted(*keys, "trainer.n_gpus_per_node", "trainer.nnodes"),
     )

@@ -16,11 +16,11 @@ https://github.com/verl-project/verl/blob/v0.9.1/verl/single_controller/ray/base
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where
 from doctor.checks.verl._helpers import Verl, place_settings, verl_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.ray_cluster import RayCluster
@@ -73,7 +73,7 @@ def more_gpus_than_here(
         MESSAGE,
         want=want,
         have=have,
-        where=where(*place_settings(verl, KEY)),
+        where=place_of(*place_settings(verl, KEY)),
         commands=(f"{KEY}={have}",),
         evidence=(*verl.quoted(KEY), Evidence("visible GPUs", ", ".join(map(str, world.visible_gpus)))),
     )

@@ -16,11 +16,11 @@ https://github.com/verl-project/verl/blob/v0.9.1/verl/workers/engine_workers.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where, whole
 from doctor.checks.verl._helpers import ROLLOUT, UNKNOWN, Verl, place_settings, verl_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, whole
 from doctor.core.signature import Signature
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
@@ -100,7 +100,7 @@ def rollout_not_divisible(verl_config: VerlConfig, packages: Packages, launch: L
         gpus=gpus,
         engine=engine,
         parallel=parallel,
-        where=where(*place_settings(verl, KEY, "trainer.n_gpus_per_node", "trainer.nnodes")),
+        where=place_of(*place_settings(verl, KEY, "trainer.n_gpus_per_node", "trainer.nnodes")),
         commands=(f"{KEY}={fitting}",),
         evidence=verl.quoted(KEY, "trainer.n_gpus_per_node", "trainer.nnodes"),
     )

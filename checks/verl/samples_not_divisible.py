@@ -15,11 +15,11 @@ https://github.com/verl-project/verl/blob/v0.3.0.post1/verl/trainer/ppo/ray_trai
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where
 from doctor.checks.verl._helpers import ACTOR, ROLLOUT, Verl, place_settings, verl_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
@@ -89,7 +89,7 @@ def samples_not_divisible(verl_config: VerlConfig, packages: Packages, launch: L
         answers=answers,
         samples=prompts * answers,
         gpus=gpus,
-        where=where(*place_settings(verl, *keys)),
+        where=place_of(*place_settings(verl, *keys)),
         commands=tuple(f"data.train_batch_size={size}" for size in even[:1]),
         evidence=verl.quoted(*keys),
     )

@@ -16,11 +16,11 @@ https://github.com/verl-project/verl/blob/v0.5.0/verl/models/transformers/monkey
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where
 from doctor.checks.verl._helpers import ACTOR, Verl, place_settings, verl_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.launch import Launch
 from doctor.facts.model import Model
@@ -101,7 +101,7 @@ def sequence_parallel_splits_heads(
         kind=kind,
         model=model.name,
         fitting=", ".join(map(str, fitting)),
-        where=where(*place_settings(verl, key)),
+        where=place_of(*place_settings(verl, key)),
         commands=(f"{key}={max(size for size in fitting if size <= parallel)}",),
         evidence=(*verl.quoted(key), Evidence(f"{model.folder}/config.json", f"{heads} heads, {keys} key-value heads")),
     )

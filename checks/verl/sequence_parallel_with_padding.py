@@ -16,11 +16,11 @@ https://github.com/verl-project/verl/blob/v0.5.0/verl/trainer/ppo/ray_trainer.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where
 from doctor.checks.verl._helpers import ACTOR, Verl, place_settings, verl_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
@@ -90,7 +90,7 @@ def sequence_parallel_with_padding(verl_config: VerlConfig, packages: Packages, 
         PROBLEM,
         MESSAGE,
         parallel=parallel,
-        where=where(*place_settings(verl, key, SWITCH)),
+        where=place_of(*place_settings(verl, key, SWITCH)),
         commands=(f"{SWITCH}=True",),
         evidence=verl.quoted(key, SWITCH),
     )

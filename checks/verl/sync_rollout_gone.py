@@ -14,11 +14,11 @@ https://github.com/verl-project/verl/blob/v0.7.1/verl/workers/config/rollout.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where
 from doctor.checks.verl._helpers import ROLLOUT, Verl, place_settings, verl_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.verl_config import VerlConfig
@@ -52,7 +52,7 @@ def sync_rollout_gone(verl_config: VerlConfig, packages: Packages, launch: Launc
         PROBLEM,
         MESSAGE,
         version=verl.version,
-        where=where(*place_settings(verl, ROLLOUT + "mode")),
+        where=place_of(*place_settings(verl, ROLLOUT + "mode")),
         commands=(f"{ROLLOUT}mode=async",),
         evidence=verl.quoted(ROLLOUT + "mode"),
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from doctor import data
-from doctor.checks.launch._helpers import effective, seen_by, whole
+from doctor.checks.launch._helpers import effective, seen_by
+from doctor.core.reading import whole
 from doctor.data import VllmRelease
 from doctor.facts.base import Setting
 from doctor.facts.environment import Environment

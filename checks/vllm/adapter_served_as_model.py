@@ -15,10 +15,10 @@ https://docs.vllm.ai/en/latest/features/lora.html
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import where
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.facts.model import Model
 from doctor.facts.serving import Serving
 
@@ -51,7 +51,7 @@ def adapter_served_as_model(serving: Serving, model: Model) -> Judgement:
         PROBLEM,
         MESSAGE,
         model=model.name,
-        where=where(serving.arguments.get("model")),
+        where=place_of(serving.arguments.get("model")),
         commands=(f"vllm serve {base} --enable-lora --lora-modules adapter={model.name}",),
         evidence=(Evidence(f"{model.folder}/adapter_config.json", f"base_model_name_or_path: {model.base_model}"),),
     )

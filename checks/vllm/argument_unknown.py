@@ -19,10 +19,11 @@ https://github.com/vllm-project/vllm/releases
 from __future__ import annotations
 
 from doctor import data
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.packages import Packages
 from doctor.facts.serving import Serving
@@ -162,7 +163,7 @@ def argument_unknown(serving: Serving, packages: Packages) -> Judgement:
             last=history.last if history else None,
             first=history.first if history else None,
             near=near.replace("_", "-") if near else None,
-            where=where(setting),
+            where=place_of(setting),
             commands=(f"--{near.replace('_', '-')}",) if near and message is NEAR else (),
             evidence=(proof(setting),),
         )

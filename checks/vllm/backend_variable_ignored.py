@@ -17,10 +17,11 @@ https://github.com/vllm-project/vllm/blob/v0.15.0/vllm/envs.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.reading import place_of
 from doctor.facts.environment import Environment
 from doctor.facts.packages import Packages
 from doctor.facts.serving import Serving
@@ -66,7 +67,7 @@ def backend_variable_ignored(
         MESSAGE,
         value=value,
         version=packages.version("vllm"),
-        where=where(setting),
+        where=place_of(setting),
         commands=(f"--attention-backend {value.removesuffix('_VLLM_V1')}",) if serving is not None else (),
         evidence=proofs(setting) or (Evidence("environment", f"VLLM_ATTENTION_BACKEND={value}"),),
     )

@@ -20,11 +20,12 @@ https://github.com/vllm-project/vllm/blob/v0.8.5/vllm/worker/worker.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.checks.vllm._helpers import capability, release_of, served_gpus
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Finding, Message, Skip, Where, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpus
@@ -100,7 +101,7 @@ def bf16_refused(
                 MESSAGE,
                 gpu=gpu.label,
                 capability=capability(gpu),
-                where=where(setting) or Where(gpu=gpu.index),
+                where=place_of(setting) or Where(gpu=gpu.index),
                 commands=("--dtype half",),
                 evidence=(*said, Evidence("NVML", f"{gpu.label}: compute capability {capability(gpu)}")),
             )

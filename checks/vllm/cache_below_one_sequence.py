@@ -20,12 +20,13 @@ https://github.com/vllm-project/vllm/blob/v0.8.5/vllm/v1/core/kv_cache_utils.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.checks.memory._helpers import gib
 from doctor.checks.vllm._helpers import overridden, served_gpus
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpus
@@ -151,7 +152,7 @@ def cache_below_one_sequence(serving: Serving, model: Model, gpus: Gpus, environ
         gpu=f"GPU {largest.index}",
         have=gib(room),
         fitting=fitting,
-        where=where(setting),
+        where=place_of(setting),
         confidence=LIKELY,
         commands=(f"--max-model-len {fitting}",),
         evidence=(

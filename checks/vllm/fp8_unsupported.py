@@ -17,11 +17,12 @@ https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/model_executor/layers/qua
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.checks.vllm._helpers import capability, engine_gpus, release_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Finding, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpus
@@ -104,7 +105,7 @@ def fp8_unsupported(
                 capability=capability(gpu),
                 least=".".join(map(str, least)),
                 version=packages.version("vllm"),
-                where=where(setting) or Where(gpu=gpu.index),
+                where=place_of(setting) or Where(gpu=gpu.index),
                 evidence=(*proofs(setting), Evidence("NVML", f"{gpu.label}: compute capability {capability(gpu)}")),
             )
             return

@@ -18,12 +18,13 @@ https://github.com/vllm-project/vllm/issues/20305
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.checks.memory._helpers import gib
 from doctor.checks.vllm._helpers import served_gpus
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Finding, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpus
@@ -117,7 +118,7 @@ def free_memory_below_share(
                 share=share,
                 fitting=fitting,
                 confidence=LIKELY,
-                where=where(setting) or Where(gpu=gpu.index),
+                where=place_of(setting) or Where(gpu=gpu.index),
                 commands=(f"--gpu-memory-utilization {fitting:g}",) if fitting else (),
                 evidence=(*proofs(setting), Evidence("NVML", f"{gib(free)} of {gib(total)} GiB are free")),
             )

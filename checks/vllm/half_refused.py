@@ -17,10 +17,11 @@ https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/config/model.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.model import Model
 from doctor.facts.packages import Packages
@@ -77,7 +78,7 @@ def half_refused(serving: Serving, model: Model, packages: Packages) -> Judgemen
         version=packages.version("vllm"),
         model_type=model.model_type,
         dtype=serving.dtype,
-        where=where(setting),
+        where=place_of(setting),
         commands=("--dtype bfloat16",),
         evidence=(proof(setting), Evidence(f"{model.folder}/config.json", f"model_type: {model.model_type}")),
     )

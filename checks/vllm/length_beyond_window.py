@@ -20,11 +20,12 @@ https://docs.vllm.ai/en/latest/configuration/engine_args/
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.checks.vllm._helpers import overridden
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.environment import Environment
 from doctor.facts.model import Model
@@ -97,7 +98,7 @@ def length_beyond_window(serving: Serving, model: Model, environment: Environmen
         length=length,
         window=window,
         model=model.name,
-        where=where(setting),
+        where=place_of(setting),
         commands=(f"--max-model-len {window}",),
         evidence=(proof(setting), Evidence(f"{model.folder}/config.json", f"max_position_embeddings: {window}")),
     )

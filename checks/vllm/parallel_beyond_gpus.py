@@ -18,11 +18,12 @@ https://docs.vllm.ai/en/latest/serving/parallelism_scaling/
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, seen_by, where
+from doctor.checks.launch._helpers import proofs, seen_by
 from doctor.checks.vllm._helpers import SIZES, devices, sizes_known
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpus
@@ -115,7 +116,7 @@ def parallel_beyond_gpus(
         need=need,
         have=len(seen),
         sizes=sizes,
-        where=where(*given),
+        where=place_of(*given),
         commands=(f"--tensor-parallel-size {len(seen)}",) if serving.tensor_parallel_size == need else (),
         evidence=(*proofs(*given), Evidence("visible GPUs", ", ".join(map(str, seen)))),
     )

@@ -20,11 +20,12 @@ https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/model_executor/layers/lin
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, where, whole
+from doctor.checks.launch._helpers import proof
 from doctor.checks.vllm._helpers import colocated_parallel, overridden
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, whole
 from doctor.core.signature import Hits, Signature
 from doctor.facts.base import Setting
 from doctor.facts.model import Model
@@ -116,7 +117,7 @@ def _judged(model: Model, setting: Setting | None, flag: str) -> Judgement:
         heads=wrong,
         model=model.name,
         fitting=", ".join(map(str, fitting)),
-        where=where(setting),
+        where=place_of(setting),
         commands=(f"{flag}{best}",),
         evidence=(proof(setting), Evidence(f"{model.folder}/config.json", f"{heads} heads, {keys} key-value heads")),
     )

@@ -18,10 +18,11 @@ https://github.com/huggingface/trl/blob/v0.25.0/trl/scripts/vllm_serve.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import INFO, WARNING, Problem
+from doctor.core.reading import place_of
 from doctor.facts.environment import Environment
 from doctor.facts.serving import Serving
 
@@ -83,7 +84,7 @@ def served_without_key(serving: Serving, environment: Environment | None) -> Jud
         message,
         host=serving.host,
         severity=WARNING if setting is not None else INFO,
-        where=where(setting),
+        where=place_of(setting),
         commands=("--host 127.0.0.1",),
         evidence=proofs(setting),
     )

@@ -19,10 +19,11 @@ https://github.com/vllm-project/vllm/pull/23477
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, truth, where
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Message, Words, found
 from doctor.core.problem import INFO, Problem
+from doctor.core.reading import place_of, truth
 from doctor.core.signature import Signature
 from doctor.facts.packages import Packages
 from doctor.facts.serving import Serving
@@ -80,4 +81,4 @@ def sleep_crashes_at_exit(serving: Serving | None, training: Training | None, pa
         setting = training.get("vllm_enable_sleep_mode")
     if setting is None or not setting.known or not truth(setting.value):
         return
-    yield found(PROBLEM, MESSAGE, version=packages.version("vllm"), where=where(setting), evidence=(proof(setting),))
+    yield found(PROBLEM, MESSAGE, version=packages.version("vllm"), where=place_of(setting), evidence=(proof(setting),))

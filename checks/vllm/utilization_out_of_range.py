@@ -17,10 +17,11 @@ https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/config/cache.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof, where
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
 from doctor.facts.serving import Serving
 from doctor.facts.training import Training
@@ -89,7 +90,7 @@ def utilization_out_of_range(serving: Serving | None, training: Training | None)
         MESSAGE,
         name=setting.name,
         value=setting.text or setting.value,
-        where=where(setting),
+        where=place_of(setting),
         commands=(f"{flag} {share:g}",),
         evidence=(proof(setting),),
     )

@@ -17,10 +17,11 @@ https://github.com/vllm-project/vllm/issues/18571
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.reading import place_of
 from doctor.facts.environment import Environment
 from doctor.facts.packages import Packages
 from doctor.facts.serving import Serving
@@ -72,7 +73,7 @@ def v0_engine_wanted(
         REFUSED if refused else IGNORED,
         version=packages.version("vllm"),
         severity=ERROR if refused else WARNING,
-        where=where(setting),
+        where=place_of(setting),
         commands=("unset VLLM_USE_V1",),
         evidence=proofs(setting) or (Evidence("environment", "VLLM_USE_V1=0"),),
     )

@@ -17,10 +17,11 @@ https://github.com/vllm-project/vllm/blob/v0.12.0/vllm/attention/selector.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, where
+from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
 from doctor.facts.environment import Environment
 from doctor.facts.packages import Packages
@@ -80,7 +81,7 @@ def xformers_backend_gone(
         PROBLEM,
         MESSAGE,
         version=packages.version("vllm"),
-        where=where(setting),
+        where=place_of(setting),
         commands=("unset VLLM_ATTENTION_BACKEND",),
         evidence=proofs(setting) or (Evidence("environment", f"VLLM_ATTENTION_BACKEND={value}"),),
     )

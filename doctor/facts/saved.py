@@ -56,7 +56,10 @@ def fact_type(name: str) -> type:
 
 
 def as_json(states: Mapping[str, FactState]) -> dict[str, Any]:
-    """The facts file: DESIGN's `doctor-facts/1`, redacted."""
+    """The facts file: DESIGN's `doctor-facts/1`, redacted.
+
+    `target` is left out: `interpreter` and `packages` say all that it holds.
+    """
     facts = {
         name: {
             "status": state.status,
@@ -65,6 +68,7 @@ def as_json(states: Mapping[str, FactState]) -> dict[str, Any]:
             "source": state.source,
         }
         for name, state in sorted(states.items())
+        if name != "target"
     }
     return {
         "schema": SCHEMA,
