@@ -39,6 +39,7 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     from doctor.facts.base import Context
     from doctor.facts.saved import fact_names
 
+    launch_command = _as_words(launch_command)
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     language = options.language(chosen["lang"], settings)
     context = Context(launch_command, Path.cwd(), dict(os.environ), chosen["python"], chosen["deep"])
@@ -53,6 +54,7 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
         also_collect=fact_names() if chosen["save_facts"] else (),
         language=language,
     )
+    options.warn_of_unknown(settings.ignored, diagnosis, collectors[0].states.get("script"))
     if chosen["save_facts"]:
         _save(collectors[0], chosen["save_facts"])
     report = options.show(diagnosis, chosen["format"], chosen["output"], language, verbose=chosen["verbose"])
@@ -61,11 +63,27 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     return diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict)
 
 
+def _as_words(command: tuple[str, ...]) -> tuple[str, ...]:
+    """A whole command given as one quoted word is split as the shell would have done."""
+    if len(command) != 1 or not command[0].strip() or len(command[0].split()) == 1 or Path(command[0]).exists():
+        return command
+    import shlex
+
+    try:
+        return tuple(shlex.split(command[0]))
+    except ValueError as exc:
+        msg = f"the launch command cannot be split into words: {exc}"
+        raise click.UsageError(msg) from None
+
+
 def _refuse_wrong_python(context: Any) -> None:
     """A mistyped `--python` is an error of use: a report that judged nothing would read like a healthy machine."""
     from doctor.facts.base import Unavailable
     from doctor.facts.target import refuse_wrong_option
 
+    if context.python is not None and not context.python.strip():
+        msg = "--python names nothing (an unset variable?)"
+        raise click.UsageError(msg)
     try:
         refuse_wrong_option(context)
     except Unavailable as exc:

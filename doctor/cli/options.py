@@ -58,6 +58,15 @@ def user_settings(folder: Path, ignore_options: tuple[str, ...]) -> UserSettings
     return UserSettings(tuple(ignored), bool(data.get("strict", False)), lang)
 
 
+def warn_of_unknown(ignored: tuple[Ignored, ...], diagnosis: Any, script: Any) -> None:
+    """Tell on stderr what was asked to be ignored and is nothing; the report itself stays as it is."""
+    from doctor.core.suppress import in_script, unknown_names
+
+    written = in_script(script.value) if script is not None and script.status == "ok" else []
+    for sentence in unknown_names([*ignored, *written], diagnosis.entries):
+        click.echo(f"warning: {sentence}", err=True)
+
+
 def language(chosen: str | None, settings: UserSettings) -> str:
     """The language asked for, or the locale's when it is Chinese, or English."""
     if chosen or settings.lang:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from doctor.core.finding import Finding
+from doctor.core.index import Entry
 from doctor.core.outcome import Outcome, Skipped
+from doctor.core.retired_ids import RETIRED
 from doctor.facts.script import Script
 
 _WHAT = re.compile(r"[A-Z]{3}([0-9]{3})?|[a-z0-9]+(-[a-z0-9]+)+")
@@ -26,6 +28,7 @@ class Ignored:
 
     what: str
     reason: str
+    source: str = ""
 
     def covers(self, problem_id: str, name: str) -> bool:
         """Whether this asks to be silent about a problem."""
@@ -50,7 +53,7 @@ def _one(what: str, reason: str, source: str) -> Ignored:
     if not _WHAT.fullmatch(what):
         msg = f"{source}: `{what}` is neither an id (VLL001), nor a name, nor an area's letters (VLL)"
         raise SettingsError(msg)
-    return Ignored(what, reason)
+    return Ignored(what, reason, source)
 
 
 def settings_of(folder: Path) -> tuple[Mapping[str, Any], str]:
@@ -112,6 +115,30 @@ def from_settings(data: Mapping[str, Any], path: str) -> list[Ignored]:
         return [_one(str(what), path, path) for what in value]
     msg = f"{path}: `ignore` must be a list of ids or a table id = reason"
     raise SettingsError(msg)
+
+
+def unknown_names(ignored: Iterable[Ignored], entries: Mapping[str, Entry]) -> Iterator[str]:
+    """One sentence for each thing to be ignored that names no problem: a slip would go unnoticed for ever."""
+    names = {word for entry in entries.values() for word in (entry.id, entry.name, entry.id[:3])}
+    for each in ignored:
+        if each.what in names:
+            continue
+        if successor := RETIRED.get(each.what):
+            yield f"{each.source}: `{each.what}` is no problem any more; `{successor}` took its place"
+            continue
+        from difflib import get_close_matches
+
+        near = get_close_matches(each.what, names, n=1)
+        hint = f", the nearest is `{near[0]}`" if near else ""
+        yield f"{each.source}: `{each.what}` names no problem of doctor's, so nothing is ignored by it{hint}"
+
+
+def in_script(script: Script | None) -> list[Ignored]:
+    """What comments of the script name."""
+    return [
+        Ignored(each.id, each.reason, f"{script.path}:{each.line}" if each.line else script.path)
+        for each in (script.ignores if script is not None else ())
+    ]
 
 
 def suppress(outcome: Outcome, ignored: Iterable[Ignored], script: Script | None) -> Outcome:

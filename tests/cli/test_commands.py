@@ -225,3 +225,30 @@ def test_new_problem_is_scaffolded_with_the_next_id(tmp_path: Path) -> None:
     assert (tmp_path / "tests" / "checks" / f"{entry.id}.yaml").exists()
     again = run_doctor("dev", "new", "vllm", "made-up", "--root", str(tmp_path), cwd=tmp_path)
     assert again.returncode == 2
+
+
+def test_what_is_ignored_and_names_nothing_is_told(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text("x = 1  # doctor: ignore[TRL999] a slip\n")
+    (tmp_path / "doctor.toml").write_text('ignore = ["VLL999", "LCH004", "launcher-not-fond", "GPU"]\n')
+    done = run_doctor("check", "--ignore", "XYZ", "--", "python", "t.py", cwd=tmp_path)
+    told = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    assert len(told) == 4, done.stderr
+    assert "doctor.toml: `VLL999` names no problem" in done.stderr
+    assert (
+        "`launcher-not-fond` names no problem of doctor's, so nothing is ignored by it, the nearest is" in done.stderr
+    )
+    assert "--ignore: `XYZ` names no problem" in done.stderr
+    assert "t.py:1: `TRL999` names no problem" in done.stderr
+
+
+def test_command_in_one_quoted_word_is_split(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text("x = (\n")
+    whole = run_doctor("check", "--format", "json", "--", f"{sys.executable} 't.py' --lr 1", cwd=tmp_path)
+    assert json.loads(whole.stdout)["target"]["argv"] == [sys.executable, "t.py", "--lr", "1"]
+    assert run_doctor("check", "--", "python 't.py", cwd=tmp_path).returncode == 2
+
+
+def test_empty_python_option_is_an_error_of_use(tmp_path: Path) -> None:
+    done = run_doctor("check", "--python", "", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "names nothing" in done.stderr
