@@ -15,6 +15,8 @@ https://huggingface.co/docs/accelerate/basic_tutorials/launch
 
 from __future__ import annotations
 
+import shlex
+
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import WARNING, Problem
@@ -44,5 +46,5 @@ def command_not_understood(launch: Launch) -> Judgement:
     if {"--help", "-h", "--version"} & set(launch.argv):
         return  # starts nothing
     reason = launch.not_understood or f"`{launch.program}` is no launcher that the doctor knows"
-    evidence = (Evidence("launch command", " ".join(launch.argv)),)
+    evidence = (Evidence("launch command", shlex.join(launch.argv)),)
     yield found(PROBLEM, MESSAGE, reason=reason.rstrip("."), evidence=evidence)

@@ -131,6 +131,8 @@ def _start(draft: Draft, words: list[str]) -> None:
     elif name.endswith(".py"):
         draft.kind = "python"
         _script(draft, words)
+    elif not name.strip():
+        draft.give_up("its first word is empty, as a variable that is not set would leave it")
     else:
         draft.give_up(f"`{hide('', words[0])[:60]}` is no launcher that doctor knows")
 
