@@ -30,7 +30,7 @@ SIGNATURES = (
     ),
     Signature(
         r"RuntimeError: Error building extension '(?P<name>[\w\-]{1,80})'",
-        symptom_of=("TOR", "CUD", "DSP", "PYT"),
+        symptom_of=("TOR", "CUD", "DSP", "PYT", "VLL058"),
     ),
     Signature(r"RuntimeError: Ninja is required to load C\+\+ extensions"),
 )

@@ -1,0 +1,116 @@
+"""The engine does not know or not take the quantization of the checkpoint.
+
+## What it means
+`quantization_config` of the checkpoint names a method, and the engine must know it, in this release, for this
+data type, and as the only one.
+## What it does to a run
+The engine ends while it reads the configuration.
+## What to do
+An engine release that knows the method, another data type, or another checkpoint.
+## How it is found
+In a log, by the message that the program prints.
+## References
+https://docs.vllm.ai/en/latest/features/quantization/
+https://github.com/unslothai/unsloth/issues/482
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="VLL061", name="quantization-refused", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"Unknown quantization (?:method|type)(?:, got|:) (?P<method>[\w\-]{1,40})",
+    ),
+    Signature(
+        r"Invalid quantization method: (?P<method>[\w\-]{1,40})",
+    ),
+    Signature(
+        r"Quantization method specified in the model config \((?P<method>[\w\-]{1,40})\) does not"
+        r" match the quantization method specified in the `quantization` argument"
+        r" \((?P<given>[\w\-]{1,40})\)",
+    ),
+    Signature(
+        r"(?P<dtype>torch\.\w{1,20}) is not supported for quantization method"
+        r" (?P<method>[\w\-]{1,40})\. Supported dtypes: (?P<dtypes>\[[^\]\n]{1,120}\])",
+    ),
+    Signature(
+        r"Cannot find the config file for (?P<method>awq|gptq|bitsandbytes|[\w\-]{1,40})$",
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "the installed engine does not know the quantization method `{method}`",
+        "The checkpoint is quantized (`quantization_config` in its config.json), or the argument asks "
+        "for it, by a method that this release of the engine or of transformers does not implement: the "
+        "release is older than the method, or the method belongs to another library (bitsandbytes 4-bit "
+        "checkpoints of Unsloth, FP8 of DeepSeek).",
+        "Upgrade the engine (`pip install -U vllm`, or transformers where it raises) to a release that "
+        "supports `{method}`. Or use another checkpoint: the unquantized 16-bit weights, a merged 16-bit "
+        'export (`save_pretrained_merged(..., save_method="merged_16bit")` in Unsloth), FP8 converted to '
+        "bf16, or AWQ/GPTQ.",
+    ),
+    zh=Words(
+        "所装引擎不认识量化方法 `{method}`",
+        "检查点经过量化(config.json 中的 `quantization_config`),或参数要求量化,而该版本的引擎或 "
+        "transformers 没有实现该方法:版本比该方法旧,或该方法属于其他库(Unsloth 的 bitsandbytes 4-bit 检查"
+        "点、DeepSeek 的 FP8)。",
+        "把引擎(`pip install -U vllm`;若由 transformers 报出则升级 transformers)升级到支持 `{method}` 的"
+        "版本。或换检查点:未量化的 16 位权重,合并后的 16 位导出(Unsloth 中 `save_pretrained_merged(..., "
+        'save_method="merged_16bit")`),把 FP8 转换为 bf16,或 AWQ/GPTQ。',
+    ),
+)
+
+LOG_MESSAGE_MATCH = Message(
+    en=Words(
+        "the checkpoint is quantized as `{method}`, and `{given}` was asked for",
+        "A checkpoint that is quantized already can only be loaded by its own method; the argument contradicts it.",
+        "Leave `--quantization` out (the engine reads it from config.json), or take the unquantized "
+        "checkpoint to quantize it as `{given}` while loading.",
+    ),
+    zh=Words(
+        "检查点的量化方法是 `{method}`,而参数要求 `{given}`",
+        "已量化的检查点只能按其自身方法加载,参数与之矛盾。",
+        "去掉 `--quantization`(引擎会从 config.json 读取),或换用未量化的检查点,在加载时按 `{given}` 量化。",
+    ),
+)
+
+LOG_MESSAGE_DTYPE = Message(
+    en=Words(
+        "the kernels of `{method}` do not take `{dtype}`",
+        "This quantization computes in another data type, and `dtype` of the checkpoint or the argument "
+        "asks for `{dtype}`.",
+        'Start with `--dtype half` (`dtype="float16"`), or take `awq_marlin` or `gptq_marlin` '
+        "(`--quantization awq_marlin`), which compute in bfloat16 as well, or another checkpoint.",
+    ),
+    zh=Words(
+        "`{method}` 的内核不支持 `{dtype}`",
+        "该量化方法以其他数据类型计算,而检查点的 `dtype` 或参数要求 `{dtype}`。",
+        '用 `--dtype half`(`dtype="float16"`)启动,或使用同样支持 bfloat16 的 `awq_marlin`、'
+        "`gptq_marlin`(`--quantization awq_marlin`),或换检查点。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """Unknown, contradicted, or of another data type."""
+    message = LOG_MESSAGE
+    if hits.get("given"):
+        message = LOG_MESSAGE_MATCH
+    elif hits.get("dtype"):
+        message = LOG_MESSAGE_DTYPE
+    return found(
+        PROBLEM,
+        message,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED,
+        method=hits.get("method"),
+        given=hits.get("given"),
+        dtype=hits.get("dtype"),
+    )
