@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,7 +89,7 @@ def read(paths: Sequence[str]) -> Artifacts:
             search.walk(path)
         else:
             search.take(path)
-    judged = [rollouts.judge(each) for each in rollouts.dumps(search.files)]
+    judged = [_judged(each) for each in rollouts.dumps(search.files)]
     skipped = [each for one in judged for each in one.skipped]
     skipped += [Skipped("artifacts", search.stopped)] if search.stopped else []
     return Artifacts(
@@ -98,6 +99,14 @@ def read(paths: Sequence[str]) -> Artifacts:
         tuple(dict.fromkeys(skipped)),
         tuple(str(path) for path, _ in search.files),
     )
+
+
+def _judged(dump: rollouts.Dump) -> rollouts.Judged:
+    try:
+        return rollouts.judge(dump)
+    except Exception as exc:  # noqa: BLE001 - a bug of ours costs this dump, not the report
+        crash = Crashed("rollouts", f"{type(exc).__name__}: {exc}", traceback.format_exc())
+        return rollouts.Judged(crashed=[crash])
 
 
 def _one_a_problem(findings: Iterator[Finding]) -> Iterator[Finding]:

@@ -112,7 +112,9 @@ class Reader:
                 held.append(tail)
             else:
                 held = []
-        if held and size <= LONGEST_LINE:
+        if size > LONGEST_LINE:
+            self.unread += 1
+        elif held:
             yield count + 1, b"".join(held)
 
     def _sample(self, line: bytes, at: int, named: int | None) -> Sample | None:

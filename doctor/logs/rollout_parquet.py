@@ -7,6 +7,7 @@ https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -36,6 +37,7 @@ class Reader:
         try:
             from pyarrow import ArrowException
             from pyarrow.parquet import ParquetFile
+            from pyarrow.types import is_floating
         except ImportError:
             raise NotReadable(NEEDS) from None
         try:
@@ -43,11 +45,13 @@ class Reader:
                 if not set(file.schema_arrow.names) >= _OWN:
                     msg = "it is no table of completions"
                     raise NotReadable(msg)
-                at = 0
-                for batch in file.iter_batches(batch_size=_ROWS):
-                    for row in batch.to_pylist():
-                        at += 1
-                        yield of_table(row, self.path, at)
+                figures = [each.name for each in file.schema_arrow if is_floating(each.type)]
+                batches = file.iter_batches(batch_size=_ROWS)
+                rows = (row for batch in batches for row in batch.to_pylist())
+                for at, row in enumerate(rows, 1):
+                    # pandas writes NaN as null
+                    row.update((name, math.nan) for name in figures if row[name] is None)
+                    yield of_table(row, self.path, at)
         except (OSError, ArrowException, ValueError) as error:
             msg = f"it cannot be read: {str(error).partition(chr(10))[0][:120]}"
             raise NotReadable(msg) from None

@@ -8,7 +8,7 @@ Tables are named by the user. Columns by release (`trinity/buffer/schema/sql_sch
 - 0.6: the same without the bytes, which stand in the table `<name>_blob`
 
 https://github.com/modelscope/Trinity-RFT/blob/main/trinity/buffer/schema/sql_schema.py
-The bytes hold a pickle, so they are never opened; of a "TRXP" record (0.5 and newer) the tensors' header behind the
+The bytes hold a pickle, so they are never opened; of a "TRXP" record (0.6) the tensors' header behind the
 pickle, which is JSON, tells the length of the answer:
 https://github.com/modelscope/Trinity-RFT/blob/main/trinity/common/experience.py
 
@@ -37,7 +37,7 @@ _COPY_LIMIT_BYTES = 512 << 20
 _BYTES = ("experience_bytes", "serialized_exp")
 _RECORD = b"TRXP"
 _RECORD_HEAD = 21  # magic, version (1 byte), lengths of pickle and tensors (8 bytes each)
-_HEADER_LIMIT_BYTES = 1 << 16
+_HEADER_LIMIT_BYTES, _RECORD_LIMIT_BYTES = 1 << 16, 1 << 31
 
 
 def is_database(path: Path) -> bool:
@@ -209,7 +209,7 @@ class _Lengths:
     def of(self, at: int) -> int | None:
         if not self._on or at % self.EVERY:
             return None
-        head = self._part(at, 1, _RECORD_HEAD + 0)
+        head = self._part(at, 1, _RECORD_HEAD)
         if len(head) < _RECORD_HEAD or not head.startswith(_RECORD):
             self._on = False
             return None
@@ -220,6 +220,8 @@ class _Lengths:
         return _answer_tokens(self._part(at, tensors + 9, size))
 
     def _part(self, at: int, start: int, size: int) -> bytes:
+        if start > _RECORD_LIMIT_BYTES:
+            return b""
         row = self._connection.execute(self._query, (start, size, at)).fetchone()
         return row[0] if row and isinstance(row[0], bytes) else b""
 

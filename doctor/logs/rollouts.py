@@ -178,9 +178,9 @@ class _Told:
         if kept is None:
             return finding
         sentence, examples = kept
-        fitting = [each for name, each in examples.items() if name in about]
-        shown = (fitting or list(examples.values()))[:_EXAMPLES]
-        return replace(finding, evidence=(*finding.evidence, sentence, *shown))
+        fitting = [each for name, each in examples.items() if name in about] or list(examples.values())
+        shown = {(each.source, each.line): each for each in reversed(fitting)}  # one a row: what is said first of it
+        return replace(finding, evidence=(*finding.evidence, sentence, *list(reversed(shown.values()))[:_EXAMPLES]))
 
     def summary(self, dump: Dump) -> str:
         """The dump in one clause."""
