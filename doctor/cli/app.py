@@ -14,7 +14,9 @@ import doctor
 #: command -> (module, one line of help). Kept here so that `doctor --help` imports none of them.
 COMMANDS = {
     "check": ("check", "Find what will go wrong on this machine, with this command."),
+    "monitor": ("monitor", "Sample what the GPUs really do, live or while a command runs."),
     "postmortem": ("postmortem", "Say why a run died, from its logs."),
+    "fix": ("fix", "Mend what was found: shown first, reversible."),
     "explain": ("explain", "Print the manual of a problem."),
     "list": ("list_problems", "List the problems the doctor knows."),
     "env": ("env", "Print a redacted environment report to paste into an issue."),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from doctor.core.finding import Finding
+from doctor.core.fixes import fixable
 from doctor.core.index import load
 from doctor.core.outcome import Outcome
 from doctor.core.report import Diagnosis, Target
@@ -80,6 +81,7 @@ def diagnose(
         {entry.id: entry for entry in entries},
         language,
         time.monotonic() - started,
+        fixable(entries),
     )
     return diagnosis, collectors
 

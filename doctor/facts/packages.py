@@ -67,6 +67,7 @@ class Packages:
             proves nothing.
         namespaces: names of `modules` that are only a folder without `__init__`: `import` gives an empty shell.
         leftovers: `~name` folders that an interrupted pip left in site-packages.
+        repaired: files that set what releases with a known defect leave out, for somebody mended them.
         conda: what conda says it installed: name -> version (its CUDA libraries have no Python metadata).
 
     """
@@ -81,6 +82,7 @@ class Packages:
     namespaces: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()
     conda: Mapping[str, str] = field(default_factory=dict)
+    repaired: tuple[str, ...] = ()
 
     def version(self, name: str) -> str | None:
         """Installed version of a distribution, None when absent or unreadable."""
@@ -123,6 +125,7 @@ def collect(target: Target) -> Packages:
         namespaces=tuple(raw["namespaces"]),
         leftovers=tuple(raw["leftovers"]),
         conda=raw["conda"],
+        repaired=tuple(raw["repaired"]),
     )
 
 

@@ -466,6 +466,13 @@ def missing_files(origins, namespaces, found):
     return missing
 
 
+def repaired(origins):
+    # type: (dict[str, str | None]) -> list[str]
+    """Files of stack packages that set what releases with a known defect leave out."""
+    server = os.path.join(origins.get("vllm") or "", "entrypoints", "api_server.py")
+    return ["vllm/entrypoints/api_server.py"] if "state.engine_client" in read_text(server) else []
+
+
 def wheel_libraries(listing):
     # type: (list[tuple[str, list[str]]]) -> dict[str, str]
     """CUDA libraries of the nvidia-* wheels: stem -> path."""
@@ -533,6 +540,7 @@ def report(request):
         "namespaces": namespaces,
         "torch": torch_build(origins.get("torch")),
         "missing": missing_files(origins, namespaces, found),
+        "repaired": repaired(origins),
         "libraries": wheel_libraries(listing),
         "conda": conda_packages(),
     }

@@ -1,0 +1,1 @@
+"""accelerate's launcher and its YAML."""

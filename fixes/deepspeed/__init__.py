@@ -1,0 +1,1 @@
+"""DeepSpeed: configuration, loss scale, ops."""

@@ -1,0 +1,1 @@
+"""The launch command: processes, ports, addresses, files."""

@@ -1,0 +1,1 @@
+"""transformers and its training arguments."""

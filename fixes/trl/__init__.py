@@ -1,0 +1,1 @@
+"""TRL: arguments, batch rules, versions."""

@@ -1,0 +1,110 @@
+"""`doctor fix` on a real GRPO run: shown, applied, checked again, taken back byte for byte."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+from .environments import run_doctor
+
+SampleRun = Callable[[str], Run]
+COMMAND = ["accelerate", "launch", "--config_file", "zero2.yaml", "train_grpo.py"]
+
+#: id -> (file that changes, what is gone from it, what stands there instead)
+MENDED = {
+    "ACC001": ("zero2.yaml", "zero_stage: 2", None),
+    "LCH005": ("zero2.yaml", "num_processes: 16", "num_processes: 8"),
+    "DSP004": ("zero2.json", '"gradient_accumulation_steps": 4', '"gradient_accumulation_steps": "auto"'),
+    "TRL002": ("train_grpo.py", "max_prompt_length=512", None),
+    "TRF001": ("train_grpo.py", "evaluation_strategy=", "eval_strategy="),
+}
+
+
+def fix(run: Run, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run_doctor("fix", *arguments, cwd=run.folder, env=run.env)
+
+
+def contents(run: Run) -> dict[str, bytes]:
+    return {str(each): each.read_bytes() for each in run.folder.rglob("*") if each.is_file()}
+
+
+@pytest.mark.parametrize("problem", MENDED)
+def test_a_fix_is_shown_applied_and_taken_back(sample_run: SampleRun, problem: str) -> None:
+    run = sample_run("faulty")
+    before = contents(run)
+    file, old, new = MENDED[problem]
+    shown = fix(run, problem, "--", *COMMAND)
+    assert shown.returncode == 0, shown.stderr
+    assert old in shown.stdout
+    assert "Nothing is changed yet" in shown.stdout
+    assert contents(run) == before
+    done = fix(run, problem, "--apply", "--yes", "--", *COMMAND)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{problem} is not found any more" in done.stdout
+    changed = contents(run)
+    assert [Path(each).name for each in changed if changed[each] != before[each]] == [file]
+    text = (run.folder / file).read_text()
+    assert old not in text
+    assert new is None or new in text
+    undone = fix(run, problem, "--undo")
+    assert undone.returncode == 0, undone.stderr
+    assert contents(run) == before
+
+
+def test_what_the_last_check_found_is_listed_and_its_command_is_remembered(sample_run: SampleRun) -> None:
+    run = sample_run("faulty")
+    report = run.check()
+    offered = {each["id"] for each in report["findings"] if each["remedy"]["fix"]}
+    assert MENDED.keys() <= offered
+    listed = fix(run)
+    assert all(f"  {each} " in listed.stdout for each in offered)
+    assert "num_processes: 8" in fix(run, "LCH005").stdout
+
+
+def test_what_changes_the_computation_asks_first(sample_run: SampleRun) -> None:
+    run = sample_run("faulty")
+    before = contents(run)
+    refused = fix(run, "LCH005", "--apply", "--", *COMMAND)
+    assert refused.returncode == 2
+    assert "--yes" in refused.stderr
+    assert contents(run) == before
+
+
+def test_a_file_changed_since_is_not_overwritten(sample_run: SampleRun) -> None:
+    run = sample_run("faulty")
+    assert fix(run, "TRF001", "--apply", "--", *COMMAND).returncode == 0
+    script = run.folder / "train_grpo.py"
+    script.write_text(script.read_text() + "# mine\n")
+    before = contents(run)
+    refused = fix(run, "TRF001", "--undo")
+    assert refused.returncode == 2
+    assert "was changed since" in refused.stderr
+    assert contents(run) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("NOPE1",), "no problem `NOPE1`"),
+        (("VLL001", "--undo"), "no plan for VLL001"),
+        (("--bogus",), "No such option"),
+    ],
+)
+def test_wrong_use_is_told(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = run_doctor("fix", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_nothing_found_here_is_said(tmp_path: Path) -> None:
+    assert "can be mended by a plan" in run_doctor("fix", cwd=tmp_path).stdout
+    assert "最近一次" in run_doctor("fix", "--lang", "zh", cwd=tmp_path).stdout
+
+
+def test_a_problem_without_a_plan_points_to_its_manual(tmp_path: Path) -> None:
+    assert "doctor explain HST001" in run_doctor("fix", "HST001", cwd=tmp_path).stdout
