@@ -70,12 +70,15 @@ _LINK: dict[str, Any] = {
 
 _SERIES: dict[str, Any] = {
     "type": "object",
-    "required": ["name", "source", "x", "count", "findings", "points", "not_finite_from"],
+    "required": ["name", "source", "x", "count", "span", "first", "last", "findings", "points", "not_finite_from"],
     "properties": {
         "name": _TEXT,
         "source": _TEXT,
         "x": {"enum": ["step", "sample"]},
         "count": _COUNT,
+        "span": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
+        "first": {"type": ["number", "null"]},
+        "last": {"type": ["number", "null"]},
         "findings": _TEXTS,
         "points": {
             "type": "array",

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from doctor.core.finding import Finding
+from doctor.core.finding import Finding, Role
 from doctor.core.outcome import Crashed
+from doctor.core.problem import ERROR
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.series import Point
 from doctor.logs.layouts import Source
@@ -135,6 +137,26 @@ def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(kept.values())
 
 
+def turned(findings: Sequence[Finding], live: Sequence[Finding], follows: Container[str]) -> tuple[Finding, ...]:
+    """Put an error that the metrics showed before the failure that is its consequence.
+
+    Args:
+        findings: as ranked, the first names the failure.
+        live: what the rules found.
+        follows: ids and areas of problems that the first one is a symptom of, by its signatures.
+
+    """
+    first = findings[0] if findings else None
+    cause = next(
+        (each for each in live if each.severity is ERROR and each.role is Role.CAUSE
+         and (each.problem.id in follows or each.problem.id[:3] in follows)), None,
+    )  # fmt: skip
+    if first is None or cause is None or first.problem.id in {each.problem.id for each in live}:
+        return tuple(findings)
+    others = [each for each in findings[1:] if each.problem.id != cause.problem.id]
+    return (replace(cause, role=Role.CAUSE), replace(first, role=Role.SYMPTOM), *others)
+
+
 def joined(first: Finding, second: Finding) -> Finding:
     """`first` with the evidence of `second`, and its step and rank where `first` names none."""
     evidence = dict.fromkeys((*first.evidence, *second.evidence))
@@ -212,7 +234,20 @@ def _drawable(series: Series, source: str, findings: list[str]) -> dict[str, Any
         "source": source,
         "x": "sample" if series.last_step is None else "step",
         "count": series.count,
+        "span": _span(series),
+        "first": _finite(series.first.value if series.first else None),
+        "last": _finite(series.last_value),
         "findings": findings,
         "points": [list(each) for each in thinned(sorted(series.points()), MOST_POINTS_SHOWN)],
         "not_finite_from": min(steps, default=None),
     }
+
+
+def _span(series: Series) -> list[int]:
+    """First and last position: steps, or 1 and the count where no step is told."""
+    first = series.first.step if series.first else None
+    return [first if first is not None else 1, series.last_step if series.last_step is not None else series.count]
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

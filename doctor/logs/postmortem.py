@@ -20,7 +20,7 @@ from doctor.logs import context as context_module
 from doctor.logs.case import Builder, Case, line_of
 from doctor.logs.catalogue import Catalogue
 from doctor.logs.layouts import NoLogs, Source, sources
-from doctor.logs.live import Judge, Live, merged
+from doctor.logs.live import Judge, Live, merged, turned
 from doctor.logs.matcher import RawHit
 from doctor.logs.metric_files import MetricFileError, MetricsCsv
 from doctor.logs.metric_sources import MetricSource, in_folder, metric_file
@@ -101,7 +101,7 @@ def examine(
     alarms = [each for each in live.findings if each.severity is not INFO]
     ranked = rank(case, evidence.hits, evidence.counts, catalogue, alarms)
     notes = [replace(each, role=Role.CONTRIBUTING) for each in live.findings if each.severity is INFO]
-    findings = merged((*ranked.findings, *notes))
+    findings = merged((*turned(ranked.findings, alarms, _followed(ranked, catalogue)), *notes))
     seconds = time.monotonic() - started
     skipped = tuple(Skipped("metrics", each) for each in evidence.lost)
     outcome = Outcome(findings, skipped, (*ranked.crashed, *live.crashed), catalogue.problems, seconds)
@@ -114,6 +114,13 @@ def examine(
         verdict=verdict, chain=tuple(vars(each) for each in ranked.chain), series=live.series,
     )  # fmt: skip
     return Postmortem(diagnosis, case, ranked)
+
+
+def _followed(ranked: Ranked, catalogue: Catalogue) -> set[str]:
+    """Ids and areas of problems that the first finding is a symptom of, as its signatures declare."""
+    first = ranked.findings[0].problem.id if ranked.findings else ""
+    declared = (each.signature.symptom_of for each in catalogue.signatures if each.problem_id == first)
+    return {name for names in declared for name in names}
 
 
 @dataclass(frozen=True)

@@ -144,10 +144,15 @@ class _Split:
         if not causes and known:
             causes, helpers = helpers, []
         return [
-            *(replace(each, role=Role.CONTRIBUTING if number else Role.CAUSE) for number, each in enumerate(causes)),
-            *(replace(each, role=Role.CONTRIBUTING) for each in (*live, *helpers)),
+            *(_unless_symptom(each, Role.CONTRIBUTING) if number else each for number, each in enumerate(causes)),
+            *(_unless_symptom(each, Role.CONTRIBUTING) for each in (*live, *helpers)),
             *(replace(each.finding, role=Role.SYMPTOM) for each in self.symptoms),
         ]
+
+
+def _unless_symptom(finding: Finding, role: Role) -> Finding:
+    """The finding in a role, but for one that the rules over the metrics know to be a consequence."""
+    return finding if finding.role is Role.SYMPTOM else replace(finding, role=role)
 
 
 def _sorted_out(

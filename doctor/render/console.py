@@ -9,6 +9,7 @@ from typing import IO, Any
 from rich.console import Console
 from rich.text import Text
 
+from doctor.render import sparkline
 from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, verdict_of, without_command
 
 _SIGNS = {"error": ("✗", "x", "bold red"), "warning": ("▲", "!", "bold yellow"), "info": ("·", "-", "bold blue")}
@@ -43,6 +44,10 @@ def draw(report: dict[str, Any], console: Console, *, language: str = "en", verb
         if verbose:
             console.print(Text(crash["traceback"], style="dim"))
     _draw_chain(report, console, words)
+    if report["findings"] and report.get("series"):
+        from doctor.render.timeline import draw_timeline
+
+        draw_timeline(report, console, words, plain=not can_draw(console, sparkline.BLOCKS))
     console.print()
     _draw_counts(report, console, words, verbose=verbose)
 
@@ -66,7 +71,7 @@ def _draw_chain(report: dict[str, Any], console: Console, words: Any) -> None:
 
 def _draw_finding(finding: dict[str, Any], console: Console, words: Any, *, with_role: bool) -> None:
     sign, plain, style = _SIGNS[finding["severity"]]
-    title = Text.assemble((f"{sign if _can_draw(console) else plain} {finding['id']}", style))
+    title = Text.assemble((f"{sign if can_draw(console, '✗▲·') else plain} {finding['id']}", style))
     title.append(f" {finding['name']}", style="bold")
     if with_role:
         title.append(f"  {words[finding['role']]}", style="italic")
@@ -96,9 +101,10 @@ def _draw_finding(finding: dict[str, Any], console: Console, words: Any, *, with
     _labelled(console, words["more"], Text(f"doctor explain {finding['id']}", style="dim"))
 
 
-def _can_draw(console: Console) -> bool:
+def can_draw(console: Console, signs: str) -> bool:
+    """Whether the terminal's encoding has these characters."""
     try:
-        "✗▲·".encode(console.encoding or "ascii")
+        signs.encode(console.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True

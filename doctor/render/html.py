@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from doctor.render import plots
+from doctor.render import plots, sparkline
 from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, verdict_of
 
 _STYLE = """
@@ -72,7 +72,14 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
         f"</header>\n{_verdict(report, words, level, counts)}",
         *(_finding(finding, words) for finding in report["findings"]),
         _chain(report, words),
-        plots.fragment(series, _marks(report), title=words["plots_title"], step=words["step"], value=words["value"]),
+        plots.fragment(
+            [*series, *_plots(report)],
+            _marks(report),
+            title=words["plots_title"],
+            hint=words["plots_hint"],
+            step=words["step"],
+            value=words["value"],
+        ),
         "" if report["findings"] or "verdict" in report else f"<p>{escape(quiet)}</p>",
         *(
             f"<p>{escape(words['crashed'].format(id=each['id'], error=each['error']))}</p>"
@@ -84,10 +91,34 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
     return "\n".join(part for part in parts if part)
 
 
+def _plots(report: dict[str, Any]) -> list[plots.Plot]:
+    """The metrics that the report holds; those that share an axis are shown over the same steps."""
+    series = report.get("series", ())
+    spans = {kind: _span([each["span"] for each in series if each["x"] == kind]) for kind in ("step", "sample")}
+    return [
+        plots.Plot(
+            each["name"], [(x, y) for x, y in each["points"]], spans[each["x"]], sparkline.not_finite(each),
+            sparkline.is_logarithmic(each), "" if each["x"] == "step" else each["x"],
+            tuple(each["findings"]),
+        )
+        for each in series
+    ]  # fmt: skip
+
+
+def _span(spans: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    return (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
+
+
 def _marks(report: dict[str, Any]) -> list[plots.Mark]:
-    """Steps that findings name."""
-    found = ((each["where"].get("step"), each["id"]) for each in report["findings"])
-    return [plots.Mark(step, label) for step, label in found if step is not None]
+    """Steps that findings name, each once."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for each in report["findings"]:
+        if (step := each["where"].get("step")) is not None:
+            found.setdefault(step, []).append(each)
+    return [
+        plots.Mark(step, tuple(each["id"] for each in these), these[0]["severity"])
+        for step, these in sorted(found.items())
+    ]
 
 
 def _verdict(report: dict[str, Any], words: Any, level: str, counts: str) -> str:
@@ -126,8 +157,9 @@ def _finding(finding: dict[str, Any], words: Any) -> str:
             f"{each['source']}{':' + str(each['line']) if each['line'] else ''}  {each['text']}"
             for each in finding["evidence"]
         )
+        opened = " open" if finding["role"] == "cause" else ""
         lines.append(
-            f"<details><summary>{escape(words['seen'])}</summary><pre><code>{escape(quotes)}</code></pre></details>"
+            f"<details{opened}><summary>{escape(words['seen'])}</summary><pre><code>{escape(quotes)}</code></pre></details>"
         )
     return "\n".join([*lines, "</article>"])
 

@@ -49,7 +49,7 @@ def test_data_cannot_leave_their_element() -> None:
 
 def test_values_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="Out of range float"):
-        fragment([Plot("loss", [(1, math.nan)])], [Mark(1, "x")], title="", step="", value="")
+        fragment([Plot("loss", [(1, math.nan)])], [Mark(1, ("x",))], title="", step="", value="")
 
 
 def test_browser_draws_them(tmp_path: Path) -> None:
