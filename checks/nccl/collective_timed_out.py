@@ -10,7 +10,7 @@ After the time-out (10 minutes for NCCL by default) torch ends the process, beca
 Look for the first failure among the ranks that do not print the time-out. Where a slow phase on one rank is meant to be
 slow, raise the time-out; where ranks disagree, find out with the flight recorder which collective each waited for.
 ## How it is found
-The message of torch's NCCL watchdog or of gloo.
+The message of torch's NCCL watchdog or of gloo; the dumps of torch's flight recorder where they lie beside the logs.
 ## References
 https://pytorch.org/docs/stable/distributed.html
 https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html
@@ -19,7 +19,10 @@ https://huggingface.co/docs/transformers/main_classes/trainer#transformers.Train
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from collections.abc import Sequence
+
+from doctor.core.collectives import Standstill
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -50,6 +53,42 @@ LOG_MESSAGE = Message(
     ),
 )
 
+ABSENT_MESSAGE = Message(
+    en=Words(
+        "rank {absent} never entered `{operation}` number {number}; rank {waiting} waits",
+        "The flight recorder's dumps show it for the process group {group}. {behind}A rank that does not come failed "
+        "before, hangs, or went another way through the code than the others.{unseen}",
+        "Look for the first failure in the log of rank {first}, and at the place where its dump ends. Where ranks "
+        "take different branches (an empty batch, a condition on the rank, a reward function that one rank alone "
+        "runs), let all of them call the same collectives.",
+    ),
+    zh=Words(
+        "rank {absent} 从未进入第 {number} 次 `{operation}`;rank {waiting} 在等待",
+        "flight recorder 的转储显示进程组 {group} 的情况。{behind_zh}没有到达的 rank 可能先行失败、挂起,"
+        "或在代码中走了与其他 rank 不同的分支。{unseen_zh}",
+        "查看 rank {first} 日志中最先的失败,以及其转储结束处的代码位置。若各 rank 走了不同分支(空批次、按 rank "
+        "判断的条件、只在某个 rank 上运行的奖励函数),请让所有 rank 调用相同的集合通信。",
+    ),
+)
+DIFFERS_MESSAGE = Message(
+    en=Words(
+        "ranks disagree on collective number {number}: {ways}",
+        "The flight recorder's dumps show that the ranks of process group {group} entered the same collective with "
+        "another {what}. NCCL cannot complete it: all of them wait until the time-out.",
+        "Find the place where the ranks part, by the stack that each dump keeps: a condition on the rank, "
+        "tensors that were not padded to one length, parameters without gradients on some ranks, or another order "
+        "of the same calls.",
+    ),
+    zh=Words(
+        "各 rank 对第 {number} 次集合通信的调用不一致:{ways}",
+        "flight recorder 的转储显示,进程组 {group} 的各 rank 以不同的{what_zh}进入同一次集合通信。NCCL 无法完成它,"
+        "所有 rank 会一直等到超时。",
+        "根据各转储保存的调用栈找到各 rank 分歧之处:按 rank 判断的条件、未补齐到相同长度的张量、"
+        "某些 rank 上没有梯度的参数,或相同调用的顺序不同。",
+    ),
+)
+_DIFFERENCES = {"operation": "操作", "shape": "形状", "dtype": "数据类型"}
+
 SIGNATURES = (
     Signature(
         r"Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=\d{1,12}, OpType=(?P<operation>\w{1,60})"
@@ -74,3 +113,34 @@ def explain(hits: Hits) -> Finding | None:
         absent=f"No word of it from rank "
             f"{names}. " if names else "", absent_zh=f"rank {names} 没有相关输出。" if names else "",
     )  # fmt: skip
+
+
+def of_standstill(standstill: Standstill) -> Finding:
+    """What the flight recorder's dumps show; asked by `doctor.logs.flight_recorder`."""
+    where = Where(file=standstill.file or None, rank=next(iter(standstill.absent), None))
+    if standstill.differs:
+        ways: dict[str, list[int]] = {}
+        for rank, way in standstill.values.items():
+            ways.setdefault(way, []).append(rank)
+        told = [f"`{way}` on rank {_few(ranks)}" for way, ranks in sorted(ways.items(), key=lambda each: len(each[1]))]
+        return found(
+            PROBLEM, DIFFERS_MESSAGE, where=where, evidence=standstill.evidence,
+            confidence=CONFIRMED if standstill.certain else LIKELY, number=standstill.number, group=standstill.group,
+            what=standstill.differs, what_zh=_DIFFERENCES[standstill.differs], ways=", ".join(told[:3]),
+        )  # fmt: skip
+    last = next(iter(standstill.last.values()), 0)
+    unseen = _few(standstill.unseen)
+    return found(
+        PROBLEM, ABSENT_MESSAGE, where=where, evidence=standstill.evidence, confidence=LIKELY,
+        absent=_few(standstill.absent), waiting=_few(standstill.waiting), operation=standstill.operation,
+        number=standstill.number, group=standstill.group, first=next(iter(standstill.absent)),
+        behind=f"Its last one there was number {last}. " if last > 0 else "",
+        behind_zh=f"它在该组中的最后一次是第 {last} 次。" if last > 0 else "",
+        unseen=f" Of rank {unseen} there is no dump." if unseen else "",
+        unseen_zh=f" rank {unseen} 没有转储。" if unseen else "",
+    )  # fmt: skip
+
+
+def _few(ranks: Sequence[int]) -> str:
+    """``0, 1, 2`` or ``0, 1, 2, 3 … (+61)``."""
+    return ", ".join(str(each) for each in ranks[:4]) + (f" … (+{len(ranks) - 4})" if len(ranks) > 4 else "")

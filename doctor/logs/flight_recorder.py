@@ -1,0 +1,367 @@
+"""Reads the dumps of torch's flight recorder: who waits in which collective, and for whom.
+
+Every rank writes one file, named by `TORCH_NCCL_DEBUG_INFO_TEMP_FILE` (`TORCH_FR_DUMP_TEMP_FILE` in newer torch) and
+its rank at the end: ``/tmp/nccl_trace_rank_3``. It is a pickle of dicts, lists, tuples, strings and numbers; nothing
+else in it is read, for a pickle may hold calls of any function.
+
+Format: https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/FlightRecorder.hpp (keys and states),
+https://github.com/pytorch/pytorch/tree/main/torch/distributed/flight_recorder (what reads it in torch).
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import math
+import os
+import pickle
+import re
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from doctor.core.collectives import Standstill
+from doctor.core.finding import Evidence, Finding
+from doctor.core.index import catalogue_roots, load
+
+MOST_BYTES = 64 << 20  # of one dump; torch keeps 2000 entries by default, some megabytes
+MOST_FILES = 512
+MOST_S = 60.0  # for all dumps together
+#: a dump of a run in good health shows ranks a few collectives apart, for a moment; a standstill lasts longer
+LEAST_WAIT_S = 10.0
+_NAME = re.compile(r"^(?P<prefix>.*?\D)(?P<rank>\d{1,6})$")
+_START = re.compile(rb"\x80[\x02-\x05](?:\x95.{8})?[}\x94]", re.DOTALL)
+_AREA = "nccl"
+#: of these every rank gives as many elements; others may be uneven
+_EVEN = frozenset({"all_reduce", "broadcast", "reduce", "_all_gather_base", "_reduce_scatter_base"})
+_LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]torch[\\/](?:distributed|nn|autograd|utils)[\\/]|^<")
+
+_HARMLESS = (
+    pickle.PROTO, pickle.FRAME, pickle.STOP, pickle.MARK, pickle.POP, pickle.POP_MARK, pickle.NONE, pickle.NEWTRUE,
+    pickle.NEWFALSE, pickle.INT, pickle.BININT, pickle.BININT1, pickle.BININT2, pickle.LONG, pickle.LONG1,
+    pickle.FLOAT, pickle.BINFLOAT, pickle.UNICODE, pickle.BINUNICODE, pickle.SHORT_BINUNICODE, pickle.BINUNICODE8,
+    pickle.EMPTY_DICT, pickle.DICT, pickle.SETITEM, pickle.SETITEMS, pickle.EMPTY_LIST, pickle.LIST, pickle.APPEND,
+    pickle.APPENDS, pickle.EMPTY_TUPLE, pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3, pickle.PUT,
+    pickle.BINPUT, pickle.LONG_BINPUT, pickle.MEMOIZE, pickle.GET, pickle.BINGET, pickle.LONG_BINGET,
+)  # fmt: skip
+
+
+class NotADump(Exception):  # noqa: N818 - the file is at fault
+    """A file is no dump of the flight recorder, or one that holds more than data."""
+
+
+class _DataOnly(pickle._Unpickler):  # noqa: SLF001 - the C one obeys no table
+    """Knows containers and numbers alone: everything that names or calls something ends the reading."""
+
+    dispatch = {code[0]: pickle._Unpickler.dispatch[code[0]] for code in _HARMLESS}  # noqa: SLF001, RUF012
+
+    def find_class(self, module: str, name: str) -> Any:
+        raise NotADump(f"it names {module}.{name}")
+
+
+def unpickled(data: bytes) -> Any:
+    """The value of a pickle of containers, strings and numbers.
+
+    Raises:
+        NotADump: it is torn, damaged, or holds anything else.
+
+    """
+    try:
+        return _DataOnly(io.BytesIO(data)).load()
+    except NotADump:
+        raise
+    except Exception as error:  # noqa: BLE001 - what a damaged pickle raises has no end
+        raise NotADump(f"it cannot be read as plain data: {type(error).__name__}") from None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One collective as one rank recorded it; `done`: the watchdog saw its end."""
+
+    number: int
+    operation: str
+    inputs: tuple[tuple[int, ...], ...]
+    dtypes: tuple[str, ...]
+    done: bool
+    created_ns: int
+    place: str
+
+    @property
+    def elements(self) -> int:
+        """Elements that the rank gave."""
+        return sum(math.prod(each) for each in self.inputs)
+
+    def shown(self) -> str:
+        """``all_reduce [7, 5] Float``."""
+        sizes = " ".join(str(list(each)) for each in self.inputs[:3])
+        return " ".join(part for part in (self.operation, sizes, ", ".join(self.dtypes[:3])) if part)
+
+
+@dataclass
+class Dump:
+    """What one rank recorded.
+
+    Args:
+        rank, path, written_ns: whose it is, the file, and when that was written.
+        groups: entries by number of its process groups, which go by name, description and ranks where told.
+        last: number of the last collective it entered in each group.
+        enqueued: the same as the recorder's own status tells it, by the group's name.
+
+    """
+
+    rank: int
+    path: str
+    written_ns: int
+    groups: dict[tuple[str, str, str], dict[int, Entry]] = field(default_factory=dict)
+    last: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    enqueued: dict[str, int] = field(default_factory=dict)
+
+
+def is_dump(path: Path) -> bool:
+    """Whether a file is one rank's dump, by its name and first bytes."""
+    if not _NAME.match(path.name):
+        return False
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except OSError:
+        return False
+    return bool(_START.match(head)) and (b"entries" in head or b"pg_config" in head or b"version" in head)
+
+
+def read(*paths: str | os.PathLike[str]) -> tuple[Finding, ...]:
+    """What the dumps at some paths show: the first standstill of each group of files, none where all ranks agree.
+
+    A path is a dump, then those of the other ranks beside it are read too, or a folder of dumps.
+    """
+    standstills = (each for files in _runs(paths) for each in _first(standstills_of(_dumps(files))))
+    return tuple(finding for each in standstills for finding in _judged(each))
+
+
+def _judged(standstill: Standstill) -> Iterator[Finding]:
+    """Ask the problems of the area that know about collectives."""
+    for entry in load(catalogue_roots()):
+        if entry.area == _AREA:
+            judge = getattr(importlib.import_module(entry.module), "of_standstill", None)
+            if judge is not None:
+                yield judge(standstill)
+
+
+def _first(standstills: Iterable[Standstill]) -> Iterator[Standstill]:
+    """The one to tell: ranks that disagree explain a group better than ranks that wait."""
+    told = sorted(standstills, key=lambda each: (not each.differs, len(each.unseen), each.group))
+    yield from told[:1]
+
+
+def _runs(paths: Iterable[str | os.PathLike[str]]) -> list[list[Path]]:
+    """Dumps of the ranks of one run together: one folder, one prefix."""
+    runs: dict[tuple[Path, str], dict[int, Path]] = {}
+    for path in map(Path, paths):
+        folder = path if path.is_dir() else path.parent
+        wanted = "" if path.is_dir() else path.name.rstrip("0123456789")
+        try:
+            found = sorted(folder.iterdir())
+        except OSError:
+            continue
+        for each in found:
+            match = _NAME.match(each.name)
+            if match and each.is_file() and match["prefix"].startswith(wanted) and is_dump(each):
+                runs.setdefault((folder, match["prefix"]), {})[int(match["rank"])] = each
+    return [[files[rank] for rank in sorted(files)][:MOST_FILES] for files in runs.values()]
+
+
+def _dumps(files: Iterable[Path]) -> list[Dump]:
+    """Every dump that can be read, within a time."""
+    until = time.monotonic() + MOST_S
+    dumps = []
+    for path in files:
+        if time.monotonic() > until:
+            break
+        try:
+            status = path.stat()
+            if status.st_size <= MOST_BYTES:
+                dumps.append(parsed(path.read_bytes(), path, status.st_mtime_ns))
+        except (OSError, NotADump):
+            continue
+    return dumps
+
+
+def parsed(data: bytes, path: Path, written_ns: int) -> Dump:
+    """One rank's dump.
+
+    Raises:
+        NotADump: it is none.
+
+    """
+    match, whole = _NAME.match(path.name), unpickled(data)
+    if match is None or not isinstance(whole, dict) or not isinstance(whole.get("entries"), (list, tuple)):
+        raise NotADump("it lacks the entries of a flight recorder")
+    dump = Dump(int(match["rank"]), str(path), written_ns)
+    config = _mapping(whole.get("pg_config"))
+    for raw in whole["entries"]:
+        row = _mapping(raw)
+        group, entry = _group(row.get("process_group"), config), _entry(row)
+        if group is not None and entry is not None:
+            dump.groups.setdefault(group, {})[entry.number] = entry
+    for name, told in _mapping(whole.get("pg_status")).items():
+        number = _mapping(told).get("last_enqueued_collective")
+        dump.enqueued[str(name)] = number if isinstance(number, int) else 0
+    for group, entries in dump.groups.items():
+        dump.last[group] = max([*entries, dump.enqueued.get(group[0], 0)])
+    return dump
+
+
+def _mapping(value: Any) -> Mapping[Any, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _group(told: Any, config: Mapping[Any, Any]) -> tuple[str, str, str] | None:
+    """(name, description, ranks as JSON or "") of a process group."""
+    if not isinstance(told, (list, tuple)) or len(told) != 2:
+        return None
+    name, description = str(told[0])[:120], str(told[1])[:120]
+    ranks = _mapping(config.get(told[0] if isinstance(told[0], str) else "")).get("ranks")
+    return name, description, ranks[:20_000] if isinstance(ranks, str) and ranks != "[]" else ""
+
+
+def _entry(row: Mapping[Any, Any]) -> Entry | None:
+    """None for what is sent between two ranks, which has numbers of its own, and for what is malformed."""
+    number, name = row.get("collective_seq_id"), row.get("profiling_name")
+    if row.get("is_p2p") or not isinstance(number, int) or not isinstance(name, str):
+        return None
+    created = row.get("time_created_ns")
+    return Entry(
+        number, name.partition(":")[2][:60] or name[:60], _sizes(row.get("input_sizes")),
+        tuple(str(each)[:20] for each in _items(row.get("input_dtypes"))),
+        row.get("state") == "completed" or bool(row.get("retired")),
+        created if isinstance(created, int) else 0, _place(row.get("frames")),
+    )  # fmt: skip
+
+
+def _items(value: Any) -> list[Any]:
+    return list(value[:64]) if isinstance(value, (list, tuple)) else []
+
+
+def _sizes(value: Any) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(number for number in _items(each) if isinstance(number, int)) for each in _items(value))
+
+
+def _place(frames: Any) -> str:
+    """``train.py:12 in step`` of the innermost frame of the user's own code, else of the innermost one."""
+    told = [
+        (str(frame.get("filename"))[-200:], frame.get("line"), str(frame.get("name"))[:80])
+        for frame in map(_mapping, _items(frames)) if frame.get("filename")
+    ]  # fmt: skip
+    own = [each for each in told if not _LIBRARY.search(each[0])] or told
+    return f"{own[0][0]}:{own[0][1]} in {own[0][2]}" if own else ""
+
+
+def standstills_of(dumps: list[Dump]) -> Iterator[Standstill]:
+    """The earliest standstill of every process group."""
+    by_group: dict[tuple[str, str, str], dict[int, Dump]] = defaultdict(dict)
+    for dump in dumps:
+        for group in dump.groups:
+            by_group[group][dump.rank] = dump
+    for group, members in by_group.items():
+        everyone = _ranks(group[2]) or (frozenset(each.rank for each in dumps) if group[1] == "default_pg" else None)
+        for dump in dumps:  # a rank that never called anything in its group
+            if dump.rank not in members and dump.rank in (everyone or ()) and dump.enqueued:
+                dump.groups[group], dump.last[group] = {}, max(dump.enqueued.get(group[0], 0), 0)
+                members[dump.rank] = dump
+        found = _disagreement(group, members, certain=bool(everyone))
+        found = found or _absence(group, members, everyone or frozenset(members))
+        if found is not None:
+            yield found
+
+
+def _ranks(text: str) -> frozenset[int]:
+    try:
+        return frozenset(each for each in json.loads(text) if isinstance(each, int))
+    except (ValueError, TypeError, RecursionError):
+        return frozenset()
+
+
+def _waits(dump: Dump, entry: Entry) -> bool:
+    """Whether a rank was in a collective for long when it wrote its dump."""
+    return not entry.done and dump.written_ns - entry.created_ns >= LEAST_WAIT_S * 1e9
+
+
+def _absence(group: tuple[str, str, str], members: Mapping[int, Dump], everyone: frozenset[int]) -> Standstill | None:
+    """The first collective that some ranks wait in and others never entered."""
+    last = {rank: dump.last[group] for rank, dump in members.items()}
+    waits = [
+        entry.number for dump in members.values() for entry in dump.groups[group].values()
+        if _waits(dump, entry) and entry.number > min(last.values())
+    ]  # fmt: skip
+    if not waits:
+        return None
+    number = min(waits)
+    waiting = sorted(rank for rank, dump in members.items() if number in dump.groups[group])
+    absent = sorted(rank for rank, each in last.items() if each < number)
+    entry = members[waiting[0]].groups[group][number]
+    return Standstill(
+        _shown(group), number, entry.operation, waiting, absent, sorted(everyone - set(members)),
+        {rank: last[rank] for rank in absent}, certain=bool(group[2]), file=members[absent[0]].path,
+        evidence=_quoted(group, members, [*absent[:2], *waiting[:1]], number),
+    )  # fmt: skip
+
+
+def _disagreement(group: tuple[str, str, str], members: Mapping[int, Dump], *, certain: bool) -> Standstill | None:
+    """The first collective that every rank has in its dump, that a rank waits in, and that they mean differently."""
+    if len(members) < 2:
+        return None
+    common = frozenset.intersection(*(frozenset(dump.groups[group]) for dump in members.values()))
+    for number in sorted(common):
+        entries = {rank: dump.groups[group][number] for rank, dump in sorted(members.items())}
+        differs = _difference(list(entries.values()))
+        if differs and any(_waits(members[rank], entry) for rank, entry in entries.items()):
+            return Standstill(
+                _shown(group), number, next(iter(entries.values())).operation, sorted(entries), differs=differs,
+                values={rank: entry.shown() for rank, entry in entries.items()}, certain=certain,
+                file=next(iter(members.values())).path,
+                evidence=_quoted(group, members, _odd(entries), number),
+            )  # fmt: skip
+    return None
+
+
+def _difference(entries: list[Entry]) -> str:
+    first = entries[0]
+    if any(each.operation != first.operation for each in entries):
+        return "operation"
+    if first.operation not in _EVEN:
+        return ""
+    if any(each.elements != first.elements for each in entries):
+        return "shape"
+    return "dtype" if any(each.dtypes != first.dtypes for each in entries) else ""
+
+
+def _odd(entries: Mapping[int, Entry]) -> list[int]:
+    """One rank for each of the first ways in which the collective was called, the rarest first."""
+    ways: dict[str, list[int]] = {}
+    for rank, entry in entries.items():
+        ways.setdefault(entry.shown(), []).append(rank)
+    return [ranks[0] for ranks in sorted(ways.values(), key=len)][:3]
+
+
+def _shown(group: tuple[str, str, str]) -> str:
+    return group[1] if group[1] not in ("", "undefined") else group[0]
+
+
+def _quoted(
+    group: tuple[str, str, str], members: Mapping[int, Dump], ranks: Iterable[int], number: int
+) -> tuple[Evidence, ...]:
+    """The collective of each rank, or the last one before it that the rank entered."""
+    out = []
+    for rank in ranks:
+        dump = members[rank]
+        before = [each for each in dump.groups[group] if each <= number]
+        if before:
+            entry = dump.groups[group][max(before)]
+            place = f" at {entry.place}" if entry.place else ""
+            state = "done" if entry.done else "not done"
+            out.append(Evidence(dump.path, f"rank {rank}: collective {entry.number}: {entry.shown()}, {state}{place}"))
+    return tuple(out)
