@@ -55,7 +55,7 @@ _RELATIONS = (
     (
         "value",
         re.compile(
-            r"not supported|unsupported|only supports?|only .{1,40} (?:is|are) supported|Unknown|Invalid|must be one of"
+            r"not supported|unsupported|not implement|only supports?|only .{1,40} (?:is|are) supported|Unknown|Invalid|must be one of"
             r"|should be (?:one of|in)|must be in|not in \[|expected|must be|should be",
             re.IGNORECASE,
         ),

@@ -43,6 +43,8 @@ SIGNATURES = (
     ),
     Signature(r"\[Errno 98\] error while attempting to bind on address \('[^'\n]{0,60}', (?P<port>\d{1,5})\)"),
     Signature(r"OSError: \[Errno 98\] Address already in use"),
+    Signature(r"The server socket has failed to listen on any local network address\. [^\n]{0,60}code: -98"),
+    Signature(r"ZMQError: Address already in use(?: \(addr='tcp://[^'\s]{1,120}:(?P<port>\d{1,5})'\))?"),
 )
 
 LOG_MESSAGE = Message(

@@ -122,6 +122,7 @@ PHASES = (
             r"|entropy_from_logits\w{0,24}"
             r"|entropy_from_logits"
             r"|get_batch_logps|log_softmax|logsumexp|cross_entropy|compute_token_entropy"
+            r"|compute_log_probs|(?:calculate|get)_log_probs\w{0,16}|\w{0,20}vocab_parallel_\w{1,40}"
             r"|fixed_cross_entropy|ForCausalLMLoss|compute_logits)$"
         ),
     ),
