@@ -1,4 +1,4 @@
-"""What a run leaves beside its logs: rollouts that were kept, and checkpoints. Found, read, and judged."""
+"""What a run leaves beside its logs: rollouts that were kept, flight recorders, and checkpoints. Found, read, and judged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from doctor.core.finding import Finding
 from doctor.core.outcome import Crashed, Skipped
-from doctor.logs import rollouts
+from doctor.logs import flight_recorder, rollouts
 
 _DEEPEST = 8
 _MOST_ENTRIES = 50_000
@@ -46,6 +46,7 @@ class _Search:
     until: float
     entries: int = 0
     files: list[tuple[Path, str]] = field(default_factory=list)
+    recorders: list[Path] = field(default_factory=list)
     stopped: str = ""
 
     def walk(self, folder: Path, depth: int = 0) -> None:
@@ -68,14 +69,18 @@ class _Search:
                 return
 
     def take(self, path: Path) -> None:
-        """Take in a file, when it is one of rollouts."""
-        if path.is_file() and (kind := rollouts.kind_of(path)):
+        """Take in a file, when it is one of rollouts or a dump of the flight recorder."""
+        if not path.is_file():
+            return
+        if kind := rollouts.kind_of(path):
             self.files.append((path, kind))
+        elif flight_recorder.is_dump(path):
+            self.recorders.append(path)
 
 
 def is_artifact(path: str) -> bool:
     """Whether a file is read here, and is no log text."""
-    return Path(path).is_file() and bool(rollouts.kind_of(Path(path)))
+    return Path(path).is_file() and (bool(rollouts.kind_of(Path(path))) or flight_recorder.is_dump(Path(path)))
 
 
 def read(paths: Sequence[str]) -> Artifacts:
@@ -89,7 +94,7 @@ def read(paths: Sequence[str]) -> Artifacts:
             search.walk(path)
         else:
             search.take(path)
-    judged = [_judged(each) for each in rollouts.dumps(search.files)]
+    judged = [_recorded(search.recorders), *(_judged(each) for each in rollouts.dumps(search.files))]
     skipped = [each for one in judged for each in one.skipped]
     skipped += [Skipped("artifacts", search.stopped)] if search.stopped else []
     return Artifacts(
@@ -97,7 +102,7 @@ def read(paths: Sequence[str]) -> Artifacts:
         tuple(one.summary for one in judged if one.summary),
         tuple(each for one in judged for each in one.crashed),
         tuple(dict.fromkeys(skipped)),
-        tuple(str(path) for path, _ in search.files),
+        tuple(str(path) for path in (*search.recorders, *(each for each, _ in search.files))),
     )
 
 
@@ -107,6 +112,17 @@ def _judged(dump: rollouts.Dump) -> rollouts.Judged:
     except Exception as exc:  # noqa: BLE001 - a bug of ours costs this dump, not the report
         crash = Crashed("rollouts", f"{type(exc).__name__}: {exc}", traceback.format_exc())
         return rollouts.Judged(crashed=[crash])
+
+
+def _recorded(dumps: Sequence[Path]) -> rollouts.Judged:
+    """What the flight recorders of all ranks show together."""
+    try:
+        findings = flight_recorder.read(*dumps) if dumps else ()
+    except Exception as exc:  # noqa: BLE001 - a bug of ours costs these dumps, not the report
+        crash = Crashed("flight_recorder", f"{type(exc).__name__}: {exc}", traceback.format_exc())
+        return rollouts.Judged(crashed=[crash])
+    summary = f"flight recorders of {len(dumps)} ranks" if dumps else ""
+    return rollouts.Judged(list(findings), summary)
 
 
 def _one_a_problem(findings: Iterator[Finding]) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.core.finding import Confidence
+from doctor.logs import artifacts
 from doctor.logs.flight_recorder import NotADump, is_dump, parsed, read, unpickled
 
 HOUR_NS = 3_600_000_000_000
@@ -219,3 +220,13 @@ def test_real_dumps_of_torch(tmp_path, fate) -> None:
     else:
         assert "collective number 4" in headline
         assert "broadcast" in headline
+
+
+def test_dumps_are_found_beside_the_logs(tmp_path) -> None:
+    for rank in (0, 1):
+        _write(tmp_path, rank, [*_done(1), _entry(2)] if rank else _done(1))
+    found = artifacts.read([str(tmp_path)])
+    assert [each.where.rank for each in found.findings] == [0]
+    assert found.summary == ("flight recorders of 2 ranks",)
+    assert sorted(found.files) == [str(tmp_path / f"nccl_trace_rank_{rank}") for rank in (0, 1)]
+    assert artifacts.is_artifact(found.files[0])
