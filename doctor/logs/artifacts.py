@@ -1,4 +1,4 @@
-"""What a run leaves beside its logs: rollouts that were kept, flight recorders, and checkpoints. Found, read, and judged."""
+"""What a run leaves beside its logs: rollouts, flight recorders, checkpoints. Found, read, and judged."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zlib
 from collections.abc import Callable, Generator
@@ -93,10 +94,9 @@ class _Counted(io.RawIOBase):
 
 
 def _gz(source: _Counted, told: Callable[[str], None]) -> Portions:
-    try:
-        from isal import isal_zlib as library  # type: ignore[import-not-found,unused-ignore]  # three times as fast
-    except ImportError:
-        library = zlib
+    library: Any = zlib
+    with contextlib.suppress(ImportError):
+        from isal import isal_zlib as library  # type: ignore[import-not-found,no-redef,unused-ignore]  # thrice as fast
     error: Any = (zlib.error, library.error)
     data = source.read(CHUNK)
     while data:
@@ -167,7 +167,8 @@ def _zst(source: _Counted, told: Callable[[str], None]) -> Portions:
     except ImportError:
         yield from _zst_program(source, told)
         return
-    reader = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
+    packed: Any = source
+    reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
     while True:
         try:
             portion = reader.read(CHUNK)
