@@ -21,6 +21,7 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
         "no_fix": "{id} {name} has no plan; `doctor explain {id}` says what to do.",
         "no_plan": "{id} {name}: nothing here that a plan could mend.",
         "not_found": "{id} {name} is not found here now.",
+        "blind": "Whether {id} {name} is here could not be judged: {reasons}",
         "apply": "Nothing is changed yet: add --apply.",
         "ask": "Do this?",
         "no_answer": "this plan asks first: add --yes where nobody can answer",
@@ -41,6 +42,7 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
         "no_fix": "{id} {name} 没有可执行的计划;处理方法见 `doctor explain {id}`。",
         "no_plan": "{id} {name}:此处没有可由计划处理的内容。",
         "not_found": "此处现在没有发现 {id} {name}。",
+        "blind": "无法判断此处是否有 {id} {name}:{reasons}",
         "apply": "尚未作任何更改:加上 --apply 才会执行。",
         "ask": "是否执行?",
         "no_answer": "该计划需要确认:无人应答时请加 --yes",
@@ -66,8 +68,18 @@ class _Asked:
     python: str | None
     language: str
 
-    def say(self, phrase: str) -> str:
-        return _PHRASES[self.language][phrase].format(id=self.entry.id, name=self.entry.name)
+    def say(self, phrase: str, reasons: tuple[str, ...] = ()) -> str:
+        text = _PHRASES[self.language][phrase]
+        return text.format(id=self.entry.id, name=self.entry.name, reasons="; ".join(reasons))
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What the check says of the problem now: findings, why it could not see, and the facts."""
+
+    findings: tuple[Any, ...]
+    blind: tuple[str, ...]
+    states: Any
 
 
 @click.command(context_settings={"allow_interspersed_args": True})
@@ -177,12 +189,12 @@ def _mend(asked: _Asked, *, apply: bool, yes: bool) -> int:
     if fix is None:
         click.echo(asked.say("no_fix"))
         return 0
-    findings, states = _judged(asked, [fact for fact, _ in fix.facts.values()])
-    if not findings and fix.findings is not None:
-        click.echo(asked.say("not_found"))
+    judged = _judged(asked, [fact for fact, _ in fix.facts.values()])
+    if not judged.findings and fix.findings is not None:
+        click.echo(asked.say("blind" if judged.blind else "not_found", judged.blind))
         return 0
     try:
-        plan = fix.plan(findings, states)
+        plan = fix.plan(judged.findings, judged.states)
     except LookupError as exc:
         raise click.UsageError(str(exc)) from None
     if plan is None:
@@ -205,26 +217,30 @@ def _mend(asked: _Asked, *, apply: bool, yes: bool) -> int:
     return _again(asked)
 
 
-def _judged(asked: _Asked, facts: list[str]) -> tuple[list[Any], Any]:
-    """(Findings of the problem, facts) as the check sees them now."""
+def _judged(asked: _Asked, facts: list[str]) -> _Judged:
+    """Run the checks, and collect what a fix needs besides."""
     from doctor.core.diagnose import diagnose
     from doctor.facts.base import Context
 
     context = Context(asked.argv, Path.cwd(), dict(os.environ), asked.python)
     diagnosis, collectors = diagnose(context, also_collect=facts, language=asked.language)
-    findings = [each for each in diagnosis.outcome.findings if each.problem.id == asked.entry.id]
-    return findings, collectors[0].states
+    outcome = diagnosis.outcome
+    return _Judged(
+        tuple(each for each in outcome.findings if each.problem.id == asked.entry.id),
+        tuple(each.reason for each in outcome.skipped if each.id == asked.entry.id),
+        collectors[0].states,
+    )
 
 
 def _again(asked: _Asked) -> int:
     """Check again and say whether the problem is gone; 1 when it is not."""
     if not asked.entry.checks:
         return 0
-    findings, _ = _judged(asked, [])
-    if not findings:
-        click.echo(asked.say("gone"))
+    judged = _judged(asked, [])
+    if not judged.findings:
+        click.echo(asked.say("blind" if judged.blind else "gone", judged.blind))
         return 0
     click.echo(asked.say("still"))
-    for each in findings:
+    for each in judged.findings:
         click.echo(f"  {each.words(asked.language).headline}")
     return 1

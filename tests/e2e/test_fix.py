@@ -106,5 +106,10 @@ def test_nothing_found_here_is_said(tmp_path: Path) -> None:
     assert "最近一次" in run_doctor("fix", "--lang", "zh", cwd=tmp_path).stdout
 
 
+def test_what_cannot_be_judged_is_not_called_absent(tmp_path: Path) -> None:
+    done = run_doctor("fix", "LCH005", "--", "torchrun", "--nproc_per_node", "4", "train.py", cwd=tmp_path)
+    assert "could not be judged: the GPUs of this machine cannot be seen" in done.stdout
+
+
 def test_a_problem_without_a_plan_points_to_its_manual(tmp_path: Path) -> None:
     assert "doctor explain HST001" in run_doctor("fix", "HST001", cwd=tmp_path).stdout
