@@ -62,17 +62,12 @@ def identity(pid: int, proc: Path = Path("/proc")) -> Identity:
     role = _role(command)
     rank = _rank(pid, proc)
     if role is None and rank is not None:
-        # workers of a data loader are forked: same command, same RANK; the eldest is the trainer
-        elder = rank_of_trainer(parent, proc)
-        role = "trainer" if elder is None else "loader"
+        # workers of a data loader come from the trainer: forked they have its command, spawned multiprocessing's own
+        child = command == command_line(parent, proc) or "multiprocessing" in command
+        role = "loader" if child and _rank(parent, proc) == rank else "trainer"
     if rank is None and role in {"vllm_engine", "vllm_worker"}:
         rank = next((found for each in _ancestors(pid, proc) if (found := _rank(each, proc)) is not None), None)
     return Identity(pid, name, role or "other", rank, parent)
-
-
-def rank_of_trainer(pid: int, proc: Path) -> int | None:
-    """Rank of a process that is a trainer or a loader of one; None for a launcher, a shell or another program."""
-    return None if _role(command_line(pid, proc)) is not None else _rank(pid, proc)
 
 
 def name_and_parent(pid: int, proc: Path = Path("/proc")) -> tuple[str, int]:

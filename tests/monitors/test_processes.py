@@ -16,7 +16,10 @@ from doctor.monitors.processes import identify, identity, tree
 from tests.monitors.conftest import wait_for
 
 WAIT = "import sys; print('ready', flush=True); sys.stdin.read()"
-FORK = "import os, sys\npid = os.fork()\nif pid: print(pid, flush=True); sys.stdin.read(); os.kill(pid, 9); os.wait()\nelse: sys.stdin.read()"
+FORK = (
+    "import os, sys\npid = os.fork()\n"
+    "if pid: print(pid, flush=True); sys.stdin.read(); os.kill(pid, 9); os.wait()\nelse: sys.stdin.read()"
+)
 TITLED = (
     "import subprocess, sys\n"
     "child = subprocess.Popen([sys.argv[1], '-c', 'import time; time.sleep(60)'], executable=sys.executable, env={})\n"

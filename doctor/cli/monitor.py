@@ -1,0 +1,286 @@
+"""`doctor monitor`: what the GPUs really do, live or while a command runs."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+_UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)")
+
+#: below 50 ms NVML begins to answer with errors and zeros (https://github.com/ml-energy/zeus/issues/186)
+SHORTEST_S, LONGEST_S = 0.05, 60.0
+_REDRAW_S = 0.5
+
+
+class Duration(click.ParamType):
+    """Seconds, from 100ms, 120s, 2m, 1.5h, 1d or a bare number of seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds."""
+        if isinstance(value, float):
+            return value
+        match = _DURATION.fullmatch(str(value).strip())
+        if match is None or not float(match[1]):
+            self.fail(f"`{value}` is no duration: 100ms, 120s, 2m, 1.5h", param, ctx)
+        return float(match[1]) * _UNITS[match[2]]
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option("--during-run", is_flag=True, help="Run the command after --, sample while it runs, keep its exit code.")
+@click.option("--pid", type=int, help="Sample beside this process and end with it.")
+@click.option("--for", "for_s", type=Duration(), help="Stop after so long: 120s, 10m.")
+@click.option(
+    "--interval", type=Duration(), default="100ms", show_default=True, help="From tick to tick, 50ms or more."
+)
+@click.option("--gpus", metavar="0,1", default="", help="Sample only these, by NVML's index.")
+@click.option("--csv", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="GPU figures go there.")
+@click.option("--dcgm", metavar="URL", help="Metrics page of a dcgm-exporter; `none` asks none.")
+@click.option("--prometheus", metavar="[HOST:]PORT", help="Serve the newest figures there (loopback unless told).")
+@click.option("--no-live", is_flag=True, help="No table on the terminal.")
+@click.option("--no-capture", is_flag=True, help="Leave the terminal to the command; its output is not kept.")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")
+def command(words: tuple[str, ...], **chosen: Any) -> int:
+    """Sample SM activity, memory, power and clocks truthfully, into CSV, and say what they mean.
+
+    \b
+    doctor monitor                                           the live table; q quits
+    doctor monitor --during-run -- accelerate launch train_grpo.py
+    doctor monitor --pid 4242 --for 10m --no-live
+    doctor report doctor-runs/...                            what came of it
+    """
+    _refuse(words, chosen)
+    from doctor.monitors.start import Wishes
+
+    csv = chosen["csv"].absolute() if chosen["csv"] else None
+    wishes = Wishes(chosen["interval"], chosen["gpus"].replace(" ", ""), csv, _exporter(chosen), chosen["for_s"])
+    if chosen["during_run"]:
+        return _during(words, chosen, wishes)
+    return _attached(chosen, wishes)
+
+
+def _refuse(words: tuple[str, ...], chosen: dict[str, Any]) -> None:
+    if chosen["during_run"] and not words:
+        raise click.UsageError("--during-run needs the command to run, after --")
+    if words and not chosen["during_run"]:
+        raise click.UsageError(f"`{words[0]}`: a command is run with --during-run -- COMMAND")
+    if chosen["during_run"] and (chosen["pid"] or chosen["for_s"]):
+        raise click.UsageError("--during-run ends with its command: --pid and --for are for what runs already")
+    if not SHORTEST_S <= chosen["interval"] <= LONGEST_S:
+        raise click.UsageError("--interval is between 50ms and 60s")
+    if not re.fullmatch(r"(\d+(\s*,\s*\d+)*)?", chosen["gpus"]):
+        raise click.UsageError(f"--gpus takes indices with commas between them, not `{chosen['gpus']}`")
+    if chosen["pid"]:
+        from doctor.monitors.sampler import alive
+
+        if not alive(chosen["pid"]):
+            raise click.UsageError(f"no process {chosen['pid']} runs here")
+
+
+def _exporter(chosen: dict[str, Any]) -> str | None:
+    """Our own page is no source: where it takes the exporter's usual place, that place is not asked."""
+    given: str | None = chosen["dcgm"]
+    if given is None and chosen["prometheus"] and chosen["prometheus"].endswith("9400"):
+        return "none"
+    return given
+
+
+def _new_run(name: str) -> Any:
+    """A new run folder; in the temporary folder where the working directory may not be written."""
+    import tempfile
+
+    from doctor.core.run_dir import RUNS, RunDir
+
+    try:
+        return RunDir.create(name)
+    except OSError as exc:
+        base = Path(tempfile.gettempdir()) / RUNS
+        click.echo(f"doctor: no run folder here ({exc.strerror}); it lies in {base}", err=True)
+        return RunDir.create(name, base)
+
+
+def _during(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
+    from doctor.core.supervise import supervise
+    from doctor.monitors import start
+
+    with _page(chosen) as (open_page, _):
+        try:
+            run = _new_run(Path(words[0]).name)
+        except OSError as exc:
+            click.echo(
+                f"doctor: no run folder can be made ({exc.strerror}): the command runs without the doctor", err=True
+            )
+            return _bare(words)
+        click.echo(f"doctor: sampling into {_short(run.path)}", err=True)
+        started: list[Any] = []
+
+        def on_start(pid: int) -> None:
+            started.append(start.start(run, wishes, pid))
+            open_page(run, wishes.csv)
+
+        code = supervise(words, run, capture=not chosen["no_capture"], on_start=on_start)
+        for each in started:
+            start.end(each)
+    with suppress(Exception):  # the doctor's own failure never changes the code of the command
+        _say_gpu(run)
+        _summary(run, wishes.csv)
+    return code
+
+
+def _bare(words: tuple[str, ...]) -> int:
+    import subprocess
+
+    try:
+        code = subprocess.run(words, check=False).returncode
+    except FileNotFoundError:
+        return 127
+    except OSError:
+        return 126
+    return 128 - code if code < 0 else code
+
+
+def _attached(chosen: dict[str, Any], wishes: Any) -> int:
+    from doctor.monitors import start
+
+    with _page(chosen) as (open_page, _):
+        run = _new_run("monitor")
+        sampler = start.start(run, wishes, chosen["pid"])
+        try:
+            open_page(run, wishes.csv)
+            if chosen["no_live"] or not sys.stdout.isatty():
+                click.echo(f"doctor: sampling into {_short(run.path)}; Ctrl-C ends it", err=True)
+                _wait(sampler)
+            else:
+                _live(run, wishes.csv, sampler)
+        finally:
+            start.end(sampler)
+    _say_gpu(run)
+    _summary(run, wishes.csv)
+    return 0
+
+
+def _wait(sampler: Any) -> None:
+    """Until the sampler has ended or somebody ends us."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        sampler.wait()
+
+
+@contextmanager
+def _page(chosen: dict[str, Any]) -> Iterator[tuple[Any, list[Any]]]:
+    """A function that opens the Prometheus page of a run, once the address has been found good."""
+    servers: list[Any] = []
+    place: tuple[str, int] | None = None
+    if chosen["prometheus"]:
+        from importlib.util import find_spec
+
+        from doctor.monitors.prometheus import address
+
+        try:
+            place = address(chosen["prometheus"])
+        except ValueError as exc:
+            raise click.UsageError(f"--prometheus: {exc}") from None
+        if find_spec("prometheus_client") is None:
+            raise click.UsageError("--prometheus needs prometheus_client: pip install 'grpo-doctor[report]'")
+
+    def open_page(run: Any, csv: Path | None) -> None:
+        if place is not None:
+            _serve(run, csv, place, servers)
+
+    try:
+        yield open_page, servers
+    finally:
+        for server in servers:
+            server.shutdown()
+            server.server_close()
+
+
+def _serve(run: Any, csv: Path | None, place: tuple[str, int], servers: list[Any]) -> None:
+    from doctor.monitors.latest import Latest
+    from doctor.monitors.prometheus import serve
+
+    # a thread takes over the signal mask of the one that starts it: signals are for the main thread alone
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        server = serve(Latest(run, csv), *place)
+        servers.append(server)
+        click.echo(f"doctor: figures at http://{place[0]}:{server.server_port}/metrics", err=True)
+    except OSError as exc:
+        click.echo(f"doctor: no page at {place[0]}:{place[1]}: {exc.strerror}", err=True)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _live(run: Any, csv: Path | None, sampler: Any) -> None:
+    from rich.live import Live
+
+    from doctor.monitors.latest import Latest
+    from doctor.render.console import console_for
+    from doctor.render.usage import live
+
+    latest = Latest(run, csv)
+    drawn = Live(console=console_for(sys.stdout), auto_refresh=False)
+    with suppress(KeyboardInterrupt), _keys() as pressed, drawn as screen:
+        while sampler.poll() is None:
+            latest.read()
+            why = None if latest.gpus else latest.why_no_gpu()
+            screen.update(live(latest, _short(run.path), why), refresh=True)
+            if pressed(_REDRAW_S) in {"q", "Q"}:
+                break
+    latest.close()
+
+
+@contextmanager
+def _keys() -> Iterator[Any]:
+    """A function that waits so many seconds for a key; without a keyboard it only waits."""
+    if not sys.stdin.isatty():
+
+        def wait(seconds: float) -> str:
+            time.sleep(seconds)
+            return ""
+
+        yield wait
+        return
+    import select
+    import termios
+    import tty
+
+    before = termios.tcgetattr(sys.stdin)
+
+    def key(seconds: float) -> str:
+        ready, _, _ = select.select([sys.stdin], [], [], seconds)
+        return sys.stdin.read(1) if ready else ""
+
+    try:
+        tty.setcbreak(sys.stdin)
+        yield key
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+def _say_gpu(run: Any) -> None:
+    from doctor.monitors.latest import Latest
+
+    why = Latest(run).why_no_gpu()
+    if why is not None:
+        click.echo(f"doctor: no GPU sampled, figures of the host only: {why}", err=True)
+
+
+def _summary(run: Any, csv: Path | None) -> None:
+    click.echo(f"doctor: figures in {_short(csv or run.path)}", err=True)
+
+
+def _short(path: Path) -> str:
+    with suppress(ValueError):
+        return str(path.relative_to(Path.cwd()))
+    return str(path)

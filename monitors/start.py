@@ -1,0 +1,54 @@
+"""Starts the sampler beside a run, and ends it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from doctor.core.run_dir import RunDir
+
+#: it has a second's tick to end, and the worker below it as much
+_END_S = 5.0
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user wants to be sampled, and how."""
+
+    interval_s: float = 0.1
+    gpus: str = ""
+    csv: Path | None = None
+    dcgm: str | None = None
+    for_s: float | None = None
+
+    def options(self) -> list[str]:
+        """The sampler's own options."""
+        words = ["--interval", str(self.interval_s)]
+        words += ["--gpus", self.gpus] if self.gpus else []
+        words += ["--csv", str(self.csv)] if self.csv else []
+        words += ["--dcgm", self.dcgm] if self.dcgm else []
+        return words + (["--for-s", str(self.for_s)] if self.for_s is not None else [])
+
+
+def start(run: RunDir, wishes: Wishes, watch: int | None = None) -> subprocess.Popen[bytes]:
+    """The sampler as a process of its own, out of reach of the terminal's Ctrl-C.
+
+    Args:
+        run: the run folder.
+        wishes: of the user.
+        watch: process whose tree is sampled and with which it ends.
+
+    """
+    command = [sys.executable, "-m", "doctor.monitors.sampler", "--run", str(run.path), *wishes.options()]
+    command += ["--watch", str(watch)] if watch is not None else []
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+
+
+def end(sampler: subprocess.Popen[bytes]) -> None:
+    """Wait for it a little, then leave it to itself: it ends with the run anyway."""
+    with suppress(subprocess.TimeoutExpired):
+        sampler.terminate()
+        sampler.wait(_END_S)
