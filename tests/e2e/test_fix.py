@@ -21,6 +21,8 @@ MENDED = {
     "DSP004": ("zero2.json", '"gradient_accumulation_steps": 4', '"gradient_accumulation_steps": "auto"'),
     "TRL002": ("train_grpo.py", "max_prompt_length=512", None),
     "TRF001": ("train_grpo.py", "evaluation_strategy=", "eval_strategy="),
+    "TRL006": ("train_grpo.py", "num_generations=6", "num_generations=4"),
+    "NUM001": ("train_grpo.py", " fp16=True", " bf16=True"),
 }
 
 
@@ -113,3 +115,16 @@ def test_what_cannot_be_judged_is_not_called_absent(tmp_path: Path) -> None:
 
 def test_a_problem_without_a_plan_points_to_its_manual(tmp_path: Path) -> None:
     assert "doctor explain HST001" in run_doctor("fix", "HST001", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("beside", ["", "        bf16=False,\n"])
+def test_fp16_gives_way_to_bf16_whatever_stands_beside_it(sample_run: SampleRun, beside: str) -> None:
+    run = sample_run("faulty")
+    script = run.folder / "train_grpo.py"
+    script.write_text(script.read_text().replace("        bf16=True,\n", beside))
+    done = fix(run, "NUM001", "--apply", "--yes", "--", *COMMAND)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = script.read_text()
+    assert "fp16" not in text.replace("bf16", "")
+    assert text.count("bf16=True") == 1
+    compile(text, str(script), "exec")

@@ -1,0 +1,1 @@
+"""NaN, infinity, precision."""
