@@ -10,7 +10,7 @@ Set `tokenizer.pad_token = tokenizer.eos_token` and pass the tokenizer as `proce
 0.17 or newer.
 ## How it is found
 The tokenizer files of the local model and the installed TRL.
-In a log: by the exception of Transformers.
+In a log: by the exception of Transformers, or by the padding of TRL that was handed no token.
 ## References
 https://github.com/huggingface/trl/blob/v0.17.0/trl/trainer/grpo_trainer.py#L441
 https://huggingface.co/docs/transformers/pad_truncation
@@ -29,7 +29,14 @@ from doctor.facts.training import Training
 
 PROBLEM = Problem(id="DAT010", name="pad-token-missing", severity=WARNING, since="0.1")
 
-SIGNATURES = (Signature(r"ValueError: Asking to pad but the tokenizer does not have a padding token"),)
+SIGNATURES = (
+    Signature(r"ValueError: Asking to pad but the tokenizer does not have a padding token"),
+    Signature(r"ValueError: Cannot handle batch sizes > 1 if no padding token is defined"),
+    Signature(
+        r"TypeError: full\(\): argument 'fill_value' \(position 2\) must be Number, not NoneType",
+        frame=r"trl[\\/]trainer[\\/]utils\.py:pad$",
+    ),
+)
 
 LOG_MESSAGE = Message(
     en=Words(

@@ -29,19 +29,20 @@ from doctor.facts.training import Training
 
 PROBLEM = Problem(id="DAT005", name="prompt-column-missing", severity=ERROR, since="0.1", affects={"trl": ">=0.14"})
 
-SIGNATURES = (Signature(r"^KeyError: 'prompt'$", frame=r"(?i)grpo\w*trainer\.py:"),)
+SIGNATURES = (Signature(r"^KeyError: 'prompt'$", frame=r"(?i)grpo\w*trainer\.py:|trl[\\/]trainer[\\/]\w+\.py:"),)
 
 LOG_MESSAGE = Message(
     en=Words(
         "the dataset has no column `prompt`",
-        "GRPO takes the prompts from a column of exactly that name, at the first batch, after everything "
-        "was loaded. Every other column is only handed to the reward functions.",
+        "The trainer takes the prompts from a column of exactly that name (GRPO at the first batch, after "
+        "everything was loaded; DPO wants `chosen` and `rejected` beside it).",
         'Rename the column that holds the prompts: `dataset = dataset.rename_column("question", '
         '"prompt")`, or make it with `dataset.map(...)`; and keep it if `remove_columns` takes it away.',
     ),
     zh=Words(
         "数据集没有 `prompt` 列",
-        "GRPO 从恰好名为此的列取得 prompt,在一切加载完成后的第一个批次才会发现。其他列只会传给奖励函数。",
+        "训练器从恰好名为此的列取得 prompt(GRPO 在一切加载完成后的第一个批次才会发现;DPO 还需要 `chosen` 和 "
+        "`rejected`)。",
         '重命名存放 prompt 的列:`dataset = dataset.rename_column("question", "prompt")`,或用 '
         "`dataset.map(...)` 生成;如果 `remove_columns` 把它删掉了,则保留它。",
     ),
@@ -96,4 +97,4 @@ def explain(hits: Hits) -> Finding | None:
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=commands)
 
 
-_TRAINER = re.compile(r"(?i)grpo\w*trainer\.py:|trl/data_utils\.py:")
+_TRAINER = re.compile(r"(?i)grpo\w*trainer\.py:|trl/data_utils\.py:|trl[\\/]trainer[\\/]\w+\.py:")

@@ -45,4 +45,4 @@ LOG_MESSAGE = Message(
     ),
 )
 
-SIGNATURES = (Signature(r"[Ll]oss scale already at minimum - cannot decrease scale anymore"),)
+SIGNATURES = (Signature(r"[Ll]oss scale already at minimum - cannot decrease scale anymore", symptom_of=("NUM006",)),)

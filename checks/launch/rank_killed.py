@@ -50,7 +50,12 @@ LOG_COMMANDS = ("dmesg -T | grep -i -E 'killed process|oom'",)
 LOG_CONFIDENCE = LIKELY
 
 SIGNATURES = (
-    Signature(r"failed \(exitcode: -9\) local_rank: (?P<local_rank>\d{1,6})"),
-    Signature(r"^srun: error: [\w.\-\[\],]{1,80}: tasks? [\d,\-]{1,80}: Killed"),
+    Signature(
+        r"failed \(exitcode: -9\) local_rank: (?P<local_rank>\d{1,6})", symptom_of=("MEM017", "MEM018", "MEM019")
+    ),
+    Signature(
+        r"^srun: error: [\w.\-\[\],]{1,80}: tasks? [\d,\-]{1,80}: Killed", symptom_of=("MEM017", "MEM018", "MEM019")
+    ),
     Signature(r"died with <Signals\.SIGKILL: 9>", symptom_of=("*",)),
+    Signature(r"\bexits with return code = -9$", symptom_of=("MEM017", "MEM018", "MEM019")),
 )

@@ -158,6 +158,10 @@ OWN_PROBLEM = frozenset({
     "distutils", "asyncore", "asynchat", "imp", "pkg_resources", "kernels", "modelscope", "hf_transfer", "jsonschema",
     "torch", "triton",
 })  # fmt: skip
+#: packages of which another release may lack a part
+STACK_PACKAGES = frozenset({
+    "transformers", "trl", "accelerate", "datasets", "huggingface_hub", "tokenizers", "numpy", "diffusers", "pydantic",
+})  # fmt: skip
 #: packages that are often run from a checkout, whose folder tells them
 CHECKOUTS = ("vllm", "trl", "verl", "transformers", "accelerate", "deepspeed", "openrlhf", "sglang", "trinity")
 #: import name -> distribution, where they differ
@@ -175,6 +179,8 @@ def explain(hits: Hits) -> Finding | None:
     frames = [frame for frame in hits.first.frames if not frame.startswith(("importlib", "<frozen"))]
     owner = _package(frames[-1]) if frames else ""
     if not owner or owner == module or module in OWN_PROBLEM or owner.endswith(".py"):
+        return None
+    if module in STACK_PACKAGES and f"'{module}." in hits.first.text:  # the package is there, a part of it is not
         return None
     dist = DISTRIBUTIONS.get(module, module.replace("_", "-"))
     return found(

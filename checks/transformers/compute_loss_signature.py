@@ -58,8 +58,32 @@ LOG_MESSAGE = Message(
     ),
 )
 
+OF_TRL = Message(
+    en=Words(
+        "TRL's `{owner}.{method}` lacks a parameter that the installed Transformers passes",
+        "TRL is older than Transformers here: from 4.46 the Trainer hands `num_items_in_batch` to `compute_loss` and "
+        "`training_step`, from 4.47 `start_time` to `log`, and TRL's override still has the old signature.",
+        'Upgrade TRL (`pip install -U "trl>=0.13"`), or pin the Transformers of its time: '
+        '`pip install "transformers<4.46"`.',
+    ),
+    zh=Words(
+        "TRL 的 `{owner}.{method}` 缺少已安装的 Transformers 会传入的参数",
+        "此处 TRL 比 Transformers 旧:Trainer 自 4.46 起把 `num_items_in_batch` 传给 `compute_loss` 和 `training_step`,"
+        "自 4.47 起把 `start_time` 传给 `log`,而 TRL 的重写仍是旧签名。",
+        '升级 TRL(`pip install -U "trl>=0.13"`),或固定同期的 Transformers:`pip install "transformers<4.46"`。',
+    ),
+)
+
+#: trainers of TRL that override these methods
+#: https://github.com/huggingface/trl/tree/v0.12.0/trl/trainer
+TRL_TRAINERS = frozenset({
+    "BCOTrainer", "CPOTrainer", "DPOTrainer", "GKDTrainer", "GRPOTrainer", "KTOTrainer", "NashMDTrainer",
+    "OnlineDPOTrainer", "ORPOTrainer", "PRMTrainer", "RewardTrainer", "SFTTrainer", "XPOTrainer",
+})  # fmt: skip
+
 
 def explain(hits: Hits) -> Finding | None:
     """Name the class where the exception does; before Python 3.10 it names the method alone."""
     owner, method = hits.get("owner") or "the trainer's subclass", hits.get("method")
-    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), owner=owner, method=method)
+    message = OF_TRL if owner in TRL_TRAINERS else LOG_MESSAGE
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), owner=owner, method=method)

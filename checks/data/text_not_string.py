@@ -1,0 +1,48 @@
+"""The tokenizer was given something that is no text.
+
+## What it means
+A row is None (an empty cell of a CSV, a missing key), a number, a list of messages or a nested list, where
+the tokenizer takes a string or a list of strings.
+## What it does to a run
+Tokenizing raises TypeError or ValueError, often only at one row among many.
+## What to do
+Drop or convert those rows; apply the chat template to messages first.
+## How it is found
+In a log: by the tokenizer's exception.
+## References
+https://huggingface.co/docs/tokenizers/api/input-sequences
+https://huggingface.co/docs/transformers/chat_templating
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
+
+PROBLEM = Problem(id="DAT025", name="text-not-a-string", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(r"TypeError: TextEncodeInput must be Union\[TextInputSequence, Tuple\[InputSequence, InputSequence\]\]"),
+    Signature(r"ValueError: text input must be of type `str` \(single example\)"),
+    Signature(r"TypeError: TextInputSequence must be str"),
+)
+
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "the tokenizer was given something that is not text",
+        "At least one row is None, a number, or a list of messages instead of a string.",
+        'Look for such rows (`dataset.filter(lambda row: not isinstance(row["text"], str))`), '
+        'drop or convert them (`str(x)`, `""`), and turn messages into text first: '
+        "`tokenizer.apply_chat_template(messages, tokenize=False)`. Check that "
+        "`dataset_text_field` or the `formatting_func` names a text column.",
+    ),
+    zh=Words(
+        "分词器收到的不是文本",
+        "至少有一行是 None、数字或消息列表,而不是字符串。",
+        '查找这些行(`dataset.filter(lambda row: not isinstance(row["text"], str))`),'
+        '去掉或转换(`str(x)`、`""`),消息先转成文本:`tokenizer.apply_chat_template(messages, '
+        "tokenize=False)`。检查 `dataset_text_field` 或 `formatting_func` 指的是文本列。",
+    ),
+)

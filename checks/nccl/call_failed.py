@@ -1,0 +1,127 @@
+"""A call of NCCL failed, and the log does not say more.
+
+## What it means
+NCCL sorts its errors: a system error (sockets, shared memory, a network adapter), a CUDA error, an internal
+error, or wrong use (two ranks on one GPU, ranks that call different things). Its own warnings tell which it
+was, when they are switched on.
+## What it does to a run
+The process group is lost and the run ends.
+## What to do
+Run once more with NCCL_DEBUG=WARN or INFO.
+## How it is found
+In a log: by torch's exception, where no other problem accounts for it.
+## References
+https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="NCC019", name="nccl-call-failed", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"NCCL [Ee]rror(?: in| \d{1,2})?: [^\n]{0,200}?(?P<kind>unhandled system error|unhandled "
+        r"cuda error|internal error|invalid usage|invalid argument|remote process exited)",
+        symptom_of=("NCC", "HST", "MEM", "TOR", "GPU", "CUD", "LCH"),
+    ),
+    Signature(
+        r"^nccl(?P<code>SystemError|UnhandledCudaError|InternalError|InvalidUsage|InvalidArgument): ",
+        symptom_of=("NCC", "HST", "MEM", "TOR", "GPU", "CUD", "LCH"),
+    ),
+)
+
+
+SYSTEM = Message(
+    en=Words(
+        "an NCCL call failed with a system error",
+        "A socket, shared memory or the network adapter refused: a too small `/dev/shm` "
+        "(containers have 64 MB by default), a network interface that the other rank cannot "
+        "reach, or a rank that is gone.",
+        "Run once more with `NCCL_DEBUG=INFO` and read the `NCCL WARN` lines. Check `df -h /dev/"
+        "shm` (docker: `--shm-size=16g` or `--ipc=host`), set `NCCL_SOCKET_IFNAME` to the "
+        "interface that joins the nodes, and look for a rank that failed earlier.",
+    ),
+    zh=Words(
+        "NCCL 调用因系统错误失败",
+        "套接字、共享内存或网卡出错:`/dev/shm` 太小(容器默认 64 MB),对方 rank 无法到达的网卡,或已退出的 rank。",
+        "设置 `NCCL_DEBUG=INFO` 再运行一次,阅读 `NCCL WARN` 行。检查 `df -h /dev/shm`(docker 用 "
+        "`--shm-size=16g` 或 `--ipc=host`),把 `NCCL_SOCKET_IFNAME` 设为连接各节点的网卡,"
+        "并查找更早失败的 rank。",
+    ),
+)
+
+CUDA = Message(
+    en=Words(
+        "an NCCL call failed with a CUDA error",
+        "A CUDA call inside NCCL failed: no memory left on the GPU, peer-to-peer access that "
+        "does not work between these cards, a driver too old for this NCCL, or an earlier kernel "
+        "that broke the context.",
+        "Run once more with `NCCL_DEBUG=INFO`: its `NCCL WARN Cuda failure` line names the "
+        "error. Look at `nvidia-smi` for free memory on every GPU, check that each rank has a "
+        "GPU of its own, then try `NCCL_P2P_DISABLE=1` (and `NCCL_CUMEM_ENABLE=0`); upgrade the "
+        "driver when it is older than the CUDA of torch.",
+    ),
+    zh=Words(
+        "NCCL 调用因 CUDA 错误失败",
+        "NCCL 内部的 CUDA 调用失败:GPU 没有空闲显存,这些卡之间的 P2P 不可用,驱动对该 NCCL 太旧,"
+        "或之前的内核破坏了上下文。",
+        "设置 `NCCL_DEBUG=INFO` 再运行一次:`NCCL WARN Cuda failure` 行会给出错误。用 "
+        "`nvidia-smi` 查看每张 GPU 的空闲显存,确认每个 rank 独占一张 GPU,再尝试 "
+        "`NCCL_P2P_DISABLE=1`(以及 `NCCL_CUMEM_ENABLE=0`);驱动比 torch 的 CUDA 旧时升级驱动。",
+    ),
+)
+
+USAGE = Message(
+    en=Words(
+        "NCCL was used in a way that it refuses",
+        "Most often two ranks share one GPU (older NCCL says no more than this), because the "
+        "script does not choose its GPU by rank or more processes than GPUs were started; else "
+        "ranks disagree on which collective comes next.",
+        "Start no more processes per node than GPUs (`--nproc_per_node`, `--num_processes`), and "
+        'call `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before the first collective;'
+        " `NCCL_DEBUG=WARN` names the two ranks.",
+    ),
+    zh=Words(
+        "NCCL 拒绝了这种用法",
+        "多半是两个 rank 共用一张 GPU(旧版 NCCL 只给出这一句),因为脚本没有按 rank 选择 GPU,"
+        "或启动的进程多于 GPU;否则是各 rank 对下一个集合通信不一致。",
+        "每个节点启动的进程数不超过 GPU 数(`--nproc_per_node`、`--num_processes`),"
+        '并在第一次集合通信前调用 `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))`;'
+        "`NCCL_DEBUG=WARN` 会指出是哪两个 rank。",
+    ),
+)
+
+INTERNAL = Message(
+    en=Words(
+        "an internal check of NCCL failed",
+        "Nodes with different NCCL versions, broken peer-to-peer or topology detection (virtual "
+        "machines, MIG), or a rank that died while communication was set up.",
+        'Compare `python -c "import torch; print(torch.cuda.nccl.version())"` on all nodes, run '
+        "with `NCCL_DEBUG=INFO`, then try `NCCL_P2P_DISABLE=1`, `NCCL_IB_DISABLE=1` one after "
+        "the other to find the transport; upgrade NCCL with torch.",
+    ),
+    zh=Words(
+        "NCCL 的内部检查失败",
+        "各节点 NCCL 版本不同,P2P 或拓扑检测异常(虚拟机、MIG),或某个 rank 在建立通信时退出。",
+        '在所有节点比较 `python -c "import torch; print(torch.cuda.nccl.version())"`,设置 '
+        "`NCCL_DEBUG=INFO` 运行,再依次尝试 `NCCL_P2P_DISABLE=1`、`NCCL_IB_DISABLE=1` "
+        "找出出错的传输方式;随 torch 升级 NCCL。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """NCCL's own sorting tells where to look; a lost peer is another problem's."""
+    told = f"{hits.get('kind') or ''} {hits.get('code') or ''}".lower()
+    if "remote" in told:
+        return None
+    message = next((each for word, each in _BY_WORD if word in told), INTERNAL)
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
+
+
+_BY_WORD = (("system", SYSTEM), ("cuda", CUDA), ("usage", USAGE), ("argument", USAGE))

@@ -1,0 +1,131 @@
+"""Code imports a name that the installed release of a package does not have.
+
+## What it means
+The code that imports (your own, or another library) was written for another release: the name was moved,
+renamed, removed, or is not there yet. A file or folder of one's own with the package's name, or two packages
+that import each other, look alike.
+## What it does to a run
+The import raises ImportError and the run ends in its first seconds.
+## What to do
+Install the pair of releases that belongs together.
+## How it is found
+In a log: by the name, the package it was sought in, and the frame that asked.
+## References
+https://docs.python.org/3/library/exceptions.html#ImportError
+https://github.com/unslothai/unsloth/issues/3057
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="PYT025", name="name-absent-from-package", severity=ERROR, since="0.1")
+
+#: problems that know more of the same line
+_OTHERS = (
+    "TRL", "VLL", "DSP", "TRF", "FLA", "TOR", "CUD", "DAT", "VRL", "ORL", "TRI", "RAY", "BNB",
+    "PYT018", "PYT019", "PYT020",
+)  # fmt: skip
+
+SIGNATURES = (
+    Signature(
+        r"^ImportError: cannot import name '(?P<name>\w{1,80})' from (?P<partial>partially "
+        r"initialized module )?'(?P<package>[A-Za-z_]\w{0,60})(?P<module>(?:\.\w{1,80}){0,8})'",
+        symptom_of=_OTHERS,
+    ),
+    Signature(
+        r"^ModuleNotFoundError: No module named '(?P<package>transformers|trl|peft|accelerate|"
+        r"datasets|deepspeed|torch|torchvision|huggingface_hub|tokenizers|numpy|diffusers|"
+        r"pydantic|langchain|openai|lightning|pytorch_lightning)(?P<module>(?:\.\w{1,80}){1,8})'",
+        symptom_of=_OTHERS,
+    ),
+    Signature(
+        r"^AttributeError: module '(?P<package>torch|transformers|trl|peft|accelerate|datasets|"
+        r"deepspeed|numpy|huggingface_hub|tokenizers|triton|pydantic)(?P<module>(?:\.\w{1,80}){0,"
+        r"8})' has no attribute '(?P<name>\w{1,80})'",
+        symptom_of=_OTHERS,
+    ),
+)
+
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "`{importer}` asks for `{name}`, which the installed `{package}`{version} does not have",
+        "`{importer}` was written for another release of `{package}`: the name was moved, removed, or came later.",
+        "Look both up with `pip show {package} {importer_dist}` and install releases of the same "
+        "time: upgrade `{importer}` when `{package}` is the newer one (`pip install -U "
+        "{importer_dist}`), else upgrade `{package}` (`pip install -U {package}`) or pin it to "
+        "the version that the project's requirements name; then restart the process.",
+    ),
+    zh=Words(
+        "`{importer}` 需要 `{name}`,而已安装的 `{package}`{version} 没有它",
+        "`{importer}` 是为 `{package}` 的另一版本编写的:该名称已移动、删除,或更新的版本才有。",
+        "用 `pip show {package} {importer_dist}` 查看两者并安装同期版本:若 `{package}` "
+        "较新则升级 `{importer}`(`pip install -U {importer_dist}`),否则升级 `{package}`(`pip "
+        "install -U {package}`)或固定到项目要求的版本;然后重启进程。",
+    ),
+)
+
+OWN = Message(
+    en=Words(
+        "your code asks for `{name}`, which the installed `{package}`{version} does not have",
+        "The script was written for another release of `{package}`: the name was moved, renamed "
+        "or removed, or is newer than what is installed.",
+        'Install the release that the script was written for (`pip install "{package}==VERSION"`,'
+        " see its requirements), or change the import to what the installed one offers (its "
+        "release notes say where the name went); `pip show {package}` tells the version.",
+    ),
+    zh=Words(
+        "你的代码需要 `{name}`,而已安装的 `{package}`{version} 没有它",
+        "脚本是为 `{package}` 的另一版本编写的:该名称已移动、改名或删除,或比已安装的版本新。",
+        '安装脚本所针对的版本(`pip install "{package}==VERSION"`,见其 requirements),'
+        "或把导入改为已安装版本所提供的名称(其发布说明会写明去向);`pip show {package}` "
+        "可查看版本。",
+    ),
+)
+
+CIRCULAR = Message(
+    en=Words(
+        "`{package}` was imported while it was only half loaded, when `{name}` was wanted",
+        "A circular import: a file of your own has the package's name (`{package}.py`, a folder "
+        "`{package}/`) and is found first, or two packages of releases that do not belong "
+        "together import each other.",
+        "Look for such a file in the script's folder and rename it (and delete its "
+        '`__pycache__`); `python -c "import {package}; print({package}.__file__)"` shows which '
+        "one is found. Else upgrade both packages.",
+    ),
+    zh=Words(
+        "需要 `{name}` 时,`{package}` 只加载了一半",
+        "循环导入:你自己的文件与该包同名(`{package}.py` 或目录 `{package}/`)且先被找到,或两个版本不匹配的包互相导入。",
+        '在脚本目录中查找这样的文件并改名(rename,并删除其 `__pycache__`);`python -c "import '
+        '{package}; print({package}.__file__)"` 可显示找到的是哪一个。否则同时升级两个包。',
+    ),
+)
+
+
+_INSTALLED = re.compile(r"(?:site|dist)-packages[\\/](?P<package>\w+)")
+
+
+def explain(hits: Hits) -> Finding | None:
+    """The frame that asked tells whose code is of another time."""
+    package = hits.get("package") or ""
+    installed = hits.versions.get(package.replace("_", "-")) or hits.versions.get(package)
+    importer = _importer(hits.first.frames)
+    circular = bool(hits.get("partial"))
+    message = CIRCULAR if circular else LOG_MESSAGE if importer and importer != package else OWN
+    return found(
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, package=package,
+        name=hits.get("name") or f"{package}{hits.get('module') or ''}", importer=importer,
+        importer_dist=importer.replace("_", "-"), version=f" {installed}" if installed else "",
+    )  # fmt: skip
+
+
+def _importer(frames: Sequence[str]) -> str:
+    """Package of the innermost frame, empty for the user's own code."""
+    match = _INSTALLED.search(frames[-1]) if frames else None
+    return match["package"] if match else ""

@@ -1,0 +1,57 @@
+"""An object cannot be sent to another process.
+
+## What it means
+Worker processes that are spawned (Windows, macOS, CUDA in the parent, `multiprocessing_context="spawn"`) get
+everything pickled: data set, collator, reward function. Lambdas, functions inside functions, open files,
+locks, generators and compiled modules cannot be.
+## What it does to a run
+The first worker is never started: AttributeError, PicklingError or TypeError.
+## What to do
+Use no worker processes, or things that can be pickled.
+## How it is found
+In a log: by pickle's exception.
+## References
+https://docs.python.org/3/library/pickle.html#what-can-be-pickled-and-unpickled
+https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
+
+PROBLEM = Problem(id="PYT026", name="object-not-picklable", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"(?:AttributeError|PicklingError|pickle\.PicklingError): Can't (?:get|pickle) local "
+        r"object '?(?P<what>[\w.<>]{1,160})"
+    ),
+    Signature(
+        r"PicklingError: Can't pickle (?P<what>[^\n]{1,120}?): (?:it's not (?:found as|the same "
+        r"object as)|attribute lookup|import of module)"
+    ),
+    Signature(r"TypeError: cannot pickle '(?P<what>[\w.]{1,80})' object"),
+)
+
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "`{what}` cannot be pickled for a worker process",
+        "A worker process of the data loader (or of `map(num_proc=...)`, Ray, a process pool) is "
+        "spawned and gets its objects pickled; functions inside functions, lambdas, locks, files,"
+        " generators and some hooks cannot be.",
+        "Set `dataloader_num_workers=0` (and `num_proc=None` in `map`), or move the function to "
+        "the top level of a module and make the object in the worker; on Linux the `fork` start "
+        "method avoids pickling. Where it comes from a library's own hook, upgrade that library.",
+    ),
+    zh=Words(
+        "`{what}` 无法序列化(pickle)给工作进程",
+        "数据加载器(或 `map(num_proc=...)`、Ray、进程池)的工作进程以 spawn 方式启动,对象需要 "
+        "pickle;函数内的函数、lambda、锁、文件、生成器和某些钩子无法 pickle。",
+        "设置 `dataloader_num_workers=0`(`map` 中 `num_proc=None`),或把函数移到模块顶层,"
+        "并在工作进程中创建该对象;Linux 上用 `fork` 启动方式可避免 pickle。"
+        "若来自某个库自己的钩子,升级该库。",
+    ),
+)
