@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from doctor.core.record import record
 from doctor.core.suppress import Ignored, SettingsError, from_options, from_settings, settings_of
 
 FORMATS = ("text", "json", "markdown", "html", "github", "sarif")
@@ -35,7 +35,7 @@ def report(function: Function) -> Function:
     return function
 
 
-@dataclass(frozen=True)
+@record
 class UserSettings:
     """What files and options ask for."""
 

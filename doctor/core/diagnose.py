@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from doctor.core.finding import Finding
 from doctor.core.fixes import fixable
 from doctor.core.index import load
 from doctor.core.outcome import Outcome
+from doctor.core.record import record
 from doctor.core.report import Diagnosis, Target
 from doctor.core.runner import facts_needed, importance, run_checks
 from doctor.core.suppress import Ignored, suppress
@@ -33,7 +34,7 @@ SHOWN_PACKAGES = (
 )
 
 
-@dataclass(frozen=True)
+@record
 class Patient:
     """One host to be judged: facts given from a file (`origin` names it), or none for this machine."""
 

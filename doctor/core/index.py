@@ -13,12 +13,13 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
 from doctor.core.check import wanted_facts
 from doctor.core.problem import ERROR, INFO, WARNING, Severity
+from doctor.core.record import record
 
 FORMAT = 2  # raise when Entry changes
 CATALOGUE = "doctor.checks"
@@ -30,7 +31,7 @@ class CatalogueError(Exception):
     """A problem's file does not declare what it must; names the file and the line."""
 
 
-@dataclass(frozen=True)
+@record
 class CheckEntry:
     """A check function: its name, parameter -> (fact, needed), and the problems that make it moot."""
 
@@ -39,7 +40,7 @@ class CheckEntry:
     requires: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Entry:
     """A problem as its file declares it."""
 

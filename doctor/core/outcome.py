@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, WARNING
+from doctor.core.record import record
 
 
-@dataclass(frozen=True)
+@record
 class Skipped:
     """A check that could not see what it needs, or was told to keep quiet."""
 
@@ -17,7 +16,7 @@ class Skipped:
     ignored: bool = False  # the user's wish, not a blind spot
 
 
-@dataclass(frozen=True)
+@record
 class Crashed:
     """A bug of ours in one check; the others went on."""
 
@@ -26,7 +25,7 @@ class Crashed:
     traceback: str
 
 
-@dataclass(frozen=True)
+@record
 class Outcome:
     """Result of a diagnosis. `findings` are ordered, most important first."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,13 @@ import doctor
 from doctor.core.finding import Finding
 from doctor.core.index import Entry
 from doctor.core.outcome import Outcome
+from doctor.core.record import record
 from doctor.core.redact import redact, redact_text
 
 SCHEMA = "doctor/1"
 
 
-@dataclass(frozen=True)
+@record
 class Target:
     """What was diagnosed."""
 
@@ -27,7 +28,7 @@ class Target:
     summary: tuple[str, ...] = ()  # one clause each: "python 3.11.7 (venv)", "torch 2.6.0+cu124"
 
 
-@dataclass(frozen=True)
+@record
 class Diagnosis:
     """Everything a renderer needs."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 from doctor.core.finding import Finding
 from doctor.core.index import Entry
 from doctor.core.outcome import Outcome, Skipped
+from doctor.core.record import record
 from doctor.core.retired_ids import RETIRED
 from doctor.facts.script import Script
 
@@ -22,13 +23,13 @@ class SettingsError(Exception):
     """The user's doctor settings cannot be read; the message names file and key."""
 
 
-@dataclass(frozen=True)
+@record
 class Ignored:
     """An id, a name or the three letters of an area, and why it is ignored."""
 
     what: str
     reason: str
-    source: str = ""
+    source: str = field(default="", compare=False)  # the file or option that names it
 
     def covers(self, problem_id: str, name: str) -> bool:
         """Whether this asks to be silent about a problem."""
@@ -133,11 +134,11 @@ def unknown_names(ignored: Iterable[Ignored], entries: Mapping[str, Entry]) -> I
         yield f"{each.source}: `{each.what}` names no problem of doctor's, so nothing is ignored by it{hint}"
 
 
-def in_script(script: Script | None) -> list[Ignored]:
+def in_script(script: Script) -> list[Ignored]:
     """What comments of the script name."""
     return [
         Ignored(each.id, each.reason, f"{script.path}:{each.line}" if each.line else script.path)
-        for each in (script.ignores if script is not None else ())
+        for each in script.ignores
     ]
 
 

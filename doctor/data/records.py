@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from typing import Any
 
+from doctor.core.record import record
 from doctor.data._store import Standing, Versions, value_at
 
 ComputeCapability = tuple[int, int]
 
 
-@dataclass(frozen=True)
+@record
 class Release:
     """One release of a package, from its own metadata.
 
@@ -29,7 +30,7 @@ class Release:
     yanked: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class ArgumentHistory:
     """One argument of a configuration class (or parameter of a constructor) through the releases of its package.
 
@@ -94,7 +95,7 @@ class ArgumentHistory:
         return any(place(first) <= index and (last is None or index <= place(last)) for first, last in self.spans)
 
 
-@dataclass(frozen=True)
+@record
 class TrlClass:
     """A configuration class of TRL: where it lives, and since when."""
 
@@ -138,7 +139,7 @@ class TrlClass:
         return "TrainingArguments" in (value_at(self.bases, self._versions, index) or ())
 
 
-@dataclass(frozen=True)
+@record
 class TrlRelease:
     """Facts of one TRL release that checks need beside its metadata."""
 
@@ -164,7 +165,7 @@ class TrlRelease:
     liger_minimum: str | None
 
 
-@dataclass(frozen=True)
+@record
 class VllmRelease:
     """Facts of one vLLM release that checks need beside its metadata."""
 
@@ -193,7 +194,7 @@ class VllmRelease:
     default_seed: str | None  # "None", "0", "0 under V1"
 
 
-@dataclass(frozen=True)
+@record
 class TorchRelease:
     """Facts of one torch release; the plain fields speak of the wheel that a plain `pip install torch` takes on Linux
     x86-64.
@@ -212,7 +213,7 @@ class TorchRelease:
     variants: Mapping[str, tuple[str, ...]]  # CUDA tag ("cu126") -> arch list of that build, only those known
 
 
-@dataclass(frozen=True)
+@record
 class DeepspeedRelease:
     """Facts of one DeepSpeed release that checks need beside its metadata."""
 
@@ -230,7 +231,7 @@ class DeepspeedRelease:
     bf16_overflow_checked_zero3: bool
 
 
-@dataclass(frozen=True)
+@record
 class ConfigKey:
     """One dotted key of a YAML configuration: type and default as far as the package states them.
 
@@ -247,7 +248,7 @@ class ConfigKey:
     free: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class KnownBad:
     """A known-bad pair or range that no package's metadata states, kept by hand with its sources.
 

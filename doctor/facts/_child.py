@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import IO, Any
+
+from doctor.core.record import record
 
 KEEP_ERROR_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True)
+@record
 class Answer:
     """What a child printed. `code` is its exit status (negative: signal), None when it was killed."""
 

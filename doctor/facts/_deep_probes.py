@@ -6,8 +6,8 @@ import re
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from doctor.core.record import record
 from doctor.core.redact import redact_text
 from doctor.facts import _patient_child
 from doctor.facts.deep import Collective, Import, Mapped, Matmul
@@ -30,7 +30,7 @@ _LAUNCHER = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class Patient:
     """Where the probes run: interpreter, variables, and the time (time.monotonic()) by which all must have ended."""
 
@@ -81,7 +81,7 @@ def import_module(patient: Patient, module: str) -> Import | None:
     )
 
 
-@dataclass(frozen=True)
+@record
 class Devices:
     """What torch says of itself: `uuids` of its devices in its own order, None where torch does not tell."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from doctor.core.record import record
 from doctor.facts import _sockets
 from doctor.facts.base import Setting
 from doctor.facts.launch import Launch
@@ -20,7 +20,7 @@ _RENDEZVOUS = ("rdzv_endpoint", "main_process_ip", "master_addr")
 _TOTAL_S = 2.4
 
 
-@dataclass(frozen=True)
+@record
 class Target:
     """An address to look at."""
 

@@ -9,16 +9,17 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
+
+from doctor.core.record import record
 
 _POLL_S = 0.01
 _MAX_OUTPUT = 256 << 10
 
 
-@dataclass(frozen=True)
+@record
 class Ended:
     """How a child ended.
 

@@ -9,9 +9,9 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.core.record import record
 from doctor.facts.base import Context
 from doctor.facts.launch import Launch
 
@@ -27,7 +27,7 @@ _BESIDE = re.compile(r"""^"\$\(dirname -- "\$\(realpath -- "\$0"\)"\)"/'?(?P<nam
 _CHOOSES_ITSELF = frozenset({"poetry", "pipenv", "pixi", "hatch", "pdm", "rye"})
 
 
-@dataclass(frozen=True)
+@record
 class Program:
     """A word as PATH resolves it: its file, the Python that would run it, or why that cannot be told."""
 
@@ -36,7 +36,7 @@ class Program:
     problem: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Lookup:
     """Where words are looked up: variables of the launched environment, its PATH and its folder."""
 

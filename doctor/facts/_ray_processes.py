@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from doctor.core.record import record
 
 _MAX_BYTES = 64 << 10
 _VERSION = re.compile(r"^version\s*=\s*[\"']([^\"']+)", re.MULTILINE)
 
 
-@dataclass(frozen=True)
+@record
 class Raylet:
     """A running raylet. `package` is the folder of the `ray` package it comes from, None when that was replaced."""
 

@@ -8,9 +8,9 @@ import re
 import socket
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.core.record import record
 from doctor.facts._deadline import within
 from doctor.facts.network import Listener
 
@@ -109,7 +109,7 @@ def connects(host: str, port: int, timeout_s: float = 1.0) -> bool:
     return within(timeout_s * 1.5, attempt)[1] is True
 
 
-@dataclass(frozen=True)
+@record
 class Reply:
     """Status and beginning of the body of an HTTP answer."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from doctor.core.record import record
 from doctor.facts._visible import visible
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.base import Setting, Settings
@@ -15,7 +15,7 @@ from doctor.facts.launch import Launch
 from doctor.facts.training import Training
 
 
-@dataclass(frozen=True)
+@record
 class Asked:
     """Everything that the number of processes may depend on; `variables` is the environment of the command."""
 

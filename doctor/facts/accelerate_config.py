@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from doctor.core.record import record
 from doctor.facts._trl_config import launcher_options
 from doctor.facts.base import BrokenFile, Context, DoesNotApply, Place, Setting, Settings, Unavailable, fact
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 
 
-@dataclass(frozen=True)
+@record
 class AccelerateConfig:
     """Keys of the YAML, nested ones dotted (`deepspeed_config.zero_stage`), each with line and column.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+
+from doctor.core.record import record
 
 Status = Literal["ok", "unavailable", "timeout"]
 Collect = TypeVar("Collect", bound=Callable[..., Any])
@@ -25,7 +27,7 @@ class DoesNotApply(Unavailable):
     """
 
 
-@dataclass(frozen=True)
+@record
 class Context:
     """What the user asked for. The only input of facts that is not another fact."""
 
@@ -36,7 +38,7 @@ class Context:
     deep: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Place:
     """A place in a file; line and column count from 1."""
 
@@ -45,7 +47,7 @@ class Place:
     column: int | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Setting:
     """A value that somebody wrote down: in YAML, JSON, Python or on a command line.
 
@@ -68,7 +70,7 @@ class Setting:
 Settings = Mapping[str, Setting]
 
 
-@dataclass(frozen=True)
+@record
 class BrokenFile:
     """A file that could not be read as what it should be. `message` is one plain sentence without the path."""
 
@@ -76,7 +78,7 @@ class BrokenFile:
     message: str
 
 
-@dataclass(frozen=True)
+@record
 class FactState:
     """One fact as captured: its value, or why there is none."""
 

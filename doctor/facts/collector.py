@@ -7,14 +7,14 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from doctor.core.check import wanted_facts
+from doctor.core.record import record
 from doctor.facts.base import Context, FactState, run_fact
 
 
-@dataclass(frozen=True)
+@record
 class Provider:
     """A fact's `collect` with what it needs: parameter -> (fact, needed)."""
 

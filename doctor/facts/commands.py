@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from doctor.core.record import record
 from doctor.facts import _programs
 from doctor.facts.base import Context, fact
 from doctor.facts.launch import Launch
@@ -16,7 +17,7 @@ NAMES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class Command:
     """A console script: its path and the interpreter of its first line (None for a binary or an `env` that fails).
 
@@ -29,7 +30,7 @@ class Command:
     problem: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Commands:
     """`accelerate`, `torchrun`, `vllm`, `python` and the other names of `NAMES`, as PATH resolves them."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.core.record import record
 from doctor.facts.base import fact
 from doctor.facts.environment import Environment
 from doctor.facts.packages import Packages
@@ -13,7 +13,7 @@ from doctor.facts.packages import Packages
 _FOLDERS_S = 1.5  # a dead mount in LD_LIBRARY_PATH costs this and no more
 
 
-@dataclass(frozen=True)
+@record
 class Toolkit:
     """A folder with a CUDA toolkit; `version` of its nvcc ("12.4") or version.json; `has_nvcc`."""
 
@@ -22,7 +22,7 @@ class Toolkit:
     has_nvcc: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Library:
     """A CUDA library that LD_LIBRARY_PATH puts before the wheel's own.
 
@@ -35,7 +35,7 @@ class Library:
     folder: str
 
 
-@dataclass(frozen=True)
+@record
 class Cuda:
     """Args:
     cuda_home: what torch.utils.cpp_extension would take (CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda);

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from doctor.core.record import record
 from doctor.facts.base import NO_COMMAND, BrokenFile, Context, DoesNotApply, Unavailable, fact
 from doctor.facts.launch import Launch
 from doctor.facts.training import Training
@@ -17,7 +18,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 _FILES = 16
 
 
-@dataclass(frozen=True)
+@record
 class Dataset:
     """A local JSON, JSONL, CSV or parquet file, or a folder of them.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from doctor.core.record import record
 from doctor.facts.base import Context, DoesNotApply, Unavailable, fact
 from doctor.facts.gpus import Gpus
 from doctor.facts.interpreter import Interpreter
@@ -19,7 +19,7 @@ MODULES = ("torch", "vllm", "deepspeed", "flash_attn", "trl", "bitsandbytes")
 _TOTAL_S = 280.0  # of the fact's 300
 
 
-@dataclass(frozen=True)
+@record
 class Import:
     """One `import` in a child process of the patient's interpreter.
 
@@ -37,7 +37,7 @@ class Import:
     raised_in: str | None = None  # module whose import really failed, when it is not the one asked for
 
 
-@dataclass(frozen=True)
+@record
 class Matmul:
     """A small product on one GPU in one dtype. `outcome` as in Import; `finite` whether the result was."""
 
@@ -49,7 +49,7 @@ class Matmul:
     finite: bool | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Mapped:
     """A CUDA library that the process really mapped, from /proc/PID/maps."""
 
@@ -58,7 +58,7 @@ class Mapped:
     version: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Collective:
     """An all-reduce between two processes. `backend` "nccl" or "gloo"."""
 
@@ -68,7 +68,7 @@ class Collective:
     error: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Deep:
     """Results of the deep probes; a part that was not run is absent."""
 

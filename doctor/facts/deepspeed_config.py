@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from doctor.core.record import record
 from doctor.facts._trl_config import launcher_options
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.base import BrokenFile, Context, DoesNotApply, Place, Setting, Settings, Unavailable, fact
@@ -13,7 +14,7 @@ from doctor.facts.launch import Launch
 from doctor.facts.training import Training
 
 
-@dataclass(frozen=True)
+@record
 class DeepspeedConfig:
     """Keys dotted (`zero_optimization.stage`), each with its place. Values "auto" are kept as the text "auto".
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from doctor.core.record import record
 from doctor.facts.base import Context, fact
 from doctor.facts.launch import Launch
 
@@ -24,7 +25,7 @@ PREFIXES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class Environment:
     """Variables of interest; `from_command` names those that the launch command itself sets."""
 

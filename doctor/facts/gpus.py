@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from doctor.core.record import record
 from doctor.facts.base import Context, fact
 
 
-@dataclass(frozen=True)
+@record
 class GpuProcess:
     """A process that holds memory of a GPU.
 
@@ -25,7 +25,7 @@ class GpuProcess:
     is_mine: bool | None = None
 
 
-@dataclass(frozen=True)
+@record
 class MigDevice:
     """A MIG instance: its UUID, profile name ("1g.10gb") and memory."""
 
@@ -34,7 +34,7 @@ class MigDevice:
     memory_total_bytes: int | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Gpu:
     """One GPU. Every reading is None when the card or driver does not report it; `error` says why nothing was read.
 
@@ -90,7 +90,7 @@ class Gpu:
         return f"GPU {self.index} ({self.name})" if self.name else f"GPU {self.index}"
 
 
-@dataclass(frozen=True)
+@record
 class Gpus:
     """All GPUs of the machine, whatever CUDA_VISIBLE_DEVICES says.
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.core.record import record
 from doctor.facts.base import Context, fact
 from doctor.facts.environment import Environment
 from doctor.facts.training import Training
 
 
-@dataclass(frozen=True)
+@record
 class Disk:
     """Free space of the file system that holds `path`, or would: it need not exist yet.
 
@@ -29,7 +29,7 @@ class Disk:
     error: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Host:
     """Args:
     memory_limit_bytes: the cgroup's limit when it is lower than the machine's memory, else None.

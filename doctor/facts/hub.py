@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from doctor.core.record import record
 from doctor.core.redact import redact_text
 from doctor.facts._deadline import within
 from doctor.facts.base import Context, fact
@@ -19,7 +19,7 @@ _MAX_MODELS = 2000
 _MAX_BYTES = 64 << 10
 
 
-@dataclass(frozen=True)
+@record
 class Hub:
     """Args:
     has_token: HF_TOKEN, HUGGING_FACE_HUB_TOKEN or the token file.

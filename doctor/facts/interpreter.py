@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.core.record import record
 from doctor.facts.base import fact
 from doctor.facts.target import Target
 
 
-@dataclass(frozen=True)
+@record
 class Interpreter:
     """The patient's interpreter.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from doctor.core.record import record
 from doctor.facts.base import NO_COMMAND, Context, Setting, Settings, Unavailable, fact
 
 Kind = Literal[
@@ -14,7 +15,7 @@ Kind = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class Launch:
     """A launch command, understood without running anything.
 

@@ -8,16 +8,17 @@ Files of more than `LIMIT_BYTES` are refused unread. Dates stay text.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from doctor.core.record import record
 from doctor.facts._files import LIMIT_BYTES, read_text
 from doctor.facts.base import BrokenFile, Place, Setting, Settings
 
 __all__ = ["LIMIT_BYTES", "Located", "load_json", "load_yaml", "read_text", "settings_of"]
 
 
-@dataclass(frozen=True)
+@record
 class Located:
     """A configuration file, read.
 

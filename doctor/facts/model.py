@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.core.record import record
 from doctor.facts.base import NO_COMMAND, BrokenFile, Context, DoesNotApply, Setting, Unavailable, fact
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
@@ -17,7 +17,7 @@ _VERL_KEY = "actor_rollout_ref.model.path"
 _TRINITY_KEY = "model.model_path"
 
 
-@dataclass(frozen=True)
+@record
 class Model:
     """`config.json`, tokenizer files and weights of a local folder or of the Hugging Face cache. None: not stated.
 

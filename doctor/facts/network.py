@@ -6,8 +6,9 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from doctor.core.record import record
 from doctor.facts.base import Context, fact
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
@@ -18,7 +19,7 @@ _PATIENCE_S = 2.7  # for everything that may hang, within the fact's 3 s
 _RESOLVE_S = 1.5
 
 
-@dataclass(frozen=True)
+@record
 class Interface:
     """A network interface; `speed_mbps` None when not reported."""
 
@@ -29,7 +30,7 @@ class Interface:
     speed_mbps: int | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Listener:
     """Who listens on a TCP port; `process` None when it may not be seen."""
 
@@ -39,7 +40,7 @@ class Listener:
     process: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Endpoint:
     """An address that the run will talk to.
 
@@ -60,7 +61,7 @@ class Endpoint:
     http_kind: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Network:
     """What this machine's network looks like.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.core.record import record
 from doctor.facts.base import Context, fact
 from doctor.facts.gpus import Gpus
 
 
-@dataclass(frozen=True)
+@record
 class Nvidia:
     """Args:
     pci_devices: number of NVIDIA display or 3D controllers on the PCI bus; None when /sys cannot be read.

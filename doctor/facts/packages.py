@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from doctor.core.record import record
 from doctor.facts.base import fact
 from doctor.facts.target import Target
 
 
-@dataclass(frozen=True)
+@record
 class Copy:
     """One more copy of a distribution further down the path."""
 
@@ -19,7 +20,7 @@ class Copy:
     location: str
 
 
-@dataclass(frozen=True)
+@record
 class Distribution:
     """An installed distribution as its metadata states it.
 
@@ -44,7 +45,7 @@ class Distribution:
     editable_from: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class TorchBuild:
     """torch/version.py, read as text: `cuda` "12.4", or None for a CPU (or ROCm) build; `hip` for ROCm."""
 
@@ -53,7 +54,7 @@ class TorchBuild:
     hip: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Packages:
     """What is installed for the patient.
 

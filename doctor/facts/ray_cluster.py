@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from doctor.core.record import record
 from doctor.core.redact import redact_text
 from doctor.facts.base import Context, fact
 from doctor.facts.environment import Environment
 
 
-@dataclass(frozen=True)
+@record
 class RayCluster:
     """`address`: RAY_ADDRESS or the file that `ray start` leaves; `answers`: its port accepts a connection.
 

@@ -10,13 +10,14 @@ import socket
 import stat
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import doctor
 import doctor.facts
 from doctor.core.codec import CodecError, dump, load
+from doctor.core.record import record
 from doctor.core.redact import redact, redact_text
 from doctor.facts.base import FactState
 
@@ -28,7 +29,7 @@ class NotFacts(Exception):  # noqa: N818 - the user's file is at fault, the mess
     """The file is neither a facts file nor a report that the doctor knows."""
 
 
-@dataclass(frozen=True)
+@record
 class Saved:
     """Facts of one host, from a file."""
 

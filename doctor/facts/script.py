@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from doctor.core.record import record
 from doctor.facts.base import NO_COMMAND, BrokenFile, Context, DoesNotApply, Place, Settings, Unavailable, fact
 from doctor.facts.launch import Launch
 
 
-@dataclass(frozen=True)
+@record
 class Link:
     """Where the value of an argument comes from, followed through names, attributes and functions.
 
@@ -34,7 +35,7 @@ class Link:
     replaced: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
+@record
 class Call:
     """A call of a class or function of the stack.
 
@@ -67,7 +68,7 @@ class Call:
     set_later: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
+@record
 class RewardFunction:
     """A function passed as `reward_funcs`, as far as its source shows.
 
@@ -83,7 +84,7 @@ class RewardFunction:
     is_async: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Ignore:
     """A comment `# doctor: ignore[ID] reason`; `line` is None when it stands for the whole file."""
 
@@ -92,7 +93,7 @@ class Ignore:
     line: int | None
 
 
-@dataclass(frozen=True)
+@record
 class LocalClass:
     """A class of the user's that derives from a configuration class or is filled by an arguments parser.
 
@@ -106,7 +107,7 @@ class LocalClass:
     fields: Settings = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@record
 class Flag:
     """`parser.add_argument("--lr", type=float, default=1e-5)`; `destination` is the attribute that holds it.
 
@@ -124,7 +125,7 @@ class Flag:
     takes_value: bool = True
 
 
-@dataclass(frozen=True)
+@record
 class Script:
     """What a training script says.
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from doctor.core.record import record
 from doctor.facts.base import BrokenFile, Context, DoesNotApply, Setting, Settings, fact
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 
 
-@dataclass(frozen=True)
+@record
 class Serving:
     """Arguments of `vllm serve`, `trl vllm-serve` or vLLM's API servers, names in snake case and aliases resolved.
 

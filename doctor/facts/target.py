@@ -10,10 +10,11 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from doctor.core.record import record
 from doctor.facts import _programs
 from doctor.facts.base import Context, Unavailable, fact
 from doctor.facts.launch import Launch
@@ -27,7 +28,7 @@ _TOOL_FILES = ("uv-receipt.toml", "pipx_metadata.json")
 _TOOL_FOLDERS = ("/uv/archive-v", "/uv/builds-v", "/uv/environments-v", "/pipx/.cache/")
 
 
-@dataclass(frozen=True)
+@record
 class Target:
     """An interpreter and the probe's answer.
 
@@ -45,7 +46,7 @@ class Target:
     raw: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@record
 class _Choice:
     path: str
     because: str

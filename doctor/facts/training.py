@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from doctor.core.record import record
 from doctor.facts.base import NO_COMMAND, BrokenFile, Context, DoesNotApply, Place, Setting, Settings, Unavailable, fact
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.script import RewardFunction, Script
 
 
-@dataclass(frozen=True)
+@record
 class Training:
     """Trainer, its arguments and its model, each with the place where it was said.
 

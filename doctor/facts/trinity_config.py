@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from doctor.core.record import record
 from doctor.facts.base import BrokenFile, Context, DoesNotApply, Settings, Unavailable, fact
 from doctor.facts.launch import Launch
 
 
-@dataclass(frozen=True)
+@record
 class TrinityConfig:
     """Keys dotted (`explorer.rollout_model.engine_num`), each with its place; `command` is run, debug, studio ..."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from doctor.core.record import record
 from doctor.facts._argv import override
 from doctor.facts.base import BrokenFile, Context, DoesNotApply, Setting, Settings, fact
 from doctor.facts.launch import Launch
 
 
-@dataclass(frozen=True)
+@record
 class VerlConfig:
     """Overrides with dotted keys. `added` are those written with `+` or `++`, which Hydra lets introduce a key.
 

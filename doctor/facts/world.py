@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from doctor.core.record import record
 from doctor.facts._visible import visible
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.base import Context, DoesNotApply, Setting, Unavailable, fact
@@ -16,7 +17,7 @@ from doctor.facts.training import Training
 __all__ = ["World", "collect", "visible"]
 
 
-@dataclass(frozen=True)
+@record
 class World:
     """The process group that the command asks for; None where it cannot be told.
 

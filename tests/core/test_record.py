@@ -1,0 +1,96 @@
+"""`@record` behaves as a frozen dataclass does."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Mapping
+from dataclasses import FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
+from typing import Any
+
+import pytest
+
+from doctor.core.record import record
+
+
+@record
+class Point:
+    """A record."""
+
+    x: int
+    y: int = 2
+    tags: Mapping[str, str] = field(default_factory=dict)
+    cache: list[int] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def total(self) -> int:
+        """Sum."""
+        return self.x + self.y
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The same as the standard library makes it."""
+
+    x: int
+    y: int = 2
+    tags: Mapping[str, str] = field(default_factory=dict)
+    cache: list[int] = field(default_factory=list, repr=False, compare=False)
+
+
+@record
+class Checked:
+    """One that looks at its values."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ValueError("no name")
+
+
+@record
+class Single:
+    """One that can be a key."""
+
+    x: int
+
+
+def test_values_defaults_and_words() -> None:
+    assert is_dataclass(Point)
+    assert [each.name for each in fields(Point)] == ["x", "y", "tags", "cache"]
+    assert repr(Point(1)) == repr(Twin(1)).replace("Twin", "Point")
+    assert Point(1, tags={"a": "b"}).tags == {"a": "b"}
+    assert Point(1).tags is not Point(1).tags
+    assert Point(1).total == 3
+    assert replace(Point(1), y=5) == Point(1, 5)
+
+
+def test_equality_and_hash() -> None:
+    assert Point(1, cache=[1]) == Point(1, cache=[2])
+    assert Point(1) != Point(2)
+    assert Point(1) != Twin(1)
+    assert hash(Single(1)) == hash(Single(1))
+    with pytest.raises(TypeError):
+        hash(Point(1))  # a dictionary inside, as with the standard library's
+
+
+@pytest.mark.parametrize("arguments", [((), {}), ((1, 2, {}, [], 5), {}), ((1,), {"x": 1}), ((1,), {"z": 1})])
+def test_wrong_values_are_refused(arguments: Any) -> None:
+    for cls in (Point, Twin):
+        with pytest.raises(TypeError):
+            cls(*arguments[0], **arguments[1])
+
+
+def test_it_is_frozen_and_checked() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Point(1).x = 3  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        del Point(1).x
+    with pytest.raises(ValueError, match="no name"):
+        Checked("")
+
+
+def test_copies() -> None:
+    assert copy.deepcopy(Point(1)) == Point(1)
+    assert pickle.loads(pickle.dumps(Point(1))) == Point(1)  # noqa: S301 - our own bytes
