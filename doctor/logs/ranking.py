@@ -414,7 +414,14 @@ def _chain(case: Case, own: list[Failure], victims: list[Failure], verdict: str)
         if each.cause.name not in _LAUNCHERS
     ]
     links += _ended(case)
-    return tuple(link for _, link in sorted(links, key=lambda each: each[0]))
+    spoke = {each.rank for each in (*own, *victims)}
+
+    def order(each: tuple[Key, Link]) -> tuple[bool, Key]:
+        # a process that died without a word is reported by its launcher after those that lost it have spoken
+        key, link = each
+        return own != [] or link.what not in {"signal", "ended"} or link.rank in spoke, key
+
+    return tuple(link for _, link in sorted(links, key=order))
 
 
 def _failed(case: Case, failure: Failure, what: str) -> tuple[Key, Link]:

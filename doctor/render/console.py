@@ -60,9 +60,10 @@ def _draw_chain(report: dict[str, Any], console: Console, words: Any) -> None:
     console.print()
     console.print(Text(words["chain_title"], style="bold"))
     width = max(len(who) for _, who, _, _ in steps)
+    clocks = max(len(clock) for clock, _, _, _ in steps)
     for clock, who, what, place in steps:
         line = Text("  ")
-        line.append(f"{clock} " if any(each[0] for each in steps) else "", style="dim")
+        line.append(f"{clock.ljust(clocks)} " if clocks else "", style="dim")
         line.append(who.ljust(width + 2), style="cyan")
         line.append(what)
         line.append(f"  {place}", style="dim")
