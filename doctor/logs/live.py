@@ -16,6 +16,7 @@ from doctor.core.outcome import Crashed
 from doctor.core.problem import ERROR
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.series import Point
+from doctor.logs.hangs import Pace
 from doctor.logs.layouts import Source
 from doctor.logs.metric_files import MetricsCsv
 from doctor.logs.metric_lines import Told
@@ -44,6 +45,7 @@ class Live:
         crashed: rules that raised.
         series: metrics worth drawing, see `doctor.core.schema`.
         steps: first and last step of the longest source, None where none tells steps.
+        paces: when the metric lines of each log were written, where they carry stamps.
 
     """
 
@@ -51,6 +53,7 @@ class Live:
     crashed: tuple[Crashed, ...] = ()
     series: tuple[Mapping[str, Any], ...] = ()
     steps: tuple[int, int] | None = None
+    paces: tuple[Pace, ...] = ()
 
 
 @dataclass
@@ -86,10 +89,13 @@ class Judge:
         self._year = year or time.gmtime().tm_year
         self._tracks: list[_Track] = []
         self._rules: list[type] | None = None
+        self._paces: list[Pace] = []
 
     def log(self, source: Source, told: Iterable[Told], *, labelled: bool = False) -> None:
         """Judge the metric lines of one log."""
-        self._judge(source.path, _points(source, told, self._year, labelled=labelled))
+        pace = Pace(source.path)
+        self._judge(source.path, _points(source, told, self._year, pace, labelled=labelled))
+        self._paces += [pace] if pace.rows else []
 
     def file(self, path: str, points: Iterable[Point]) -> None:
         """Judge a file of metrics."""
@@ -121,6 +127,7 @@ class Judge:
             tuple(Crashed(name, error, "") for name, error in crashed.items()),
             tuple(_series(self._tracks, findings)),
             _steps(self._tracks),
+            tuple(self._paces),
         )
 
 
@@ -165,7 +172,7 @@ def joined(first: Finding, second: Finding) -> Finding:
     return replace(first, evidence=tuple(evidence)[: max(_MOST_EVIDENCE, len(first.evidence))], where=where)
 
 
-def _points(source: Source, told: Iterable[Told], year: int, *, labelled: bool) -> Iterator[Point]:
+def _points(source: Source, told: Iterable[Told], year: int, pace: Pace, *, labelled: bool) -> Iterator[Point]:
     """Points of one log. Of several vLLM engines in it only the first counts, for each has a series of its own."""
     reader = MetricReader()
     owner: tuple[str, bytes] | None = None
@@ -181,7 +188,11 @@ def _points(source: Source, told: Iterable[Told], year: int, *, labelled: bool) 
                 continue
         rank = head.rank if head.rank is not None else source.rank
         place = f"{source.path}:{each.line}"
-        yield from reader.place(each.row, each.behind, rank=rank, t_ns=head.time_ns(year), source=place)
+        t_ns = head.time_ns(year)
+        points = reader.place(each.row, each.behind, rank=rank, t_ns=t_ns, source=place)
+        if t_ns is not None:
+            pace.see(t_ns, points[0].step, each.line)
+        yield from points
 
 
 @lru_cache(maxsize=256)

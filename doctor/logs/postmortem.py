@@ -8,15 +8,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from doctor.core.finding import Role
+from doctor.core.finding import Finding, Role
 from doctor.core.index import Entry
 from doctor.core.outcome import Outcome, Skipped
 from doctor.core.problem import INFO
 from doctor.core.report import Diagnosis, Target
 from doctor.core.signature import Hit
 from doctor.core.suppress import Ignored, suppress
+from doctor.logs import artifacts, hangs
 from doctor.logs import catalogue as catalogue_module
 from doctor.logs import context as context_module
+from doctor.logs.artifacts import Artifacts
 from doctor.logs.case import Builder, Case, line_of
 from doctor.logs.catalogue import Catalogue
 from doctor.logs.layouts import NoLogs, Source, sources
@@ -27,6 +29,7 @@ from doctor.logs.metric_sources import MetricSource, in_folder, metric_file
 from doctor.logs.prefixes import strip
 from doctor.logs.ranking import Ranked, rank
 from doctor.logs.scan import Scanned, Scanner
+from doctor.logs.streams import STDIN
 
 _YEAR = re.compile(r"\b(20[1-9]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])\b")
 _PACKAGES_SHOWN = ("torch", "trl", "vllm", "deepspeed", "accelerate", "transformers", "peft", "verl", "ray")
@@ -94,26 +97,50 @@ def examine(
     prepared = prepared or prepare()
     catalogue = prepared.catalogue
     given = context_module.read(context)
-    logs, metrics = _given(paths)
+    logs, metrics, beside = _given(paths)
     evidence = _read(logs, prepared.scanner, given)
-    case = evidence.case
     live = _judged(evidence, metrics, table)
-    alarms = [each for each in live.findings if each.severity is not INFO]
-    ranked = rank(case, evidence.hits, evidence.counts, catalogue, alarms)
-    notes = [replace(each, role=Role.CONTRIBUTING) for each in live.findings if each.severity is INFO]
-    findings = merged((*turned(ranked.findings, alarms, _followed(ranked, catalogue)), *notes))
+    ranked, findings = _findings(evidence, live, beside, catalogue)
     seconds = time.monotonic() - started
-    skipped = tuple(Skipped("metrics", each) for each in evidence.lost)
-    outcome = Outcome(findings, skipped, (*ranked.crashed, *live.crashed), catalogue.problems, seconds)
-    outcome = suppress(outcome, ignored, None)
-    files = (*(each.path for each in logs), *(each.path for each in metrics))
-    target = Target(files=files, run_dir=run_dir, summary=tuple(_summary(case, live)))
-    verdict = ranked.verdict if any(each.severity is not INFO for each in outcome.findings) else "healthy"
+    skipped = (*(Skipped("metrics", each) for each in evidence.lost), *beside.skipped)
+    crashed = (*ranked.crashed, *live.crashed, *beside.crashed)
+    outcome = suppress(Outcome(findings, skipped, crashed, catalogue.problems, seconds), ignored, None)
+    files = (*(each.path for each in logs), *(each.path for each in metrics), *beside.files)
+    target = Target(files=files, run_dir=run_dir, summary=(*_summary(evidence.case, live), *beside.summary))
     diagnosis = Diagnosis(
         "postmortem", target, outcome, dict(catalogue.entries), language, seconds,
-        verdict=verdict, chain=tuple(vars(each) for each in ranked.chain), series=live.series,
+        verdict=_verdict(outcome.findings, catalogue),
+        chain=tuple(vars(each) for each in ranked.chain), series=live.series,
     )  # fmt: skip
-    return Postmortem(diagnosis, case, ranked)
+    return Postmortem(diagnosis, evidence.case, ranked)
+
+
+def _findings(
+    evidence: _Evidence, live: Live, beside: Artifacts, catalogue: Catalogue
+) -> tuple[Ranked, tuple[Finding, ...]]:
+    """What signatures, metrics, and pauses say together, root cause first; notes come last."""
+    shown = (*live.findings, *beside.findings)
+    alarms = [each for each in shown if each.severity is not INFO]
+    ranked = rank(evidence.case, evidence.hits, evidence.counts, catalogue, alarms)
+    found = turned(ranked.findings, alarms, _followed(ranked, catalogue))
+    still = hangs.find(evidence.case, live.paces, catalogue.entries.values())
+    if still is not None:
+        found = hangs.placed(found, still, evidence.case, _unknown(catalogue))
+    notes = [replace(each, role=Role.CONTRIBUTING) for each in shown if each.severity is INFO]
+    return ranked, merged((*found, *notes))
+
+
+def _verdict(findings: Sequence[Finding], catalogue: Catalogue) -> str:
+    """Whether the first finding is a known problem; notes alone are no verdict."""
+    told = [each for each in findings if each.severity is not INFO]
+    if not told:
+        return "healthy"
+    return "unknown" if told[0].problem.id in _unknown(catalogue) else "known"
+
+
+def _unknown(catalogue: Catalogue) -> set[str]:
+    """Ids of the problems that say only that nothing is known."""
+    return {each.id for each in catalogue.entries.values() if each.area == "unknown"}
 
 
 def _followed(ranked: Ranked, catalogue: Catalogue) -> set[str]:
@@ -135,17 +162,19 @@ class _Evidence:
     lost: list[str]
 
 
-def _given(paths: Sequence[str]) -> tuple[list[Source], list[MetricSource]]:
-    """Logs and files of metrics at the given paths; a folder needs to hold one of both."""
+def _given(paths: Sequence[str]) -> tuple[list[Source], list[MetricSource], Artifacts]:
+    """Logs, files of metrics, and what else a run leaves at the given paths; a folder needs to hold one of them."""
+    beside = artifacts.read([path for path in paths if path != STDIN])
     metrics: list[MetricSource] = []
     logs: list[str] = []
     for path in paths:
         here = metric_file(path)
         inside = in_folder(path) if Path(path).is_dir() else [here] if here else []
         metrics += inside
-        if not inside or (Path(path).is_dir() and _holds_logs(path)):
+        known = inside or any(each == path or each.startswith(f"{path.rstrip('/')}/") for each in beside.files)
+        if not known or (Path(path).is_dir() and _holds_logs(path)):
             logs.append(path)
-    return sources(logs), metrics
+    return [each for each in sources(logs) if each.path not in beside.files], metrics, beside
 
 
 def _holds_logs(path: str) -> bool:

@@ -1,0 +1,178 @@
+"""Runs that stood still before they were ended: no step for long, and no failure of anybody's own.
+
+A progress bar that is drawn again at its end tells how long its last step has been ago; metric lines with stamps tell
+when steps were made, and the last stamp of all files when the end came. A pause alone proves nothing, and a pause in
+which something was saved, evaluated or loaded is none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from doctor.core.finding import Evidence, Finding, Role, Where
+from doctor.core.index import Entry
+from doctor.core.stillness import Stillness
+from doctor.logs.case import Case
+from doctor.logs.metrics import parse_bar
+from doctor.logs.victims import failed_by_itself
+
+_AREA = "launch"
+_ELAPSED = re.compile(r"\[(?:(\d{1,4}):)?(\d{1,3}):(\d\d)<")
+_ANY_BAR = re.compile(r"\d{1,3}%\|[^\n]{0,400}\| *(\d{1,12})/\d{1,12} \[")
+_BUSY = re.compile(r"\b(?:[Ss]aving|[Ee]valuat|[Ll]oading|[Cc]aptur|[Cc]ompil|[Dd]ownload|[Rr]unning [Ee]val)")
+
+#: pauses by the bar: at least so many steps, and seconds; by stamps: of the longest pause before, and seconds
+BAR_STEPS, BAR_S = 10, 10.0
+STAMP_TIMES, STAMP_S = 5, 60.0
+_ROWS = 6  # fewer metric lines with stamps do not tell what is usual
+_LINES = 20_000  # looked at from the end
+_KILLS = frozenset({"", "SIGTERM", "SIGINT"})
+_NS = 1_000_000_000
+
+
+@dataclass
+class Pace:
+    """When the metric lines of one log were written.
+
+    Args:
+        file: the log; `line`, `step`: of the last one.
+        first_ns, last_ns, longest_ns: the first and the last stamp, and the longest time between two; `rows`: how many.
+
+    """
+
+    file: str
+    line: int = 0
+    step: int | None = None
+    first_ns: int = 0
+    last_ns: int = 0
+    longest_ns: int = 0
+    rows: int = 0
+
+    def see(self, t_ns: int, step: int | None, line: int) -> None:
+        """Take a line in."""
+        if self.rows:
+            self.longest_ns = max(self.longest_ns, t_ns - self.last_ns)
+        else:
+            self.first_ns = t_ns
+        self.rows += 1
+        self.last_ns, self.step, self.line = t_ns, step, line
+
+
+def find(case: Case, paces: Iterable[Pace], entries: Iterable[Entry]) -> Finding | None:
+    """What the catalogue says about a run that stood still; None for every other run."""
+    if case.marks.success is not None or case.marks.served or any(failed_by_itself(each) for each in case.failures):
+        return None
+    still = next((each for each in (_by_bar(case), *(_by_stamps(case, pace) for pace in paces)) if each), None)
+    if still is None:
+        return None
+    for entry in entries:
+        if entry.area == _AREA and not (entry.has_rule or entry.has_signatures or entry.checks):
+            judge = getattr(importlib.import_module(entry.module), "of_stillness", None)
+            if judge is not None:
+                finding: Finding = judge(still)
+                return finding
+    return None
+
+
+def placed(findings: Sequence[Finding], still: Finding, case: Case, unknown: Container[str]) -> tuple[Finding, ...]:
+    """Put it first where nobody knew better and no process ended on its own account, else behind the others.
+
+    Args:
+        findings: as ranked; without any, nothing went wrong that a pause could explain.
+        still: the run that stood still.
+        case: what the logs say.
+        unknown: ids of the problems that say only that nothing is known.
+
+    """
+    if not findings:
+        return ()
+    died = any(not each.by_launcher and (each.signal not in _KILLS or (each.code or 0) > 0) for each in case.exits)
+    if findings[0].problem.id not in unknown or died:
+        return (*findings, replace(still, role=Role.CONTRIBUTING))
+    return (still, *(each for each in findings if each.problem.id not in unknown))
+
+
+def _by_bar(case: Case) -> Stillness | None:
+    """The training bar was drawn again at the same step, long after that step."""
+    for index, kept in enumerate(case.kept):
+        if index not in case.backwards and (still := _of_bars(case, index, kept[-_LINES:])) is not None:
+            return still
+    return None
+
+
+def _of_bars(case: Case, index: int, lines: Sequence[tuple[int, str]]) -> Stillness | None:
+    last: tuple[int, int, float, int] | None = None  # step, total, seconds, line of the last drawing
+    first = 0.0
+    for number, text in reversed(lines):
+        seen = _bar(text)
+        if seen is None:
+            if _is_busy(text):
+                break  # something else went on
+            continue
+        if last is None:
+            last = (*seen, number)
+        elif seen[:2] != last[:2]:
+            break
+        first = seen[2]
+    if last is None or last[0] == 0 or last[0] >= last[1]:
+        return None
+    step, total, seconds, line = last
+    usual = first / step
+    if seconds - first < max(BAR_S, BAR_STEPS * usual):
+        return None
+    path = case.sources[index].path
+    quote = f"step {step} of {total} was done after {first:.0f} s, the bar ends at {seconds:.0f} s"
+    where, behind = Where(file=path, line=line, step=step), _behind(case, seconds - first)
+    return Stillness(seconds - first, usual, step, total, where, (Evidence(path, quote, line),), behind)
+
+
+def _bar(text: str) -> tuple[int, int, float] | None:
+    """(step, of how many, seconds since the start) of a training bar."""
+    if "%|" not in text or (elapsed := _ELAPSED.search(text)) is None:
+        return None
+    bar = parse_bar(text.encode())
+    if bar is None:
+        return None
+    hours, minutes, seconds = (int(each or 0) for each in elapsed.groups())
+    return bar.step, bar.total, hours * 3600 + minutes * 60 + seconds
+
+
+def _by_stamps(case: Case, pace: Pace) -> Stillness | None:
+    """The stamps of the metric lines end long before those of the other lines."""
+    ends = [clock[-1][1] for clock in case.clocks.values() if clock]
+    if pace.rows < _ROWS or not ends or case.last is None:
+        return None
+    pause = max(ends) - pace.last_ns
+    if pause < max(STAMP_S * _NS, STAMP_TIMES * pace.longest_ns) or _busy_after(case, pace):
+        return None
+    usual = (pace.last_ns - pace.first_ns) / (pace.rows - 1) / _NS
+    evidence = (
+        Evidence(pace.file, f"the last metric line, {pause / _NS:.0f} s before the end of the logs", pace.line),
+        Evidence(case.last.file, case.last.text[:500], case.last.number),
+    )
+    where = Where(file=pace.file, line=pace.line, step=pace.step)
+    return Stillness(pause / _NS, usual, pace.step, None, where, evidence, _behind(case, pause / _NS))
+
+
+def _busy_after(case: Case, pace: Pace) -> bool:
+    """Whether something else than steps went on after the last metric line of a log."""
+    index = next(number for number, each in enumerate(case.sources) if each.path == pace.file)
+    after = (text for number, text in case.kept[index][-_LINES:] if number > pace.line)
+    return any(_is_busy(text) for text in after)
+
+
+def _is_busy(text: str) -> bool:
+    """Whether a line tells of other work than steps; the lines of a traceback do not."""
+    return not text.startswith("  ") and bool(_ANY_BAR.search(text) or _BUSY.search(text))
+
+
+def _behind(case: Case, pause_s: float) -> list[tuple[int, float]]:
+    """Ranks whose last stamp is older than that of the latest rank by half of the pause, where not all are."""
+    times = {each.rank: each.last.time_ns for each in case.processes.values() if each.rank is not None}
+    known = {rank: time_ns for rank, time_ns in times.items() if time_ns is not None}
+    latest = max(known.values(), default=0)
+    late = [(rank, (latest - time_ns) / _NS) for rank, time_ns in known.items() if latest - time_ns > pause_s * _NS / 2]
+    return sorted(late, key=lambda each: -each[1]) if len(late) < len(known) else []
