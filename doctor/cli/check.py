@@ -37,7 +37,6 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     """
     from doctor.core.diagnose import diagnose
     from doctor.facts.base import Context
-    from doctor.facts.saved import fact_names
 
     launch_command = _as_words(launch_command)
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
@@ -51,7 +50,7 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
         context,
         _patients(chosen["sources"]),
         ignored=settings.ignored,
-        also_collect=fact_names() if chosen["save_facts"] else (),
+        also_collect=_every_fact() if chosen["save_facts"] else (),
         language=language,
     )
     options.warn_of_unknown(settings.ignored, diagnosis, collectors[0].states.get("script"))
@@ -102,6 +101,12 @@ def _patients(sources: tuple[Path, ...]) -> list[Any]:
     except (NotFacts, OSError) as exc:
         raise click.UsageError(str(exc)) from None
     return [Patient(each.states, f"`{each.name}`", each.host or each.name) for each in saved]
+
+
+def _every_fact() -> tuple[str, ...]:
+    from doctor.facts.saved import fact_names
+
+    return fact_names()
 
 
 def _save(collector: Any, path: Path) -> None:

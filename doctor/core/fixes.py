@@ -7,18 +7,20 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from doctor.core.check import wanted_facts
 from doctor.core.finding import Finding
 from doctor.core.index import CATALOGUE, Entry
-from doctor.core.plan import Plan
 from doctor.core.problem import Problem
 from doctor.facts.base import FactState
 
+if TYPE_CHECKING:
+    from doctor.core.plan import Plan
+
 FIXES = "doctor.fixes"
 Findings = Sequence[Finding]
-Function = TypeVar("Function", bound=Callable[..., Plan | None])
+Function = TypeVar("Function", bound="Callable[..., Plan | None]")
 
 
 def fix(problem: Problem) -> Callable[[Function], Function]:

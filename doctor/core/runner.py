@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import time
-import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -124,6 +123,8 @@ def _run_one(run: _Run, entry: Entry, each: CheckEntry, states: Mapping[str, Fac
         function = getattr(importlib.import_module(entry.module), each.function)
         results = list(function(**arguments))
     except Exception as exc:  # noqa: BLE001 - a bug of ours is a result, not the end of the run
+        import traceback
+
         run.crashed.append(Crashed(entry.id, f"{type(exc).__name__}: {exc}", traceback.format_exc()))
         return
     run.checks_run += 1

@@ -6,7 +6,6 @@ import importlib
 import json
 import os
 import pkgutil
-import socket
 import stat
 import time
 from collections.abc import Mapping
@@ -61,6 +60,8 @@ def as_json(states: Mapping[str, FactState]) -> dict[str, Any]:
 
     `target` is left out: `interpreter` and `packages` say all that it holds.
     """
+    import socket
+
     facts = {
         name: {
             "status": state.status,

@@ -9,7 +9,6 @@ from typing import IO, Any
 from rich.console import Console
 from rich.text import Text
 
-from doctor.render import sparkline
 from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, verdict_of, without_command
 
 _SIGNS = {"error": ("✗", "x", "bold red"), "warning": ("▲", "!", "bold yellow"), "info": ("·", "-", "bold blue")}
@@ -45,6 +44,7 @@ def draw(report: dict[str, Any], console: Console, *, language: str = "en", verb
             console.print(Text(crash["traceback"], style="dim"))
     _draw_chain(report, console, words)
     if report["findings"] and report.get("series"):
+        from doctor.render import sparkline
         from doctor.render.timeline import draw_timeline
 
         draw_timeline(report, console, words, plain=not can_draw(console, sparkline.BLOCKS))
