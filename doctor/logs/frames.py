@@ -11,7 +11,8 @@ _PYTHON = re.compile(
 _RICH = re.compile(r"^\s*[│|] (?P<path>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}) in (?P<function>[\w<>.]+)")
 #: notebooks: "File ~/a/b.py:100, in f(x)", "Cell In[15], line 5", "Input In [3], in <cell line: 5>()"
 _NOTEBOOK = re.compile(
-    r"^\s{0,8}(?:File )?(?P<path>[~/\w.][^\s:\n()]{0,400}\.pyx?):(?P<line>\d{1,7}),? in (?P<function>[\w<>.]{1,160})"
+    r"^\s{0,8}(?:File )?\[?(?P<path>[~/\w.][^\s:\n()\]]{0,400}\.pyx?):(?P<line>\d{1,7})(?:\]\([^)\n]{1,400}\))?,? in "
+    r"(?P<function>[\w<>.]{1,160})"
 )
 _CELL = re.compile(
     r"^\s{0,8}(?P<path>(?:Cell|Input) In ?\[\d{1,6}\])(?:, line (?P<line>\d{1,7}))?(?:, in [^\n]{0,80})?\s*$"
@@ -73,6 +74,14 @@ def python_frame(text: str) -> Frame | None:
     """The frame that a line names in the interpreter's own form, None for any other line."""
     match = _PYTHON.match(text)
     return Frame(match["path"], int(match["line"]), match["function"]) if match else None
+
+
+def opening_frame(text: str) -> Frame | None:
+    """The frame with which a paste may begin that lost its header."""
+    if not text.lstrip("` ").startswith("File "):
+        return None
+    match = _NOTEBOOK.match(text)
+    return Frame(match["path"], int(match["line"]), match["function"]) if match else python_frame(text)
 
 
 def frame_of(text: str) -> Frame | None:

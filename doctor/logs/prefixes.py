@@ -79,6 +79,10 @@ def _stamped(found: _Found, match: re.Match[str]) -> None:
         found.rank = int(rank)
 
 
+def _quoted(_found: _Found, _match: re.Match[str]) -> None:
+    """Markdown's mark of a quotation says nothing."""
+
+
 def _named_container(found: _Found, match: re.Match[str]) -> None:
     found.actor = found.actor or match["actor"].strip()
 
@@ -107,6 +111,7 @@ _TABLE: tuple[_Layer, ...] = (
     _layer("[", rf"\[{_LEVEL}\] ", _stamped),
     _layer("(", r"\((?P<actor>(?:[A-Za-z_][\w.:+\- ]{0,80}?)?(?: ?(?:rank|pid)=\d{1,9}){1,2}(?:, ?ip=[\w.:]{1,60})?"
                 r"|raylet(?:, ?ip=[\w.:]{1,60})?|autoscaler [+\w]{1,12}|gcs_server)\) ?", _actor),
+    _layer(">", r"(?:> ?){1,4}", _quoted),  # a log quoted in an issue or a mail
     _layer("d", rf"{ISO}{ZONE} (?:stdout|stderr) [FP] ", _stamped),  # Kubernetes' container runtime
     # Ray's Python side
     _layer("d", rf"{ISO}{ZONE}[ \t]{{1,4}}{_LEVEL}[ \t]{{1,4}}[\w.]{{1,60}}:\d{{1,6}} -- ", _stamped),
@@ -134,7 +139,7 @@ def _class_of(text: str) -> str:
     return "A" if first.isalpha() else first
 
 
-_BY_FIRST = {first: tuple(each for each in _TABLE if each[0] == first) for first in ("[", "(", "d", "A")}
+_BY_FIRST = {first: tuple(each for each in _TABLE if each[0] == first) for first in ("[", "(", ">", "d", "A")}
 
 
 def strip(line: str, *, slurm_labels: bool = False) -> Stripped:

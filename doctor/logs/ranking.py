@@ -117,8 +117,8 @@ def rank(
     crashed: list[Crashed] = []
     candidates = _candidates(case, hits, counts, catalogue, crashed)
     failures = [each for each in case.failures if not _is_noise(case, each)]
-    own = [each for each in failures if failed_by_itself(each)]
-    victims = [each for each in failures if not failed_by_itself(each)]
+    own = [each for each in failures if failed_by_itself(each) and not _lost_another(case, candidates, each)]
+    victims = [each for each in failures if each not in own]
     if not failures and not any(_bad(case, each) for each in case.exits):
         candidates = [each for each in candidates if not each.fatal or not _got_through(case, each)]
     first, split = _sorted_out(case, candidates, own, victims, catalogue, live)
@@ -164,20 +164,38 @@ def _sorted_out(
     live: Sequence[Finding],
 ) -> tuple[list[Finding], _Split]:
     """(what is said where no known problem is the cause, known problems by role)."""
-    split = _roles(candidates)
+    split = _roles(candidates, live)
     entries = tuple(catalogue.entries.values())
     primary = _primary(case, own)
     if primary is not None:
         _weigh(case, split, primary)
     first: list[Finding] = []
-    if primary is not None and not any(_explains(case, each, primary) for each in split.causes):
+    measured = [each for each in split.symptoms if _follows(each, live)]
+    if primary is not None and not (
+        any(_explains(case, each, primary) for each in split.causes)
+        or any(_within(case, each, primary) for each in measured)
+    ):
         first = _answers(unknown.of_failure(case, primary), entries)
         split.helpers, split.causes = [*split.helpers, *split.causes], []
-    elif primary is None and not split.causes and (not split.symptoms or _silent_ends(case, victims)):
-        first = _without_cause(case, victims, entries, silent=not split.helpers and not live)
-    if not first and not split.causes and split.symptoms:
+    elif primary is None and not split.causes and (not split.symptoms or _silent_ends(case, victims, split.symptoms)):
+        first = _without_cause(case, victims, split.symptoms, entries, silent=not split.helpers and not live)
+    if not first and not split.causes and split.symptoms and not measured:
         split.causes, split.symptoms = split.symptoms[:1], split.symptoms[1:]  # nobody said anything better
     return first, split
+
+
+def _lost_another(case: Case, candidates: Sequence[_Candidate], failure: Failure) -> bool:
+    """Whether a signature knows a failure's own words as those of a process that another one took down."""
+    low, high = sorted((failure.cause.line.number, failure.cause.last_line))
+    return any(
+        each.victim and any(_source(case, hit) == failure.first.source and low <= hit.line <= high for hit in each.hits)
+        for each in candidates
+    )
+
+
+def _follows(candidate: _Candidate, live: Sequence[Finding]) -> bool:
+    """Whether the metrics show what it is a consequence of."""
+    return bool(candidate.wanted("symptom_of") & {each.problem.id for each in live})
 
 
 def _got_through(case: Case, candidate: _Candidate) -> bool:
@@ -280,12 +298,12 @@ def _candidate(case: Case, problem_id: str, group: list[tuple[int, Hit]], counts
 # roles ------------------------------------------------------------------------------------------------------------
 
 
-def _roles(candidates: list[_Candidate]) -> _Split:
+def _roles(candidates: list[_Candidate], live: Sequence[Finding] = ()) -> _Split:
     """Split by role, each the earliest first, proven ones before likely ones."""
     fatal = [each for each in candidates if each.fatal]
     causes, symptoms, helpers = [], [], []
     for each in sorted(candidates, key=lambda each: (each.finding.confidence.value != "confirmed", each.key)):
-        if each.victim or each.names(candidates, "symptom_of"):
+        if each.victim or each.names(candidates, "symptom_of") or _follows(each, live):
             symptoms.append(each)
         elif not each.fatal or each.names(fatal, "contributes_to"):
             helpers.append(each)
@@ -367,9 +385,11 @@ def _answers(left: Unknown, entries: Sequence[Entry]) -> list[Finding]:
     return [finding] if finding is not None else []
 
 
-def _without_cause(case: Case, victims: list[Failure], entries: Sequence[Entry], *, silent: bool) -> list[Finding]:
+def _without_cause(
+    case: Case, victims: list[Failure], symptoms: Sequence[_Candidate], entries: Sequence[Entry], *, silent: bool
+) -> list[Finding]:
     """Only consequences, a bad exit without a word, or no end at all."""
-    ended = _silent_ends(case, victims) or [each for each in case.exits if _bad(case, each)]
+    ended = _silent_ends(case, victims, symptoms) or [each for each in case.exits if _bad(case, each)]
     if victims or ended:
         return _answers(unknown.of_consequences(case, victims, ended), entries)
     if silent and _breaks_off(case):
@@ -377,10 +397,18 @@ def _without_cause(case: Case, victims: list[Failure], entries: Sequence[Entry],
     return []
 
 
-def _silent_ends(case: Case, victims: list[Failure]) -> list[Exit]:
-    """Bad ends of processes that left no exception: it is they that the others lost."""
-    spoke = {each.rank for each in victims}
-    return [each for each in case.exits if each.rank is not None and each.rank not in spoke and _bad(case, each)]
+def _silent_ends(case: Case, victims: list[Failure], symptoms: Sequence[_Candidate]) -> list[Exit]:
+    """Bad ends of processes that left no word of their own: it is they that the others lost."""
+    spoke = {each.rank for each in victims} | {hit.rank for each in symptoms for hit in each.hits}
+    aborted = any(each.cause.kind == "c++" and each.rank is None for each in victims)  # what terminate() leaves behind
+    return [
+        each
+        for each in case.exits
+        if each.rank is not None
+        and each.rank not in spoke
+        and not (aborted and each.signal == "SIGABRT")
+        and _bad(case, each)
+    ]
 
 
 def _bad(case: Case, each: Exit) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from doctor.logs.frames import Frame, arrow_of, frame_of, is_numbered, python_frame
+from doctor.logs.frames import Frame, arrow_of, frame_of, is_numbered, opening_frame, python_frame
 from doctor.logs.lines import Line
 
 _LONGEST_MESSAGE = 60  # lines; longer ones are dumps
@@ -194,7 +194,7 @@ class Assembler:
             self._begin(state, _Block(line, kind="remote"), line)
             state.mode = "frames"
             return True
-        if (frame := python_frame(text)) is not None:  # a paste that begins below the header
+        if (frame := opening_frame(text)) is not None:  # a paste that begins below the header
             self._begin(state, _Block(line, kind="headless", frames=[frame]), line)
             state.mode = "frames"
             return True

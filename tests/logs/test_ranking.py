@@ -39,6 +39,11 @@ def _examine(tmp_path: Path, *texts: str, names: tuple[str, ...] = ("train.log",
     return examine(paths, prepared=PREPARED)
 
 
+def _first(tmp_path: Path, text: str) -> str:
+    """Id of the first finding."""
+    return _told(_examine(tmp_path, text))[0][0]
+
+
 def _told(result: Postmortem) -> list[tuple[str, str]]:
     return [(each.problem.id, each.role.value) for each in result.diagnosis.outcome.findings]
 
@@ -146,3 +151,46 @@ def test_versions_outside_the_range_silence_a_problem(tmp_path: Path) -> None:
 def test_anything_is_read_without_a_crash(tmp_path: Path, text: str) -> None:
     result = _examine(tmp_path, text)
     assert not result.ranked.crashed
+
+
+def test_a_time_out_that_the_process_itself_reported_is_no_silent_end(tmp_path: Path) -> None:
+    text = """{'train_runtime': 119.8, 'train_loss': 1.2, 'epoch': 2.57}
+[E ProcessGroupNCCL.cpp:828] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2778, \
+OpType=_ALLGATHER_BASE, Timeout(ms)=1800000) ran for 1801649 milliseconds before timing out.
+terminate called after throwing an instance of 'std::runtime_error'
+  what():  [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2778, OpType=_ALLGATHER_BASE, \
+Timeout(ms)=1800000) ran for 1801649 milliseconds before timing out.
+ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -6) local_rank: 0 (pid: 5037) of binary: python
+"""
+    assert _first(tmp_path, text) == "NCC011"
+    assert _first(tmp_path, "".join(f"> {line}\n" for line in text.splitlines())) == "NCC011"
+
+
+def test_a_thread_that_ends_does_not_outrank_a_known_cause(tmp_path: Path) -> None:
+    text = f"""Exception in thread ray_print_logs:
+{HEADER}
+  File "/opt/lib/python3.8/site-packages/IPython/__init__.py", line 30, in <module>
+ImportError: too old
+{HEADER}
+  File "/home/user/run.py", line 1, in <module>
+ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.
+"""
+    assert _first(tmp_path, text) == "MEM018"
+
+
+def test_what_a_signature_calls_a_lost_peer_is_no_failure_of_its_own(tmp_path: Path) -> None:
+    text = f"""[rank0]: {HEADER}
+[rank0]:   File "/home/user/run.py", line 1, in <module>
+[rank0]: torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/NCCLUtils.hpp:268, \
+remote process exited or there was a network error, NCCL version 2.21.5
+[rank0]: ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.
+"""
+    assert _first(tmp_path, text) == "NCC015"
+
+
+def test_a_scale_that_fell_for_a_gradient_that_is_no_number_is_the_symptom(tmp_path: Path) -> None:
+    steps = "".join(STEP.format(n=number) for number in range(6))
+    broken = "{'loss': 'nan', 'grad_norm': 'nan', 'epoch': '0.7'}\n" * 3
+    told = _told(_examine(tmp_path, steps + broken + SCALE.format(p="")))
+    assert told[0] == ("NUM006", "cause")
+    assert ("DSP018", "symptom") in told
