@@ -6,6 +6,7 @@ Used by signatures of frameworks that check their settings with plain assertions
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Optional
 
@@ -55,7 +56,8 @@ _RELATIONS = (
     (
         "value",
         re.compile(
-            r"not supported|unsupported|not implement|only supports?|only .{1,40} (?:is|are) supported|Unknown|Invalid|must be one of"
+            r"not supported|unsupported|not implement|only supports?|only .{1,40} (?:is|are) supported|Unknown"
+            r"|Invalid|must be one of"
             r"|should be (?:one of|in)|must be in|not in \[|expected|must be|should be",
             re.IGNORECASE,
         ),
@@ -164,10 +166,12 @@ def _plain(name: str) -> str:
     return re.sub(r"^(?:self\.)?(?:config|args|cfg)\.", "", name).strip(".")
 
 
-def finding(problem: Problem, program: str, hits: Hits, text: str) -> Optional[Finding]:
-    """The words for a refusal, None where the message is not understood."""
+def finding(
+    problem: Problem, program: str, hits: Hits, text: str, relations: Container[str] = MESSAGES
+) -> Optional[Finding]:
+    """The words for a refusal, None where the message is not understood or tells another relation."""
     refusal = read(text)
-    if refusal is None:
+    if refusal is None or refusal.relation not in relations:
         return None
     met = ", ".join(refusal.numbers)
     return found(

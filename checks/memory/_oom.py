@@ -121,7 +121,7 @@ PHASES = (
             r"|logprobs_from_logits\w{0,12}"
             r"|entropy_from_logits\w{0,24}"
             r"|entropy_from_logits"
-            r"|get_batch_logps|log_softmax|logsumexp|cross_entropy|compute_token_entropy"
+            r"|get_logprobs|get_topk_logits|get_batch_logps|log_softmax|logsumexp|cross_entropy|compute_token_entropy"
             r"|compute_log_probs|(?:calculate|get)_log_probs\w{0,16}|\w{0,20}vocab_parallel_\w{1,40}"
             r"|fixed_cross_entropy|ForCausalLMLoss|compute_logits)$"
         ),
@@ -174,11 +174,13 @@ def setting(hits: Hits, name: str) -> str | None:
 
 def training_knobs(hits: Hits) -> tuple[str, str]:
     """The batch and length settings of the framework at hand, in English and Chinese."""
+    if uses(hits, "trinity"):
+        return _TRINITY
     if uses(hits, "verl") and (setting(hits, "use_dynamic_bsz") or "").lower() == "true":
         return _VERL_DYNAMIC
     if uses(hits, "verl"):
         return _VERL_FIXED
-    return _TRAINER
+    return next((knobs for package, knobs in _OTHERS if uses(hits, package)), _TRAINER)
 
 
 _VERL_DYNAMIC = (
@@ -207,6 +209,52 @@ _VERL_FIXED = (
         "`enable_gradient_checkpointing=True`,或增大 `ulysses_sequence_parallel_size`。"
     ),
 )
+_OPENRLHF = (
+    (
+        "In OpenRLHF lower `--micro_train_batch_size` and `--micro_rollout_batch_size` (newer: "
+        "`--train.micro_batch_size`, `--rollout.micro_batch_size`), turn gradient checkpointing and "
+        "`adam_offload` on, raise `zero_stage` to 3, or shorten the responses."
+    ),
+    (
+        "在 OpenRLHF 中降低 `--micro_train_batch_size` 与 `--micro_rollout_batch_size`(新版:"
+        "`--train.micro_batch_size`、`--rollout.micro_batch_size`),打开梯度检查点与 `adam_offload`,"
+        "把 `zero_stage` 提高到 3,或缩短回复。"
+    ),
+)
+_NEMO = (
+    (
+        "In NeMo-RL lower `policy.train_micro_batch_size` and `policy.logprob_batch_size`, or shorten "
+        "`policy.max_total_sequence_length`."
+    ),
+    (
+        "在 NeMo-RL 中降低 `policy.train_micro_batch_size` 与 `policy.logprob_batch_size`,或缩短 "
+        "`policy.max_total_sequence_length`。"
+    ),
+)
+_SLIME = (
+    (
+        "In slime lower `--max-tokens-per-gpu` (with `--use-dynamic-batch-size`) or `--micro-batch-size`, "
+        "add `--recompute-granularity full`, or raise `--context-parallel-size`."
+    ),
+    (
+        "在 slime 中降低 `--max-tokens-per-gpu`(配合 `--use-dynamic-batch-size`)或 `--micro-batch-size`,"
+        "加上 `--recompute-granularity full`,或增大 `--context-parallel-size`。"
+    ),
+)
+_TRINITY = (
+    (
+        "In Trinity-RFT lower `trainer.max_token_len_per_gpu` (with `use_dynamic_bsz`) or the micro batches "
+        "of `trainer.trainer_config`, raise `trainer.ulysses_sequence_parallel_size`, or shorten "
+        "`model.max_response_tokens`."
+    ),
+    (
+        "在 Trinity-RFT 中降低 `trainer.max_token_len_per_gpu`(配合 `use_dynamic_bsz`)或 "
+        "`trainer.trainer_config` 中的 micro batch,增大 `trainer.ulysses_sequence_parallel_size`,或缩短 "
+        "`model.max_response_tokens`。"
+    ),
+)
+#: package -> its settings; the first that runs counts, and Trinity-RFT runs veRL's workers
+_OTHERS = (("openrlhf", _OPENRLHF), ("nemo_rl", _NEMO), ("slime", _SLIME))
 _TRAINER = (
     (
         "Lower `per_device_train_batch_size` and raise `gradient_accumulation_steps` by the same "

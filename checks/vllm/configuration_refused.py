@@ -24,10 +24,15 @@ from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VLL057", name="vllm-configuration-refused", severity=ERROR, since="0.1")
 
+#: files of vLLM that check arguments, and the library that it uses for them
+VALIDATION = (
+    r"[\\/]vllm[\\/](?:config|engine[\\/]arg_utils|entrypoints|sampling_params|v1[\\/]engine|platforms)|pydantic"
+)
+
 SIGNATURES = (
     Signature(
         r"^(?:\w{1,40}\.)?(?:AssertionError|ValueError|NotImplementedError): (?P<message>[^\n]{8,600})",
-        frame=r"[\\/]vllm[\\/](?:config|engine[\\/]arg_utils|entrypoints|sampling_params|v1[\\/]engine|platforms)",
+        frame=r"[\\/]vllm[\\/]",
         symptom_of=AREAS,
     ),
     Signature(
@@ -38,10 +43,10 @@ SIGNATURES = (
 
 
 def explain(hits: Hits) -> Finding | None:
-    """Only where the message names settings and tells their relation."""
-    if hits.first.frames and not raised_in(
-        hits,
-        r"[\\/]vllm[\\/](?:config|engine[\\/]arg_utils|entrypoints|sampling_params|v1[\\/]engine|platforms)|pydantic",
-    ):
-        return None
-    return finding(PROBLEM, "vLLM", hits, hits.get("message") or "")
+    """Only where the message names settings and tells their relation; layers refuse less clearly than settings."""
+    text, frames = hits.get("message") or "", hits.first.frames
+    if not frames or raised_in(hits, VALIDATION):
+        return finding(PROBLEM, "vLLM", hits, text)
+    if raised_in(hits, r"[\\/]vllm[\\/]"):
+        return finding(PROBLEM, "vLLM", hits, text, ("divisible", "exclusive", "value"))
+    return None

@@ -33,36 +33,36 @@ SIGNATURES = (
         r"rams|RequestOutput|ModelConfig|VllmConfig|ParallelConfig|SchedulerConfig|CacheConfig|EngineA"
         r"rgs|AsyncEngineArgs|ServerArgs|Engine|FusedMoE)' object has no attribute"
         r" '(?P<name>\w{1,80})'",
-        symptom_of=("TRL", "PYT"),
+        symptom_of=("TRL",),
         frame=r"vllm|sglang|openrlhf|verl|unsloth|[\\/]art[\\/]|trinity|swift|trl",
     ),
     Signature(
         r"(?:AttributeError|ValueError): '(?P<owner>LoRARequest)' object has no attribute"
         r" '(?P<name>\w{1,80})'",
-        symptom_of=("TRL", "PYT"),
+        symptom_of=("TRL",),
     ),
     Signature(
         r"ImportError: cannot import name '(?P<name>\w{1,80})' from (?:partially initialized module"
         r" )?'(?P<owner>(?:vllm|sglang|sgl_kernel|lmdeploy|flashinfer|megatron|mbridge|verl)(?:\.[\w.]"
         r"{1,120})?)'",
-        symptom_of=("TRL", "PYT", "FLA", "TOR", "CUD", "DAT"),
+        symptom_of=("TRL", "FLA", "TOR", "CUD", "DAT"),
     ),
     Signature(
         r"ModuleNotFoundError: No module named '(?P<owner>(?:vllm|sglang|lmdeploy|flashinfer|megatron|"
         r"verl|ray)\.[\w.]{1,120})'",
-        symptom_of=("TRL", "PYT", "FLA", "TOR", "CUD", "DAT"),
+        symptom_of=("TRL", "FLA", "TOR", "CUD", "DAT"),
     ),
     Signature(
         r"AttributeError: module '(?P<owner>(?:vllm|sglang|flashinfer|megatron|mbridge|ray)(?:\.[\w.]{"
         r"1,120})?)' has no attribute '(?P<name>\w{1,80})'",
-        symptom_of=("TRL", "PYT", "FLA", "TOR", "CUD", "DAT"),
+        symptom_of=("TRL", "FLA", "TOR", "CUD", "DAT"),
     ),
     Signature(
         r"TypeError: (?:\w{1,60}\.)?(?P<owner>EngineArgs|AsyncEngineArgs|LLM|LLMEngine|AsyncLLM|Sampli"
         r"ngParams|LoRARequest|VllmConfig|ModelConfig|ParallelConfig|ServerArgs|Engine|RequestOutput)"
         r"\.__init__\(\) (?:got an unexpected keyword argument|missing \d{1,2} required"
         r" (?:positional|keyword-only) arguments?:) '(?P<name>\w{1,80})'",
-        symptom_of=("TRL", "PYT", "VLL017"),
+        symptom_of=("TRL", "VLL017"),
     ),
     Signature(
         r"Unexpected keyword argument '(?P<name>\w{1,80})'$",

@@ -27,6 +27,7 @@ SIGNATURES = (
         r"Head size (?P<size>\d{1,5}) is not supported by (?P<backend>\w{1,40})\. Supported head"
         r" sizes are: \[(?P<sizes>[\d, ]{1,200})\]",
     ),
+    Signature(r"failed to dispatch head_dim (?P<size>\d{1,5})", frame=r"flashinfer|sglang|vllm"),
     Signature(r"Unsupported CPU attention configuration: head_dim=(?P<size>\d{1,5})\b"),
     Signature(
         r"No valid attention backend found for (?P<device>\w{1,20}) with"
@@ -41,7 +42,8 @@ LOG_MESSAGE = Message(
         "Kernels exist for a fixed list{sizes}; a made-up test model or a rare architecture falls "
         "outside.",
         "Choose another backend (`--attention-backend TRITON_ATTN` or FLEX_ATTENTION, "
-        "VLLM_ATTENTION_BACKEND before 0.15), a newer vLLM, or a model with a usual size such as 64 or "
+        "VLLM_ATTENTION_BACKEND before 0.15; SGLang: `--attention-backend triton`), a newer vLLM, or a "
+        "model with a usual size such as 64 or "
         "128; give a tiny test model fewer heads.",
     ),
     zh=Words(
@@ -49,7 +51,8 @@ LOG_MESSAGE = Message(
         "头大小即模型 config.json 中的 `head_dim`,或隐藏维度除以头数。内核只支持固定的一组大小{sizes};自"
         "造的测试模型或少见的架构会超出范围。",
         "换一个后端(`--attention-backend TRITON_ATTN` 或 FLEX_ATTENTION;0.15 之前用 "
-        "VLLM_ATTENTION_BACKEND)、更新的 vLLM,或头大小常见(如 64、128)的模型;自造的小模型请减少头数。",
+        "VLLM_ATTENTION_BACKEND;SGLang 为 `--attention-backend triton`)、更新的 vLLM,或头大小"
+        "常见(如 64、128)的模型;自造的小模型请减少头数。",
     ),
 )
 
@@ -57,12 +60,13 @@ LOG_MESSAGE = Message(
 def explain(hits: Hits) -> Finding | None:
     """Newer releases do not tell the sizes that there are."""
     sizes, device = hits.get("sizes"), hits.get("device")
+    flashinfer = any("flashinfer" in frame for frame in hits.first.frames)
     return found(
         PROBLEM,
         LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         size=hits.get("size"),
-        backend=hits.get("backend") or ("vLLM on " + (device or "this CPU")),
+        backend=hits.get("backend") or ("FlashInfer" if flashinfer else "vLLM on " + (device or "this CPU")),
         sizes=f" ({sizes})" if sizes else "",
     )

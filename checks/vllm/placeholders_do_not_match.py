@@ -28,6 +28,10 @@ SIGNATURES = (
     ),
     Signature(r"Failed to apply prompt replacement for mm_items\['(?P<kind>\w{1,20})'\]"),
     Signature(r"At most (?P<most>\d{1,5}) (?P<kind>image|video|audio)\(s\) may be provided in one"),
+    Signature(
+        r"You set (?P<kind>image|video|audio)=(?P<most>\d{1,5}) \(or defaulted to 1\) in"
+        r" `--limit-mm-per-prompt`, but passed (?P<found>\d{1,5})",
+    ),
 )
 
 LOG_MESSAGE = Message(

@@ -16,37 +16,71 @@ https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/model_executor/model_load
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VLL038", name="vllm-weight-shape-differs", severity=ERROR, since="0.1")
+
+#: functions of vLLM and SGLang that fill a parameter of the engine
+WEIGHT_LOADER = r":(?:\w{0,40}weight_loader\w{0,20}|load_\w{0,30}weights?|_load_\w{1,60}|load_model)$"
 
 SIGNATURES = (
     Signature(
         r"Attempted to load weight \((?:torch\.Size\()?\[(?P<sent>[\d, ]{0,60})\]\)?\) into parameter"
         r" \((?:torch\.Size\()?\[(?P<own>[\d, ]{0,60})\]",
     ),
+    Signature(
+        r"Tried to load weights of size (?:torch\.Size\()?\[(?P<sent>[\d, ]{0,60})\]\)?\s?to a parameter of"
+        r" size (?:torch\.Size\()?\[(?P<own>[\d, ]{0,60})\]",
+    ),
+    Signature(r"^\s{1,12}assert param(?:_data)?\.(?:shape|size\(\)) == loaded_weight\.(?:shape|size\(\))$"),
+    Signature(
+        r"RuntimeError: The expanded size of the tensor \(\d{1,9}\) must match the existing size \(\d{1,9}\)"
+        r"[^\n]{0,60}?Target sizes: \[(?P<own>[\d, ]{1,60})\]\.\s{1,3}Tensor sizes: \[(?P<sent>[\d, ]{1,60})\]",
+        frame=WEIGHT_LOADER,
+    ),
+    Signature(
+        r"RuntimeError: The size of tensor a \((?P<own>\d{1,9})\) must match the size of tensor b"
+        r" \((?P<sent>\d{1,9})\)",
+        frame=WEIGHT_LOADER,
+    ),
 )
 
 LOG_MESSAGE = Message(
     en=Words(
-        "a weight of shape [{sent}] was handed to vLLM, whose own is [{own}]",
+        "a weight was handed to the engine in a shape that is not its own{shapes}",
         "The two models differ: the server or rollout engine runs another model, another size or another "
-        "vocabulary (tokens added, embeddings resized) than the checkpoint or trainer. Under ZeRO-3 an "
-        "empty [0] means that a partitioned weight was not gathered.",
+        "vocabulary (tokens added, embeddings resized) than the checkpoint or trainer. A quantized checkpoint "
+        "(bitsandbytes, GGUF, FP8) in a release or with a tensor parallel size that does not support it looks "
+        "the same. Under ZeRO-3 an empty [0] means that a partitioned weight was not gathered.",
         "Start the server with exactly the trainer's model (`--model`), save and serve the model after "
         "`resize_token_embeddings`, and compare `hidden_size` and `vocab_size` in both config.json "
-        "files. For [0] keep `ds3_gather_for_generation=True`.",
+        "files. For a quantized checkpoint try `--tensor-parallel-size 1`, the unquantized weights, or a newer "
+        "release of the engine. For [0] keep `ds3_gather_for_generation=True`.",
     ),
     zh=Words(
-        "交给 vLLM 的权重形状为 [{sent}],而它自己的是 [{own}]",
+        "交给引擎的权重形状与其自身不符{shapes_zh}",
         "两边的模型不同:服务器或 rollout 引擎运行的模型、规模或词表(新增 token、调整过 embedding)与检查点"
-        "或训练器不一致。在 ZeRO-3 下,空的 [0] 表示分片的权重没有收集。",
+        "或训练器不一致。量化检查点(bitsandbytes、GGUF、FP8)所用版本或张量并行大小不受支持时也会如此。"
+        "在 ZeRO-3 下,空的 [0] 表示分片的权重没有收集。",
         "用与训练器完全相同的模型启动服务器(`--model`);`resize_token_embeddings` 之后保存模型并用它启动;"
-        "比较两边 config.json 的 `hidden_size` 和 `vocab_size`。若为 [0],保持 "
-        "`ds3_gather_for_generation=True`。",
+        "比较两边 config.json 的 `hidden_size` 和 `vocab_size`。量化检查点可尝试 `--tensor-parallel-size 1`、"
+        "未量化的权重或更新的引擎版本。若为 [0],保持 `ds3_gather_for_generation=True`。",
     ),
 )
 
-LOG_CONFIDENCE = LIKELY
+
+def explain(hits: Hits) -> Finding:
+    """With both shapes where told."""
+    sent, own = hits.get("sent"), hits.get("own")
+    told = sent is not None and own is not None
+    return found(
+        PROBLEM,
+        LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+        shapes=f": [{sent}] into [{own}]" if told else "",
+        shapes_zh=f":[{sent}] 对 [{own}]" if told else "",
+    )
