@@ -33,18 +33,18 @@ def kind_of(first: bytes) -> str:
 class Limits:
     """Says when unpacking has gone far enough."""
 
-    def __init__(self, name: str, *, ratio: float = MOST_RATIO, counts_from: int = RATIO_COUNTS_FROM_BYTES) -> None:
-        self._name, self._ratio, self._counts_from = name, ratio, counts_from
+    def __init__(self, *, ratio: float = MOST_RATIO, counts_from: int = RATIO_COUNTS_FROM_BYTES) -> None:
+        self._ratio, self._counts_from = ratio, counts_from
         self.packed_bytes = 0
         self.unpacked_bytes = 0
 
     def reached(self) -> str:
         """Why to stop, "" to go on."""
         if self.unpacked_bytes > MOST_BYTES:
-            return f"{self._name} unpacks to more than {MOST_BYTES >> 30} GiB; the rest was not read"
+            return f"it unpacks to more than {MOST_BYTES >> 30} GiB; the rest was not read"
         if self.unpacked_bytes > self._counts_from and self.unpacked_bytes > self._ratio * self.packed_bytes:
             done = self.unpacked_bytes / (1 << 30)
-            return f"{self._name} unpacks to more than {self._ratio:.0f} times its size; read up to {done:.1f} GiB"
+            return f"it unpacks to more than {self._ratio:.0f} times its size; read up to {done:.1f} GiB"
         return ""
 
 

@@ -102,7 +102,8 @@ def examine(
     live = _judged(evidence, metrics, table)
     ranked, findings = _findings(evidence, live, beside, catalogue)
     seconds = time.monotonic() - started
-    skipped = (*(Skipped("metrics", each) for each in evidence.lost), *beside.skipped)
+    lost = (*(Skipped("logs", each) for each in evidence.unread), *(Skipped("metrics", each) for each in evidence.lost))
+    skipped = (*lost, *beside.skipped)
     crashed = (*ranked.crashed, *live.crashed, *beside.crashed)
     outcome = suppress(Outcome(findings, skipped, crashed, catalogue.problems, seconds), ignored, None)
     files = (*(each.path for each in logs), *(each.path for each in metrics), *beside.files)
@@ -152,7 +153,7 @@ def _followed(ranked: Ranked, catalogue: Catalogue) -> set[str]:
 
 @dataclass(frozen=True)
 class _Evidence:
-    """What the logs hold, before anything is judged. `lost`: why metric lines are missing."""
+    """What the logs hold, before anything is judged. `lost`: why metric lines are missing; `unread`: why logs are."""
 
     case: Case
     hits: list[tuple[int, Hit]]
@@ -160,6 +161,7 @@ class _Evidence:
     scanned: list[Scanned]
     year: int | None
     lost: list[str]
+    unread: list[str]
 
 
 def _given(paths: Sequence[str]) -> tuple[list[Source], list[MetricSource], Artifacts]:
@@ -187,8 +189,12 @@ def _holds_logs(path: str) -> bool:
 def _read(found: Sequence[Source], scanner: Scanner, given: context_module.Given) -> _Evidence:
     """Scan every source once; hits get process, rank, time and frames from the case."""
     scanned = scanner.scan(found)
-    if unread := [each.error for each in scanned if each.error]:
+    unread = [each.error for each in scanned if each.error]
+    if unread and len(unread) == len(scanned):
         raise NotReadable("; ".join(unread))
+    found = [source for source, each in zip(found, scanned, strict=True) if not each.error]
+    scanned = [each for each in scanned if not each.error]
+    unread += [each.cut_off for each in scanned if each.cut_off]
     year = _year(each.lines for each in scanned)
     builder = Builder(given, year)
     for source, each in zip(found, scanned, strict=True):
@@ -200,7 +206,7 @@ def _read(found: Sequence[Source], scanner: Scanner, given: context_module.Given
         hits += [(hit.signature, _placed(case, index, hit, builder.year)) for hit in each.hits]
         for signature, count in each.counts.items():
             counts[signature] = counts.get(signature, 0) + count
-    return _Evidence(case, hits, counts, scanned, year, [each.lost for each in scanned if each.lost])
+    return _Evidence(case, hits, counts, scanned, year, [each.lost for each in scanned if each.lost], unread)
 
 
 def _judged(evidence: _Evidence, metrics: Sequence[MetricSource], table: MetricsCsv | None) -> Live:

@@ -62,7 +62,7 @@ class Stream(AbstractContextManager["Stream"]):
                 self.close()
                 raise StreamError(f"{self.name}: {error}") from None
             except OSError as error:
-                self.notes.append(f"{self.name}: reading stopped: {error.strerror or error}")
+                self.note(f"reading stopped: {error.strerror or error}")
                 chunk = None
             if chunk is None:
                 self.close()
@@ -71,6 +71,10 @@ class Stream(AbstractContextManager["Stream"]):
                 self.spool.write(chunk)
             self._given += len(chunk)
             yield chunk
+
+    def note(self, reason: str) -> None:
+        """Take down why not everything is read."""
+        self.notes.append(f"{self.name}: {reason}")
 
     def _in_another_encoding(self, encoding: str, spool: Spool | None) -> None:
         """From here on the text is not what the file holds."""
@@ -137,8 +141,7 @@ def open_stream(
     stream.compression = kind
     chunks: Iterator[bytes] = itertools.chain((first,), rest)
     if kind:
-        limits = Limits(stream.name)
-        chunks = inflate(kind, _Rejoined(chunks), limits, stream.notes.append)  # type: ignore[arg-type]
+        chunks = inflate(kind, _Rejoined(chunks), Limits(), stream.note)  # type: ignore[arg-type]
 
     def told(encoding: str) -> None:
         stream._in_another_encoding(encoding, spool)  # noqa: SLF001
