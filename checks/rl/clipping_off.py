@@ -16,10 +16,11 @@ https://arxiv.org/abs/1211.5063
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import is_grpo, number, place_of, quoted
+from doctor.checks.trl._helpers import is_grpo, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
 from doctor.core.problem import INFO, Problem
+from doctor.core.reading import number, place_of
 from doctor.facts.training import Training
 
 PROBLEM = Problem(id="RLX002", name="gradient-clipping-off", severity=INFO, since="0.1")
