@@ -10,8 +10,8 @@ from typing import Any
 
 from doctor.core.finding import Finding
 from doctor.core.fixes import fixable
-from doctor.core.index import load
-from doctor.core.outcome import Outcome
+from doctor.core.index import load_with_faults
+from doctor.core.outcome import Crashed, Outcome
 from doctor.core.record import record
 from doctor.core.report import Diagnosis, Target
 from doctor.core.runner import facts_needed, importance, run_checks
@@ -63,7 +63,7 @@ def diagnose(
     `also_collect` names facts to be collected although no check wants them (to save them).
     """
     started = time.monotonic()
-    entries = load()
+    entries, faults = load_with_faults()
     names = facts_needed(entries) | set(also_collect) | {"launch", "interpreter", "packages", "gpus", "script"}
     outcomes, collectors = [], []
     patients = list(patients)
@@ -75,6 +75,8 @@ def diagnose(
         outcomes.append(_at_host(outcome, patient.host) if len(patients) > 1 else outcome)
         collectors.append(collector)
     outcome = outcomes[0] if len(outcomes) == 1 else _joined(outcomes)
+    unread = tuple(Crashed(module, f"it cannot be read: {error}", "") for module, error in faults.items())
+    outcome = replace(outcome, crashed=(*outcome.crashed, *unread))
     diagnosis = Diagnosis(
         "check",
         _target(context, collectors[0].states, len(collectors)),

@@ -21,7 +21,7 @@ from doctor.core.check import wanted_facts
 from doctor.core.problem import ERROR, INFO, WARNING, Severity
 from doctor.core.record import record
 
-FORMAT = 2  # raise when Entry changes
+FORMAT = 3  # raise when Entry or the index changes
 CATALOGUE = "doctor.checks"
 GROUP = "doctor.checks"  # entry points of third parties
 _SEVERITIES = {"ERROR": ERROR, "WARNING": WARNING, "INFO": INFO}
@@ -164,18 +164,26 @@ def signature(roots: Mapping[str, Path], *, with_times: bool) -> int:
 def build(roots: Mapping[str, Path], *, with_times: bool = False) -> dict[str, Any]:
     """Read every file of the catalogue: package name -> folder. Returns the index as JSON-able data.
 
+    A malformed file of a third party is told under ``faults`` (module -> what is wrong) and the others count.
+
     Raises:
-        CatalogueError: a problem's file is malformed.
+        CatalogueError: one of our own is malformed.
+        SyntaxError: one of our own is no Python.
 
     """
-    entries = []
+    entries, faults = [], {}
     for package, root in roots.items():
         for dotted, file in _files(root):
-            source = Path(file.path).read_text(encoding="utf-8")
-            entry = read_entry(source, f"{package}.{dotted}", file.path)
+            try:
+                entry = read_entry(Path(file.path).read_text(encoding="utf-8"), f"{package}.{dotted}", file.path)
+            except (CatalogueError, SyntaxError, ValueError, OSError) as exc:
+                if package == CATALOGUE:
+                    raise
+                faults[f"{package}.{dotted}"] = f"{type(exc).__name__}: {exc}"
+                continue
             if entry is not None:
                 entries.append(asdict(entry))
-    return {"signature": signature(roots, with_times=with_times), "entries": entries}
+    return {"signature": signature(roots, with_times=with_times), "entries": entries, "faults": faults}
 
 
 def _entry(data: dict[str, Any]) -> Entry:
@@ -238,7 +246,17 @@ def load(roots: Mapping[str, Path] | None = None) -> tuple[Entry, ...]:
     """Every problem of the catalogue, in order of id.
 
     Raises:
-        CatalogueError: a problem's file is malformed.
+        CatalogueError: a problem's file of our own is malformed.
+
+    """
+    return load_with_faults(roots)[0]
+
+
+def load_with_faults(roots: Mapping[str, Path] | None = None) -> tuple[tuple[Entry, ...], Mapping[str, str]]:
+    """What :func:`load` gives, and modules of third parties that could not be read: module -> what is wrong.
+
+    Raises:
+        CatalogueError: a problem's file of our own is malformed.
 
     """
     roots = roots or catalogue_roots()
@@ -250,7 +268,8 @@ def load(roots: Mapping[str, Path] | None = None) -> tuple[Entry, ...]:
         if shipped is None or shipped.get("signature") != now:
             shipped = json.loads(json.dumps(build(roots, with_times=True)))
             _keep(cached, shipped)
-    return tuple(sorted((_entry(dict(each)) for each in shipped["entries"]), key=lambda entry: entry.id))
+    entries = sorted((_entry(dict(each)) for each in shipped["entries"]), key=lambda entry: entry.id)
+    return tuple(entries), shipped["faults"]
 
 
 def _read(path: Path) -> dict[str, Any] | None:

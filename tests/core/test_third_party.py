@@ -55,3 +55,8 @@ def test_problem_of_a_third_party(tmp_path: Path) -> None:
     assert "PYT901" in {each["id"] for each in report["findings"]}
     assert "house-rule" in run_doctor("explain", "PYT901", cwd=tmp_path, env=env).stdout
     assert "PYT901" not in run_doctor("list", cwd=tmp_path).stdout
+    (area / "torn_rule.py").write_text('PROBLEM = Problem(id="PYT902"')
+    torn = json.loads(run_doctor("check", "--format", "json", cwd=tmp_path, env=env).stdout)
+    assert "PYT901" in {each["id"] for each in torn["findings"]}
+    assert [each["id"] for each in torn["crashed"]] == ["house_checks.python.torn_rule"]
+    assert "SyntaxError" in torn["crashed"][0]["error"]
