@@ -28,7 +28,7 @@ LOG_MESSAGE = Message(
     en=Words(
         "the model is loaded with `device_map` (or `low_cpu_mem_usage=True`) under ZeRO-3",
         "ZeRO-3 places the pieces of each weight by itself while the model is loaded.",
-        "Take `device_map` and `low_cpu_mem_usage` out of `from_pretrained` (in TRL out of "
+        "Remove `device_map` and `low_cpu_mem_usage` from `from_pretrained` (in TRL from "
         "`model_init_kwargs`; `quantization_config` sets a `device_map` as well), or use ZeRO stage 2 "
         "for QLoRA.",
     ),

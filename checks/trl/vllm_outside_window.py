@@ -9,6 +9,7 @@ Imports, weight synchronisation or the arguments of the engine can break, someti
 Install a vLLM inside the range, or a TRL whose range holds the installed vLLM.
 ## How it is found
 The range that the installed TRL states in its `import_utils.py`, against the installed vLLM.
+In a log: by an import from vLLM that fails inside TRL, where TRL has warned of the version before.
 ## References
 https://github.com/huggingface/trl/blob/v1.16.0/trl/import_utils.py
 https://huggingface.co/docs/trl/vllm_integration
@@ -19,8 +20,9 @@ from __future__ import annotations
 from doctor import data
 from doctor.checks.trl._helpers import imports_grpo, installed, is_grpo, vllm_mode
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Skip, Words, found
-from doctor.core.problem import WARNING, Problem
+from doctor.core.finding import LIKELY, Evidence, Finding, Message, Skip, Words, found
+from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.signature import Hits, Signature
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.script import Script
@@ -32,6 +34,42 @@ PROBLEM = Problem(
     severity=WARNING,
     since="0.1",
     affects={"trl": ">=0.24", "vllm": ">=0.1"},
+)
+
+_ELSEWHERE = ("TRL026", "TRL027", "TRL029")
+
+SIGNATURES = (
+    Signature(
+        r"^(?:ModuleNotFoundError: No module named|ImportError: cannot import name) "
+        r"'(?P<name>[\w.]{1,120})'[^\n]{0,20}vllm",
+        frame=r"[\\/]trl[\\/]",
+        symptom_of=_ELSEWHERE,
+    ),
+    Signature(
+        r"^ModuleNotFoundError: No module named '(?P<name>vllm\.[\w.]{1,120})'",
+        frame=r"[\\/]trl[\\/]",
+        symptom_of=_ELSEWHERE,
+    ),
+    Signature(
+        r"TRL currently (?:only )?supports vLLM versions? (?:from )?(?P<low>\d[\w.]{0,14}\w)(?: "
+        r"to |, )(?P<high>\d[\w.]{0,14}\w)"
+        r"\. You have version (?P<have>\d[\w.+]{0,40}\w)",
+        kind="sign",
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "vLLM {have} lacks `{name}`, which this TRL imports; TRL supports {low} to {high}",
+        "TRL reaches into vLLM and each of its releases fits only some of vLLM's.",
+        'Install a vLLM inside the range, `pip install "vllm=={high}"`, or the TRL that names the vLLM which you '
+        "have; `doctor check` knows the pairs.",
+    ),
+    zh=Words(
+        "vLLM {have} 没有此 TRL 所导入的 `{name}`;TRL 支持 {low} 到 {high}",
+        "TRL 深入使用 vLLM 的内部,每个版本只适配部分 vLLM。",
+        '安装该范围内的 vLLM:`pip install "vllm=={high}"`,或安装支持现有 vLLM 的 TRL;`doctor check` 知道配对关系。',
+    ),
 )
 
 MESSAGE = Message(
@@ -105,3 +143,14 @@ def vllm_outside_window(
         high=high,
         version=version,
     )
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Speak where TRL itself has named the range; else the import alone does not tell which side is old."""
+    if hits.get("have") is None:
+        return None
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, severity=ERROR,
+        have=hits.get("have"), low=hits.get("low"), high=hits.get("high"), name=hits.get("name") or "vllm",
+        commands=(f'pip install "vllm=={hits.get("high")}"',),
+    )  # fmt: skip
