@@ -8,6 +8,7 @@ Loading the model or resuming raises SafetensorError.
 ## What to do
 Fetch or save the file again.
 ## How it is found
+By the length that the file's own header states, against the size of the file.
 In a log: by the exception of safetensors, whose kind tells a pointer from a cut file.
 ## References
 https://huggingface.co/docs/safetensors/index
@@ -16,9 +17,11 @@ https://github.com/codefuse-ai/MFTCoder/issues/20
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.check import Judgement, check
+from doctor.core.finding import LIKELY, Evidence, Finding, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
+from doctor.facts.checkpoints import Checkpoints
 
 PROBLEM = Problem(id="CKP005", name="safetensors-unreadable", severity=ERROR, since="0.1")
 
@@ -62,6 +65,36 @@ LOG_MESSAGE_CUT = Message(
         "`checkpoint-N`)恢复,并检查 `df -h`。",
     ),
 )
+
+MESSAGE = Message(
+    en=Words(
+        "`{name}` is cut off: it has {size} of {needed} bytes",
+        LOG_MESSAGE_CUT.en.explanation,
+        LOG_MESSAGE_CUT.en.remedy,
+    ),
+    zh=Words(
+        "`{name}` 不完整:{needed} 字节中只有 {size} 字节",
+        LOG_MESSAGE_CUT.zh.explanation if LOG_MESSAGE_CUT.zh else "",
+        LOG_MESSAGE_CUT.zh.remedy if LOG_MESSAGE_CUT.zh else "",
+    ),
+)
+
+
+@check(PROBLEM)
+def safetensors_cut_off(checkpoints: Checkpoints) -> Judgement:
+    """Sizes prove it, unless the file is still being written."""
+    for each in checkpoints.found:
+        for cut in each.cut_off:
+            if cut.name.endswith(".safetensors"):
+                yield found(
+                    PROBLEM,
+                    MESSAGE,
+                    where=Where(file=f"{each.folder}/{cut.name}", step=each.step),
+                    evidence=(Evidence(f"{each.folder}/{cut.name}", f"{cut.size_bytes} bytes"),),
+                    name="/".join((each.folder.rpartition("/")[2], cut.name)),
+                    size=f"{cut.size_bytes:,}",
+                    needed=f"{cut.needed_bytes or 8:,}",
+                )
 
 
 def explain(hits: Hits) -> Finding | None:

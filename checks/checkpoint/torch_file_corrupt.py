@@ -8,6 +8,7 @@ Loading or resuming raises.
 ## What to do
 Resume from the checkpoint before it, or fetch the file again.
 ## How it is found
+By the last bytes of the file: an archive that does not end as one was cut off.
 In a log: by the exception of torch's reader.
 ## References
 https://pytorch.org/docs/stable/generated/torch.load.html
@@ -16,9 +17,11 @@ https://github.com/pytorch/pytorch/issues/31620
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.check import Judgement, check
+from doctor.core.finding import LIKELY, Evidence, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Signature
+from doctor.facts.checkpoints import Checkpoints
 
 PROBLEM = Problem(id="CKP006", name="torch-file-corrupt", severity=ERROR, since="0.1")
 
@@ -50,3 +53,35 @@ LOG_MESSAGE = Message(
 )
 
 LOG_CONFIDENCE = LIKELY
+
+MESSAGE = Message(
+    en=Words(
+        "`{name}` is cut off after {size} bytes",
+        "It begins as an archive of `torch.save` and does not end as one: the process was killed or the disk full "
+        "while it was written, or it still is being written. Loading it raises.",
+        "Resume from the checkpoint before it, or fetch the file again; check `df -h`, and keep `save_total_limit` at "
+        "2 or more.",
+    ),
+    zh=Words(
+        "`{name}` 在 {size} 字节处被截断",
+        "文件以 `torch.save` 的归档开头,却没有相应的结尾:写入时进程被杀或磁盘已满,或者仍在写入。加载它会抛出异常。",
+        "从之前的检查点恢复,或重新获取该文件;检查 `df -h`,并把 `save_total_limit` 保持在 2 以上。",
+    ),
+)
+
+
+@check(PROBLEM)
+def torch_file_cut_off(checkpoints: Checkpoints) -> Judgement:
+    """Told by its end alone; a save that is under way looks the same."""
+    for each in checkpoints.found:
+        for cut in each.cut_off:
+            if not cut.name.endswith(".safetensors"):
+                yield found(
+                    PROBLEM,
+                    MESSAGE,
+                    confidence=LIKELY,
+                    where=Where(file=f"{each.folder}/{cut.name}", step=each.step),
+                    evidence=(Evidence(f"{each.folder}/{cut.name}", f"{cut.size_bytes} bytes, no end of archive"),),
+                    name="/".join((each.folder.rpartition("/")[2], cut.name)),
+                    size=f"{cut.size_bytes:,}",
+                )

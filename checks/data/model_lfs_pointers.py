@@ -24,6 +24,7 @@ from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Signature
+from doctor.facts.checkpoints import Checkpoints
 from doctor.facts.model import Model
 
 PROBLEM = Problem(id="DAT011", name="model-lfs-pointers", severity=ERROR, since="0.1")
@@ -73,3 +74,19 @@ def model_lfs_pointers(model: Model) -> Judgement:
             model=model.name,
             names=listing(model.lfs_pointers[:3]),
         )
+
+
+@check(PROBLEM)
+def checkpoint_lfs_pointers(checkpoints: Checkpoints) -> Judgement:
+    """The same in checkpoints that were found by themselves."""
+    for each in checkpoints.found:
+        if each.pointers:
+            yield found(
+                PROBLEM,
+                MESSAGE,
+                where=Where(file=f"{each.folder}/{each.pointers[0]}"),
+                commands=(f"git -C {shlex.quote(each.folder)} lfs pull",),
+                count=len(each.pointers),
+                model=each.folder.rpartition("/")[2],
+                names=listing(each.pointers[:3]),
+            )

@@ -22,6 +22,7 @@ from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Finding, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
+from doctor.facts.checkpoints import WEIGHTS, Checkpoints
 from doctor.facts.hub import Hub
 from doctor.facts.model import Model
 
@@ -89,6 +90,22 @@ def weights_missing(model: Model, hub: Hub | None) -> Judgement:
         commands=(f"HF_HUB_OFFLINE=0 hf download {model.name}",) if cached else (),
         evidence=tuple(Evidence(model.folder, f"missing: {name}") for name in model.missing_weights[:4]),
     )
+
+
+@check(PROBLEM)
+def checkpoint_weights_missing(checkpoints: Checkpoints) -> Judgement:
+    """The same in checkpoints that were found by themselves."""
+    for each in checkpoints.found:
+        if each.kind == WEIGHTS and each.missing and "/snapshots/" not in each.folder:
+            yield found(
+                PROBLEM,
+                MESSAGE,
+                count=len(each.missing),
+                model="/".join(each.folder.split("/")[-2:]),
+                first=each.missing[0],
+                where=Where(file=each.folder, step=each.step),
+                evidence=tuple(Evidence(each.folder, f"missing: {name}") for name in each.missing[:4]),
+            )
 
 
 def explain(hits: Hits) -> Finding | None:

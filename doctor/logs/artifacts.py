@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from doctor.core.finding import Finding
-from doctor.core.outcome import Crashed, Skipped
-from doctor.logs import flight_recorder, rollouts
+from doctor.core.outcome import Crashed, Outcome, Skipped
+from doctor.facts.checkpoints import Checkpoint
+from doctor.logs import checkpoints, flight_recorder, rollouts
 
 _DEEPEST = 8
 _MOST_ENTRIES = 50_000
 _SEARCH_S = 20.0
+#: a file of weights that is named stands for the folder around it
+_WEIGHTS = frozenset({".safetensors", ".pt", ".pth", ".bin", ".distcp"})
 _SKIPPED_FOLDERS = frozenset({"__pycache__", ".git", ".venv", "node_modules", "site-packages", "wandb"})
 
 
@@ -28,7 +31,7 @@ class Artifacts:
         summary: what was looked at, one clause each.
         crashed: bugs of ours; the rest went on.
         skipped: what could not be seen, with the reason.
-        files: paths that were read here and are no log text.
+        files: paths that were read here and are no log text; of a checkpoint its folder.
 
     """
 
@@ -46,6 +49,7 @@ class _Search:
     until: float
     entries: int = 0
     files: list[tuple[Path, str]] = field(default_factory=list)
+    folders: list[Path] = field(default_factory=list)
     recorders: list[Path] = field(default_factory=list)
     stopped: str = ""
 
@@ -55,6 +59,7 @@ class _Search:
             entries = sorted(os.scandir(folder), key=lambda each: each.name)
         except OSError:
             return
+        self.folders.append(folder)
         for entry in entries:
             self.entries += 1
             if self.entries > _MOST_ENTRIES or time.monotonic() > self.until:
@@ -80,7 +85,12 @@ class _Search:
 
 def is_artifact(path: str) -> bool:
     """Whether a file is read here, and is no log text."""
-    return Path(path).is_file() and (bool(rollouts.kind_of(Path(path))) or flight_recorder.is_dump(Path(path)))
+    file = Path(path)
+    return file.is_file() and (bool(rollouts.kind_of(file)) or flight_recorder.is_dump(file) or _is_weights(file))
+
+
+def _is_weights(path: Path) -> bool:
+    return path.suffix in _WEIGHTS and path.is_file() and not flight_recorder.is_dump(path)
 
 
 def read(paths: Sequence[str]) -> Artifacts:
@@ -89,20 +99,33 @@ def read(paths: Sequence[str]) -> Artifacts:
     Nothing here raises: what cannot be read is skipped with a reason.
     """
     search = _Search(time.monotonic() + _SEARCH_S)
+    named: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
             search.walk(path)
         else:
             search.take(path)
+            if _is_weights(path):
+                search.folders.append(path.parent)
+                named.append(path)
     judged = [_recorded(search.recorders), *(_judged(each) for each in rollouts.dumps(search.files))]
+    there, of_checkpoints = _of_checkpoints(search)
     skipped = [each for one in judged for each in one.skipped]
     skipped += [Skipped("artifacts", search.stopped)] if search.stopped else []
     return Artifacts(
-        tuple(_one_a_problem(finding for one in judged for finding in one.findings)),
-        tuple(one.summary for one in judged if one.summary),
-        tuple(each for one in judged for each in one.crashed),
+        (*_one_a_problem(finding for one in judged for finding in one.findings), *of_checkpoints.findings),
+        tuple(each for each in (*(one.summary for one in judged), checkpoints.summary(there)) if each),
+        (*(each for one in judged for each in one.crashed), *of_checkpoints.crashed),
         tuple(dict.fromkeys(skipped)),
-        tuple(str(path) for path in (*search.recorders, *(each for each, _ in search.files))),
+        tuple(
+            str(path)
+            for path in (
+                *search.recorders,
+                *(each for each, _ in search.files),
+                *named,
+                *(each.folder for each in there),
+            )
+        ),
     )
 
 
@@ -112,6 +135,14 @@ def _judged(dump: rollouts.Dump) -> rollouts.Judged:
     except Exception as exc:  # noqa: BLE001 - a bug of ours costs this dump, not the report
         crash = Crashed("rollouts", f"{type(exc).__name__}: {exc}", traceback.format_exc())
         return rollouts.Judged(crashed=[crash])
+
+
+def _of_checkpoints(search: _Search) -> tuple[list[Checkpoint], Outcome]:
+    try:
+        return checkpoints.judge(dict.fromkeys(search.folders))
+    except Exception as exc:  # noqa: BLE001 - a bug of ours costs the checkpoints, not the report
+        crash = Crashed("checkpoints", f"{type(exc).__name__}: {exc}", traceback.format_exc())
+        return [], Outcome((), (), (crash,), 0, 0.0)
 
 
 def _recorded(dumps: Sequence[Path]) -> rollouts.Judged:

@@ -1,0 +1,84 @@
+"""Pieces of a checkpoint are missing.
+
+## What it means
+A checkpoint in pieces by rank lacks some of them: the save was cut off, or the run had several nodes without a common
+disk, so that each node holds the pieces of its own ranks.
+## What it does to a run
+Neither resuming nor joining the weights works: the loader stops at the first file that is not there.
+## What to do
+Copy the pieces from the other nodes into one folder. Where they are nowhere, go back to the checkpoint before.
+## How it is found
+The ranks in the names of the files against the number of ranks in them (veRL), or against the highest rank (ZeRO);
+torch's `.metadata`, which is written last.
+In a log: by the exception of DeepSpeed's script.
+## References
+https://github.com/volcengine/verl/blob/main/verl/model_merger/fsdp_model_merger.py
+https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/utils/zero_to_fp32.py
+https://pytorch.org/docs/stable/distributed.checkpoint.html
+"""
+
+from __future__ import annotations
+
+from doctor.checks.checkpoint._pieces import shown
+from doctor.core.check import Judgement, check
+from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Message, Where, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
+from doctor.facts.checkpoints import RANK_SHARDS, WEIGHTS, Checkpoints
+
+PROBLEM = Problem(id="CKP016", name="checkpoint-pieces-missing", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"ValueError: Expected (?P<world>\d{1,6}) of '\*_optim_states\.pt' under '(?P<path>[^'\n]{1,300})' but found "
+        r"(?P<there>\d{1,6}) files"
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "{there} of {world} ZeRO partitions are there",
+        "The checkpoint was cut off while it was saved, or the nodes of the run have no common disk and each holds "
+        "its own ranks' part. Without all of them the weights cannot be joined.",
+        "Copy the missing files from the other nodes into the same folder; where they are nowhere, take the "
+        "checkpoint before.",
+    ),
+    zh=Words(
+        "{world} 个 ZeRO 分片中只有 {there} 个",
+        "检查点在保存时被中断,或者各节点没有共享磁盘,各自只存了自己 rank 的部分。缺少任何一个都无法合并权重。",
+        "从其他节点把缺少的文件复制到同一目录;如果都找不到,请用上一个检查点。",
+    ),
+)
+
+MESSAGE = Message(
+    en=Words(
+        "{count} pieces of checkpoint `{folder}` are missing, first `{first}`",
+        "The save was cut off, or the nodes of the run have no common disk and each holds its own ranks' part. Neither "
+        "resuming nor joining the weights works without them.",
+        "Copy the missing files from the other nodes into the same folder; where they are nowhere, take the "
+        "checkpoint before.",
+    ),
+    zh=Words(
+        "检查点 `{folder}` 缺少 {count} 个分片,首先是 `{first}`",
+        "保存被中断,或者各节点没有共享磁盘,各自只存了自己 rank 的部分。缺少它们既不能恢复训练,也不能合并权重。",
+        "从其他节点把缺少的文件复制到同一目录;如果都找不到,请用上一个检查点。",
+    ),
+)
+
+
+@check(PROBLEM)
+def pieces_missing(checkpoints: Checkpoints) -> Judgement:
+    """Names prove it where they tell the number of ranks; a run that still saves looks the same for a moment."""
+    for each in checkpoints.found:
+        if each.kind == WEIGHTS or not each.missing:
+            continue
+        yield found(
+            PROBLEM,
+            MESSAGE,
+            confidence=CONFIRMED if each.kind == RANK_SHARDS else LIKELY,
+            where=Where(file=each.folder, step=each.step),
+            evidence=(Evidence(each.folder, f"{each.files} files are there; missing: {', '.join(each.missing[:4])}"),),
+            folder=shown(each.folder),
+            count=len(each.missing),
+            first=each.missing[0].rpartition("/")[2],
+        )
