@@ -106,7 +106,7 @@ class GpuWorker:
         self._close()
         self.state = "blocked"
         self._retry_at = mono_s + self._retry_s
-        self._events.write("monitor", id="GPU003", what="nvml hangs", silent_s=round(mono_s - self._heard_s, 1))
+        self._events.write("monitor", id="GPU001", what="nvml hangs", silent_s=round(mono_s - self._heard_s, 1))
 
     def _close(self) -> None:
         if self._process is not None and self._process.stdout is not None:

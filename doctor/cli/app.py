@@ -15,6 +15,7 @@ import doctor
 COMMANDS = {
     "check": ("check", "Find what will go wrong on this machine, with this command."),
     "monitor": ("monitor", "Sample what the GPUs really do, live or while a command runs."),
+    "report": ("report", "Say where the GPU hours of a run went, from what was sampled."),
     "postmortem": ("postmortem", "Say why a run died, from its logs."),
     "fix": ("fix", "Mend what was found: shown first, reversible."),
     "explain": ("explain", "Print the manual of a problem."),

@@ -13,6 +13,8 @@ from typing import Any
 
 import click
 
+from doctor.cli import options
+
 _UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)")
 
@@ -277,7 +279,26 @@ def _say_gpu(run: Any) -> None:
 
 
 def _summary(run: Any, csv: Path | None) -> None:
+    """Where the figures lie, and what they come to, on stderr: the command has stdout to itself."""
     click.echo(f"doctor: figures in {_short(csv or run.path)}", err=True)
+    from doctor.cli import report
+    from doctor.monitors.usage_files import NotUsage, load, read_gpu_file
+
+    if not report.available():
+        click.echo(f"doctor: {report.NEEDS}", err=True)
+        return
+    from doctor.monitors.usage_report import as_report, diagnose
+
+    try:
+        usage = load(run.path)
+        if csv is not None and csv.exists():
+            read_gpu_file(csv, usage)
+    except NotUsage:  # it ended before anything was sampled
+        return
+    settings = options.user_settings(Path.cwd(), ())
+    language = options.language(None, settings)
+    diagnosis, summary = diagnose(usage, run_dir=str(run.path), language=language, ignored=settings.ignored)
+    report.draw(as_report(diagnosis, summary), language, sys.stderr)
 
 
 def _short(path: Path) -> str:

@@ -112,6 +112,10 @@ REPORT: dict[str, Any] = {
         "verdict": {"enum": ["known", "unknown", "healthy"]},
         "chain": {"type": "array", "items": _LINK},
         "series": {"type": "array", "items": _SERIES},
+        "usage": {
+            "type": "object",
+            "required": ["seconds", "gpu_hours", "idle_gpu_hours", "gpus", "phases_from", "phases"],
+        },
         "findings": {"type": "array", "items": _FINDING},
         "skipped": {
             "type": "array",

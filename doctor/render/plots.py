@@ -64,7 +64,8 @@ class Mark:
 
 
 @lru_cache
-def _library() -> tuple[str, str]:
+def library() -> tuple[str, str]:
+    """Script and style of uPlot, with its licence."""
     script = (_VENDOR / "uPlot.iife.min.js").read_text(encoding="utf-8")
     licence = (_VENDOR / "LICENSE.uPlot").read_text(encoding="utf-8").replace("*/", "* /")
     return f"/* uPlot\n{licence}*/\n{script}", (_VENDOR / "uPlot.min.css").read_text(encoding="utf-8")
@@ -150,7 +151,7 @@ def fragment(plots: Sequence[Plot], marks: Sequence[Mark], *, title: str, step: 
     """HTML of the plots with all they need; empty without plots. Drag to zoom, double click to zoom out."""
     if not plots:
         return ""
-    script, style = _library()
+    script, style = library()
     data = {
         "plots": [plot.data() for plot in plots],
         "marks": [vars(mark) for mark in marks],

@@ -1,0 +1,127 @@
+"""`doctor report`: where the GPU hours of a run went."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from doctor.cli import options
+
+NEEDS = "the report needs pandas and tsdownsample: pip install 'grpo-doctor[report]'"
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="RUN_FOLDER|CSV...", type=click.Path(path_type=Path))
+@click.option(
+    "--html",
+    "page",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a page with interactive plots.",
+)
+@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
+@click.option("--compare", is_flag=True, help="Two runs side by side.")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of the findings (default: the locale's).")
+@options.ignore
+@options.strict
+def command(paths: tuple[Path, ...], **chosen: Any) -> int:
+    """Say where the GPU hours went, from a run folder or from CSV files.
+
+    Also read: nvidia-smi --query-gpu=timestamp,... --format=csv, and nvidia-smi dmon.
+
+    \b
+    doctor report doctor-runs/20260301T101500Z-accelerate --html report.html
+    doctor report gpu.csv --format json
+    doctor report --compare run-a run-b
+    """
+    if not available():
+        raise click.UsageError(NEEDS)
+    settings = options.user_settings(Path.cwd(), chosen["ignore"])
+    language = options.language(chosen["lang"], settings)
+    if chosen["compare"]:
+        return _compare(paths, chosen, language)
+    if chosen["page"] and len(paths) > 1:
+        raise click.UsageError("--html writes the page of one run")
+    codes = [_one(path, chosen, settings, language) for path in paths]
+    return max(codes)
+
+
+def available() -> bool:
+    """Whether what the report is made with is installed."""
+    return all(find_spec(name) is not None for name in ("pandas", "tsdownsample"))
+
+
+def _load(path: Path) -> Any:
+    from doctor.monitors.foreign_csv import load_any
+    from doctor.monitors.usage_files import NotUsage
+
+    try:
+        return load_any(path)
+    except NotUsage as exc:
+        raise click.UsageError(str(exc)) from None
+    except OSError as exc:
+        raise click.UsageError(f"cannot read `{path}`: {exc.strerror}") from None
+
+
+def _one(path: Path, chosen: dict[str, Any], settings: Any, language: str) -> int:
+    from doctor.monitors.usage_report import as_report, diagnose
+
+    usage = _load(path)
+    run_dir = str(path) if path.is_dir() else None
+    diagnosis, summary = diagnose(usage, run_dir=run_dir, language=language, ignored=settings.ignored)
+    report = as_report(diagnosis, summary)
+    if chosen["form"] == "json":
+        click.echo(json.dumps(report, indent=2, ensure_ascii=False))
+    else:
+        draw(report, language, sys.stdout)
+    if chosen["page"]:
+        _write_page(chosen["page"], report, usage, summary, language)
+    return diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict)
+
+
+def draw(report: dict[str, Any], language: str, stream: Any) -> None:
+    """The report on a terminal: figures, then what is wrong with them."""
+    from doctor.render import console
+    from doctor.render.usage_report import draw_usage
+
+    screen = console.console_for(stream)
+    draw_usage(report["usage"], screen, language)
+    console.draw(report, screen, language=language)
+
+
+def _write_page(path: Path, report: dict[str, Any], usage: Any, summary: Any, language: str) -> None:
+    from doctor.monitors.usage_plots import of_run
+    from doctor.render import html, usage_page
+
+    page = usage_page.render(html.render(report, language), report["usage"], *of_run(usage, summary), language)
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as exc:
+        raise click.UsageError(f"cannot write `{path}`: {exc.strerror}") from None
+    click.echo(f"written to {path}", err=True)
+
+
+def _compare(paths: tuple[Path, ...], chosen: dict[str, Any], language: str) -> int:
+    if len(paths) != 2:
+        raise click.UsageError("--compare takes two runs")
+    if chosen["page"]:
+        raise click.UsageError("--compare writes no page")
+    from doctor.monitors.usage import summarise
+    from doctor.monitors.usage_report import figures
+    from doctor.render.console import console_for
+    from doctor.render.usage_report import compared, draw_comparison
+
+    first, second = (figures(summarise(_load(path))) for path in paths)
+    if chosen["form"] == "json":
+        rows = [{"what": what, "first": one, "second": other} for what, one, other in compared(first, second)]
+        click.echo(
+            json.dumps({"schema": "doctor-compare/1", "files": [str(each) for each in paths], "rows": rows}, indent=2)
+        )
+        return 0
+    draw_comparison(first, second, (paths[0].name, paths[1].name), console_for(sys.stdout), language)
+    return 0

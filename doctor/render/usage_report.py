@@ -1,0 +1,147 @@
+"""Draws the figures of a monitored run: tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "gpu": "GPU", "sm": "SM active %", "busy": "busy %", "tensor": "tensor %", "dram": "DRAM %", "power": "W",
+        "memory": "peak MiB", "heat": "max °C", "clock": "MHz", "slowed": "slowed %", "idle": "idle h",
+        "roles": "roles", "phase": "phase", "time": "time", "share": "share %", "activity": "active %",
+        "hours": "GPU h", "value": "value", "change": "change",
+        "marks": "Phases as marked by the run.",
+        "activity_from": "No phase was marked: found from the activity itself.",
+        "hours_line": "{idle:.2f} of {all:.2f} GPU-hours were idle ({share:.0f} %).",
+        "no_truth": "No true SM activity is to be had here: `busy` counts time in which some kernel was resident, on "
+        "however few SMs. Read it together with the power.",
+
+    },
+    "zh": {
+        "gpu": "GPU", "sm": "SM 活跃 %", "busy": "占用 %", "tensor": "张量 %", "dram": "显存带宽 %", "power": "瓦",
+        "memory": "峰值 MiB", "heat": "最高 °C", "clock": "MHz", "slowed": "降频 %", "idle": "空闲小时",
+        "roles": "角色", "phase": "阶段", "time": "时间", "share": "占比 %", "activity": "活跃 %",
+        "hours": "GPU 小时", "value": "数值", "change": "变化",
+        "marks": "阶段由运行自身标记。",
+        "activity_from": "没有标记阶段:由活跃度推断。",
+        "hours_line": "{all:.2f} GPU 小时中有 {idle:.2f} 空闲({share:.0f} %)。",
+        "no_truth": "此处无法得到真实的 SM 活跃度:`占用` 只表示有内核驻留,无论用了多少 SM。请与功率一起看。",
+
+    },
+}  # fmt: skip
+
+#: head, key of the figures, format
+COLUMNS = (
+    ("sm", "sm_active_pct", ".1f"), ("busy", "gpu_busy_pct", ".1f"), ("tensor", "tensor_active_pct", ".1f"),
+    ("dram", "dram_active_pct", ".1f"), ("power", "power_w", ".0f"), ("memory", "memory_peak_mib", ",.0f"),
+    ("heat", "temperature_max_c", ".0f"), ("clock", "sm_clock_mhz", ".0f"), ("slowed", "slowed_share", ".0%"),
+    ("idle", "idle_hours", ".2f"),
+)  # fmt: skip
+
+
+def duration(seconds: float) -> str:
+    """A stretch of time for people."""
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def shown(value: float | None, form: str) -> str:
+    """A figure; a dot for "not told"."""
+    if value is None:
+        return "·"
+    return format(value * 100, ".0f") if form == ".0%" else format(value, form)
+
+
+def hours_line(usage: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """Idle hours in one sentence; empty where no GPU was sampled."""
+    whole, idle = usage["gpu_hours"], usage["idle_gpu_hours"]
+    return words["hours_line"].format(idle=idle, all=whole, share=100 * idle / whole) if whole else ""
+
+
+def lacks_truth(usage: Mapping[str, Any]) -> bool:
+    """Whether a GPU was sampled of which only the busy figure is known."""
+    return any(each["activity_from"] == "gpu_busy_pct" for each in usage["gpus"])
+
+
+def draw_usage(usage: Mapping[str, Any], console: Console, language: str) -> None:
+    """GPUs, then phases."""
+    words = WORDS[language]
+    if usage["gpus"]:
+        console.print(_gpus(usage, words))
+        console.print(Text(hours_line(usage, words)))
+    if lacks_truth(usage):
+        console.print(Text(words["no_truth"], style="dim"))
+    if usage["phases"]:
+        console.print()
+        console.print(_phases(usage, words))
+        console.print(Text(words["marks" if usage["phases_from"] == "marks" else "activity_from"], style="dim"))
+
+
+def _gpus(usage: Mapping[str, Any], words: Mapping[str, str]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(words["gpu"])
+    columns = [each for each in COLUMNS if any(gpu[each[1]] is not None for gpu in usage["gpus"])]
+    for head, _, _ in columns:
+        table.add_column(words[head], justify="right")
+    roles = any(gpu["roles"] for gpu in usage["gpus"])
+    if roles:
+        table.add_column(words["roles"])
+    for gpu in usage["gpus"]:
+        cells = [shown(gpu[key], form) for _, key, form in columns]
+        table.add_row(gpu["label"], *cells, *([", ".join(gpu["roles"])] if roles else []))
+    return table
+
+
+def _phases(usage: Mapping[str, Any], words: Mapping[str, str]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(words["phase"])
+    for head in ("time", "share", "activity", "hours", "idle"):
+        table.add_column(words[head], justify="right")
+    for phase in usage["phases"]:
+        table.add_row(
+            phase["name"], duration(phase["seconds"]), shown(phase["share"], ".0%"),
+            shown(phase["activity_pct"], ".1f"), shown(phase["gpu_hours"], ".2f"),
+            shown(phase["idle_gpu_hours"], ".2f"),
+        )  # fmt: skip
+    return table
+
+
+def draw_comparison(
+    first: Mapping[str, Any], second: Mapping[str, Any], names: tuple[str, str], console: Console, language: str
+) -> None:
+    """Two runs side by side."""
+    words = WORDS[language]
+    table = Table(box=None, pad_edge=False)
+    table.add_column(words["value"])
+    for head in (*names, words["change"]):
+        table.add_column(head, justify="right")
+    for name, one, other in compared(first, second):
+        change = f"{100 * (other - one) / one:+.0f} %" if one and other is not None else "·"
+        table.add_row(name, shown(one, ",.2f"), shown(other, ",.2f"), change)
+    console.print(table)
+
+
+def compared(
+    first: Mapping[str, Any], second: Mapping[str, Any]
+) -> list[tuple[str, float | None, float | None]]:  # fmt: skip
+    """(what, of the first run, of the second): whole run, means over GPUs, seconds and activity of each phase."""
+    rows = [(name, first[name], second[name]) for name in ("seconds", "gpu_hours", "idle_gpu_hours")]
+    means = ("sm_active_pct", "gpu_busy_pct", "tensor_active_pct", "power_w", "memory_peak_mib")
+    rows += [(key, _mean(first, key), _mean(second, key)) for key in means]
+    phases = [{each["name"]: each for each in usage["phases"]} for usage in (first, second)]
+    for name in dict.fromkeys([*phases[0], *phases[1]]):
+        for key in ("seconds", "activity_pct"):
+            one, other = (each.get(name, {}).get(key) for each in phases)
+            rows.append((f"{name} {key}", one, other))
+    return rows
+
+
+def _mean(usage: Mapping[str, Any], key: str) -> float | None:
+    told = [gpu[key] for gpu in usage["gpus"] if gpu[key] is not None]
+    return sum(told) / len(told) if told else None

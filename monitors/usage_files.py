@@ -1,0 +1,213 @@
+"""Reads the monitor's CSV files, millions of rows of them, into arrays per GPU and column. Needs pandas."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from doctor.core.run_dir import TORN, RunDir, host_name, read_rows
+from doctor.facts._gpu import REASONS
+from doctor.monitors import columns
+
+#: figures that the report uses; `throttle` are the bits of throttle_reasons
+FIGURES = (
+    "sm_active_pct", "sm_occupancy_pct", "tensor_active_pct", "dram_active_pct", "graphics_active_pct", "sm_window_s",
+    "gpu_busy_pct", "memory_busy_pct", "memory_used_mib", "power_w", "energy_j", "temperature_c", "sm_clock_mhz",
+    "pcie_rx_mib_s", "pcie_tx_mib_s", "nvlink_rx_mib_s", "nvlink_tx_mib_s", "pcie_width", "pcie_width_max",
+    "ecc_corrected", "ecc_uncorrected",
+)  # fmt: skip
+HOST_FIGURES = tuple(each for each in columns.HOST if each not in {"time", "t_ns", "mono_s", "host", "gpu_sampling"})
+
+_BLOCK = 32 << 20
+_TORN_LINE = re.compile(rb"[^\n]*" + re.escape(TORN) + rb"\n")
+_BITS = {name: bit for bit, name in REASONS}
+
+
+class NotUsage(Exception):  # noqa: N818 - the user's file is at fault, the message says how
+    """A file or folder holds no figures; the message names it."""
+
+
+@dataclass(frozen=True)
+class GpuKey:
+    """A card, or an instance of one, on a machine."""
+
+    host: str
+    index: int
+    mig: int | None = None
+
+    @property
+    def label(self) -> str:
+        """For people, where there is one machine: 3, or 3 MIG 2."""
+        return f"{self.index}" + ("" if self.mig is None else f" MIG {self.mig}")
+
+
+@dataclass
+class Track:
+    """Times (s since the epoch, ascending) and values of one figure; numpy arrays of one length."""
+
+    t: Any
+    v: Any
+
+
+@dataclass
+class Usage:
+    """Everything that was sampled of one run."""
+
+    name: str
+    gpus: dict[GpuKey, dict[str, Track]] = field(default_factory=dict)
+    sources: dict[GpuKey, str] = field(default_factory=dict)  # of sm_active_pct: gpm, dcgm; "" for none
+    hosts: dict[str, dict[str, Track]] = field(default_factory=dict)
+    gpu_roles: dict[GpuKey, set[tuple[str, int | None]]] = field(default_factory=dict)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    run: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def several_hosts(self) -> bool:
+        """Whether a GPU's index alone does not name it."""
+        return len({key.host for key in self.gpus}) > 1
+
+    def label(self, key: GpuKey) -> str:
+        """A GPU's name in this report."""
+        return f"{key.host}:{key.label}" if self.several_hosts else key.label
+
+
+def load(path: Path) -> Usage:
+    """Figures of a run folder or of one of the doctor's GPU files.
+
+    Raises:
+        NotUsage: there are none.
+        OSError: it cannot be read.
+
+    """
+    usage = Usage(path.name)
+    if path.is_file():
+        read_gpu_file(path, usage)
+        return usage
+    run = RunDir(path)
+    for file in sorted((path / "gpu").glob("*.csv")):
+        if file.stem.endswith("-processes"):
+            _read_roles(file, usage)
+        else:
+            read_gpu_file(file, usage)
+    for file in sorted((path / "host").glob("*.csv")):
+        if not file.stem.endswith("-processes"):
+            _read_host_file(file, usage)
+    if not usage.gpus and not usage.hosts:
+        raise NotUsage(f"{path} holds no figures of a monitored run (no gpu/*.csv, no host/*.csv)")
+    usage.events, usage.run = run.read_events(), run.read_run()
+    return usage
+
+
+def read_gpu_file(path: Path, usage: Usage) -> None:
+    """Add the figures of one of the doctor's GPU files.
+
+    Raises:
+        NotUsage: it is none.
+
+    """
+    import numpy as np
+
+    parts: dict[GpuKey, dict[str, list[tuple[Any, Any]]]] = {}
+    for frame in _frames(path):
+        frame["throttle"] = _bits(frame["throttle_reasons"])
+        seconds = (frame["t_ns"] / 1e9).to_numpy()
+        who = [frame["host"].cat.codes, frame["gpu"], frame["mig"].fillna(-1)]
+        for codes, rows in frame.groupby([each.to_numpy() for each in who], sort=False).indices.items():
+            host = str(frame["host"].cat.categories[int(codes[0])])
+            key = GpuKey(host, int(codes[1]), None if codes[2] < 0 else int(codes[2]))
+            _collect(frame, rows, seconds, parts.setdefault(key, {}))
+            source = frame["sm_source"].iloc[rows].dropna()
+            usage.sources[key] = str(source.iloc[-1]) if len(source) else usage.sources.get(key, "")
+    for key, figures in parts.items():
+        tracks = usage.gpus.setdefault(key, {})
+        for name, pieces in figures.items():
+            t, v = (np.concatenate([piece[side] for piece in pieces]) for side in (0, 1))
+            order = None if bool((t[1:] >= t[:-1]).all()) else np.argsort(t, kind="stable")
+            tracks[name] = Track(t, v) if order is None else Track(t[order], v[order])
+
+
+def _collect(frame: Any, rows: Any, seconds: Any, figures: dict[str, list[tuple[Any, Any]]]) -> None:
+    import numpy as np
+
+    times = seconds[rows]
+    for name in (*FIGURES, "throttle"):
+        values = frame[name].to_numpy()[rows]
+        told = ~np.isnan(values)
+        if told.all():
+            figures.setdefault(name, []).append((times, values))
+        elif told.any():
+            figures.setdefault(name, []).append((times[told], values[told]))
+
+
+def _bits(reasons: Any) -> Any:
+    """Names of throttle reasons as bits; NaN where nothing was told."""
+    import numpy as np
+
+    values = [float(sum(_BITS.get(name, 0) for name in str(each).split("|"))) for each in reasons.cat.categories]
+    return np.append(np.array(values, dtype="float32"), np.float32("nan"))[reasons.cat.codes.to_numpy()]
+
+
+def _frames(path: Path) -> Iterator[Any]:
+    """The file as data frames of some ten thousand rows; torn lines are left out."""
+    import pandas as pd
+
+    with path.open("rb") as file:
+        names = _header(file, path)
+        texts = dict.fromkeys(("host", "sm_source", "throttle_reasons"), "category")
+        numbers = dict.fromkeys((each for each in (*FIGURES, "mig") if each in names), "float32")
+        wanted = [name for name in names if name in {"t_ns", "gpu", *texts, *numbers}]
+        missing = {"t_ns", "gpu", "mig", "host", *FIGURES, *texts} - set(names)
+        rest = b""
+        while block := file.read(_BLOCK):
+            whole, _, rest = (rest + block).rpartition(b"\n")
+            if TORN in whole:
+                whole = _TORN_LINE.sub(b"", whole + b"\n")
+            if not whole.strip():
+                continue
+            frame = pd.read_csv(
+                io.BytesIO(whole), header=None, names=names, usecols=wanted, engine="c", na_filter=True,
+                dtype={**numbers, **texts, "t_ns": "int64", "gpu": "int32"}, comment=None, on_bad_lines="skip",
+            )  # fmt: skip
+            for name in missing:
+                frame[name] = pd.Series(
+                    float("nan"), index=frame.index, dtype="category" if name in texts else "float32"
+                )
+            yield frame
+
+
+def _header(file: Any, path: Path) -> list[str]:
+    for line in file:
+        if not line.startswith(b"#"):
+            names: list[str] = line.decode("utf-8", "replace").strip().split(",")
+            if {"t_ns", "gpu"} <= set(names):
+                return names
+            break
+    raise NotUsage(f"{path} is no GPU file of the doctor's")
+
+
+def _read_host_file(path: Path, usage: Usage) -> None:
+    import numpy as np
+
+    found: dict[str, list[tuple[float, float]]] = {}
+    host = path.stem
+    for row in read_rows(path):
+        host = row.get("host") or host
+        for name in HOST_FIGURES:
+            if row.get(name):
+                found.setdefault(name, []).append((int(row["t_ns"]) / 1e9, float(row[name])))
+    if found:
+        tracks = ((name, np.array(pairs).T) for name, pairs in found.items())
+        usage.hosts[host or host_name()] = {name: Track(t, v) for name, (t, v) in tracks}
+
+
+def _read_roles(path: Path, usage: Usage) -> None:
+    for row in read_rows(path):
+        if row["role"]:
+            key = GpuKey(row["host"], int(row["gpu"]), int(row["mig"]) if row["mig"] else None)
+            who = (row["role"], int(row["rank"]) if row["rank"] else None)
+            usage.gpu_roles.setdefault(key, set()).add(who)

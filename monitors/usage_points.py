@@ -1,0 +1,58 @@
+"""The coarse series of a run for the rules: one point a bin and figure (names: `doctor.core.usage_rules`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from doctor.core.series import Point
+from doctor.monitors.usage import Grid, Summary, binned, groups
+from doctor.monitors.usage_files import Usage
+
+
+def points(usage: Usage, summary: Summary) -> Iterator[Point]:
+    """Points in order of time."""
+    series = _series(usage, summary.grid)
+    grid = summary.grid
+    yield Point("usage/bin_s", grid.width_s, 0, int(grid.begin_s * 1e9), source=usage.name)
+    for number in range(grid.count):
+        t_ns = int((grid.begin_s + number * grid.width_s) * 1e9)
+        for name, values in series:
+            value = values[number]
+            if not math.isnan(value):
+                yield Point(name, value, number, t_ns, source=usage.name)
+
+
+def _series(usage: Usage, grid: Grid) -> list[tuple[str, list[float]]]:
+    """Name and value of each bin; the activity of a GPU stands before its other figures."""
+    found: list[tuple[str, Any]] = []
+    for key, figures in usage.gpus.items():
+        begin = f"gpu/{usage.label(key)}"
+        if key in grid.activity:
+            found.append((f"{begin}/activity_pct", grid.activity[key]))
+        told = [name for name in ("sm_clock_mhz", "memory_used_mib") if name in figures]
+        found += [(f"{begin}/{name}", binned(figures[name], grid)) for name in told]
+    trainers, servers = groups(usage)
+    for role, keys in (("trainer", trainers), ("server", servers)):
+        if keys:
+            found.append(
+                (f"role/{role}/activity_pct", _mean([grid.activity[each] for each in keys if each in grid.activity]))
+            )
+    if whole := [values for key, values in grid.activity.items() if key.mig is None]:
+        found.append(("usage/activity_pct", _mean(whole)))
+    if len(usage.hosts) == 1:
+        (figures,) = usage.hosts.values()
+        told = [name for name in ("cpu_pct", "memory_used_mib", "shm_used_mib") if name in figures]
+        found += [(f"host/{name}", binned(figures[name], grid)) for name in told]
+    return [(name, values.tolist()) for name, values in found]
+
+
+def _mean(rows: list[Any]) -> Any:
+    """Mean of what is told in each bin; NaN where nothing is."""
+    import numpy as np
+
+    table = np.array(rows)
+    told = (~np.isnan(table)).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.nansum(table, axis=0) / np.where(told > 0, told, np.nan)

@@ -1,0 +1,72 @@
+"""The report of a monitored run as data: the figures, and what the rules and the events say about them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+from doctor.core.index import load
+from doctor.core.outcome import Crashed, Outcome
+from doctor.core.report import Diagnosis, Target, as_dict
+from doctor.core.rules import RuleEngine, load_rules
+from doctor.core.suppress import Ignored, suppress
+from doctor.monitors.usage import Summary, summarise
+from doctor.monitors.usage_files import Usage
+from doctor.monitors.usage_findings import of_run
+from doctor.monitors.usage_points import points
+
+_SEVERITIES = ("error", "warning", "info")
+
+
+def diagnose(
+    usage: Usage, *, run_dir: str | None, language: str, ignored: tuple[Ignored, ...] = ()
+) -> tuple[Diagnosis, Summary]:
+    """Judge one run."""
+    began = time.monotonic()
+    summary = summarise(usage)
+    entries = load()
+    engine = RuleEngine(load_rules([each.module for each in entries if each.has_rule]))
+    engine.feed_all(points(usage, summary))
+    engine.close()
+    findings = [*of_run(usage, summary), *engine.findings]
+    findings.sort(key=lambda each: _SEVERITIES.index(each.severity.value))
+    crashed = tuple(Crashed(ident, error, "") for ident, error in engine.crashed.items())
+    rules = sum(each.has_rule for each in entries)
+    outcome = suppress(Outcome(tuple(findings), (), crashed, rules, time.monotonic() - began), ignored, None)
+    argv = tuple(str(word) for word in usage.run.get("argv") or ())
+    target = Target(argv=argv, files=(usage.name,), run_dir=run_dir, summary=tuple(clauses(usage, summary)))
+    by_id = {entry.id: entry for entry in entries}
+    return Diagnosis("report", target, outcome, by_id, language, time.monotonic() - began), summary
+
+
+def clauses(usage: Usage, summary: Summary) -> list[str]:
+    """What was examined, one clause each."""
+    from doctor.monitors.usage_findings import duration
+
+    said = [duration(summary.seconds)]
+    cards = [key for key in usage.gpus if key.mig is None]
+    said.append(f"{len(cards)} GPU{'' if len(cards) == 1 else 's'}" if cards else "no GPU sampled")
+    sources = sorted({each.activity_from for each in summary.gpus if each.activity_from})
+    return [*said, *(f"activity from {each}" for each in sources), *usage.notes]
+
+
+def figures(summary: Summary) -> dict[str, Any]:
+    """The numbers of the report, for programs."""
+    return {
+        "seconds": round(summary.seconds, 3),
+        "gpu_hours": round(summary.gpu_hours, 4),
+        "idle_gpu_hours": round(summary.idle_gpu_hours, 4),
+        "gpus": [_rounded(asdict(each)) for each in summary.gpus],
+        "phases_from": summary.phases_from,
+        "phases": [_rounded(asdict(each)) for each in summary.phases],
+    }
+
+
+def _rounded(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(value, 4) if isinstance(value, float) else value for name, value in row.items()}
+
+
+def as_report(diagnosis: Diagnosis, summary: Summary) -> dict[str, Any]:
+    """The report of the contract, with the figures beside the findings."""
+    return {**as_dict(diagnosis), "usage": figures(summary)}

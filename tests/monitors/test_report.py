@@ -1,0 +1,310 @@
+"""`doctor report`: files of all kinds, numbers against known truths, verdicts, the page in a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+pytest.importorskip("pandas", reason="pandas is not installed (extra `report`)")
+pytest.importorskip("tsdownsample", reason="tsdownsample is not installed (extra `report`)")
+
+from doctor.core.run_dir import RunDir
+from doctor.core.schema import REPORT
+from doctor.monitors import columns
+from doctor.monitors.clock import Now
+from doctor.monitors.foreign_csv import load_any
+from doctor.monitors.phases import marked
+from doctor.monitors.table import Table
+from doctor.monitors.usage import summarise
+from doctor.monitors.usage_files import GpuKey, NotUsage, load
+
+SAMPLES = Path(__file__).parent / "samples"
+BEGIN_NS = 1_795_000_000_000_000_000
+Figures = Callable[[int, float], dict[str, Any]]
+
+
+def written(folder: Path, seconds: int, gpus: int, figures: Figures, step_s: float = 1.0) -> RunDir:
+    """A run folder with these figures of each GPU at each moment."""
+    run = RunDir(folder)
+    table = Table(run.gpu("n1"), columns.GPU, [f"schema {columns.GPU_SCHEMA}"])
+    for number in range(int(seconds / step_s)):
+        at = Now(BEGIN_NS + int(number * step_s * 1e9), number * step_s)
+        table.write([(at, {"gpu": gpu, "uuid": f"GPU-{gpu}", **figures(gpu, at.mono_s)}) for gpu in range(gpus)])
+    table.close()
+    return run
+
+
+def event(run: RunDir, at_s: float, kind: str, rank: int | None = None, ident: str | None = None, **data: Any) -> None:
+    path = run.events("n1", 1)
+    path.parent.mkdir(exist_ok=True)
+    line = {
+        "t_ns": BEGIN_NS + int(at_s * 1e9),
+        "host": "n1",
+        "pid": 1,
+        "rank": rank,
+        "kind": kind,
+        "id": ident,
+        "data": data,
+    }
+    with path.open("a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def report(*words: str, code: int = 0) -> dict[str, Any]:
+    done = doctor(*words, "--format", "json")
+    assert done.returncode == code, done.stdout + done.stderr
+    data: dict[str, Any] = json.loads(done.stdout)
+    jsonschema.validate(data, REPORT)
+    assert not data["crashed"]
+    return data
+
+
+def doctor(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "doctor", "report", *words], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def gpm(active: float) -> dict[str, Any]:
+    return {"sm_active_pct": active, "sm_window_s": 1.0, "sm_source": "gpm"}
+
+
+def test_means_idle_hours_and_marked_phases(tmp_path: Path) -> None:
+    def figures(gpu: int, at_s: float) -> dict[str, Any]:
+        generating = at_s % 100 < 40
+        return {**gpm(0 if generating and gpu == 0 else 60), "power_w": 100 + 200 * gpu, "memory_used_mib": 1000 + at_s}
+
+    run = written(tmp_path, 400, 2, figures)
+    for step in range(4):
+        begin = step * 100 - 1  # a value is the mean of the second before its stamp
+        event(run, begin, "phase", rank=0, name="generation", edge="begin")
+        event(run, begin + 40, "phase", rank=0, name="generation", edge="end")
+        event(run, begin + 40, "phase", rank=0, name="update", edge="begin")
+        event(run, begin + 100, "phase", rank=0, name="update", edge="end")
+    usage = report(str(tmp_path))["usage"]
+    one, other = usage["gpus"]
+    assert (one["sm_active_pct"], other["sm_active_pct"]) == (36, 60)
+    assert (one["power_w"], other["power_w"], one["memory_peak_mib"]) == (100, 300, 1399)
+    assert one["idle_hours"] == pytest.approx(160 / 3600, abs=6e-4)
+    assert usage["idle_gpu_hours"] == pytest.approx(160 / 3600, abs=6e-4)
+    assert usage["gpu_hours"] == pytest.approx(800 / 3600, abs=1e-3)
+    phases = {each["name"]: each for each in usage["phases"]}
+    assert usage["phases_from"] == "marks"
+    assert phases["generation"]["share"] == pytest.approx(0.4)
+    assert phases["generation"]["activity_pct"] == pytest.approx(30, abs=0.5)
+    assert phases["update"]["activity_pct"] == pytest.approx(60, abs=0.5)
+    assert phases["generation"]["idle_gpu_hours"] == pytest.approx(160 / 3600, abs=1e-3)
+
+
+def test_without_marks_phases_come_from_the_activity(tmp_path: Path) -> None:
+    written(tmp_path, 200, 2, lambda _, at_s: gpm(80 if at_s % 100 < 75 else 1))
+    usage = report(str(tmp_path))["usage"]
+    assert usage["phases_from"] == "activity"
+    shares = {each["name"]: each["share"] for each in usage["phases"]}
+    assert shares == pytest.approx({"active": 0.75, "idle": 0.25}, abs=0.02)
+
+
+def test_the_innermost_phase_counts_and_the_end_of_the_outer_ends_all() -> None:
+    def mark(at_s: int, name: str, edge: str) -> dict[str, Any]:
+        return {
+            "t_ns": at_s * 10**9,
+            "kind": "phase",
+            "rank": 0,
+            "host": "a",
+            "pid": 1,
+            "data": {"name": name, "edge": edge},
+        }
+
+    events = [
+        mark(0, "generation", "begin"), mark(2, "weight_sync", "begin"), mark(3, "weight_sync", "end"),
+        mark(5, "reward", "begin"), mark(6, "generation", "end"), mark(8, "update", "begin"), mark(9, "update", "end"),
+    ]  # fmt: skip
+    said = [(each.name, each.begin_s, each.end_s) for each in marked(events)]
+    assert said == [
+        ("generation", 0, 2), ("weight_sync", 2, 3), ("generation", 3, 5), ("reward", 5, 6), ("update", 8, 9),
+    ]  # fmt: skip
+
+
+def test_torn_lines_and_a_file_cut_anywhere_are_read(tmp_path: Path) -> None:
+    run = written(tmp_path, 60, 1, lambda _, at_s: gpm(at_s))
+    whole = run.gpu("n1").read_bytes()
+    text = whole.replace(b"\n", b"\n2026-11-22T01:10:00+00:00,17950#torn\n", 20)[: len(whole) - 20]
+    head, _, rest = text.partition(b"time,t_ns")
+    clean = re.sub(rb"^2026[^\n]*#torn\n", b"", head, flags=re.MULTILINE)
+    run.gpu("n1").write_bytes(clean + b"time,t_ns" + rest)
+    (tracks,) = load(tmp_path).gpus.values()
+    assert tracks["sm_active_pct"].v.tolist() == list(range(len(tracks["sm_active_pct"].v)))
+    assert 40 < len(tracks["sm_active_pct"].v) < 60
+
+
+def test_the_busy_figure_is_never_called_activity_of_the_sms(tmp_path: Path) -> None:
+    written(tmp_path, 100, 1, lambda _gpu, _at: {"gpu_busy_pct": 100, "power_w": 80})
+    data = report(str(tmp_path))
+    (gpu,) = data["usage"]["gpus"]
+    assert (gpu["sm_active_pct"], gpu["gpu_busy_pct"], gpu["activity_from"]) == (None, 100, "gpu_busy_pct")
+    shown = doctor(str(tmp_path)).stdout
+    assert "No true SM activity" in shown
+    assert "SM active %" not in shown
+
+
+def test_dmon_of_old(tmp_path: Path) -> None:
+    usage = load_any(SAMPLES / "dmon_old.txt")
+    one, other = (usage.gpus[GpuKey("", gpu)] for gpu in (0, 1))
+    assert one["gpu_busy_pct"].v.tolist() == [25, 27]
+    assert other["gpu_busy_pct"].v.tolist() == [18]  # the dash is no zero
+    assert one["memory_used_mib"].v.tolist() == [11651, 11651]
+    assert "sm_active_pct" not in one  # dmon's `sm` is utilization.gpu
+    assert "ecc_uncorrected" not in one
+    assert any("no time" in note for note in usage.notes)
+    copy = tmp_path / "x.txt"
+    copy.write_text((SAMPLES / "dmon_old.txt").read_text())
+    assert "1 s · 2 GPUs" in doctor(str(copy)).stdout
+
+
+def test_dmon_with_stamps_and_gpm() -> None:
+    tracks = load_any(SAMPLES / "dmon_stamped.csv").gpus[GpuKey("", 0)]
+    assert tracks["sm_active_pct"].v.tolist() == [52.5, 47.5]
+    assert tracks["graphics_active_pct"].v.tolist() == [99.1, 99.0]
+    assert (tracks["power_w"].t[1] - tracks["power_w"].t[0]) == 1
+
+
+def test_query_of_nvidia_smi() -> None:
+    usage = load_any(SAMPLES / "query.csv")
+    one, other = (usage.gpus[GpuKey("", gpu)] for gpu in (0, 1))
+    assert one["gpu_busy_pct"].v.tolist() == [100, 100]
+    assert other["gpu_busy_pct"].v.tolist() == [0]
+    assert "power_w" not in other
+    assert one["throttle"].v.tolist() == [0, 0x40]
+    assert summarise(usage).seconds == 60.5
+    data = report(str(SAMPLES / "query.csv"))
+    assert [each["id"] for each in data["findings"]] == ["GPU007"]
+
+
+@pytest.mark.parametrize("text", ["", "step,loss\n1,2\n", "index, utilization.gpu [%]\n0, 5 %\n", "# gpu sm\n"])
+def test_what_is_no_usage_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    with pytest.raises(NotUsage):
+        load_any(path)
+    done = doctor(str(path))
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_an_empty_folder_is_told(tmp_path: Path) -> None:
+    assert "holds no figures" in doctor(str(tmp_path)).stderr
+
+
+def ids(data: dict[str, Any]) -> set[str]:
+    return {each["id"] for each in data["findings"]}
+
+
+def test_trainer_and_server_taking_turns(tmp_path: Path) -> None:
+    run = written(tmp_path, 400, 4, lambda gpu, at_s: gpm(70 if (at_s % 100 < 50) == (gpu < 2) else 0))
+    table = Table(run.gpu_processes("n1"), columns.GPU_PROCESS, ["schema x"])
+    at = Now(BEGIN_NS, 0.0)
+    table.write([(at, {"gpu": gpu, "pid": gpu, "role": "trainer" if gpu < 2 else "vllm_engine"}) for gpu in range(4)])
+    rows = run.gpu_processes("n1").read_text().replace(f",{os.uname().nodename},", ",n1,")
+    run.gpu_processes("n1").write_text(rows)
+    run.gpu("n1").write_text(run.gpu("n1").read_text().replace(f",{os.uname().nodename},", ",n1,"))
+    data = report(str(tmp_path))
+    (finding,) = data["findings"]
+    assert finding["id"] == "PRF020"
+    assert "idles 50 %" in finding["headline"]
+
+
+def test_events_become_findings(tmp_path: Path) -> None:
+    run = written(tmp_path, 100, 2, lambda _gpu, at_s: {**gpm(70), "ecc_uncorrected": 0 if at_s < 50 else 3})
+    event(run, 30, "gpu", what="xid", gpu=1, xid=79)
+    event(run, 31, "gpu", what="lost", gpu=1, code=15, ident="GPU002")
+    event(run, 40, "gpu", what="xid", gpu=0, xid=31)
+    data = report(str(tmp_path), code=1)
+    said = {(each["id"], each["severity"], each["where"].get("gpu")) for each in data["findings"]}
+    assert said == {
+        ("GPU002", "error", 1), ("GPU010", "warning", 1), ("GPU010", "info", 0), ("GPU004", "error", 0),
+        ("GPU004", "error", 1),
+    }  # fmt: skip
+    lost = next(each for each in data["findings"] if each["id"] == "GPU002")
+    assert "31 s into the run" in lost["headline"]
+    chinese = json.loads(doctor(str(tmp_path), "--format", "json", "--lang", "zh").stdout)
+    assert all(re.search("[一-鿿]", each["headline"]) for each in chinese["findings"])
+
+
+def test_a_slow_hot_card_among_others(tmp_path: Path) -> None:
+    def figures(gpu: int, _at: float) -> dict[str, Any]:
+        hot = gpu == 3
+        reasons = "hw_slowdown|hw_thermal_slowdown" if hot else "sw_power_cap"
+        return {**gpm(90), "sm_clock_mhz": 900 if hot else 1900, "throttle_reasons": reasons}
+
+    written(tmp_path, 120, 4, figures)
+    data = report(str(tmp_path))
+    assert ids(data) == {"PRF021", "GPU007"}
+    assert {each["where"]["gpu"] for each in data["findings"]} == {3}
+
+
+def test_a_healthy_run_is_silent(tmp_path: Path) -> None:
+    written(tmp_path, 2000, 8, lambda gpu, at_s: {
+        **gpm(70 + 20 * ((at_s + gpu) % 7 > 3)), "sm_clock_mhz": 1900 + gpu, "throttle_reasons": "sw_power_cap",
+        "memory_used_mib": 60000 + (at_s % 50), "ecc_uncorrected": 2, "pcie_width": 16, "pcie_width_max": 16,
+    })  # fmt: skip
+    assert report(str(tmp_path))["findings"] == []
+
+
+def test_two_runs_side_by_side(tmp_path: Path) -> None:
+    for name, active in (("a", 40), ("b", 60)):
+        written(tmp_path / name, 50, 1, lambda _gpu, _at, active=active: gpm(active))
+    shown = doctor("--compare", str(tmp_path / "a"), str(tmp_path / "b")).stdout
+    assert re.search(r"sm_active_pct +40\.00 +60\.00 +\+50 %", shown)
+    rows = json.loads(doctor("--compare", str(tmp_path / "a"), str(tmp_path / "b"), "--format", "json").stdout)["rows"]
+    assert {"what": "sm_active_pct", "first": 40.0, "second": 60.0} in rows
+    assert doctor("--compare", str(tmp_path / "a")).returncode == 2
+
+
+PROBE = """<script>addEventListener('load', () => setTimeout(() => {
+  const plots = window.doctorPlots, before = plots[0].scales.x.max - plots[0].scales.x.min;
+  const over = plots[0].over, box = over.getBoundingClientRect();
+  const send = (kind, x, to) => to.dispatchEvent(new MouseEvent(kind,
+    {clientX: box.left + x, clientY: box.top + 40, movementX: 20, movementY: 1, bubbles: true, button: 0}));
+  send('mouseenter', 40, over); send('mousemove', 40, over); send('mousedown', 40, over);
+  send('mousemove', 90, over); send('mousemove', 140, over); send('mouseup', 140, over);
+  setTimeout(() => {
+    const after = plots[0].scales.x.max - plots[0].scales.x.min;
+    document.title = `plots ${plots.length} zoomed ${after < before / 2} ` +
+      `fits ${document.documentElement.scrollWidth <= document.documentElement.clientWidth}`;
+  }, 300);
+}, 300));</script></body>"""
+
+
+def test_the_page_draws_and_zooms_in_a_browser(tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium on this machine")
+    run = written(tmp_path, 3000, 8, lambda gpu, at_s: {**gpm((at_s * (gpu + 1)) % 97), "power_w": 300 + at_s % 50})
+    event(run, 30, "gpu", what="xid", gpu=1, xid=79)
+    page = tmp_path / "report.html"
+    assert doctor(str(tmp_path), "--html", str(page)).returncode == 0
+    text = page.read_text()
+    assert not re.search(r'(src|href)="', text)
+    assert len(text) < 3_000_000
+    page.write_text(text.replace("</body>", PROBE))
+    command = [
+        browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+        "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}",
+        "--enable-logging=stderr", "--window-size=500,900", "--virtual-time-budget=4000", "--dump-dom", page.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+    assert done.returncode == 0, done.stderr
+    title = re.search(r"<title>(plots[^<]*)</title>", done.stdout)
+    assert title is not None, done.stderr[-2000:]
+    assert title[1] == "plots 2 zoomed true fits true"
+    assert "CONSOLE" not in done.stderr
