@@ -1,0 +1,227 @@
+"""Metrics in the post-mortem: the same series gives the same findings however it comes, in one pass, in little memory."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from doctor.core.finding import Finding
+from doctor.core.index import load
+from doctor.core.rules import RuleEngine, load_rules
+from doctor.core.series import Point
+from doctor.logs import metric_lines, parallel
+from doctor.logs.live import merged
+from doctor.logs.matcher import Seen
+from doctor.logs.metric_files import MetricsCsv
+from doctor.logs.metric_lines import MetricLines, numbered
+from doctor.logs.metric_sources import in_folder, metric_file
+from doctor.logs.postmortem import Postmortem, Prepared, examine, prepare
+from tests.rules.series_cases import points_of
+
+FOLDER = Path(__file__).parents[1] / "rules"
+CASES = [
+    pytest.param(case, id=f"{entry.id}-{name}")
+    for entry in load()
+    if entry.has_rule
+    for name, case in yaml.safe_load((FOLDER / f"{entry.id}.yaml").read_text()).items()
+]
+
+
+@pytest.fixture(scope="module")
+def prepared() -> Prepared:
+    return prepare()
+
+
+def told(findings: Any) -> dict[str, tuple[int | None, str, str]]:
+    """What a reader is told, without the file that it came from."""
+    return {each.problem.id: (each.where.step, each.severity.value, each.words().headline) for each in findings}
+
+
+def live(result: Postmortem) -> dict[str, tuple[int | None, str, str]]:
+    known = {entry.id for entry in load() if entry.has_rule}
+    return told(each for each in result.diagnosis.outcome.findings if each.problem.id in known)
+
+
+def directly(points: list[Point]) -> dict[str, tuple[int | None, str, str]]:
+    engine = RuleEngine(load_rules())
+    engine.feed_all(points)
+    engine.close()
+    assert not engine.crashed
+    return told(merged(engine.findings))
+
+
+def as_verl(points: list[Point]) -> str:
+    """One line a step, as veRL prints it."""
+    rows: dict[int | None, list[str]] = {}
+    for each in points:
+        rows.setdefault(each.step, []).append(f"{each.name}:{each.value!r}")
+    return "".join(f"step:{step} - global_seqlen/mean:9 - {' - '.join(row)}\n" for step, row in rows.items())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rules_logs_and_tables_find_the_same(tmp_path: Path, prepared: Prepared, case: dict[str, Any]) -> None:
+    points = list(points_of(case))
+    expected = directly(points)
+    (tmp_path / "train.log").write_text(as_verl(points))
+    out = io.StringIO()
+    from_log = examine([str(tmp_path / "train.log")], prepared=prepared, table=MetricsCsv(out))
+    (tmp_path / "metrics.csv").write_text(out.getvalue())
+    from_table = examine([str(tmp_path / "metrics.csv")], prepared=prepared)
+    assert live(from_log) == expected
+    assert live(from_table) == expected
+
+
+def nan_run(steps: int = 40, since: int = 31) -> str:
+    rows = ((step, math.nan if step >= since else 0.5) for step in range(1, steps + 1))
+    return "".join(
+        f"{{'loss': 0.01, 'grad_norm': {norm}, 'reward': {0.1 + step % 7 / 10}, 'epoch': 0.1}}\n"
+        f" 10%|#| {step}/{steps * 2} [00:10<00:40, 1.0it/s]\r"
+        for step, norm in rows
+    )
+
+
+def test_a_run_that_ended_well_on_garbage_is_found(tmp_path: Path, prepared: Prepared) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(nan_run() + "\n{'train_runtime': '9.0', 'train_loss': '0.01'}\n")
+    result = examine([str(path)], prepared=prepared)
+    first = result.diagnosis.outcome.findings[0]
+    assert (result.diagnosis.verdict, first.problem.id, first.where.step, first.where.line) == (
+        "known", "NUM006", 31, 31,
+    )  # fmt: skip
+    series = {each["name"]: each for each in result.diagnosis.series}
+    assert series["grad_norm"]["not_finite_from"] == 31
+    assert "NUM006" in series["grad_norm"]["findings"]
+    assert series["reward"]["span"] == [1, 40]
+
+
+def test_compressed_logs_and_their_states_tell_it_once(tmp_path: Path, prepared: Prepared) -> None:
+    (tmp_path / "train.log.gz").write_bytes(gzip.compress(nan_run().encode()))
+    folder = tmp_path / "checkpoint-40"
+    folder.mkdir()
+    history = [{"step": step, "loss": 0.01, "grad_norm": "nan" if step > 30 else 0.5} for step in range(1, 41)]
+    (folder / "trainer_state.json").write_text(json.dumps({"log_history": history}, indent=2))
+    result = examine([str(tmp_path)], prepared=prepared)
+    mine = [each for each in result.diagnosis.outcome.findings if each.problem.id == "NUM006"]
+    assert len(mine) == 1
+    assert {Path(each.source).name for each in mine[0].evidence} == {"train.log.gz", "trainer_state.json"}
+
+
+def test_a_folder_of_states_alone_is_enough_and_the_last_counts(tmp_path: Path, prepared: Prepared) -> None:
+    for step in (5, 10, 40):
+        folder = tmp_path / "out" / f"checkpoint-{step}"
+        folder.mkdir(parents=True)
+        history = [{"step": each, "loss": 0.1, "grad_norm": 0.5, "reward": 0.0} for each in range(1, step + 1)]
+        (folder / "trainer_state.json").write_text(json.dumps({"log_history": history}, indent=2))
+    assert [Path(each.path).parent.name for each in in_folder(str(tmp_path))] == ["checkpoint-40"]
+    result = examine([str(tmp_path)], prepared=prepared)
+    assert "RLX008" in live(result)
+
+
+def test_ranks_of_a_run_folder(tmp_path: Path, prepared: Prepared) -> None:
+    (tmp_path / "run.json").write_text("{}")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "metrics").mkdir()
+    for rank in (0, 1):
+        rows = (f"{step},1,grad_norm,{'nan' if rank and step > 8 else 0.5}\n" for step in range(1, 20))
+        (tmp_path / "metrics" / f"rank{rank}.csv").write_text("step,t_ns,name,value\n" + "".join(rows))
+    finding = examine([str(tmp_path)], prepared=prepared).diagnosis.outcome.findings[0]
+    assert (finding.problem.id, finding.where.rank, finding.where.step) == ("NUM006", 1, 9)
+
+
+def test_a_table_of_something_else_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("name,age\nx,1\n")
+    (tmp_path / "b.csv").write_text("# schema 1\nstep,t_ns,name,value\n1,1,loss,2\n")
+    assert metric_file(str(tmp_path / "a.csv")) is None
+    assert metric_file(str(tmp_path / "b.csv")) is not None
+
+
+def test_metrics_of_a_broken_state_are_said_to_be_missing(tmp_path: Path, prepared: Prepared) -> None:
+    (tmp_path / "trainer_state.json").write_text("[1, 2]")
+    result = examine([str(tmp_path / "trainer_state.json")], prepared=prepared)
+    assert "trainer_state.json" in result.diagnosis.outcome.skipped[0].reason
+
+
+def test_a_rule_that_raises_costs_only_itself(
+    tmp_path: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from doctor.checks.numerics.gradient_exploding import GradientExploding
+
+    def broken(*_: object) -> Finding | None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(GradientExploding, "update", broken)
+    (tmp_path / "train.log").write_text(nan_run())
+    result = examine([str(tmp_path / "train.log")], prepared=prepared)
+    assert [each.id for each in result.diagnosis.outcome.crashed] == ["NUM008"]
+    assert "NUM006" in live(result)
+
+
+def test_the_second_vllm_engine_is_not_mixed_into_the_first(tmp_path: Path, prepared: Prepared) -> None:
+    lines = (
+        f"(APIServer pid=7) INFO 11-20 16:{minute:02}:0{engine} [loggers.py:122] Engine 00{engine}: "
+        f"Avg prompt throughput: 5.0 tokens/s, Avg generation throughput: {speed}.0 tokens/s, Running: 3 reqs, "
+        "Waiting: 0 reqs, GPU KV cache usage: 61.4%\n"
+        for minute in range(10)
+        for engine, speed in ((0, 100), (1, 900))
+    )
+    (tmp_path / "server.log").write_text("".join(lines))
+    result = examine([str(tmp_path / "server.log")], prepared=prepared)
+    series = {each["name"]: each for each in result.diagnosis.series}
+    assert (series["vllm/generation_tokens_per_s"]["count"], series["vllm/generation_tokens_per_s"]["last"]) == (
+        10,
+        100,
+    )
+
+
+def test_ranges_on_several_cores_give_what_one_pass_gives(
+    tmp_path: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "train.log"
+    noise = random.Random(1)  # noqa: S311 - noise, not a secret
+    with path.open("w") as out:
+        for step in range(1, 4001):
+            norm = math.nan if step > 3000 else 0.3 * math.exp(noise.gauss(0, 0.3))
+            out.write(f"step:{step} - actor/grad_norm:{norm} - critic/score/mean:{noise.random()}\n" + "x" * 400 + "\n")
+    whole = examine([str(path)], prepared=prepared)
+    monkeypatch.setattr(parallel, "RANGE_FROM_BYTES", 1 << 18)
+    monkeypatch.setattr(parallel, "RANGE_BYTES", 1 << 18)
+    monkeypatch.setattr(parallel, "WORTH_BYTES", 1)
+    monkeypatch.setattr(parallel, "cores", lambda: 2)
+    monkeypatch.setattr(metric_lines, "MOST_IN_MEMORY_BYTES", 1 << 12)
+    ranges = examine([str(path)], prepared=prepare())
+    assert [(each.where, each.evidence) for each in ranges.diagnosis.outcome.findings] == [
+        (each.where, each.evidence) for each in whole.diagnosis.outcome.findings
+    ]
+    assert ranges.diagnosis.series == whole.diagnosis.series
+    assert whole.diagnosis.outcome.findings[0].where.line == 6001
+
+
+def test_rows_beyond_the_memory_come_back_in_order_and_leave_no_file(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(metric_lines, "MOST_IN_MEMORY_BYTES", 1 << 12)
+    lines = MetricLines(str(tmp_path))
+    for number in range(1, 3001):
+        lines.take(Seen(0, number, b"step:%d - loss:0.5 - critic/kl:%d" % (number, number)))
+        lines.take(Seen(0, number, b"step: nothing of the kind"))
+    told_range = lines.result()
+    assert told_range.spilled
+    read = list(numbered([told_range], [3000]))
+    assert [(each.line, each.row.step) for each in read] == [(each, each) for each in range(1, 3001)]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_is_full_costs_the_metrics_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metric_lines, "MOST_IN_MEMORY_BYTES", 1 << 15)
+    lines = MetricLines("/nowhere/at/all")
+    for number in range(1, 3001):
+        lines.take(Seen(0, number, b"step:%d - loss:0.5" % number))
+    told_range = lines.result()
+    assert "No such file" in told_range.lost
+    assert 0 < len(list(told_range)) < 3000
