@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 _PYTHON = re.compile(
-    r'^[`\s]{0,60}File "(?P<path>[^"\n]{1,600})", line (?P<line>\d{1,7}),? in (?P<function>[^\n]{1,200}?)\s*$'
+    r'^[`\s]{0,60}File "(?P<path>[^"\n]{1,600})", line (?P<line>\d{1,7}),? in(?: (?P<function>[^\n]{1,200}?))?\s*$'
 )
 _RICH = re.compile(r"^\s*[│|] (?P<path>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}) in (?P<function>[\w<>.]+)")
 #: notebooks: "File ~/a/b.py:100, in f(x)", "Cell In[15], line 5", "Input In [3], in <cell line: 5>()"
@@ -73,7 +73,7 @@ class Frame:
 def python_frame(text: str) -> Frame | None:
     """The frame that a line names in the interpreter's own form, None for any other line."""
     match = _PYTHON.match(text)
-    return Frame(match["path"], int(match["line"]), match["function"]) if match else None
+    return Frame(match["path"], int(match["line"]), match["function"] or "<module>") if match else None
 
 
 def opening_frame(text: str) -> Frame | None:

@@ -96,7 +96,8 @@ def place_of(frame: Frame) -> str:
     path = frame.path.replace("\\", "/")
     inside = path.rpartition(f"/{frame.package}/")[2] if frame.package else ""
     short = f"{frame.package}/{inside}" if inside and f"/{frame.package}/" in path else PurePosixPath(path).name
-    return f"{short}:{frame.line} ({frame.function})"
+    line = f":{frame.line}" if frame.line else ""  # old notebooks do not tell it
+    return f"{short}{line} ({frame.function})"
 
 
 def _meaningful(raised: Raised) -> Frame | None:
