@@ -58,7 +58,7 @@ WHOLE_RUN = 3
 NO_GRADIENT = 1e-8
 
 
-@rule(PROBLEM, needs=("reward_std", "frac_reward_zero_std", "grad_norm"), symptom_of=("RLX006", "RLX008"))
+@rule(PROBLEM, needs=("reward_std", "frac_reward_zero_std", "grad_norm"), symptom_of=("RLX006", "RLX008", "RLX019"))
 class GroupsWithoutDeviation:
     """Prefers the share of groups; `reward_std` of newer TRL is that of the whole batch."""
 
