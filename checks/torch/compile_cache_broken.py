@@ -25,7 +25,7 @@ PROBLEM = Problem(id="TOR024", name="compile-cache-broken", severity=ERROR, sinc
 
 SIGNATURES = (
     Signature(
-        r"(?:FileNotFoundError|OSError): [^'\n]{0,200}'?(?P<path>/[^'\n:]{0,300}(?:\.triton/(?:cache|d"
+        r"(?:FileNotFoundError|OSError): [^'\n]{0,120}'?(?P<path>/[^'\n:]{0,300}(?:\.triton/(?:cache|d"
         r"ump)|torchinductor_[^/\n]{1,60}|torch_compile_cache)/[^'\n:]{0,300})",
     ),
     Signature(

@@ -34,7 +34,7 @@ SIGNATURES = (
     ),
     Signature(r"(?:ld|collect2)[^\n]{0,60}: cannot find -l(?P<library>cuda|c|m|pthread)\b"),
     Signature(
-        r"CalledProcessError: Command '?\[[^\n]{0,200}(?:gcc|g\+\+|clang|/cc|ccache)[^\n]{0,2000}(?:cu"
+        r"CalledProcessError: Command '?\[[^\n]{0,200}(?:gcc|g\+\+|clang|/cc|ccache)[^\n]{0,1000}(?:cu"
         r"da_utils|__triton_launcher|/main\.c|driver)",
         symptom_of=("TOR",),
     ),

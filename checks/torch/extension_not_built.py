@@ -25,7 +25,7 @@ PROBLEM = Problem(id="TOR022", name="extension-not-built", severity=ERROR, since
 
 SIGNATURES = (
     Signature(
-        r"(?P<path>\S{0,300}torch_extensions/[^\s:']{0,200}/(?P<name>[\w\-]{1,80})\.so): (?:cannot"
+        r"torch_extensions/[^\s:']{0,200}/(?P<name>[\w\-]{1,80})\.so: (?:cannot"
         r" open shared object file|file too short|undefined symbol|invalid ELF header)",
     ),
     Signature(

@@ -11,9 +11,11 @@ from doctor.logs.literals import SHORTEST, literals_of
 from doctor.logs.pattern_tree import ATOMIC, REPEATS, ZERO_WIDTH, Item, parse
 from doctor.logs.pattern_tree import constants as _c
 
-#: ways to place the gaps of a pattern (`.{0,80}`) in one line: a million is some milliseconds for each start
-MOST_WAYS = 1_000_000
+#: places for the gaps of a pattern (`.{0,80}`) that the worst line makes `re` try in one window: a third of a second
+MOST_WAYS = 10_000_000
+_WINDOW = 1 << 14  # characters that a pattern is searched in at once, see `doctor.logs.matcher`
 _WIDE = 16  # repetitions up to this many are no gap
+_MANY = 20  # characters of the sample that a class must hold to stand for nearly anything: letters, no mere digits
 _SAMPLE = "".join(chr(code) for code in range(1, 128)) + "é中"
 
 
@@ -26,7 +28,7 @@ def lint(signature: Signature) -> list[str]:
     except re.error as error:
         return [f"`{error.pattern!r}` is no regular expression: {error}"]
     faults = [*_literal_faults(signature, flags), *_item_faults(tree), *_end_faults(tree), *_adjacent_faults(tree)]
-    ways = _ways(tree)
+    ways = _starts(tree) * _ways(tree)
     if ways > MOST_WAYS:
         faults.append(f"its gaps can be placed in {ways:.0e} ways: bound them more tightly, or split the pattern")
     return list(dict.fromkeys(faults))
@@ -91,6 +93,11 @@ def _is_gap(items: list[Item]) -> bool:
         return False
     kind, value = items[0]
     return kind in (_c.ANY, _c.NOT_LITERAL) or (kind is _c.IN and value[0][0] is _c.NEGATE)
+
+
+def _is_wide(items: list[Item]) -> bool:
+    """The same, and classes of letters or of what is no blank."""
+    return _is_gap(items) or (len(items) == 1 and items[0][0] is _c.IN and len(_characters(items)) >= _MANY)
 
 
 def _item_faults(tree: list[Item]) -> Iterator[str]:
@@ -165,22 +172,61 @@ def _adjacent_faults(tree: list[Item]) -> Iterator[str]:
                 before = set()
 
 
-def _ways(items: Iterable[Item], *, at_end: bool = True) -> float:
-    """How many ways there are to place the gaps of a sequence; `at_end`: nothing follows it in the pattern."""
+def _flat(items: Iterable[Item]) -> list[Item]:
+    """A sequence with its groups opened and what has no width left out."""
+    out: list[Item] = []
+    for kind, value in items:
+        if kind is _c.SUBPATTERN:
+            out += _flat(value[3])
+        elif kind is ATOMIC:
+            out += _flat(value)
+        elif kind not in ZERO_WIDTH:
+            out.append((kind, value))
+    return out
+
+
+def _literal_run(items: list[Item]) -> int:
+    """How many characters at the start of a flat sequence are one certain character each."""
+    run = 0
+    for kind, value in items:
+        if kind is _c.BRANCH:
+            return run + min(_literal_run(_flat(each)) for each in value[1])
+        if kind is not _c.LITERAL:
+            break
+        run += 1
+    return run
+
+
+def _starts(tree: list[Item]) -> float:
+    """How often in one window a search can get as far as the first gap: what stands before it must fit there."""
+    if tree and tree[0] == (_c.AT, _c.AT_BEGINNING):
+        return 1
+    flat, longest = _flat(tree), 0
+    for number, (kind, value) in enumerate(flat):
+        if kind in REPEATS and _is_wide(list(value[2])):
+            break
+        longest = max(longest, _literal_run(flat[number:]))
+    return _WINDOW / max(longest, 1)
+
+
+def _ways(items: Iterable[Item], following: Iterable[Item] = ()) -> float:
+    """How many ways there are to place the gaps of a sequence; `following`: what comes behind it in the pattern.
+
+    A gap can end where what follows it stands, and that takes its own length each time.
+    """
     ways = 1.0
-    sequence = list(items)
+    sequence = _flat(items)
     for number, (kind, value) in enumerate(sequence):
-        rest = [each for each in sequence[number + 1 :] if each[0] not in ZERO_WIDTH]
-        last = at_end and not rest
+        rest = [*sequence[number + 1 :], *following]
         if kind in REPEATS:
             body = list(value[2])
             width = value[1] - value[0] if value[1] is not _c.MAXREPEAT else 1
-            if not _is_gap(body):
-                ways *= _ways(body, at_end=last)
-            elif width > _WIDE and not last and not _ends_at(body, rest):
-                ways *= width
+            if not _is_wide(body):
+                ways *= _ways(body, rest)
+            elif width > _WIDE and rest and not _ends_at(body, rest):
+                ways *= max(width / max(_literal_run(rest), 1), 1)
         elif bodies := _bodies(kind, value):
-            ways *= max(_ways(body, at_end=last) for body in bodies)
+            ways *= max(_ways(body, rest) for body in bodies)
     return ways
 
 
