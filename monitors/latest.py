@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from doctor.core.run_dir import RunDir
+
+Key = TypeVar("Key")
 
 #: rows of one file that are read at a time; a file that grew by more is read from its end
 _MOST_BYTES = 1 << 20
@@ -79,7 +81,7 @@ class Latest:
             for name, value in row.items():
                 if value:
                     kept[name] = value
-                    self._since[(*key, name)] = float(row["mono_s"])
+                    self._since[key[0], key[1], name] = float(row["mono_s"])
         if host:
             self.host = host[-1]
         for row in processes:
@@ -89,14 +91,12 @@ class Latest:
         self._forget()
 
     def _forget(self) -> None:
-        for rows, seconds in ((self.processes, 3.0), (self.gpu_processes, 15.0)):
-            newest = max((float(row["mono_s"]) for row in rows.values()), default=0.0)
-            for key in [key for key, row in rows.items() if float(row["mono_s"]) < newest - seconds]:
-                del rows[key]  # type: ignore[attr-defined]
+        self.processes = _recent(self.processes, 3.0)
+        self.gpu_processes = _recent(self.gpu_processes, 15.0)
 
     def figure(self, key: tuple[str, str], column: str, stale_s: float = STALE_S) -> float | None:
         """A number of a GPU or instance; None where it is not told or has not come for a while."""
-        since = self._since.get((*key, column))
+        since = self._since.get((key[0], key[1], column))
         if since is None or self._mono_s - since > stale_s:
             return None
         with suppress(ValueError):
@@ -105,7 +105,7 @@ class Latest:
 
     def text(self, key: tuple[str, str], column: str) -> str:
         """A text of a GPU or instance; empty where it is not told or has not come for a while."""
-        since = self._since.get((*key, column))
+        since = self._since.get((key[0], key[1], column))
         return "" if since is None or self._mono_s - since > STALE_S else self.gpus[key][column]
 
     def why_no_gpu(self) -> str | None:
@@ -117,3 +117,9 @@ class Latest:
         """Close the files."""
         for tail in self._tails:
             tail.close()
+
+
+def _recent(rows: dict[Key, dict[str, str]], seconds: float) -> dict[Key, dict[str, str]]:
+    """Rows of the last seconds before the newest."""
+    newest = max((float(row["mono_s"]) for row in rows.values()), default=0.0)
+    return {key: row for key, row in rows.items() if float(row["mono_s"]) >= newest - seconds}

@@ -19,7 +19,7 @@ ACTIVE_PCT = 10.0
 #: a figure that does not come again is not believed for longer (dcgm-exporter asks every 30 s as shipped)
 HOLD_S = 60.0
 #: bins of the coarse series, and the shortest one
-MOST_BINS, SHORTEST_BIN_S = 20_000, 1.0
+MOST_BINS, SHORTEST_BIN_S = 10_000, 1.0
 
 _SERVER_ROLES = {"vllm_server", "vllm_engine", "vllm_worker"}
 _BAD_REASONS = 0x8 | 0x20 | 0x40 | 0x80  # hw_slowdown, sw_thermal, hw_thermal, hw_power_brake
@@ -201,7 +201,7 @@ def _stretches(usage: Usage, grid: Grid) -> tuple[list[Phase], str]:
         return [], ""
     rows = np.array(_of_cards(grid))
     told = ~np.isnan(rows).all(axis=0)
-    active = np.zeros(grid.count, dtype=bool)
+    active: Any = np.zeros(grid.count, dtype=bool)
     active[told] = np.nanmean(rows[:, told], axis=0) >= ACTIVE_PCT
     edges = [0, *(np.flatnonzero(np.diff(active.astype(int))) + 1).tolist(), grid.count]
     return [

@@ -22,7 +22,7 @@ FIGURES = (
 )  # fmt: skip
 HOST_FIGURES = tuple(each for each in columns.HOST if each not in {"time", "t_ns", "mono_s", "host", "gpu_sampling"})
 
-_BLOCK = 32 << 20
+_BLOCK = 16 << 20
 _TORN_LINE = re.compile(rb"[^\n]*" + re.escape(TORN) + rb"\n")
 _BITS = {name: bit for bit, name in REASONS}
 

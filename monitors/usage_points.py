@@ -43,8 +43,8 @@ def _series(usage: Usage, grid: Grid) -> list[tuple[str, list[float]]]:
         found.append(("usage/activity_pct", _mean(whole)))
     if len(usage.hosts) == 1:
         (figures,) = usage.hosts.values()
-        told = [name for name in ("cpu_pct", "memory_used_mib", "shm_used_mib") if name in figures]
-        found += [(f"host/{name}", binned(figures[name], grid)) for name in told]
+        of_host = [name for name in ("cpu_pct", "memory_used_mib", "shm_used_mib") if name in figures]
+        found += [(f"host/{name}", binned(figures[name], grid)) for name in of_host]
     return [(name, values.tolist()) for name, values in found]
 
 

@@ -23,7 +23,7 @@ SHORTEST_S, LONGEST_S = 0.05, 60.0
 _REDRAW_S = 0.5
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """Seconds, from 100ms, 120s, 2m, 1.5h, 1d or a bare number of seconds."""
 
     name = "duration"

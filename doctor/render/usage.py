@@ -63,7 +63,7 @@ def _processes(latest: Any) -> Table:
     table = Table(box=None, pad_edge=False)
     for head in ("pid", "role", "rank", "GPU", "GPU MiB", "CPU %", "memory MiB", "name"):
         table.add_column(head, justify="left" if head in {"role", "name"} else "right")
-    on_gpu = {}
+    on_gpu: dict[str, list[tuple[str, dict[str, str]]]] = {}
     for (gpu, _, pid), row in latest.gpu_processes.items():
         on_gpu.setdefault(pid, []).append((gpu, row))
     pids = [pid for pid in on_gpu if pid not in latest.processes]
