@@ -30,12 +30,12 @@ MESSAGE = Message(
     en=Words(
         "{who} needs Ray, and it is not installed",
         "The command ends with `No module named 'ray'` or `Failed to import Ray` before anything is loaded.",
-        "Install Ray. A vLLM server on one machine can do without: `--distributed-executor-backend mp`.",
+        "Install Ray{otherwise}.",
     ),
     zh=Words(
         "{who} 需要 Ray,但没有安装",
         "命令会在加载之前以 `No module named 'ray'` 或 `Failed to import Ray` 结束。",
-        "安装 Ray。单机的 vLLM 服务器可以不用它:`--distributed-executor-backend mp`。",
+        "安装 Ray{otherwise_zh}。",
     ),
 )
 
@@ -44,7 +44,8 @@ MESSAGE = Message(
 def ray_missing(launch: Launch, packages: Packages, serving: Serving | None) -> Judgement:
     """Judge programs that cannot do without."""
     names = {"verl": "veRL", "trinity": "Trinity-RFT"}
-    who = "vLLM with the Ray backend" if asks_vllm_for_ray(serving) else names.get(launch.kind)
+    of_vllm = asks_vllm_for_ray(serving)
+    who = "vLLM with the Ray backend" if of_vllm else names.get(launch.kind)
     if who is None or "ray" in packages.distributions or packages.modules.get("ray"):
         return
     if not packages.complete:
@@ -54,6 +55,8 @@ def ray_missing(launch: Launch, packages: Packages, serving: Serving | None) -> 
         PROBLEM,
         MESSAGE,
         who=who,
+        otherwise="; on one machine `--distributed-executor-backend mp` does without it" if of_vllm else "",
+        otherwise_zh=";单机时用 `--distributed-executor-backend mp` 则不需要它" if of_vllm else "",
         commands=("pip install ray",),
         evidence=(Evidence("launch command", " ".join(launch.argv)),),
     )

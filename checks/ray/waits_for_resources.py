@@ -38,6 +38,13 @@ SIGNATURES = (
         r"The following resource request cannot be scheduled right now: (?P<wanted>\{[^}\n]{1,120}\})",
         kind="warning",
     ),
+    Signature(r"Timed out waiting for placement groups to be ready\."),
+    Signature(
+        r"Failed to create placement group with (?P<bundles>\d{1,6}) bundles \(requiring (?P<gpus>\d{1,6}) GPUs,"
+    ),
+    Signature(
+        r"^\s{1,12}(?:\w{1,40} = )?ray\.get\((?:self\.)?\w{0,30}(?:pg|placement_group)\w{0,10}\.ready\(\), timeout="
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -70,13 +77,14 @@ LOG_CONFIDENCE = LIKELY
 def explain(hits: Hits) -> Finding:
     """With what is asked for, and how long it was waited at most."""
     seconds = max(hits.ints("seconds"), default=0)
+    gpus = hits.get("gpus")
     return found(
         PROBLEM,
         LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
-        wanted=_short(hits.get("wanted") or ""),
+        wanted=f"{gpus} GPU" if gpus else _short(hits.get("wanted") or ""),
         seconds=f" (for {seconds} s)" if seconds else "",
         seconds_zh=f"(已等待 {seconds} 秒)" if seconds else "",
     )
@@ -87,4 +95,4 @@ def _short(wanted: str) -> str:
     totals: dict[str, float] = {}
     for name, amount in re.findall(r"'(GPU|CPU|NPU|TPU)': (\d{1,6}(?:\.\d{1,4})?)", wanted):
         totals[name] = totals.get(name, 0.0) + float(amount)
-    return ", ".join(f"{amount:g} {name}" for name, amount in totals.items()) or "more than there is"
+    return ", ".join(f"{amount:g} {name}" for name, amount in totals.items()) or "a placement group"

@@ -43,6 +43,10 @@ SIGNATURES = (
         r"/bin/sh: (?:\d{1,5}: )?(?P<tool>\S{0,200}nvcc): (?:not found|No such file)",
         kind="sign",
     ),
+    Signature(
+        r"flashinfer/\S{1,200}:\d{1,6}:\d{1,4}: fatal error: (?P<tool>[\w./+\-]{1,120}): No such file or directory",
+        kind="sign",
+    ),
 )
 
 LOG_MESSAGE = Message(

@@ -1,8 +1,8 @@
 """The server takes requests from any machine, without a key.
 
 ## What it means
-It listens on all interfaces: `--host 0.0.0.0`, or the default, which is the same for `vllm serve` and for
-`trl vllm-serve`.
+It listens on all interfaces: `--host 0.0.0.0`. Without the argument `vllm serve` and `trl vllm-serve` do so too;
+that is left unsaid, for it is so on every machine.
 ## What it does to a run
 Whoever reaches the port can generate on your GPUs. A server for training also lets them change its weights
 (`/update_named_param/`, `/init_weight_transfer_engine`), which spoils a run without a trace.
@@ -10,7 +10,7 @@ Whoever reaches the port can generate on your GPUs. A server for training also l
 Listen on 127.0.0.1 where the trainer runs on the same machine. Else set a key, or let only the trainer's
 address through the firewall.
 ## How it is found
-Host and key of the command, and the variable VLLM_API_KEY.
+A host that was written, the key of the command, and the variable VLLM_API_KEY.
 ## References
 https://docs.vllm.ai/en/latest/usage/security.html
 https://github.com/huggingface/trl/blob/v0.25.0/trl/scripts/vllm_serve.py
@@ -21,7 +21,7 @@ from __future__ import annotations
 from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Skip, Words, found
-from doctor.core.problem import INFO, WARNING, Problem
+from doctor.core.problem import WARNING, Problem
 from doctor.core.reading import place_of
 from doctor.facts.environment import Environment
 from doctor.facts.serving import Serving
@@ -42,48 +42,26 @@ MESSAGE = Message(
     ),
 )
 
-DEFAULT = Message(
-    en=Words(
-        "Without `--host` this server listens on all interfaces, and no API key is set",
-        "That is the program's default. Whoever reaches the port can generate on these GPUs, and change "
-        "the weights of a server that a trainer uses.",
-        "Listen on 127.0.0.1 when the trainer runs on this machine. Else set an API key (vLLM's own "
-        "server) or a firewall rule.",
-    ),
-    zh=Words(
-        "未给出 `--host` 时该服务器监听所有网卡,且没有设置 API key",
-        "这是程序的默认行为。能访问该端口的任何人都可以使用这些 GPU 生成,还能修改供训练使用的服务器的权重。",
-        "训练端在本机时只监听 127.0.0.1;否则设置 API key(vLLM 自己的服务器)或防火墙规则。",
-    ),
-)
-
-
 EVERYWHERE = {"0.0.0.0", "::", "[::]"}  # noqa: S104 - compared, never bound
 #: ways to serve without a TCP port, or with an authentication of the user's own
 OTHERWISE = ("uds", "headless", "middleware", "ssl_ca_certs", "help")
-DEFAULT_IS_EVERYWHERE = {"vllm-serve", "vllm-openai-server", "trl-vllm-serve"}
 
 
 @check(PROBLEM)
 def served_without_key(serving: Serving, environment: Environment | None) -> Judgement:
-    """A host that was written is a choice; the default may be news."""
+    """Judge a host that was written; that a server without one listens everywhere is its default, and no news."""
     setting, key = serving.arguments.get("host"), serving.arguments.get("api_key")
     if serving.has_api_key or key is not None or any(name in serving.arguments for name in OTHERWISE):
         return
-    if setting is None:
-        message = DEFAULT if serving.kind in DEFAULT_IS_EVERYWHERE else None
-    else:
-        message = MESSAGE if setting.known and serving.host in EVERYWHERE else None
-    if message is None:
+    if setting is None or not setting.known or serving.host not in EVERYWHERE:
         return
     if environment is None:
         yield Skip("the environment of the command, where a key may be set, is not known")
         return
     yield found(
         PROBLEM,
-        message,
+        MESSAGE,
         host=serving.host,
-        severity=WARNING if setting is not None else INFO,
         where=place_of(setting),
         commands=("--host 127.0.0.1",),
         evidence=proofs(setting),

@@ -111,6 +111,8 @@ _TABLE: tuple[_Layer, ...] = (
     _layer("[", rf"\[{_LEVEL}\] ", _stamped),
     _layer("(", r"\((?P<actor>(?:[A-Za-z_][\w.:+\- ]{0,80}?)?(?: ?(?:rank|pid)=\d{1,9}){1,2}(?:, ?ip=[\w.:]{1,60})?"
                 r"|raylet(?:, ?ip=[\w.:]{1,60})?|autoscaler [+\w]{1,12}|gcs_server)\) ?", _actor),
+    _layer("(", r"\((?P<actor>(?:head|worker\d{0,4}), (?:rank=\d{1,6}, )?pid=\d{1,9}(?:, ?ip=[\w.:]{1,60})?)\) ?",
+           _named_container),  # SkyPilot; the rank of a node, which is no process's
     _layer(">", r"(?:> ?){1,4}", _quoted),  # a log quoted in an issue or a mail
     _layer("d", rf"{ISO}{ZONE} (?:stdout|stderr) [FP] ", _stamped),  # Kubernetes' container runtime
     # Ray's Python side

@@ -18,6 +18,8 @@ CASES = [
      "WorkerDict pid=31484, ip=10.0.0.1", None, "Sleep"),
     ("[36m(pid=23977)[0m [2026-11-20 15:15:11,138 E 23977 23977] logging.cc:113: x", "pid=23977", None,
      "logging.cc:113: x"),
+    ("(head, rank=0, pid=4734) TimeoutError: x", "head, rank=0, pid=4734", None, "TimeoutError: x"),
+    ("(worker1, rank=1, pid=12, ip=10.0.0.2) text", "worker1, rank=1, pid=12, ip=10.0.0.2", None, "text"),
     ("(raylet) text", "raylet", None, "text"),
     ("[2024-05-26 04:56:04,862] [INFO] [logging.py:96:log_dist] [Rank 2] step=1", "rank 2", 2, "step=1"),
     ("[2024-05-26 04:56:04,862] [INFO] [engine.py:1867:save] text", "", None, "text"),
