@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import time
 import traceback
@@ -89,6 +90,15 @@ def is_artifact(path: str) -> bool:
     return file.is_file() and (bool(rollouts.kind_of(file)) or flight_recorder.is_dump(file) or _is_weights(file))
 
 
+def _expanded(paths: Sequence[str]) -> Iterator[Path]:
+    """Files and folders, globs as the files that they match."""
+    for path in paths:
+        if glob.has_magic(path) and not Path(path).exists():
+            yield from map(Path, sorted(glob.glob(path, recursive=True)))  # noqa: PTH207 - absolute ones too
+        else:
+            yield Path(path)
+
+
 def _is_weights(path: Path) -> bool:
     return path.suffix in _WEIGHTS and path.is_file() and not flight_recorder.is_dump(path)
 
@@ -100,7 +110,7 @@ def read(paths: Sequence[str]) -> Artifacts:
     """
     search = _Search(time.monotonic() + _SEARCH_S)
     named: list[Path] = []
-    for path in map(Path, paths):
+    for path in _expanded(paths):
         if path.is_dir():
             search.walk(path)
         else:
