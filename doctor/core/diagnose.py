@@ -77,6 +77,10 @@ def diagnose(
     outcome = outcomes[0] if len(outcomes) == 1 else _joined(outcomes)
     unread = tuple(Crashed(module, f"it cannot be read: {error}", "") for module, error in faults.items())
     outcome = replace(outcome, crashed=(*outcome.crashed, *unread))
+    if language != "en":
+        from doctor.core.reasons import localised_finding
+
+        outcome = replace(outcome, findings=tuple(localised_finding(each, language) for each in outcome.findings))
     diagnosis = Diagnosis(
         "check",
         _target(context, collectors[0].states, len(collectors)),

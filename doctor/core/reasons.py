@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from doctor.core.finding import Finding
+
+#: values of findings that are sentences or names of ours, not the user's words
+_SENTENCES = frozenset({"message", "reason", "what"})
 _TABLE = Path(__file__).parent.parent / "data" / "reasons_zh.json"
 
 
@@ -44,6 +50,15 @@ def translated(reason: str, language: str) -> str:
         if match:
             return chinese.format(*(translated(value, language) for value in match.groups()))
     return reason
+
+
+def localised_finding(finding: Finding, language: str) -> Finding:
+    """A finding whose captured sentences are in `language`; what it quotes as evidence stays as it is."""
+    values = {
+        name: translated(value, language) if name in _SENTENCES and isinstance(value, str) else value
+        for name, value in finding.values.items()
+    }
+    return replace(finding, values=values)
 
 
 def localised(report: dict[str, Any], language: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pytest
 import doctor
 from doctor.core.reasons import table, translated
 from doctor.facts.base import NO_COMMAND
+from tests.e2e.environments import run_doctor
 
 SOURCES = Path(doctor.__file__).parent
 GIVERS = {"Skip", "Unavailable", "DoesNotApply", "NvmlUnavailable", "give_up", "_give_up"}
@@ -50,6 +51,14 @@ def test_the_chinese_keeps_every_value() -> None:
     for english, chinese in table().items():
         values = [f"<{number}>" for number in range(english.count("{}"))]
         assert all(value in chinese.format(*values) for value in values), english
+
+
+def test_sentences_inside_findings_are_chinese(tmp_path: Path) -> None:
+    (tmp_path / "z3.json").write_text("[1, 2]")
+    (tmp_path / "t.py").write_text("x = 1\n")
+    done = run_doctor("check", "--lang", "zh", "--", "deepspeed", "t.py", "--deepspeed", "z3.json", cwd=tmp_path)
+    assert "它含有" in done.stdout, done.stdout
+    assert "DeepSpeed 配置" in done.stdout
 
 
 @pytest.mark.parametrize(
