@@ -138,7 +138,7 @@ _BY_TYPE = (
 #: what a message speaks of, for types that say nothing themselves
 _BY_MESSAGE = (
     (re.compile(r"out of memory|bad_alloc|Cannot allocate memory", re.IGNORECASE), MEMORY),
-    (re.compile(r"\bCUDA error\b|\bcuda\w* error\b|CUBLAS_|CUDNN_|\bHIP error\b", re.IGNORECASE), CUDA),
+    (re.compile(r"\bCUDA (?:driver )?error\b|\bcuda\w* error\b|CUBLAS_|CUDNN_|\bHIP error\b", re.IGNORECASE), CUDA),
     (re.compile(r"NCCL|ProcessGroup|process group|Gloo|TCPStore|collective", re.IGNORECASE), COLLECTIVE),
     (
         re.compile(r"requires? (?:a )?grad|backward|in-?place operation|autograd|inference tensor", re.IGNORECASE),

@@ -69,6 +69,7 @@ _PYTHON = re.compile(
     r"died with <Signals\.(?P<signal>SIG[A-Z]{2,6}): \d{1,3}>|returned non-zero exit status (?P<code>\d{1,4})"
 )
 _DEEPSPEED = re.compile(r"exits with return code = (?P<code>-?\d{1,4})")
+_COMPOSER = re.compile(r"Rank (?P<rank>\d{1,6}) crashed with exit code (?P<code>-?\d{1,4})\b")
 _CONTAINER = re.compile(
     r"exited with code (?P<code>\d{1,3})\b|terminated with exit code (?P<other>\d{1,3})\b"
     r"|\"?exitCode\"?: ?(?P<json>[1-9]\d{0,2})\b"
@@ -117,10 +118,10 @@ def _of_launchers(line: Line) -> Iterator[Exit]:
     elif match := _PYTHON.search(text):
         told = int(match["code"]) if match["code"] else None
         yield Exit(None, None, told, match["signal"] or signal_of(told), line)
-    elif match := _DEEPSPEED.search(text):
-        code = int(match["code"])
+    elif match := _DEEPSPEED.search(text) or _COMPOSER.search(text):
+        code, rank = int(match["code"]), match.groupdict().get("rank")
         if code:
-            yield Exit(None, None, code, signal_of(code), line)
+            yield Exit(int(rank) if rank else None, None, code, signal_of(code), line)
 
 
 def _of_others(line: Line) -> Iterator[Exit]:

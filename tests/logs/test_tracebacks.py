@@ -211,6 +211,7 @@ def test_exit_codes(code: int | None, name: str) -> None:
         ("RuntimeError: DataLoader worker (pid 47) is killed by signal: Bus error. It is possible", [(None, "SIGBUS", "")]),
         ("trainer-1 exited with code 137", [(None, "SIGKILL", "")]),
         ("trainer-1 exited with code 0", []),
+        ("ERROR:composer.cli.launcher:Rank 0 crashed with exit code -11.", [(0, "SIGSEGV", "")]),
         ("Killed", [(None, "SIGKILL", "")]),
         ("Killed 3 of 4 candidates by length", []),
     ],

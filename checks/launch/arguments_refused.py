@@ -1,0 +1,119 @@
+"""The program does not understand its command line.
+
+## What it means
+An argument is misspelt, belongs to another version of the program, has a value it does not take, or lacks
+one. A blank behind a backslash at the end of a line hands the program a lone blank or backslash and ends the
+command there.
+## What it does to a run
+The program prints its usage and ends with exit code 2 on every rank, before anything is loaded.
+## What to do
+Mend the argument that is named.
+## How it is found
+In a log: by the words of argparse, or of a parser built on it.
+## References
+https://docs.python.org/3/library/argparse.html
+https://github.com/modelscope/ms-swift/issues/1122
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="LCH025", name="arguments-refused", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"^[^\s:]{1,120}: error: unrecognized arguments: (?P<unknown>[^\n]{1,300})",
+        symptom_of=("LCH019", "VLL", "TRL", "TRF"),
+    ),
+    Signature(r"ValueError: remaining_argv: \[(?P<unknown>[^\]\n]{1,300})\]"),
+    Signature(r"^[^\s:]{1,120}: error: the following arguments are required: (?P<missing>[^\n]{1,200})"),
+    Signature(
+        r"^[^\s:]{1,120}: error: argument (?P<argument>[^\s:]{1,120}): (?P<why>invalid choice|"
+        r"invalid \w{1,30} value|expected one argument|expected at least one argument|not allowed "
+        r"with)",
+        symptom_of=("VLL", "TRL", "TRF"),
+    ),
+)
+
+
+UNKNOWN = Message(
+    en=Words(
+        "the program does not know the arguments {names}",
+        "They are misspelt, or belong to another version of the program or to the launcher "
+        "(whose own options stand before the script).",
+        "Compare with `--help` of the installed version; put options of torchrun, accelerate or "
+        "deepspeed before the script's name and those of the script behind it.",
+    ),
+    zh=Words(
+        "程序不认识参数 {names}",
+        "参数拼写有误,或属于程序的另一版本,或属于启动器(启动器自己的选项要写在脚本之前)。",
+        "与已安装版本的 `--help` 对照;torchrun、accelerate、deepspeed 的选项写在脚本名之前,脚本的选项写在其后。",
+    ),
+)
+
+BLANK = Message(
+    en=Words(
+        "the command line holds a lone backslash or blank, and ends there for the shell",
+        "A backslash joins lines only as the very last character: a blank behind it is taken as "
+        "an argument, and the lines below are not part of the command.",
+        "Remove the blanks behind every backslash (`sed -i 's/[[:space:]]*$//' run.sh`), and the "
+        "backslash on the last line.",
+    ),
+    zh=Words(
+        "命令行中有单独的反斜杠或空格,shell 在此处结束命令",
+        "反斜杠只有作为行末最后一个字符时才续行:其后的空格会被当作参数,下面的行不再属于该命令。",
+        "去掉每个反斜杠后的空格(space;`sed -i 's/[[:space:]]*$//' run.sh`),以及最后一行的反斜杠(backslash)。",
+    ),
+)
+
+MISSING = Message(
+    en=Words(
+        "the program lacks the arguments {names}",
+        "They have no default and were not given, or stand on a line below that is not part of the command.",
+        "Add them; look for a blank behind a backslash, an empty variable, or a line without a backslash above them.",
+    ),
+    zh=Words(
+        "程序缺少参数 {names}",
+        "这些参数没有默认值且未给出,或写在不属于该命令的下方行中。",
+        "补上它们;检查反斜杠后的空格、空变量,或上方缺少反斜杠的行。",
+    ),
+)
+
+VALUE = Message(
+    en=Words(
+        "the program refuses the value of {names}: {why}",
+        "The value is misspelt, of another type, missing, or known only to another version.",
+        "Look the argument up in `--help` of the installed version and correct the value.",
+    ),
+    zh=Words(
+        "程序拒绝 {names} 的值:{why}",
+        "该值拼写有误、类型不符、缺失,或只有另一版本才支持。",
+        "在已安装版本的 `--help` 中查看该参数并更正其值。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Say which argument it was and what was wrong with it."""
+    unknown = (hits.get("unknown") or "").strip()
+    if unknown and not unknown.strip("\\'\", "):
+        message, names = BLANK, ""
+    elif unknown:
+        message, names = UNKNOWN, _listed(each for each in unknown.split() if each.lstrip("'\"[").startswith("-"))
+    elif hits.get("missing"):
+        message, names = MISSING, _listed((hits.get("missing") or "").split(", "))
+    else:
+        message, names = VALUE, _listed([hits.get("argument") or ""])
+    return found(
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), names=names or f"`{unknown[:60]}`",
+        why=hits.get("why") or "",
+    )  # fmt: skip
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{each.partition('=')[0].strip(',')}`" for each in list(names)[:4])
