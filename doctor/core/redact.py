@@ -43,6 +43,21 @@ def redact_text(text: str) -> str:
     return text
 
 
+#: what makes a terminal act (C0 and C1 but tab and line feed, DEL) and what makes text read other than it stands
+_ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def inert(value: object) -> object:
+    """A JSON-like value without characters that terminals obey; what follows an escape stays as plain words."""
+    if isinstance(value, str):
+        return _ACTING.sub("", value)
+    if isinstance(value, dict):
+        return {key: inert(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [inert(each) for each in value]
+    return value
+
+
 def is_secret_name(name: str) -> bool:
     """Whether a variable or key of this name holds a secret."""
     return bool(SECRET_NAME.search(name)) and not VOCABULARY_NAME.match(name)

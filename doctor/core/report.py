@@ -12,7 +12,7 @@ from doctor.core.finding import Finding
 from doctor.core.index import Entry
 from doctor.core.outcome import Outcome
 from doctor.core.record import record
-from doctor.core.redact import redact, redact_text
+from doctor.core.redact import inert, redact, redact_text
 
 SCHEMA = "doctor/1"
 
@@ -45,7 +45,13 @@ class Diagnosis:
 
 
 def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
-    """The report of DESIGN's contract `doctor/1`, with every secret taken out."""
+    """The report of DESIGN's contract `doctor/1`, with every secret and every terminal code taken out."""
+    report = {name: inert(value) for name, value in _told(diagnosis).items()}
+    return {**report, **({"series": [_series(each) for each in diagnosis.series]} if diagnosis.series else {})}
+
+
+def _told(diagnosis: Diagnosis) -> dict[str, Any]:
+    """All but the series, whose many numbers need no looking through."""
     outcome = diagnosis.outcome
     target = diagnosis.target
     return {
@@ -60,7 +66,6 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
             "summary": redact(target.summary),
         },
         **({"verdict": diagnosis.verdict, "chain": redact(list(diagnosis.chain))} if diagnosis.verdict else {}),
-        **({"series": [_series(each) for each in diagnosis.series]} if diagnosis.series else {}),
         "findings": [_finding(each, diagnosis) for each in outcome.findings],
         "skipped": [
             {"id": each.id, "reason": redact_text(each.reason), **({"ignored": True} if each.ignored else {})}
@@ -81,7 +86,8 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
 
 def _series(series: Mapping[str, Any]) -> dict[str, Any]:
     """A metric; its name and its source are the patient's words."""
-    return {**series, "name": redact_text(series["name"]), "source": redact_text(series["source"])}
+    words = {"name": redact_text(series["name"]), "source": redact_text(series["source"])}
+    return {**series, **{key: inert(value) for key, value in words.items()}}
 
 
 def shortened(report: dict[str, Any], folder: Path) -> dict[str, Any]:
