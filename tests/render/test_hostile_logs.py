@@ -14,8 +14,10 @@ from doctor.logs.postmortem import examine, prepare
 
 #: ends of colours and bells are what makes a terminal act: title, link, clipboard, cursor, C1 forms, backspaces
 CODES = (
-    "\x1b]0;owned\x07", "\x1b]8;;http://evil.example\x1b\\link\x1b]8;;\x1b\\", "\x1b]52;c;ZXZpbA==\x07",
-    "\x1b[2J\x1b[H", "\x9b31m", "\x08\x08\x08", "\x07", "\u202e", "\x1b[", "\x1bP+q544e\x1b\\", "\x00", "\u2028", "\x85",
+    "\x1b]0;owned\x07", "\x1b]8;;http://evil.example\x1b\\link\x1b]8;;\x1b\\",
+    "\x1b]52;c;ZXZpbA==\x07",
+    "\x1b[2J\x1b[H", "\x9b31m", "\x08\x08\x08", "\x07", "\u202e", "\x1b[", "\x1bP+q544e\x1b\\",
+    "\x00", "\u2028", "\x85",
 )  # fmt: skip
 WORDS = (
     "[bold red]x[/bold red]", "[/]", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</pre>", "```",
