@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from doctor.checks.checkpoint._pieces import shown
 from doctor.core.check import Judgement, check
-from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Message, Where, Words, found
+from doctor.core.finding import LIKELY, Evidence, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Signature
-from doctor.facts.checkpoints import RANK_SHARDS, WEIGHTS, Checkpoints
+from doctor.facts.checkpoints import WEIGHTS, Checkpoints
 
 PROBLEM = Problem(id="CKP016", name="checkpoint-pieces-missing", severity=ERROR, since="0.1")
 
@@ -68,14 +68,14 @@ MESSAGE = Message(
 
 @check(PROBLEM)
 def pieces_missing(checkpoints: Checkpoints) -> Judgement:
-    """Names prove it where they tell the number of ranks; a run that still saves looks the same for a moment."""
+    """A run that is saving right now looks the same for a moment."""
     for each in checkpoints.found:
         if each.kind == WEIGHTS or not each.missing:
             continue
         yield found(
             PROBLEM,
             MESSAGE,
-            confidence=CONFIRMED if each.kind == RANK_SHARDS else LIKELY,
+            confidence=LIKELY,
             where=Where(file=each.folder, step=each.step),
             evidence=(Evidence(each.folder, f"{each.files} files are there; missing: {', '.join(each.missing[:4])}"),),
             folder=shown(each.folder),

@@ -82,13 +82,14 @@ MESSAGE = Message(
 
 @check(PROBLEM)
 def safetensors_cut_off(checkpoints: Checkpoints) -> Judgement:
-    """Sizes prove it, unless the file is still being written."""
+    """A file that is still being written looks the same."""
     for each in checkpoints.found:
         for cut in each.cut_off:
             if cut.name.endswith(".safetensors"):
                 yield found(
                     PROBLEM,
                     MESSAGE,
+                    confidence=LIKELY,
                     where=Where(file=f"{each.folder}/{cut.name}", step=each.step),
                     evidence=(Evidence(f"{each.folder}/{cut.name}", f"{cut.size_bytes} bytes"),),
                     name="/".join((each.folder.rpartition("/")[2], cut.name)),

@@ -48,7 +48,10 @@ def kind_of(row: Mapping[str, Any]) -> str:
 
 
 def sniff(path: Path) -> str:
-    """Kind of the dump at `path` by its first line; "" for everything else."""
+    """Kind of the dump at `path` by its first line; "" for everything else.
+
+    Datasets have such columns too, so a step must stand in the row or be the file's name.
+    """
     first = b""
     try:
         with open_stream(path) as stream:
@@ -59,7 +62,14 @@ def sniff(path: Path) -> str:
         row = json.loads(first.partition(b"\n")[0])
     except (StreamError, ValueError, RecursionError):
         return ""
-    return kind_of(row) if isinstance(row, dict) else ""
+    kind = kind_of(row) if isinstance(row, dict) else ""
+    told = kind == "trinity" or "step" in row or _step_named(path) is not None
+    return kind if kind and told else ""
+
+
+def _step_named(path: Path) -> int | None:
+    stem = path.name.partition(".")[0]
+    return int(stem) if stem.isdigit() and len(stem) < 12 else None
 
 
 class Reader:
@@ -81,8 +91,7 @@ class Reader:
             NotReadable: it cannot be opened or unpacked.
 
         """
-        stem = Path(self.path).name.partition(".")[0]
-        named = int(stem) if stem.isdigit() and len(stem) < 12 else None
+        named = _step_named(Path(self.path))
         try:
             with open_stream(self.path) as stream:
                 for number_, line in self._lines(stream):

@@ -54,10 +54,12 @@ def trinity_lines(path: Path, answer: Answer = good, **more: Any) -> Path:
     return path
 
 
-#: what `sqlite_master` of databases says that SQLAlchemy made from the classes of each release
+#: what `sqlite_master` of databases says that SQLAlchemy made from the classes of each release (0.3: by its source)
 SCHEMAS = {
     "0.1.0": """CREATE TABLE exp_buffer (id INTEGER NOT NULL, serialized_exp BLOB, prompt VARCHAR, response VARCHAR,
         reward FLOAT, consumed INTEGER, priority FLOAT, PRIMARY KEY (id))""",
+    "0.3.0": """CREATE TABLE exp_buffer (id INTEGER NOT NULL, prompt TEXT, response TEXT, message_list JSON,
+        reward FLOAT, experience_bytes BLOB, consumed INTEGER, PRIMARY KEY (id))""",
     "0.4.0": """CREATE TABLE exp_buffer (id INTEGER NOT NULL, timestamp DATETIME DEFAULT CURRENT_TIMESTAMP,
         task_id VARCHAR(64), run_id INTEGER, msg_id VARCHAR(64), model_version INTEGER, experience_bytes BLOB,
         reward FLOAT, consumed INTEGER, PRIMARY KEY (id))""",
@@ -92,6 +94,15 @@ def fill(connection: sqlite3.Connection, version: str, answer: Answer = good, bl
         data = record(len(text.split())) if blob is None else blob
         if version == "0.1.0":
             values = {"serialized_exp": data, "prompt": question, "response": text, "reward": reward, "consumed": 0}
+        elif version == "0.3.0":  # a talk of several turns has no response
+            said = json.dumps([{"role": "user", "content": question}, {"role": "assistant", "content": text}])
+            values = {
+                "experience_bytes": data,
+                "prompt": question,
+                "message_list": said,
+                "reward": reward,
+                "consumed": 0,
+            }
         else:
             values = {"task_id": str(prompt), "run_id": attempt, "msg_id": "a1", "model_version": step,
                       "reward": reward, "consumed": 0}  # fmt: skip

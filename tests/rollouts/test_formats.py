@@ -91,7 +91,7 @@ def test_trinity_databases(tmp_path: Path, version: str) -> None:
     samples = list(reader)
     assert len(samples) == ALL
     assert sum(each.reward or 0 for each in samples) > 50
-    told = version == "0.1.0"
+    told = version in ("0.1.0", "0.3.0")
     assert (samples[0].text is not None) is told
     assert samples[-1].step == (None if told else 12)
     assert reader.unread == (0 if told else ALL)
@@ -142,6 +142,7 @@ def test_a_damaged_file_is_skipped_with_a_reason(tmp_path: Path, name: str, cont
     [
         '{"prompt": "2+2", "answer": "4"}\n',  # a dataset
         '{"input": "2+2", "output": "4"}\n',  # another one
+        '{"eid": 7, "text": "x"}\n',
         "[rank0]: Traceback\n",
         "",
     ],
@@ -149,5 +150,6 @@ def test_a_damaged_file_is_skipped_with_a_reason(tmp_path: Path, name: str, cont
 def test_other_files_are_left_alone(tmp_path: Path, text: str) -> None:
     path = tmp_path / "1.jsonl"
     path.write_text(text)
+    (tmp_path / "train.jsonl").write_text('{"input": "2+2", "output": "4", "score": 1}\n')  # a dataset with scores
     assert not is_artifact(str(path))
     assert read([str(tmp_path)]).files == ()

@@ -136,7 +136,7 @@ def test_evaluations_may_be_greedy(tmp_path: Path) -> None:
     assert "RLX019" in found(made.verl(tmp_path / "rollouts", identical))
 
 
-@pytest.mark.parametrize("kind", ["verl", "trinity", "0.1.0", "0.4.0", "0.6.0", "trl"])
+@pytest.mark.parametrize("kind", ["verl", "trinity", "0.1.0", "0.3.0", "0.4.0", "0.6.0", "trl"])
 def test_healthy_rollouts_say_nothing(tmp_path: Path, kind: str) -> None:
     if kind == "verl":
         made.verl(tmp_path, acc=0.5)
