@@ -333,6 +333,7 @@ class MetricReader:
         self._total: Optional[int] = None
         self._skipped = 0.0
         self._held_back = False
+        self._stands_in_block = False
         self.steps_known = True
 
     def feed(
@@ -392,6 +393,9 @@ class MetricReader:
         if name.startswith("eval_"):
             return self._row_step or None
         last, drawn = self._row_step, self._drawn_again(behind)
+        if self._stands_in_block:
+            drawn = None  # the bar behind the last row of a flushed block tells when it was flushed
+        self._stands_in_block = behind.followed
         self._held_back = self._held_back or (drawn is None and behind.followed)
         if drawn is None and not self._held_back:
             drawn = (

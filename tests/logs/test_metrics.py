@@ -109,6 +109,14 @@ def test_steps_where_rows_were_held_back_in_a_buffer() -> None:
     assert [point.step for point in read_lines([*bars, *rows]) if point.name == "loss"] == [1, 2, 3, 4, 5]
 
 
+def test_the_bar_behind_a_flushed_block_of_rows_is_not_theirs() -> None:
+    bars = [b" %d%%|#| %d/12 [00:01<00:01, 1.0it/s]" % (step, step) for step in range(13)]
+    rows = [b"{'loss': %d.5, 'epoch': 0.1}" % step for step in range(12)]
+    # two blocks: what fits a buffer while bar 12 is drawn, and the rest at the end of the process
+    lines = [*bars[:12], *rows[:11], b"", bars[12], b"", bars[12], rows[11]]
+    assert [point.step for point in read_lines(lines) if point.name == "loss"] == list(range(1, 13))
+
+
 def test_steps_between_logged_ones_are_learned_from_the_bars() -> None:
     reader = MetricReader()
     behind = b"\n\n 20%|##| 10/50 [00:10<00:40, 1.0it/s]\r"
