@@ -58,6 +58,17 @@ class _Runner:
         return name in self.names or bool(self.prefixes and name.startswith(self.prefixes))
 
 
+class _Route:
+    """Where the points of one metric go: the rules that want it, the rank that told it first, and its last step."""
+
+    __slots__ = ("last_step", "owner", "updates")
+
+    def __init__(self, updates: tuple[tuple[Update, _Runner], ...]) -> None:
+        self.updates = updates
+        self.owner: Optional[int] = None
+        self.last_step: Optional[int] = None
+
+
 class RuleEngine:
     """Feeds points to rules.
 
@@ -74,28 +85,29 @@ class RuleEngine:
 
     def _start(self) -> None:
         self._runners = [_Runner(cls) for cls in self._classes]
-        self._routes: dict[str, tuple[tuple[Update, _Runner], ...]] = {}
-        self._owner: dict[str, int] = {}
-        self._last_step: dict[str, int] = {}
+        self._routes: dict[str, _Route] = {}
 
     def feed(self, point: Point) -> list[Finding]:
         """Hand a point to the rules that want it; gives what they found just now, mostly nothing."""
-        name = point[0]  # by position: this is the path of a million points
-        routes = self._routes.get(name)
-        if routes is None:
-            routes = self._route(name)
+        name, _, step, _, rank, _ = point
+        route = self._routes.get(name)
+        if route is None:
+            route = self._route(name)
+        updates = route.updates
         new: list[Finding] = []
-        if not routes:
+        if not updates:
             return new
-        step, rank = point[2], point[4]
-        if rank is not None and self._owner.setdefault(name, rank) != rank:
-            routes = tuple(each for each in routes if each[1].every_rank)
-        elif step is not None:
-            if step < self._last_step.get(name, step):
+        if rank is not None and rank != route.owner:
+            if route.owner is None:
+                route.owner = rank
+            else:
+                updates = tuple(each for each in updates if each[1].every_rank)
+        if step is not None and updates is route.updates:
+            if route.last_step is not None and step < route.last_step:
                 self._start()
-                routes = self._route(name)
-            self._last_step[name] = step
-        for update, runner in routes:
+                return self.feed(point)
+            route.last_step = step
+        for update, runner in updates:
             try:
                 finding = update(point)
             except Exception as error:  # noqa: BLE001 - whatever a rule raises must not reach the training loop
@@ -148,19 +160,22 @@ class RuleEngine:
         if len(self._found) < MOST_FINDINGS:
             self._found.append((finding, runner.symptom_of))
 
-    def _route(self, name: str) -> tuple[tuple[Update, _Runner], ...]:
-        wanting = tuple(
-            (each.rule.update, each)
-            for each in self._runners
-            if each.wants(name) and each.problem.id not in self.crashed
+    def _route(self, name: str) -> _Route:
+        route = _Route(
+            tuple(
+                (each.rule.update, each)
+                for each in self._runners
+                if each.wants(name) and each.problem.id not in self.crashed
+            )
         )
         if len(self._routes) < MOST_NAMES:
-            self._routes[name] = wanting
-        return wanting
+            self._routes[name] = route
+        return route
 
     def _leave_out(self, runner: _Runner, error: Exception) -> None:
         self.crashed[runner.problem.id] = f"{type(error).__name__}: {error}"
-        self._routes.clear()
+        for route in self._routes.values():
+            route.updates = tuple(each for each in route.updates if each[1].problem.id not in self.crashed)
 
 
 def _began(finding: Finding) -> int:

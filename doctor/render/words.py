@@ -78,9 +78,10 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 
 
 def place_of(where: Mapping[str, object]) -> str:
-    """Short form of a place: `train.py:12:5`, `GPU 3`, `rank 1`; empty when there is none."""
+    """Short form of a place: `train.py:12:5`, `train.log:31, step 4`, `GPU 3`, `rank 1`; empty when there is none."""
     if file := where.get("file"):
-        return ":".join(str(part) for part in (file, where.get("line"), where.get("column")) if part is not None)
+        place = ":".join(str(part) for part in (file, where.get("line"), where.get("column")) if part is not None)
+        return f"{place}, step {where['step']}" if "step" in where else place
     parts = [
         f"{name} {where[key]}" for key, name in (("gpu", "GPU"), ("rank", "rank"), ("step", "step")) if key in where
     ]
