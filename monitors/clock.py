@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cached_property
 
 #: a tick may come so much too early for a whole number of periods
 _EARLY_S = 0.02
@@ -18,7 +19,7 @@ class Now:
     t_ns: int
     mono_s: float
 
-    @property
+    @cached_property
     def iso(self) -> str:
         """ISO 8601 in UTC, microseconds."""
         return datetime.fromtimestamp(self.t_ns / 1e9, timezone.utc).isoformat(timespec="microseconds")

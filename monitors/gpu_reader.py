@@ -24,8 +24,11 @@ _MIB = 1 << 20
 #: field ids of nvml.h: energy in mJ; time in ns that power, heat held the clock down; PCIe bytes, NVLink KiB so far
 _ENERGY, _POWER_CAPPED, _THERMAL, _POWER_NOW = 83, 74, 75, 186
 _NVLINK_TX, _NVLINK_RX, _PCIE_TX, _PCIE_RX = 138, 139, 197, 198
-_SECOND_FIELDS = (_ENERGY, _POWER_CAPPED, _THERMAL, _PCIE_TX, _PCIE_RX)
 _ALL_LINKS = 0xFFFFFFFF
+_SECOND_FIELDS = (
+    _ENERGY, _POWER_CAPPED, _THERMAL, _PCIE_TX, _PCIE_RX, (_NVLINK_TX, _ALL_LINKS), (_NVLINK_RX, _ALL_LINKS),
+)  # fmt: skip
+_NOW_FIELDS = (_POWER_NOW,)
 
 #: codes that will not change while the process lives
 _FOR_GOOD = frozenset(
@@ -95,6 +98,7 @@ class GpuReader:
         self._bytes: dict[str, tuple[float, float]] = {}  # column -> (counter in MiB, when)
         self._memory_version = nvml.constant("nvmlMemory_v2", 0)
         self._fields_gone: set[int] = set()
+        self._queries: dict[tuple[Any, ...], Any] = {}
         self.has_gpm = False
         if supported(nvml, card.handle):
             self._gpm = {instance: Gpm(nvml, card.handle, instance) for instance, _, _ in card.instances}
@@ -189,26 +193,34 @@ class GpuReader:
     def _power_now(self) -> float | None:
         if self._power_is_mean:
             return None
-        value = self._field_values((_POWER_NOW,)).get(_POWER_NOW)
+        value = self._field_values(_NOW_FIELDS).get(_POWER_NOW)
         return None if value is None else value / 1000
 
     def _field_values(self, ids: tuple[Any, ...]) -> dict[int, int]:
         """Values of fields, each with a code of its own; what the card lacks is not asked for again."""
-        wanted = [each for each in ids if (each[0] if isinstance(each, tuple) else each) not in self._fields_gone]
+        query = self._queries.get(ids)
+        if query is None:
+            wanted = tuple(each for each in ids if _ident(each) not in self._fields_gone)
+            query = self._queries[ids] = self._nvml.fields(wanted) if wanted else None
         found: dict[int, int] = {}
-        rows = self.call("nvmlDeviceGetFieldValues", wanted) if wanted else None
-        if rows is None:
-            self._fields_gone.update(each[0] if isinstance(each, tuple) else each for each in wanted)
+        if query is None:
+            return found
+        rows, code = query.read(self.card.handle)
+        if code is not None:
+            if code in _FOR_GOOD:
+                self._fields_gone.update(map(_ident, ids))
+                self._queries[ids] = None
             return found
         for row in rows:
             if row.nvmlReturn == 0:
                 found[row.fieldId] = row.value.ullVal if row.valueType in (2, 3) else row.value.uiVal
             elif row.nvmlReturn in _FOR_GOOD:
                 self._fields_gone.add(row.fieldId)
+                self._queries.pop(ids, None)  # made anew without it
         return found
 
     def _fields(self, mono_s: float, *, counters: bool) -> dict[str, Any]:
-        values = self._field_values((*_SECOND_FIELDS, (_NVLINK_TX, _ALL_LINKS), (_NVLINK_RX, _ALL_LINKS)))
+        values = self._field_values(_SECOND_FIELDS)
         row: dict[str, Any] = {}
         for ident, column, scale in (
             (_ENERGY, "energy_j", 1e3), (_POWER_CAPPED, "power_capped_s", 1e9), (_THERMAL, "thermal_slowed_s", 1e9),
@@ -249,6 +261,10 @@ class GpuReader:
         if rates is None:
             return []
         return [(at, {"gpu_busy_pct": rates.gpu, "memory_busy_pct": rates.memory, "busy_source": "polled"})]
+
+
+def _ident(field_id: int | tuple[int, int]) -> int:
+    return field_id[0] if isinstance(field_id, tuple) else field_id
 
 
 def open_card(nvml: Nvml, index: int) -> Card | None:

@@ -78,7 +78,8 @@ def name_and_parent(pid: int, proc: Path = Path("/proc")) -> tuple[str, int]:
         ValueError: /proc shows something else.
 
     """
-    text = (proc / str(pid) / "stat").read_text("utf-8", "replace")
+    with open(f"{proc}/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123 - this is the path of a whole /proc
+        text = file.read(1024).decode("utf-8", "replace")
     name, _, rest = text[text.index("(") + 1 :].rpartition(")")
     return name, int(rest.split()[1])
 

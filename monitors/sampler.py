@@ -29,7 +29,7 @@ SILENT_S, STARTING_S = 10.0, 120.0
 #: and a fresh one is tried so much later
 RETRY_S = 30.0
 #: the whole of /proc is read for the tree of processes so often, and at once while the run is young
-TREE_S, YOUNG_S, YOUNG_TREE_S = 10.0, 30.0, 2.0
+TREE_S, YOUNG_S, YOUNG_TREE_S = 10.0, 20.0, 2.0
 
 
 class GpuWorker:
@@ -114,6 +114,10 @@ class GpuWorker:
         self._process = None
         self._cpu_before_s = self.cpu_s
 
+    def pids(self) -> list[int]:
+        """Processes of the worker, those given up as well."""
+        return [each.pid for each in (*self._abandoned, self._process) if each is not None]
+
     def stop(self) -> None:
         """End it, without waiting for a driver that hangs."""
         if self._process is not None:
@@ -175,13 +179,10 @@ class Sampler:
 
     def _look_at_tree(self) -> None:
         assert self._root is not None  # noqa: S101 - for the type checker
-        pids = set(tree(self._root)) - set(self._own())
+        pids = set(tree(self._root)) - {os.getpid(), *self.worker.pids()}
         # anew each time: a process changes its title, and an id may be another's by now
         self._known = {pid: identity(pid) for pid in sorted(pids)}
         self._processes.forget_all_but(self._known)
-
-    def _own(self) -> list[int]:
-        return tree(os.getpid())
 
     def close(self) -> None:
         """Say how it went."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from doctor.core.run_dir import Appender, csv_line, host_name
+from doctor.core.run_dir import Appender, cell, host_name
 from doctor.monitors.clock import Now
 
 Row = Mapping[str, Any]
@@ -25,7 +25,9 @@ class Table:
     def __init__(self, path: Path, columns: Iterable[str], notes: Iterable[str]) -> None:
         self._file = Appender(path)
         self._host = host_name()
-        self._columns = list(columns)[4:]
+        own = list(columns)[4:]
+        self._blank = [""] * len(own)
+        self._at = {name: number for number, name in enumerate(own)}
         self._head = "".join(f"# {note}\n" for note in notes) + ",".join(columns) + "\n"
         self._headed = not self._file.empty
         self.full = False  # whether the last rows could not be written
@@ -47,8 +49,11 @@ class Table:
         self.full = not done
 
     def _line(self, at: Now, row: Row) -> str:
-        stamp = f"{at.iso},{at.t_ns},{at.mono_s:.6f},{self._host},"
-        return stamp + csv_line(map(row.get, self._columns))
+        cells = self._blank.copy()  # most are empty: a row costs what it tells
+        for name, value in row.items():
+            if value is not None:
+                cells[self._at[name]] = cell(value)
+        return f"{at.iso},{at.t_ns},{at.mono_s:.6f},{self._host},{','.join(cells)}\n"
 
     def close(self) -> None:
         """Close the file."""

@@ -274,10 +274,11 @@ def whole_lines(path: Path) -> Iterator[str]:
 
 def csv_line(cells: Iterable[Any]) -> str:
     """One row: None is an empty cell, a comma or line break in a text becomes a blank."""
-    return ",".join("" if cell is None else _cell(cell) for cell in cells) + "\n"
+    return ",".join("" if each is None else cell(each) for each in cells) + "\n"
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """Text of a value that is told; never holds what would end the cell."""
     if isinstance(value, str):
         return value.replace(",", " ").replace("\n", " ").replace("\r", " ")
     return f"{value:.6g}" if isinstance(value, float) else str(value)

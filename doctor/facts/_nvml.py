@@ -87,6 +87,10 @@ class Nvml:
         made = getattr(self._module, name, None)
         return None if made is None else made()
 
+    def fields(self, ids: tuple[int | tuple[int, int], ...]) -> Fields:
+        """A question for several field values that can be asked again and again; an id may come with its scope."""
+        return Fields(self._module, ids)
+
     def query(self, function: str, *arguments: Any, **named: Any) -> Any:
         """Ask one thing; None when card, driver or binding cannot tell.
 
@@ -118,6 +122,31 @@ class Nvml:
             if answer is not None:
                 return answer
         return None
+
+
+class Fields:
+    """Field values in one call of the driver, in memory that is made once: the binding makes it anew for each call.
+
+    https://docs.nvidia.com/deploy/nvml-api/group__nvmlFieldValueQueries.html
+    """
+
+    def __init__(self, module: Any, ids: tuple[int | tuple[int, int], ...]) -> None:
+        self._call = module._nvmlGetFunctionPointer("nvmlDeviceGetFieldValues")  # noqa: SLF001 - see _unfit
+        self._values = (module.c_nvmlFieldValue_t * len(ids))()
+        for value, each in zip(self._values, ids, strict=True):
+            value.fieldId, value.scopeId = each if isinstance(each, tuple) else (each, 0)
+
+    def read(self, handle: Any) -> tuple[Any, int | None]:
+        """Values, each with a code of its own, good until the next call; and NVML's code (None when it succeeded).
+
+        Raises:
+            GpuLost: the card does not answer any more.
+
+        """
+        code = int(self._call(handle, len(self._values), self._values))
+        if code in _GONE:
+            raise GpuLost(code, "GPU is lost")
+        return (None, code) if code else (self._values, None)
 
 
 def error_text(error: Exception) -> str:
