@@ -10,6 +10,7 @@ pass in --num_processes using this config yaml`. The number of GPUs is counted o
 Write both keys, or give `--num_processes` on the command line.
 ## How it is found
 The two keys of the file that the launcher reads.
+In a log: by the launcher's exception.
 ## References
 https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/commands/config/config_args.py
 https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/commands/launch.py
@@ -22,12 +23,29 @@ from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
+from doctor.core.signature import Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 from doctor.facts.world import World
 
 PROBLEM = Problem(
     id="ACC002", name="accelerate-config-incomplete", severity=ERROR, since="0.1", affects={"accelerate": ">=0.34"}
+)
+
+SIGNATURES = (Signature(r"ValueError: You need to manually pass in `--num_processes` using this config yaml"),)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "the accelerate configuration does not say how many processes to start",
+        "The file was written with `num_processes: -1`, so that each launch must name the number.",
+        "Add `--num_processes N` (the number of GPUs over all machines) to the command, or write "
+        "the number into the file.",
+    ),
+    zh=Words(
+        "accelerate 配置没有说明启动多少个进程",
+        "该文件以 `num_processes: -1` 写成,因此每次启动都必须指定数量。",
+        "在命令中加 `--num_processes N`(所有机器的 GPU 总数),或把数量写入文件。",
+    ),
 )
 
 NO_TYPE = Message(

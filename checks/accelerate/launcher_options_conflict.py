@@ -10,6 +10,7 @@ one process, or several processes are to share a single `gpu_ids`.
 Keep one of the options, raise `--num_processes`, or name as many GPUs as processes.
 ## How it is found
 The options and keys that the launcher compares before it starts anything.
+In a log: by the launcher's exception.
 ## References
 https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/commands/launch.py
 """
@@ -21,10 +22,36 @@ from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of, truth, whole
+from doctor.core.signature import Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 
 PROBLEM = Problem(id="ACC006", name="accelerate-options-conflict", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(r"ValueError: You can only use one of `--cpu`, `--multi_gpu`, [^\n]{0,80} at a time"),
+    Signature(r"ValueError: You need to use at least 2 processes to use `--multi_gpu`"),
+    Signature(r"Less than two GPU ids were configured and tried to run on multiple GPUs"),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "options of `accelerate launch` contradict each other",
+        "CPU, several GPUs, TPU, DeepSpeed and FSDP exclude each other, on the command line and in the "
+        "configuration file together; several GPUs need two processes and two GPU ids.",
+        "Keep the one that is meant: for one GPU leave `--multi_gpu` out (`--num_processes 1`), "
+        "for several give `--num_processes N` and `--gpu_ids all`; look at the file that is used "
+        "when none is named, `~/.cache/huggingface/accelerate/default_config.yaml`.",
+    ),
+    zh=Words(
+        "`accelerate launch` 的选项互相矛盾",
+        "命令行与配置文件合起来,`--cpu`、`--multi_gpu`、`--tpu`、`--use_deepspeed`、`--use_fsdp` "
+        "至多给出一个,而 `--multi_gpu` 需要两个进程和两个 GPU 编号。",
+        "只保留所要的一个:单卡不要 `--multi_gpu`(`--num_processes 1`),多卡给出 `--num_processes "
+        "N` 和 `--gpu_ids all`;查看未指定时使用的文件 `~/.cache/huggingface/accelerate/"
+        "default_config.yaml`。",
+    ),
+)
 
 EXCLUSIVE = ("multi_gpu", "cpu", "tpu", "use_deepspeed", "use_fsdp")
 #: with one of these the launcher does not take `distributed_type` from the file

@@ -10,6 +10,7 @@ a service such as slurmd.
 ## How it is found
 Limit of a process started here, RDMA devices, and the number of machines of the command. The administrator of a
 machine is exempt, that of a container is not.
+In a log: by the words of NCCL or libibverbs.
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory
 https://github.com/NVIDIA/nccl-tests/issues/206
@@ -22,6 +23,7 @@ from doctor.checks.nccl._helpers import machines_of, runs_elsewhere, value_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Message, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.signature import Signature
 from doctor.facts.environment import Environment
 from doctor.facts.host import Host
 from doctor.facts.launch import Launch
@@ -32,6 +34,36 @@ from doctor.facts.verl_config import VerlConfig
 from doctor.facts.world import World
 
 PROBLEM = Problem(id="HST004", name="memlock-limited", severity=WARNING, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"ibv_(?:reg_mr\w{0,12}|create_cq|create_qp|alloc_pd)[^\n]{0,40} failed with error Cannot allocate memory"
+    ),
+    Signature(
+        r"ibv_create_(?:cq|qp)\(\) failed: Cannot allocate memory|[Ll]ibibverbs: Warning: "
+        r"RLIMIT_MEMLOCK is (?P<bytes>\d{1,12}) bytes"
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "InfiniBand could not pin memory: the limit of locked memory is too low",
+        "RDMA pins its buffers; the process may lock only a few megabytes (`ulimit -l`), as "
+        "containers and schedulers set it, and NCCL's network transport cannot be set up.",
+        "Raise it where the process is started: docker `--ulimit memlock=-1`, Slurm "
+        "`PropagateResourceLimitsExcept=MEMLOCK` with `LimitMEMLOCK=infinity` in slurmd's unit, "
+        "else `* - memlock unlimited` in `/etc/security/limits.conf`; check with `ulimit -l`. "
+        "`NCCL_IB_DISABLE=1` runs over TCP meanwhile.",
+    ),
+    zh=Words(
+        "InfiniBand 无法锁定内存:可锁定内存的上限太低",
+        "RDMA 需要锁定缓冲区;该进程只能锁定几 MB(`ulimit -l`),这由容器或调度器设定,NCCL 的网络传输因此无法建立。",
+        "在启动进程的地方提高:docker `--ulimit memlock=-1`,Slurm 用 "
+        "`PropagateResourceLimitsExcept=MEMLOCK` 并在 slurmd 单元中设 `LimitMEMLOCK=infinity`,"
+        "其他情况在 `/etc/security/limits.conf` 写 `* - memlock unlimited`;用 `ulimit -l` 检查。"
+        "期间可用 `NCCL_IB_DISABLE=1` 走 TCP。",
+    ),
+)
 SMALL_BYTES = 64 * MIB  # 64 KiB and 8 MiB are the kernel's and systemd's defaults
 
 MESSAGE = Message(

@@ -8,6 +8,7 @@ The shell answers `command not found`; nothing starts.
 Activate the environment that holds the launcher, or start it as a module of the interpreter that trains.
 ## How it is found
 The word is looked up in PATH as the shell does it.
+In a log: by the words of the shell, or of a program that wanted to start it.
 ## References
 https://huggingface.co/docs/accelerate/basic_tutorials/launch
 https://docs.pytorch.org/docs/stable/elastic/run.html
@@ -18,10 +19,46 @@ from __future__ import annotations
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
 from doctor.facts.commands import Commands
 from doctor.facts.launch import Launch
 
 PROBLEM = Problem(id="LCH002", name="launcher-not-found", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"(?:^|: )(?P<program>accelerate|torchrun|deepspeed|trl|vllm|ray|llamafactory-cli|swift|"
+        r"axolotl|python|python3|nvcc|ninja): (?:command )?not found$"
+    ),
+    Signature(
+        r"^FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<program>accelerate|"
+        r"torchrun|deepspeed|trl|vllm|ray|swift|ninja|mpirun|pdsh)'",
+        symptom_of=("VLL", "TOR", "DSP"),
+    ),
+    Signature(r"^'(?P<program>[\w.\-]{1,40})' is not recognized as an internal or external command"),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "the command `{program}` was not found",
+        "It is not on PATH of the shell that started the run: the environment that has it is not "
+        "active (a job script, `ssh` and `docker exec` start without it), or the package is not "
+        "installed there.",
+        "Activate the environment in the script (`source VENV/bin/activate`, `conda activate "
+        "ENV`), or call it through the interpreter that has it: `python -m "
+        "accelerate.commands.launch`, `python -m torch.distributed.run`, `python -m pip install "
+        "...` for what is missing; `which -a python {program}` shows what is found.",
+    ),
+    zh=Words(
+        "找不到命令 `{program}`",
+        "它不在启动该运行的 shell 的 PATH 中:含有它的环境未激活(作业脚本、`ssh`、`docker exec` "
+        "启动时没有激活),或该包未安装在其中。",
+        "在脚本中激活环境(`source VENV/bin/activate`、`conda activate ENV`),"
+        "或通过含有它的解释器调用:`python -m accelerate.commands.launch`、`python -m "
+        "torch.distributed.run`,缺少的用 `python -m pip install ...` 安装;`which -a python "
+        "{program}` 可显示找到了什么。",
+    ),
+)
 
 #: launcher -> the same thing as a module of the interpreter that trains
 MODULES = {

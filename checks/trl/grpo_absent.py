@@ -9,6 +9,7 @@ it: Python 3.8 gets TRL 0.11.
 Install TRL 0.14.0 or newer, in an interpreter of Python 3.9 or newer.
 ## How it is found
 The script imports GRPO's classes and the installed TRL is older than 0.14.0.
+In a log: by the import that fails.
 ## References
 https://github.com/huggingface/trl/releases/tag/v0.14.0
 https://pypi.org/project/trl/0.14.0/
@@ -18,12 +19,33 @@ from __future__ import annotations
 
 from doctor.checks.trl._helpers import installed
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Where, Words, found
+from doctor.core.finding import LIKELY, Evidence, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
 from doctor.facts.packages import Packages
 from doctor.facts.script import Script
 
 PROBLEM = Problem(id="TRL005", name="grpo-trainer-absent", severity=ERROR, since="0.1", affects={"trl": "<0.14"})
+
+SIGNATURES = (Signature(r"ImportError: cannot import name '(?P<name>GRPO(?:Trainer|Config))' from 'trl'"),)
+
+LOG_CONFIDENCE = LIKELY
+LOG_MESSAGE = Message(
+    en=Words(
+        "the installed TRL has no `{name}`",
+        "GRPO came with TRL 0.14.0; what is installed in this environment is older (or `trl` is "
+        "another file or folder on the path).",
+        "Upgrade: `pip install -U trl` (0.14 or newer, with the Transformers that it requires), "
+        'and look which one is found: `python -c "import trl; print(trl.__version__, '
+        'trl.__file__)"`.',
+    ),
+    zh=Words(
+        "已安装的 TRL 没有 `{name}`",
+        "GRPO 自 TRL 0.14.0 起提供;此环境中安装的版本更旧(或 `trl` 是路径上的其他文件或目录)。",
+        "升级:`pip install -U trl`(0.14 或更新,以及其所需的 Transformers),并查看找到的是哪一个:"
+        '`python -c "import trl; print(trl.__version__, trl.__file__)"`。',
+    ),
+)
 
 MESSAGE = Message(
     en=Words(
