@@ -31,6 +31,8 @@ PROBLEM = Problem(id="RAY002", name="ray-address-silent", severity=ERROR, since=
 
 SIGNATURES = (
     Signature(r"Failed to connect to GCS at address (?P<address>[\w.\-]{1,80}:\d{1,5})"),
+    Signature(r"Failed to connect to GCS at address (?P<address>:\d{1,5}) ", kind="warning"),
+    Signature(r"Failed to get cluster ID from GCS server: TimedOut", kind="warning"),
     Signature(r"ConnectionError: Could not find any running Ray instance"),
     Signature(r"ConnectionError: ray client connection timeout"),
     Signature(r"Unable to connect to GCS at (?P<address>[\w.\-]{1,80}:\d{1,5})"),
@@ -48,7 +50,7 @@ LOG_MESSAGE = Message(
         "in the session folder.",
     ),
     zh=Words(
-        "没有 Ray 集群应答{at}",
+        "没有 Ray 集群应答{at_zh}",
         "集群的 head 没有运行、已退出、监听在其他地址,或防火墙关闭了端口(6379)。先前集群遗留的 "
         "`RAY_ADDRESS` 或 /tmp/ray/ray_current_cluster 也会如此。",
         "用 `ray start --head --port=6379` 启动并以 `ray status` 检查;其他节点 `ray start "
@@ -94,11 +96,18 @@ def address_silent(
 def explain(hits: Hits) -> Finding:
     """With the address where told."""
     address = hits.get("address")
+    at, at_zh = (f" at {address}", f"(地址 {address})") if address else ("", "")
+    if address and address.startswith(":"):  # `--address=$HEAD:6379` with an empty variable
+        at, at_zh = (
+            f" at {address}, an address without a host (an unset variable?)",
+            f"(地址 {address} 没有主机名,变量未设置?)",
+        )
     return found(
         PROBLEM,
         LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
-        at=f" at {address}" if address else "",
+        at=at,
+        at_zh=at_zh,
     )

@@ -1,0 +1,68 @@
+"""A driver runs on a machine that is no node of the cluster, or whose node did not come up.
+
+## What it means
+A driver needs a raylet on its own machine (or container). The head knows of none here: `ray start --address`
+was not run in this container, the session folder is not shared, or the raylet did not register in time.
+## What it does to a run
+The driver waits for a minute and ends.
+## What to do
+Start a node where the driver runs, or submit a job.
+## How it is found
+In a log, by the message that the program prints.
+## References
+https://github.com/vllm-project/vllm/issues/14349
+https://docs.ray.io/en/latest/cluster/running-applications/job-submission/index.html
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
+
+PROBLEM = Problem(id="RAY017", name="ray-node-not-started", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"ValueError: Can't find a `node_ip_address\.json` file from (?P<session>\S{1,120}?)\.? for \d",
+    ),
+    Signature(
+        r"Can't find a `node_ip_address\.json` file from (?P<session>\S{1,120}?)\. Have you started"
+        r" Ray instance",
+        kind="warning",
+    ),
+    Signature(
+        r"Exception: The current node timed out during startup\.",
+        symptom_of=("RAY002",),
+    ),
+    Signature(
+        r"This node has an IP address of (?P<here>[\d.:a-f]{2,45}), (?:and|while) Ray expects this IP"
+        r" address to be either",
+        symptom_of=("RAY002",),
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "this machine or container is no running node of the Ray cluster",
+        "The address of the cluster answers, and no raylet of it runs here: `ray start` ran on the host "
+        "or in another container (with its own /tmp/ray), was given an address that is not the one of "
+        "this machine, or the node did not register in time on a loaded head.",
+        "In the very container that runs the driver start a node first: `ray start --address=HEAD:6379 "
+        "--node-ip-address=IP_OF_THIS_MACHINE`, and check `ray status`. Or submit from outside: `ray job "
+        "submit --address http://HEAD:8265 -- python ...`. Share the network (`--network host`) and "
+        "/tmp/ray between containers. For slow starts set `RAY_raylet_start_wait_time_s=120`. On one "
+        "machine unset `RAY_ADDRESS`.",
+    ),
+    zh=Words(
+        "本机或本容器不是 Ray 集群的运行节点",
+        "集群地址有应答,但此处没有它的 raylet:`ray start` 在宿主机或另一个容器中运行(有自己的 /tmp/ray),"
+        "给出的地址不是本机地址,或 head 负载过高导致节点未能及时注册。",
+        "在运行 driver 的容器内先启动节点:`ray start --address=HEAD:6379 --node-ip-address=本机IP`,并用 "
+        "`ray status` 检查。或从外部提交:`ray job submit --address http://HEAD:8265 -- python ...`。容器"
+        "之间共享网络(`--network host`)与 /tmp/ray。启动较慢时设置 `RAY_raylet_start_wait_time_s=120`。单"
+        "机请取消 `RAY_ADDRESS`。",
+    ),
+)
+
+LOG_CONFIDENCE = LIKELY
