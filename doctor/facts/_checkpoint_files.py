@@ -7,6 +7,8 @@
   https://github.com/volcengine/verl/blob/main/verl/utils/checkpoint/megatron_checkpoint_manager.py
 - DeepSpeed: `<tag>/[bf16_]zero_pp_rank_<k>_mp_rank_<m>_optim_states.pt`, `latest` and `zero_to_fp32.py` above it
   https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/utils/zero_to_fp32.py
+- PEFT: `adapter_config.json`, which names the base model
+  https://github.com/huggingface/peft/blob/main/src/peft/config.py
 - Accelerate with FSDP and SHARDED_STATE_DICT: `pytorch_model_fsdp_0/__<k>_<n>.distcp` and `.metadata`
   https://github.com/huggingface/accelerate/blob/main/src/accelerate/utils/fsdp_utils.py
 """
@@ -22,7 +24,7 @@ from typing import BinaryIO
 
 from doctor.facts import _model_weights
 from doctor.facts._python_source import NotReadable, read_regular
-from doctor.facts.checkpoints import MEGATRON, RANK_SHARDS, SHARDED_STATE, WEIGHTS, ZERO, Checkpoint, CutFile
+from doctor.facts.checkpoints import ADAPTER, MEGATRON, RANK_SHARDS, SHARDED_STATE, WEIGHTS, ZERO, Checkpoint, CutFile
 
 _RANK_SHARD = re.compile(r"model_world_size_(\d{1,6})_rank_(\d{1,6})\.pt")
 _PARTITION = re.compile(r"(?:bf16_)?zero_pp_rank_(\d{1,6})_mp_rank_(\d{1,4})_optim_states\.pt")
@@ -32,6 +34,7 @@ _MOST_FILES = 8_192
 _MISSING_SHOWN = 64
 _TRINITY_FILES = ("latest_state_dict_iteration.txt", "buffer/trainer_meta.json", "buffer/explorer_meta.json")
 _SCRIPT_BYTES = 1 << 20
+_LONGEST_PATH = 4_096
 _HEADER_LIMIT_BYTES = 32 << 20
 _ZIP_BEGIN, _ZIP_END, _ZIP_END_BYTES = b"PK\x03\x04", b"PK\x05\x06", 22
 
@@ -43,7 +46,7 @@ def read(folder: Path) -> list[Checkpoint]:
         return []
     found = [_rank_shards(folder, names), _megatron(folder, names), _zero(folder, names), _sharded(folder, names)]
     pieces = [each for each in found if each is not None]
-    return pieces or [each for each in (_weights(folder, names),) if each is not None]
+    return pieces or [each for each in (_weights(folder, names), _adapter(folder, names)) if each is not None]
 
 
 def _names(folder: Path) -> set[str] | None:
@@ -162,6 +165,22 @@ def _weights(folder: Path, names: set[str]) -> Checkpoint | None:
         folder=str(folder), kind=WEIGHTS, files=len(files), step=_step(folder), missing=weights.missing,
         pointers=weights.pointers, cut_off=cut, whole_weights=True,
     )  # fmt: skip
+
+
+def _adapter(folder: Path, names: set[str]) -> Checkpoint | None:
+    """An adapter whose base model was a folder that is not here; one from the hub can be had anywhere."""
+    if "adapter_config.json" not in names or "config.json" in names:
+        return None
+    try:
+        config = json.loads(_text(folder / "adapter_config.json"))
+        base = config.get("base_model_name_or_path")
+    except (ValueError, AttributeError, RecursionError):
+        return None
+    if not isinstance(base, str) or not base.startswith(("/", "./", "../", "~/")) or len(base) > _LONGEST_PATH:
+        return None
+    if Path(base).expanduser().exists() or (folder / base).exists():
+        return None
+    return Checkpoint(folder=str(folder), kind=ADAPTER, step=_step(folder), base=base)
 
 
 def _text(path: Path) -> str:

@@ -11,6 +11,8 @@ from doctor.facts.model import Model
 #: layouts: weights as `from_pretrained` reads them; pieces a rank of veRL's and Trinity-RFT's FSDP; Megatron's
 #: distributed checkpoint below veRL; ZeRO partitions; torch's distributed checkpoint as Accelerate names it
 WEIGHTS, RANK_SHARDS, MEGATRON, ZERO, SHARDED_STATE = "weights", "rank-shards", "megatron", "zero", "sharded-state"
+#: PEFT's adapter, whose base model is not where its configuration says
+ADAPTER = "adapter"
 
 
 @record
@@ -37,6 +39,7 @@ class Checkpoint:
         tag: DeepSpeed's folder of the partitions; `is_latest` whether `latest` names it.
         converter: what the second argument of the `zero_to_fp32.py` beside it is called, None without the script.
         safe: whether that script can write safetensors.
+        base: folder in which an adapter looks for its base model.
         described: veRL's `fsdp_config.json`, or torch's `.metadata`, is there.
         pointers: Git LFS pointers instead of weights; `cut_off` files that are not whole.
 
@@ -54,6 +57,7 @@ class Checkpoint:
     is_latest: bool = True
     converter: str | None = None
     safe: bool = False
+    base: str | None = None
     described: bool = True
     pointers: tuple[str, ...] = ()
     cut_off: tuple[CutFile, ...] = ()

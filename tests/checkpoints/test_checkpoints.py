@@ -208,3 +208,18 @@ def test_weights_are_no_log_text(tmp_path: Path) -> None:
     assert is_artifact(str(tmp_path / "model.safetensors"))
     (tmp_path / "train.log").write_text("step 1\n")
     assert not is_artifact(str(tmp_path / "train.log"))
+
+
+def test_an_adapter_without_its_base(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoint-4"
+    safetensors(folder / "adapter_model.safetensors")
+    config = folder / "adapter_config.json"
+    config.write_text(json.dumps({"base_model_name_or_path": str(tmp_path / "models" / "base")}))
+    findings = found(tmp_path)
+    assert list(findings) == ["CKP018"]
+    assert "looks for its base model at `models/base`, which is not here" in findings["CKP018"].words().headline
+    (tmp_path / "models" / "base").mkdir(parents=True)
+    assert not found(tmp_path)
+    for broken in ("", "[]", '{"base_model_name_or_path": 7}', '{"base_model_name_or_path": null}'):
+        config.write_text(broken)
+        assert not found(tmp_path)
