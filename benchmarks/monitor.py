@@ -68,9 +68,8 @@ def main() -> None:
     parser.add_argument("--interval", type=float, default=0.1)
     parser.add_argument("--busy", action="store_true")
     chosen = parser.parse_args()
-    print(
-        f"{'sampler':28} {'GPUs':>4} {'% of a core':>11} {'ms/sample':>9} {'reached':>8} {'late p50':>9} {'late p99':>9}"
-    )
+    heads = ("GPUs", "% of a core", "ms/sample", "reached", "late p50", "late p99")
+    print("{:28} {:>4} {:>11} {:>9} {:>8} {:>9} {:>9}".format("sampler", *heads))
     with tempfile.TemporaryDirectory() as folder, load(chosen.busy):
         library = build_standin(Path(folder))
         for gpus in chosen.gpus:

@@ -6,14 +6,16 @@ seldom loses windows. So the driver's buffer of windows is drained once a second
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from doctor.facts import _nvml
 from doctor.facts._gpu import REASONS
-from doctor.facts._nvml import Nvml
+from doctor.facts._nvml import Direct, Nvml
 from doctor.monitors.clock import Now
 from doctor.monitors.gpm import Gpm, supported
 
@@ -48,11 +50,6 @@ class Card:
     uuid: str | None = None
     name: str | None = None
     instances: list[tuple[int, Any, str | None]] = field(default_factory=list)  # GPU instance, handle, UUID
-
-
-def reason_names(bits: int) -> str:
-    """Clock event reasons by name; "none" for no reason."""
-    return "|".join(name for bit, name in REASONS if bits & bit) or "none"
 
 
 class Samples:
@@ -96,7 +93,7 @@ class GpuReader:
         self._gpm: dict[int | None, Gpm] = {}
         self._busy, self._memory_busy = Samples(_GPU_SAMPLES), Samples(_MEMORY_SAMPLES)
         self._bytes: dict[str, tuple[float, float]] = {}  # column -> (counter in MiB, when)
-        self._memory_version = nvml.constant("nvmlMemory_v2", 0)
+        self._questions = _questions(nvml)
         self._fields_gone: set[int] = set()
         self._queries: dict[tuple[Any, ...], Any] = {}
         self.has_gpm = False
@@ -112,21 +109,33 @@ class GpuReader:
         answer, code = self._nvml.ask(function, handle or self.card.handle, *arguments)
         if code is None or code in quiet:
             return answer
+        return self._failed(function, code)
+
+    def _direct(self, function: str, *arguments: int, handle: Any = None) -> Any:
+        """Like `call`, for the calls of every tick: what the driver filled, None when it cannot tell."""
+        if function in self._dropped:
+            return None
+        question = self._questions[function]
+        code = question.read(handle or self.card.handle, *arguments)
+        return question.out if code is None else self._failed(function, code)
+
+    def _failed(self, function: str, code: int) -> None:
+        """Note a failure: once as an event, for good where it will not change."""
         if code in _FOR_GOOD:
             self._dropped.add(function)
         if code not in (_nvml.NOT_SUPPORTED, _nvml.FUNCTION_NOT_FOUND) and function not in self._told:
             self._told.add(function)
             self._trouble(self.card, function, code)
-        return None
 
     def states(self) -> dict[str, Any]:
         """What is so at this moment: memory, power, clock, reasons to throttle."""
         row: dict[str, Any] = {"memory_used_mib": self._memory(self.card.handle), "power_w": self._power_now()}
-        row["sm_clock_mhz"] = self.call("nvmlDeviceGetClockInfo", _CLOCK_SM)
-        reasons = self.call("nvmlDeviceGetCurrentClocksEventReasons")
+        clock = self._direct("nvmlDeviceGetClockInfo", _CLOCK_SM)
+        row["sm_clock_mhz"] = None if clock is None else clock.value
+        reasons = self._direct("nvmlDeviceGetCurrentClocksEventReasons")
         if reasons is None:
-            reasons = self.call("nvmlDeviceGetCurrentClocksThrottleReasons")
-        row["throttle_reasons"] = None if reasons is None else reason_names(int(reasons))
+            reasons = self._direct("nvmlDeviceGetCurrentClocksThrottleReasons")
+        row["throttle_reasons"] = None if reasons is None else reason_names(reasons.value)
         return row
 
     def instance_states(self) -> list[dict[str, Any]]:
@@ -178,11 +187,8 @@ class GpuReader:
         ]
 
     def _memory(self, handle: Any) -> int | None:
-        arguments = (self._memory_version,) if self._memory_version else ()
-        info = self.call("nvmlDeviceGetMemoryInfo", *arguments, handle=handle)
-        if info is None and self._memory_version:  # a driver older than 510
-            self._memory_version = 0
-            self._dropped.discard("nvmlDeviceGetMemoryInfo")
+        info = self._direct("nvmlDeviceGetMemoryInfo_v2", handle=handle)
+        if info is None and "nvmlDeviceGetMemoryInfo_v2" in self._dropped:  # a driver older than 510
             info = self.call("nvmlDeviceGetMemoryInfo", handle=handle)
         return None if info is None else int(info.used) // _MIB
 
@@ -261,6 +267,25 @@ class GpuReader:
         if rates is None:
             return []
         return [(at, {"gpu_busy_pct": rates.gpu, "memory_busy_pct": rates.memory, "busy_source": "polled"})]
+
+
+def _questions(nvml: Nvml) -> dict[str, Direct]:
+    """What is asked at every tick."""
+    memory = nvml.structure("c_nvmlMemory_v2_t")
+    memory.version = nvml.constant("nvmlMemory_v2", 0)
+    outs = {
+        "nvmlDeviceGetMemoryInfo_v2": memory,
+        "nvmlDeviceGetClockInfo": ctypes.c_uint(),
+        "nvmlDeviceGetCurrentClocksEventReasons": ctypes.c_ulonglong(),
+        "nvmlDeviceGetCurrentClocksThrottleReasons": ctypes.c_ulonglong(),
+    }
+    return {function: nvml.direct(function, out) for function, out in outs.items()}
+
+
+@lru_cache
+def reason_names(bits: int) -> str:
+    """Clock event reasons by name; "none" for no reason."""
+    return "|".join(name for bit, name in REASONS if bits & bit) or "none"
 
 
 def _ident(field_id: int | tuple[int, int]) -> int:

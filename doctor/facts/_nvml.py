@@ -18,6 +18,7 @@ FanSpeed.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any
 
@@ -87,6 +88,10 @@ class Nvml:
         made = getattr(self._module, name, None)
         return None if made is None else made()
 
+    def direct(self, function: str, out: Any) -> Direct:
+        """A question of one answer that is asked many times a second; `out` is the ctypes value that it fills."""
+        return Direct(self._module, function, out)
+
     def fields(self, ids: tuple[int | tuple[int, int], ...]) -> Fields:
         """A question for several field values that can be asked again and again; an id may come with its scope."""
         return Fields(self._module, ids)
@@ -122,6 +127,33 @@ class Nvml:
             if answer is not None:
                 return answer
         return None
+
+
+class Direct:
+    """One call of the driver by its C name, without the binding's work around it, into memory that is made once."""
+
+    def __init__(self, module: Any, function: str, out: Any) -> None:
+        import ctypes
+
+        self.out = out
+        self._reference = ctypes.byref(out)
+        self._call: Any = None
+        with contextlib.suppress(module.NVMLError):  # a driver older than the question
+            self._call = module._nvmlGetFunctionPointer(function)  # noqa: SLF001 - see _unfit
+
+    def read(self, handle: Any, *arguments: int) -> int | None:
+        """NVML's code, None when `out` holds the answer.
+
+        Raises:
+            GpuLost: the card does not answer any more.
+
+        """
+        if self._call is None:
+            return FUNCTION_NOT_FOUND
+        code = int(self._call(handle, *arguments, self._reference))
+        if code in _GONE:
+            raise GpuLost(code, "GPU is lost")
+        return code or None
 
 
 class Fields:
