@@ -10,12 +10,15 @@ import random
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
 from doctor.core.finding import Finding
 from doctor.core.index import load
+from doctor.core.report import as_dict
 from doctor.core.rules import RuleEngine, load_rules
+from doctor.core.schema import REPORT
 from doctor.core.series import Point
 from doctor.logs import metric_lines, parallel
 from doctor.logs.live import merged
@@ -96,6 +99,7 @@ def test_a_run_that_ended_well_on_garbage_is_found(tmp_path: Path, prepared: Pre
     assert (result.diagnosis.verdict, first.problem.id, first.where.step, first.where.line) == (
         "known", "NUM006", 31, 31,
     )  # fmt: skip
+    jsonschema.validate(json.loads(json.dumps(as_dict(result.diagnosis), allow_nan=False)), REPORT)
     series = {each["name"]: each for each in result.diagnosis.series}
     assert series["grad_norm"]["not_finite_from"] == 31
     assert "NUM006" in series["grad_norm"]["findings"]

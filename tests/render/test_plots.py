@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shutil
@@ -28,6 +29,10 @@ def report(step: int | None = 40) -> dict[str, Any]:
     return {**data, "findings": [finding], "summary": {**data["summary"], "errors": 1}}
 
 
+SERIES = {
+    "name": "reward", "source": "a.log", "x": "step", "count": 9, "span": [1, 9], "first": None, "last": None,
+    "findings": ["NUM005"], "points": [], "not_finite_from": 1,
+}  # fmt: skip
 PLOTS = [
     Plot("loss", [(step, math.sin(step / 50)) for step in range(2000)]),
     Plot("</script><b>grad_norm", [(step, step**0.5) for step in range(0, 2000, 10)]),
@@ -52,6 +57,20 @@ def test_values_that_are_no_numbers_are_refused() -> None:
         fragment([Plot("loss", [(1, math.nan)])], [Mark(1, ("x",))], title="", step="", value="")
 
 
+def test_metrics_of_the_report_are_drawn_over_the_same_steps() -> None:
+    falling = {**SERIES, "points": [[1, 0.5], [4, 0.25]], "not_finite_from": 5, "name": "kl", "findings": []}
+    page = html.render({**report(4), "series": [SERIES, falling, {**SERIES, "x": "sample", "span": [1, 99]}]})
+    found = re.search(r'id="doctor-series">(.*?)</script>', page)
+    assert found is not None
+    data = json.loads(found[1])
+    assert [plot["xs"] for plot in data["plots"]] == [[1, 9], [1, 4, 9], [1, 99]]
+    assert [plot["ys"] for plot in data["plots"]] == [[None, None], [0.5, 0.25, None], [None, None]]
+    assert [plot["broken"] for plot in data["plots"]] == [[1, None], [5, None], [1, None]]
+    assert [plot["group"] for plot in data["plots"]] == ["", "", "sample"]
+    assert data["plots"][0]["judged"] == ["NUM005"]
+    assert data["marks"] == [{"step": 4, "labels": ["NUM005"], "severity": "error"}]
+
+
 def test_browser_draws_them(tmp_path: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
@@ -63,7 +82,8 @@ def test_browser_draws_them(tmp_path: Path) -> None:
         "for (let i = 3; i < d.length; i += 4) if (d[i]) { ink++; break; } }"
         "document.title = `canvases ${c.length} inked ${ink}`; }, 300));</script>"
     )
-    page.write_text(html.render(report(), series=PLOTS).replace("</body>", probe + "</body>"))
+    spike = [*PLOTS, Plot("kl", [(1, 0.1), (2, 9e5)], (1, 9), (3, None), logarithmic=True, judged=("NUM005",))]
+    page.write_text(html.render({**report(), "series": [SERIES]}, series=spike).replace("</body>", probe + "</body>"))
     command = [
         browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
         "--disable-quic", "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}",
@@ -71,5 +91,5 @@ def test_browser_draws_them(tmp_path: Path) -> None:
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
     assert done.returncode == 0, done.stderr
-    assert "<title>canvases 2 inked 2</title>" in done.stdout
+    assert "<title>canvases 4 inked 4</title>" in done.stdout
     assert "CONSOLE" not in done.stderr
