@@ -54,29 +54,34 @@ def write_verl(path: Path, rows: int) -> None:
 
 
 def judge(path: Path) -> None:
-    """Read, judge and keep a time line, as the post-mortem does."""
-    from doctor.core.rules import RuleEngine, load_rules
+    """Read, judge and keep a time line: the whole post-mortem, without the catalogue's signatures made ready."""
     from doctor.core.series import Point
-    from doctor.logs.metric_files import read_metrics_csv
-    from doctor.logs.metrics import MetricReader
-    from doctor.logs.timeline import Timeline
+    from doctor.logs.postmortem import examine, prepare
 
-    def lines() -> Iterator[Point]:
-        reader = MetricReader()
-        with path.open("rb") as file:
-            for line in file:
-                yield from reader.feed(line)
+    class Counted:
+        """Stands where a table would be written, and counts."""
 
-    engine, timeline, count = RuleEngine(load_rules()), Timeline(), 0
+        rows = 0
+
+        def passed(self, points: Iterator[Point]) -> Iterator[Point]:
+            for point in points:
+                self.rows += 1
+                yield point
+
+    prepared, counted = prepare(), Counted()
     began, cpu = time.perf_counter(), time.process_time()
-    for point in read_metrics_csv(path) if path.suffix == ".csv" else lines():
-        engine.feed(point)
-        timeline.add(point)
-        count += 1
-    engine.close()
+    examine([str(path)], prepared=prepared, table=counted)  # type: ignore[arg-type]
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{path.name:12} {count:>9} values  {seconds:6.2f} s  {cpu:6.2f} s of CPU  {peak:5.0f} MiB")
+    print(f"{path.name:12} {counted.rows:>9} values  {seconds:6.2f} s  {cpu:6.2f} s of CPU  {peak:5.0f} MiB")
+
+
+def yardstick() -> float:
+    """CPU seconds for ten million turns of an empty loop: tells how busy the machine is."""
+    cpu = time.process_time()
+    for _ in range(10_000_000):
+        pass
+    return time.process_time() - cpu
 
 
 def main() -> None:
@@ -95,6 +100,7 @@ def main() -> None:
                     pass
             print(f"{name:12} bare reading {time.perf_counter() - began:.2f} s, {path.stat().st_size >> 20} MiB")
             subprocess.run([sys.executable, __file__, "judge", str(path)], check=True)
+            print(f"{'':12} ten million empty turns take {yardstick():.2f} s of CPU here and now")
 
 
 if __name__ == "__main__":
