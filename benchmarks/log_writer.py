@@ -32,8 +32,8 @@ class Writer:
         self.samples = samples
         self.step = 0
         self.kinds: tuple[tuple[Callable[[], str], int], ...] = (
-            (self.rollout, 240), (self.vllm, 200), (self.ray, 160), (self.nccl, 140), (self.bars, 120),
-            (self.metrics, 100), (self.warning, 34), (self.traceback, 6),
+            (self.rollout, 280), (self.vllm, 220), (self.ray, 180), (self.nccl, 140), (self.bars, 120),
+            (self.metrics, 20), (self.warning, 34), (self.traceback, 6),
         )  # fmt: skip
 
     def lines(self) -> Iterator[str]:
@@ -71,9 +71,11 @@ class Writer:
     def ray(self) -> str:
         """Coloured lines of actors; now and then veRL's long step line."""
         pick = self.random
-        actor = f"{COLOUR}(WorkerDict pid={pick.randrange(10000, 90000)}, ip=10.0.0.{pick.randrange(9)}){PLAIN} "
+        worker = pick.randrange(64)
+        actor = f"{COLOUR}(WorkerDict pid={10_000 + 17 * worker}, ip=10.0.0.{worker // 8}){PLAIN} "
         if pick.random() < 0.025:  # one for a hundred lines that the workers print in a step
             self.step += 1
+            actor = f"{COLOUR}(main_task pid=9000){PLAIN} "
             values = " - ".join(f"{name}:{pick.uniform(-2, 2):.6f}" for name in VERL)
             return f"{actor}step:{self.step} - {values}\n"
         return (
@@ -100,7 +102,7 @@ class Writer:
         ) + "\n"  # fmt: skip
 
     def metrics(self) -> str:
-        """A dict line of the Trainer."""
+        """A dict line of the Trainer; a step takes seconds, in which everybody else prints fifty times as much."""
         values = ", ".join(f"'{name}': {self.random.uniform(0, 2):.6g}" for name in KEYS)
         return f"{{{values}}}\n"
 
