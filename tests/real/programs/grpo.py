@@ -12,7 +12,7 @@ from trl import GRPOConfig, GRPOTrainer
 MODEL, CASE = sys.argv[1:3]
 GREEDY = {"generation_kwargs": {"do_sample": False}}
 HUGE = {"learning_rate": 1e30, "max_grad_norm": 0.0, "lr_scheduler_type": "constant"}
-#: what differs from a run that works, by case
+#: what differs from a run that works, by case; nobody listens on port 9
 CONFIG = {
     "groups": {"num_generations": 3},
     "one-generation": {"num_generations": 1},
@@ -23,7 +23,12 @@ CONFIG = {
     "both-batch-arguments": {"generation_batch_size": 8, "steps_per_generation": 2},
     "eval-without-data": {"eval_strategy": "steps"},
     "vllm-not-installed": {"use_vllm": True, "vllm_mode": "server"},
-    "server-not-running": {"use_vllm": True, "vllm_mode": "server", "vllm_server_timeout": 4},
+    "server-not-running": {
+        "use_vllm": True,
+        "vllm_mode": "server",
+        "vllm_server_timeout": 4,
+        "vllm_server_port": 9,
+    },
     "resume-from-nothing": {},
     "eight-bit-optimizer": {"optim": "adamw_bnb_8bit"},
     "huge-learning-rate": HUGE,
