@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from functools import cache
 from typing import Any
 
 from doctor.core.record import record
@@ -92,16 +93,19 @@ class Packages:
 
     def matches(self, name: str, specifier: str) -> bool | None:
         """Whether the installed version is in a PEP 440 range; pre- and local versions count. None: absent."""
-        from packaging.specifiers import SpecifierSet
-        from packaging.version import InvalidVersion, Version
-
         text = self.version(name)
-        if text is None:
-            return None
-        try:
-            return SpecifierSet(specifier).contains(Version(Version(text).public), prereleases=True)
-        except InvalidVersion:
-            return None
+        return None if text is None else _in_range(text, specifier)
+
+
+@cache  # a hundred problems ask about a handful of versions
+def _in_range(text: str, specifier: str) -> bool | None:
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return SpecifierSet(specifier).contains(Version(Version(text).public), prereleases=True)
+    except InvalidVersion:
+        return None
 
 
 _SEPARATORS = re.compile(r"[-_.]+")
