@@ -20,7 +20,7 @@ from doctor.core.finding import LIKELY, Message, Words
 from doctor.core.problem import WARNING, Problem
 from doctor.core.signature import Signature
 
-PROBLEM = Problem(id="PRF030", name="allocator-flushes", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF008", name="allocator-flushes", severity=WARNING, since="0.1")
 
 SIGNATURES = (
     Signature(
