@@ -29,7 +29,7 @@ SILENT_S, STARTING_S = 10.0, 120.0
 #: and a fresh one is tried so much later
 RETRY_S = 30.0
 #: the whole of /proc is read for the tree of processes so often, and at once while the run is young
-TREE_S, YOUNG_S, YOUNG_TREE_S = 10.0, 20.0, 2.0
+TREE_S, YOUNG_S, YOUNG_TREE_S = 10.0, 30.0, 5.0
 
 
 class GpuWorker:

@@ -11,7 +11,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Optional, Union
@@ -270,11 +270,6 @@ def whole_lines(path: Path) -> Iterator[str]:
                     yield line[:-1]
     except OSError:
         return
-
-
-def csv_line(cells: Iterable[Any]) -> str:
-    """One row: None is an empty cell, a comma or line break in a text becomes a blank."""
-    return ",".join("" if each is None else cell(each) for each in cells) + "\n"
 
 
 def cell(value: Any) -> str:

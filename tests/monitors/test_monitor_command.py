@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pty
 import re
@@ -61,6 +62,39 @@ def test_during_a_run(folder: Path, tmp_path: Path) -> None:
     assert {each["rank"] for each in phases} == {0}
     roles = {(row["role"], row["rank"]) for row in read_rows(run.processes())}
     assert roles == {("trainer", "0")}
+
+
+WORKER = """
+import time, torch, torch.distributed as dist, doctor
+dist.init_process_group("gloo")
+for step in range(8):
+    with doctor.phase("generation", step):
+        time.sleep(0.5)
+    with doctor.phase("update", step):
+        loss = torch.ones(256, 256, requires_grad=True).square().sum()
+        loss.backward()
+        dist.all_reduce(loss.detach())
+        time.sleep(0.5)
+dist.destroy_process_group()
+"""
+
+
+def test_two_real_ranks_under_torchrun(folder: Path, tmp_path: Path) -> None:
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    (tmp_path / "train.py").write_text(WORKER)
+    env = {**scenario_env(folder, "h100x8"), "OMP_NUM_THREADS": "1"}
+    launch = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "train.py")
+    done = monitor(tmp_path, env, "--during-run", "--gpus", "0", "--", *launch)
+    assert done.returncode == 0, done.stderr
+    run = run_of(tmp_path)
+    roles = {(row["role"], row["rank"]) for row in read_rows(run.processes())}
+    assert {("launcher", ""), ("trainer", "0"), ("trainer", "1")} <= roles
+    marks = [each for each in run.read_events() if each["kind"] == "phase"]
+    assert {(each["rank"], each["data"]["name"]) for each in marks} == {
+        (rank, name) for rank in (0, 1) for name in ("generation", "update")
+    }
+    assert any(row["memory_used_mib"] for row in read_rows(run.gpu()))
 
 
 def test_codes_of_the_command_are_kept_whatever_happens_to_the_folder(tmp_path: Path) -> None:

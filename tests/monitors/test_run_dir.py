@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import doctor
-from doctor.core.run_dir import Appender, Events, RunDir, csv_line, read_events, read_rows
+from doctor.core.run_dir import Appender, Events, RunDir, cell, read_events, read_rows
 from tests.e2e.environments import python_of
 
 ROOT = Path(doctor.__file__).parents[1]
@@ -78,7 +78,12 @@ def test_a_full_disk_costs_lines_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_cells_keep_to_their_column() -> None:
-    assert csv_line([None, 1, 2.5, "a,b\nc", 12345678901234567890]) == ",1,2.5,a b c,12345678901234567890\n"
+    assert [cell(each) for each in (1, 2.5, "a,b\nc", 12345678901234567890)] == [
+        "1",
+        "2.5",
+        "a b c",
+        "12345678901234567890",
+    ]
 
 
 def test_missing_files_are_empty(tmp_path: Path) -> None:
