@@ -27,11 +27,11 @@ SIGNATURES = (
     Signature(
         r"NCCL [Ee]rror(?: in| \d{1,2})?: [^\n]{0,200}?(?P<kind>unhandled system error|unhandled "
         r"cuda error|internal error|invalid usage|invalid argument|remote process exited)",
-        symptom_of=("NCC", "HST", "MEM", "TOR", "GPU", "CUD", "LCH", "TRL048"),
+        symptom_of=("NCC", "HST", "MEM", "TOR", "GPU", "CUD", "LCH", "TRL047"),
     ),
     Signature(
         r"^nccl(?P<code>SystemError|UnhandledCudaError|InternalError|InvalidUsage|InvalidArgument): ",
-        symptom_of=("NCC", "HST", "MEM", "TOR", "GPU", "CUD", "LCH", "TRL048"),
+        symptom_of=("NCC", "HST", "MEM", "TOR", "GPU", "CUD", "LCH", "TRL047"),
     ),
 )
 

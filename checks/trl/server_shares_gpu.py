@@ -20,7 +20,7 @@ from doctor.core.finding import LIKELY, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Signature
 
-PROBLEM = Problem(id="TRL048", name="server-shares-gpu", severity=ERROR, since="0.1")
+PROBLEM = Problem(id="TRL047", name="server-shares-gpu", severity=ERROR, since="0.1")
 
 SIGNATURES = (
     Signature(
