@@ -133,7 +133,8 @@ def _during(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
         code = supervise(words, run, capture=not chosen["no_capture"], on_start=on_start)
         for each in started:
             start.end(each)
-    with suppress(Exception):  # the doctor's own failure never changes the code of the command
+    # neither the doctor's own failure nor an impatient Ctrl-C changes the code of the command
+    with suppress(Exception, KeyboardInterrupt):
         _say_gpu(run)
         _summary(run, wishes.csv)
     return code
