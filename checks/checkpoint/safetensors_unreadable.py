@@ -82,20 +82,20 @@ MESSAGE = Message(
 
 @check(PROBLEM)
 def safetensors_cut_off(checkpoints: Checkpoints) -> Judgement:
-    """A file that is still being written looks the same."""
+    """One finding a folder; a file that is still being written looks the same."""
     for each in checkpoints.found:
-        for cut in each.cut_off:
-            if cut.name.endswith(".safetensors"):
-                yield found(
-                    PROBLEM,
-                    MESSAGE,
-                    confidence=LIKELY,
-                    where=Where(file=f"{each.folder}/{cut.name}", step=each.step),
-                    evidence=(Evidence(f"{each.folder}/{cut.name}", f"{cut.size_bytes} bytes"),),
-                    name="/".join((each.folder.rpartition("/")[2], cut.name)),
-                    size=f"{cut.size_bytes:,}",
-                    needed=f"{cut.needed_bytes or 8:,}",
-                )
+        cut = [file for file in each.cut_off if file.name.endswith(".safetensors")]
+        if cut:
+            yield found(
+                PROBLEM,
+                MESSAGE,
+                confidence=LIKELY,
+                where=Where(file=f"{each.folder}/{cut[0].name}", step=each.step),
+                evidence=tuple(Evidence(f"{each.folder}/{file.name}", f"{file.size_bytes} bytes") for file in cut[:4]),
+                name="/".join((each.folder.rpartition("/")[2], cut[0].name)),
+                size=f"{cut[0].size_bytes:,}",
+                needed=f"{cut[0].needed_bytes or 8:,}",
+            )
 
 
 def explain(hits: Hits) -> Finding | None:

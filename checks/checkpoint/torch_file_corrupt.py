@@ -72,16 +72,19 @@ MESSAGE = Message(
 
 @check(PROBLEM)
 def torch_file_cut_off(checkpoints: Checkpoints) -> Judgement:
-    """Told by its end alone; a save that is under way looks the same."""
+    """One finding a folder; told by the files' ends alone, and a save that is under way looks the same."""
     for each in checkpoints.found:
-        for cut in each.cut_off:
-            if not cut.name.endswith(".safetensors"):
-                yield found(
-                    PROBLEM,
-                    MESSAGE,
-                    confidence=LIKELY,
-                    where=Where(file=f"{each.folder}/{cut.name}", step=each.step),
-                    evidence=(Evidence(f"{each.folder}/{cut.name}", f"{cut.size_bytes} bytes, no end of archive"),),
-                    name="/".join((each.folder.rpartition("/")[2], cut.name)),
-                    size=f"{cut.size_bytes:,}",
-                )
+        cut = [file for file in each.cut_off if not file.name.endswith(".safetensors")]
+        if cut:
+            yield found(
+                PROBLEM,
+                MESSAGE,
+                confidence=LIKELY,
+                where=Where(file=f"{each.folder}/{cut[0].name}", step=each.step),
+                evidence=tuple(
+                    Evidence(f"{each.folder}/{file.name}", f"{file.size_bytes} bytes, no end of archive")
+                    for file in cut[:4]
+                ),
+                name="/".join((each.folder.rpartition("/")[2], cut[0].name)),
+                size=f"{cut[0].size_bytes:,}",
+            )

@@ -9,17 +9,22 @@ import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from doctor.core.finding import Finding
 from doctor.core.outcome import Crashed, Outcome, Skipped
-from doctor.facts.checkpoints import Checkpoint
-from doctor.logs import checkpoints, flight_recorder, rollouts
+
+if TYPE_CHECKING:  # the readers are loaded when there is something for them: most logs come alone
+    from doctor.facts.checkpoints import Checkpoint
+    from doctor.logs.rollouts import Dump, Judged
 
 _DEEPEST = 8
 _MOST_ENTRIES = 50_000
 _SEARCH_S = 20.0
 #: a file of weights that is named stands for the folder around it
 _WEIGHTS = frozenset({".safetensors", ".pt", ".pth", ".bin", ".distcp"})
+#: what is log text by its name, and nothing else
+_LOG_TEXT = frozenset({".log", ".out", ".err", ".txt", ".gz", ".md", ".stdout", ".stderr", ".yaml", ".py"})
 _SKIPPED_FOLDERS = frozenset({"__pycache__", ".git", ".venv", "node_modules", "site-packages", "wandb"})
 
 
@@ -78,16 +83,29 @@ class _Search:
         """Take in a file, when it is one of rollouts or a dump of the flight recorder."""
         if not path.is_file():
             return
-        if kind := rollouts.kind_of(path):
-            self.files.append((path, kind))
-        elif flight_recorder.is_dump(path):
+        kind = _kind(path)
+        if kind == _RECORDER:
             self.recorders.append(path)
+        elif kind:
+            self.files.append((path, kind))
 
 
 def is_artifact(path: str) -> bool:
     """Whether a file is read here, and is no log text."""
     file = Path(path)
-    return file.is_file() and (bool(rollouts.kind_of(file)) or flight_recorder.is_dump(file) or _is_weights(file))
+    return file.is_file() and (bool(_kind(file)) or _is_weights(file))
+
+
+_RECORDER = "flight recorder"
+
+
+def _kind(path: Path) -> str:
+    """What a file is: a kind of rollouts, a flight recorder's dump, or "" for anything else."""
+    if path.suffix in _LOG_TEXT and not path.name.endswith(".jsonl.gz"):
+        return ""
+    from doctor.logs import flight_recorder, rollouts
+
+    return rollouts.kind_of(path) or (_RECORDER if flight_recorder.is_dump(path) else "")
 
 
 def _expanded(paths: Sequence[str]) -> Iterator[Path]:
@@ -100,7 +118,7 @@ def _expanded(paths: Sequence[str]) -> Iterator[Path]:
 
 
 def _is_weights(path: Path) -> bool:
-    return path.suffix in _WEIGHTS and path.is_file() and not flight_recorder.is_dump(path)
+    return path.suffix in _WEIGHTS and path.is_file() and _kind(path) != _RECORDER
 
 
 def read(paths: Sequence[str]) -> Artifacts:
@@ -118,13 +136,13 @@ def read(paths: Sequence[str]) -> Artifacts:
             if _is_weights(path):
                 search.folders.append(path.parent)
                 named.append(path)
-    judged = [_recorded(search.recorders), *(_judged(each) for each in rollouts.dumps(search.files))]
+    judged = _judged(search) if search.files or search.recorders else []
     there, of_checkpoints = _of_checkpoints(search)
     skipped = [each for one in judged for each in one.skipped]
     skipped += [Skipped("artifacts", search.stopped)] if search.stopped else []
     return Artifacts(
         (*_one_a_problem(finding for one in judged for finding in one.findings), *of_checkpoints.findings),
-        tuple(each for each in (*(one.summary for one in judged), checkpoints.summary(there)) if each),
+        tuple(each for each in (*(one.summary for one in judged), _summary(there)) if each),
         (*(each for one in judged for each in one.crashed), *of_checkpoints.crashed),
         tuple(dict.fromkeys(skipped)),
         tuple(
@@ -139,15 +157,27 @@ def read(paths: Sequence[str]) -> Artifacts:
     )
 
 
-def _judged(dump: rollouts.Dump) -> rollouts.Judged:
+def _judged(search: _Search) -> list[Judged]:
+    from doctor.logs.rollouts import dumps
+
+    return [_recorded(search.recorders), *(_of_rollouts(each) for each in dumps(search.files))]
+
+
+def _of_rollouts(dump: Dump) -> Judged:
+    from doctor.logs.rollouts import Judged, judge
+
     try:
-        return rollouts.judge(dump)
+        return judge(dump)
     except Exception as exc:  # noqa: BLE001 - a bug of ours costs this dump, not the report
         crash = Crashed("rollouts", f"{type(exc).__name__}: {exc}", traceback.format_exc())
-        return rollouts.Judged(crashed=[crash])
+        return Judged(crashed=[crash])
 
 
 def _of_checkpoints(search: _Search) -> tuple[list[Checkpoint], Outcome]:
+    if not search.folders:
+        return [], Outcome((), (), (), 0, 0.0)
+    from doctor.logs import checkpoints
+
     try:
         return checkpoints.judge(dict.fromkeys(search.folders))
     except Exception as exc:  # noqa: BLE001 - a bug of ours costs the checkpoints, not the report
@@ -155,15 +185,26 @@ def _of_checkpoints(search: _Search) -> tuple[list[Checkpoint], Outcome]:
         return [], Outcome((), (), (crash,), 0, 0.0)
 
 
-def _recorded(dumps: Sequence[Path]) -> rollouts.Judged:
+def _summary(there: list[Checkpoint]) -> str:
+    if not there:
+        return ""
+    from doctor.logs.checkpoints import summary
+
+    return summary(there)
+
+
+def _recorded(dumps: Sequence[Path]) -> Judged:
     """What the flight recorders of all ranks show together."""
+    from doctor.logs import flight_recorder
+    from doctor.logs.rollouts import Judged
+
     try:
         findings = flight_recorder.read(*dumps) if dumps else ()
     except Exception as exc:  # noqa: BLE001 - a bug of ours costs these dumps, not the report
         crash = Crashed("flight_recorder", f"{type(exc).__name__}: {exc}", traceback.format_exc())
-        return rollouts.Judged(crashed=[crash])
+        return Judged(crashed=[crash])
     summary = f"flight recorders of {len(dumps)} ranks" if dumps else ""
-    return rollouts.Judged(list(findings), summary)
+    return Judged(list(findings), summary)
 
 
 def _one_a_problem(findings: Iterator[Finding]) -> Iterator[Finding]:
