@@ -153,6 +153,7 @@ _BY_MESSAGE = (
         SHAPE,
     ),
 )
+_CALL = re.compile(r"unexpected keyword argument|required positional argument|positional arguments? but")
 
 
 def kind_of(exception: str, *, own_code: bool, message: str = "") -> Kind:
@@ -164,6 +165,8 @@ def kind_of(exception: str, *, own_code: bool, message: str = "") -> Kind:
         for pattern, kind in _BY_MESSAGE:
             if pattern.search(message[:2000]):
                 return kind
+    if exception == "TypeError" and _CALL.search(message[:2000]):
+        return ARGUMENT  # also where own code calls a library's function that has changed
     if own_code:
         return OWN_CODE
     if exception in ("TypeError", "AttributeError"):

@@ -340,7 +340,9 @@ def _within(case: Case, candidate: _Candidate, failure: Failure) -> bool:
         if failure.covers(source, hit.line):
             return True
         behind = case.order_of(source, hit.line) - case.order_of(source, failure.last_line)
-        if source == failure.first.source and 0 < behind <= _PARAGRAPHS and hit.process == failure.process:
+        # a paste may carry the rank only where an exception begins, and its message below without one
+        labels = (failure.process,) if failure.cause.message else (failure.process, "")
+        if source == failure.first.source and 0 < behind <= _PARAGRAPHS and hit.process in labels:
             other = case.failure_at(source, hit.line, hit.process)
             if other is None:
                 return True
