@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +23,7 @@ KEYS = KEY_LIST.split()
 AREAS = ("actor", "critic", "perf", "timing_s", "response_length", "global_seqlen")
 NAMES = ("mean", "max", "min", "kl_loss", "pg_loss", "std", "clipfrac", "lr", "total", "gen")
 VERL = [f"{area}/{name}" for area in AREAS for name in NAMES]
+_STEP = re.compile(rb"step:\d+ - ")  # counts on through all blocks, as in a run
 COLOUR, PLAIN = "\x1b[36m", "\x1b[0m"
 
 
@@ -96,15 +99,15 @@ class Writer:
         pick = self.random
         total, first = 1000, pick.randrange(900)
         return "".join(
-            f"\r{done / 10:3.0f}%|{'█' * (done // 100)}{' ' * (10 - done // 100)}| {done}/{total} "
+            f"\rProcessed prompts: {done / 10:3.0f}%|{'█' * (done // 100)}{' ' * (10 - done // 100)}| {done}/{total} "
             f"[{done // 60:02}:{done % 60:02}<01:02, {pick.uniform(1, 9):.2f}it/s]"
             for done in range(first, first + pick.randrange(20, 100))
         ) + "\n"  # fmt: skip
 
     def metrics(self) -> str:
         """A dict line of the Trainer; a step takes seconds, in which everybody else prints fifty times as much."""
-        values = ", ".join(f"'{name}': {self.random.uniform(0, 2):.6g}" for name in KEYS)
-        return f"{{{values}}}\n"
+        values = ", ".join(f"'{name}': {self.random.uniform(0.5, 1.5):.6g}" for name in KEYS if name != "epoch")
+        return f"{{{values}, 'epoch': 0.5}}\n"
 
     def warning(self) -> str:
         """A warning that healthy runs print."""
@@ -134,7 +137,7 @@ def write_log(path: Path, size: int, seed: int, samples: list[str]) -> None:
         parts.append(line)
         made += len(line)
     pick = random.Random(seed)  # noqa: S311
-    written = 0
+    written, steps = 0, itertools.count(1)
     with path.open("wb") as file:
         while written < size:
             block = b"".join(parts)
@@ -142,7 +145,7 @@ def write_log(path: Path, size: int, seed: int, samples: list[str]) -> None:
             digits = [*b"123456789"]
             pick.shuffle(digits)
             block = renumbered(block, bytes(digits)) if written else block
-            file.write(block)
+            file.write(_STEP.sub(lambda _: b"step:%d - " % next(steps), block))
             written += len(block)
             pick.shuffle(parts)
 

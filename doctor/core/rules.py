@@ -81,6 +81,7 @@ class RuleEngine:
         self._classes = list(load_rules() if rules is None else rules)
         self.crashed: dict[str, str] = {}
         self._found: list[tuple[Finding, tuple[str, ...]]] = []
+        self._wanted: dict[str, tuple[int, ...]] = {}  # metric -> rules that want it, which outlives a new beginning
         self._start()
 
     def _start(self) -> None:
@@ -161,15 +162,13 @@ class RuleEngine:
             self._found.append((finding, runner.symptom_of))
 
     def _route(self, name: str) -> _Route:
-        route = _Route(
-            tuple(
-                (each.rule.update, each)
-                for each in self._runners
-                if each.wants(name) and each.problem.id not in self.crashed
-            )
-        )
+        wanted = self._wanted.get(name)
+        if wanted is None:
+            wanted = tuple(number for number, each in enumerate(self._runners) if each.wants(name))
+        runners = [self._runners[number] for number in wanted]
+        route = _Route(tuple((each.rule.update, each) for each in runners if each.problem.id not in self.crashed))
         if len(self._routes) < MOST_NAMES:
-            self._routes[name] = route
+            self._routes[name], self._wanted[name] = route, wanted
         return route
 
     def _leave_out(self, runner: _Runner, error: Exception) -> None:
