@@ -26,7 +26,7 @@ PROBLEM = Problem(id="CKP012", name="keys-of-other-model", severity=ERROR, since
 SIGNATURES = (
     Signature(
         r"Error\(s\) in loading state_dict for (?P<model>\w{1,80}):",
-        symptom_of=("CKP011", "VLL", "PFT", "FSD"),
+        symptom_of=("CKP011", "VLL", "PFT", "FSD", "DSP"),
     ),
     Signature(
         r'(?:Unexpected|Missing) key\(s\) in state_dict: "(?P<key>[\w.\-]{1,160})"',
