@@ -100,6 +100,11 @@ def read_metrics_csv(path: Path, rank: Optional[int] = None) -> Iterator[Point]:
         step, name, value = head.index("step"), head.index("name"), head.index("value")
         t_ns, of_rank, source = (head.index(each) if each in head else None for each in ("t_ns", "rank", "source"))
         make, canonical = tuple.__new__, ALIASES.get
+        told_step = told_time = (
+            ""  # the rows of one step follow each other, so most numbers are known from the last row
+        )
+        step_now: Optional[int] = None
+        time_now: Optional[int] = None
         for line in file:
             cells = _quoted(line) if '"' in line else line.rstrip("\n").split(",")
             if len(cells) != columns:
@@ -108,18 +113,16 @@ def read_metrics_csv(path: Path, rank: Optional[int] = None) -> Iterator[Point]:
                 number = float(cells[value])
             except ValueError:
                 continue
+            if cells[step] != told_step:
+                told_step = cells[step]
+                step_now = _whole(told_step)
+            if t_ns is not None and cells[t_ns] != told_time:
+                told_time = cells[t_ns]
+                time_now = _whole(told_time)
             called = cells[name]
-            yield make(
-                Point,
-                (
-                    canonical(called, called),
-                    number,
-                    _whole(cells[step]),
-                    None if t_ns is None else _whole(cells[t_ns]),
-                    rank if of_rank is None or not cells[of_rank] else _whole(cells[of_rank]),
-                    own if source is None else cells[source] or own,
-                ),
-            )
+            told_rank = rank if of_rank is None or not cells[of_rank] else _whole(cells[of_rank])
+            told_source = own if source is None else cells[source] or own
+            yield make(Point, (canonical(called, called), number, step_now, time_now, told_rank, told_source))
 
 
 def _whole(text: str) -> Optional[int]:

@@ -53,7 +53,7 @@ def _line(
     cut = sparkline.column_of(min(mine), span, width) if mine else width
     blocks = sparkline.row(series, span, width, plain=plain)
     line = Text("  ")
-    line.append(_shortened(series["name"], names).ljust(names + 2), style="cyan")
+    line.append(_shortened(series["name"], names, plain=plain).ljust(names + 2), style="cyan")
     line.append(blocks[:cut], style="green")
     line.append(blocks[cut:], style="red")
     line.append(f"  {_value(series['first'])} ", style="dim")
@@ -87,8 +87,9 @@ def _began(findings: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str,
     return began
 
 
-def _shortened(name: str, most: int) -> str:
-    return name if len(name) <= most else f"…{name[1 - most :]}"
+def _shortened(name: str, most: int, *, plain: bool) -> str:
+    dots = "..." if plain else "…"
+    return name if len(name) <= most else dots + name[len(dots) - most :]
 
 
 def _value(value: float | None) -> str:

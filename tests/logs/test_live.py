@@ -7,6 +7,8 @@ import io
 import json
 import math
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +231,26 @@ def test_a_disk_that_is_full_costs_the_metrics_and_says_so(monkeypatch: pytest.M
     told_range = lines.result()
     assert "No such file" in told_range.lost
     assert 0 < len(list(told_range)) < 3000
+
+
+LABELLED = """0: 2026-11-20 10:00:00 - INFO - train - step one
+1: 2026-11-20 10:00:00 - INFO - train - step one
+0: step:1 - actor/grad_norm:0.5 - critic/score/mean:0.5
+1: Traceback (most recent call last):
+1:   File "/x/lib/python3.11/site-packages/deepspeed/runtime/fp16/loss_scaler.py", line 2, in f
+1: Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.
+"""
+
+
+@pytest.mark.parametrize("how", ["plain", "gz", "stdin"])
+def test_labels_of_srun_are_understood_however_the_log_comes(tmp_path: Path, how: str) -> None:
+    path = tmp_path / ("job.log.gz" if how == "gz" else "job.log")
+    path.write_bytes(gzip.compress(LABELLED.encode()) if how == "gz" else LABELLED.encode())
+    command = [sys.executable, "-m", "doctor", "postmortem", "-" if how == "stdin" else str(path), "--format", "json"]
+    done = subprocess.run(
+        command, input=LABELLED.encode() if how == "stdin" else None, capture_output=True, check=False, timeout=100
+    )
+    report = json.loads(done.stdout)
+    assert (report["findings"][0]["id"], report["findings"][0]["where"]["rank"]) == ("DSP018", 1)
+    assert "2 ranks" in report["target"]["summary"]
+    assert {each["name"] for each in report["series"]} >= {"grad_norm", "reward"}
