@@ -60,7 +60,9 @@ def main() -> None:
         levels = [each["severity"] for each in report["findings"]]
         report["summary"] |= {"errors": levels.count("error"), "warnings": levels.count("warning")}
         report["skipped"] = []
-    command = "doctor check -- " + " ".join(report["target"]["argv"])
+    target = report["target"]
+    words = target["files"] if report["command"] == "postmortem" else ["--", *target["argv"]]
+    command = " ".join(["doctor", report["command"], *words])
     chosen.output.parent.mkdir(parents=True, exist_ok=True)
     chosen.output.write_text(picture(report, command, chosen.width))
 
