@@ -131,9 +131,9 @@ def test_a_folder_without_write_permission(tmp_path):
 
 def test_a_call_that_hangs_costs_only_its_time():
     started = time.monotonic()
-    answered, value = within(0.1, lambda: time.sleep(5))
+    answered, value = within(0.1, lambda: time.sleep(20))
     assert (answered, value) == (False, None)
-    assert time.monotonic() - started < 1.0
+    assert time.monotonic() - started < 5
 
 
 def test_this_machine(tmp_path):

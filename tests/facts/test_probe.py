@@ -268,11 +268,11 @@ def test_a_huge_metadata_costs_nothing(tmp_path):
     with (info / "METADATA").open("wb") as file:
         file.write(b"Name: huge\nVersion: 1.0\nLicense: ")
         file.truncate(100 << 20)
-    started = time.perf_counter()
+    started = time.process_time()
     data = probe.read_file(str(info / "METADATA"), probe.HEADER_BYTES, header=True)
     assert data is not None
     assert len(data) == probe.HEADER_BYTES
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert probe.dist_info(str(tmp_path), info.name)["version"] == "1.0"
 
 

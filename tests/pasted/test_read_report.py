@@ -324,9 +324,9 @@ def test_other_text_is_not_recognised(text):
     ],
 )  # fmt: skip
 def test_hostile_text_takes_no_long_time(unit):
-    started = time.perf_counter()
+    started = time.process_time()
     read_report(unit * (LIMIT_CHARACTERS // len(unit)), "x")
-    assert time.perf_counter() - started < 10  # 1.5 s here; a pattern that backtracks takes hours
+    assert time.process_time() - started < 10  # 1.5 s here; a pattern that backtracks takes hours
 
 
 @pytest.mark.parametrize(
