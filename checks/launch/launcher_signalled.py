@@ -27,7 +27,7 @@ PROBLEM = Problem(id="LCH024", name="launcher-signalled", severity=ERROR, since=
 SIGNATURES = (
     Signature(
         r"SignalException: Process (?P<pid>\d{1,9}) got signal: (?P<signal>1|2|15)\b",
-        symptom_of=("MEM017", "LCH018", "LCH021", "NCC011"),
+        symptom_of=("MEM017", "LCH018", "LCH021", "LCH023", "NCC011"),
     ),
 )
 

@@ -24,7 +24,7 @@ SIGNATURES = (
     Signature(
         r"(?:JOB|STEP) (?P<job>[\d._+]{1,30}) ON (?P<node>[\w.\-]{1,80}) CANCELLED AT"
         r" [\dT:\-]{1,30} DUE TO (?P<why>TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)",
-        symptom_of=("*",),
+        symptom_of=("*", "LCH023"),
     ),
 )
 

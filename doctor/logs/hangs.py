@@ -77,7 +77,9 @@ def find(case: Case, paces: Iterable[Pace], entries: Iterable[Entry]) -> Finding
     return None
 
 
-def placed(findings: Sequence[Finding], still: Finding, case: Case, unknown: Container[str]) -> tuple[Finding, ...]:
+def placed(
+    findings: Sequence[Finding], still: Finding, case: Case, *, unknown: Container[str], follows: Container[str]
+) -> tuple[Finding, ...]:
     """Put it first where nobody knew better and no process ended on its own account, else behind the others.
 
     Args:
@@ -85,14 +87,18 @@ def placed(findings: Sequence[Finding], still: Finding, case: Case, unknown: Con
         still: the run that stood still.
         case: what the logs say.
         unknown: ids of the problems that say only that nothing is known.
+        follows: ids that the first finding is a symptom of: who ended the run may have done so because it stood still.
 
     """
     if not findings:
         return ()
+    first = findings[0]
     died = any(not each.by_launcher and (each.signal not in _KILLS or (each.code or 0) > 0) for each in case.exits)
-    if findings[0].problem.id not in unknown or died:
-        return (*findings, replace(still, role=Role.CONTRIBUTING))
-    return (still, *(each for each in findings if each.problem.id not in unknown))
+    if first.problem.id in unknown and not died:
+        return (still, *(each for each in findings if each.problem.id not in unknown))
+    if still.problem.id in follows:
+        return (still, replace(first, role=Role.SYMPTOM), *findings[1:])
+    return (*findings, replace(still, role=Role.CONTRIBUTING))
 
 
 def _by_bar(case: Case) -> Stillness | None:

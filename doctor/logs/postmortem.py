@@ -126,7 +126,8 @@ def _findings(
     found = turned(ranked.findings, alarms, _followed(ranked, catalogue))
     still = hangs.find(evidence.case, live.paces, catalogue.entries.values())
     if still is not None:
-        found = hangs.placed(found, still, evidence.case, _unknown(catalogue))
+        follows = _followed(ranked, catalogue)
+        found = hangs.placed(found, still, evidence.case, unknown=_unknown(catalogue), follows=follows)
     notes = [replace(each, role=Role.CONTRIBUTING) for each in shown if each.severity is INFO]
     return ranked, merged((*found, *notes))
 

@@ -49,6 +49,23 @@ def test_a_bar_that_is_drawn_again_long_after_its_step(tmp_path: Path, prepared:
     assert "UNK002" not in ids(result)
 
 
+SIGNALLED = (
+    "Traceback (most recent call last):\n"
+    '  File "/x/lib/python3.11/site-packages/torch/distributed/elastic/multiprocessing/api.py", line 84, in handler\n'
+    "torch.distributed.elastic.multiprocessing.api.SignalException: Process 77 got signal: 15\n"
+)
+
+
+@pytest.mark.parametrize(
+    "end", [SIGNALLED, "slurmstepd: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-20T10:00:00 DUE TO TIME LIMIT ***\n"]
+)
+def test_who_ended_a_run_that_stood_still_is_not_to_blame(tmp_path: Path, prepared: Prepared, end: str) -> None:
+    stood = examined(tmp_path, prepared, run() + bar(9, 18 + 600) + "\n" + CLOSING + end).diagnosis.outcome.findings
+    assert stood[0].problem.id == "LCH023"
+    assert stood[1].role.value == "symptom"
+    assert ids(examined(tmp_path, prepared, run() + "\n" + CLOSING + end))[0] == stood[1].problem.id
+
+
 @pytest.mark.parametrize(
     "end",
     [
