@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 from doctor.core.index import load
-from doctor.core.outcome import Crashed, Outcome
+from doctor.core.outcome import Crashed, Outcome, Skipped
 from doctor.core.report import Diagnosis, Target, as_dict
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.suppress import Ignored, suppress
@@ -15,6 +16,9 @@ from doctor.monitors.usage import Summary, summarise
 from doctor.monitors.usage_files import Usage
 from doctor.monitors.usage_findings import of_run
 from doctor.monitors.usage_points import points
+
+#: problems that only figures of a GPU show
+_OF_GPUS = ("GPU001", "GPU002", "GPU004", "GPU007", "GPU008", "GPU010", "PRF020", "PRF021", "PRF022", "PRF023")
 
 _SEVERITIES = ("error", "warning", "info")
 
@@ -33,11 +37,23 @@ def diagnose(
     findings.sort(key=lambda each: _SEVERITIES.index(each.severity.value))
     crashed = tuple(Crashed(ident, error, "") for ident, error in engine.crashed.items())
     rules = sum(each.has_rule for each in entries)
-    outcome = suppress(Outcome(tuple(findings), (), crashed, rules, time.monotonic() - began), ignored, None)
+    outcome = suppress(
+        Outcome(tuple(findings), tuple(blind_spots(usage)), crashed, rules, time.monotonic() - began), ignored, None
+    )
     argv = tuple(str(word) for word in usage.run.get("argv") or ())
     target = Target(argv=argv, files=(usage.name,), run_dir=run_dir, summary=tuple(clauses(usage, summary)))
     by_id = {entry.id: entry for entry in entries}
     return Diagnosis("report", target, outcome, by_id, language, time.monotonic() - began), summary
+
+
+def blind_spots(usage: Usage) -> Iterator[Skipped]:
+    """What could not be judged for want of figures: never the same as well."""
+    if not usage.gpus:
+        yield from (Skipped(ident, "no GPU was sampled") for ident in _OF_GPUS)
+    elif not usage.gpu_roles:
+        yield Skipped("PRF020", "which processes were on the GPUs is not known")
+    if not usage.hosts:
+        yield Skipped("PRF022", "there are no figures of the host")
 
 
 def clauses(usage: Usage, summary: Summary) -> list[str]:

@@ -260,6 +260,16 @@ def test_a_healthy_run_is_silent(tmp_path: Path) -> None:
     assert report(str(tmp_path))["findings"] == []
 
 
+def test_what_was_not_sampled_is_not_called_well(tmp_path: Path) -> None:
+    table = Table(RunDir(tmp_path).host("n1"), columns.HOST, [f"schema {columns.HOST_SCHEMA}"])
+    table.write([(Now(BEGIN_NS + number * 10**9, float(number)), {"cpu_pct": 50}) for number in range(20)])
+    table.close()
+    data = report(str(tmp_path))
+    assert {each["reason"] for each in data["skipped"]} == {"no GPU was sampled"}
+    assert "PRF021" in {each["id"] for each in data["skipped"]}
+    assert "could not see everything" in doctor(str(tmp_path)).stdout
+
+
 def test_two_runs_side_by_side(tmp_path: Path) -> None:
     for name, active in (("a", 40), ("b", 60)):
         written(tmp_path / name, 50, 1, lambda _gpu, _at, active=active: gpm(active))
