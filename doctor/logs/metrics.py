@@ -28,8 +28,9 @@ from doctor.core.series import ALIASES, Point
 #: every metric line holds one of these; cheap to look for, rare in other text
 METRIC_LITERALS: tuple[bytes, ...] = (
     b"'loss':", b"'grad_norm':", b"'epoch':", b"'actor/", b"'critic/", b"'rollout/", b"Global step ",
-    b'"loss":', b'"grad_norm":', b"step:", b"OVERFLOW!", b"dynamic loss scale", b", skipped=", b"Avg prompt throughput",
+    b'"loss":', b'"grad_norm":', b"OVERFLOW!", b"dynamic loss scale", b", skipped=", b"Avg prompt throughput",
     b"elapsed time per iteration", b"| loss ",
+    *(b"step:%d" % digit for digit in range(10)),  # with its digit, for many other lines hold "step: ..."
 )  # fmt: skip
 
 #: every progress bar of tqdm holds one of these; many lines do, so a scanner looks for them only around what it needs
