@@ -50,5 +50,5 @@ def main():
 
 if CASE == "hangs":
     # the group of the trainer keeps gloo's half hour whatever `ddp_timeout` says, so make it first
-    torch.distributed.init_process_group("gloo", timeout=timedelta(seconds=8))
+    torch.distributed.init_process_group("gloo", timeout=timedelta(seconds=15))
 (record(main) if CASE == "recorded" else main)()
