@@ -18,7 +18,7 @@ from doctor.monitors.usage_findings import of_run
 from doctor.monitors.usage_points import points
 
 #: problems that only figures of a GPU show
-_OF_GPUS = ("GPU001", "GPU002", "GPU004", "GPU007", "GPU008", "GPU010", "PRF020", "PRF021", "PRF022", "PRF023")
+_OF_GPUS = ("GPU001", "GPU002", "GPU004", "GPU007", "GPU008", "GPU010", "PRF010", "PRF011", "PRF012", "PRF013")
 
 _SEVERITIES = ("error", "warning", "info")
 
@@ -51,9 +51,9 @@ def blind_spots(usage: Usage) -> Iterator[Skipped]:
     if not usage.gpus:
         yield from (Skipped(ident, "no GPU was sampled") for ident in _OF_GPUS)
     elif not usage.gpu_roles:
-        yield Skipped("PRF020", "which processes were on the GPUs is not known")
+        yield Skipped("PRF010", "which processes were on the GPUs is not known")
     if not usage.hosts:
-        yield Skipped("PRF022", "there are no figures of the host")
+        yield Skipped("PRF012", "there are no figures of the host")
 
 
 def clauses(usage: Usage, summary: Summary) -> list[str]:

@@ -28,7 +28,7 @@ from doctor.core.problem import WARNING, Problem
 from doctor.core.series import Point, rule
 from doctor.core.usage_rules import Buckets, gpu_of, place
 
-PROBLEM = Problem(id="MEM050", name="memory-creeping", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="MEM023", name="memory-creeping", severity=WARNING, since="0.1")
 
 MESSAGE = Message(
     en=Words(

@@ -20,7 +20,7 @@ from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
-PROBLEM = Problem(id="MEM030", name="sglang-pool-too-small", severity=ERROR, since="0.1")
+PROBLEM = Problem(id="MEM022", name="sglang-pool-too-small", severity=ERROR, since="0.1")
 
 SIGNATURES = (
     Signature(

@@ -26,7 +26,7 @@ from doctor.core.problem import WARNING, Problem
 from doctor.core.series import Point, rule
 from doctor.core.usage_rules import place
 
-PROBLEM = Problem(id="PRF020", name="trainer-and-server-alternate", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF010", name="trainer-and-server-alternate", severity=WARNING, since="0.1")
 
 MESSAGE = Message(
     en=Words(

@@ -219,7 +219,7 @@ def test_trainer_and_server_taking_turns(tmp_path: Path) -> None:
     run.gpu("n1").write_text(run.gpu("n1").read_text().replace(f",{os.uname().nodename},", ",n1,"))
     data = report(str(tmp_path))
     (finding,) = data["findings"]
-    assert finding["id"] == "PRF020"
+    assert finding["id"] == "PRF010"
     assert "idles 50 %" in finding["headline"]
 
 
@@ -248,7 +248,7 @@ def test_a_slow_hot_card_among_others(tmp_path: Path) -> None:
 
     written(tmp_path, 120, 4, figures)
     data = report(str(tmp_path))
-    assert ids(data) == {"PRF021", "GPU007"}
+    assert ids(data) == {"PRF011", "GPU007"}
     assert {each["where"]["gpu"] for each in data["findings"]} == {3}
 
 
@@ -266,7 +266,7 @@ def test_what_was_not_sampled_is_not_called_well(tmp_path: Path) -> None:
     table.close()
     data = report(str(tmp_path))
     assert {each["reason"] for each in data["skipped"]} == {"no GPU was sampled"}
-    assert "PRF021" in {each["id"] for each in data["skipped"]}
+    assert "PRF011" in {each["id"] for each in data["skipped"]}
     assert "could not see everything" in doctor(str(tmp_path)).stdout
 
 
