@@ -27,6 +27,7 @@ NEEDS = "the report needs pandas and tsdownsample: pip install 'grpo-doctor[repo
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
 @click.option("--compare", is_flag=True, help="Two runs side by side.")
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of the findings (default: the locale's).")
+@click.option("-v", "--verbose", is_flag=True, help="List what was not judged, and why.")
 @options.ignore
 @options.strict
 def command(paths: tuple[Path, ...], **chosen: Any) -> int:
@@ -78,20 +79,20 @@ def _one(path: Path, chosen: dict[str, Any], settings: Any, language: str) -> in
     if chosen["form"] == "json":
         click.echo(json.dumps(report, indent=2, ensure_ascii=False))
     else:
-        draw(report, language, sys.stdout)
+        draw(report, language, sys.stdout, verbose=chosen["verbose"])
     if chosen["page"]:
         _write_page(chosen["page"], report, usage, summary, language)
     return diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict)
 
 
-def draw(report: dict[str, Any], language: str, stream: Any) -> None:
+def draw(report: dict[str, Any], language: str, stream: Any, *, verbose: bool = False) -> None:
     """The report on a terminal: figures, then what is wrong with them."""
     from doctor.render import console
     from doctor.render.usage_report import draw_usage
 
     screen = console.console_for(stream)
     draw_usage(report["usage"], screen, language)
-    console.draw(report, screen, language=language)
+    console.draw(report, screen, language=language, verbose=verbose)
 
 
 def _write_page(path: Path, report: dict[str, Any], usage: Any, summary: Any, language: str) -> None:

@@ -9,7 +9,7 @@ from typing import IO, Any
 from rich.console import Console
 from rich.text import Text
 
-from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, verdict_of, without_command
+from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, quiet_of, verdict_of, without_command
 
 _SIGNS = {"error": ("✗", "x", "bold red"), "warning": ("▲", "!", "bold yellow"), "info": ("·", "-", "bold blue")}
 _VERDICTS = {"known": "bold red", "unknown": "bold yellow", "healthy": "bold green"}
@@ -145,7 +145,7 @@ def _draw_counts(report: dict[str, Any], console: Console, words: Any, *, verbos
     summary = report["summary"]
     reasons = folded_reasons(report["skipped"])
     if not report["findings"] and not report["crashed"] and "verdict" not in report:
-        console.print(Text(words["blind"] if reasons else words["healthy"], style="bold green"))
+        console.print(Text(quiet_of(report, words), style="bold green"))
     infos = len(report["findings"]) - summary["errors"] - summary["warnings"]
     console.print(
         words["counts_log" if "verdict" in report else "counts"].format(

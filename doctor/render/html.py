@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from doctor.render import plots, sparkline
-from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, verdict_of
+from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, quiet_of, verdict_of
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2330; --soft: #5b6577; --paper: #f6f7f9; --card: #ffffff; --line: #dfe3ea;
@@ -60,7 +60,6 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
     )  # fmt: skip
     level = "error" if summary["errors"] else "warning" if summary["warnings"] else "good"
     reasons = folded_reasons(report["skipped"])
-    quiet = words["blind"] if reasons else words["healthy"]
     argv = " ".join(report["target"]["argv"])
     parts = [
         f'<!doctype html>\n<html lang="{"zh-CN" if language == "zh" else "en"}">\n<head>\n<meta charset="utf-8">',
@@ -80,7 +79,7 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
             step=words["step"],
             value=words["value"],
         ),
-        "" if report["findings"] or "verdict" in report else f"<p>{escape(quiet)}</p>",
+        "" if report["findings"] or "verdict" in report else f"<p>{escape(quiet_of(report, words))}</p>",
         *(
             f"<p>{escape(words['crashed'].format(id=each['id'], error=each['error']))}</p>"
             for each in report["crashed"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, verdict_of
+from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, quiet_of, verdict_of
 
 
 def render(report: dict[str, Any], language: str = "en") -> str:
@@ -25,7 +25,7 @@ def render(report: dict[str, Any], language: str = "en") -> str:
         ]
         lines.append("")
     if not report["findings"] and "verdict" not in report:
-        lines += [words["blind"] if folded_reasons(report["skipped"]) else words["healthy"], ""]
+        lines += [quiet_of(report, words), ""]
     for crash in report["crashed"]:
         lines += [words["crashed"].format(id=crash["id"], error=crash["error"]), ""]
     if reasons := folded_reasons(report["skipped"]):

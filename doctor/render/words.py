@@ -15,6 +15,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "error": "error", "warning": "warning", "info": "info", "why": "why", "do": "do", "seen": "seen",
         "more": "more", "likely": "likely, not proven", "fix": "doctor fix {id}",
         "healthy": "Nothing found that will go wrong.",
+        "healthy_figures": "Nothing wrong with these figures.",
         "blind": "Nothing found, but the doctor could not see everything.",
         "counts": "errors: {errors} · warnings: {warnings} · notes: {infos} · {checks} checks in {seconds:.1f} s",
         "skipped": "not judged ({count}): {reasons}",
@@ -47,6 +48,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "error": "错误", "warning": "警告", "info": "提示", "why": "原因", "do": "处理", "seen": "依据",
         "more": "详情", "likely": "很可能,尚未证实", "fix": "doctor fix {id}",
         "healthy": "没有发现会出问题的地方。",
+        "healthy_figures": "这些数据没有发现问题。",
         "blind": "没有发现问题,但有些内容无法检查。",
         "counts": "错误 {errors} · 警告 {warnings} · 提示 {infos} · {checks} 项检查,用时 {seconds:.1f} 秒",
         "skipped": "未判断({count} 项):{reasons}",
@@ -148,3 +150,10 @@ def _step(group: list[Mapping[str, Any]], words: Mapping[str, str]) -> tuple[str
     clock = time.strftime("%H:%M:%S", time.gmtime(first["time_ns"] // 10**9)) if first["time_ns"] is not None else ""
     what = words[f"chain_{first['what']}"].format(detail=first["detail"])
     return clock, who or words["chain_somebody"], what, f"{first['file']}:{first['line']}"
+
+
+def quiet_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """What to say when nothing was found: never that all is well where something could not be seen."""
+    if folded_reasons(report["skipped"]):
+        return words["blind"]
+    return words["healthy_figures" if report["command"] == "report" else "healthy"]
