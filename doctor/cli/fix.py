@@ -21,6 +21,7 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
         "no_fix": "{id} {name} has no plan; `doctor explain {id}` says what to do.",
         "no_plan": "{id} {name}: nothing here that a plan could mend.",
         "not_found": "{id} {name} is not found here now.",
+        "no_command": "{id} {name} is not found here without the launch command: doctor fix {id} -- COMMAND",
         "blind": "Whether {id} {name} is here could not be judged: {reasons}",
         "apply": "Nothing is changed yet: add --apply.",
         "ask": "Do this?",
@@ -42,6 +43,7 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
         "no_fix": "{id} {name} 没有可执行的计划;处理方法见 `doctor explain {id}`。",
         "no_plan": "{id} {name}:此处没有可由计划处理的内容。",
         "not_found": "此处现在没有发现 {id} {name}。",
+        "no_command": "没有给出启动命令,此处没有发现 {id} {name}:doctor fix {id} -- COMMAND",
         "blind": "无法判断此处是否有 {id} {name}:{reasons}",
         "apply": "尚未作任何更改:加上 --apply 才会执行。",
         "ask": "是否执行?",
@@ -191,7 +193,8 @@ def _mend(asked: _Asked, *, apply: bool, yes: bool) -> int:
         return 0
     judged = _judged(asked, [fact for fact, _ in fix.facts.values()])
     if not judged.findings and fix.findings is not None:
-        click.echo(asked.say("blind" if judged.blind else "not_found", judged.blind))
+        absent = "not_found" if asked.argv else "no_command"
+        click.echo(asked.say("blind" if judged.blind else absent, judged.blind))
         return 0
     try:
         plan = fix.plan(judged.findings, judged.states)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from doctor.core.finding import Finding, Role
+from doctor.core.fixes import fixable
 from doctor.core.index import Entry
 from doctor.core.outcome import Outcome, Skipped
 from doctor.core.problem import INFO
@@ -110,7 +111,7 @@ def examine(
     target = Target(files=files, run_dir=run_dir, summary=(*_summary(evidence.case, live), *beside.summary))
     diagnosis = Diagnosis(
         "postmortem", target, outcome, dict(catalogue.entries), language, seconds,
-        verdict=_verdict(outcome.findings, catalogue),
+        fixes=fixable(catalogue.entries.values()), verdict=_verdict(outcome.findings, catalogue),
         chain=tuple(vars(each) for each in ranked.chain), series=live.series,
     )  # fmt: skip
     return Postmortem(diagnosis, evidence.case, ranked)

@@ -128,3 +128,17 @@ def test_fp16_gives_way_to_bf16_whatever_stands_beside_it(sample_run: SampleRun,
     assert "fp16" not in text.replace("bf16", "")
     assert text.count("bf16=True") == 1
     compile(text, str(script), "exec")
+
+
+def test_what_a_log_shows_is_offered_and_asks_for_the_command(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(
+        "Traceback (most recent call last):\n"
+        '  File "train.py", line 9, in <module>\n'
+        "    config = GRPOConfig(evaluation_strategy='steps')\n"
+        "TypeError: GRPOConfig.__init__() got an unexpected keyword argument 'evaluation_strategy'\n"
+    )
+    died = run_doctor("postmortem", "train.log", cwd=tmp_path)
+    assert "doctor fix TRF001" in died.stdout
+    assert "TRF001" in run_doctor("fix", cwd=tmp_path).stdout
+    asked = run_doctor("fix", "TRF001", cwd=tmp_path)
+    assert "doctor fix TRF001 -- COMMAND" in asked.stdout
