@@ -15,10 +15,12 @@ By the names of the files.
 In a log: by the exception of the merger where `fsdp_config.json` is missing.
 ## References
 https://verl.readthedocs.io/en/latest/advance/checkpoint.html
-https://github.com/volcengine/verl/blob/main/verl/model_merger/__main__.py
+https://github.com/verl-project/verl/blob/v0.4.1/verl/model_merger/__main__.py
+https://github.com/verl-project/verl/blob/v0.4.0/scripts/model_merger.py
 https://github.com/verl-project/verl/issues/1438
 https://github.com/verl-project/verl/issues/2252
 https://github.com/modelscope/Trinity-RFT/blob/main/trinity/manager/checkpoint_converter.py
+https://pypi.org/project/trinity-rft/0.5.0/
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@ In a log: by Accelerate's exception.
 ## References
 https://huggingface.co/docs/accelerate/usage_guides/fsdp
 https://huggingface.co/docs/accelerate/v1.15.0/package_reference/fsdp
+https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/utils/fsdp_utils.py
+https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/utils/dataclasses.py
 https://github.com/huggingface/accelerate/pull/2772
 """
 

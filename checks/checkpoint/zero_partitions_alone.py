@@ -8,13 +8,15 @@ Nothing to the run itself, which resumes from it with the same number of ranks. 
 weights there.
 ## What to do
 Run the `zero_to_fp32.py` that DeepSpeed put beside the partitions; it needs no GPU, and memory for the weights in fp32.
+Before DeepSpeed 0.15.3 it writes one file and knows no `--safe_serialization`.
 ## How it is found
 By the names of the files; whether the script wants a folder or a file to write to is read from the script.
 In a log: by the exceptions of that script.
 ## References
 https://www.deepspeed.ai/tutorials/zero/#extracting-weights
 https://huggingface.co/docs/transformers/deepspeed#save-model-weights
-https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/utils/zero_to_fp32.py
+https://github.com/deepspeedai/DeepSpeed/blob/v0.15.2/deepspeed/utils/zero_to_fp32.py
+https://github.com/deepspeedai/DeepSpeed/blob/v0.15.3/deepspeed/utils/zero_to_fp32.py
 https://github.com/hiyouga/LlamaFactory/issues/477
 """
 
@@ -43,14 +45,16 @@ LOG_MESSAGE = Message(
         "It wants the folder that holds `latest` and the folder `global_step*`, not that folder itself; a run without "
         "ZeRO (stage 0) saves no partitions at all.",
         "Give it the folder above `global_step*`, and the tag where there is no `latest`; of a run with stage 0 load "
-        "`mp_rank_00_model_states.pt` itself.",
+        "`mp_rank_00_model_states.pt` itself. A script of DeepSpeed before 0.15.3 wants the name of a file in place of "
+        "the second folder, and no `--safe_serialization`.",
     ),
     zh=Words(
         "`zero_to_fp32.py` 在所给位置找不到 ZeRO 分片",
         "它需要的是包含 `latest` 和 `global_step*` 的目录,而不是 `global_step*` 本身;没有使用 ZeRO(stage 0)的训练根本"
         "不会保存分片。",
         "给出 `global_step*` 的上一级目录,没有 `latest` 时再给出 tag;stage 0 的训练请直接加载 "
-        "`mp_rank_00_model_states.pt`。",
+        "`mp_rank_00_model_states.pt`。0.15.3 之前的 DeepSpeed 脚本要求用文件名代替第二个目录,且没有 "
+        "`--safe_serialization`。",
     ),
 )
 
@@ -88,7 +92,7 @@ def zero_partitions_alone(checkpoints: Checkpoints) -> Judgement:
 
 
 def _convert(each: Checkpoint) -> str:
-    """The script's own command; up to DeepSpeed 0.14 it writes one file and cannot write safetensors."""
+    """The script's own command; before DeepSpeed 0.15.3 it writes one file and cannot write safetensors."""
     tag = "" if each.is_latest else f" -t {quoted(each.tag or '')}"
     program = quoted(each.folder, "zero_to_fp32.py") if each.converter else "-m deepspeed.utils.zero_to_fp32"
     convert = f"python {program} {quoted(each.folder)} {merged(each)}"

@@ -11,6 +11,7 @@ Set the quantized storage to the dtype of the rest.
 In a log: by torch's exception.
 ## References
 https://huggingface.co/docs/bitsandbytes/main/en/fsdp_qlora
+https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/CHANGELOG.md
 https://github.com/huggingface/alignment-handbook/issues/169
 """
 

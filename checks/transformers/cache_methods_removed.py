@@ -2,8 +2,8 @@
 
 ## What it means
 A repository with custom code (`trust_remote_code=True`) was written for an older key-value cache.
-`get_max_length`, `seen_tokens`, `get_usable_length` and the tuple form of `past_key_values` are gone from the
-Cache classes of newer releases.
+`get_max_length` is gone from the Cache classes since 4.49, `seen_tokens` and `get_usable_length` since 4.54, and the
+conversion from and to tuples since 5.0.
 ## What it does to a run
 The first `generate` (or training step with the cache on) raises AttributeError.
 ## What to do
@@ -12,6 +12,9 @@ Use the model's implementation that Transformers brings, or the release that the
 In a log: by the attribute that the cache class lacks.
 ## References
 https://huggingface.co/docs/transformers/kv_cache
+https://github.com/huggingface/transformers/blob/v4.49.0/src/transformers/cache_utils.py
+https://github.com/huggingface/transformers/blob/v4.54.0/src/transformers/cache_utils.py
+https://github.com/huggingface/transformers/blob/v5.0.0/src/transformers/cache_utils.py
 https://github.com/HandsOnLLM/Hands-On-Large-Language-Models/issues/69
 """
 
@@ -43,14 +46,15 @@ LOG_MESSAGE = Message(
         "that was written for another version of Transformers' cache classes.",
         "Load without `trust_remote_code=True` where Transformers has the architecture itself, "
         "update the model's files, or install the version that the model card names (for "
-        '`get_max_length` one before 4.49: `pip install "transformers<4.49"`). For training '
-        "alone, `model.config.use_cache = False` avoids it.",
+        '`get_max_length` one before 4.49: `pip install "transformers<4.49"`; for `seen_tokens` and '
+        "`get_usable_length` one before 4.54). For training alone, `model.config.use_cache = False` avoids it.",
     ),
     zh=Words(
         "模型代码向键值缓存(`{cache}`)请求 `{name}`,而此 Transformers 没有它",
         "模型自带代码(`trust_remote_code=True`,或复制的 modeling 文件),是为另一版本的 Transformers 缓存类编写的。",
         "若 Transformers 已内置该架构,则不带 `trust_remote_code=True` 加载;或更新模型文件;"
         "或安装模型说明中的版本(`get_max_length` 需 4.49 之前:`pip install "
-        '"transformers<4.49"`)。仅训练时,设 `model.config.use_cache = False` 可避免。',
+        '"transformers<4.49"`;`seen_tokens`、`get_usable_length` 需 4.54 之前)。仅训练时,设 '
+        "`model.config.use_cache = False` 可避免。",
     ),
 )

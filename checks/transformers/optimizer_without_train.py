@@ -1,16 +1,19 @@
 """Accelerate and Transformers disagree on the optimizer's `train` method.
 
 ## What it means
-Accelerate 0.34 and newer hand `optimizer.train()` on; Transformers between 4.42 and 4.45 call it for every
-optimizer, and torch's AdamW has none.
+Transformers from 4.45 on calls `train()` where the optimizer has it, and Accelerate's wrapper always has. Before 0.34
+the wrapper hands the call on without a look whether the optimizer within has it too; torch's AdamW has none.
 ## What it does to a run
 The first training step raises AttributeError.
 ## What to do
-Upgrade Transformers.
+Upgrade Accelerate.
 ## How it is found
 In a log: by the attribute that the optimizer lacks.
 ## References
-https://github.com/huggingface/transformers/pull/33365
+https://github.com/huggingface/transformers/issues/33620
+https://github.com/huggingface/transformers/blob/v4.45.0/src/transformers/trainer.py
+https://github.com/huggingface/accelerate/blob/v0.33.0/src/accelerate/optimizer.py
+https://github.com/huggingface/accelerate/blob/v0.34.0/src/accelerate/optimizer.py
 https://github.com/hiyouga/LlamaFactory/issues/5647
 """
 
@@ -33,17 +36,14 @@ SIGNATURES = (
 LOG_MESSAGE = Message(
     en=Words(
         "the optimizer `{optimizer}` is asked for `{mode}()`, which it does not have",
-        "Releases of Transformers and Accelerate that do not belong together: the one calls "
-        "`optimizer.{mode}()` (meant for schedule-free optimizers) through a wrapper of the "
-        "other.",
-        "Upgrade both: `pip install -U transformers accelerate` (Transformers 4.46 or newer), or "
-        'pin `pip install "accelerate<0.34"`.',
+        "Transformers 4.45 and newer call `optimizer.{mode}()` (meant for schedule-free optimizers), "
+        "and the wrapper of Accelerate before 0.34 hands the call on to every optimizer.",
+        'Upgrade Accelerate: `pip install -U "accelerate>=0.34"`, and restart the process.',
     ),
     zh=Words(
         "优化器 `{optimizer}` 被要求执行它没有的 `{mode}()`",
-        "Transformers 与 Accelerate 的版本不匹配:其中一个通过另一个的包装调用 "
-        "`optimizer.{mode}()`(用于 schedule-free 优化器)。",
-        "一起升级:`pip install -U transformers accelerate`(Transformers 4.46 或更新),或固定 `pip "
-        'install "accelerate<0.34"`。',
+        "Transformers 4.45 及以上会调用 `optimizer.{mode}()`(用于 schedule-free 优化器),而 0.34 之前的 "
+        "Accelerate 的包装会把该调用转给任何优化器。",
+        '升级 Accelerate:`pip install -U "accelerate>=0.34"`,并重启进程。',
     ),
 )

@@ -11,6 +11,8 @@ Upgrade Transformers, in vLLM's environment too.
 In a log: by the validation's exception.
 ## References
 https://github.com/huggingface/transformers/releases/tag/v4.43.0
+https://github.com/huggingface/transformers/blob/v4.42.4/src/transformers/models/llama/configuration_llama.py
+https://github.com/huggingface/transformers/blob/v4.43.0/src/transformers/modeling_rope_utils.py
 https://github.com/hiyouga/LlamaFactory/issues/4962
 """
 

@@ -6,11 +6,12 @@ after it has other names, and the rewritten code fails with NameError, ImportErr
 ## What it does to a run
 `import unsloth`, or the first model or trainer made with it, raises.
 ## What to do
-Upgrade unsloth and unsloth_zoo together, or pin Transformers and TRL to versions of their time.
+Upgrade unsloth and unsloth_zoo together, or install the Transformers and TRL that their metadata name.
 ## How it is found
 In a log: by exceptions whose innermost library frame is Unsloth's.
 ## References
 https://docs.unsloth.ai/get-started/install-and-update
+https://github.com/unslothai/unsloth/blob/main/pyproject.toml
 https://github.com/unslothai/unsloth/issues/3415
 https://github.com/unslothai/unsloth/issues/3057
 """
@@ -45,14 +46,13 @@ LOG_MESSAGE = Message(
         "Unsloth rewrites the source of Transformers and TRL when it is imported; these are of "
         "another version than the one it was made for.",
         "Upgrade both of its packages: `pip install -U --no-deps unsloth unsloth_zoo`; if that "
-        "does not help, pin Transformers and TRL to versions of Unsloth's release date, for "
-        'example `pip install "transformers==4.56.2" "trl==0.22.2"`, and restart the process.',
+        "does not help, run `pip check`, which tells the ranges of Transformers and TRL that this "
+        "release of Unsloth asks for, install versions inside them, and restart the process.",
     ),
     zh=Words(
         "Unsloth 在同环境的包中找不到 `{name}`",
         "Unsloth 在导入时改写 Transformers 和 TRL 的源码;它们与其适配的版本不同。",
-        "升级它的两个包:`pip install -U --no-deps unsloth unsloth_zoo`;仍不行则把 Transformers "
-        '和 TRL 固定到 Unsloth 发布时的版本,例如 `pip install "transformers==4.56.2" '
-        '"trl==0.22.2"`,并重启进程。',
+        "升级它的两个包:`pip install -U --no-deps unsloth unsloth_zoo`;仍不行则运行 `pip check`,它会给出此 "
+        "Unsloth 版本所要求的 Transformers 和 TRL 范围,安装范围内的版本,并重启进程。",
     ),
 )

@@ -11,6 +11,9 @@ Install the pair of releases that belongs together.
 ## How it is found
 In a log: an import or attribute of the engine that does not exist, and the file that asked for it.
 ## References
+https://github.com/vllm-project/vllm/issues/18571
+https://github.com/vllm-project/vllm/releases/tag/v0.11.0
+https://docs.vllm.ai/en/v0.10.0/usage/v1_guide.html
 https://github.com/OpenRLHF/OpenRLHF/issues/922
 https://github.com/OpenPipe/ART/issues/411
 https://verl.readthedocs.io/en/latest/start/install.html

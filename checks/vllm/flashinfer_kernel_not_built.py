@@ -13,6 +13,9 @@ In a log, by the message that the program prints.
 ## References
 https://docs.flashinfer.ai/installation.html
 https://github.com/vllm-project/vllm/issues/36077
+https://docs.vllm.ai/en/v0.25.0/design/attention_backends/
+https://github.com/EuroEval/EuroEval/issues/1488
+https://github.com/vllm-project/vllm/issues/50292
 """
 
 from __future__ import annotations
@@ -60,8 +63,8 @@ LOG_MESSAGE = Message(
         "`pip install ninja`, clear `~/.cache/flashinfer` and start again. Or avoid the build: `pip "
         "install flashinfer-cubin flashinfer-jit-cache` of the same version, "
         "`VLLM_USE_FLASHINFER_SAMPLER=0`, another attention backend "
-        "(`VLLM_ATTENTION_BACKEND=FLASH_ATTN`; SGLang: `--attention-backend triton --sampling-backend "
-        "pytorch`), or uninstall flashinfer.",
+        "(`--attention-backend FLASH_ATTN`, before vLLM 0.15 `VLLM_ATTENTION_BACKEND=FLASH_ATTN`; SGLang: "
+        "`--attention-backend triton --sampling-backend pytorch`), or uninstall flashinfer.",
     ),
     zh=Words(
         "FlashInfer 无法编译 CUDA 内核{lost_zh}",
@@ -71,8 +74,8 @@ LOG_MESSAGE = Message(
         "把 `CUDA_HOME` 设为存在的工具包并将其 bin 加入 PATH(`nvcc --version` 应有输出),`pip install "
         "ninja`,清空 `~/.cache/flashinfer` 后重启。或避免编译:安装同版本的 `flashinfer-cubin "
         "flashinfer-jit-cache`,设置 `VLLM_USE_FLASHINFER_SAMPLER=0`,换用其他注意力后端"
-        "(`VLLM_ATTENTION_BACKEND=FLASH_ATTN`;SGLang:`--attention-backend triton --sampling-backend "
-        "pytorch`),或卸载 flashinfer。",
+        "(`--attention-backend FLASH_ATTN`,vLLM 0.15 之前为 `VLLM_ATTENTION_BACKEND=FLASH_ATTN`;SGLang:"
+        "`--attention-backend triton --sampling-backend pytorch`),或卸载 flashinfer。",
     ),
 )
 

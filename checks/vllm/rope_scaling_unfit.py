@@ -10,6 +10,8 @@ An engine and transformers that fit the checkpoint, or the key written as they w
 ## How it is found
 In a log, by the message that the program prints.
 ## References
+https://github.com/huggingface/transformers/blob/v4.43.0/src/transformers/modeling_rope_utils.py
+https://github.com/huggingface/transformers/blob/v5.0.0/src/transformers/modeling_rope_utils.py
 https://github.com/vllm-project/vllm/issues/9481
 https://github.com/vllm-project/vllm/issues/6897
 """

@@ -7,11 +7,15 @@ sequences there. More than 70 % of the RAM is refused; too little ends a run in 
 ## What it does to a run
 The engine does not start, or ends in the middle of generation.
 ## What to do
-Fit `swap_space` to the RAM, or avoid preemption; engine V1 recomputes and has no swap.
+Fit `swap_space` to the RAM, or avoid preemption; engine V1 recomputes and has no swap, though the setting was checked
+until 0.18 took it away.
 ## How it is found
 In a log, by the message that the program prints.
 ## References
-https://docs.vllm.ai/en/v0.8.5/performance/optimization.html
+https://docs.vllm.ai/en/v0.9.1/configuration/optimization.html
+https://github.com/vllm-project/vllm/issues/18571
+https://github.com/vllm-project/vllm/pull/36216
+https://github.com/unslothai/unsloth-zoo/issues/1210
 https://github.com/vllm-project/vllm/issues/787
 """
 
@@ -39,14 +43,15 @@ LOG_MESSAGE = Message(
         "Every GPU of the engine reserves `swap_space` GiB of host memory (default 4) for preempted "
         "sequences, and more than 70 % of the RAM is refused. In a container its memory limit counts.",
         "Set a smaller `swap_space` (`--swap-space 1` or 0; `LLM(swap_space=1)`), or give the machine or "
-        "container more RAM. vLLM 0.9 and newer with engine V1 needs none.",
+        "container more RAM. Engine V1 does not use it, so 0 costs nothing there; vLLM 0.18 and newer have "
+        "no such setting.",
     ),
     zh=Words(
         "vLLM 拒绝把 {total} GiB 主机内存中的 {asked} GiB 用作 swap space",
         "引擎的每张 GPU 会保留 `swap_space` GiB 主机内存(默认 4)给被抢占的序列;超过内存 70% 即被拒绝。容"
         "器中以其内存限制为准。",
-        "把 `swap_space` 设小(`--swap-space 1` 或 0;`LLM(swap_space=1)`),或为机器、容器增加内存。vLLM "
-        "0.9 及以上的 V1 引擎不需要。",
+        "把 `swap_space` 设小(`--swap-space 1` 或 0;`LLM(swap_space=1)`),或为机器、容器增加内存。V1 "
+        "引擎并不使用它,设为 0 没有代价;vLLM 0.18 及以上已无该设置。",
     ),
 )
 
