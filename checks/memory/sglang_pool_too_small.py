@@ -12,6 +12,8 @@ In a log, by the message that the program prints.
 ## References
 https://docs.sglang.ai/advanced_features/hyperparameter_tuning.html
 https://github.com/sgl-project/sglang/issues/322
+https://github.com/sgl-project/sglang/pull/15802
+https://github.com/sgl-project/sglang/blob/v0.5.23/python/sglang/srt/arg_groups/fields/exec_.py
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ LOG_MESSAGE = Message(
         "Raise `--mem-fraction-static` in steps (0.85, 0.9; lower it again when an out of memory comes "
         "during capture or serving). If both fail, the weights are too large: more GPUs (`--tp`), a "
         "quantized checkpoint, `--kv-cache-dtype fp8_e5m2`, a smaller `--context-length`, no draft "
-        "model, `--disable-cuda-graph` or a smaller `--cuda-graph-max-bs`. Under a trainer end other "
+        "model, `--disable-cuda-graph` or a smaller `--cuda-graph-max-bs` (`--cuda-graph-max-bs-decode` "
+        "in newer releases). Under a trainer end other "
         "processes on the GPU first.",
     ),
     zh=Words(
@@ -58,7 +61,8 @@ LOG_MESSAGE = Message(
         "激活在该份额之外。",
         "逐步提高 `--mem-fraction-static`(0.85、0.9;若捕获或服务时显存不足再降低)。若两者都失败,说明权重"
         "过大:增加 GPU(`--tp`)、使用量化检查点、`--kv-cache-dtype fp8_e5m2`、减小 `--context-length`、不"
-        "用草稿模型、`--disable-cuda-graph` 或减小 `--cuda-graph-max-bs`。与训练共用时先结束该 GPU 上的其"
+        "用草稿模型、`--disable-cuda-graph` 或减小 `--cuda-graph-max-bs`(新版为 "
+        "`--cuda-graph-max-bs-decode`)。与训练共用时先结束该 GPU 上的其"
         "他进程。",
     ),
 )
@@ -90,13 +94,15 @@ LOG_MESSAGE_UNBALANCED = Message(
         "(a trainer, a server of an earlier run).",
         "Look at `nvidia-smi`, end the process that holds the memory or choose other cards with "
         "CUDA_VISIBLE_DEVICES (`--base-gpu-id`). Where it is wanted (colocated training), set "
-        "`SGL_DISABLE_TP_MEMORY_INBALANCE_CHECK=1` and a smaller `--mem-fraction-static`.",
+        "`SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0` (before SGLang 0.5.7 "
+        "`SGL_DISABLE_TP_MEMORY_INBALANCE_CHECK=1`) and a smaller `--mem-fraction-static`.",
     ),
     zh=Words(
         "同一 SGLang 服务器的各 GPU 空闲显存相差很大",
         "张量并行要求每张卡有相同空间,而其中一张被其他进程占用(训练进程或先前运行的服务器)。",
         "查看 `nvidia-smi`,结束占用显存的进程,或用 CUDA_VISIBLE_DEVICES(`--base-gpu-id`)选择其他卡。若属"
-        "预期(与训练共用),设置 `SGL_DISABLE_TP_MEMORY_INBALANCE_CHECK=1` 并减小 `--mem-fraction-static`。",
+        "预期(与训练共用),设置 `SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0`(SGLang 0.5.7 之前为 "
+        "`SGL_DISABLE_TP_MEMORY_INBALANCE_CHECK=1`)并减小 `--mem-fraction-static`。",
     ),
 )
 

@@ -1,8 +1,8 @@
 """A worker of vLLM did not answer in time.
 
 ## What it means
-The engine core sends each step to its workers and waits (300 s by default for one step). A worker that hangs in
-a collective, compiles, swaps, or lost its GPU does not answer.
+The engine core sends each step to its workers and waits (300 s for one step; 40 s in older releases). A worker that
+hangs in a collective, compiles, swaps, or lost its GPU does not answer.
 ## What it does to a run
 The engine declares itself dead, and every request fails.
 ## What to do
@@ -12,6 +12,8 @@ In a log, by the message that the program prints.
 ## References
 https://docs.vllm.ai/en/latest/usage/troubleshooting/
 https://github.com/vllm-project/vllm/issues/17965
+https://github.com/vllm-project/vllm/pull/18558
+https://github.com/vllm-project/vllm/pull/19544
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ LOG_MESSAGE = Message(
         "all workers while it hangs; `nvidia-smi` and `dmesg | grep -i xid` for the card. Try "
         "`--enforce-eager`, `--disable-custom-all-reduce` and NCCL_P2P_DISABLE=1 one by one to see which "
         "link hangs, and upgrade vLLM. If it is only slow (compilation, long prefill), raise "
-        "`VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS` (300) or `VLLM_ENGINE_ITERATION_TIMEOUT_S`.",
+        "`VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS` (300; older releases wait 40 s and do not read it).",
     ),
     zh=Words(
         "vLLM 的一个 worker 没有及时应答 `{call}`",
@@ -53,7 +55,7 @@ LOG_MESSAGE = Message(
         "查看各 worker 的首个错误或最后一行,并在挂起时对所有 worker 执行 `py-spy dump --pid PID`;用 "
         "`nvidia-smi` 与 `dmesg | grep -i xid` 检查显卡。逐一尝试 `--enforce-eager`、"
         "`--disable-custom-all-reduce`、NCCL_P2P_DISABLE=1 以确定挂起的环节,并升级 vLLM。若只是慢(编译、"
-        "长 prefill),提高 `VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS`(300)或 `VLLM_ENGINE_ITERATION_TIMEOUT_S`。",
+        "长 prefill),提高 `VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS`(300;旧版只等 40 秒且不读取它)。",
     ),
 )
 
