@@ -12,6 +12,8 @@ In a log, by the message that the program prints.
 ## References
 https://docs.vllm.ai/en/latest/features/sleep_mode/
 https://github.com/vllm-project/vllm/pull/12981
+https://github.com/OpenRLHF/OpenRLHF/blob/v0.10.1/openrlhf/cli/train_ppo_ray.py
+https://github.com/OpenRLHF/OpenRLHF/blob/v0.10.2/openrlhf/cli/train_ppo_ray.py
 """
 
 from __future__ import annotations
@@ -39,19 +41,21 @@ LOG_MESSAGE = Message(
         "GPU still holds too much: parameters, optimizer states, or blocks that torch has freed but "
         "keeps in its cache.",
         "Lower `gpu_memory_utilization` of the rollout (`vllm_gpu_memory_utilization` in TRL, "
-        "`--vllm_gpu_memory_utilization` in OpenRLHF). Call `torch.cuda.empty_cache()` before "
+        "`--vllm.gpu_memory_utilization` in OpenRLHF). Call `torch.cuda.empty_cache()` before "
         "`wake_up()`, offload the trainer between its steps (`param_offload` and `optimizer_offload` in "
-        "veRL, `--deepspeed_enable_sleep` in OpenRLHF), and wake up weights and KV cache one after the "
-        'other (`wake_up(tags=["weights"])`, then `["kv_cache"]`).',
+        "veRL, `--ds.enable_sleep` in OpenRLHF), and wake up weights and KV cache one after the other "
+        '(`wake_up(tags=["weights"])`, then `["kv_cache"]`). OpenRLHF before 0.10.2 calls its two '
+        "options `--vllm_gpu_memory_utilization` and `--deepspeed_enable_sleep`.",
     ),
     zh=Words(
         "vLLM 从睡眠中唤醒时没有拿回显存",
         "唤醒时会直接向驱动重新映射权重与 KV cache。同一 GPU 上的训练进程仍占用过多:参数、优化器状态,或 "
         "torch 已释放但仍留在缓存中的显存块。",
         "降低 rollout 的 `gpu_memory_utilization`(TRL 为 `vllm_gpu_memory_utilization`,OpenRLHF 为 "
-        "`--vllm_gpu_memory_utilization`)。在 `wake_up()` 之前调用 `torch.cuda.empty_cache()`,在训练步之"
+        "`--vllm.gpu_memory_utilization`)。在 `wake_up()` 之前调用 `torch.cuda.empty_cache()`,在训练步之"
         "间卸载训练端(veRL 的 `param_offload` 与 `optimizer_offload`,OpenRLHF 的 "
-        '`--deepspeed_enable_sleep`),并分两次唤醒权重与 KV cache(先 `wake_up(tags=["weights"])`,再 '
-        '`["kv_cache"]`)。',
+        '`--ds.enable_sleep`),并分两次唤醒权重与 KV cache(先 `wake_up(tags=["weights"])`,再 '
+        '`["kv_cache"]`)。0.10.2 之前的 OpenRLHF 中这两个选项为 `--vllm_gpu_memory_utilization` 与 '
+        "`--deepspeed_enable_sleep`。",
     ),
 )
