@@ -39,9 +39,12 @@ def draw(report: dict[str, Any], console: Console, *, language: str = "en", verb
         _draw_finding(finding, console, words, with_role="verdict" in report)
     for crash in report["crashed"]:
         console.print()
-        console.print(Text(words["crashed"].format(id=crash["id"], error=crash["error"]), style="magenta"))
+        crashed = Text(words["crashed"].format(id=crash["id"], error=crash["error"]), style="magenta")
+        for line in _wrapped(crashed, console, indent=0):
+            console.print(line)
         if verbose:
-            console.print(Text(crash["traceback"], style="dim"))
+            for line in _wrapped(Text(crash["traceback"], style="dim"), console, indent=0):
+                console.print(line)
     _draw_chain(report, console, words)
     if report["findings"] and report.get("series"):
         from doctor.render import sparkline
@@ -83,7 +86,7 @@ def _draw_finding(finding: dict[str, Any], console: Console, words: Any, *, with
         title.append(place, style="cyan")
     console.print(title, soft_wrap=True)
     if place and room <= 0:
-        console.print(Text(f"  {place}", style="cyan"), soft_wrap=True)
+        console.print(Text("  ") + _said_only(Text(place, style="cyan")), soft_wrap=True)
     for line in _wrapped(prose(finding["headline"], "bold"), console, indent=2):
         console.print(line)
     if finding["confidence"] == "likely":
@@ -132,13 +135,18 @@ def _labelled(console: Console, label: str, text: Text) -> None:
 def _wrapped(text: Text, console: Console, *, indent: int) -> Iterator[Text]:
     for line in text.wrap(console, max(20, console.width - indent)):
         line.rstrip()
-        yield Text(" " * indent) + line
+        yield Text(" " * indent) + _said_only(line)
+
+
+def _said_only(line: Text) -> Text:
+    """A line that starts with `::` is a command to GitHub's runner, wherever it comes from: a backslash undoes it."""
+    return Text("\\") + line if line.plain.lstrip().startswith("::") else line
 
 
 def _command(console: Console, command: str) -> None:
     """A command is never wrapped by us, so that it can be pasted as it stands."""
     for line in command.splitlines():
-        console.print(Text(" " * _LABEL_COLUMNS) + Text(line, style="green"), soft_wrap=True)
+        console.print(Text(" " * _LABEL_COLUMNS) + _said_only(Text(line, style="green")), soft_wrap=True)
 
 
 def _draw_counts(report: dict[str, Any], console: Console, words: Any, *, verbose: bool) -> None:

@@ -33,18 +33,19 @@ def test_it_is_made_anew_when_a_file_changes(tmp_path) -> None:
 
 @pytest.mark.parametrize(("pattern", "reason"), [("broken (", "unterminated"), ("a.b", "no literal")])
 def test_a_signature_that_cannot_be_searched_is_named(pattern, reason, tmp_path, monkeypatch) -> None:
-    package = tmp_path / "faulty_checks"
+    name = f"faulty_{reason.split()[0]}"  # a module is imported once
+    package = tmp_path / name
     (package / "area").mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "area" / "__init__.py").touch()
     (package / "area" / "problem.py").write_text(
         '"""A problem."""\nfrom doctor.core.problem import ERROR, Problem\nfrom doctor.core.signature import Signature\n'
-        'PROBLEM = Problem(id="XXX001", name="a-problem", severity=ERROR, since="0.1")\n'
+        'PROBLEM = Problem(id="UNK900", name="a-problem", severity=ERROR, since="0.1")\n'
         f"SIGNATURES = (Signature({pattern!r}),)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(CatalogueError, match=f"faulty_checks.area.problem: signature 0 .*{reason}"):
-        load_signatures({"faulty_checks": Path(package)})
+    with pytest.raises(CatalogueError, match=f"{name}.area.problem: signature 0 .*{reason}"):
+        load_signatures({name: Path(package)})
     monkeypatch.delitem(__import__("sys").modules, "faulty_checks.area.problem")
 
 

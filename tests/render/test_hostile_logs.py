@@ -62,9 +62,11 @@ def test_html_holds_no_element_of_the_log(diagnosis) -> None:
     assert not re.search(r"href=.?javascript:", page)
 
 
-def test_no_line_is_a_command_of_githubs_runner(diagnosis) -> None:
+@pytest.mark.parametrize("columns", ["40", "60", "77", "80", "91", "100"])
+def test_no_line_is_a_command_of_githubs_runner(diagnosis, monkeypatch, columns) -> None:
     """The runner looks for `::` behind blanks, in whatever a step prints."""
     told = {"error", "warning", "notice"}
+    monkeypatch.setenv("COLUMNS", columns)
     for form in FORMATS:
         for line in rendered(as_dict(diagnosis), form, "en", verbose=True).splitlines():
             command = re.match(r"\s*::(\w[\w-]*)", line)
