@@ -156,6 +156,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     chosen = parser.parse_args()
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # set in containers; it makes every start compile everything anew
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)

@@ -132,6 +132,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--without", nargs="*", default=[], metavar="NAME", help="contenders that are left out")
     options = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # set in containers; it makes every start compile everything anew
     chosen, samples = signatures()
     folder = Path(tempfile.gettempdir()) / "grpo-doctor-benchmark"
     folder.mkdir(exist_ok=True)
