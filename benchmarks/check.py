@@ -160,7 +160,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)
-        results = commands(chosen.python)
+        results = commands(str(Path(chosen.python).absolute()))  # the commands run in another folder
         for number in range(chosen.rounds + 1):
             for each in results:
                 if not each.failed:
