@@ -19,6 +19,8 @@ AREAS = (
     "VRL", "TRI", "ORL", "VLL", "RAY", "MEM", "TRF", "HUB", "PYT", "TOR", "CUD", "NCC", "DAT", "TRL", "FSD", "PFT",
     "BNB", "FLA", "CKP", "HST", "LCH", "DSP", "ACC",
 )  # fmt: skip
+#: what a validation raises, with its message
+REFUSED = r"^(?:\w{1,40}\.)?(?:AssertionError|ValueError|NotImplementedError): (?P<message>[^\n]{8,600})"
 _NAMES = 4  # settings and numbers that a sentence can carry
 #: a setting as configurations spell it: parts joined by dots or underscores, or an option of the command line
 _SETTING = re.compile(r"(?<![\w./-])(?:--)?[a-z][a-z0-9]{0,40}(?:[._-][a-z0-9]{1,40}){1,8}(?![\w/(]|\.py)")
@@ -191,3 +193,11 @@ def raised_in(hits: Hits, pattern: str) -> bool:
     """Whether the innermost frame of the first hit is in these files; a hit without frames says nothing."""
     frames = hits.first.frames
     return bool(frames) and re.search(pattern, frames[-1]) is not None
+
+
+def refused(problem: Problem, program: str, hits: Hits, frame: str) -> Optional[Finding]:
+    """The finding for a refusal in files that match `frame`, or for an assertion that a log quotes (`asserted`)."""
+    asserted = hits.first.groups.get("asserted")
+    if not asserted and not raised_in(hits, frame):
+        return None
+    return finding(problem, program, hits, asserted or hits.get("message") or "")

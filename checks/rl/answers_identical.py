@@ -27,7 +27,7 @@ from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.rules import sighting, step_text
 from doctor.core.series import Point, rule
-from doctor.core.stats import Alarm
+from doctor.core.shares import BadShare
 
 PROBLEM = Problem(id="RLX019", name="answers-identical", severity=ERROR, since="0.1")
 
@@ -58,18 +58,14 @@ class AnswersIdentical:
     """Watches the share of groups without two different answers."""
 
     def __init__(self) -> None:
-        self._alarm = Alarm(RUNNING, calm=RUNNING)
-        self._rows = 0
-        self._last: Optional[Point] = None
+        self._share = BadShare(SHARE, RUNNING, WHOLE_RUN)
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge one share."""
-        self._rows += 1
-        self._last = point
-        return self._found(point) if self._alarm.see(point.value >= SHARE, point.step) else None
+        return self._found(point) if self._share.sees(point) else None
 
     def _found(self, point: Point) -> Finding:
-        began = self._alarm.since
+        began = self._share.since
         return found(
             PROBLEM, MESSAGE, confidence=LIKELY, share=f"{100 * point.value:.0f} %", step=step_text(began),
             **sighting(point, began),
@@ -77,6 +73,5 @@ class AnswersIdentical:
 
     def finish(self) -> Optional[Finding]:
         """Judge a short run as a whole."""
-        if self._alarm.on or self._last is None or not WHOLE_RUN <= self._rows == self._alarm.bad:
-            return None
-        return self._found(self._last)
+        last = self._share.at_end()
+        return self._found(last) if last is not None else None

@@ -28,7 +28,7 @@ from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.rules import sighting, step_text
 from doctor.core.series import Point, rule
-from doctor.core.stats import Alarm
+from doctor.core.shares import BadShare
 
 PROBLEM = Problem(id="RLX018", name="answers-looping", severity=WARNING, since="0.1")
 
@@ -60,18 +60,14 @@ class AnswersLooping:
     """Watches the share of answers that end in a loop."""
 
     def __init__(self) -> None:
-        self._alarm = Alarm(RUNNING, calm=RUNNING)
-        self._rows = 0
-        self._last: Optional[Point] = None
+        self._share = BadShare(SHARE, RUNNING, WHOLE_RUN)
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge one share."""
-        self._rows += 1
-        self._last = point
-        return self._found(point) if self._alarm.see(point.value >= SHARE, point.step) else None
+        return self._found(point) if self._share.sees(point) else None
 
     def _found(self, point: Point) -> Finding:
-        began = self._alarm.since
+        began = self._share.since
         return found(
             PROBLEM, MESSAGE, confidence=LIKELY, share=f"{100 * point.value:.0f} %", step=step_text(began),
             **sighting(point, began),
@@ -79,6 +75,5 @@ class AnswersLooping:
 
     def finish(self) -> Optional[Finding]:
         """Judge a short run as a whole."""
-        if self._alarm.on or self._last is None or not WHOLE_RUN <= self._rows == self._alarm.bad:
-            return None
-        return self._found(self._last)
+        last = self._share.at_end()
+        return self._found(last) if last is not None else None

@@ -17,17 +17,19 @@ https://pypi.org/project/trinity-rft/
 
 from __future__ import annotations
 
-from doctor.checks.launch._refusals import AREAS, finding, raised_in
+from doctor.checks.launch._refusals import AREAS, REFUSED, refused
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TRI011", name="trinity-configuration-refused", severity=ERROR, since="0.1")
 
+FRAME = r"[\\/]trinity[\\/](?:common|trainer|explorer|buffer|algorithm|cli|manager)"
+
 SIGNATURES = (
     Signature(
-        r"^(?:\w{1,40}\.)?(?:AssertionError|ValueError|NotImplementedError): (?P<message>[^\n]{8,600})",
-        frame=r"[\\/]trinity[\\/](?:common|trainer|explorer|buffer|algorithm|cli|manager)",
+        REFUSED,
+        frame=FRAME,
         symptom_of=AREAS,
     ),
 )
@@ -35,9 +37,4 @@ SIGNATURES = (
 
 def explain(hits: Hits) -> Finding | None:
     """Only where the message names settings and tells their relation."""
-    text = hits.get("message") or ""
-    if hits.first.groups.get("asserted"):
-        text = hits.first.groups["asserted"]
-    elif not raised_in(hits, r"[\\/]trinity[\\/](?:common|trainer|explorer|buffer|algorithm|cli|manager)"):
-        return None
-    return finding(PROBLEM, "Trinity-RFT", hits, text)
+    return refused(PROBLEM, "Trinity-RFT", hits, FRAME)

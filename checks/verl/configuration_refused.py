@@ -17,17 +17,19 @@ https://github.com/verl-project/verl/blob/main/verl/utils/config.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._refusals import AREAS, finding, raised_in
+from doctor.checks.launch._refusals import AREAS, REFUSED, refused
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VRL016", name="verl-configuration-refused", severity=ERROR, since="0.1")
 
+FRAME = r"[\\/]verl[\\/](?:trainer|workers|utils|protocol|single_controller|models|experimental)"
+
 SIGNATURES = (
     Signature(
-        r"^(?:\w{1,40}\.)?(?:AssertionError|ValueError|NotImplementedError): (?P<message>[^\n]{8,600})",
-        frame=r"[\\/]verl[\\/](?:trainer|workers|utils|protocol|single_controller|models|experimental)",
+        REFUSED,
+        frame=FRAME,
         symptom_of=AREAS,
     ),
     Signature(
@@ -40,9 +42,4 @@ SIGNATURES = (
 
 def explain(hits: Hits) -> Finding | None:
     """Only where the message names settings and tells their relation."""
-    text = hits.get("message") or ""
-    if hits.first.groups.get("asserted"):
-        text = hits.first.groups["asserted"]
-    elif not raised_in(hits, r"[\\/]verl[\\/](?:trainer|workers|utils|protocol|single_controller|models|experimental)"):
-        return None
-    return finding(PROBLEM, "veRL", hits, text)
+    return refused(PROBLEM, "veRL", hits, FRAME)

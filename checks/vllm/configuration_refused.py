@@ -17,7 +17,7 @@ https://github.com/vllm-project/vllm/tree/main/vllm/config
 
 from __future__ import annotations
 
-from doctor.checks.launch._refusals import AREAS, finding, raised_in
+from doctor.checks.launch._refusals import AREAS, REFUSED, finding, raised_in
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -31,7 +31,7 @@ VALIDATION = (
 
 SIGNATURES = (
     Signature(
-        r"^(?:\w{1,40}\.)?(?:AssertionError|ValueError|NotImplementedError): (?P<message>[^\n]{8,600})",
+        REFUSED,
         frame=r"[\\/]vllm[\\/]",
         symptom_of=AREAS,
     ),

@@ -17,17 +17,21 @@ https://pypi.org/project/sglang/
 
 from __future__ import annotations
 
-from doctor.checks.launch._refusals import AREAS, finding, raised_in
+from doctor.checks.launch._refusals import AREAS, REFUSED, refused
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VLL067", name="sglang-configuration-refused", severity=ERROR, since="0.1")
 
+FRAME = (
+    r"[\\/]sglang[\\/]srt[\\/](?:server_args|arg_groups|configs|managers|entrypoints|layers|model_executor|lora|models)"
+)
+
 SIGNATURES = (
     Signature(
-        r"^(?:\w{1,40}\.)?(?:AssertionError|ValueError|NotImplementedError): (?P<message>[^\n]{8,600})",
-        frame=r"[\\/]sglang[\\/]srt[\\/](?:server_args|arg_groups|configs|managers|entrypoints|layers|model_executor|lora|models)",
+        REFUSED,
+        frame=FRAME,
         symptom_of=AREAS,
     ),
 )
@@ -35,12 +39,4 @@ SIGNATURES = (
 
 def explain(hits: Hits) -> Finding | None:
     """Only where the message names settings and tells their relation."""
-    text = hits.get("message") or ""
-    if hits.first.groups.get("asserted"):
-        text = hits.first.groups["asserted"]
-    elif not raised_in(
-        hits,
-        r"[\\/]sglang[\\/]srt[\\/](?:server_args|arg_groups|configs|managers|entrypoints|layers|model_executor|lora|models)",
-    ):
-        return None
-    return finding(PROBLEM, "SGLang", hits, text)
+    return refused(PROBLEM, "SGLang", hits, FRAME)
