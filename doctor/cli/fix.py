@@ -122,12 +122,21 @@ def command(problem: str | None, launch_command: tuple[str, ...], **chosen: Any)
 
 
 def _recover(language: str) -> None:
-    """Take back what a killed doctor left half-done, before anything else is looked at."""
-    from doctor.core import journal
+    """Take back what a killed doctor left half-done, before anything else is looked at.
 
-    with journal.locked():
-        for entry in journal.recover(Path.cwd()):
-            click.echo(_PHRASES[language]["recovered"].format(id=entry.problem), err=True)
+    Where that cannot be, it is said, and what only looks goes on.
+    """
+    from doctor.core import journal
+    from doctor.core.plan import Refused
+
+    if all(each.state != journal.BEGUN for each in journal.entries(Path.cwd())):
+        return
+    try:
+        with journal.locked():
+            for entry in journal.recover(Path.cwd()):
+                click.echo(_PHRASES[language]["recovered"].format(id=entry.problem), err=True)
+    except Refused as exc:
+        click.echo(str(exc), err=True)
 
 
 def _list(language: str) -> int:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from doctor.core import journal
+from doctor.core.plan import Plan, Safety, SetEnv
 
 from .conftest import Run
 from .environments import run_doctor
@@ -142,3 +146,22 @@ def test_what_a_log_shows_is_offered_and_asks_for_the_command(tmp_path: Path) ->
     assert "TRF001" in run_doctor("fix", cwd=tmp_path).stdout
     asked = run_doctor("fix", "TRF001", cwd=tmp_path)
     assert "doctor fix TRF001 -- COMMAND" in asked.stdout
+
+
+def test_what_cannot_be_taken_back_does_not_keep_from_looking(tmp_path: Path) -> None:
+    env = tmp_path / ".env"
+    entry = journal.apply(Plan("NUM001", Safety.SAFE, (SetEnv(str(env), "A", "1"),)), tmp_path)
+    entry.data["state"] = journal.BEGUN  # as a doctor leaves it that was killed before the last write
+    entry.keep()
+    env.write_text("A=2\n")
+    listed = run_doctor("fix", cwd=tmp_path)
+    assert listed.returncode == 0, listed.stderr
+    assert "was changed since" in listed.stderr
+    assert env.read_text() == "A=2\n"
+
+
+def test_a_home_that_cannot_be_written_does_not_keep_from_looking(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    env = {"XDG_STATE_HOME": str(tmp_path / "file"), "PATH": os.environ["PATH"]}
+    listed = run_doctor("fix", cwd=tmp_path, env=env)
+    assert listed.returncode == 0, listed.stderr
