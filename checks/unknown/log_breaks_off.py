@@ -10,7 +10,7 @@ Find out which it is: `ps` for a process that still runs, the kernel log for one
 that hangs, and other files for its stderr.
 ## How it is found
 No exception, exit code or signal in the log, no line that says that the run is through, and the training bar short of
-its end.
+its end. A report about a machine (`pip list`, `nvidia-smi`, collect_env) that is given as a log is told apart.
 ## References
 https://github.com/benfred/py-spy
 https://www.kernel.org/doc/html/latest/admin-guide/mm/concepts.html
@@ -56,12 +56,28 @@ MESSAGE = Message(
         "对每个 rank 执行 `py-spy dump --pid PID`。",
     ),
 )
+REPORT = Message(
+    en=Words(
+        "an environment report and no log: nothing in it tells of a run",
+        "`doctor postmortem` reads what a run printed; what was given says what is installed on a machine.",
+        "Judge the report with `doctor check --from {file}`; for a run that died give its log, and the report with "
+        "`--context`.",
+    ),
+    zh=Words(
+        "这是环境报告而非日志:其中没有任何运行记录",
+        "`doctor postmortem` 读取的是运行的输出;这里给出的内容只说明机器上安装了什么。",
+        "用 `doctor check --from {file}` 判断这份报告;若要诊断失败的运行,请给出其日志,并用 `--context` 附上报告。",
+    ),
+)
 
 
 def answer(unknown: Unknown) -> Finding | None:
     """Say that the log stops, and where."""
     if unknown.kind != "abrupt":
         return None
+    if unknown.report:
+        file = unknown.where.file or "REPORT"
+        return found(PROBLEM, REPORT, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY, file=file)
     if unknown.steps is None:
         return found(PROBLEM, MESSAGE, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY)
     done, total = unknown.steps

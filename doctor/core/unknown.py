@@ -30,6 +30,7 @@ class Unknown:
         waiting, absent: ranks that waited for others, and those that left no word.
         steps: (done, all) of the training bar's last state.
         folded: Ray folded repeated lines away; `partial`: the log was too long to be read line by line.
+        report: what was given as a log is a report about a machine, as far as can be told.
 
     """
 
@@ -53,3 +54,4 @@ class Unknown:
     steps: tuple[int, int] | None = None
     folded: bool = False
     partial: bool = False
+    report: bool = False

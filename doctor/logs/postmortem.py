@@ -258,7 +258,8 @@ def _year(kept: Iterable[list[tuple[int, str]]]) -> int | None:
 
 def _summary(case: Case, live: Live) -> Iterable[str]:
     """What was examined, one clause each."""
-    yield f"{case.lines:,} lines in {len(case.sources)} file{'s' if len(case.sources) != 1 else ''}"
+    if case.sources:
+        yield f"{case.lines:,} line{_s(case.lines)} in {len(case.sources)} file{_s(len(case.sources))}"
     if case.world_size and case.world_size > 1:
         yield f"{case.world_size} ranks"
     if live.steps:
@@ -268,3 +269,7 @@ def _summary(case: Case, live: Live) -> Iterable[str]:
     for name in _PACKAGES_SHOWN:
         if version := case.versions.get(name):
             yield f"{name} {version}"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

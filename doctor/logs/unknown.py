@@ -21,6 +21,10 @@ _NAME = re.compile(r"[`'\"](?P<name>[A-Za-z_][\w.\-\[\]/]{0,47})[`'\"]")
 _MOST_NAMES, _MOST_OWN = 3, 3
 #: a folder under site-packages and the distribution that brings it
 _DISTRIBUTIONS = {"flash_attn": "flash-attn", "trinity": "trinity-rft", "huggingface_hub": "huggingface-hub"}
+#: lines: `pip list` of a full environment with collect_env and `nvidia-smi -q` beside it
+_LONGEST_REPORT = 3_000
+#: lines with a time of their own: `nvidia-smi` tells one, a log of a run tells many
+_MOST_STAMPS = 3
 _WAITED = re.compile(r"[Tt]imed out|[Tt]imeout|wait timeout")
 
 
@@ -87,8 +91,19 @@ def of_silence(case: Case) -> Unknown:
     evidence = (Evidence(last.file, last.text[:500], last.number),) if last else ()
     where = Where(file=last.file, line=last.number) if last else Where()
     return Unknown(
-        "abrupt", where, evidence, steps=case.marks.steps, folded=case.marks.folded is not None, partial=not case.whole
-    )
+        "abrupt", where, evidence, steps=case.marks.steps, folded=case.marks.folded is not None,
+        partial=not case.whole, report=_is_report(case),
+    )  # fmt: skip
+
+
+def _is_report(case: Case) -> bool:
+    """Whether what was given says what is installed on a machine, and nothing of a run."""
+    stamped = sum(len(each) for each in case.clocks.values())
+    if case.marks.steps is not None or case.lines > _LONGEST_REPORT or stamped > _MOST_STAMPS:
+        return False
+    from doctor.facts.pasted import read_report
+
+    return any(read_report("\n".join(text for _, text in kept), "") for kept in case.kept)
 
 
 def place_of(frame: Frame) -> str:

@@ -119,6 +119,24 @@ def test_a_log_that_stops_is_said_to_stop(tmp_path: Path) -> None:
     assert "step 4 of 10" in first.words().headline
 
 
+REPORTS = Path(__file__).parents[1] / "pasted" / "samples"
+
+
+@pytest.mark.parametrize("name", sorted(each.name for each in REPORTS.iterdir()))
+def test_a_report_about_a_machine_is_no_log(name: str) -> None:
+    first = examine([str(REPORTS / name)], prepared=PREPARED).diagnosis.outcome.findings[0]
+    assert first.problem.id == "UNK003"
+    assert first.words().headline.startswith("an environment report")
+    assert f"doctor check --from {REPORTS / name}" in first.words().remedy
+
+
+def test_a_log_that_begins_with_a_report_and_stops_is_a_log(tmp_path: Path) -> None:
+    lines = "".join(f"INFO 08-01 23:37:{second:02} [core.py:58] Initializing a V1 LLM engine\n" for second in range(9))
+    result = _examine(tmp_path, (REPORTS / "torch_collect_env_cpu.txt").read_text("utf-8") + lines)
+    first = result.diagnosis.outcome.findings[0]
+    assert first.words().headline == "the log shows neither a failure nor the end of the run"
+
+
 def test_the_noise_of_a_wanted_stop_is_silent(tmp_path: Path) -> None:
     text = (
         "(EngineCore pid=7) INFO 08-01 23:37:28 [core.py:1214] [shutdown] EngineCore: trigger received signal=SIGTERM\n"
