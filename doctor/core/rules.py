@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Callable, Optional
 
 from doctor.core.finding import Evidence, Finding, Role, Where
@@ -28,18 +29,27 @@ def load_rules(modules: Optional[Iterable[str]] = None) -> list[type]:
     """Rule classes of the catalogue, or of the modules named, in order of module.
 
     Args:
-        modules: dotted names; None: every module that the catalogue's index says holds a rule (doctor's side only).
+        modules: dotted names; None: every module of the catalogue that holds a rule, as its index says, or what
+            `doctor.core.carry` has brought along where there is no index.
 
     """
-    if modules is None:
-        from doctor.core.index import load
-
-        modules = [entry.module for entry in load() if entry.has_rule]
+    modules = _of_the_catalogue() if modules is None else modules
     found = []
     for name in modules:
         members = vars(importlib.import_module(name)).values()
         found += [each for each in members if isinstance(each, type) and "__doctor_rule__" in vars(each)]
     return found
+
+
+def _of_the_catalogue() -> list[str]:
+    carried = Path(__file__).parent.parent / "_carried.json"
+    if carried.is_file():
+        import json
+
+        return [name for name in json.loads(carried.read_bytes())["modules"] if name.startswith("doctor.checks.")]
+    from doctor.core.index import load
+
+    return [entry.module for entry in load() if entry.has_rule]
 
 
 class _Runner:
