@@ -29,7 +29,8 @@ LOG_MESSAGE = Message(
         "out of memory during CUDA graph capture: {asked} more wanted{of}{free}",
         "Captured graphs need memory beside weights and KV cache, and the cache had taken what was left.",
         "Lower `gpu_memory_utilization` (SGLang: `--mem-fraction-static`), capture fewer sizes "
-        "(`cuda_graph_sizes`/`max_num_seqs`, SGLang `--cuda-graph-max-bs-decode`, older `--cuda-graph-max-bs`), or turn graphs off with "
+        "(`cuda_graph_sizes`/`max_num_seqs`, SGLang `--cuda-graph-max-bs-decode`, older "
+        "`--cuda-graph-max-bs`), or turn graphs off with "
         "`enforce_eager=True` (SGLang `--disable-cuda-graph`).",
     ),
     zh=Words(
