@@ -1,0 +1,58 @@
+"""Fail-open: a bug of the guard switches off one of its hooks and never reaches the training loop."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from contextlib import suppress
+from typing import Any, Callable, TypeVar, cast
+
+from doctor.core.run_dir import Events, RunDir
+
+Hook = TypeVar("Hook", bound=Callable[..., Any])
+
+_OFF = "_doctor_hooks_off"
+
+
+class GuardStop(Exception):  # noqa: N818 - it is no error of the program: the guard was asked to end the run
+    """Ends the run because the policy of a problem is `raise`; the only exception that the guard lets out."""
+
+
+def shielded(function: Hook) -> Hook:
+    """Let no exception of `function` out, but GuardStop and what is no Exception (KeyboardInterrupt).
+
+    The first one is told once, on standard error and as an event of kind `monitor`; from then on the function does
+    nothing and gives None. A method is switched off for its own object, a plain function for the process.
+    """
+    name = function.__qualname__
+    off_everywhere: set[str] = set()
+
+    @functools.wraps(function)
+    def shield(*args: Any, **kwargs: Any) -> Any:
+        off = off_everywhere
+        try:
+            if args and hasattr(args[0], "__dict__") and "." in name:
+                off = args[0].__dict__.setdefault(_OFF, set())
+            if name in off:
+                return None
+            return function(*args, **kwargs)
+        except GuardStop:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+            off.add(name)
+            _tell(name, error)
+            return None
+
+    return cast("Hook", shield)
+
+
+def _tell(name: str, error: Exception) -> None:
+    text = f"{type(error).__name__}: {error}"
+    with suppress(Exception):
+        sys.stderr.write(f"doctor: guard: `{name}` failed and is switched off ({text}); the run goes on\n")
+    with suppress(Exception):
+        run = RunDir.of_environment()
+        if run is not None:
+            events = Events(run, role="trainer")
+            events.write("monitor", hook=name, error=text)
+            events.close()
