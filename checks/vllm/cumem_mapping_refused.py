@@ -42,8 +42,8 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "驱动拒绝为 vLLM 的睡眠模式映射显存(cumem_allocator)",
-        "在睡眠模式下 vLLM 自行映射显存。2026 年初的版本查询驱动属性的方式会使某些驱动返回 `invalid argument`;另一些情况"
-        "是先前失败后重复映射同一块显存。",
+        "在睡眠模式下 vLLM 自行映射显存。2026 年初的版本查询驱动属性的方式会使某些驱动返回 `invalid argument`;"
+        "另一些情况是先前失败后重复映射同一块显存。",
         "升级 vLLM(2026 年 3 月之后的版本已修复前者)。"
         "在此之前关闭睡眠模式(`vllm_enable_sleep_mode=False`,去掉 "
         "`--enable-sleep-mode`),或让 vLLM 服务使用独立的 GPU。",
