@@ -5,19 +5,29 @@ Importing this package imports neither torch nor anything that opens CUDA.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from doctor.core.marks import phase
+    from doctor.monitors.guard.guard import Guard
+    from doctor.monitors.guard.transformers import DoctorCallback, guard
+    from doctor.monitors.guard.watch import watch
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "phase"]
+__all__ = ["DoctorCallback", "Guard", "__version__", "guard", "phase", "watch"]
+
+_HOMES = {
+    "DoctorCallback": "doctor.monitors.guard.transformers",
+    "Guard": "doctor.monitors.guard.guard",
+    "guard": "doctor.monitors.guard.transformers",
+    "phase": "doctor.core.marks",
+    "watch": "doctor.monitors.guard.watch",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for."""
-    if name == "phase":
-        from doctor.core.marks import phase
-
-        return phase
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,263 @@
+"""The core of the guard, free of any framework: metrics in, alarms out, one decision on all ranks."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+import traceback
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Real
+from pathlib import Path
+from typing import Any, Optional
+
+import doctor
+from doctor.core.finding import Finding
+from doctor.core.problem import INFO
+from doctor.core.rules import RuleEngine, load_rules
+from doctor.core.run_dir import Appender, Events, RunDir
+from doctor.core.series import Point, as_number, canonical
+from doctor.monitors.guard.agree import Decision, Group, decode, encode
+from doctor.monitors.guard.alerts import DONE, Alerts
+from doctor.monitors.guard.options import Options
+from doctor.monitors.guard.options import options as read_options
+from doctor.monitors.guard.policy import Policy
+from doctor.monitors.guard.shield import shielded
+
+#: steps whose metrics are kept for the record of an exception, and metrics kept of each
+KEPT_STEPS, KEPT_METRICS = 50, 100
+
+#: findings kept of one run
+MOST_FINDINGS = 200
+
+#: seconds between two events that tell the step
+STEP_EVENT_S = 1.0
+
+#: first line of a file of metrics
+HEADER = "step,t_ns,name,value\n"
+
+
+def rules_here() -> list[type]:
+    """The live rules: of the catalogue, or of what was carried into an environment without the doctor."""
+    carried = Path(doctor.__file__).parent / "_carried.json"
+    if not carried.is_file():
+        return load_rules()
+    modules = json.loads(carried.read_text(encoding="utf-8"))["modules"]
+    return load_rules(name for name in modules if name.startswith("doctor.checks."))
+
+
+class Guard:
+    """Watches one training process.
+
+    Args:
+        options: settings; None: those of doctor.toml and the environment.
+        rank: of this process in the run; None: RANK, else 0.
+        world_size: how many processes the run has; None: WORLD_SIZE, else 1.
+        run: the run folder; None: the one of DOCTOR_RUN_DIR, or none.
+        rules: live rules to judge by; None: all of the catalogue.
+
+    """
+
+    def __init__(
+        self,
+        options: Optional[Options] = None,
+        *,
+        rank: Optional[int] = None,
+        world_size: Optional[int] = None,
+        run: Optional[RunDir] = None,
+        rules: Optional[Sequence[type]] = None,
+    ) -> None:
+        self.options = options if options is not None else read_options()
+        self.rank = _of_variable("RANK", 0) if rank is None else rank
+        self.world_size = _of_variable("WORLD_SIZE", 1) if world_size is None else world_size
+        self.run = run if run is not None else RunDir.of_environment()
+        #: the optimizer step that is being made, counted as the trainer logs it
+        self.step: Optional[int] = None
+        self.findings: list[Finding] = []
+        self.recent: deque[tuple[int, dict[str, float]]] = deque(maxlen=KEPT_STEPS)
+        self.group = Group()
+        self.events = None if self.run is None else Events(self.run, self.rank, "trainer")
+        self.alerts = Alerts(self.options, self.events, self.rank, self.run)
+        self._policies = self.options.policies
+        self._engine = RuleEngine(rules_here() if rules is None else list(rules))
+        self._metrics = None if self.run is None else Appender(self.run.metrics(self.rank))
+        self._pending: Optional[Decision] = None
+        self._scale: Optional[float] = None
+        self._told_step_s = 0.0
+        self._closed = False
+
+    def observe(self, step: int, metrics: Mapping[str, Any], t_ns: Optional[int] = None) -> list[Finding]:
+        """Take in what was logged at a step; gives what is found because of it, which is said already.
+
+        Args:
+            step: the optimizer step.
+            metrics: name -> number, by TRL's names or those of the stacks in `series.ALIASES`; None counts as NaN,
+                anything that is no number (a tensor on a device would have to be read) is left out.
+            t_ns: wall time since the epoch; now where None.
+
+        """
+        return self._observe(step, metrics, t_ns) or []
+
+    @shielded
+    def _observe(self, step: int, metrics: Mapping[str, Any], t_ns: Optional[int]) -> list[Finding]:
+        t_ns = time.time_ns() if t_ns is None else t_ns
+        row = {}
+        for name, value in metrics.items():
+            number = _number(value)
+            if number is not None:
+                row[canonical(name)] = number
+        self._keep(step, row)
+        self._write(step, t_ns, row)
+        return self._feed(Point(name, value, step, t_ns, self.rank) for name, value in row.items())
+
+    def _feed(self, points: Any) -> list[Finding]:
+        found = [finding for point in points for finding in self._engine.feed(point)]
+        for finding in found:
+            self.alarm(finding)
+        return found
+
+    def _keep(self, step: int, row: dict[str, float]) -> None:
+        self.step = step
+        if self.recent and self.recent[-1][0] == step:
+            kept = self.recent[-1][1]
+        else:
+            kept = {}
+            self.recent.append((step, kept))
+        for name, value in row.items():
+            if len(kept) < KEPT_METRICS or name in kept:
+                kept[name] = value
+
+    @shielded
+    def _write(self, step: int, t_ns: int, row: dict[str, float]) -> None:
+        if self._metrics is None or not row:
+            return
+        head = HEADER if self._metrics.empty else ""
+        lines = (f"{step},{t_ns},{_cell(name)},{value:.9g}\n" for name, value in row.items())
+        self._metrics.write(head + "".join(lines))
+
+    def alarm(self, finding: Finding) -> Policy:
+        """Say a finding wherever somebody looks, and note the policy to apply; gives that policy."""
+        return self._alarm(finding) or Policy.WARN
+
+    @shielded
+    def _alarm(self, finding: Finding) -> Policy:
+        where = finding.where
+        rank = self.rank if where.rank is None else where.rank
+        finding = replace(
+            finding, where=replace(where, rank=rank, step=self.step if where.step is None else where.step)
+        )
+        policy = self._policies.of(finding)
+        if len(self.findings) < MOST_FINDINGS:
+            self.findings.append(finding)
+        if policy is not Policy.WARN and (self._pending is None or policy.rank > self._pending.policy.rank):
+            self._pending = Decision(policy, finding.problem.id, rank)
+        self.alerts.say(finding, policy)
+        return policy
+
+    @property
+    def pending(self) -> Optional[Policy]:
+        """The strongest policy that an alarm asked for and that nobody carried out yet; None where it is a warning."""
+        return None if self._pending is None else self._pending.policy
+
+    def agree(self) -> Optional[Policy]:
+        """The strongest policy pending on any rank; the same answer on all of them.
+
+        With several ranks this is a collective of one number: all of them call it at the same place, at the cadence of
+        logging. Where one has no guard nothing is reduced and the answer is None, for what one rank alone does hangs
+        the others. A rank that has pending what another asked for has said so.
+        """
+        return self._agree()
+
+    @shielded
+    def _agree(self) -> Optional[Policy]:
+        mine = self._pending
+        decision = decode(self.group.strongest(0 if mine is None else encode(*mine)))
+        if not self.group.join():
+            return None
+        if decision is not None and decision != mine:
+            self._pending = decision
+            if self.rank == 0:
+                done = DONE[self.options.language][decision.policy]
+                self.alerts.print(f"doctor: {decision.problem} on rank {decision.rank}\n    -> {done}")
+        return None if decision is None else decision.policy
+
+    def settled(self) -> None:
+        """Forget what is pending: it has been carried out."""
+        self._pending = None
+
+    @shielded
+    def scale(self, reading: Any) -> None:
+        """Take in a `scale.Reading`, once for each step; the run folder gets it when it changes."""
+        step, t_ns = self.step, time.time_ns()
+        row: dict[str, float] = {}
+        if reading.scale is not None:
+            row["loss_scale"] = float(reading.scale)
+        if reading.skipped_steps is not None:
+            row["skipped_steps"] = float(reading.skipped_steps)
+        elif reading.overflow:
+            row["overflow"] = 1.0
+        if step is not None and (row.get("loss_scale") != self._scale or "overflow" in row):
+            self._write(step, t_ns, row)
+        self._scale = row.get("loss_scale")
+        self._feed(Point(name, value, step, t_ns, self.rank) for name, value in row.items())
+
+    @shielded
+    def stepped(self, step: int) -> None:
+        """Tell the run folder that a step is made; at most once a second."""
+        self.step = step
+        now = time.monotonic()
+        if self.events is not None and now - self._told_step_s >= STEP_EVENT_S:
+            self._told_step_s = now
+            self.events.write("step", step=step)
+
+    @shielded
+    def exception(self, error: BaseException) -> None:
+        """Record an exception with the step and the metrics of the last steps."""
+        if self.events is None:
+            return
+        text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        self.events.write(
+            "exception", step=self.step, type=type(error).__name__, text=str(error)[:2000], traceback=text[-8000:],
+            recent=[{"step": step, **_plain(row)} for step, row in self.recent],
+            alarms=sorted({each.problem.id for each in self.findings}),
+        )  # fmt: skip
+
+    @shielded
+    def close(self) -> None:
+        """Ask the rules for their last word and close the files; a second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        told = {each.problem.id for each in self.findings}
+        for finding in self._engine.close():
+            if finding.problem.id not in told and finding.severity is not INFO:
+                self.alarm(finding)
+        if self.events is not None:
+            self.events.write("end", step=self.step, crashed_rules=self._engine.crashed or None)
+            self.events.close()
+        if self._metrics is not None:
+            self._metrics.close()
+
+
+def _number(value: Any) -> Optional[float]:
+    """A logged value as a number; None where it is none, or would have to be read from a device."""
+    if value is None:
+        return math.nan
+    return as_number(value) if isinstance(value, (Real, str)) else None
+
+
+def _cell(name: str) -> str:
+    return name.replace(",", " ").replace("\n", " ").replace("\r", " ")
+
+
+def _plain(row: Mapping[str, float]) -> dict[str, Any]:
+    """Numbers as JSON knows them: what is not finite as text."""
+    return {name: value if math.isfinite(value) else str(value) for name, value in row.items()}
+
+
+def _of_variable(name: str, otherwise: int) -> int:
+    text = os.environ.get(name, "")
+    return int(text) if text.isdecimal() else otherwise
