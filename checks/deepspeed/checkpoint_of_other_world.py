@@ -30,7 +30,7 @@ SIGNATURES = (
 
 LOG_MESSAGE = Message(
     en=Words(
-        "the ZeRO checkpoint was saved by {saved} processes, and {now} want to resume from it",
+        "the ZeRO checkpoint is of world size {saved}, and {now} processes want to resume it",
         "The optimizer state lies in {saved} pieces, one for each process of the run that saved it, and "
         "DeepSpeed does not cut them anew.",
         "Resume with {saved} processes (GPUs), or convert the checkpoint with `ds_to_universal.py` and "
