@@ -1,0 +1,309 @@
+"""Where a NaN or an infinity was born: weights, buffers, batch, the first module in the order of the forward, loss.
+
+Runs inside the patient, and only after an alarm: Python 3.9, the patient's own torch. The step's forward is run again
+under hooks, without gradients; random states and buffers are put back, modes of modules are not touched.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import Any, Callable, NamedTuple, Optional
+
+from doctor.monitors.guard.finite import readable
+
+#: what a wrapper puts before the names of a user's own modules: DDP, torch.compile, FSDP, checkpointing
+WRAPPERS = ("module.", "_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
+
+#: buffers are copied before the forward and put back after it; above this nothing is run again
+MOST_BUFFER_BYTES = 1 << 28
+
+#: tensors looked at in the inputs or outputs of one module, and how deep they may be nested
+MOST_TENSORS, DEEPEST = 32, 4
+
+#: what one tensor holds, the worst of it; only -inf is often meant: masks are full of it
+MINUS_INF, PLUS_INF, NAN = 1, 2, 3
+_KINDS = {MINUS_INF: "inf", PLUS_INF: "inf", NAN: "nan"}
+
+
+class Birth(NamedTuple):
+    """The first value that is not finite.
+
+    Args:
+        module: name of the module, "" for the model itself; None where it was in none.
+        parameter: full name of the parameter, the buffer, or the parameter of the gradient.
+        kind: "nan" or "inf".
+        what: "parameter", "buffer", "input" (of the model), "activation" (computed by `module` from finite inputs),
+            "loss" (computed from finite outputs of the model), "gradient" (the first in the order of the backward
+            while everything in the forward is finite).
+        rows: rows of this micro-batch that hold it, where the values have that dimension.
+        rank: of the process that saw it; None in a run of one process.
+
+    """
+
+    module: Optional[str]
+    parameter: Optional[str]
+    kind: str
+    what: str
+    rows: tuple[int, ...] = ()
+    rank: Optional[int] = None
+
+
+class _Late(BaseException):
+    """Ends the forward of a run of one process; no `except Exception` of a model stops it."""
+
+
+def locate(model: Any, forward: Optional[Callable[[], Any]], *, deadline_s: float = 30.0) -> Optional[Birth]:
+    """Find the birth of a non-finite value; all ranks must call it together.
+
+    Args:
+        model: the module that the training calls, in whatever wrapper.
+        forward: runs this step's forward again and gives the loss (or an output that begins with it, or holds it as
+            `loss`); None: only weights, buffers and gradients are looked at.
+        deadline_s: after it a run of one process breaks the forward off; one of several lets it end unobserved, for
+            the other ranks wait in its collectives.
+
+    Returns:
+        The birth that comes first on any rank, the same on all; None where all is finite or the search failed.
+
+    """
+    import torch
+
+    several = _world_size(torch) > 1
+    birth: Optional[tuple[int, Birth]] = None
+    try:
+        with torch.no_grad():
+            birth = _stored(torch, model) or _run_again(torch, model, forward, deadline_s, several)
+    except Exception as error:  # noqa: BLE001 - the other ranks wait for this one's word
+        sys.stderr.write(f"doctor: guard: the search for the module ended early ({type(error).__name__}: {error})\n")
+    return _first_of_all(torch, birth) if several else None if birth is None else birth[1]
+
+
+def module_name(name: str) -> str:
+    """A module's or parameter's name as the user's own code has it, without those of wrappers."""
+    for wrapper in WRAPPERS[1:]:
+        name = name.replace(wrapper, "")
+    while name.startswith(WRAPPERS[0]):
+        name = name[len(WRAPPERS[0]) :]
+    return "" if name == WRAPPERS[0][:-1] else name
+
+
+def _stored(torch: Any, model: Any) -> Optional[tuple[int, Birth]]:
+    """The first weight or buffer that is not finite. Buffers may hold infinities on purpose, as masks."""
+    named = [(name, "parameter", getattr(each, "ds_tensor", each)) for name, each in model.named_parameters()]
+    named += [(name, "buffer", each) for name, each in model.named_buffers()]
+    kept = [(name, what, local) for name, what, each in named if (local := readable(each)) is not None]
+    for order, (code, (name, what, _)) in enumerate(zip(_read(torch, [_code(each[2]) for each in kept]), kept)):  # noqa: B905 - Python 3.9
+        if code == NAN or (code and what == "parameter"):
+            name = module_name(name)  # noqa: PLW2901
+            return order, Birth(name.rpartition(".")[0], name, _KINDS[code], what)
+    return None
+
+
+def _run_again(
+    torch: Any, model: Any, forward: Optional[Callable[[], Any]], deadline_s: float, several: bool
+) -> Optional[tuple[int, Birth]]:
+    """The birth in a forward of finite weights, else in the gradients."""
+    trace = _Trace(torch, model, time.monotonic() + deadline_s, several)
+    before = 1 << 30  # weights come before everything that is computed from them
+    if forward is not None:
+        with _unchanged(torch, model) as possible:
+            loss = trace.run(forward) if possible else None
+        birth = trace.birth(loss)
+        if birth is not None:
+            return before + birth[0], birth[1]
+    gradient = _gradient(torch, model, trace.order)
+    return None if gradient is None else (before << 1, gradient)
+
+
+class _Event(NamedTuple):
+    """What went into a module, or came out of it: a code for each row, or one for all."""
+
+    module: Optional[str]
+    what: str
+    codes: list[Any]
+
+
+class _Trace:
+    """Hooks on all modules, and what they saw; nothing is read from the device before the end."""
+
+    def __init__(self, torch: Any, model: Any, deadline: float, several: bool) -> None:
+        self._torch, self._model, self._deadline, self._several = torch, model, deadline, several
+        self._names = {id(each): module_name(name) for name, each in model.named_modules()}
+        self._stack: list[str] = []
+        self._rows: Optional[int] = None
+        self.events: list[_Event] = []
+        self.order: dict[str, int] = {}
+
+    def run(self, forward: Callable[[], Any]) -> Any:
+        """Run the forward under the hooks; gives what it returned, None where it was broken off."""
+        with ExitStack() as stack:
+            for module in self._model.modules():
+                for hook in (
+                    module.register_forward_pre_hook(self._enter, with_kwargs=True),
+                    module.register_forward_hook(self._leave, with_kwargs=True),
+                ):
+                    stack.callback(hook.remove)
+            stack.enter_context(_eager(self._torch))
+            try:
+                return forward()
+            except _Late:
+                return None
+
+    def _enter(self, module: Any, args: Any, kwargs: Any) -> None:
+        if not self._in_time():
+            return
+        caller = self._stack[-1] if self._stack else None
+        self._stack.append(self._names[id(module)])
+        tensors = list(_tensors((args, kwargs)))
+        if caller is None:
+            self._rows = next((len(each) for each in tensors if each.dim() > 1), None)
+        self._note(caller, "input" if caller is None else "activation", tensors, masks=False)
+
+    def _leave(self, module: Any, _args: Any, _kwargs: Any, output: Any) -> None:
+        name = self._names[id(module)]
+        if self._stack and self._stack[-1] == name:
+            self._stack.pop()
+        if self._in_time():
+            self.order.setdefault(name, len(self.order))
+            own = bool(module._parameters) and not module._modules  # noqa: SLF001 - named_parameters goes down
+            self._note(name, "activation", list(_tensors(output)), masks=own)
+
+    def _in_time(self) -> bool:
+        if time.monotonic() < self._deadline:
+            return True
+        if not self._several:
+            raise _Late
+        return False
+
+    def _note(self, module: Optional[str], what: str, tensors: list[Any], *, masks: bool) -> None:
+        """Keep the codes of some tensors; a -inf counts only where no mask can be meant by it."""
+        codes = [_code(local, self._rows) for each in tensors if (local := readable(each)) is not None]
+        if codes:
+            self.events.append(_Event(module, what, codes if masks else [each * (each > MINUS_INF) for each in codes]))
+
+    def birth(self, loss: Any) -> Optional[tuple[int, Birth]]:
+        """The first event that is not finite, then the loss."""
+        worst = _read(self._torch, [self._worst(each.codes) for each in self.events])
+        for order, (code, event) in enumerate(zip(worst, self.events)):  # noqa: B905 - Python 3.9
+            if code:
+                return order, Birth(event.module, None, _KINDS[code], event.what, _rows(event.codes))
+        final = next((readable(each) for each in _tensors(loss)), None)
+        code = 0 if final is None else _read(self._torch, [_code(final)])[0]
+        return (len(worst), Birth(None, None, _KINDS[code], "loss")) if code else None
+
+    def _worst(self, codes: list[Any]) -> Any:
+        device = codes[0].device
+        return self._torch.stack([each.amax().to(device) for each in codes]).amax()
+
+
+def _code(tensor: Any, rows: Optional[int] = None) -> Any:
+    """Worst value of a tensor, of each row where its first dimension counts the rows; stays on the device."""
+    if rows is not None and tensor.dim() > 1 and len(tensor) == rows:
+        dims = tuple(range(1, tensor.dim()))
+        high, low = _real(tensor).amax(dim=dims), _real(tensor).amin(dim=dims)
+    else:
+        high, low = _real(tensor).amax(), _real(tensor).amin()
+    plus, minus = high == float("inf"), low == -float("inf")
+    code = plus.byte() * PLUS_INF + (minus & ~plus).byte() * MINUS_INF
+    return code.masked_fill(high.isnan(), NAN)
+
+
+def _real(tensor: Any) -> Any:
+    return tensor.abs() if tensor.is_complex() else tensor
+
+
+def _rows(codes: list[Any]) -> tuple[int, ...]:
+    """Rows that are not finite, of the first tensor that tells rows."""
+    told = next((each for each in codes if each.dim() == 1), None)
+    return () if told is None else tuple(int(each) for each in told.nonzero().flatten().tolist())
+
+
+def _read(torch: Any, scalars: list[Any]) -> list[int]:
+    """Bring many numbers from the device at once."""
+    if not scalars:
+        return []
+    device = scalars[0].device
+    read: list[int] = torch.stack([each.to(device, non_blocking=True) for each in scalars]).tolist()
+    return read
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    """Tensors in the value in order, at most MOST_TENSORS."""
+    found = 0
+    stack = [(value, 0)]
+    while stack and found < MOST_TENSORS:
+        each, depth = stack.pop()
+        if hasattr(each, "dim") and hasattr(each, "dtype"):
+            found += 1
+            yield each
+        elif depth < DEEPEST and isinstance(each, (list, tuple, dict)):
+            parts = list(each.values()) if isinstance(each, dict) else list(each)
+            stack += [(part, depth + 1) for part in reversed(parts)]
+
+
+def _gradient(torch: Any, model: Any, order: dict[str, int]) -> Optional[Birth]:
+    """The first gradient in the order of the backward that is not finite: that of the last module of the forward."""
+    named = [(module_name(name), readable(each.grad)) for name, each in model.named_parameters()]
+    kept = [(name, local) for name, local in named if local is not None]
+    codes = _read(torch, [_code(each) for _, each in kept])
+    bad = [(name, code) for (name, _), code in zip(kept, codes) if code]  # noqa: B905 - Python 3.9
+    if not bad:
+        return None
+    last = max(range(len(bad)), key=lambda index: (order.get(bad[index][0].rpartition(".")[0], -1), index))
+    name, code = bad[last]
+    return Birth(name.rpartition(".")[0], name, _KINDS[code], "gradient")
+
+
+@contextmanager
+def _unchanged(torch: Any, model: Any) -> Iterator[bool]:
+    """Put random states and buffers back at the end; False where the buffers are too large to keep a copy."""
+    buffers = [each for each in model.buffers() if not each.is_meta]
+    if sum(each.numel() * each.element_size() for each in buffers) > MOST_BUFFER_BYTES:
+        yield False
+        return
+    owners = [(module, name, each) for module in model.modules() for name, each in module._buffers.items()]  # noqa: SLF001 - the same name may get another tensor
+    copies = [(each, each.clone()) for each in buffers]  # kernels write them without counting it as a new version
+    python, cpu, numpy = random.getstate(), torch.get_rng_state(), sys.modules.get("numpy")
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
+    drawn = numpy.random.get_state() if numpy is not None else None
+    try:
+        yield True
+    finally:
+        random.setstate(python)
+        torch.set_rng_state(cpu)
+        if cuda is not None:
+            torch.cuda.set_rng_state_all(cuda)
+        if numpy is not None:
+            numpy.random.set_state(drawn)
+        for module, name, buffer in owners:
+            module._buffers[name] = buffer  # noqa: SLF001
+        for buffer, copy in copies:
+            buffer.copy_(copy)
+
+
+def _eager(torch: Any) -> Any:
+    """A compiled model does not call hooks that came after it; from torch 2.6 on it can be told to run as written."""
+    stance = getattr(getattr(torch, "compiler", None), "set_stance", None)
+    return nullcontext() if stance is None else stance("force_eager")
+
+
+def _world_size(torch: Any) -> int:
+    group = torch.distributed
+    return int(group.get_world_size()) if group.is_available() and group.is_initialized() else 1
+
+
+def _first_of_all(torch: Any, birth: Optional[tuple[int, Birth]]) -> Optional[Birth]:
+    """The earliest birth on any rank, the same on all."""
+    group = torch.distributed
+    mine = None if birth is None else (birth[0], group.get_rank(), tuple(birth[1]))
+    everyone: list[Any] = [None] * group.get_world_size()
+    group.all_gather_object(everyone, mine)
+    told = [each for each in everyone if each is not None]
+    if not told:
+        return None
+    _, rank, values = min(told, key=lambda each: each[:2])
+    return Birth(*values)._replace(rank=rank)
