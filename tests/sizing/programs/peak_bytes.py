@@ -1,0 +1,143 @@
+"""Trains a small model with TRL's GRPO on the CPU and prints the most bytes of tensors that lived in each phase.
+
+peak_bytes.py CASE-AS-JSON. Phases: `rollout` (generation and scoring), `update` (forward and backward), `step` (the
+optimizer). Parameters count from the start, everything else from the operator that made it until it is freed. A CPU
+has no allocator of its own to ask, so this is what `torch.cuda.max_memory_allocated` would count, without rounding.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import weakref
+from collections import defaultdict
+
+import torch
+from datasets import Dataset
+from peft import LoraConfig
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._pytree import tree_iter
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast, TrainerCallback
+from trl import GRPOConfig, GRPOTrainer
+
+CASE = json.loads(sys.argv[1])
+
+
+class Live(TorchDispatchMode):
+    """Counts the bytes of storages that are alive, and the most of them in each phase."""
+
+    def __init__(self):
+        super().__init__()
+        self.live, self.phase = 0, "start"
+        self.peaks = defaultdict(int)
+        self.seen = weakref.WeakSet()
+
+    def add(self, tensor):
+        if tensor.device.type != "cpu":
+            return
+        storage = tensor.untyped_storage()
+        if storage in self.seen:
+            return
+        self.seen.add(storage)
+        size = storage.nbytes()
+        self.live += size
+        self.peaks[self.phase] = max(self.peaks[self.phase], self.live)
+        weakref.finalize(storage, self.drop, size)
+
+    def drop(self, size):
+        self.live -= size
+
+    def enter(self, phase):
+        self.phase = phase
+        self.peaks[phase] = max(self.peaks[phase], self.live)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        for each in tree_iter(out):
+            if isinstance(each, torch.Tensor):
+                self.add(each)
+        return out
+
+
+class Phases(TrainerCallback):
+    def __init__(self, live):
+        self.live = live
+
+    def on_pre_optimizer_step(self, *_, **__):
+        self.live.enter("step")
+
+    def on_step_end(self, *_, **__):
+        self.live.enter("rest")
+
+
+def tokenizer():
+    vocabulary = {"<pad>": 0, "<eos>": 1}
+    for letter in sorted(pre_tokenizers.ByteLevel.alphabet()):
+        vocabulary[letter] = len(vocabulary)
+    bytewise = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    bytewise.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bytewise.decoder = decoders.ByteLevel()
+    return PreTrainedTokenizerFast(tokenizer_object=bytewise, pad_token="<pad>", eos_token="<eos>", padding_side="left")
+
+
+def marked(live, function, phase):
+    def call(*args, **kwargs):
+        live.enter(phase)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def unseen(function):
+    """Generation token by token takes long under the counter."""
+
+    def call(*args, **kwargs):
+        with _disable_current_modes():
+            return function(*args, **kwargs)
+
+    return call
+
+
+def saved_model(folder):
+    """A model with random weights in a folder, for the reference model is loaded from there."""
+    config = dict(CASE["model"])
+    built = AutoConfig.for_model(config.pop("model_type"), **config, pad_token_id=0, eos_token_id=1)
+    torch.manual_seed(0)
+    AutoModelForCausalLM.from_config(built).save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    return folder
+
+
+def main():
+    # every rank has a folder of its own
+    folder = saved_model(os.path.join(os.getcwd(), f"model-{os.environ.get('RANK', '0')}"))
+    prompt = "x" * CASE["prompt_length"]
+    config = GRPOConfig(
+        output_dir="out", max_steps=2, logging_steps=1, report_to=[], use_cpu=True, save_strategy="no", seed=1,
+        generation_kwargs={"min_new_tokens": CASE["arguments"]["max_completion_length"]}, **CASE["arguments"],
+    )  # fmt: skip
+    trainer = GRPOTrainer(
+        model=folder, args=config, processing_class=tokenizer(),
+        reward_funcs=lambda completions, **_: [len(set(each)) / 10 for each in completions],
+        train_dataset=Dataset.from_list([{"prompt": prompt}] * 64),
+        peft_config=LoraConfig(**CASE["lora"]) if CASE.get("lora") else None,
+    )  # fmt: skip
+    live = Live()
+    for model in (trainer.model, trainer.ref_model):
+        for each in [*model.parameters(), *model.buffers()] if model is not None else []:
+            live.add(each.data)
+    start = live.live
+    if CASE.get("rollout"):
+        trainer._prepare_inputs = marked(live, trainer._prepare_inputs, "rollout")
+    else:
+        trainer._prepare_inputs = unseen(trainer._prepare_inputs)
+    trainer.compute_loss = marked(live, trainer.compute_loss, "update")
+    trainer.add_callback(Phases(live))
+    with live:
+        trainer.train()
+    print("RESULT" + json.dumps({"start": start, "rest": live.live, **live.peaks}), flush=True)
+
+
+main()
