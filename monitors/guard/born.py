@@ -1,0 +1,149 @@
+"""The finding about a value that is not finite, seen before the optimizer's step, with the place where it was born."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from doctor.checks.numerics.loss_or_gradient_not_finite import PROBLEM
+from doctor.core.finding import Evidence, Finding, Message, Where, Words, found
+from doctor.monitors.guard.locate import Birth
+
+_VALUES = {"nan": "NaN", "inf": "inf", None: "NaN/inf"}
+
+_WEIGHT = Message(
+    en=Words(
+        "`{name}` is {value} at step {step}: the weight `{parameter}` holds {kind}",
+        "The weight was not finite before this step's forward: an earlier step, a checkpoint or the code that makes "
+        "the model has put it there. Everything that is computed from it is lost, and no later step mends it.",
+        "Go back to a checkpoint from before it, and lower the learning rate or clip if a step has written it. Where "
+        "no step has been made yet, look at how this weight is made or loaded.",
+    ),
+    zh=Words(
+        "`{name}` 在第 {step} 步为 {value}:权重 `{parameter}` 含有 {kind}",
+        "该权重在本步前向计算之前就不是有限值:由更早的一步、检查点或构造模型的代码写入。由它算出的一切都已作废,后面的步"
+        "也无法修复。",
+        "回到在此之前的检查点;如果是某一步写入的,降低学习率或启用梯度裁剪。如果尚未执行任何一步,请检查该权重是如何初始"
+        "化或加载的。",
+    ),
+)
+_BUFFER = Message(
+    en=Words(
+        "`{name}` is {value} at step {step}: the buffer `{parameter}` holds {kind}",
+        "A buffer of the model (running statistics, positions) is not finite, so what is computed from it is not "
+        "either. No optimizer step mends a buffer.",
+        "Go back to a checkpoint from before it, and look at what writes this buffer.",
+    ),
+    zh=Words(
+        "`{name}` 在第 {step} 步为 {value}:buffer `{parameter}` 含有 {kind}",
+        "模型的一个 buffer(运行统计量、位置等)不是有限值,由它算出的结果也就不是。优化器的步无法修复 buffer。",
+        "回到在此之前的检查点,并检查是什么写入了这个 buffer。",
+    ),
+)
+_INPUT = Message(
+    en=Words(
+        "`{name}` is {value} at step {step}: the batch itself holds {kind}",
+        "The model's inputs are not finite while all weights are: the batch was bad before the model saw it.",
+        "Look at the rows of the batch that the evidence names, and at the code that makes images, embeddings or "
+        "features of them; drop or mend such rows.",
+    ),
+    zh=Words(
+        "`{name}` 在第 {step} 步为 {value}:batch 本身含有 {kind}",
+        "所有权重都是有限值,而模型的输入不是:batch 在进入模型之前就已损坏。",
+        "查看证据中列出的 batch 行,以及由它们生成图像、嵌入或特征的代码;丢弃或修复这些行。",
+    ),
+)
+_ACTIVATION = Message(
+    en=Words(
+        "`{name}` is {value} at step {step}, born in module `{module}`",
+        "All weights and the inputs of this module are finite, and what it computes is not: an overflow of half "
+        "precision, a division, root or logarithm of zero, or a row that is masked as a whole.",
+        "Compute this module in bf16 or fp32, bound what goes into it, and look at the rows of the batch that the "
+        "evidence names. The weights are still good where the step is dropped.",
+    ),
+    zh=Words(
+        "`{name}` 在第 {step} 步为 {value},产生于模块 `{module}`",
+        "所有权重和该模块的输入都是有限值,而它的计算结果不是:半精度溢出、除以零、对零开方或取对数,或整行都被掩码。",
+        "用 bf16 或 fp32 计算该模块,限制其输入的范围,并查看证据中列出的 batch 行。只要丢弃该步,权重仍然完好。",
+    ),
+)
+_LOSS = Message(
+    en=Words(
+        "`{name}` is {value} at step {step}: the model's outputs are finite, the loss is not",
+        "It comes in where the loss is put together: rewards, advantages, log probabilities of the reference or of "
+        "the rollout engine, or a division by a number of tokens that is zero.",
+        "Look at rewards and advantages of this batch first, then at completions without a single token that counts. "
+        "The weights are still good where the step is dropped.",
+    ),
+    zh=Words(
+        "`{name}` 在第 {step} 步为 {value}:模型输出是有限值,而 loss 不是",
+        "问题出在组成 loss 的地方:奖励、优势、参考模型或 rollout 引擎的对数概率,或除以等于零的 token 数。",
+        "先查看这个 batch 的奖励和优势,再查看没有任何有效 token 的 completion。只要丢弃该步,权重仍然完好。",
+    ),
+)
+_GRADIENT = Message(
+    en=Words(
+        "`{name}` is {value} at step {step}, first in the gradient of `{parameter}`",
+        "The forward and the loss are finite, the way back is not: a slope that does not exist (the root or the norm "
+        "of zero), zero times infinity behind a mask, or an overflow of half precision in the backward.",
+        "Look at what is computed from this module's output: add a small number under roots and norms, and mask before "
+        "the operation rather than behind it. The weights are still good where the step is dropped.",
+    ),
+    zh=Words(
+        "`{name}` 在第 {step} 步为 {value},最先出现在 `{parameter}` 的梯度中",
+        "前向计算和 loss 都是有限值,而反向传播不是:不存在的斜率(对零开方或零向量的范数)、掩码之后的零乘无穷,或反向传播"
+        "中的半精度溢出。",
+        "查看由该模块输出计算的内容:在根号和范数内加一个小常数,在运算之前而不是之后做掩码。只要丢弃该步,权重仍然完好。",
+    ),
+)
+_UNKNOWN = Message(
+    en=Words(
+        "`{name}` is {value} at step {step}, seen before the optimizer's step",
+        "A NaN in the forward, the rewards or the weights reaches loss and gradient. Where it was born could not be "
+        "found by running the forward again. An applied step would write it into all weights.",
+        "Look at rewards, advantages and learning rate of this step first; then use bf16 rather than fp16, and clip.",
+    ),
+    zh=Words(
+        "`{name}` 在第 {step} 步为 {value},在优化器执行该步之前发现",
+        "前向计算、奖励或权重中的 NaN 会传到 loss 和梯度。重新运行前向计算未能找到它产生的位置。如果应用该步,它会写入所"
+        "有权重。",
+        "先查看这一步的奖励、优势和学习率;然后使用 bf16 而不是 fp16,并启用梯度裁剪。",
+    ),
+)
+_MESSAGES = {
+    "parameter": _WEIGHT, "buffer": _BUFFER, "input": _INPUT, "activation": _ACTIVATION, "loss": _LOSS,
+    "gradient": _GRADIENT,
+}  # fmt: skip
+
+
+def not_finite(name: str, kind: Optional[str], step: int, birth: Optional[Birth] = None) -> Finding:
+    """The finding that a number of this step is not finite.
+
+    Args:
+        name: "loss" or "grad_norm".
+        kind: "nan" or "inf"; None where whoever told it does not tell them apart.
+        step: the optimizer step that is being made.
+        birth: what `locate` found.
+
+    """
+    evidence = [Evidence("guard", f"{name} = {_VALUES[kind]} before the optimizer's step {step}")]
+    if birth is not None:
+        evidence.append(Evidence("guard", _sighting(birth)))
+    return found(
+        PROBLEM,
+        _MESSAGES.get(birth.what, _UNKNOWN) if birth is not None else _UNKNOWN,
+        where=Where(step=step, rank=birth and birth.rank, module=(birth and birth.module) or None),
+        evidence=tuple(evidence),
+        name=name,
+        value=_VALUES[kind],
+        step=step,
+        module=(birth and birth.module) or "model",
+        parameter=birth and birth.parameter,
+        kind=birth and _VALUES[birth.kind],
+    )
+
+
+def _sighting(birth: Birth) -> str:
+    """What the search saw, as a line."""
+    place = birth.parameter or birth.module or "the model"
+    rows = f", rows {', '.join(map(str, birth.rows[:20]))} of the micro-batch" if birth.rows else ""
+    return f"first {birth.kind}: {birth.what} of {place}{rows}"
