@@ -26,7 +26,7 @@ MINIMUM = 1.0
 
 
 class ScaleWatch:
-    """Follows `loss_scale`, `skipped_steps` and `overflow`; counts halvings since the last growth.
+    """Follows `loss_scale`, `min_loss_scale`, `skipped_steps` and `overflow`; counts halvings since the last growth.
 
     Args:
         minimum: the scale that cannot be halved any more.
@@ -47,6 +47,8 @@ class ScaleWatch:
         """Take a point in; gives how bad it stands when this point is a halving that counts, else None."""
         if point.name == "loss_scale":
             return self._new_scale(point)
+        if point.name == "min_loss_scale" and 0 < point.value < math.inf:
+            self.minimum = point.value
         if point.name == "skipped_steps":
             if point.value == (0.0 if self._skipped is None else self._skipped):
                 self.step_applied()

@@ -157,6 +157,10 @@ class Guard:
         self.alerts.say(finding, policy)
         return policy
 
+    def policy(self, finding: Finding) -> Policy:
+        """The policy that an alarm of this finding would ask for; nothing is said."""
+        return self._policies.of(finding)
+
     @property
     def pending(self) -> Optional[Policy]:
         """The strongest policy that an alarm asked for and that nobody carried out yet; None where it is a warning."""
@@ -193,6 +197,8 @@ class Guard:
         """Take in a `scale.Reading`, once for each step; the run folder gets it when it changes."""
         step, t_ns = self.step, time.time_ns()
         row: dict[str, float] = {}
+        if reading.minimum is not None:
+            row["min_loss_scale"] = float(reading.minimum)
         if reading.scale is not None:
             row["loss_scale"] = float(reading.scale)
         if reading.skipped_steps is not None:
