@@ -37,6 +37,7 @@ def test_secret_is_taken_out(text: str) -> None:
     "text",
     [
         "max_new_tokens=512",
+        "pip install tiktoken==0.13.0",
         "tokenizer: Qwen/Qwen2.5-0.5B",
         "pad_token = <|endoftext|>",
         "eos_token: </s>",

@@ -11,6 +11,8 @@ from doctor.facts.training import Training
 from doctor.facts.world import World
 
 WHEELS = "https://download.pytorch.org/whl"
+_NAME = re.compile(r"(sm|compute)_(\d+)(\d)[af]?$")
+_NUMBER = re.compile(r"(\d+)\.(\d+)(\+PTX)?$")
 
 
 def used_gpus(gpus: Gpus, world: World | None) -> tuple[Gpu, ...]:
@@ -66,3 +68,21 @@ def older_wheel(version: str, driver_cuda: str) -> str | None:
 def public(version: str) -> str:
     """Return a version without its local part."""
     return version.partition("+")[0]
+
+
+def runs_on(capability: tuple[int, int], listed: tuple[str, ...]) -> bool:
+    """Whether a card can run one of the listed architectures, "8.6", "9.0+PTX", "sm_86" or "compute_90"."""
+    for each in listed:
+        if match := _NAME.match(each):
+            kind, has = match[1], (int(match[2]), int(match[3]))
+            if (kind == "compute" and has <= capability) or (kind == "sm" and _same_family(has, capability)):
+                return True
+        elif match := _NUMBER.match(each):
+            has = (int(match[1]), int(match[2]))
+            if _same_family(has, capability) or (match[3] and has <= capability):
+                return True
+    return False
+
+
+def _same_family(has: tuple[int, int], capability: tuple[int, int]) -> bool:
+    return has[0] == capability[0] and has[1] <= capability[1]

@@ -20,10 +20,8 @@ https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatib
 
 from __future__ import annotations
 
-import re
-
 from doctor import data
-from doctor.checks.torch._helpers import WHEELS, cuda_tag, is_official, public, trains_on_cpu, used_gpus
+from doctor.checks.torch._helpers import WHEELS, cuda_tag, is_official, public, runs_on, trains_on_cpu, used_gpus
 from doctor.core.check import Judgement, check
 from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Finding, Message, Skip, Where, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
@@ -121,27 +119,6 @@ MESSAGE = Message(
     ),
 )
 
-_NAME = re.compile(r"(sm|compute)_(\d+)(\d)[af]?$")
-_NUMBER = re.compile(r"(\d+)\.(\d+)(\+PTX)?$")
-
-
-def _runs(capability: tuple[int, int], listed: tuple[str, ...]) -> bool:
-    """Whether a card can run one of the listed architectures, "8.6", "9.0+PTX", "sm_86" or "compute_90"."""
-    for each in listed:
-        if match := _NAME.match(each):
-            kind, has = match[1], (int(match[2]), int(match[3]))
-            if (kind == "compute" and has <= capability) or (kind == "sm" and _same_family(has, capability)):
-                return True
-        elif match := _NUMBER.match(each):
-            has = (int(match[1]), int(match[2]))
-            if _same_family(has, capability) or (match[3] and has <= capability):
-                return True
-    return False
-
-
-def _same_family(has: tuple[int, int], capability: tuple[int, int]) -> bool:
-    return has[0] == capability[0] and has[1] <= capability[1]
-
 
 def _listed(packages: Packages, interpreter: Interpreter | None) -> tuple[tuple[str, ...], bool] | None:
     """Architectures of the wheel by its release and variant, and whether that is confirmed; None: not known."""
@@ -181,7 +158,7 @@ def architecture_absent(
     for gpu in cards:
         if gpu.compute_capability is None:
             yield Skip(f"{gpu.label} does not report its compute capability")
-        elif gpu.compute_capability not in told and not _runs(gpu.compute_capability, known[0]):
+        elif gpu.compute_capability not in told and not runs_on(gpu.compute_capability, known[0]):
             told.add(gpu.compute_capability)
             yield found(
                 PROBLEM,
@@ -207,7 +184,7 @@ def _commands(version: str, gpu: Gpu) -> tuple[str, ...]:
     release = data.torch_release(version)
     if release is None or gpu.compute_capability is None:
         return ()
-    fit = [tag for tag, listed in release.variants.items() if _runs(gpu.compute_capability, listed)]
+    fit = [tag for tag, listed in release.variants.items() if runs_on(gpu.compute_capability, listed)]
     return tuple(f'pip install --force-reinstall "torch=={public(version)}" --index-url {WHEELS}/{tag}' for tag in fit)
 
 

@@ -84,7 +84,35 @@ class _Judged:
     states: Any
 
 
-@click.command(context_settings={"allow_interspersed_args": True})
+#: first word after `doctor fix` -> (module, one line of help): what is no problem of the catalogue
+SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
+    "env": ("fix_env", "Versions that fit each other and this machine."),
+}
+
+
+class FixCommand(click.Command):
+    """`doctor fix ID`, or one of the commands beside it."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Hand the line to the command that its first word names."""
+        import importlib
+
+        if args and args[0] in SUBCOMMANDS:
+            module = importlib.import_module(f"doctor.cli.{SUBCOMMANDS[args[0]][0]}")
+            chosen: click.Command = module.command
+            return chosen.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Name the commands beside it."""
+        super().format_options(ctx, formatter)
+        with formatter.section("Commands"):
+            formatter.write_dl([(f"doctor fix {name}", text) for name, (_, text) in SUBCOMMANDS.items()])
+
+
+@click.command(cls=FixCommand, context_settings={"allow_interspersed_args": True})
 @click.argument("problem", required=False)
 @click.argument("launch_command", nargs=-1, type=click.UNPROCESSED, metavar="[-- LAUNCH COMMAND]")
 @click.option("--apply", is_flag=True, help="Carry the plan out, then check again.")

@@ -28,7 +28,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(AKIA|ASIA)[A-Z0-9]{16}\b", r"\1***"),
         (r"\bwandb_v1_[A-Za-z0-9_\-]{10,}", "wandb_***"),
         (r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/._=\-]{12,}", r"\1 ***"),
-        (r"(?i)(" + _NAME + r"[\"']?\s{0,4}[=:]\s{0,4}[\"']?)" + _HARMLESS + r"[^\s\"',;&}]{4,}", r"\1***"),
+        (r"(?i)(" + _NAME + r"[\"']?\s{0,4}(?:=(?!=)|:)\s{0,4}[\"']?)" + _HARMLESS + r"[^\s\"',;&}]{4,}", r"\1***"),
         (r"(?i)(--[a-z0-9_-]{0,60}?" + _NAME + r"[ =]{1,4})(?!\*\*\*)[^\s-][^\s]*", r"\1***"),
         (r"(?<![A-Za-z0-9_./~-])(/home/|/Users/|[A-Z]:\\Users\\)(?!\*\*\*)[^/\\\s'\"]+", r"\1***"),
         (r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*-----END [A-Z ]{0,40}PRIVATE KEY-----", "***private key***"),
