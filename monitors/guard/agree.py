@@ -65,11 +65,22 @@ class Group:
         self._rounds = itertools.count()
 
     def join(self) -> bool:
-        """Find out whether all ranks have a guard; the answer is the same on all that have. Called by each of them."""
+        """Find out whether all ranks have a guard; the answer is the same on all that have. Called by each of them.
+
+        Asked again before each collective: a rank whose hooks failed has withdrawn since.
+        """
+        module = distributed()
         if self.complete is None:
-            module = distributed()
             self.complete = True if module is None else self._roll_call(module)
+        elif self.complete and module is not None and self._key:
+            self.complete = not _store().check([f"{self._key}/gone"])
         return self.complete
+
+    def withdraw(self) -> None:
+        """Take part in nothing any more, and let the other ranks know."""
+        if self.complete and self._key and distributed() is not None:
+            _store().set(f"{self._key}/gone", "gone")
+        self.complete = False
 
     def _roll_call(self, module: Any) -> bool:
         """Rank 0 counts heads; the first word written counts, also when it is that of a rank that waited too long."""
@@ -91,10 +102,10 @@ class Group:
     def strongest(self, mine: int) -> int:
         """The greatest number of all ranks; one's own where there are no others, or not all have a guard.
 
-        A collective: called by all ranks at the same place. The one number is read from the device.
+        A collective: called by all ranks at the same place, behind `join`. The one number is read from the device.
         """
         module = distributed()
-        if module is None or not self.join():
+        if module is None or not self.complete:
             return mine
         torch = sys.modules["torch"]
         number = torch.tensor([mine], dtype=torch.int64, device=_device(module))

@@ -85,6 +85,7 @@ class Guard:
         self._engine = RuleEngine(rules_here() if rules is None else list(rules))
         self._metrics = None if self.run is None else Appender(self.run.metrics(self.rank))
         self._pending: Optional[Decision] = None
+        self._said: deque[tuple[str, Optional[int]]] = deque(maxlen=50)
         self._scale: Optional[float] = None
         self._told_step_s = 0.0
         self._closed = False
@@ -138,18 +139,26 @@ class Guard:
         lines = (f"{step},{t_ns},{_cell(name)},{value:.9g}\n" for name, value in row.items())
         self._metrics.write(head + "".join(lines))
 
-    def alarm(self, finding: Finding) -> Policy:
-        """Say a finding wherever somebody looks, and note the policy to apply; gives that policy."""
-        return self._alarm(finding) or Policy.WARN
+    def alarm(self, finding: Finding, policy: Optional[Policy] = None) -> Policy:
+        """Say a finding wherever somebody looks, and note the policy to apply; gives that policy.
+
+        Args:
+            finding: of any problem; rank and step are filled in. The same problem is said once for a step.
+            policy: what follows; None: what the settings say.
+
+        """
+        return self._alarm(finding, policy) or Policy.WARN
 
     @shielded
-    def _alarm(self, finding: Finding) -> Policy:
-        where = finding.where
-        rank = self.rank if where.rank is None else where.rank
-        finding = replace(
-            finding, where=replace(where, rank=rank, step=self.step if where.step is None else where.step)
-        )
-        policy = self._policies.of(finding)
+    def _alarm(self, finding: Finding, policy: Optional[Policy]) -> Policy:
+        place = finding.where
+        rank = self.rank if place.rank is None else place.rank
+        step = self.step if place.step is None else place.step
+        finding = replace(finding, where=replace(place, rank=rank, step=step))
+        policy = self.policy_of(finding) if policy is None else policy
+        if (finding.problem.id, step) in self._said:
+            return Policy.WARN
+        self._said.append((finding.problem.id, step))
         if len(self.findings) < MOST_FINDINGS:
             self.findings.append(finding)
         if policy is not Policy.WARN and (self._pending is None or policy.rank > self._pending.policy.rank):
@@ -157,8 +166,8 @@ class Guard:
         self.alerts.say(finding, policy)
         return policy
 
-    def policy(self, finding: Finding) -> Policy:
-        """The policy that an alarm of this finding would ask for; nothing is said."""
+    def policy_of(self, finding: Finding) -> Policy:
+        """What the settings say is to be done about a finding."""
         return self._policies.of(finding)
 
     @property
@@ -177,10 +186,10 @@ class Guard:
 
     @shielded
     def _agree(self) -> Optional[Policy]:
-        mine = self._pending
-        decision = decode(self.group.strongest(0 if mine is None else encode(*mine)))
         if not self.group.join():
             return None
+        mine = self._pending
+        decision = decode(self.group.strongest(0 if mine is None else encode(*mine)))
         if decision is not None and decision != mine:
             self._pending = decision
             if self.rank == 0:
@@ -218,6 +227,16 @@ class Guard:
         if self.events is not None and now - self._told_step_s >= STEP_EVENT_S:
             self._told_step_s = now
             self.events.write("step", step=step)
+
+    def hook_failed(self) -> None:
+        """A hook of this rank is switched off: no other rank may wait for it in a collective."""
+        self.group.withdraw()
+
+    @shielded
+    def start(self, **data: Any) -> None:
+        """Tell the run folder that the guard looks on, and what it cannot see."""
+        if self.events is not None:
+            self.events.write("start", **data)
 
     @shielded
     def exception(self, error: BaseException) -> None:

@@ -22,7 +22,8 @@ def shielded(function: Hook) -> Hook:
     """Let no exception of `function` out, but GuardStop and what is no Exception (KeyboardInterrupt).
 
     The first one is told once, on standard error and as an event of kind `monitor`; from then on the function does
-    nothing and gives None. A method is switched off for its own object, a plain function for the process.
+    nothing and gives None. A method is switched off for its own object, whose `hook_failed` is called if it has one; a
+    plain function for the process.
     """
     name = function.__qualname__
     off_everywhere: set[str] = set()
@@ -40,10 +41,16 @@ def shielded(function: Hook) -> Hook:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
             off.add(name)
+            with suppress(Exception):
+                getattr(args[0] if args else None, "hook_failed", _nothing)()
             _tell(name, error)
             return None
 
     return cast("Hook", shield)
+
+
+def _nothing() -> None:
+    """An object that need not be told."""
 
 
 def _tell(name: str, error: Exception) -> None:

@@ -1,0 +1,136 @@
+"""Reward functions of a TRL trainer: which of them returned NaN or an infinity, and for which completions."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from typing import Any, Callable, NamedTuple, Optional
+
+from doctor.checks.numerics.loss_or_gradient_not_finite import PROBLEM as NOT_FINITE
+from doctor.checks.rl.reward_missing import PROBLEM as MISSING
+from doctor.core.finding import Evidence, Finding, Message, Where, Words, found
+from doctor.core.problem import WARNING
+from doctor.monitors.guard.shield import shielded
+
+#: rows named in a finding, and results looked at: a reward function gives one number a completion
+MOST_ROWS, MOST_RESULTS = 20, 100_000
+
+_RETURNED = Message(
+    en=Words(
+        "reward function `{function}` returned NaN for {count} of {total} completions",
+        "NaN is no reward: TRL takes it for None and leaves the completion out; code that does not leave it out of "
+        "its means gets NaN advantages, and from them NaN weights.",
+        "Return a float for every completion: guard divisions, logarithms and parsing, and give 0.0 (or None, where "
+        "the function is not meant for the completion) instead of NaN.",
+    ),
+    zh=Words(
+        "奖励函数 `{function}` 对 {total} 个生成中的 {count} 个返回了 NaN",
+        "NaN 不是奖励:TRL 把它当作 None 并忽略该生成;没有从均值中剔除它的代码会得到 NaN 优势值,进而得到 NaN 权重。",
+        "对每个生成都返回浮点数:保护除法、对数和解析,用 0.0(函数不适用于该生成时用 None)代替 NaN。",
+    ),
+)
+_INFINITE = Message(
+    en=Words(
+        "`{name}` is {value} at step {step}: reward function `{function}` returned {kind}",
+        "An infinite or NaN reward makes the advantages of its whole group NaN, and with them the loss and every "
+        "gradient. The model itself is finite.",
+        "Return a finite float for every completion: guard divisions, logarithms and exponentials in `{function}`.",
+    ),
+    zh=Words(
+        "`{name}` 在第 {step} 步为 {value}:奖励函数 `{function}` 返回了 {kind}",
+        "无穷大或 NaN 的奖励会使整组的优势值变为 NaN,loss 和所有梯度随之变为 NaN。模型本身是有限的。",
+        "对每个生成都返回有限的浮点数:保护 `{function}` 中的除法、对数和指数运算。",
+    ),
+)
+
+
+class Bad(NamedTuple):
+    """What one reward function returned that is no number: `kind` "nan" or "inf", and the rows of this rank."""
+
+    function: str
+    kind: str
+    rows: tuple[int, ...]
+    total: int
+
+
+class Rewards:
+    """Looks at what the reward functions of a trainer return; `bad` holds the last generation's trouble."""
+
+    def __init__(self, told: Callable[[Bad], None]) -> None:
+        self._told = told
+        self._trainer: Any = None
+        self._originals: list[Any] = []
+        self.bad: dict[str, Bad] = {}
+
+    def attach(self, trainer: Any) -> None:
+        """Wrap each reward function in the trainer's list; models and coroutines are left as they are."""
+        functions = getattr(trainer, "reward_funcs", None)
+        if not isinstance(functions, list):
+            return
+        names = getattr(trainer, "reward_func_names", None) or [_name(each) for each in functions]
+        self._trainer, self._originals = trainer, functions
+        trainer.reward_funcs = [
+            self._watched(each, str(name)) if _plain(each) else each
+            for each, name in zip(functions, names)  # noqa: B905 - Python 3.9 has no strict=
+        ]
+
+    def detach(self) -> None:
+        """Put the user's own list back."""
+        if self._trainer is not None:
+            self._trainer.reward_funcs = self._originals
+            self._trainer = None
+
+    def _watched(self, function: Any, name: str) -> Any:
+        @functools.wraps(function)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            result = function(*args, **kwargs)
+            self._look(name, result)
+            return result
+
+        return watched
+
+    @shielded
+    def _look(self, name: str, result: Any) -> None:
+        """Lists of Python numbers only: a tensor may lie on a device and would have to be read."""
+        self.bad.pop(name, None)
+        if not isinstance(result, (list, tuple)) or len(result) > MOST_RESULTS:
+            return
+        bad = [row for row, each in enumerate(result) if isinstance(each, float) and not math.isfinite(each)]
+        if bad:
+            kind = "inf" if any(math.isinf(result[row]) for row in bad) else "nan"
+            self.bad[name] = Bad(name, kind, tuple(bad), len(result))
+            self._told(self.bad[name])
+
+
+def returned_nan(bad: Bad, step: Optional[int]) -> Finding:
+    """The finding that a function returned NaN, which newer TRL leaves out."""
+    return found(
+        MISSING, _RETURNED, severity=WARNING, where=Where(step=step), evidence=(_evidence(bad),),
+        function=bad.function, count=len(bad.rows), total=bad.total,
+    )  # fmt: skip
+
+
+def born_in_reward(bad: Bad, name: str, kind: Optional[str], step: int, rank: Optional[int]) -> Finding:
+    """The finding that loss or gradient is not finite because a reward was not."""
+    return found(
+        NOT_FINITE, _INFINITE, where=Where(step=step, rank=rank), evidence=(_evidence(bad),), name=name,
+        value="NaN" if kind == "nan" else kind or "NaN/inf", step=step, function=bad.function,
+        kind="NaN" if bad.kind == "nan" else bad.kind,
+    )  # fmt: skip
+
+
+def _evidence(bad: Bad) -> Evidence:
+    rows = ", ".join(map(str, bad.rows[:MOST_ROWS]))
+    return Evidence("guard", f"{bad.function}: {bad.kind} for rows {rows} of this rank's {bad.total} completions")
+
+
+def _name(function: Any) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _plain(function: Any) -> bool:
+    """Whether it is called as a function and gives its result at once."""
+    is_model = hasattr(function, "forward") and hasattr(function, "parameters")
+    call = getattr(function, "__call__", None)  # noqa: B004 - the bound method itself is wanted
+    return callable(function) and not is_model and not any(map(inspect.iscoroutinefunction, (function, call)))

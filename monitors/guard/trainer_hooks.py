@@ -1,0 +1,357 @@
+"""What the guard puts around the methods of a transformers Trainer, and what it does when a step is not finite.
+
+On the instance only, and taken off when the training ends: `compute_loss` (the losses and batches of this step),
+`training_step` (a generation that dies of NaN weights), `accelerator.clip_grad_norm_` (the norm, which is reduced over
+the ranks and the same on all of them), and the reward functions of a TRL trainer.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any, Callable, NamedTuple, Optional
+
+from doctor.core.finding import Evidence, Finding
+from doctor.core.problem import WARNING
+from doctor.monitors.guard import finite
+from doctor.monitors.guard.born import not_finite
+from doctor.monitors.guard.guard import Guard
+from doctor.monitors.guard.locate import Birth, locate
+from doctor.monitors.guard.policy import Policy
+from doctor.monitors.guard.rewards import Bad, Rewards, born_in_reward, returned_nan
+from doctor.monitors.guard.scale import Reading
+from doctor.monitors.guard.shield import GuardStop, shielded
+
+#: batches of one step that are kept for the search; a forward of each is run again at most
+MOST_BATCHES = 8
+
+#: bytes of a batch that may be kept beyond its step, for the search after a generation that died
+MOST_KEPT_BYTES = 64 << 20
+
+#: NaN gradients running that GradScaler skips before they are an error: one or two belong to its calibration
+NAN_STEPS = 3
+
+#: generations without NaN after which a reward function that returns it again is told again
+CALM = 20
+
+_NOT_FINITE = re.compile(r"\b(nan|inf|infinity)\b", re.IGNORECASE)
+
+
+class Batch(NamedTuple):
+    """What `compute_loss` was called with, and the loss that it gave."""
+
+    model: Any
+    inputs: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    loss: Any
+
+
+class TrainerHooks:
+    """The guard of one trainer; `stop` and `save` say what the end of the step has to do.
+
+    Args:
+        trainer: a transformers Trainer that is about to train.
+        guard: where findings go.
+
+    """
+
+    def __init__(self, trainer: Any, guard: Guard) -> None:
+        self.trainer, self.guard = trainer, guard
+        self.stop = self.save = False
+        self.dropped = False
+        self._norm: Any = None
+        self._batches: list[Batch] = []
+        self._last: Optional[Batch] = None
+        self._compute_loss: Callable[..., Any] = trainer.compute_loss
+        self._undo: list[Callable[[], None]] = []
+        self._nan_steps = 0
+        self._nan_rewards: dict[str, int] = {}
+        self._generations = 0
+        self.rewards = Rewards(self._reward_not_finite)
+
+    def attach(self) -> None:
+        """Put the hooks on."""
+        accelerator = self.trainer.accelerator
+        self._wrap(self.trainer, "compute_loss", self._around_compute_loss)
+        self._wrap(self.trainer, "training_step", self._around_training_step)
+        if hasattr(accelerator, "clip_grad_norm_"):
+            self._wrap(accelerator, "clip_grad_norm_", self._around_clip)
+        self.rewards.attach(self.trainer)
+        self._undo.append(self.rewards.detach)
+
+    def detach(self) -> None:
+        """Take the hooks off; the trainer is as it was."""
+        while self._undo:
+            with suppress(Exception):
+                self._undo.pop()()
+        self._batches, self._last, self._norm = [], None, None
+
+    def _wrap(self, owner: Any, name: str, around: Callable[..., Any]) -> None:
+        original, own = getattr(owner, name), name in vars(owner)
+
+        @functools.wraps(original)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return around(original, *args, **kwargs)
+
+        def undo() -> None:
+            if own:
+                setattr(owner, name, original)
+            elif vars(owner).get(name) is wrapper:
+                delattr(owner, name)
+
+        setattr(owner, name, wrapper)
+        self._undo.append(undo)
+
+    def _around_compute_loss(self, original: Any, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        kept = self._copied(inputs)
+        result = original(model, inputs, *args, **kwargs)
+        self._saw_loss(model, kept, args, kwargs, result)
+        return result
+
+    @shielded
+    def _copied(self, inputs: Any) -> Any:
+        """A copy of the mapping, for some losses take entries out; the tensors are the same."""
+        return copy.copy(inputs)
+
+    @shielded
+    def _saw_loss(self, model: Any, inputs: Any, args: Any, kwargs: Any, result: Any) -> None:
+        if not model.training:
+            return
+        loss = result[0] if isinstance(result, tuple) else result
+        if hasattr(loss, "detach") and len(self._batches) < MOST_BATCHES:
+            self._batches.append(Batch(model, inputs, args, kwargs, loss.detach()))
+
+    def _around_clip(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        self._norm = original(*args, **kwargs)
+        return self._norm
+
+    def _around_training_step(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(*args, **kwargs)
+        except Exception as error:
+            self._died(error)
+            raise
+
+    @shielded
+    def begin_step(self) -> None:
+        """Forget the step before; the last batch stays where it is small."""
+        self._last = self._batches[-1] if self._batches and _bytes(self._batches[-1].inputs) < MOST_KEPT_BYTES else None
+        self._batches, self._norm = [], None
+
+    @property
+    def scaler(self) -> Any:
+        """The GradScaler that is in use; None where there is none."""
+        scaler = getattr(self.trainer.accelerator, "scaler", None)
+        return scaler if scaler is not None and scaler.is_enabled() else None
+
+    @shielded
+    def before_step(self) -> None:
+        """Read one number, and when it is not finite find out why and carry the policy out before the step."""
+        if self.scaler is not None:
+            return  # what is not finite is never applied: `after_step` looks at what was skipped
+        alone = not self.several
+        number = self._number([each.loss for each in self._batches] if alone else [])
+        if number is None or math.isfinite(number):
+            return
+        step = self.guard.step or 0
+        losses = finite.kind(finite.non_finite([each.loss for each in self._batches]))
+        norm = None if self._norm is None else float(_whole(self._norm))
+        name = "loss" if losses else "grad_norm"
+        kind = losses or ("nan" if norm is None or math.isnan(norm) else "inf")
+        self.apply(self._alarm(name, kind, step), before=True)
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several ranks."""
+        return bool(self.guard.world_size > 1)
+
+    def _number(self, losses: list[Any]) -> Optional[float]:
+        """The gradient norm, NaN where a loss is not finite; the one scalar that is read from the device in a step."""
+        norm = self._norm
+        if norm is None:
+            return self._checked(losses)
+        norm = _whole(norm)
+        if not hasattr(norm, "detach"):
+            return float(norm)
+        total = norm.detach().float()
+        for loss in losses:
+            if loss.device == total.device:
+                total = total + loss.float().sum() * 0
+        return float(total)
+
+    def _checked(self, losses: list[Any]) -> Optional[float]:
+        """The same where nobody clips: 0, inf or NaN of all gradients; of all ranks, where each holds a part."""
+        parameters = list(self._model.parameters())
+        gradients = [each.grad for each in parameters if each.grad is not None]
+        scalar = finite.non_finite([*gradients, *losses])
+        if scalar is None:
+            return None
+        code = int(scalar)
+        if self.several and any(hasattr(each, "full_tensor") for each in gradients):
+            code = self.guard.group.strongest(code)
+        return (0.0, math.inf, math.nan)[code]
+
+    @property
+    def _model(self) -> Any:
+        return getattr(self.trainer, "model_wrapped", None) or self.trainer.model
+
+    def _alarm(self, name: str, kind: str, step: int) -> Policy:
+        """Find where it was born, say it, and give what all ranks do: none of them may miss the agreement."""
+        self._say(name, kind, step, self._birth() if self.guard.group.join() else None)
+        self.dropped = True
+        return self.guard.agree() or Policy.WARN
+
+    @shielded
+    def _say(self, name: str, kind: str, step: int, birth: Optional[Birth]) -> None:
+        bad = next(iter(self.rewards.bad.values()), None)
+        if bad is not None and (birth is None or birth.what in {"loss", "gradient"}):
+            finding = born_in_reward(bad, name, kind, step, self.guard.rank)
+        else:
+            finding = not_finite(name, kind, step, birth)
+        finding = replace(finding, evidence=finding.evidence + tuple(self._batch_evidence()))
+        policy = self.guard.policy_of(finding)
+        if policy is Policy.CHECKPOINT and birth is not None and birth.what in {"parameter", "buffer"}:
+            policy = Policy.STOP  # nothing worth saving: a checkpoint of NaN could push a good one out
+        self.guard.alarm(finding, policy)
+
+    def hook_failed(self) -> None:
+        """A hook is switched off: take no part in decisions of all ranks any more."""
+        self.guard.hook_failed()
+
+    def _birth(self) -> Optional[Birth]:
+        """Where it was born, the same on all ranks; each of them runs the same number of forwards."""
+        found = None
+        batches = self._batches
+        if not self.several:
+            codes = [finite.kind(finite.non_finite([each.loss])) for each in batches]
+            batches = [each for each, code in zip(batches, codes) if code] or batches  # noqa: B905 - Python 3.9
+        for batch in batches or [None]:
+            found = self._search(batch)
+            if found is not None:
+                break
+        return found
+
+    def _search(self, batch: Optional[Batch]) -> Optional[Birth]:
+        if batch is None:
+            return locate(self._model, None, deadline_s=self.guard.options.locate_s)
+
+        def forward() -> Any:
+            with self.trainer.compute_loss_context_manager():
+                return self._compute_loss(batch.model, copy.copy(batch.inputs), *batch.args, **batch.kwargs)
+
+        with self._metrics_kept():
+            return locate(batch.model, forward, deadline_s=self.guard.options.locate_s)
+
+    @contextmanager
+    def _metrics_kept(self) -> Iterator[None]:
+        """TRL's `compute_loss` adds to the metrics of the step; the forward that is run again must not."""
+        metrics = getattr(self.trainer, "_metrics", None)
+        kept = copy.deepcopy(metrics)
+        try:
+            yield
+        finally:
+            if metrics is not None:
+                self.trainer._metrics = kept  # noqa: SLF001 - where TRL keeps them, in every version
+
+    def _batch_evidence(self) -> Iterator[Evidence]:
+        """Which tensors of the batches are not finite: advantages, log probabilities of reference or engine."""
+        for batch in self._batches:
+            items = batch.inputs.items() if hasattr(batch.inputs, "items") else ()
+            for name, value in items:
+                kind = finite.kind(finite.non_finite([value])) if hasattr(value, "is_floating_point") else None
+                if kind is not None:
+                    bad = ~value.isfinite()
+                    rows = sorted({int(each[0]) for each in bad.nonzero().tolist()[:1000]}) if value.dim() else []
+                    text = f"`{name}` holds {kind}" + (f" in rows {', '.join(map(str, rows[:20]))}" if rows else "")
+                    yield Evidence("guard", text)
+
+    @shielded
+    def apply(self, policy: Policy, *, before: bool) -> None:
+        """Carry a policy out; `before`: the step is not applied yet, and its gradients can be dropped."""
+        self.guard.settled()
+        if before and policy is not Policy.WARN:
+            for parameter in self._model.parameters():
+                parameter.grad = None
+        self.stop = self.stop or policy.stops
+        self.save = self.save or policy is Policy.CHECKPOINT
+        if policy is Policy.RAISE:
+            raise GuardStop(
+                self.guard.findings[-1].words().headline if self.guard.findings else "asked for by the guard"
+            )
+
+    @shielded
+    def after_step(self) -> None:
+        """Look at a step that GradScaler skipped: infinite gradients are its business, NaN is not."""
+        scaler = self.scaler
+        if scaler is None:
+            return
+        if not self.trainer.accelerator.optimizer_step_was_skipped:
+            self._nan_steps = 0
+            return
+        scale, norm = self._scale_and_norm(scaler)
+        if scale is not None:
+            self.guard.scale(Reading(scale, None, None, True, type(scaler).__name__))
+        if norm is not None and math.isnan(norm):
+            self._nan_steps += 1
+            self._nan_skipped(self.guard.step or 0)
+
+    def _scale_and_norm(self, scaler: Any) -> tuple[Optional[float], Optional[float]]:
+        """Both in one read."""
+        scale, norm = getattr(scaler, "_scale", None), self._norm
+        if scale is None or norm is None or not hasattr(norm, "detach"):
+            return (float(scaler.get_scale()), None)
+        pair = (scale.detach().float().reshape(()), _whole(norm).detach().float().to(scale.device).reshape(()))
+        read: list[float] = _stacked(pair).tolist()
+        return read[0], read[1]
+
+    def _nan_skipped(self, step: int) -> None:
+        """A NaN that the scaler kept from the weights: a warning, an error when it comes again and again."""
+        finding = not_finite("grad_norm", "nan", step, self._birth() if self.guard.group.join() else None)
+        if self._nan_steps < NAN_STEPS:
+            self.guard.alarm(replace(finding, severity=WARNING))
+        else:
+            self.guard.alarm(finding)
+        self.apply(self.guard.agree() or Policy.WARN, before=False)
+
+    @shielded
+    def _reward_not_finite(self, bad: Bad) -> None:
+        """NaN rewards are told when they come; what an infinite one does is told with the loss that it makes."""
+        last, self._nan_rewards[bad.function] = self._nan_rewards.get(bad.function), self.guard.step or 0
+        if bad.kind == "nan" and (last is None or (self.guard.step or 0) - last > CALM):
+            self.guard.alarm(returned_nan(bad, self.guard.step))
+
+    @shielded
+    def _died(self, error: Exception) -> None:
+        """A step that died of numbers that are not finite, mostly in its generation: name where they come from."""
+        if not isinstance(error, (RuntimeError, ValueError)) or not _NOT_FINITE.search(str(error)):
+            return
+        birth = None
+        if not self.several:
+            birth = self._search(self._batches[-1] if self._batches else self._last)
+        if birth is not None:
+            finding: Finding = not_finite("logits", birth.kind, self.guard.step or 0, birth)
+            self.guard.alarm(finding, Policy.WARN)
+
+
+def _whole(norm: Any) -> Any:
+    """A norm that is spread over the ranks as one tensor: a collective, entered by all of them."""
+    return norm.full_tensor() if hasattr(norm, "full_tensor") else norm
+
+
+def _stacked(pair: Any) -> Any:
+    import torch
+
+    return torch.stack(list(pair))
+
+
+def _bytes(inputs: Any) -> int:
+    """Memory that the tensors of a batch keep alive, views with what they are views of."""
+    values = inputs.values() if hasattr(inputs, "values") else ()
+    storages = (each.untyped_storage() for each in values if hasattr(each, "untyped_storage"))
+    return sum({each.data_ptr(): each.nbytes() for each in storages}.values())

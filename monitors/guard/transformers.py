@@ -1,0 +1,253 @@
+"""The guard of a transformers Trainer, and so of TRL's trainers: a callback, and a context around the training."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType, TracebackType
+from typing import Any, Optional
+
+from doctor.monitors.guard.guard import Guard
+from doctor.monitors.guard.options import Options, options
+from doctor.monitors.guard.policy import Policy
+from doctor.monitors.guard.shield import GuardStop, shielded
+from doctor.monitors.guard.trainer_hooks import TrainerHooks
+
+#: callers looked at in search of the trainer: it is the third one of `on_train_begin` in every known version
+MOST_FRAMES = 20
+
+_BLIND = (
+    "doctor: guard: the trainer was not found: no NaN is caught before the step, only in what is logged; "
+    "`with doctor.guard(trainer):` names it"
+)
+_APART = (
+    "doctor: guard: not every rank has a guard, so this one only warns; add the callback on all ranks, not rank 0 alone"
+)
+
+
+class DoctorCallback:
+    """Watches a training of a transformers Trainer or of any TRL trainer: ``trainer.add_callback(DoctorCallback())``.
+
+    It derives from no class of transformers, so that importing it costs nothing; the trainer asks a callback for
+    nothing but its events. They carry no trainer: it is found among the callers of `on_train_begin`, or given.
+
+    Args:
+        trainer: the trainer; None: found when the training begins.
+        settings: of `doctor.monitors.guard.options.Options`: `policy`, `locate_s`, `trackers` ...
+
+    Raises:
+        ValueError: a setting is unknown or wrong.
+
+    """
+
+    def __init__(self, trainer: Any = None, **settings: Any) -> None:
+        self._settings: Options = options(**settings)
+        self._trainer = trainer
+        self.guard: Optional[Guard] = None
+        self._hooks: Optional[TrainerHooks] = None
+        self._watch: Any = None
+        self._log_due = False
+        self._idle = False
+
+    def __getattr__(self, name: str) -> Any:
+        """Events that the guard does nothing at, also those that are yet to be invented."""
+        if name.startswith("on_"):
+            return _nothing
+        raise AttributeError(name)
+
+    @shielded
+    def on_train_begin(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
+        """Find the trainer and put the hooks on."""
+        trainer = self._trainer or trainer_of(sys._getframe(1))  # noqa: SLF001 - the documented way to the callers
+        self._idle = trainer is not None and _other_guards(trainer, self)
+        if self._idle:
+            return
+        self.guard = Guard(self._settings, rank=_number(args, "process_index"), world_size=_number(args, "world_size"))
+        self.guard.step = state.global_step
+        if trainer is not None:
+            self._attach(trainer)
+        self._begin(trainer)
+
+    @shielded
+    def _attach(self, trainer: Any) -> None:
+        assert self.guard is not None  # noqa: S101 - for the type checker
+        hooks = TrainerHooks(trainer, self.guard)
+        hooks.attach()
+        self._hooks = hooks
+        for each in trainer.callback_handler.callbacks:
+            writer = getattr(each, "tb_writer", None)
+            if writer is not None:
+                self.guard.alerts.writers.append(writer)
+
+    def _begin(self, trainer: Any) -> None:
+        """Say what cannot be seen, and nothing where all can."""
+        guard = self.guard
+        assert guard is not None  # noqa: S101 - for the type checker
+        together = guard.group.join()
+        unseen = [text for text, holds in ((_BLIND, trainer is None), (_APART, not together)) if holds]
+        if guard.rank == 0 or not together:
+            for text in unseen:
+                guard.alerts.print(text)
+        modules = {
+            name: getattr(sys.modules.get(name), "__version__", None) for name in ("transformers", "trl", "torch")
+        }
+        guard.start(trainer=type(trainer).__name__, unseen=unseen, versions=modules)
+
+    @shielded
+    def on_step_begin(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
+        """A new optimizer step; the trainer counts it only when it is made."""
+        if self.guard is not None:
+            self.guard.step = state.global_step + 1
+        if self._hooks is not None:
+            self._hooks.begin_step()
+
+    @shielded
+    def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
+        """The gradients are reduced and clipped, and not applied yet."""
+        if self._hooks is not None:
+            self._hooks.before_step()
+
+    @shielded
+    def on_optimizer_step(self, *_: Any, **__: Any) -> None:
+        """The step is applied or was skipped, the gradients are still there."""
+        if self._hooks is not None:
+            self._hooks.after_step()
+
+    @shielded
+    def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Carry out what was decided; agree with the other ranks one step behind a log."""
+        guard = self.guard
+        if guard is None:
+            return
+        guard.stepped(state.global_step)
+        if self._watch is not None:
+            self._watch.beat(state.global_step)
+        if guard.world_size > 1 and self._log_due:
+            self._follow(guard.agree())
+        self._log_due = bool(control.should_log)
+        self._tell(control)
+
+    @shielded
+    def on_log(self, _args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        """Judge what the trainer logs."""
+        guard = self.guard
+        if guard is None or not logs:
+            return
+        hooks = self._hooks
+        if hooks is not None and hooks.dropped:
+            hooks.dropped = False
+            logs = {name: value for name, value in logs.items() if name not in {"loss", "grad_norm"}}
+        guard.observe(state.global_step, logs)
+        if guard.world_size == 1:
+            self._follow(guard.pending)
+            self._tell(control)
+
+    def _follow(self, policy: Optional[Policy]) -> None:
+        """Carry out a policy about a step that is already made."""
+        if policy is not None and self._hooks is not None:
+            self._hooks.apply(policy, before=False)
+
+    def _tell(self, control: Any) -> None:
+        """Hand save and stop to the trainer, which does both on all ranks."""
+        hooks = self._hooks
+        if hooks is None or not hooks.stop:
+            return
+        control.should_training_stop = True
+        if hooks.save:
+            control.should_save = True
+            hooks.save = False
+
+    @shielded
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        """Take everything off."""
+        self.detach()
+
+    def hook_failed(self) -> None:
+        """One of the hooks is switched off: take no part in decisions of all ranks any more."""
+        if self.guard is not None:
+            self.guard.hook_failed()
+
+    @shielded
+    def detach(self) -> None:
+        """Take the hooks off the trainer, end the watch, and write the last words."""
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+        if self._hooks is not None:
+            self._hooks.detach()
+            self._hooks = None
+        if self.guard is not None:
+            self.guard.close()
+
+
+def trainer_of(frame: Optional[FrameType]) -> Any:
+    """The transformers Trainer among the callers: the `self` of the frame that fires the event; None if none is."""
+    module = sys.modules.get("transformers.trainer")
+    known = getattr(module, "Trainer", None)
+    for _ in range(MOST_FRAMES):
+        if frame is None or known is None:
+            return None
+        candidate = frame.f_locals.get("self")
+        if isinstance(candidate, known):
+            return candidate
+        frame = frame.f_back
+    return None
+
+
+def _other_guards(trainer: Any, own: DoctorCallback) -> bool:
+    """Whether a callback that was added later guards this trainer: the last one counts, for it is the user's own."""
+    guards = [each for each in trainer.callback_handler.callbacks if isinstance(each, DoctorCallback)]
+    return bool(guards) and guards[-1] is not own
+
+
+def _number(args: Any, name: str) -> Optional[int]:
+    value = getattr(args, name, None)
+    return value if isinstance(value, int) else None
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Do nothing at an event."""
+
+
+class guard:  # noqa: N801 - used like a function, `with doctor.guard(trainer):`
+    """Guard a trainer from now on; as a context it also records the exception that ends the training.
+
+    Args:
+        trainer: a transformers Trainer, or one of TRL's.
+        settings: as for `DoctorCallback`.
+
+    Raises:
+        ValueError: a setting is unknown or wrong.
+
+    """
+
+    def __init__(self, trainer: Any, **settings: Any) -> None:
+        self.callback = DoctorCallback(trainer, **settings)
+        trainer.add_callback(self.callback)
+
+    def __enter__(self) -> guard:  # noqa: PYI034 - Python 3.9 has no Self
+        """Begin; the hooks go on with the training itself."""
+        return self
+
+    def __exit__(
+        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        """Record what ended the training, and say what was seen before; the exception goes on its way."""
+        self._ended(error)
+
+    @shielded
+    def _ended(self, error: Optional[BaseException]) -> None:
+        watched = self.callback.guard
+        if watched is not None and error is not None and not isinstance(error, GuardStop):
+            watched.exception(error)
+            watched.alerts.print(_diagnosis(watched, error))
+        self.callback.detach()
+
+
+def _diagnosis(watched: Guard, error: BaseException) -> str:
+    """What the guard saw of a run that ended with an exception."""
+    lines = [f"doctor: the training ended with {type(error).__name__} at step {watched.step}"]
+    language = watched.options.language
+    lines += [f"    {each.problem.id} {each.words(language).headline}" for each in watched.findings[-5:]]
+    if watched.run is not None:
+        lines.append(f"    doctor postmortem --run {watched.run.path}")
+    return "\n".join(lines)
