@@ -15,6 +15,9 @@ The last progress bar was drawn again much later at the same step, or the stamps
 those of the other lines: more than ten steps and ten seconds by the bar, more than five times the longest pause before
 and a minute by the stamps. Saving, evaluating and loading after the last step are no standstill. A gap alone is no
 proof, so this is never more than likely.
+
+The guard sees it while it lasts: no step for ten times the median step, and at least two minutes. It writes the stacks
+of all ranks into the run folder and names the rank that is outside of the collective in which the others wait.
 ## References
 https://github.com/benfred/py-spy
 https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html
@@ -23,10 +26,12 @@ https://github.com/tqdm/tqdm
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Evidence, Finding, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.standing import Standstill
 from doctor.core.stillness import Stillness
 
 PROBLEM = Problem(id="LCH023", name="run-stood-still", severity=ERROR, since="0.1")
@@ -57,6 +62,79 @@ MESSAGE = Message(
     en=Words("no step for {seconds} after step {step}, then the run was ended", _WHY, _DO),
     zh=Words("第 {step} 步之后 {seconds_zh} 没有进展,随后运行被终止", _WHY_ZH, _DO_ZH),
 )
+
+_NOW = "A step took {usual} before. {who} The stacks of all ranks that answered lie in the run folder."
+_NOW_ZH = "此前每步约 {usual_zh}。{who_zh}所有有响应的 rank 的调用栈都保存在运行目录中。"
+_LOOK = (
+    "Look at the stacks of the ranks: the one that is elsewhere than the others is the one to mend. Where all of them "
+    "wait for a server or for a disk, look there. If it is only slow, raise `DOCTOR_GUARD_HANG_AT_LEAST_S`."
+)
+_LOOK_ZH = (
+    "查看各 rank 的调用栈:与其他 rank 位置不同的那个就是要修的。如果都在等服务器或磁盘,就去查那里。"
+    "如果只是慢,请调大 `DOCTOR_GUARD_HANG_AT_LEAST_S`。"
+)
+STANDS = Message(
+    en=Words("no step for {seconds} after step {step}", _NOW, _LOOK),
+    zh=Words("第 {step} 步之后已有 {seconds_zh} 没有进展", _NOW_ZH, _LOOK_ZH),
+)
+BEHIND = Message(
+    en=Words("no step for {seconds} after step {step}: rank {rank} is in `{at}`", _NOW, _LOOK),
+    zh=Words("第 {step} 步之后已有 {seconds_zh} 没有进展:rank {rank} 停在 `{at}`", _NOW_ZH, _LOOK_ZH),
+)
+
+
+def of_standstill(standstill: Standstill) -> Finding:
+    """Say where the ranks of a live run stand, and which one is not where the others wait; asked by the guard."""
+    first = standstill.first
+    quotes = tuple(
+        Evidence(each.file or f"rank {each.rank}", f"rank {each.rank} after step {each.step}: {each.at}")
+        for each in standstill.standing
+    )
+    return found(
+        PROBLEM, BEHIND if standstill.behind and first.at else STANDS, confidence=LIKELY, evidence=quotes,
+        where=Where(rank=first.rank if standstill.behind else None, step=first.step, host=first.host or None),
+        seconds=_long(first.seconds), seconds_zh=_long_zh(first.seconds),
+        step="?" if first.step is None else first.step,
+        usual="an unknown time" if first.usual_s is None else _long(first.usual_s),
+        usual_zh="未知时间" if first.usual_s is None else _long_zh(first.usual_s),
+        rank=first.rank, at=first.at, who=_who(standstill), who_zh=_who_zh(standstill),
+    )  # fmt: skip
+
+
+def _who(standstill: Standstill) -> str:
+    """Sentences about the ranks, each known for certain."""
+    behind, waiting = _listed(standstill.behind), standstill.waiting
+    told = []
+    if behind and waiting:
+        told.append(f"All other ranks that answered wait in `{waiting}`, and {behind} is not there.")
+    elif behind:
+        told.append(f"The last step of {behind} is older than that of the others.")
+    elif waiting and len(standstill.standing) > 1:
+        told.append(f"All ranks that answered wait in `{waiting}`.")
+    if standstill.silent:
+        told.append(f"Nothing was heard of {_listed(standstill.silent)}.")
+    return " ".join(told)
+
+
+def _who_zh(standstill: Standstill) -> str:
+    behind, waiting = _listed(standstill.behind), standstill.waiting
+    told = []
+    if behind and waiting:
+        told.append(f"其他有响应的 rank 都在 `{waiting}` 中等待,而 {behind} 不在其中。")
+    elif behind:
+        told.append(f"{behind} 的最后一步比其他 rank 旧。")
+    elif waiting and len(standstill.standing) > 1:
+        told.append(f"所有有响应的 rank 都在 `{waiting}` 中等待。")
+    if standstill.silent:
+        told.append(f"{_listed(standstill.silent)} 没有任何消息。")
+    return "".join(told)
+
+
+def _listed(ranks: Sequence[int]) -> str:
+    """``rank 3``, ``rank 0, 2``, ``rank 0, 1, 2 and 61 more``."""
+    shown = ", ".join(map(str, ranks[:8]))
+    more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
+    return f"rank {shown}{more}" if ranks else ""
 
 
 def of_stillness(stillness: Stillness) -> Finding:

@@ -1,0 +1,62 @@
+"""Where the threads of this process are: as text for people, and as frames for those who judge."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import traceback
+from pathlib import Path
+from types import FrameType
+from typing import Optional
+
+MOST_THREADS, MOST_FRAMES = 64, 200
+
+#: py-spy stops the process while it looks; a big one takes seconds
+PY_SPY_S = 20.0
+
+
+def of_process() -> str:
+    """Stacks of all threads of this process, the main one first, innermost frame last."""
+    main = threading.main_thread().ident
+    names = {each.ident: each.name for each in threading.enumerate()}
+    frames = sorted(sys._current_frames().items(), key=lambda each: each[0] != main)  # noqa: SLF001 - documented
+    parts = [f"process {os.getpid()}: {' '.join(sys.argv)[:300]}\n"]
+    for ident, frame in frames[:MOST_THREADS]:
+        parts.append(f"\nthread {names.get(ident, '?')} ({ident})\n")
+        parts += traceback.format_stack(frame, MOST_FRAMES)
+    return "".join(parts)
+
+
+def of_main() -> list[tuple[str, int, str]]:
+    """(file, line, function) of the main thread's frames, innermost first."""
+    frame: Optional[FrameType] = sys._current_frames().get(threading.main_thread().ident or 0)  # noqa: SLF001 - documented
+    found: list[tuple[str, int, str]] = []
+    while frame is not None and len(found) < MOST_FRAMES:
+        found.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+        frame = frame.f_back
+    return found
+
+
+def py_spy(path: Path) -> bool:
+    """Have py-spy write the stacks of this process with the native frames below them; False where it cannot.
+
+    It is used where the user installed it and the system permits one process to look into another
+    (https://github.com/benfred/py-spy#when-do-you-need-to-run-as-sudo).
+    """
+    program = shutil.which("py-spy")
+    if program is None:
+        return False
+    try:
+        done = subprocess.run(
+            [program, "dump", "--native", "--pid", str(os.getpid())],
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=PY_SPY_S, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    if done.returncode != 0 or not done.stdout:
+        return False
+    path.write_bytes(done.stdout)
+    return True

@@ -1,0 +1,222 @@
+"""Notices that a run makes no step any more, while it still stands: stacks of every rank, and who is behind."""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import os
+import tempfile
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+from statistics import median
+from typing import IO, TYPE_CHECKING, Callable, Optional
+
+from doctor.core.finding import Finding
+from doctor.core.run_dir import host_name
+from doctor.core.standing import Standing, judge, standing_of
+from doctor.monitors.guard import flight, stacks
+from doctor.monitors.guard.policy import Policy
+from doctor.monitors.guard.shield import shielded
+
+if TYPE_CHECKING:
+    from doctor.monitors.guard.guard import Guard
+
+#: before so many steps nobody knows what is usual, and the first ones load, compile and capture
+_STEPS = 3
+
+#: until then: torch's and transformers' own limit for a collective (`ddp_timeout`)
+FIRST_S = 1800.0
+
+_WINDOW = 50
+_TICK_S, _TICKS = 5.0, 20  # the thread looks every 5 s, or 20 times in the shortest limit
+_SETTLE_S = 10.0  # other ranks notice at their own tick
+
+#: a gap between two looks of so many ticks: the process was stopped, or the machine slept
+_PAUSED_TICKS = 4
+
+_JUDGE = "doctor.checks.launch.run_stood_still"
+
+Probe = Callable[[], Optional[Finding]]
+
+
+class Watch:
+    """A thread of its own that looks whether steps are made.
+
+    Args:
+        guard: of this process; its alarm is asked for nothing but a warning, for a rank that waits can carry out none.
+        factor: no step for so many times the median step means that the run is stuck,
+        at_least_s: and for no less than so many seconds.
+        first_s: limit in seconds until the median is known.
+        probes: asked once at half the limit, in this thread: what they find is an alarm (a server that is dead).
+
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        factor: float = 10.0,
+        at_least_s: float = 120.0,
+        *,
+        first_s: float = FIRST_S,
+        probes: tuple[Probe, ...] = (),
+    ) -> None:
+        self.probes: list[Probe] = list(probes)
+        self._guard, self._factor, self._at_least_s, self._first_s = guard, factor, at_least_s, first_s
+        self._steps: deque[float] = deque(maxlen=_WINDOW)
+        self._step: Optional[int] = None
+        self._stepped_s = self._alive_s = self._looked_s = time.monotonic()
+        self._asked = self._told = False
+        self._ended = threading.Event()
+        self._held: Optional[IO[str]] = None
+        self._pid = os.getpid()
+        self._thread = threading.Thread(target=self._look_on, name="doctor-stuck", daemon=True)
+        self._thread.start()
+
+    def beat(self, step: int) -> None:
+        """Tell that the process lives; a step that is newer than the last one counts as a step made."""
+        now = time.monotonic()
+        if self._step is not None and step > self._step:
+            self._steps.append((now - self._stepped_s) / (step - self._step))
+        if self._step is None or step != self._step:
+            self._step, self._stepped_s = step, now
+            self._asked = self._told = False
+        self._alive_s = now
+
+    @property
+    def usual_s(self) -> Optional[float]:
+        """What a step takes; None while too few were made."""
+        steps = list(self._steps)
+        return median(steps) if len(steps) >= _STEPS else None
+
+    @property
+    def limit_s(self) -> float:
+        """Seconds without a sign of life after which the run is called stuck."""
+        usual = self.usual_s
+        return self._first_s if usual is None else max(self._factor * usual, self._at_least_s)
+
+    @property
+    def _tick_s(self) -> float:
+        return min(_TICK_S, min(self._at_least_s, self._first_s) / _TICKS)
+
+    @property
+    def _settle_s(self) -> float:
+        return min(_SETTLE_S, self.limit_s / 4)
+
+    def close(self) -> None:
+        """End the thread; it does not wait for it."""
+        self._ended.set()
+        with suppress(Exception):
+            self._disarm()
+
+    def _look_on(self) -> None:
+        while not self._ended.wait(self._tick_s):
+            if os.getpid() != self._pid:
+                return
+            self._look()
+
+    @shielded
+    def _look(self) -> None:
+        limit, now = self.limit_s, time.monotonic()
+        if now - self._looked_s > _PAUSED_TICKS * self._tick_s + 1:
+            self._alive_s = now
+        self._looked_s = now
+        quiet = now - self._alive_s
+        if quiet > limit / 2 and not self._asked:
+            self._asked = True
+            self._ask()
+        if quiet > limit and not self._told:
+            self._told = True
+            self._tell(quiet)
+        self._arm(max(limit - quiet, 0) + limit / 2 + self._settle_s)
+
+    def _ask(self) -> None:
+        for probe in self.probes:
+            finding = probe()
+            if finding is not None:
+                self._guard.alarm(finding)
+
+    def _tell(self, quiet: float) -> None:
+        """Say where this rank stands; the first rank that spoke says for all who is behind."""
+        frames = stacks.of_main()
+        guard = self._guard
+        file = self._write()
+        standing = Standing(
+            guard.rank, guard.world_size, self._step, quiet, self.usual_s, frames, host_name(), self._pid, file
+        )
+        if guard.events is not None:
+            guard.events.write("hang", step=standing.step, **standing.as_data())
+        self._ended.wait(self._settle_s)
+        finding = None if self._ended.is_set() else self._judged(standing)
+        if finding is not None:
+            self._say(finding)
+
+    def _say(self, finding: Finding) -> None:
+        """Warn. The guard's `alarm` would call it this rank's own and note a policy, which nobody could carry out."""
+        guard = self._guard
+        guard.findings.append(finding)
+        guard.alerts.say(finding, Policy.WARN)
+        if guard.rank != 0:  # rank 0, which talks to the console, does not answer
+            guard.alerts.print(guard.alerts.text(finding, Policy.WARN))
+
+    def _judged(self, mine: Standing) -> Optional[Finding]:
+        """What all ranks that spoke say together; None where another rank says it, or where the run goes on."""
+        if time.monotonic() - self._alive_s < mine.seconds:
+            return None
+        spoken = [mine]
+        if self._guard.run is not None:
+            since = time.time_ns() - int(self.limit_s * 1e9)
+            for event in self._guard.run.read_events():
+                if event["kind"] == "hang" and event["t_ns"] >= since:
+                    with suppress(KeyError, TypeError, ValueError):
+                        spoken.append(standing_of(event))
+        if min(each.rank for each in spoken) != mine.rank:
+            return None
+        standstill = judge(spoken)
+        finding: Optional[Finding] = importlib.import_module(_JUDGE).of_standstill(standstill)
+        return finding
+
+    def _folder(self) -> Path:
+        run = self._guard.run
+        if run is None:
+            return Path(tempfile.mkdtemp(prefix="doctor-stacks-"))
+        folder = run.path / "stacks"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def _write(self) -> str:
+        """Stacks of this process in files; the path of the first."""
+        folder = self._folder()
+        name = f"rank{self._guard.rank}-{host_name()}-{self._pid}"
+        path = folder / f"{name}.txt"
+        path.write_text(stacks.of_process(), encoding="utf-8", errors="replace")
+        with suppress(Exception):
+            stacks.py_spy(folder / f"{name}-native.txt")
+        with suppress(Exception):
+            flight.dump(folder, self._guard.rank)
+        return str(path)
+
+    def _arm(self, seconds: float) -> None:
+        """Have the interpreter's own watchdog dump the stacks should this thread not run until then.
+
+        That is so where C code holds the interpreter's lock. There is one such watchdog a process, and nothing tells
+        whether the program set it, so ours is set only where the launcher or the program gave a run folder.
+        """
+        if self._guard.run is None or self._ended.is_set():
+            return
+        if self._held is None:
+            path = self._folder() / f"rank{self._guard.rank}-{host_name()}-{self._pid}-lock.txt"
+            self._held = path.open("w", encoding="utf-8")
+        faulthandler.dump_traceback_later(seconds, exit=False, file=self._held)
+
+    def _disarm(self) -> None:
+        if self._held is None:
+            return
+        faulthandler.cancel_dump_traceback_later()
+        held, self._held = self._held, None
+        empty = held.tell() == 0 and os.fstat(held.fileno()).st_size == 0
+        held.close()
+        if empty:
+            Path(held.name).unlink()

@@ -1,0 +1,1 @@
+"""Brings the guard into the processes of a command, without a change to its script."""

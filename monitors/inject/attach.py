@@ -1,0 +1,136 @@
+"""Puts the guard into a training process as its libraries are imported; called by the start-up hook."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from doctor.core.run_dir import Events, RunDir
+
+#: programs that only start others, and those that serve or install
+_NO_TRAINERS = frozenset(
+    {"accelerate", "torchrun", "deepspeed", "ray", "pip", "pip3", "uv", "vllm", "jupyter", "pytest", "wandb"}
+)
+_NO_TRAINER_MODULES = ("accelerate.commands.", "torch.distributed.", "deepspeed.launcher.", "vllm.", "pip.")
+
+
+def attach(name: str, module: ModuleType) -> None:
+    """Prepare this process, and have the guard added where a trainer or an engine is made.
+
+    Args:
+        name: of the awaited module that was just imported.
+        module: the module.
+
+    """
+    if _may_train():
+        _prepare()
+    if name == "transformers.trainer":
+        _to_trainers(module)
+    else:
+        _to_engines(module)
+
+
+def _may_train() -> bool:
+    """Whether this may be a training process: a rank, or a program that is no launcher, server or worker of another."""
+    workers: Any = sys.modules.get("multiprocessing.process")
+    if workers is not None:
+        current = workers.current_process()
+        if getattr(current, "_inheriting", False) or workers.parent_process() is not None:
+            return False
+    if os.environ.get("RANK", "").isdecimal():
+        return True
+    main: Any = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    if spec is not None and f"{spec.name}.".startswith(_NO_TRAINER_MODULES):
+        return False
+    return Path(sys.argv[0]).name not in _NO_TRAINERS if getattr(sys, "argv", None) else True
+
+
+def _prepare() -> None:
+    run = RunDir.of_environment()
+    if run is None:
+        return
+    from doctor.monitors.guard import exceptions, flight
+
+    exceptions.watch()
+    flight.prepare(run)
+
+
+class Attached:
+    """What stands among the default callbacks of the trainers: made there, it turns into the guard's callback."""
+
+    def __new__(cls) -> Any:
+        """The guard's callback, or one that does nothing where the guard cannot be made."""
+        try:
+            from doctor.monitors.guard.transformers import DoctorCallback
+
+            made = DoctorCallback()
+        except Exception:  # noqa: BLE001 - whatever it is, the trainer is made
+            _tell("failed", error=traceback.format_exc()[-2000:])
+            callbacks: Any = sys.modules["transformers.trainer_callback"]
+            return callbacks.TrainerCallback()
+        _tell("attached", to="transformers.Trainer")
+        return made
+
+
+def _to_trainers(module: Any) -> None:
+    """Add to the callbacks that every trainer begins with; where there is no such list, to each trainer made."""
+    defaults = getattr(module, "DEFAULT_CALLBACKS", None)
+    if isinstance(defaults, list):
+        defaults.append(Attached)
+        return
+    begin = module.Trainer.__init__
+
+    @functools.wraps(begin)
+    def begin_and_add(self: Any, *args: Any, **kwargs: Any) -> None:
+        begin(self, *args, **kwargs)
+        self.add_callback(Attached)
+
+    module.Trainer.__init__ = begin_and_add
+
+
+def _to_engines(module: Any) -> None:
+    """Watch engines that are made by hand; those of a trainer are the callback's."""
+    initialize = getattr(module, "initialize", None)
+    if initialize is None:
+        return
+
+    @functools.wraps(initialize)
+    def initialize_and_watch(*args: Any, **kwargs: Any) -> Any:
+        made = initialize(*args, **kwargs)
+        if not _by_trainer():
+            try:
+                from doctor.monitors.guard.watch import watch
+
+                watch(made[0])
+                _tell("attached", to="deepspeed.initialize")
+            except Exception:  # noqa: BLE001 - whatever it is, the engine is made
+                _tell("failed", error=traceback.format_exc()[-2000:])
+        return made
+
+    module.initialize = initialize_and_watch
+
+
+def _by_trainer() -> bool:
+    """Whether the engine is being made for a trainer, which has the guard's callback: its frame is below ours."""
+    trainer: Any = getattr(sys.modules.get("transformers.trainer"), "Trainer", None)
+    frame: Any = sys._getframe(2)  # noqa: SLF001 - documented
+    while trainer is not None and frame is not None:
+        if isinstance(frame.f_locals.get("self"), trainer):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _tell(state: str, **data: Any) -> None:
+    """An event for the launcher, which says at the end whether the guard was there."""
+    run = RunDir.of_environment()
+    if run is not None:
+        events = Events(run)
+        events.write("monitor", guard=state, **data)
+        events.close()

@@ -1,0 +1,123 @@
+"""Start-up hook that `doctor run` puts first on PYTHONPATH; every Python of the command runs it.
+
+It waits for the modules below to be imported and hands them to `doctor.monitors.inject.attach`; until then it imports
+nothing. What goes wrong here is written beside it and changes nothing for the program. It stands in the way of another
+sitecustomize, which it therefore runs last, as if it were not there itself.
+
+Programs of any age run it: syntax of Python 2.7, and older ones than 3.9 get no guard.
+"""
+
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_ROOT = os.path.dirname(_HERE)
+
+#: modules that tell a training process
+_AWAITED = ("transformers.trainer", "deepspeed")
+
+
+class _Awaiting(object):
+    """A finder that finds nothing itself: it lets the others find an awaited module and looks on as it is loaded."""
+
+    def __init__(self):
+        self.names = set(_AWAITED)
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.names:
+            return None
+        self.names.discard(name)
+        for finder in sys.meta_path:
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec = None if find is None else find(name, path, target)
+            if spec is not None:
+                self._look_on(spec.loader, name)
+                return spec
+        self.names.add(name)
+        return None
+
+    def _look_on(self, loader, name):
+        """Be told when the loader has run the module; a loader that takes no attribute is left alone."""
+
+        def run_and_tell(module):
+            try:
+                del loader.exec_module
+            except AttributeError:
+                pass
+            try:
+                run(module)
+            except BaseException:
+                self.names.add(name)  # the program may try again
+                raise
+            _attach(name, module)
+
+        try:
+            run = loader.exec_module
+            loader.exec_module = run_and_tell
+        except (AttributeError, TypeError):
+            _note("the loader of `%s` lets nobody look on" % name)
+
+
+def _attach(name, module):
+    try:
+        from doctor.monitors.inject import attach
+
+        attach.attach(name, module)
+    except Exception:
+        import traceback
+
+        _note(traceback.format_exc())
+
+
+def _note(text):
+    """Say what went wrong in a file of this process; the launcher reads it when the command has ended."""
+    try:
+        with open(os.path.join(_ROOT, "failed-%d" % os.getpid()), "a") as file:
+            file.write(text)
+    except Exception:
+        pass
+
+
+def _start():
+    if sys.version_info < (3, 9):
+        return
+    sys.path.append(os.path.join(_ROOT, "lib"))
+    os.environ.setdefault("DOCTOR_RUN_DIR", os.path.dirname(_ROOT))
+    sys.meta_path.insert(0, _Awaiting())
+    marker = os.path.join(_ROOT, "loaded")
+    if not os.path.exists(marker):
+        os.close(os.open(marker, os.O_CREAT | os.O_WRONLY, 0o644))
+
+
+def _shadowed():
+    """Folders of the path in which another sitecustomize may lie."""
+    return [each for each in sys.path if os.path.abspath(each or os.curdir) != _HERE]
+
+
+def _run_shadowed():
+    """Run the sitecustomize that Python would have run without this one; what it raises is raised, as without it."""
+    if sys.version_info[0] == 2:
+        import imp
+
+        try:
+            found = imp.find_module("sitecustomize", _shadowed())
+        except ImportError:
+            return
+        imp.load_module("sitecustomize", *found)
+        return
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    spec = PathFinder.find_spec("sitecustomize", _shadowed())
+    if spec is None or spec.loader is None:
+        return
+    module = module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+try:
+    _start()
+except Exception:
+    _note("the start-up hook failed")
+_run_shadowed()

@@ -1,0 +1,102 @@
+"""Who is behind, told by the frames of all ranks."""
+
+from __future__ import annotations
+
+import json
+
+from doctor.checks.launch.run_stood_still import of_standstill
+from doctor.core.standing import Standing, judge, standing_of
+
+SITE = "/opt/venv/lib/python3.11/site-packages"
+GATHER = (
+    (f"{SITE}/torch/distributed/distributed_c10d.py", 4287, "all_gather"),
+    (f"{SITE}/torch/distributed/c10d_logger.py", 83, "wrapper"),
+    (f"{SITE}/transformers/trainer_pt_utils.py", 207, "distributed_concat"),
+    ("/home/me/train.py", 26, "<module>"),
+)
+BACKWARD = (
+    (f"{SITE}/torch/autograd/graph.py", 800, "_engine_run_backward"),
+    (f"{SITE}/torch/autograd/__init__.py", 347, "backward"),
+)
+REWARD = (
+    ("/opt/python/lib/python3.11/socket.py", 706, "readinto"),
+    ("/home/me/rewards.py", 31, "judge"),
+    (f"{SITE}/trl/trainer/grpo_trainer.py", 1300, "_calculate_rewards"),
+)
+
+
+def _standing(rank: int, frames: tuple[tuple[str, int, str], ...], step: int | None = 5, world: int = 2) -> Standing:
+    return Standing(rank, world, step, 130.0, 1.5, frames, "node1", 100 + rank, f"stacks/rank{rank}.txt")
+
+
+def test_the_collective_is_the_innermost_that_the_program_waits_in() -> None:
+    assert _standing(0, GATHER).collective == "all_gather"
+    assert _standing(0, BACKWARD).collective == "backward"
+    assert _standing(0, REWARD).collective is None
+
+
+def test_the_place_is_the_innermost_outside_of_the_standard_library() -> None:
+    assert _standing(0, REWARD).at == "judge (rewards.py:31)"
+    assert _standing(0, GATHER).at == "all_gather (torch/distributed/distributed_c10d.py:4287)"
+    assert _standing(0, REWARD[:1]).at == "readinto (socket.py:706)"
+    assert _standing(0, ()).at == ""
+
+
+def test_the_rank_outside_of_the_collective_is_behind() -> None:
+    standstill = judge([_standing(0, GATHER), _standing(1, REWARD)])
+    assert standstill is not None
+    assert (standstill.behind, standstill.waiting, standstill.silent) == ((1,), "all_gather", ())
+    finding = of_standstill(standstill)
+    assert finding.where.rank == 1
+    assert finding.words("en").headline == "no step for 2 min after step 5: rank 1 is in `judge (rewards.py:31)`"
+    assert "wait in `all_gather`, and rank 1 is not there" in finding.words("en").explanation
+    assert "rank 1" in finding.words("zh").headline
+    assert len(finding.evidence) == 2
+
+
+def test_an_older_step_is_behind() -> None:
+    standstill = judge([_standing(0, GATHER, 5), _standing(1, GATHER, 4), _standing(2, GATHER, 5)])
+    assert standstill is not None
+    assert (standstill.behind, standstill.waiting) == ((1,), "all_gather")
+
+
+def test_nobody_is_accused_where_the_stacks_tell_nothing() -> None:
+    for ranks in ([_standing(0, REWARD), _standing(1, REWARD)], [_standing(0, GATHER), _standing(1, GATHER)]):
+        standstill = judge(ranks)
+        assert standstill is not None
+        assert standstill.behind == ()
+        assert of_standstill(standstill).where.rank is None
+
+
+def test_a_silent_rank_may_be_the_one_so_nobody_else_is_accused() -> None:
+    standstill = judge([_standing(0, GATHER, world=3), _standing(1, REWARD, world=3)])
+    assert standstill is not None
+    assert (standstill.behind, standstill.silent) == ((), (2,))
+    assert "Nothing was heard of rank 2" in of_standstill(standstill).words("en").explanation
+
+
+def test_a_majority_outside_accuses_nobody() -> None:
+    standstill = judge([_standing(0, GATHER, world=3), _standing(1, REWARD, world=3), _standing(2, REWARD, world=3)])
+    assert standstill is not None
+    assert standstill.behind == ()
+
+
+def test_no_words_no_standstill() -> None:
+    assert judge([]) is None
+
+
+def test_the_last_words_of_a_rank_count_and_pass_through_an_event() -> None:
+    said = [_standing(1, GATHER), _standing(1, REWARD), _standing(0, GATHER)]
+    events = [
+        json.loads(
+            json.dumps(
+                {"rank": each.rank, "step": each.step, "host": each.host, "pid": each.pid, "data": each.as_data()}
+            )
+        )
+        for each in said
+    ]
+    back = [standing_of(each) for each in events]
+    assert back == said
+    standstill = judge(back)
+    assert standstill is not None
+    assert standstill.behind == (1,)

@@ -1,0 +1,167 @@
+"""Runs that make no step any more: noticed while they stand, with the stacks of the ranks that stand."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from doctor.core.run_dir import VARIABLE, RunDir
+from doctor.monitors.guard.guard import Guard
+from doctor.monitors.guard.stuck import Watch
+
+PROGRAM = Path(__file__).parent / "programs" / "stands.py"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    return RunDir.create("test", tmp_path)
+
+
+def _events(run: RunDir, kind: str) -> list[dict[str, object]]:
+    return [each for each in run.read_events() if each["kind"] == kind]
+
+
+def _started(run: RunDir, case: str, **variables: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, VARIABLE: str(run.path), "OMP_NUM_THREADS": "1", **variables}
+    return subprocess.Popen(
+        [sys.executable, str(PROGRAM), case], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def _until(what: object, seconds: float = 40) -> bool:
+    end = time.monotonic() + seconds
+    while not (found := what()) and time.monotonic() < end:  # type: ignore[operator]
+        time.sleep(0.05)
+    return bool(found)
+
+
+def test_a_step_that_never_comes_is_told_once_with_its_stack(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    guard = Guard(rank=0, world_size=1, run=run, rules=[])
+    watch = Watch(guard, factor=3, at_least_s=2)
+
+    def never_comes_back() -> None:
+        _until(lambda: _events(run, "alarm"))
+        time.sleep(1)
+
+    try:
+        for step in range(6):
+            watch.beat(step)
+            time.sleep(0.02)
+        never_comes_back()
+    finally:
+        watch.close()
+    (hang,) = _events(run, "hang")
+    (alarm,) = _events(run, "alarm")
+    assert (hang["step"], alarm["id"]) == (5, "LCH023")
+    assert "never_comes_back" in Path(hang["data"]["file"]).read_text()  # type: ignore[index]
+    assert "no step for" in capsys.readouterr().err
+
+
+def test_steps_and_other_signs_of_life_keep_it_silent(run: RunDir) -> None:
+    guard = Guard(rank=0, world_size=1, run=run, rules=[])
+    watch = Watch(guard, factor=3, at_least_s=1.5)
+    for step in range(8):
+        watch.beat(step)
+        time.sleep(0.05)
+    for _ in range(12):  # an evaluation: the same step all along
+        watch.beat(7)
+        time.sleep(0.25)
+    watch.close()
+    assert _events(run, "hang") == []
+    assert watch.usual_s == pytest.approx(0.05, rel=0.8)
+
+
+def test_before_a_usual_step_is_known_the_limit_is_long(run: RunDir) -> None:
+    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]), at_least_s=1)
+    watch.beat(0)
+    watch.beat(1)
+    assert watch.usual_s is None
+    assert watch.limit_s == 1800
+    watch.close()
+
+
+def test_probes_are_asked_once_at_half_the_limit(run: RunDir) -> None:
+    asked: list[float] = []
+    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]), first_s=4, probes=(lambda: asked.append(1),))
+    time.sleep(3)
+    watch.close()
+    assert asked == [1]
+
+
+def test_a_failing_watch_ends_alone(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    def fails() -> None:
+        raise RuntimeError("bug of ours")
+
+    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]), first_s=1, probes=(fails,))
+    time.sleep(1.5)
+    watch.beat(1)
+    watch.close()
+    assert "bug of ours" in capsys.readouterr().err
+    assert _events(run, "hang") == []
+
+
+def test_a_process_that_was_stopped_is_not_stuck(run: RunDir) -> None:
+    process = _started(run, "steps")
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(5)
+        process.send_signal(signal.SIGCONT)
+        out, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert out.endswith("done\n")
+    assert _events(run, "hang") == []
+
+
+def test_code_that_holds_the_interpreters_lock_is_seen_by_its_watchdog(run: RunDir) -> None:
+    process = _started(run, "lock")
+    dumps = lambda: [each.read_text() for each in run.path.glob("stacks/*-lock.txt") if each.stat().st_size]  # noqa: E731
+    try:
+        assert _until(dumps), process.stderr.read() if process.poll() is not None and process.stderr else "no dump"
+    finally:
+        process.kill()
+        process.communicate()
+    assert "holds_the_lock" in dumps()[0]
+
+
+def test_of_two_ranks_the_one_outside_of_the_collective_is_named(run: RunDir) -> None:
+    from tests.real.runs import free_port
+
+    port = str(free_port())
+    processes = [
+        _started(run, "gloo", RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+        for rank in (0, 1)
+    ]
+    try:
+        assert _until(lambda: _events(run, "alarm"), 90)
+        for each in processes:
+            assert each.poll() is None, "it stands still and goes on standing: the watch ends nobody"
+    finally:
+        for each in processes:
+            each.kill()
+        errors = [each.communicate()[1] for each in processes]
+    (alarm,) = _events(run, "alarm")
+    words = alarm["data"]["words"]["en"]  # type: ignore[index]
+    assert alarm["id"] == "LCH023"
+    assert alarm["data"]["where"]["rank"] == 1  # type: ignore[index]
+    assert "rank 1 is in `reward_that_hangs (stands.py:" in words["headline"]
+    assert "wait in `all_reduce`, and rank 1 is not there" in words["explanation"]
+    assert "rank 1 is in `reward_that_hangs" in errors[0]
+    assert len(list(run.path.glob("stacks/rank[01]-*.txt"))) >= 2
+
+
+def test_a_watch_that_ends_leaves_no_empty_file(run: RunDir) -> None:
+    guard = Guard(rank=0, world_size=1, run=run, rules=[])
+    watch = Watch(guard, at_least_s=1, first_s=4)
+    time.sleep(0.8)
+    assert list(run.path.glob("stacks/*-lock.txt"))
+    watch.close()
+    assert not list(run.path.glob("stacks/*"))
