@@ -1,0 +1,194 @@
+"""The layer between uvicorn and the server's application: health, bounds, and errors that say why.
+
+Server errors are held back and told as JSON: with the cause that the doctor found in the engine's own output where the
+engine died, for vLLM's answer is empty or says "see stack trace (above)".
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+import traceback
+from typing import Any, Awaitable, Callable, Mapping, Optional
+
+from doctor.fixes.vllm_server import record, state
+from doctor.fixes.vllm_server.health import HEALTH
+from doctor.fixes.vllm_server.requests import GENERATING, Receive, Refused, check_key, checked, header, path_of
+from doctor.fixes.vllm_server.settings import SETTINGS
+
+Scope = dict[str, Any]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+#: errors after which the engine answers nothing more
+_DEAD = frozenset({"EngineDeadError", "AsyncEngineDeadError", "MQEngineDeadError"})
+
+
+def guarded(load: Callable[..., Any]) -> Callable[..., Any]:
+    """Put the guard around the application that uvicorn has loaded."""
+
+    @functools.wraps(load)
+    def load_guarded(self: Any) -> Any:
+        result = load(self)
+        if getattr(self, "interface", "asgi3") == "asgi3":
+            self.loaded_app = Guard(self.loaded_app)
+        return result
+
+    return load_guarded
+
+
+class Guard:
+    """An ASGI application around another."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, refuse or pass on."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        path = path_of(scope)
+        try:
+            check_key(scope, SETTINGS)
+            if scope["method"] in {"GET", "HEAD"} and path in {"/health", "/ready"}:
+                await answer(send, *(await (HEALTH.health() if path == "/health" else HEALTH.ready())))
+                return
+            if scope["method"] == "POST":
+                if HEALTH.draining and path in GENERATING:
+                    raise Refused(503, "shutting_down", "the server is shutting down")  # noqa: TRY301
+                receive = await checked(scope, receive, SETTINGS)
+        except Refused as exc:
+            await answer(send, exc.status, told(exc.kind, exc.message))
+            return
+        await self._pass_on(scope, receive, send, generates=scope["method"] == "POST" and path in GENERATING)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, *, generates: bool) -> None:
+        exchange = Exchange(send)
+        scope[state.ERRORS] = exchange.errors
+        HEALTH.in_flight += generates
+        try:
+            await self._application(scope, receive, exchange.send)
+        except Exception as exc:
+            exchange.errors.append(exc)
+            await exchange.finish(demo=SETTINGS.demo and generates)
+            if exchange.status is None or exchange.status >= 500:
+                raise  # for uvicorn's log
+        else:
+            await exchange.finish(demo=SETTINGS.demo and generates)
+        finally:
+            HEALTH.in_flight -= generates
+            if generates and exchange.good:
+                HEALTH.succeeded()
+            elif generates and exchange.failed:
+                HEALTH.failures += 1
+
+
+class Exchange:
+    """One answer on its way to the client: passed on as it comes, unless it says that the server failed.
+
+    `errors` collects what was raised, also by those whom the application's own handlers answered for.
+    """
+
+    def __init__(self, send: Send) -> None:
+        self.errors: list[BaseException] = []
+        self.status: Optional[int] = None
+        self._send = send
+        self._held: list[Mapping[str, Any]] = []
+        self._headers: Scope = {"headers": []}
+        self._ended = False
+
+    @property
+    def good(self) -> bool:
+        """Whether the client got a whole answer."""
+        return self._ended and self.status is not None and self.status < 300 and not self.errors
+
+    @property
+    def failed(self) -> bool:
+        """Whether the server is to blame that it did not."""
+        return self.status is not None and (self.status >= 500 or (self.status < 300 and bool(self.errors)))
+
+    async def send(self, message: Mapping[str, Any]) -> None:
+        """Pass on or hold back."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self._headers = {"headers": message.get("headers", [])}
+        elif message["type"] == "http.response.body" and not message.get("more_body", False):
+            self._ended = True
+        if self.status is not None and self.status >= 500:
+            self._held.append(message)
+        else:
+            await self._send(message)
+
+    async def finish(self, *, demo: bool) -> None:
+        """Tell what was held back, or that the answer breaks off."""
+        error = self.errors[0] if self.errors else None
+        if isinstance(error, Refused):
+            self.status = error.status
+            await answer(self._send, error.status, told(error.kind, error.message))
+        elif error is not None and demo and (self._held or self.status is None) and of_client(error):
+            self.status = 400
+            await answer(self._send, 400, told("invalid_request", describe(error)))
+        elif self._held and error is None and "json" in header(self._headers, b"content-type"):
+            for message in self._held:  # the server has said why, in its own words
+                await self._send(message)
+        elif self._held or (error is not None and self.status is None):
+            self.status = self.status or 500
+            await answer(self._send, self.status, await failure(error))
+        elif error is not None and not self._ended:
+            await self._break_off(error)
+
+    async def _break_off(self, error: BaseException) -> None:
+        """Close a stream with a last event of its kind that says why; an answer of stated length just ends."""
+        if header(self._headers, b"content-length"):
+            return
+        text = json.dumps(await failure(error))
+        lines = f"data: {text}\n\n" if "event-stream" in header(self._headers, b"content-type") else f"{text}\n"
+        await self._send({"type": "http.response.body", "body": lines.encode(), "more_body": False})
+
+
+def of_client(error: BaseException) -> bool:
+    """Whether the demo server's client asked for what cannot be: vLLM itself answers a ValueError with 400.
+
+    A TypeError counts where the sampling parameters were made: an unknown one, or one of another type.
+    """
+    if isinstance(error, TypeError):
+        frames = traceback.extract_tb(error.__traceback__)
+        return bool(frames) and (frames[-1].name == "_generate" or frames[-1].filename.endswith("sampling_params.py"))
+    return isinstance(error, ValueError)
+
+
+def describe(error: BaseException) -> str:
+    """The innermost error that says something: vLLM wraps the engine's into empty ones."""
+    inner: Optional[BaseException] = error
+    while inner is not None and not str(inner):
+        inner = inner.__cause__ or inner.__context__
+    return str(inner) if inner is not None else type(error).__name__
+
+
+async def failure(error: Optional[BaseException]) -> dict[str, Any]:
+    """What a client is told of an error of the server, with the doctor's diagnosis where the engine is dead."""
+    kind = type(error).__name__ if error is not None else "internal_error"
+    message = describe(error) if error is not None else "the server failed and did not say why"
+    fault = await HEALTH.engine_fault()
+    if kind not in _DEAD and fault is None:
+        return told(kind, message)
+    record.write("exception", type=kind, message=message, engine_dead=True)
+    return told(kind, message if error is not None else fault or message, await record.cause())
+
+
+def told(kind: str, message: str, cause: Optional[Mapping[str, Any]] = None) -> dict[str, Any]:
+    """The body of every error; shaped as OpenAI's clients expect, with the diagnosis beside it."""
+    return {"error": {"type": kind, "message": message, "cause": cause}}
+
+
+async def answer(send: Send, status: int, body: Mapping[str, Any]) -> None:
+    """Send JSON."""
+    text = (json.dumps(body) + "\n").encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())]
+    try:
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": text, "more_body": False})
+    except OSError:  # the client has gone
+        sys.stderr.write("doctor: a client went away before its answer\n")

@@ -1,0 +1,134 @@
+"""`/generate` over the engine of a vLLM that no longer has the demo server (0.25.0 and newer).
+
+The contract is the demo server's: {"prompt", "stream", sampling parameters...} in, {"text": [prompt + output, ...]}
+out, a line of it for each step where streamed.
+https://github.com/vllm-project/vllm/blob/v0.24.0/vllm/entrypoints/api_server.py
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+_WATCH_S = 1.0
+_KEEP_ALIVE_S = 5
+
+
+def main() -> None:
+    """Read the demo server's arguments and serve."""
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+    parser = FlexibleArgumentParser(prog="doctor serve --")
+    parser.add_argument("--host", default=None)
+    parser.add_argument("--port", type=parser.check_port, default=8000)
+    for name in ("--ssl-keyfile", "--ssl-certfile", "--ssl-ca-certs"):
+        parser.add_argument(name, default=None)
+    parser.add_argument("--enable-ssl-refresh", action="store_true")
+    parser.add_argument("--ssl-cert-reqs", type=int, default=int(ssl.CERT_NONE))
+    parser.add_argument("--root-path", default=None)
+    parser.add_argument("--log-level", default="info")
+    arguments = AsyncEngineArgs.add_cli_args(parser).parse_args()
+    if arguments.enable_ssl_refresh:
+        parser.error("--enable-ssl-refresh needs vLLM's own server: doctor serve --openai")
+    asyncio.run(run(arguments))
+
+
+async def run(arguments: Any) -> None:
+    """Make the engine, serve until asked to end or until the engine is dead."""
+    import uvicorn
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.engine.async_llm_engine import AsyncLLMEngine
+    from vllm.usage.usage_lib import UsageContext
+
+    engine = AsyncLLMEngine.from_engine_args(
+        AsyncEngineArgs.from_cli_args(arguments), usage_context=UsageContext.API_SERVER
+    )
+    config = uvicorn.Config(
+        application(engine, arguments), host=arguments.host, port=arguments.port, log_level=arguments.log_level,
+        timeout_keep_alive=_KEEP_ALIVE_S, root_path=arguments.root_path or "", ssl_keyfile=arguments.ssl_keyfile,
+        ssl_certfile=arguments.ssl_certfile, ssl_ca_certs=arguments.ssl_ca_certs, ssl_cert_reqs=arguments.ssl_cert_reqs,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    watch = asyncio.create_task(_watch(server, engine))
+    try:
+        await server.serve()
+    finally:
+        watch.cancel()
+        with suppress(AttributeError):
+            engine.shutdown()
+
+
+async def _watch(server: Any, engine: Any) -> None:
+    """End with the engine, as vLLM's launcher does."""
+    while not engine.errored:  # noqa: ASYNC110 - an attribute of vLLM's
+        await asyncio.sleep(_WATCH_S)
+    server.should_exit = True
+
+
+def application(engine: Any, arguments: Any) -> Any:
+    """The application; `/health` is the guard's."""
+    from fastapi import FastAPI, Request
+
+    from doctor.fixes.vllm_server.state import complete
+
+    made = FastAPI()
+
+    async def generate(request: Any) -> Any:
+        return await _generate(engine, await request.json(), request)
+
+    generate.__annotations__["request"] = Request  # FastAPI looks at the class, which is imported in here
+    made.post("/generate", response_model=None)(generate)
+    made.state.engine_client = engine
+    complete(made, arguments)
+    return made
+
+
+async def _generate(engine: Any, fields: dict[str, Any], request: Any) -> Any:
+    from fastapi.responses import JSONResponse, Response, StreamingResponse
+    from vllm.sampling_params import SamplingParams
+
+    prompt, stream = fields.pop("prompt"), fields.pop("stream", False)
+    results = engine.generate(prompt, SamplingParams(**fields), uuid.uuid4().hex)
+    if stream:
+        return StreamingResponse(_lines(results))
+    work = asyncio.ensure_future(_last(results))
+    gone = asyncio.ensure_future(_disconnected(request))
+    await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+    gone.cancel()
+    if not work.done():
+        work.cancel()  # the engine drops the request
+        return Response(status_code=499)
+    return JSONResponse(_answer(work.result()))
+
+
+async def _last(results: AsyncIterator[Any]) -> Any:
+    final = None
+    async for each in results:
+        final = each
+    if final is None:
+        raise RuntimeError("the engine gave no result")
+    return final
+
+
+async def _disconnected(request: Any) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _lines(results: AsyncIterator[Any]) -> AsyncIterator[bytes]:
+    async for each in results:
+        yield (json.dumps(_answer(each)) + "\n").encode()
+
+
+def _answer(result: Any) -> dict[str, list[str]]:
+    return {"text": [(result.prompt or "") + each.text for each in result.outputs]}
+
+
+if __name__ == "__main__":
+    main()
