@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Optional
@@ -16,6 +17,16 @@ MOST_THREADS, MOST_FRAMES = 64, 200
 
 #: py-spy stops the process while it looks; a big one takes seconds
 PY_SPY_S = 20.0
+
+#: functions that take as long as they take: (end of the file, name), of transformers 4.46 to 5.23 and torch 2.13
+_LONG = frozenset(
+    {
+        ("transformers/trainer.py", "_save_checkpoint"), ("transformers/trainer.py", "save_model"),
+        ("transformers/trainer.py", "_load_from_checkpoint"), ("transformers/trainer.py", "evaluate"),
+        ("transformers/trainer.py", "predict"), ("transformers/trainer.py", "push_to_hub"),
+        ("torch/_dynamo/convert_frame.py", "_compile"), ("triton/compiler/compiler.py", "compile"),
+    }
+)  # fmt: skip
 
 
 def of_process() -> str:
@@ -38,6 +49,16 @@ def of_main() -> list[tuple[str, int, str]]:
         found.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
     return found
+
+
+def is_long(frames: Sequence[tuple[str, int, str]]) -> bool:
+    """Whether somebody saves, evaluates or compiles, which may take many times as long as a step."""
+    return any((_end(file), function) in _LONG for file, _, function in frames)
+
+
+def _end(file: str) -> str:
+    """A file's path inside its package: below the last folder of packages."""
+    return file.replace("\\", "/").rpartition("-packages/")[2]
 
 
 def py_spy(path: Path) -> bool:

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
@@ -16,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Callable, Optional
 
 from doctor.core.finding import Finding
 from doctor.core.run_dir import host_name
-from doctor.core.standing import Standing, judge, standing_of
+from doctor.core.standing import Frame, Standing, judge, standing_of
 from doctor.monitors.guard import flight, stacks
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import shielded
@@ -30,7 +31,11 @@ _STEPS = 3
 #: until then: torch's and transformers' own limit for a collective (`ddp_timeout`)
 FIRST_S = 1800.0
 
-_WINDOW = 50
+_WINDOW = 500
+
+#: of the longest step seen: where a generation serves many steps, the one that makes it takes as long as all of them
+_LONGEST_TIMES = 2.0
+
 _TICK_S, _TICKS = 5.0, 20  # the thread looks every 5 s, or 20 times in the shortest limit
 _SETTLE_S = 10.0  # other ranks notice at their own tick
 
@@ -47,9 +52,9 @@ class Watch:
 
     Args:
         guard: of this process; its alarm is asked for nothing but a warning, for a rank that waits can carry out none.
-        factor: no step for so many times the median step means that the run is stuck,
+        factor: no step for so many times the median step, and for twice the longest one, means that the run is stuck,
         at_least_s: and for no less than so many seconds.
-        first_s: limit in seconds until the median is known.
+        first_s: limit in seconds until the median is known, and while somebody saves, evaluates or compiles.
         probes: asked once at half the limit, in this thread: what they find is an alarm (a server that is dead).
 
     """
@@ -95,7 +100,9 @@ class Watch:
     def limit_s(self) -> float:
         """Seconds without a sign of life after which the run is called stuck."""
         usual = self.usual_s
-        return self._first_s if usual is None else max(self._factor * usual, self._at_least_s)
+        if usual is None:
+            return self._first_s
+        return max(self._factor * usual, _LONGEST_TIMES * max(self._steps), self._at_least_s)
 
     @property
     def _tick_s(self) -> float:
@@ -128,8 +135,10 @@ class Watch:
             self._asked = True
             self._ask()
         if quiet > limit and not self._told:
-            self._told = True
-            self._tell(quiet)
+            frames = stacks.of_main()
+            if quiet > self._first_s or not stacks.is_long(frames):
+                self._told = True
+                self._tell(quiet, frames)
         self._arm(max(limit - quiet, 0) + limit / 2 + self._settle_s)
 
     def _ask(self) -> None:
@@ -138,9 +147,8 @@ class Watch:
             if finding is not None:
                 self._guard.alarm(finding)
 
-    def _tell(self, quiet: float) -> None:
+    def _tell(self, quiet: float, frames: Sequence[Frame]) -> None:
         """Say where this rank stands; the first rank that spoke says for all who is behind."""
-        frames = stacks.of_main()
         guard = self._guard
         file = self._write()
         standing = Standing(

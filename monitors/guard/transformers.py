@@ -6,10 +6,12 @@ import sys
 from types import FrameType, TracebackType
 from typing import Any, Optional
 
+from doctor.monitors.guard import exceptions
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.options import Options, options
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import GuardStop, shielded
+from doctor.monitors.guard.stuck import Watch
 from doctor.monitors.guard.trainer_hooks import TrainerHooks
 
 #: callers looked at in search of the trainer: it is the third one of `on_train_begin` in every known version
@@ -66,6 +68,16 @@ class DoctorCallback:
         if trainer is not None:
             self._attach(trainer)
         self._begin(trainer)
+        self._look_on(state.global_step)
+
+    @shielded
+    def _look_on(self, step: int) -> None:
+        """Notice when no step is made any more, and record what ends the program."""
+        assert self.guard is not None  # noqa: S101 - for the type checker
+        self._watch = Watch(self.guard, self._settings.hang_factor, self._settings.hang_at_least_s)
+        self._watch.beat(step)
+        if self.guard.run is not None:
+            exceptions.watch(self.guard)
 
     @shielded
     def _attach(self, trainer: Any) -> None:
@@ -125,6 +137,14 @@ class DoctorCallback:
             self._follow(guard.agree())
         self._log_due = bool(control.should_log)
         self._tell(control)
+
+    @shielded
+    def _alive(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
+        """An evaluation goes on, or something was saved: a sign of life without a step."""
+        if self._watch is not None:
+            self._watch.beat(state.global_step)
+
+    on_prediction_step = on_evaluate = on_save = _alive
 
     @shielded
     def on_log(self, _args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from doctor.core.run_dir import VARIABLE, RunDir
 from doctor.monitors.guard.guard import Guard
+from doctor.monitors.guard.stacks import is_long
 from doctor.monitors.guard.stuck import Watch
 
 PROGRAM = Path(__file__).parent / "programs" / "stands.py"
@@ -84,6 +85,23 @@ def test_before_a_usual_step_is_known_the_limit_is_long(run: RunDir) -> None:
     assert watch.usual_s is None
     assert watch.limit_s == 1800
     watch.close()
+
+
+def test_a_long_step_now_and_then_is_usual(run: RunDir) -> None:
+    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]), at_least_s=0.2)
+    for step in range(12):
+        time.sleep(0.3 if step == 6 else 0.01)
+        watch.beat(step)
+    watch.close()
+    assert watch.usual_s == pytest.approx(0.01, abs=0.02)
+    assert watch.limit_s == pytest.approx(0.6, rel=0.2)
+
+
+def test_who_saves_or_compiles_is_given_more_time() -> None:
+    site = "/opt/venv/lib/python3.11/site-packages"
+    saving = (("/opt/lib/python3.11/pickle.py", 7, "dump"), (f"{site}/transformers/trainer.py", 9, "_save_checkpoint"))
+    assert is_long(saving)
+    assert not is_long((("/home/me/save.py", 9, "_save_checkpoint"), (f"{site}/transformers/trainer.py", 9, "train")))
 
 
 def test_probes_are_asked_once_at_half_the_limit(run: RunDir) -> None:
