@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import INFO, WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -91,6 +92,20 @@ class StepTimeGrowing:
             now=f"{self._recent[name].median:.3g}", times=f"{times:.1f}", step=step_text(point.step),
             **sighting(point, self._alarm.since),
         )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose times are all short enough."""
+        told = {name: stretch[name] for name in self._base if stretch[name].values}
+        if not all(each.finite and self._recent[name].full for name, each in told.items()):
+            return False
+        times = told.get("step_time")
+        first = self._base["step_time"].median or 0.0
+        if times is not None and (first < 0 or max(times.high, self._recent["step_time"].high) > TIMES * first > 0):
+            return False
+        for name, each in told.items():
+            self._recent[name].extend(each.values)
+        self._alarm.rest(len(times) if times is not None else 0)
+        return True
 
     def _times(self, name: str) -> float:
         first = self._base[name].median

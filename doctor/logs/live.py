@@ -118,6 +118,7 @@ class Judge:
 
     def finish(self) -> Live:
         """What came of all sources."""
+        self._tell_servers()
         for track in self._tracks:
             track.engine.close()
         findings = merged(finding for track in self._tracks for finding in track.engine.findings)
@@ -129,6 +130,16 @@ class Judge:
             _steps(self._tracks),
             tuple(self._paces),
         )
+
+    def _tell_servers(self) -> None:
+        """Say to a log without a loss that a trainer's lies beside it, and how many values of it there are."""
+        steps = max(
+            (track.timeline.series["loss"].count for track in self._tracks if "loss" in track.timeline.series),
+            default=0,
+        )
+        for track in self._tracks if steps else ():
+            if "loss" not in track.timeline.series:
+                track.engine.feed(Point("beside/trainer_steps", steps, source=track.source))
 
 
 def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -9,6 +9,7 @@ import math
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +65,18 @@ def directly(points: list[Point]) -> dict[str, tuple[int | None, str, str]]:
 
 
 def as_verl(points: list[Point]) -> str:
-    """One line a step, as veRL prints it."""
-    rows: dict[int | None, list[str]] = {}
+    """One line a step, as veRL prints it, with its time in front where it has one."""
+    rows: dict[tuple[int | None, int | None], list[str]] = {}
     for each in points:
-        rows.setdefault(each.step, []).append(f"{each.name}:{each.value!r}")
-    return "".join(f"step:{step} - global_seqlen/mean:9 - {' - '.join(row)}\n" for step, row in rows.items())
+        rows.setdefault((each.step, each.t_ns), []).append(f"{each.name}:{each.value!r}")
+    lines = (
+        f"{stamp(t_ns)}step:{step} - global_seqlen/mean:9 - {' - '.join(row)}\n" for (step, t_ns), row in rows.items()
+    )
+    return "".join(lines)
+
+
+def stamp(t_ns: int | None) -> str:
+    return "" if t_ns is None else time.strftime("[%Y-%m-%d %H:%M:%S,000] ", time.gmtime(t_ns // 10**9))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -254,3 +262,25 @@ def test_labels_of_srun_are_understood_however_the_log_comes(tmp_path: Path, how
     assert (report["findings"][0]["id"], report["findings"][0]["where"]["rank"]) == ("DSP018", 1)
     assert "2 ranks" in report["target"]["summary"]
     assert {each["name"] for each in report["series"]} >= {"grad_norm", "reward"}
+
+
+def _server_line(second: int, running: int) -> str:
+    minutes, seconds = divmod(second, 60)
+    return (
+        f"INFO 08-01 10:{minutes:02}:{seconds:02} [loggers.py:127] Engine 000: Avg prompt throughput: 120.0 tokens/s, "
+        f"Avg generation throughput: {800.0 if running else 0.0} tokens/s, Running: {running} reqs, Waiting: 0 reqs, "
+        "GPU KV cache usage: 12.0%, Prefix cache hit rate: 0.0%\n"
+    )
+
+
+def test_a_server_that_waits_for_its_trainer_is_told_from_both_logs(tmp_path: Path, prepared: Prepared) -> None:
+    busy = [turn * 120 + second for turn in range(8) for second in (0, 10, 20)]
+    (tmp_path / "server.log").write_text("".join(_server_line(each, 16) for each in busy))
+    step = "{{'loss': 0.01, 'grad_norm': 0.5, 'learning_rate': 1e-06, 'reward': 0.{0}, 'step_time': 120.0, 'epoch': 0.{0}}}\n"
+    (tmp_path / "train.log").write_text("".join(step.format(each) for each in range(1, 9)))
+    both = examine([str(tmp_path)], prepared=prepared).diagnosis.outcome.findings
+    assert [each.words().headline for each in both if each.problem.id == "PRF010"] == [
+        "the vLLM server was without requests 73 % of the time, in 7 pauses"
+    ]
+    alone = examine([str(tmp_path / "server.log")], prepared=prepared).diagnosis.outcome.findings
+    assert not [each for each in alone if each.problem.id == "PRF010"]

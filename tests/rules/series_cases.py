@@ -5,7 +5,7 @@ A case holds `series`: metric -> values, row by row in the order of the mapping,
   `0.5 x20`       twenty times
   `1..8 x40`      forty values from 1 to 8
   `0.5~0.2 x30`   thirty values around 0.5 that scatter by 20 %
-`step`: step of the first row (1); `every`: steps from row to row (1).
+`step`: step of the first row (1); `every`: steps from row to row (1); `seconds`: from row to row, else without a time.
 `found` holds `at` (step at which the rule was sure, or `end`), and parts of the finding: `began` (where.step),
 `severity`, `confidence`, `headline`, `explanation`, `remedy` (substrings).
 """
@@ -23,8 +23,9 @@ from doctor.core.index import Entry
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.series import Point
 
-KEYS = {"series", "step", "every", "found", "silent"}
+KEYS = {"series", "step", "every", "seconds", "found", "silent"}
 EXPECTED = {"at", "began", "severity", "confidence", "headline", "explanation", "remedy"}
+BEGAN_NS = 1_790_000_000 * 10**9
 _REPEAT = re.compile(r"(.+?)(?: x(\d+))?")
 
 
@@ -58,7 +59,8 @@ def points_of(case: Mapping[str, Any]) -> Iterator[Point]:
         for name, values in series.items():
             value = values[row]
             if value is not None:
-                yield Point(name, value, first + row * every, source=f"train.log:{row + 1}")
+                t_ns = BEGAN_NS + int(row * case["seconds"] * 1e9) if "seconds" in case else None
+                yield Point(name, value, first + row * every, t_ns, source=f"train.log:{row + 1}")
 
 
 def run_case(entry: Entry, case: Mapping[str, Any]) -> list[tuple[Any, Finding]]:
