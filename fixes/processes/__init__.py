@@ -1,0 +1,1 @@
+"""Processes of runs that died or stand still: recognised with proof, looked at, ended in order."""
