@@ -20,17 +20,15 @@ TOLD_IN_FULL, MOST_EVENTS = 2, 100
 
 _WIDEST = 100
 
-#: what a policy does, as the console says it
+#: what a policy does, as the console says it; a warning does nothing
 DONE = {
     "en": {
-        Policy.WARN: "nothing is changed (policy warn)",
         Policy.SKIP_STEP: "this step's gradients are dropped on all ranks (policy skip-step)",
         Policy.CHECKPOINT: "gradients are dropped, the weights saved, and the run stops (policy checkpoint)",
         Policy.STOP: "gradients are dropped and the run stops (policy stop)",
         Policy.RAISE: "the program is ended with GuardStop (policy raise)",
     },
     "zh": {
-        Policy.WARN: "不作改动(策略 warn)",
         Policy.SKIP_STEP: "在所有 rank 上丢弃本步的梯度(策略 skip-step)",
         Policy.CHECKPOINT: "丢弃梯度,保存权重,然后停止训练(策略 checkpoint)",
         Policy.STOP: "丢弃梯度并停止训练(策略 stop)",
@@ -87,12 +85,12 @@ class Alerts:
         commands = f"doctor explain {finding.problem.id}"
         if self._run is not None:
             commands += f"  ·  doctor postmortem --run {self._run.path}"
-        done = DONE[language][policy]
+        done = f"-> {DONE[language][policy]}" if policy in DONE[language] else ""
         body = (
             words.explanation,
             words.remedy,
             *finding.commands,
-            f"-> {done}",
+            done,
             _NEXT[language].format(commands=commands),
         )
         return "\n".join((_coloured(first, finding), *(_indented(each) for each in body if each)))
@@ -100,7 +98,7 @@ class Alerts:
     def _tell_trackers(self, finding: Finding, policy: Policy) -> None:
         words = finding.words(self._options.language)
         title = f"{finding.problem.id} {words.headline}"
-        text = f"{words.explanation}\n\n{words.remedy}\n\n{DONE[self._options.language][policy]}"
+        text = "\n\n".join((words.explanation, words.remedy, DONE[self._options.language].get(policy, "")))
         for tell in (_wandb, _trackio):
             with suppress(Exception):
                 tell(title, text, finding.severity is ERROR)

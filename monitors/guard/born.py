@@ -55,15 +55,16 @@ _INPUT = Message(
 _ACTIVATION = Message(
     en=Words(
         "`{name}` is {value} at step {step}, born in module `{module}`",
-        "All weights and the inputs of this module are finite, and what it computes is not: an overflow of half "
-        "precision, a division, root or logarithm of zero, or a row that is masked as a whole.",
-        "Compute this module in bf16 or fp32, bound what goes into it, and look at the rows of the batch that the "
-        "evidence names. The weights are still good where the step is dropped.",
+        "All weights and the inputs of this module are finite, and what it computes is not: weights that too large a "
+        "step has blown up, an overflow of half precision, a division or root of zero, or a row masked as a whole.",
+        "Lower the learning rate where the loss or the gradient has just grown. Else compute this module in bf16 or "
+        "fp32, and look at the rows of the batch that the evidence names.",
     ),
     zh=Words(
         "`{name}` 在第 {step} 步为 {value},产生于模块 `{module}`",
-        "所有权重和该模块的输入都是有限值,而它的计算结果不是:半精度溢出、除以零、对零开方或取对数,或整行都被掩码。",
-        "用 bf16 或 fp32 计算该模块,限制其输入的范围,并查看证据中列出的 batch 行。只要丢弃该步,权重仍然完好。",
+        "所有权重和该模块的输入都是有限值,而它的计算结果不是:步子过大使权重暴涨、半精度溢出、除以零或对零开方,或整行都"
+        "被掩码。",
+        "如果 loss 或梯度刚刚增大,请降低学习率;否则用 bf16 或 fp32 计算该模块,并查看证据中列出的 batch 行。",
     ),
 )
 _LOSS = Message(

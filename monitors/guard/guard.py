@@ -155,7 +155,7 @@ class Guard:
         rank = self.rank if place.rank is None else place.rank
         step = self.step if place.step is None else place.step
         finding = replace(finding, where=replace(place, rank=rank, step=step))
-        policy = self.policy_of(finding) if policy is None else policy
+        policy = self.policy(finding) if policy is None else policy
         if (finding.problem.id, step) in self._said:
             return Policy.WARN
         self._said.append((finding.problem.id, step))
@@ -166,7 +166,7 @@ class Guard:
         self.alerts.say(finding, policy)
         return policy
 
-    def policy_of(self, finding: Finding) -> Policy:
+    def policy(self, finding: Finding) -> Policy:
         """What the settings say is to be done about a finding."""
         return self._policies.of(finding)
 
@@ -193,7 +193,7 @@ class Guard:
         if decision is not None and decision != mine:
             self._pending = decision
             if self.rank == 0:
-                done = DONE[self.options.language][decision.policy]
+                done = DONE[self.options.language].get(decision.policy, "")
                 self.alerts.print(f"doctor: {decision.problem} on rank {decision.rank}\n    -> {done}")
         return None if decision is None else decision.policy
 

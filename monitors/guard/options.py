@@ -99,7 +99,8 @@ def _with(made: Options, name: str, value: Any) -> Options:
     number = float(value)
     if not 0 <= number < float("inf"):
         raise ValueError(f"`{value}` is no number of this kind")
-    return replace(made, **{name: number})
+    numbers: dict[str, Any] = {name: number}
+    return replace(made, **numbers)
 
 
 def _pairs(text: str) -> dict[str, str]:

@@ -16,18 +16,21 @@ from doctor.monitors.guard.shield import shielded
 #: rows named in a finding, and results looked at: a reward function gives one number a completion
 MOST_ROWS, MOST_RESULTS = 20, 100_000
 
+_VALUES = {"nan": "NaN", "inf": "inf", None: "NaN/inf"}
+
 _RETURNED = Message(
     en=Words(
-        "reward function `{function}` returned NaN for {count} of {total} completions",
-        "NaN is no reward: TRL takes it for None and leaves the completion out; code that does not leave it out of "
-        "its means gets NaN advantages, and from them NaN weights.",
-        "Return a float for every completion: guard divisions, logarithms and parsing, and give 0.0 (or None, where "
-        "the function is not meant for the completion) instead of NaN.",
+        "reward function `{function}` returned {kind} for {count} of {total} completions",
+        "Newer TRL leaves a NaN out as if it were None, and an infinite reward makes it give the whole group no "
+        "advantage; code that does not look for them gets NaN advantages, and from them NaN weights.",
+        "Return a finite float for every completion: guard divisions, logarithms and parsing, and give 0.0 (or None, "
+        "where the function is not meant for the completion) instead.",
     ),
     zh=Words(
-        "奖励函数 `{function}` 对 {total} 个生成中的 {count} 个返回了 NaN",
-        "NaN 不是奖励:TRL 把它当作 None 并忽略该生成;没有从均值中剔除它的代码会得到 NaN 优势值,进而得到 NaN 权重。",
-        "对每个生成都返回浮点数:保护除法、对数和解析,用 0.0(函数不适用于该生成时用 None)代替 NaN。",
+        "奖励函数 `{function}` 对 {total} 个生成中的 {count} 个返回了 {kind}",
+        "较新的 TRL 把 NaN 当作 None 忽略,而无穷大的奖励会使整组没有优势值;"
+        "不检查它们的代码会得到 NaN 优势值,进而得到 NaN 权重。",
+        "对每个生成都返回有限的浮点数:保护除法、对数和解析,改为返回 0.0(函数不适用于该生成时返回 None)。",
     ),
 )
 _INFINITE = Message(
@@ -103,11 +106,11 @@ class Rewards:
             self._told(self.bad[name])
 
 
-def returned_nan(bad: Bad, step: Optional[int]) -> Finding:
-    """The finding that a function returned NaN, which newer TRL leaves out."""
+def returned_no_number(bad: Bad, step: Optional[int]) -> Finding:
+    """The finding that a function returned NaN or an infinity, whatever the trainer makes of it."""
     return found(
         MISSING, _RETURNED, severity=WARNING, where=Where(step=step), evidence=(_evidence(bad),),
-        function=bad.function, count=len(bad.rows), total=bad.total,
+        function=bad.function, kind=_VALUES[bad.kind], count=len(bad.rows), total=bad.total,
     )  # fmt: skip
 
 
@@ -115,8 +118,7 @@ def born_in_reward(bad: Bad, name: str, kind: Optional[str], step: int, rank: Op
     """The finding that loss or gradient is not finite because a reward was not."""
     return found(
         NOT_FINITE, _INFINITE, where=Where(step=step, rank=rank), evidence=(_evidence(bad),), name=name,
-        value="NaN" if kind == "nan" else kind or "NaN/inf", step=step, function=bad.function,
-        kind="NaN" if bad.kind == "nan" else bad.kind,
+        value=_VALUES[kind], step=step, function=bad.function, kind=_VALUES[bad.kind],
     )  # fmt: skip
 
 

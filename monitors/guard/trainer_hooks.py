@@ -23,7 +23,7 @@ from doctor.monitors.guard.born import not_finite
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.locate import Birth, locate
 from doctor.monitors.guard.policy import Policy
-from doctor.monitors.guard.rewards import Bad, Rewards, born_in_reward, returned_nan
+from doctor.monitors.guard.rewards import Bad, Rewards, born_in_reward, returned_no_number
 from doctor.monitors.guard.scale import Reading
 from doctor.monitors.guard.shield import GuardStop, shielded
 
@@ -36,7 +36,7 @@ MOST_KEPT_BYTES = 64 << 20
 #: NaN gradients running that GradScaler skips before they are an error: one or two belong to its calibration
 NAN_STEPS = 3
 
-#: generations without NaN after which a reward function that returns it again is told again
+#: steps without a bad reward after which a function is told again
 CALM = 20
 
 _NOT_FINITE = re.compile(r"\b(nan|inf|infinity)\b", re.IGNORECASE)
@@ -71,8 +71,7 @@ class TrainerHooks:
         self._compute_loss: Callable[..., Any] = trainer.compute_loss
         self._undo: list[Callable[[], None]] = []
         self._nan_steps = 0
-        self._nan_rewards: dict[str, int] = {}
-        self._generations = 0
+        self._bad_rewards: dict[str, int] = {}
         self.rewards = Rewards(self._reward_not_finite)
 
     def attach(self) -> None:
@@ -215,7 +214,7 @@ class TrainerHooks:
         else:
             finding = not_finite(name, kind, step, birth)
         finding = replace(finding, evidence=finding.evidence + tuple(self._batch_evidence()))
-        policy = self.guard.policy_of(finding)
+        policy = self.guard.policy(finding)
         if policy is Policy.CHECKPOINT and birth is not None and birth.what in {"parameter", "buffer"}:
             policy = Policy.STOP  # nothing worth saving: a checkpoint of NaN could push a good one out
         self.guard.alarm(finding, policy)
@@ -231,7 +230,9 @@ class TrainerHooks:
         if not self.several:
             codes = [finite.kind(finite.non_finite([each.loss])) for each in batches]
             batches = [each for each, code in zip(batches, codes) if code] or batches  # noqa: B905 - Python 3.9
-        for batch in batches or [None]:
+        if not batches:
+            return self._search(None)
+        for batch in batches:
             found = self._search(batch)
             if found is not None:
                 break
@@ -321,10 +322,10 @@ class TrainerHooks:
 
     @shielded
     def _reward_not_finite(self, bad: Bad) -> None:
-        """NaN rewards are told when they come; what an infinite one does is told with the loss that it makes."""
-        last, self._nan_rewards[bad.function] = self._nan_rewards.get(bad.function), self.guard.step or 0
-        if bad.kind == "nan" and (last is None or (self.guard.step or 0) - last > CALM):
-            self.guard.alarm(returned_nan(bad, self.guard.step))
+        """Tell a function once, and again after a while without."""
+        last, self._bad_rewards[bad.function] = self._bad_rewards.get(bad.function), self.guard.step or 0
+        if last is None or (self.guard.step or 0) - last > CALM:
+            self.guard.alarm(returned_no_number(bad, self.guard.step))
 
     @shielded
     def _died(self, error: Exception) -> None:

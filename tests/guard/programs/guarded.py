@@ -1,0 +1,115 @@
+"""GRPO of the tiny model under the guard, broken at step 3 in one place: guarded.py DOCTOR MODEL CASE [SEED].
+
+DOCTOR is the folder that holds the carried doctor; "none" runs without a guard.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+CARRIED, MODEL, CASE = sys.argv[1:4]
+os.environ["DOCTOR_RUN_DIR"] = str(Path("run").absolute())
+SEED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+if CARRIED != "none":
+    sys.path.insert(0, CARRIED)
+sys.path.append(str(Path(__file__).parents[2] / "real" / "programs"))
+
+import tiny  # noqa: E402
+import torch  # noqa: E402
+from transformers import TrainerCallback  # noqa: E402
+from trl import GRPOConfig, GRPOTrainer  # noqa: E402
+
+BROKEN_AT = 3
+GREEDY = {"generation_kwargs": {"do_sample": False}}
+#: what differs from a run that works, by case
+CONFIG = {
+    "weight-greedy": GREEDY,
+    "weight-unfiltered": {**GREEDY, "logging_nan_inf_filter": False},
+    "explodes": {"learning_rate": 1e30, "max_grad_norm": 0.0, "lr_scheduler_type": "constant"},
+    "explodes-greedy": {"learning_rate": 1e30, "lr_scheduler_type": "constant", **GREEDY},
+    "unclipped": {"max_grad_norm": 0.0},
+    "accumulates": {"gradient_accumulation_steps": 2, "max_steps": 5},
+    "long": {"max_steps": 12},
+}
+SMALL = {
+    "per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 8, "max_steps": 6,
+    "logging_steps": 1, "learning_rate": 1e-3, "report_to": [], "use_cpu": True, "bf16": False,
+    "save_strategy": "no", "seed": SEED,
+}  # fmt: skip
+
+
+class At(TrainerCallback):
+    """Says which step is made, and spoils a weight before it."""
+
+    step = 0
+
+    def on_step_begin(self, args, state, control, model=None, **_):
+        At.step = state.global_step + 1
+        if CASE.startswith("weight") and At.step == BROKEN_AT:
+            with torch.no_grad():
+                model.lm_head.weight[7, 5] = float("nan")
+
+
+def reward(completions, **_):
+    scores = tiny.variety(completions)
+    if At.step == BROKEN_AT and CASE.startswith("reward"):
+        scores[1] = float(CASE.partition("-")[2])
+    return scores
+
+
+class Trainer(GRPOTrainer):
+    """Knows when the forward is that of the loss."""
+
+    in_loss = False
+
+    def compute_loss(self, *args, **kwargs):
+        Trainer.in_loss = True
+        try:
+            return super().compute_loss(*args, **kwargs)
+        finally:
+            Trainer.in_loss = False
+
+
+def spoil(module, args, output):
+    """One element of the activation, only in the forward that is trained on."""
+    if At.step == BROKEN_AT and Trainer.in_loss:
+        output = output.clone()
+        output[0, 0, 0] = float("inf" if CASE == "activation-inf" else "nan")
+        return output
+    return None
+
+
+def main():
+    At.step = 0
+    trainer = Trainer(
+        model=MODEL, reward_funcs=reward, args=GRPOConfig(output_dir="out", **{**SMALL, **CONFIG.get(CASE, {})}),
+        train_dataset=tiny.sums(), processing_class=tiny.tokenizer(), callbacks=[At()],
+    )  # fmt: skip
+    if CASE.startswith(("activation", "unclipped", "accumulates", "skips", "raises")):
+        trainer.model.model.layers[1].mlp.down_proj.register_forward_hook(spoil)
+    if CARRIED == "none":
+        trainer.train()
+    else:
+        import doctor
+
+        policy = {"skips": {"NUM006": "skip-step"}, "raises": {"NUM006": "raise"}}.get(CASE)
+        if CASE == "callback":
+            trainer.add_callback(doctor.DoctorCallback())
+            trainer.train()
+        else:
+            with doctor.guard(trainer, policy=policy):
+                trainer.train()
+    weights = trainer.accelerator.unwrap_model(trainer.model).state_dict().values()
+    result = {
+        "step": trainer.state.global_step,
+        "finite": all(bool(each.isfinite().all()) for each in weights),
+        "losses": [each.get("loss") for each in trainer.state.log_history],
+        "sum": float(sum(each.double().abs().sum() for each in weights)),
+        "own": sorted(set(vars(trainer)) & {"compute_loss", "training_step"}),
+    }
+    Path(f"result-{os.environ.get('RANK', '0')}.json").write_text(json.dumps(result))
+    print("finished")
+
+
+main()
