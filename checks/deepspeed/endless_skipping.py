@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.rules import sighting, step_text
@@ -67,12 +68,13 @@ OVERFLOWS = 5
 ROWS = 40
 
 
-@rule(PROBLEM, needs=("loss_scale", "overflow", "skipped_steps", "grad_norm"), symptom_of=("NUM006",))
+@rule(PROBLEM, needs=("loss_scale", "min_loss_scale", "overflow", "skipped_steps", "grad_norm"), symptom_of=("NUM006",))
 class EndlessSkipping:
     """Counts overflows at the minimum, and rows of infinite gradients."""
 
     def __init__(self) -> None:
         self._scale: Optional[float] = None
+        self._minimum = MINIMUM
         self._skipped: Optional[float] = None
         self._overflows, self._rows = Alarm(OVERFLOWS, calm=1), Alarm(ROWS, calm=1)
 
@@ -80,6 +82,8 @@ class EndlessSkipping:
         """Take one point in."""
         if point.name == "loss_scale":
             self._scale = point.value
+        elif point.name == "min_loss_scale":
+            self._minimum = point.value
         elif point.name == "overflow":
             return self._overflow(point, 1)
         elif point.name == "skipped_steps":
@@ -90,8 +94,16 @@ class EndlessSkipping:
             return found(PROBLEM, INFINITE, count=ROWS, step=step_text(point.step), **sighting(point, self._rows.since))
         return None
 
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that tell nothing but finite gradients."""
+        norms = stretch["grad_norm"]
+        if any(stretch[name].values for name in ("loss_scale", "overflow", "skipped_steps")) or not norms.finite:
+            return False
+        self._rows.rest(len(norms))
+        return True
+
     def _overflow(self, point: Point, more: float) -> Optional[Finding]:
-        bad = more > 0 and self._scale is not None and self._scale <= MINIMUM
+        bad = more > 0 and self._scale is not None and self._scale <= self._minimum
         if not self._overflows.see(bad, point.step) or self._rows.on:
             return None
         return found(

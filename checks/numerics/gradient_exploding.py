@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -83,3 +84,12 @@ class GradientExploding:
             step=step_text(point.step),
             **sighting(point, self._alarm.since),
         )
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose norms are far from bad, whatever the median of the last ones is."""
+        norms, first = stretch["grad_norm"], self._base.median
+        if first is None or not norms.finite or norms.low <= 0 or norms.high > max(FLOOR, TIMES * first):
+            return False
+        self._recent.extend(norms.values)
+        self._alarm.rest(len(norms))
+        return True

@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -86,6 +87,14 @@ class LossOrGradientNotFinite:
             return None  # the same trouble, told already under the other name
         self._first = self._first or point
         return self._found(MESSAGE, point, CONFIRMED)
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose values are all finite."""
+        if not all(stretch[name].finite for name in self._alarms):
+            return False
+        for name, alarm in self._alarms.items():
+            alarm.rest(len(stretch[name]))
+        return True
 
     def _found(self, message: Message, point: Point, confidence: object) -> Finding:
         return found(

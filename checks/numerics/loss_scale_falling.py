@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.loss_scale import HALVINGS, ScaleWatch
 from doctor.core.problem import ERROR, INFO, WARNING, Problem, Severity
@@ -109,7 +110,7 @@ UNSEEN_CALIBRATION = 9
 UNSEEN_HALVINGS = 5
 
 
-@rule(PROBLEM, needs=("loss_scale", "overflow", "skipped_steps", "grad_norm"), symptom_of=("NUM006",))
+@rule(PROBLEM, needs=("loss_scale", "min_loss_scale", "overflow", "skipped_steps", "grad_norm"), symptom_of=("NUM006",))
 class LossScaleFalling:
     """Watches the scale; where none is told, infinite gradients stand for halvings."""
 
@@ -135,6 +136,16 @@ class LossScaleFalling:
             PROBLEM, message, severity=severity, count=self.watch.count, scale=scale, end=end,
             **sighting(point, self.watch.began),
         )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that tell nothing but finite gradients, once a step was applied."""
+        norms = stretch["grad_norm"]
+        if any(stretch[name].values for name in ("loss_scale", "overflow", "skipped_steps")):
+            return False
+        if self._infinite is not None or not self.watch.applied or not norms.finite:
+            return False
+        self._good_rows += len(norms)
+        return True
 
     def _is_news(self, severity: Severity) -> bool:
         """Each degree is told once, until the scale grows again."""

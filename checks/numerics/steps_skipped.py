@@ -23,6 +23,7 @@ import math
 from collections import deque
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -68,6 +69,18 @@ class StepsSkipped:
             self._counted = True
             return self._counter(point)
         return None if self._counted else self._row(point)
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in with finite gradients behind as many of those as are looked back on."""
+        norms = stretch["grad_norm"]
+        if stretch["skipped_steps"].values or (not self._counted and not norms.finite):
+            return False
+        if not self._counted:
+            if self._infinite or len(self._rows) < LOOK_BACK:
+                return False
+            self._seen += len(norms)
+            self._alarm.rest(len(norms))
+        return True
 
     def _counter(self, point: Point) -> Optional[Finding]:
         if point.step is None or point.step <= CALIBRATION or not math.isfinite(point.value):

@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -74,3 +75,12 @@ class CompletionsCutOff:
             step=step_text(point.step),
             **sighting(point),
         )
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose shares are all small."""
+        shares = stretch["completions/clipped_ratio"]
+        if not self._recent.full or not shares.finite or max(shares.high, self._recent.high) >= SHARE:
+            return False
+        self._recent.extend(shares.values)
+        self._alarm.rest(len(shares))
+        return True

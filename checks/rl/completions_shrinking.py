@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -133,6 +134,20 @@ class CompletionsShrinking:
             PROBLEM, EMPTY if empty else SHRUNK, confidence=LIKELY, before=f"{before:.0f}", now=f"{now:.2g}",
             step=step_text(point.step), **sighting(point, self._alarm.since),
         )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose lengths are all long enough."""
+        lengths, before = stretch["completions/mean_length"], self._base.median
+        if before is None or not self._recent.full or not lengths.finite:
+            return False
+        shortest = min(lengths.low, self._recent.low)
+        if shortest <= EMPTY_LENGTH or shortest < min(SHORT, SHARE * before):
+            return False
+        self._recent.extend(lengths.values)
+        self._alarm.rest(len(lengths))
+        for share in stretch["completions/clipped_ratio"].values[-1:]:
+            self._cut_off = share >= 0.5
+        return True
 
 
 @rule(PROBLEM, needs=("completions/empty_ratio", "completions/mean_characters"))

@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -81,3 +82,14 @@ class EntropyCollapse:
             PROBLEM, MESSAGE, confidence=LIKELY, value=f"{median:.2g}", usual=f"{usual:.2g}",
             step=step_text(point.step), **sighting(point),
         )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose entropy is nowhere low."""
+        values, usual = stretch["entropy"], self._base.median
+        if usual is None or not self._recent.full or not values.finite:
+            return False
+        if min(values.low, self._recent.low) < min(LOW, SHARE * usual):
+            return False
+        self._recent.extend(values.values)
+        self._alarm.rest(len(values))
+        return True

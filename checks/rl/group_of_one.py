@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.rules import sighting, step_text
@@ -65,3 +66,13 @@ class GroupOfOne:
         if not self._alarm.see(bad, point.step):
             return None
         return found(PROBLEM, MESSAGE, confidence=LIKELY, step=step_text(point.step), **sighting(point))
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose deviations are all numbers."""
+        rewards, deviations = stretch["reward"], stretch["reward_std"]
+        if not deviations.finite:
+            return False
+        self._alarm.rest(len(deviations))
+        if rewards.values:
+            self._step, self._is_number = rewards.steps[-1], math.isfinite(rewards.values[-1])
+        return True

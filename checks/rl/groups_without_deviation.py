@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -85,6 +86,21 @@ class GroupsWithoutDeviation:
         self._bad_rows += bad
         self._last = point
         return self._found(point, RUNNING) if self._alarm.see(bad, point.step) else None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that all deviate."""
+        norms, shares, deviations = stretch["grad_norm"], stretch["frac_reward_zero_std"], stretch["reward_std"]
+        name = "frac_reward_zero_std" if self._has_share else "reward_std"
+        if (shares.values and not self._has_share) or not (norms.finite and shares.finite and deviations.finite):
+            return False
+        if shares.high >= 1 or (not self._has_share and deviations.low <= 0):
+            return False
+        self._moved = self._moved or norms.high > NO_GRADIENT
+        count = len(stretch[name])
+        self._rows += count
+        self._alarm.rest(count)
+        self._last = stretch.last(name) if count else self._last
+        return True
 
     def _found(self, point: Point, count: int) -> Finding:
         began = self._alarm.since

@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -79,3 +80,15 @@ class ImportanceRatioDrift:
             PROBLEM, MESSAGE, confidence=LIKELY, first=f"{first:.2g}", value=f"{now:.2g}", step=step_text(point.step),
             **sighting(point),
         )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose means all lie where a median may lie."""
+        means, first, recent = stretch["sampling/importance_sampling_ratio/mean"], self._base.median, self._recent
+        if not first or first <= 0 or not recent.full or not means.finite:
+            return False
+        low, high = min(means.low, recent.low), max(means.high, recent.high)
+        if low < min(1 / TIMES, first / TIMES) or high > max(TIMES, TIMES * first):
+            return False
+        recent.extend(means.values)
+        self._alarm.rest(len(means))
+        return True

@@ -23,6 +23,7 @@ import math
 from collections import deque
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -91,3 +92,12 @@ class KlExplosion:
             PROBLEM, MESSAGE, confidence=LIKELY, value=f"{value:.3g}", usual=text, step=step_text(point.step),
             **sighting(point, self._began),
         )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose values are all below what can be high."""
+        values = stretch["kl"]
+        if self._count or not values.finite or values.high > HIGH:
+            return False
+        self._usual.extend(values.values)
+        self._on = False
+        return True

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.rules import sighting, step_text
@@ -70,6 +71,10 @@ class LearningRateZero:
         self._zeros += 1
         self._last = point
         return self._found(point) if self._zeros == FIRST else None
+
+    def calm(self, _stretch: Stretch) -> bool:
+        """Take every row in once the beginning is over."""
+        return self._settled
 
     def _found(self, point: Point) -> Finding:
         self._settled = True

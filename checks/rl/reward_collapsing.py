@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -84,6 +85,19 @@ class RewardCollapsing:
             PROBLEM, MESSAGE, confidence=LIKELY, best=f"{self._best:.3g}", value=f"{median:.3g}", count=STEPS,
             step=step_text(point.step), peak=step_text(self._peak), **sighting(point, self._alarm.since),
         )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose medians stay between the best one and the edge of the scatter."""
+        rewards, best = stretch["reward"], self._best
+        if best is None or not rewards.finite:
+            return False
+        recent = self._recent.copy()
+        medians = recent.medians(rewards.values)
+        if max(medians) > best or best - min(medians) > SIGMAS * self._noise:
+            return False
+        self._recent = recent
+        self._alarm.rest(len(medians))
+        return True
 
     def _lost(self, median: float) -> bool:
         best, first = self._best, self._base.median

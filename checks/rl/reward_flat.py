@@ -19,8 +19,10 @@ https://huggingface.co/docs/trl/grpo_trainer#using-a-custom-reward-function
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -67,6 +69,10 @@ RUNNING = 30
 WHOLE_RUN = 5
 
 
+#: whether two rewards are the same but for rounding
+_same = partial(math.isclose, rel_tol=1e-9, abs_tol=1e-12)
+
+
 @rule(PROBLEM, needs=("reward", "reward_std"), symptom_of=("RLX006",))
 class RewardFlat:
     """Counts steps with the reward of the first of them; a deviation above zero begins the count anew."""
@@ -84,12 +90,31 @@ class RewardFlat:
                 self._count, self._value, self._alarm.bad, self._alarm.on = 0, None, 0, False
             return None
         self._rows += 1
-        same = self._value is not None and math.isclose(point.value, self._value, rel_tol=1e-9, abs_tol=1e-12)
+        same = self._value is not None and _same(point.value, self._value)
         self._count = self._count + 1 if same else 1
         self._value, self._last = (None, point) if math.isnan(point.value) else (point.value, point)
         if not same:
             self._alarm.see(False, point.step)
         return self._found(point) if self._alarm.see(self._value is not None, point.step) else None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that all deviate, or of which none has the reward of the one before."""
+        rewards, deviations = stretch["reward"], stretch["reward_std"]
+        if not rewards.values or not rewards.finite or self._alarm.bad >= RUNNING - 1 or self._alarm.on:
+            return False
+        if deviations.values:
+            if not stretch.alike or not deviations.finite or deviations.low <= 0:
+                return False
+            self._count, self._value, self._alarm.bad = 0, None, 0
+        else:
+            before = [math.nan if self._value is None else self._value, *rewards.values]
+            if any(map(_same, before, rewards.values)):
+                return False
+            self._value = before[-2] if len(rewards) > 1 else self._value
+        self._rows += len(rewards) - 1
+        for point in stretch.points(("reward", "reward_std"), rows=1) if stretch.alike else (stretch.last("reward"),):
+            self.update(point)  # what the last row leaves behind is all that the next one is compared with
+        return True
 
     def _found(self, point: Point) -> Finding:
         message = ZERO if point.value == 0 else MESSAGE

@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -86,6 +87,27 @@ class RewardForFormatOnly:
         bad = self._form_alone(functions)
         self._last = point if bad else self._last
         return self._found(point) if self._alarm.see(bad, point.step) else None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in where some function for the content always gives something."""
+        names = list(stretch.columns)
+        functions = [name for name in names if name.startswith("rewards/")]
+        if not functions and not self._now:
+            return True
+        if not stretch.alike or self._now or len(functions) > MOST_FUNCTIONS or "reward_std" not in names:
+            return False
+        given: dict[str, str] = {}
+        for name in functions:
+            function, _, figure = name[len("rewards/") :].rpartition("/")
+            if figure != "std":
+                given[function or figure] = name
+        content = [name for own, name in given.items() if not FORM.search(own) and CONTENT.search(own)]
+        behind = names.index("reward_std") > max(map(names.index, functions))
+        if not behind or not any(0.0 not in stretch[name].values for name in content):
+            return False
+        self._rows += len(stretch.rows)
+        self._alarm.rest(len(stretch.rows))
+        return True
 
     def _form_alone(self, functions: dict[str, float]) -> bool:
         form = [name for name in functions if FORM.search(name)]

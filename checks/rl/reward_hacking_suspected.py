@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import INFO, WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -88,6 +89,12 @@ class _Track:
         first = self.base.median
         return self.recent.median / first if first and first > 0 and self.recent.full else 0.0
 
+    def at_most(self, high: float) -> tuple[float, float]:
+        """Bounds of `times` and of the recent median, when no value above `high` comes."""
+        peak = max(high, self.recent.high) if self.recent else high
+        first = self.base.median
+        return (peak / first if first and first > 0 else 0.0), peak
+
 
 @rule(PROBLEM, needs=("kl", "completions/mean_length", "reward"))
 class RewardHackingSuspected:
@@ -112,6 +119,21 @@ class RewardHackingSuspected:
         longer = length.times() >= LENGTH_TIMES
         risen = (far or longer) and self._risen()
         return self._judge(KL, kl, risen and far, point) or self._judge(LENGTH, length, risen and longer, point)
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in where neither KL nor length can come to what is suspect."""
+        told = {name: stretch[name] for name in self._tracks if stretch[name].values}
+        if not all(each.finite and self._tracks[name].recent.full for name, each in told.items()):
+            return False
+        kl, length = (self._tracks[name].at_most(stretch[name].high) for name in ("kl", "completions/mean_length"))
+        if (kl[0] >= KL_TIMES and kl[1] >= KL_HIGH) or length[0] >= LENGTH_TIMES:
+            return False
+        for name, each in told.items():
+            self._tracks[name].recent.extend(each.values)
+        before, self._rows = self._rows, self._rows + len(stretch["reward"])
+        for alarm in self._alarms.values() if self._tracks["reward"].recent.full else ():
+            alarm.rest(self._rows // EVERY - before // EVERY)
+        return True
 
     def _risen(self) -> bool:
         reward = self._tracks["reward"]

@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from typing import Any, Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -102,6 +103,14 @@ SILENT_STEPS = 50
 MOST_FUNCTIONS = 32
 
 
+def _function_of(metric: str) -> str:
+    """The reward function whose mean a metric is; empty for its deviation and for what is no function's."""
+    if not metric.startswith("rewards/"):
+        return ""
+    name, _, figure = metric[len("rewards/") :].rpartition("/")
+    return "" if figure == "std" else name or figure
+
+
 @rule(PROBLEM, needs=("reward", "rewards/*"))
 class RewardMissing:
     """Keeps which functions gave nothing in this step; `reward` comes behind them and is judged with them."""
@@ -125,11 +134,29 @@ class RewardMissing:
             self._names, self._last = ", ".join(f"`{name}`" for name in nan[:4]), point
         return self._missing(point) if self._alarm.see(bad, point.step) else None
 
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that all have a reward of every function; each row ends in order, see `update`."""
+        last = stretch.rows[-1].names
+        if any(self._functions.values()) or not stretch["reward"].finite or "reward" not in last:
+            return False
+        judged: list[tuple[Alarm, int]] = [(self._alarm, len(stretch["reward"]))]
+        for name, column in stretch.columns.items():
+            function = _function_of(name)
+            if function:
+                alarm = self._silent.get(function)
+                if alarm is None or not column.finite:
+                    return False
+                judged.append((alarm, len(column)))
+        for alarm, count in judged:
+            alarm.rest(count)
+        behind = last[last.index("reward") + 1 :]
+        self._functions = {function: False for name in behind if (function := _function_of(name))}
+        return True
+
     def _function(self, point: Point) -> Optional[Finding]:
-        name, _, figure = point.name.removeprefix("rewards/").rpartition("/")
-        if figure == "std" or (len(self._silent) >= MOST_FUNCTIONS and (name or figure) not in self._silent):
+        name = _function_of(point.name)
+        if not name or (len(self._silent) >= MOST_FUNCTIONS and name not in self._silent):
             return None
-        name = name or figure
         missing = math.isnan(point.value)
         self._functions[name] = missing
         alarm = self._silent.setdefault(name, Alarm(SILENT_STEPS, calm=1))

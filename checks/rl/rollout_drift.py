@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.rules import sighting, step_text
@@ -127,3 +128,19 @@ class RolloutDrift:
             PROBLEM, message, confidence=LIKELY, commands=commands, first=f"{first:.2g}", value=f"{now:.2g}",
             step=step_text(point.step), **sighting(point),
         )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose differences are all small, once the first climb is over."""
+        told = [(self._sides[name], floor, stretch[name]) for name, floor in FLOORS.items() if stretch[name].values]
+        for side, floor, column in told:
+            first = side.base.median
+            if first is None or not side.recent.full or not column.finite or side.rises >= side.count - 1:
+                return False
+            if max(column.high, side.recent.high) >= max(floor, TIMES * first):
+                return False
+        for side, _, column in told:
+            side.count += len(column)
+            side.rises, side.last = 0, column.values[-1]  # a count of rises that once fell behind stays behind
+            side.recent.extend(column.values)
+            side.alarm.rest(len(column))
+        return True

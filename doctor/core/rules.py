@@ -10,8 +10,9 @@ import importlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
+from doctor.core.columns import MetricRow, Stretch, points_of, stretches
 from doctor.core.finding import Evidence, Finding, Role, Where
 from doctor.core.problem import Problem
 from doctor.core.series import Point
@@ -53,19 +54,41 @@ def _of_the_catalogue() -> list[str]:
 
 
 class _Runner:
-    """A rule at work, with what it declared."""
+    """A rule at work, with what it declared; made when the first point comes that it wants."""
 
-    __slots__ = ("every_rank", "names", "prefixes", "problem", "rule", "symptom_of")
+    __slots__ = ("_class", "_rule", "every_rank", "names", "number", "prefixes", "problem", "symptom_of")
 
-    def __init__(self, cls: type) -> None:
+    def __init__(self, cls: type, number: int) -> None:
         declared: tuple[Problem, tuple[str, ...], tuple[str, ...], bool] = vars(cls)["__doctor_rule__"]
         self.problem, needs, self.symptom_of, self.every_rank = declared
         self.names = frozenset(each for each in needs if not each.endswith("*"))
         self.prefixes = tuple(each[:-1] for each in needs if each.endswith("*"))
-        self.rule: Any = cls()
+        self.number = number
+        self._class = cls
+        self._rule: Any = None
+
+    @property
+    def rule(self) -> Any:
+        """The rule itself."""
+        if self._rule is None:
+            self._rule = self._class()
+        return self._rule
+
+    def renew(self) -> None:
+        """Forget what the rule has seen."""
+        self._rule = None
 
     def wants(self, name: str) -> bool:
         return name in self.names or bool(self.prefixes and name.startswith(self.prefixes))
+
+
+class _New(NamedTuple):
+    """A finding with the place of its point in a stretch, and the number of its rule."""
+
+    row: int
+    position: int
+    runner: int
+    finding: Finding
 
 
 class _Route:
@@ -92,11 +115,13 @@ class RuleEngine:
         self.crashed: dict[str, str] = {}
         self._found: list[tuple[Finding, tuple[str, ...]]] = []
         self._wanted: dict[str, tuple[int, ...]] = {}  # metric -> rules that want it, which outlives a new beginning
-        self._start()
+        self._runners = [_Runner(cls, number) for number, cls in enumerate(self._classes)]
+        self._routes: dict[str, _Route] = {}
 
     def _start(self) -> None:
-        self._runners = [_Runner(cls) for cls in self._classes]
-        self._routes: dict[str, _Route] = {}
+        for runner in self._runners:
+            runner.renew()
+        self._routes = {}
 
     def feed(self, point: Point) -> list[Finding]:
         """Hand a point to the rules that want it; gives what they found just now, mostly nothing."""
@@ -132,6 +157,76 @@ class RuleEngine:
     def feed_all(self, points: Iterable[Point]) -> list[Finding]:
         """Feed many points; gives what the rules found."""
         return [finding for point in points for finding in self.feed(point)]
+
+    def feed_rows(self, rows: Iterable[MetricRow]) -> None:
+        """Feed many rows; the findings are those of `feed` with each of their points, in the same order."""
+        for together in stretches(rows):
+            self.feed_stretch(Stretch(together))
+
+    def feed_stretch(self, stretch: Stretch) -> None:
+        """Feed rows of one rank; rules that say `calm` to them are not asked about each point."""
+        if self._goes_on(stretch):
+            self._judge(stretch)
+            return
+        for point in points_of(stretch.rows[0]):  # it may be a new beginning, with which the others go on
+            self.feed(point)
+        if len(stretch.rows) == 1:
+            return
+        rest = Stretch(stretch.rows[1:])
+        if self._goes_on(rest):
+            self._judge(rest)
+        else:
+            self.feed_all(point for row in rest.rows for point in points_of(row))
+
+    def _goes_on(self, stretch: Stretch) -> bool:
+        """Whether every rule gets these rows as they are: from the rank that it listens to, and no new beginning."""
+        rank = stretch.rows[0][4]
+        for name, column in stretch.columns.items():
+            route = self._routes.get(name) or self._route(name)
+            if not route.updates:
+                continue
+            if rank is not None and route.owner is not None and rank != route.owner:
+                return False
+            first = next((each for each in column.steps if each is not None), None)
+            if first is not None and route.last_step is not None and first < route.last_step:
+                return False
+        return True
+
+    def _judge(self, stretch: Stretch) -> None:
+        rank = stretch.rows[0][4]
+        runners: dict[int, tuple[_Runner, set[str]]] = {}
+        for name, column in stretch.columns.items():
+            route = self._routes.get(name) or self._route(name)
+            for _, runner in route.updates:
+                runners.setdefault(runner.number, (runner, set()))[1].add(name)
+            if route.updates:
+                route.owner = rank if route.owner is None else route.owner
+                last = next((each for each in reversed(column.steps) if each is not None), None)
+                route.last_step = route.last_step if last is None else last
+        new: list[_New] = []
+        for runner, names in runners.values():
+            try:
+                calm = getattr(runner.rule, "calm", None)
+                if calm is None or not calm(stretch):
+                    self._ask(runner, names, stretch, new)
+            except Exception as error:  # noqa: BLE001 - see feed
+                self._leave_out(runner, error)
+        for each in sorted(new, key=lambda one: one[:3]):
+            self._keep(each.finding, self._runners[each.runner])
+
+    @staticmethod
+    def _ask(runner: _Runner, names: set[str], stretch: Stretch, new: list[_New]) -> None:
+        """Hand a rule the points of a stretch one by one."""
+        update, make = runner.rule.update, tuple.__new__
+        places: dict[tuple[str, ...], list[tuple[int, str]]] = {}
+        for number, (step, own, values, t_ns, rank, source) in enumerate(stretch.rows):
+            wanted = places.get(own)
+            if wanted is None:
+                wanted = places[own] = [(at, name) for at, name in enumerate(own) if name in names]
+            for at, name in wanted:
+                finding = update(make(Point, (name, values[at], step, t_ns, rank, source)))
+                if finding is not None:
+                    new.append(_New(number, at, runner.number, finding))
 
     def close(self) -> list[Finding]:
         """Ask each rule for its last word, once the series has ended; it replaces what the rule said before."""

@@ -41,6 +41,11 @@ def rule(
     `update` is O(1), pure, and standard library only; it returns a finding when the trouble begins, and again only
     after the series had recovered. An optional ``finish() -> Finding | None`` is called when the series has ended.
 
+    An optional ``calm(stretch: Stretch) -> bool`` makes a post-mortem fast: it takes a whole stretch of rows in
+    (`doctor.core.columns`) and says True where `update` would certainly find nothing in any of them and be left in the
+    same condition; else it says False and takes nothing in, and `update` gets point after point. A bound on the values
+    is enough: what is not sure is not calm.
+
     """
 
     def mark(cls: Rule) -> Rule:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
+from collections.abc import Sequence
 from typing import Optional
 
 #: the median absolute deviation times this estimates the standard deviation of normal noise
@@ -45,6 +46,31 @@ class Window:
         oldest = self._order.popleft()
         del ordered[bisect_left(ordered, oldest)]
         return oldest
+
+    def extend(self, values: Sequence[float]) -> None:
+        """Take many values in; as `push` with each, but only the last `size` cost anything."""
+        order = self._order
+        order.extend(values[-self.size :])
+        while len(order) > self.size:
+            order.popleft()
+        self._sorted = sorted(order)
+
+    def medians(self, values: Sequence[float]) -> list[float]:
+        """Take many values into a full window; gives its median behind each of them."""
+        found, ordered, order, middle = [], self._sorted, self._order, self.size >> 1
+        odd = self.size & 1
+        for value in values:
+            insort(ordered, value)
+            del ordered[bisect_left(ordered, order.popleft())]
+            order.append(value)
+            found.append(ordered[middle] if odd else (ordered[middle - 1] + ordered[middle]) / 2)
+        return found
+
+    def copy(self) -> Window:
+        """The same window, on its own from here on."""
+        twin = Window(self.size)
+        twin._order, twin._sorted = self._order.copy(), self._sorted.copy()
+        return twin
 
     @property
     def full(self) -> bool:
@@ -91,6 +117,11 @@ class Baseline:
         self.median: Optional[float] = None
         self.sigma = 0.0
 
+    @property
+    def known(self) -> bool:
+        """Whether no further value changes it."""
+        return self._window is None
+
     def push(self, value: float) -> bool:
         """Take a value in while there is room; True once the baseline is known without this value."""
         window = self._window
@@ -134,3 +165,11 @@ class Alarm:
             return False
         self.on = True
         return True
+
+    def rest(self, times: int) -> None:
+        """Take many good observations in."""
+        if times > 0:
+            self.good += times
+            self.bad = 0
+            if self.on and self.good >= self.calm:
+                self.on = False
