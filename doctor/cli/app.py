@@ -14,10 +14,13 @@ import doctor
 #: command -> (module, one line of help). Kept here so that `doctor --help` imports none of them.
 COMMANDS = {
     "check": ("check", "Find what will go wrong on this machine, with this command."),
+    "run": ("run", "Run a training command checked, guarded, sampled, and diagnosed when it fails."),
     "monitor": ("monitor", "Sample what the GPUs really do, live or while a command runs."),
     "report": ("report", "Say where the GPU hours of a run went, from what was sampled."),
     "postmortem": ("postmortem", "Say why a run died, from its logs."),
     "fix": ("fix", "Mend what was found: shown first, reversible."),
+    "serve": ("serve", "Start a vLLM server with what it lacks put right."),
+    "plan": ("plan", "Size a run: memory of each GPU, batches, and the files that start it."),
     "explain": ("explain", "Print the manual of a problem."),
     "list": ("list_problems", "List the problems the doctor knows."),
     "env": ("env", "Print a redacted environment report to paste into an issue."),

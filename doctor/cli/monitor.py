@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from doctor.cli import options
+from doctor.cli.runs import bare, new_run, short
 
 _UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)")
@@ -97,33 +98,19 @@ def _exporter(chosen: dict[str, Any]) -> str | None:
     return given
 
 
-def _new_run(name: str) -> Any:
-    """A new run folder; in the temporary folder where the working directory may not be written."""
-    import tempfile
-
-    from doctor.core.run_dir import RUNS, RunDir
-
-    try:
-        return RunDir.create(name)
-    except OSError as exc:
-        base = Path(tempfile.gettempdir()) / RUNS
-        click.echo(f"doctor: no run folder here ({exc.strerror}); it lies in {base}", err=True)
-        return RunDir.create(name, base)
-
-
 def _during(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
     from doctor.core.supervise import supervise
     from doctor.monitors import start
 
     with _page(chosen) as (open_page, _):
         try:
-            run = _new_run(Path(words[0]).name)
+            run = new_run(Path(words[0]).name)
         except OSError as exc:
             click.echo(
                 f"doctor: no run folder can be made ({exc.strerror}): the command runs without the doctor", err=True
             )
-            return _bare(words)
-        click.echo(f"doctor: sampling into {_short(run.path)}", err=True)
+            return bare(words)
+        click.echo(f"doctor: sampling into {short(run.path)}", err=True)
         started: list[Any] = []
 
         def on_start(pid: int) -> None:
@@ -140,28 +127,16 @@ def _during(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
     return code
 
 
-def _bare(words: tuple[str, ...]) -> int:
-    import subprocess
-
-    try:
-        code = subprocess.run(words, check=False).returncode
-    except FileNotFoundError:
-        return 127
-    except OSError:
-        return 126
-    return 128 - code if code < 0 else code
-
-
 def _attached(chosen: dict[str, Any], wishes: Any) -> int:
     from doctor.monitors import start
 
     with _page(chosen) as (open_page, _):
-        run = _new_run("monitor")
+        run = new_run("monitor")
         sampler = start.start(run, wishes, chosen["pid"])
         try:
             open_page(run, wishes.csv)
             if chosen["no_live"] or not sys.stdout.isatty():
-                click.echo(f"doctor: sampling into {_short(run.path)}; Ctrl-C ends it", err=True)
+                click.echo(f"doctor: sampling into {short(run.path)}; Ctrl-C ends it", err=True)
                 _wait(sampler)
             else:
                 _live(run, wishes.csv, sampler)
@@ -237,7 +212,7 @@ def _live(run: Any, csv: Path | None, sampler: Any) -> None:
         while sampler.poll() is None:
             latest.read()
             why = None if latest.gpus else latest.why_no_gpu()
-            screen.update(live(latest, _short(run.path), why), refresh=True)
+            screen.update(live(latest, short(run.path), why), refresh=True)
             if pressed(_REDRAW_S) in {"q", "Q"}:
                 break
     latest.close()
@@ -281,7 +256,7 @@ def _say_gpu(run: Any) -> None:
 
 def _summary(run: Any, csv: Path | None) -> None:
     """Where the figures lie, and what they come to, on stderr: the command has stdout to itself."""
-    click.echo(f"doctor: figures in {_short(csv or run.path)}", err=True)
+    click.echo(f"doctor: figures in {short(csv or run.path)}", err=True)
     from doctor.cli import report
     from doctor.monitors.usage_files import NotUsage, load, read_gpu_file
 
@@ -300,9 +275,3 @@ def _summary(run: Any, csv: Path | None) -> None:
     language = options.language(None, settings)
     diagnosis, summary = diagnose(usage, run_dir=str(run.path), language=language, ignored=settings.ignored)
     report.draw(as_report(diagnosis, summary), language, sys.stderr)
-
-
-def _short(path: Path) -> str:
-    with suppress(ValueError):
-        return str(path.relative_to(Path.cwd()))
-    return str(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import faulthandler
-import importlib
 import os
 import tempfile
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import IO, TYPE_CHECKING, Callable, Optional
 
+from doctor.checks.launch.run_stood_still import of_standstill
 from doctor.core.finding import Finding
 from doctor.core.run_dir import host_name
 from doctor.core.standing import Frame, Standing, judge, standing_of
@@ -41,8 +41,6 @@ _SETTLE_S = 10.0  # other ranks notice at their own tick
 
 #: a gap between two looks of so many ticks: the process was stopped, or the machine slept
 _PAUSED_TICKS = 4
-
-_JUDGE = "doctor.checks.launch.run_stood_still"
 
 Probe = Callable[[], Optional[Finding]]
 
@@ -183,8 +181,7 @@ class Watch:
         if min(each.rank for each in spoken) != mine.rank:
             return None
         standstill = judge(spoken)
-        finding: Optional[Finding] = importlib.import_module(_JUDGE).of_standstill(standstill)
-        return finding
+        return None if standstill is None else of_standstill(standstill)
 
     def _folder(self) -> Path:
         run = self._guard.run

@@ -1,0 +1,187 @@
+"""`doctor run`: checked before, guarded and sampled while it runs, and diagnosed when it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from doctor.cli import options
+from doctor.cli.runs import bare, new_run, short
+
+REFUSED = 1
+
+#: alarms and the like, after which even a run that went well is looked at
+_SIGNS = frozenset({"alarm", "exception", "hang"})
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option("--no-check", is_flag=True, help="Launch without looking first.")
+@click.option("--gate", is_flag=True, help="Do not launch when the check finds a confirmed error; exit 1.")
+@click.option("--no-guard", is_flag=True, help="Put nothing into the processes of the command.")
+@click.option("--no-monitor", is_flag=True, help="Sample neither GPUs nor host.")
+@click.option("--no-capture", is_flag=True, help="Leave the terminal to the command; its output is not kept.")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of the findings (default: the locale's).")
+@options.ignore
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND")
+def command(words: tuple[str, ...], **chosen: Any) -> int:
+    """Run a training command under the doctor's eyes; its exit code is kept.
+
+    First `doctor check` looks at the command. While it runs, a guard in every training process stops it before NaNs
+    ruin the weights, and GPUs are sampled. When it fails, the post-mortem says why. The script stays as it is.
+
+    \b
+    doctor run -- accelerate launch train_grpo.py
+    doctor run --gate -- torchrun --nproc-per-node 8 train.py
+    DOCTOR_GUARD_POLICY=NUM006=warn doctor run -- python train.py
+    """
+    if not words:
+        raise click.UsageError("give the command to run: doctor run -- accelerate launch train_grpo.py")
+    if chosen["gate"] and chosen["no_check"]:
+        raise click.UsageError("--gate needs the check that --no-check leaves out")
+    settings = options.user_settings(Path.cwd(), chosen["ignore"])
+    language = options.language(chosen["lang"], settings)
+    report = None if chosen["no_check"] else _check(words, settings, language)
+    if chosen["gate"] and _refused(report):
+        return REFUSED
+    try:
+        run = new_run(Path(words[0]).name)
+    except OSError as exc:
+        _say(f"no run folder can be made ({exc.strerror}): the command runs without the doctor")
+        return bare(words)
+    _keep(run, report)
+    code = _supervised(words, run, chosen)
+    # neither the doctor's own failure nor an impatient Ctrl-C changes the code of the command
+    with suppress(Exception, KeyboardInterrupt):
+        _afterwards(run, code, chosen, settings, language)
+    return code
+
+
+def _say(text: str) -> None:
+    click.echo(f"doctor: {text}", err=True)
+
+
+def _check(words: tuple[str, ...], settings: Any, language: str) -> dict[str, Any] | None:
+    """What `doctor check` finds, drawn on stderr; None where the check itself failed."""
+    from doctor.core.diagnose import diagnose
+    from doctor.core.report import as_dict
+    from doctor.facts.base import Context
+
+    try:
+        context = Context(words, Path.cwd(), dict(os.environ), None, False)
+        diagnosis, _ = diagnose(context, ignored=settings.ignored, language=language)
+        report = as_dict(diagnosis)
+        if report["findings"]:
+            _draw(report, language)
+    except Exception as exc:  # noqa: BLE001 - a bug of ours must not keep a run from its start
+        _say(f"the check failed ({type(exc).__name__}: {exc}); the command is launched without it")
+        return None
+    return report
+
+
+def _draw(report: dict[str, Any], language: str) -> None:
+    from doctor.core.reasons import localised
+    from doctor.core.report import shortened
+    from doctor.render.console import console_for, draw
+
+    shown = localised(report, language) if language != "en" else report
+    draw(shortened(shown, Path.cwd()), console_for(sys.stderr), language=language)
+
+
+def _refused(report: dict[str, Any] | None) -> bool:
+    """Whether a confirmed error keeps the command from being launched, which is said."""
+    if report is None:
+        return False
+    errors = [each for each in report["findings"] if each["severity"] == "error" and each["confidence"] == "confirmed"]
+    if errors:
+        ids = ", ".join(dict.fromkeys(each["id"] for each in errors))
+        _say(f"not launched: {ids} (--gate); `--ignore {errors[0]['id']}=REASON` lets it pass")
+    return bool(errors)
+
+
+def _keep(run: Any, report: dict[str, Any] | None) -> None:
+    if report is not None:
+        with suppress(OSError):
+            (run.path / "check.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _supervised(words: tuple[str, ...], run: Any, chosen: dict[str, Any]) -> int:
+    """The command's exit code, with guard and sampler beside it."""
+    from doctor.core.supervise import supervise
+    from doctor.monitors import start
+
+    variables = {} if chosen["no_guard"] else _guarded(run)
+    samplers: list[Any] = []
+
+    def on_start(pid: int) -> None:
+        if not chosen["no_monitor"]:
+            samplers.append(start.start(run, start.Wishes(), pid))
+
+    _say(f"run folder {short(run.path)}")
+    code = supervise(words, run, capture=not chosen["no_capture"], environment=variables, on_start=on_start)
+    with suppress(Exception, KeyboardInterrupt):
+        for each in samplers:
+            start.end(each)
+    return code
+
+
+def _guarded(run: Any) -> dict[str, str]:
+    """Variables that bring the guard into the command's processes; none where it cannot be laid down."""
+    from doctor.core.suppress import SettingsError, settings_of
+    from doctor.monitors.inject.lay import lay
+
+    try:
+        given, _ = settings_of(Path.cwd())
+        section = given.get("guard", {})
+        return lay(run, section if isinstance(section, Mapping) else {})
+    except (OSError, SettingsError) as exc:
+        _say(f"no guard: {exc}")
+        return {}
+
+
+def _afterwards(run: Any, code: int, chosen: dict[str, Any], settings: Any, language: str) -> None:
+    """Say whether the guard was there, and why the run failed."""
+    if not chosen["no_guard"]:
+        from doctor.monitors.inject.lay import what_became_of_it
+
+        absent = what_became_of_it(run)
+        if absent is not None:
+            _say(absent)
+    signs = {each["kind"] for each in run.read_events()} & _SIGNS
+    if signs or code not in (0, 128 + signal.SIGINT):
+        _postmortem(run, code, settings, language)
+    if not chosen["no_monitor"]:
+        _say(f"how the GPUs were used: doctor report {short(run.path)}")
+
+
+def _postmortem(run: Any, code: int, settings: Any, language: str) -> None:
+    from doctor.core.report import as_dict
+    from doctor.core.state import keep_last
+    from doctor.logs.layouts import NoLogs
+    from doctor.logs.postmortem import NotReadable, examine
+
+    try:
+        done = examine(
+            (str(run.path),), ignored=settings.ignored, language=language, run_dir=str(run.path), context=_context(run)
+        )
+    except (NoLogs, NotReadable) as exc:
+        _say(f"exit code {code}, and nothing to examine: {exc}")
+        return
+    report = as_dict(done.diagnosis)
+    if code != 0:
+        _say(f"the command ended with exit code {code}")
+    _draw(report, language)
+    with suppress(OSError):
+        keep_last("postmortem", Path.cwd(), report)
+        (run.path / "report.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _context(run: Any) -> tuple[Path, ...]:
+    return (run.run_json,) if run.run_json.is_file() else ()

@@ -1,0 +1,46 @@
+"""What the commands that run another command share: its folder, and what is said about it."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from doctor.core.run_dir import RUNS, RunDir
+from doctor.core.supervise import NOT_EXECUTABLE, NOT_FOUND
+
+
+def new_run(name: str) -> RunDir:
+    """A new run folder; in the temporary folder where the working directory may not be written.
+
+    Raises:
+        OSError: nor may that one.
+
+    """
+    try:
+        return RunDir.create(name)
+    except OSError as exc:
+        base = Path(tempfile.gettempdir()) / RUNS
+        click.echo(f"doctor: no run folder here ({exc.strerror}); it lies in {base}", err=True)
+        return RunDir.create(name, base)
+
+
+def bare(words: tuple[str, ...]) -> int:
+    """Run the command as if there were no doctor; gives its exit code."""
+    try:
+        code = subprocess.run(words, check=False).returncode
+    except FileNotFoundError:
+        return NOT_FOUND
+    except OSError:
+        return NOT_EXECUTABLE
+    return 128 - code if code < 0 else code
+
+
+def short(path: Path) -> str:
+    """A path from here where it lies below."""
+    with suppress(ValueError):
+        return str(path.relative_to(Path.cwd()))
+    return str(path)
