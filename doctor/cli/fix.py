@@ -87,6 +87,7 @@ class _Judged:
 #: first word after `doctor fix` -> (module, one line of help): what is no problem of the catalogue
 SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
     "env": ("fix_env", "Versions that fit each other and this machine."),
+    "hang": ("fix_hang", "Stacks of a run that stands still, and its end."),
     "orphans": ("fix_orphans", "Workers that outlived their run, with the proof."),
 }
 

@@ -100,7 +100,8 @@ def _orphans(*, without_gpu: bool) -> tuple[list[Any], str | None]:
     from doctor.fixes.processes import orphans, table
 
     state = examine(Context((), Path.cwd(), dict(os.environ), None), Patient(), ("gpus",)).states["gpus"]
-    counted, blind = None, state.reason or "NVML"
+    counted: dict[int, int | None] | None = None
+    blind: str | None = state.reason or "NVML"
     if state.status == "ok" and any(gpu.processes is not None for gpu in state.value.gpus):
         blind, counted = None, {}
         for process in (each for gpu in state.value.gpus for each in gpu.processes or () if each.is_mine):

@@ -9,10 +9,8 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,6 +18,7 @@ from doctor.core.plan import Refused
 from doctor.fixes.processes import ending, orphans, table
 from doctor.fixes.processes.orphans import Orphan
 from tests.e2e.environments import run_doctor
+from tests.fixes.trees import Started, alive
 
 pytestmark = pytest.mark.skipif(
     (first := table.read(1)) is not None and orphans._is(first, orphans._PYTHON),
@@ -51,34 +50,6 @@ if __name__ == "__main__":
 """
 
 
-class Started:
-    """What a test started, ended with it; an id that is another's by then is left alone."""
-
-    def __init__(self) -> None:
-        self.children: list[subprocess.Popen[str]] = []
-        self.others: list[table.Process] = []
-
-    def child(self, argv: list[str], **options: Any) -> subprocess.Popen[str]:
-        self.children.append(subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, **options))
-        return self.children[-1]
-
-    def other(self, pid: int) -> int:
-        process = table.read(pid)
-        assert process is not None
-        self.others.append(process)
-        return pid
-
-    def end(self) -> None:
-        for each in self.others:
-            with suppress(ProcessLookupError):
-                ending.Handle(each).send(signal.SIGKILL)
-        for child in self.children:
-            child.kill()
-            child.wait()
-            if child.stdout is not None:
-                child.stdout.close()
-
-
 @pytest.fixture
 def started() -> Iterator[Started]:
     every = Started()
@@ -105,11 +76,6 @@ def found(tmp_path: Path, **options: bool) -> dict[int, Orphan]:
     files = partial(table.gpu_files, device=str(tmp_path / "nvidia"))
     every = orphans.find(table.everybody(), uid=os.getuid(), gpu_bytes=None, gpu_files_of=files, **options)
     return {each.process.pid: each for each in every}
-
-
-def alive(pid: int) -> bool:
-    process = table.read(pid)
-    return process is not None and process.state not in "ZX"
 
 
 def test_a_child_of_a_dead_parent_is_one(tmp_path: Path, started: Started) -> None:
