@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 from contextlib import suppress
-from typing import Any, Optional
+from typing import Any, Callable, Iterable, Optional
 
 from doctor.core.alarm import as_data
 from doctor.core.finding import Finding
@@ -52,8 +52,8 @@ class Alerts:
     def __init__(self, options: Options, events: Optional[Events], rank: int, run: Optional[RunDir]) -> None:
         self._options, self._events, self._rank, self._run = options, events, rank, run
         self._count: dict[str, int] = {}
-        #: tensorboard writers with `add_text`; an adapter that knows them adds them
-        self.writers: list[Any] = []
+        #: tensorboard writers that are open, with `add_text`; an adapter that knows them says how to get them
+        self.writers: Callable[[], Iterable[Any]] = tuple
 
     def say(self, finding: Finding, policy: Policy) -> None:
         """Say it wherever somebody looks."""
@@ -79,7 +79,8 @@ class Alerts:
         language = self._options.language
         words = finding.words(language)
         level = finding.severity.value
-        first = f"doctor: {level} {finding.problem.id}: {words.headline}"
+        rank = "" if finding.where.rank in (None, self._rank) else f" (rank {finding.where.rank})"
+        first = f"doctor: {level} {finding.problem.id}{rank}: {words.headline}"
         if brief:
             return first
         commands = f"doctor explain {finding.problem.id}"
@@ -102,7 +103,7 @@ class Alerts:
         for tell in (_wandb, _trackio):
             with suppress(Exception):
                 tell(title, text, finding.severity is ERROR)
-        for writer in self.writers:
+        for writer in self.writers():
             with suppress(Exception):
                 writer.add_text("doctor/alarms", f"**{title}**\n\n{text}", finding.where.step or 0)
                 writer.flush()

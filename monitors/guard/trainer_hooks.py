@@ -20,6 +20,7 @@ from doctor.core.finding import Evidence, Finding
 from doctor.core.problem import WARNING
 from doctor.monitors.guard import finite
 from doctor.monitors.guard.born import not_finite
+from doctor.monitors.guard.deepspeed import EngineWatch
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.locate import Birth, locate
 from doctor.monitors.guard.policy import Policy
@@ -64,7 +65,10 @@ class TrainerHooks:
     def __init__(self, trainer: Any, guard: Guard) -> None:
         self.trainer, self.guard = trainer, guard
         self.stop = self.save = False
+        #: the step that is logged next was not finite, which is said already
         self.dropped = False
+        #: looks on inside DeepSpeed, whose step is made within `training_step`
+        self.engine: Optional[EngineWatch] = None
         self._norm: Any = None
         self._batches: list[Batch] = []
         self._last: Optional[Batch] = None
@@ -81,6 +85,10 @@ class TrainerHooks:
         self._wrap(self.trainer, "training_step", self._around_training_step)
         if hasattr(accelerator, "clip_grad_norm_"):
             self._wrap(accelerator, "clip_grad_norm_", self._around_clip)
+        wrapped = getattr(accelerator, "deepspeed_engine_wrapped", None)
+        if wrapped is not None:
+            self.engine = EngineWatch(wrapped.engine, self.guard, forward=self._last_forward)
+            self._undo.append(self.engine.close)
         self.rewards.attach(self.trainer)
         self._undo.append(self.rewards.detach)
 
@@ -152,8 +160,8 @@ class TrainerHooks:
     @shielded
     def before_step(self) -> None:
         """Read one number, and when it is not finite find out why and carry the policy out before the step."""
-        if self.scaler is not None:
-            return  # what is not finite is never applied: `after_step` looks at what was skipped
+        if self.engine is not None or self.scaler is not None:
+            return  # DeepSpeed has made its step already; GradScaler applies nothing that is not finite
         alone = not self.several
         number = self._number([each.loss for each in self._batches] if alone else [])
         if number is None or math.isfinite(number):
@@ -241,13 +249,15 @@ class TrainerHooks:
     def _search(self, batch: Optional[Batch]) -> Optional[Birth]:
         if batch is None:
             return locate(self._model, None, deadline_s=self.guard.options.locate_s)
+        return locate(batch.model, functools.partial(self._forward, batch), deadline_s=self.guard.options.locate_s)
 
-        def forward() -> Any:
-            with self.trainer.compute_loss_context_manager():
-                return self._compute_loss(batch.model, copy.copy(batch.inputs), *batch.args, **batch.kwargs)
+    def _forward(self, batch: Batch) -> Any:
+        with self._metrics_kept(), self.trainer.compute_loss_context_manager():
+            return self._compute_loss(batch.model, copy.copy(batch.inputs), *batch.args, **batch.kwargs)
 
-        with self._metrics_kept():
-            return locate(batch.model, forward, deadline_s=self.guard.options.locate_s)
+    def _last_forward(self) -> Any:
+        """The forward of the last micro-batch, once more: DeepSpeed steps behind it."""
+        return self._forward(self._batches[-1]) if self._batches else None
 
     @contextmanager
     def _metrics_kept(self) -> Iterator[None]:
@@ -288,8 +298,11 @@ class TrainerHooks:
 
     @shielded
     def after_step(self) -> None:
-        """Look at a step that GradScaler skipped: infinite gradients are its business, NaN is not."""
+        """Carry out what DeepSpeed's step led to; look at what GradScaler skipped: only NaN is not its business."""
         scaler = self.scaler
+        if self.engine is not None and self.engine.agreed is not None:
+            policy, self.engine.agreed, self.dropped = self.engine.agreed, None, True
+            self.apply(policy, before=False)
         if scaler is None:
             return
         if not self.trainer.accelerator.optimizer_step_was_skipped:

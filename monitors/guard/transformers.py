@@ -85,10 +85,7 @@ class DoctorCallback:
         hooks = TrainerHooks(trainer, self.guard)
         hooks.attach()
         self._hooks = hooks
-        for each in trainer.callback_handler.callbacks:
-            writer = getattr(each, "tb_writer", None)
-            if writer is not None:
-                self.guard.alerts.writers.append(writer)
+        self.guard.alerts.writers = lambda: _tensorboard(trainer)
 
     def _begin(self, trainer: Any) -> None:
         """Say what cannot be seen, and nothing where all can."""
@@ -96,6 +93,8 @@ class DoctorCallback:
         assert guard is not None  # noqa: S101 - for the type checker
         together = guard.group.join()
         unseen = [text for text, holds in ((_BLIND, trainer is None), (_APART, not together)) if holds]
+        if self._hooks is not None and self._hooks.engine is not None:
+            unseen += [f"doctor: guard: {each}" for each in self._hooks.engine.missing]
         if guard.rank == 0 or not together:
             for text in unseen:
                 guard.alerts.print(text)
@@ -197,6 +196,11 @@ class DoctorCallback:
             self._hooks = None
         if self.guard is not None:
             self.guard.close()
+
+
+def _tensorboard(trainer: Any) -> list[Any]:
+    """Writers of tensorboard that the trainer's callbacks have open now."""
+    return [each.tb_writer for each in trainer.callback_handler.callbacks if getattr(each, "tb_writer", None)]
 
 
 def trainer_of(frame: Optional[FrameType]) -> Any:

@@ -1,6 +1,7 @@
 """GRPO of the tiny model under the guard, broken at step 3 in one place: guarded.py DOCTOR MODEL CASE [SEED].
 
-DOCTOR is the folder that holds the carried doctor; "none" runs without a guard.
+DOCTOR is the folder that holds the carried doctor; "none" runs without a guard. A case may begin with the rank that
+alone is broken: `1:activation`.
 """
 
 import json
@@ -9,6 +10,9 @@ import sys
 from pathlib import Path
 
 CARRIED, MODEL, CASE = sys.argv[1:4]
+ONLY, _, CASE = CASE.rpartition(":")
+RANK = os.environ.get("RANK", "0")
+BROKEN = RANK in ONLY or not ONLY
 os.environ["DOCTOR_RUN_DIR"] = str(Path("run").absolute())
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
 if CARRIED != "none":
@@ -32,6 +36,7 @@ CONFIG = {
     "accumulates": {"gradient_accumulation_steps": 2, "max_steps": 5},
     "long": {"max_steps": 12},
 }
+POLICY = {"skips": {"NUM006": "skip-step"}, "raises": {"NUM006": "raise"}, "reward-nan-stops": {"RLX006": "stop"}}
 SMALL = {
     "per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 8, "max_steps": 6,
     "logging_steps": 1, "learning_rate": 1e-3, "report_to": [], "use_cpu": True, "bf16": False,
@@ -46,15 +51,15 @@ class At(TrainerCallback):
 
     def on_step_begin(self, args, state, control, model=None, **_):
         At.step = state.global_step + 1
-        if CASE.startswith("weight") and At.step == BROKEN_AT:
+        if BROKEN and CASE.startswith("weight") and At.step == BROKEN_AT:
             with torch.no_grad():
                 model.lm_head.weight[7, 5] = float("nan")
 
 
 def reward(completions, **_):
     scores = tiny.variety(completions)
-    if At.step == BROKEN_AT and CASE.startswith("reward"):
-        scores[1] = float(CASE.partition("-")[2])
+    if BROKEN and At.step == BROKEN_AT and CASE.startswith("reward"):
+        scores[1] = float(CASE.split("-")[1])
     return scores
 
 
@@ -73,7 +78,7 @@ class Trainer(GRPOTrainer):
 
 def spoil(module, args, output):
     """One element of the activation, only in the forward that is trained on."""
-    if At.step == BROKEN_AT and Trainer.in_loss:
+    if BROKEN and At.step == BROKEN_AT and Trainer.in_loss:
         output = output.clone()
         output[0, 0, 0] = float("inf" if CASE == "activation-inf" else "nan")
         return output
@@ -93,12 +98,13 @@ def main():
     else:
         import doctor
 
-        policy = {"skips": {"NUM006": "skip-step"}, "raises": {"NUM006": "raise"}}.get(CASE)
-        if CASE == "callback":
+        if CASE == "activation-rank-0-guarded" and RANK != "0":
+            trainer.train()
+        elif CASE == "callback":
             trainer.add_callback(doctor.DoctorCallback())
             trainer.train()
         else:
-            with doctor.guard(trainer, policy=policy):
+            with doctor.guard(trainer, policy=POLICY.get(CASE)):
                 trainer.train()
     weights = trainer.accelerator.unwrap_model(trainer.model).state_dict().values()
     result = {
@@ -108,7 +114,7 @@ def main():
         "sum": float(sum(each.double().abs().sum() for each in weights)),
         "own": sorted(set(vars(trainer)) & {"compute_loss", "training_step"}),
     }
-    Path(f"result-{os.environ.get('RANK', '0')}.json").write_text(json.dumps(result))
+    Path(f"result-{RANK}.json").write_text(json.dumps(result))
     print("finished")
 
 
