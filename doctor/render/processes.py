@@ -57,7 +57,7 @@ class Row:
 
 def short(title: str) -> str:
     """A command line fit for one line of a terminal."""
-    text = redact_text(title)
+    text = " ".join(redact_text(title).split())
     return text if len(text) <= _TITLE_CHARACTERS else text[: _TITLE_CHARACTERS - 3] + "..."
 
 
@@ -84,7 +84,7 @@ def draw_tree(rows: Sequence[Row], console: Console, language: str) -> None:
     words = WORDS[language]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("pid", "state", "waits", "command", "where"):
-        table.add_column(words[name], justify="right" if name == "pid" else "left", overflow="fold")
+        table.add_column(words[name], justify="right" if name == "pid" else "left", no_wrap=True, overflow="ellipsis")
     for row in rows:
         stuck = "bold red" if row.state == "D" else ""
         table.add_row(
