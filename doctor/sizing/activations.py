@@ -100,8 +100,6 @@ def _adapters(setup: Setup) -> float:
     places = [each for each in setup.lora.at(setup.shape) if not each.vision]
     copies = sum(each.count * each.inputs for each in places) / layers
     inner = sum(each.count * setup.lora.rank for each in places) / layers
-    outputs = sum(each.count * each.outputs for each in places) / layers
     width = 2 if setup.autocast or setup.deepspeed else setup.lora.width
     fresh = copies if setup.casts or width != setup.compute_width else 0.0
-    del outputs
     return width * (fresh + inner)

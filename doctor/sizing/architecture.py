@@ -16,7 +16,7 @@ from doctor.sizing.shape import Matrix, Shape
 Config = Mapping[str, Any]
 
 
-class NotReadable(ValueError):
+class UnreadableConfigError(ValueError):
     """The configuration lacks a number without which nothing can be counted; the message names it."""
 
 
@@ -83,7 +83,7 @@ def shape_of(config: Config, name: str = "") -> Shape:
         name: what to call it.
 
     Raises:
-        NotReadable: neither family nor the usual numbers are there.
+        UnreadableConfigError: neither family nor the usual numbers are there.
 
     """
     outer = str(config.get("model_type") or "")
@@ -92,7 +92,7 @@ def shape_of(config: Config, name: str = "") -> Shape:
     inner = str(text.get("model_type") or outer)
     family = FAMILIES.get(TEXT_OF.get(inner, inner)) or FAMILIES.get(TEXT_OF.get(outer, ""))
     if part is not None and "tie_word_embeddings" not in part and "tie_word_embeddings" not in config:
-        text["tie_word_embeddings"] = outer in {"gemma3"}
+        text["tie_word_embeddings"] = outer == "gemma3"
     found = _Builder(text, family, inner or "?").shape(name or outer or "?")
     return vision.with_tower(found, config, outer)
 
@@ -109,7 +109,7 @@ def _needed(config: Config, *names: str) -> int:
     value = _number(config, *names)
     if value is None:
         msg = f"`{names[0]}` is not in the configuration"
-        raise NotReadable(msg)
+        raise UnreadableConfigError(msg)
     return value
 
 
@@ -156,7 +156,7 @@ class _Builder:
             most_experts=self._chosen() if sparse else 0,
             norms=self.family.norms,
             exact=self.known,
-            assumed=() if self.known else (f"`{self.kind}` is not known; its layers are taken for Llama's",),
+            assumed=() if self.known else (("family", {"family": self.kind}),),
         )
 
     def _largest(self, attention: tuple[Matrix, ...], ffn: tuple[Matrix, ...], vectors: int) -> int:

@@ -86,9 +86,9 @@ def budget_of(setup: Setup) -> Budget:
         part("context", CONTEXT_BYTES + (NCCL_BYTES if setup.trainers > 1 else 0), ASSUMED),
     ]
     served = engine.engine_of(setup)
-    generation = [*resident, *_kept_gradients(setup, states), *_generation(setup, states, served)]
-    update = [*resident, *_update(setup, states), *_share(setup, served, "update")]
-    step = [*resident, *_step(setup, states), *_share(setup, served, "step")]
+    generation = [*resident, *_kept_gradients(setup, states), *_generation(setup, served)]
+    update = [*resident, *_update(setup, states), *_share(setup, served)]
+    step = [*resident, *_step(states), *_share(setup, served)]
     phases = tuple(
         Phase(name, tuple(each for each in (*parts, _slack(parts)) if each.high > 0))
         for name, parts in (("generation", generation), ("update", update), ("step", step))
@@ -104,16 +104,16 @@ def _slack(parts: Iterable[Part]) -> Part:
 
 
 def _kept_gradients(setup: Setup, states: States) -> list[Part]:
-    """DeepSpeed keeps its part of the gradients allocated between steps; others give them back."""
-    return [part("gradients", states.gradients, COUNTED)] if setup.deepspeed and setup.stage >= 2 else []
+    """ZeRO-3 keeps the buffer of its part of the gradients between steps; others give them back."""
+    return [part("gradients", states.gradients, COUNTED)] if setup.stage == 3 else []
 
 
-def _generation(setup: Setup, states: States, served: engine.Engine | None) -> list[Part]:
+def _generation(setup: Setup, served: engine.Engine | None) -> list[Part]:
     """While completions are made: the engine's share, or the trainer's own cache; and the weights' way there."""
     if served is not None and setup.rollout.engine == "colocate":
-        return [Part("engine", served.share, served.share, served.share), _transfer(setup, states)]
+        return [Part("engine", served.share, served.share, served.share), _transfer(setup)]
     if setup.rollout.engine == "server":
-        return [_transfer(setup, states)]
+        return [_transfer(setup)]
     sequences = setup.batch * setup.generation_steps
     cache = sequences * setup.sequence * setup.shape.cache_elements * setup.compute_width
     logits = sequences * setup.shape.vocabulary * 4 * 2  # next-token scores in 32 bit, and their sorted copy
@@ -125,12 +125,11 @@ def _generation(setup: Setup, states: States, served: engine.Engine | None) -> l
     ]
 
 
-def _transfer(setup: Setup, states: States) -> Part:
+def _transfer(setup: Setup) -> Part:
     """Weights on their way to the engine: one gathered parameter at a time; with LoRA the whole model under ZeRO-3.
 
     https://github.com/huggingface/trl/blob/main/trl/generation/vllm_generation.py, `_iter_named_params`
     """
-    del states
     width = setup.compute_width
     if not setup.shards_weights:
         return part("transfer", 0, 0)
@@ -139,9 +138,8 @@ def _transfer(setup: Setup, states: States) -> Part:
     return part("transfer", max(setup.shape.embedding, setup.shape.largest_layer // 2) * width, ESTIMATED)
 
 
-def _share(setup: Setup, served: engine.Engine | None, phase: str) -> list[Part]:
+def _share(setup: Setup, served: engine.Engine | None) -> list[Part]:
     """What a colocated engine holds while the trainer works."""
-    del phase
     if served is None or setup.rollout.engine != "colocate":
         return []
     if setup.rollout.sleep:
@@ -153,8 +151,12 @@ def _update(setup: Setup, states: States) -> list[Part]:
     """The larger of two moments: backward's begin with all activations, or its end with all gradients."""
     found = activations.activations_of(setup)
     begun = states.gradients if keeps_gradients(setup) else 0
-    head = max(output_layer.backward_bytes(setup), output_layer.forward_bytes(setup))
-    copies = casts(setup) if not setup.checkpointing else 0
+    backward, forward = output_layer.backward_bytes(setup), output_layer.forward_bytes(setup)
+    copies = casts(setup)  # without checkpointing they wait for backward, with it they go when forward ends
+    if not setup.checkpointing or copies + forward > max(backward, found.layer + found.working):
+        head = max(backward, forward) if not setup.checkpointing else forward
+    else:
+        head, copies = backward, 0
     early = begun + found.kept + max(head, found.layer + found.working) + copies
     late = states.gradients + found.layer + found.working + 4 * setup.shape.embedding * (setup.lora is None)
     gathered = Part("gathered", states.gathered_low, (states.gathered_low + states.gathered_high) / 2,
@@ -176,8 +178,8 @@ def _update(setup: Setup, states: States) -> list[Part]:
 
 
 def keeps_gradients(setup: Setup) -> bool:
-    """Whether gradients of earlier micro batches are there when another one begins."""
-    return setup.accumulation > 1 or (setup.deepspeed and setup.stage >= 2)
+    """Whether gradients of earlier micro batches are there when another one begins; ZeRO-3's buffer always is."""
+    return setup.accumulation > 1 or setup.stage == 3
 
 
 def _margin(setup: Setup) -> float:
@@ -187,6 +189,6 @@ def _margin(setup: Setup) -> float:
     return ESTIMATED if plain else 2 * ESTIMATED
 
 
-def _step(setup: Setup, states: States) -> list[Part]:
+def _step(states: States) -> list[Part]:
     """The optimizer's step: gradients of a whole step, and DeepSpeed's 32-bit copy of its part."""
     return [part("gradients", states.gradients, COUNTED), part("step_copy", states.step_copy, ESTIMATED)]

@@ -33,7 +33,7 @@ def backward_bytes(setup: Setup) -> float:
 
 def forward_bytes(setup: Setup) -> float:
     """Most bytes without gradients: old log-probabilities and those of the reference model."""
-    if setup.head == "full" or setup.head == "liger":
+    if setup.head in {"full", "liger"}:
         tokens = setup.batch * (setup.completion_length + 1)
         return (2 if setup.deepspeed else 6) * tokens * setup.shape.vocabulary
     return _tile(setup)

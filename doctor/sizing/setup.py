@@ -74,7 +74,7 @@ class Rollout:
         engine: "none" (the trainer's own `generate`), "colocate" or "server".
         share: `gpu_memory_utilization`; `tensor_parallel`, `data_parallel`, `gpus`: of the server (or tp of colocate).
         sleep: the engine gives weights and cache back during the update.
-        server_share: `gpu_memory_utilization` of the server.
+        elsewhere: the server has GPUs of its own.
 
     """
 
@@ -84,11 +84,12 @@ class Rollout:
     data_parallel: int = 1
     sleep: bool = False
     max_model_length: int | None = None
+    elsewhere: bool = False
 
     @property
     def gpus(self) -> int:
         """GPUs that a server takes from the trainer."""
-        return self.tensor_parallel * self.data_parallel if self.engine == "server" else 0
+        return self.tensor_parallel * self.data_parallel if self.engine == "server" and not self.elsewhere else 0
 
 
 @record
@@ -126,14 +127,19 @@ class Setup:
     checkpointing: bool = True
     attention: str = "sdpa"
     head: str = "chunked"
-    rollout: Rollout = Rollout()  # noqa: RUF009 - a frozen record
-    buffers: Buffers = Buffers()  # noqa: RUF009
+    rollout: Rollout = Rollout()
+    buffers: Buffers = Buffers()
     triton: bool = True
 
     @property
     def trainers(self) -> int:
         """GPUs that train."""
         return self.hardware.total - self.rollout.gpus
+
+    @property
+    def ranks_on_node(self) -> float:
+        """Training processes on one node."""
+        return self.trainers / self.hardware.nodes
 
     @property
     def deepspeed(self) -> bool:

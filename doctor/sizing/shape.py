@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from doctor.core.record import record
+
+#: key of a sentence in words.py, and what to fill in
+Assumption = tuple[str, Mapping[str, str]]
 
 
 @record
@@ -72,7 +76,7 @@ class Shape:
     most_experts: int = 0
     norms: int = 2
     exact: bool = True
-    assumed: tuple[str, ...] = ()
+    assumed: tuple[Assumption, ...] = ()
 
     @property
     def embedding(self) -> int:
@@ -107,7 +111,10 @@ class Shape:
         """Layers that have a router."""
         return sum(each.count for each in self.matrices if each.name == "router")
 
-    def scaled(self, parameters: int, name: str, assumption: str) -> Shape:
-        """The same proportions with another number of parameters, for the layers' share of them."""
-        return replace(self, other=self.other + parameters - self.parameters, name=name, exact=False,
-                       assumed=(*self.assumed, assumption))  # fmt: skip
+    def renamed(self, name: str, assumption: Assumption) -> Shape:
+        """The same shape under the name of what it stands for."""
+        return replace(self, name=name, exact=False, assumed=(*self.assumed, assumption))
+
+    def scaled(self, parameters: int, name: str, assumption: Assumption) -> Shape:
+        """The same shape with another total: the difference lies nowhere in particular."""
+        return replace(self.renamed(name, assumption), other=self.other + parameters - self.parameters)

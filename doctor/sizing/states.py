@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from doctor.core.record import record
-from doctor.sizing.setup import WIDTH, Setup
+from doctor.sizing.setup import Setup
 
 
 @record
@@ -91,12 +91,12 @@ def _zero(setup: Setup) -> States:
     host = 0.0
     if setup.offload_optimizer:
         # 32-bit weights, moments and gradients of the ranks of this node lie in host memory
-        host += (optimizer + part * 4) * setup.hardware.gpus
+        host += (optimizer + part * 4) * setup.ranks_on_node
         optimizer = 0
         gradients = 0 if setup.stage >= 2 else gradients
     weights = whole / ranks if setup.stage == 3 else whole
     if setup.offload_parameters and setup.stage == 3:
-        host += weights * setup.hardware.gpus
+        host += weights * setup.ranks_on_node
         weights = 0
     low, high = _gathered(setup, width) if setup.stage == 3 else (0.0, 0.0)
     return States(
@@ -143,7 +143,7 @@ def _fsdp(setup: Setup) -> States:
     part = setup.trained / ranks
     optimizer, weights, gradients, host = part * _moments(setup, width), whole / ranks, part * width, 0.0
     if setup.offload_parameters or setup.offload_optimizer:  # FSDP's CPUOffload moves all three
-        host = (optimizer + weights + gradients) * setup.hardware.gpus
+        host = (optimizer + weights + gradients) * setup.ranks_on_node
         optimizer = weights = gradients = 0
     # the root unit (embedding, output layer, last norm) stays gathered, one layer computes, the next is fetched
     root = (shape.embedding + shape.head) * compute
@@ -165,8 +165,3 @@ def _fsdp(setup: Setup) -> States:
 def casts(setup: Setup) -> float:
     """16-bit copies of the matrices that autocast makes and keeps until they are used in the backward pass."""
     return (setup.shape.linear + setup.shape.embedding) * 2 if setup.casts else 0
-
-
-def loaded_width(setup: Setup) -> float:
-    """Bytes of a weight as it is read from disk."""
-    return WIDTH[setup.weights]

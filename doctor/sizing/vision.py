@@ -31,8 +31,7 @@ def with_tower(shape: Shape, config: Config, kind: str) -> Shape:
     if not isinstance(given, Mapping):
         return shape
     if kind not in _TOWERS:
-        note = "the image tower is not counted: its layout is not known"
-        return replace(shape, exact=False, assumed=(*shape.assumed, note))
+        return replace(shape, exact=False, assumed=(*shape.assumed, ("tower", {"family": kind})))
     defaults, count = _TOWERS[kind]
     numbers = {**defaults, **{key: value for key, value in given.items() if isinstance(value, (int, float))}}
     matrices, other = count(numbers, shape.hidden)

@@ -1,0 +1,226 @@
+"""Draws a plan on a terminal: a table of the phases, the verdict, the engine, the batch, and how to start."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from doctor.render.console import can_draw, prose
+from doctor.sizing.setup import GIB
+from doctor.sizing.verdict import spelled
+from doctor.sizing.words import WORDS
+
+_STYLES = {"fits": "bold green", "unsure": "bold yellow", "too-large": "bold red"}
+_SIGNS = {"fits": ("✓", "+"), "unsure": ("▲", "!"), "too-large": ("✗", "x")}
+_BAR = 8
+_BLOCKS = "█▓░"
+_PLAIN = "#+."
+Words = Mapping[str, str]
+
+
+def draw(plan: Any, console: Console, language: str) -> None:
+    """Print the plan; 80 columns do."""
+    words = WORDS[language]
+    _title(plan, console, words)
+    console.print()
+    console.print(_table(plan, console, words))
+    console.print()
+    _verdict(plan, console, words)
+    _engine(plan, console, words)
+    _batch(plan, console, words)
+    _start(plan, console, words)
+    _notes(plan, console, words)
+
+
+def gib(size: float) -> str:
+    """Bytes as GiB with one digit, `·` for what is less than half of the last one."""
+    return f"{size / GIB:,.1f}" if size / GIB >= 0.05 else "·"
+
+
+def count(number: float) -> str:
+    """7615616512 -> 7.62 B."""
+    return f"{number / 1e9:.3g} B" if number >= 1e9 else f"{number / 1e6:.3g} M"
+
+
+def _title(plan: Any, console: Console, words: Words) -> None:
+    setup, shape = plan.setup, plan.setup.shape
+    console.print(Text(words["title"].format(model=shape.name), style="bold"))
+    facts = [words["parameters"].format(count=count(shape.parameters))]
+    if shape.most_experts:
+        facts.append(words["active"].format(count=count(shape.active)))
+    if setup.lora:
+        facts.append(words["trained"].format(count=count(setup.trained)))
+    cards = setup.hardware
+    name = f"{cards.name} ({gib(cards.gpu_bytes)} GiB)" if cards.name else ""
+    total = cards.total
+    gpus = (
+        words["gpus"].format(count=setup.trainers, name=name)
+        if name
+        else words["gpus_of"].format(count=setup.trainers, size=gib(cards.gpu_bytes))
+    )
+    facts.append(words["on"].format(strategy=spelled(setup), gpus=gpus))
+    if setup.rollout.gpus:
+        facts.append(words["server_on"].format(count=setup.rollout.gpus, total=total))
+    console.print(Text(" · ".join(facts), style="dim"))
+
+
+def _table(plan: Any, console: Console, words: Words) -> Table:
+    phases = plan.budget.phases
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column(words["head_table"], no_wrap=True)
+    peak = plan.budget.peak.name
+    for phase in phases:
+        style = "bold" if phase.name == peak else ""
+        table.add_column(words[f"phase_{phase.name}"], justify="right", style=style, no_wrap=True)
+    keys = list(dict.fromkeys(part.key for phase in phases for part in phase.parts))
+    order = [each for each in keys if each not in {"context", "slack"}]
+    for key in (*order, *(each for each in ("context", "slack") if each in keys)):
+        sizes = [sum(part.likely for part in phase.parts if part.key == key) for phase in phases]
+        if any(size / GIB >= 0.05 for size in sizes):
+            table.add_row(words[f"part_{key}"], *(gib(size) for size in sizes))
+    table.add_row(Text(words["total"], style="bold"), *(Text(gib(phase.likely), style="bold") for phase in phases))
+    table.add_row(
+        Text(words["range"], style="dim"),
+        *(Text(f"{gib(phase.low)} – {gib(phase.high)}", style="dim") for phase in phases),
+    )
+    limit = plan.setup.hardware.gpu_bytes
+    table.add_row(Text(words["of_gpu"], style="dim"), *(_bar(phase, limit, console) for phase in phases))
+    return table
+
+
+def _bar(phase: Any, limit: int, console: Console) -> Text:
+    """What is expected, what it may become, what is free; red where it goes over the edge."""
+    signs = _BLOCKS if can_draw(console, _BLOCKS) else _PLAIN
+    likely, high = (min(_BAR, round(size / limit * _BAR)) for size in (phase.likely, phase.high))
+    style = "red" if phase.low > limit else "yellow" if phase.high > limit else "green"
+    bar = Text()
+    bar.append(signs[0] * likely, style=style)
+    bar.append(signs[1] * max(0, high - likely), style=style)
+    bar.append(signs[2] * (_BAR - max(likely, high)), style="dim")
+    bar.append(f"{phase.likely / limit * 100:4.0f} %", style=style)
+    return bar
+
+
+def _line(console: Console, text: Text | str, indent: int = 2, style: str = "") -> None:
+    """A paragraph, wrapped under its indent."""
+    shown = prose(text, style) if isinstance(text, str) else text
+    for part in shown.wrap(console, max(20, console.width - indent)):
+        part.rstrip()
+        console.print(Text(" " * indent) + part)
+
+
+def _head(console: Console, text: str) -> None:
+    console.print()
+    console.print(Text(text, style="bold"))
+
+
+def _verdict(plan: Any, console: Console, words: Words) -> None:
+    verdict, limit = plan.verdict, plan.setup.hardware.gpu_bytes
+    phases = plan.budget.phases
+    signs = _SIGNS[verdict.word]
+    sign = signs[0] if can_draw(console, signs[0]) else signs[1]
+    style = _STYLES[verdict.word]
+    low, high = max(each.low for each in phases), max(each.high for each in phases)
+    values = {"low": gib(low), "high": gib(high), "limit": gib(limit), "room": f"{verdict.room * 100:.0f}"}
+    lines = [] if verdict.gpu == "fits" and verdict.word != "fits" else [words[verdict.gpu].format(**values)]
+    served, host = plan.budget.engine, plan.budget.host.likely
+    if served is not None and verdict.cache == "too-large":
+        lines.append(
+            words["cache_none"].format(
+                weights=gib(served.weights), working=gib(served.working), cache=f"{served.cache / GIB:.1f}",
+                share=gib(served.share),
+            )
+        )  # fmt: skip
+    if verdict.cache == "unsure":
+        lines.append(words["cache_tight"])
+    if verdict.host in {"unsure", "too-large"}:
+        key = "host_small" if verdict.host == "too-large" else "host_tight"
+        lines.append(words[key].format(need=gib(host), memory=gib(plan.setup.hardware.host_bytes)))
+    for number, line in enumerate(lines):
+        _line(console, Text(f"{sign if number == 0 else ' '} {line}", style=style), indent=0)
+    if host and verdict.host in {None, "fits"}:
+        _line(console, words["host"].format(need=gib(host)), style="dim")
+    _advice(plan, console, words)
+
+
+def _advice(plan: Any, console: Console, words: Words) -> None:
+    if plan.verdict.word == "fits":
+        return
+    if plan.advice is None:
+        _line(console, words["nothing_helps"])
+        return
+    changes = plan.advice.changes
+    width = max(Text(words[key]).cell_len for key in ("first", "then"))
+    for number, change in enumerate(changes):
+        label = Text(words["first" if number == 0 else "then"], style="dim")
+        label.append(" " * (width - label.cell_len + 2))
+        text = prose(words[f"change_{change.key}"].format(before=change.before, after=change.after))
+        for line_number, line in enumerate(text.wrap(console, console.width - width - 4)):
+            console.print(Text("  ") + (label if line_number == 0 else Text(" " * (width + 2))) + line)
+    outcome = words[f"word_{plan.advice.verdict.word}"]
+    _line(console, words["with_it" if len(changes) == 1 else "with_them"].format(word=outcome))
+
+
+def _engine(plan: Any, console: Console, words: Words) -> None:
+    served, rollout = plan.budget.engine, plan.setup.rollout
+    if served is None:
+        return
+    _head(console, words["engine"])
+    copies = served.replicas
+    _line(console, words[f"engine_{rollout.engine}"].format(
+        share=f"{rollout.share * 100:.0f} %", tp=served.tensor_parallel, copies=copies,
+        gpus=rollout.tensor_parallel * rollout.data_parallel,
+    ))  # fmt: skip
+    _line(console, words["engine_memory"].format(
+        weights=gib(served.weights), working=gib(served.working), cache=f"{served.cache / GIB:.1f}",
+    ))  # fmt: skip
+    _line(console, words["engine_cache"].format(
+        token=f"{served.token / 1024:.0f}", sequences=f"{served.sequences:,}", wanted=f"{served.wanted:,}",
+    ))  # fmt: skip
+
+
+def _batch(plan: Any, console: Console, words: Words) -> None:
+    batches, setup = plan.batches, plan.setup
+    _head(console, words["batch"])
+    if batches.prompts is None:
+        suggested = ", ".join(map(str, batches.suggested)) or "-"
+        values = {"completions": batches.completions, "generations": setup.generations, "suggested": suggested}
+        _line(console, words["batch_broken"].format(**values), style="yellow")
+        return
+    _line(console, words["batch_generation"].format(
+        completions=f"{batches.completions:,}", prompts=f"{batches.prompts:,}", generations=setup.generations,
+        tokens=f"{batches.tokens:,}",
+    ))  # fmt: skip
+    _line(console, words["batch_step"].format(
+        completions=f"{batches.completions_a_step:,}", prompts=f"{batches.prompts_a_step:g}",
+    ))  # fmt: skip
+    if batches.steps_an_epoch is not None:
+        _line(console, words["epoch"].format(steps=f"{batches.steps_an_epoch:,.0f}"))
+    if batches.hours is not None:
+        _line(console, words["hours"].format(hours=f"{batches.hours:,.1f}", seconds=f"{plan.step_seconds:g}"))
+
+
+def _start(plan: Any, console: Console, words: Words) -> None:
+    _head(console, words["start"])
+    for argv in plan.launch.commands:
+        shown = argv[1:] if argv[0] == "env" else argv
+        console.print(Text(f"  {_joined(shown)}", style="green"), soft_wrap=True)
+    _line(console, words["files"].format(names=", ".join(f"`{each}`" for each in plan.launch.files)), style="dim")
+
+
+def _joined(argv: tuple[str, ...]) -> str:
+    """Words for a shell; assignments in front stay as they are."""
+    return " ".join(each if "=" in each and each.split("=")[0].isupper() else shlex.quote(each) for each in argv)
+
+
+def _notes(plan: Any, console: Console, words: Words) -> None:
+    _head(console, words["notes"])
+    for key, values in plan.notes:
+        text = prose(words[f"note_{key}"].format(**values), "dim")
+        for number, line in enumerate(text.wrap(console, console.width - 4)):
+            console.print(Text("  · " if number == 0 else "    ", style="dim") + line)
