@@ -29,7 +29,11 @@ from doctor.facts.training import Training
 PROBLEM = Problem(id="DAT003", name="reward-not-a-list", severity=ERROR, since="0.1", affects={"trl": ">=0.14"})
 
 SIGNATURES = (
-    Signature(r"^TypeError: '(?P<kind>float|int|bool|NoneType)' object is not iterable", frame=CALLS_REWARDS),
+    Signature(
+        r"^TypeError: '(?P<kind>float|int|bool|NoneType)' object is not iterable",
+        frame=CALLS_REWARDS,
+        symptom_of=("TRL049",),
+    ),
     Signature(r"^ValueError: too many dimensions '(?P<kind>\w{1,20})'", frame=CALLS_REWARDS),
     Signature(r"^TypeError: must be real number, not (?P<kind>\w{1,20})", frame=CALLS_REWARDS),
     Signature(r"^ValueError: expected sequence of length \d{1,9} at dim 1", frame=CALLS_REWARDS),
