@@ -164,9 +164,12 @@ def _afterwards(run: Any, code: int, chosen: dict[str, Any], settings: Any, lang
 def _postmortem(run: Any, code: int, settings: Any, language: str) -> None:
     from doctor.core.report import as_dict
     from doctor.core.state import keep_last
+    from doctor.logs.events import write_logs
     from doctor.logs.layouts import NoLogs
     from doctor.logs.postmortem import NotReadable, examine
 
+    with suppress(OSError):
+        write_logs(run)
     try:
         done = examine(
             (str(run.path),), ignored=settings.ignored, language=language, run_dir=str(run.path), context=_context(run)

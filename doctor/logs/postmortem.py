@@ -16,7 +16,7 @@ from doctor.core.problem import INFO
 from doctor.core.report import Diagnosis, Target
 from doctor.core.signature import Hit
 from doctor.core.suppress import Ignored, suppress
-from doctor.logs import artifacts, hangs
+from doctor.logs import artifacts, events, hangs
 from doctor.logs import catalogue as catalogue_module
 from doctor.logs import context as context_module
 from doctor.logs.artifacts import Artifacts
@@ -98,17 +98,20 @@ def examine(
     prepared = prepared or prepare()
     catalogue = prepared.catalogue
     given = context_module.read(context)
-    logs, metrics, beside = _given(paths)
+    told = events.read([each for each in paths if each != STDIN], catalogue.entries.values())
+    logs, metrics, beside = _given(paths, told.files)
     evidence = _read(logs, prepared.scanner, given)
     live = _judged(evidence, metrics, table)
-    ranked, findings = _findings(evidence, live, beside, catalogue)
+    ranked, findings = _findings(evidence, live, beside, catalogue, told)
     seconds = time.monotonic() - started
     lost = (*(Skipped("logs", each) for each in evidence.unread), *(Skipped("metrics", each) for each in evidence.lost))
     skipped = (*lost, *beside.skipped)
-    crashed = (*ranked.crashed, *live.crashed, *beside.crashed)
+    crashed = (*ranked.crashed, *live.crashed, *beside.crashed, *told.crashed)
     outcome = suppress(Outcome(findings, skipped, crashed, catalogue.problems, seconds), ignored, None)
     files = (*(each.path for each in logs), *(each.path for each in metrics), *beside.files)
-    target = Target(files=files, run_dir=run_dir, summary=(*_summary(evidence.case, live), *beside.summary))
+    target = Target(
+        files=files, run_dir=run_dir, summary=(*_summary(evidence.case, live), *told.summary, *beside.summary)
+    )
     diagnosis = Diagnosis(
         "postmortem", target, outcome, dict(catalogue.entries), language, seconds,
         fixes=fixable(catalogue.entries.values()), verdict=_verdict(outcome.findings, catalogue),
@@ -118,19 +121,21 @@ def examine(
 
 
 def _findings(
-    evidence: _Evidence, live: Live, beside: Artifacts, catalogue: Catalogue
+    evidence: _Evidence, live: Live, beside: Artifacts, catalogue: Catalogue, told: events.Told
 ) -> tuple[Ranked, tuple[Finding, ...]]:
-    """What signatures, metrics, and pauses say together, root cause first; notes come last."""
-    shown = (*live.findings, *beside.findings)
+    """What signatures, metrics, the guard, and pauses say together, root cause first; notes come last."""
+    roles = {each.problem.id: each.role for each in live.findings}
+    alarms_told = (replace(each, role=roles.get(each.problem.id, each.role)) for each in told.alarms)
+    shown = (*alarms_told, *live.findings, *beside.findings)
     alarms = [each for each in shown if each.severity is not INFO]
     ranked = rank(evidence.case, evidence.hits, evidence.counts, catalogue, alarms)
     found = turned(ranked.findings, alarms, _followed(ranked, catalogue))
-    still = hangs.find(evidence.case, live.paces, catalogue.entries.values())
+    still = told.standstill or hangs.find(evidence.case, live.paces, catalogue.entries.values())
     if still is not None:
         follows = _followed(ranked, catalogue)
         found = hangs.placed(found, still, evidence.case, unknown=_unknown(catalogue), follows=follows)
     notes = [replace(each, role=Role.CONTRIBUTING) for each in shown if each.severity is INFO]
-    return ranked, merged((*found, *notes))
+    return ranked, events.with_place(merged((*found, *notes)), told)
 
 
 def _verdict(findings: Sequence[Finding], catalogue: Catalogue) -> str:
@@ -166,8 +171,11 @@ class _Evidence:
     unread: list[str]
 
 
-def _given(paths: Sequence[str]) -> tuple[list[Source], list[MetricSource], Artifacts]:
-    """Logs, files of metrics, and what else a run leaves at the given paths; a folder needs to hold one of them."""
+def _given(paths: Sequence[str], told: Sequence[str] = ()) -> tuple[list[Source], list[MetricSource], Artifacts]:
+    """Logs, files of metrics, and what else a run leaves at the given paths.
+
+    A folder needs to hold one of them, or one of the files that have told something already.
+    """
     beside = artifacts.read([path for path in paths if path != STDIN])
     metrics: list[MetricSource] = []
     logs: list[str] = []
@@ -175,7 +183,8 @@ def _given(paths: Sequence[str]) -> tuple[list[Source], list[MetricSource], Arti
         here = metric_file(path)
         inside = in_folder(path) if Path(path).is_dir() else [here] if here else []
         metrics += inside
-        known = inside or any(each == path or each.startswith(f"{path.rstrip('/')}/") for each in beside.files)
+        others = (*beside.files, *told)
+        known = inside or any(each == path or each.startswith(f"{path.rstrip('/')}/") for each in others)
         if not known or (Path(path).is_dir() and _holds_logs(path)):
             logs.append(path)
     return [each for each in sources(logs) if each.path not in beside.files], metrics, beside
@@ -218,7 +227,7 @@ def _judged(evidence: _Evidence, metrics: Sequence[MetricSource], table: Metrics
         judge.log(source, each.metric_lines(), labelled=each.labelled)
     for metric in metrics:
         try:
-            judge.file(metric.path, metric.points())
+            judge.file(metric.path, metric.rows())
         except (MetricFileError, OSError) as error:
             evidence.lost.append(str(error))
     return judge.finish()
