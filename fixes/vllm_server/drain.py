@@ -21,6 +21,8 @@ from doctor.fixes.vllm_server.health import HEALTH
 from doctor.fixes.vllm_server.settings import SETTINGS
 
 _LOOK_S = 0.05
+#: a signal to the process group comes once more from the doctor, who is in it and hands on what he is sent
+_ONE_WISH_S = 2.0
 
 _tasks: list[Any] = []  # the loop keeps no reference to a task
 
@@ -56,12 +58,16 @@ class Ending:
     def __init__(self, server: Any, loop: Any) -> None:
         self._server = server
         self._loop = loop
+        self._asked = 0.0
 
     def asked(self) -> None:
         """A signal asks the server to end."""
+        now = time.monotonic()
         if HEALTH.draining:
-            self._server.should_exit = self._server.force_exit = True
+            if now - self._asked > _ONE_WISH_S:
+                self._server.should_exit = self._server.force_exit = True
             return
+        self._asked = now
         HEALTH.draining = True
         _tasks.append(self._loop.create_task(self._drain()))
 

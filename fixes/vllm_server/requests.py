@@ -1,4 +1,4 @@
-"""What a request must be for the server to see it: of bounded size, JSON where JSON is expected, not too many prompts."""
+"""What a request must be for the server to see it: of bounded size, JSON where that is expected, few enough prompts."""
 
 from __future__ import annotations
 

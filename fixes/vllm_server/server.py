@@ -11,6 +11,7 @@ import asyncio
 import json
 import ssl
 import uuid
+from argparse import ArgumentError
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
@@ -24,19 +25,30 @@ def main() -> None:
     from vllm.engine.arg_utils import AsyncEngineArgs
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
-    parser = FlexibleArgumentParser(prog="doctor serve --")
-    parser.add_argument("--host", default=None)
-    parser.add_argument("--port", type=parser.check_port, default=8000)
-    for name in ("--ssl-keyfile", "--ssl-certfile", "--ssl-ca-certs"):
-        parser.add_argument(name, default=None)
-    parser.add_argument("--enable-ssl-refresh", action="store_true")
-    parser.add_argument("--ssl-cert-reqs", type=int, default=int(ssl.CERT_NONE))
-    parser.add_argument("--root-path", default=None)
-    parser.add_argument("--log-level", default="info")
-    arguments = AsyncEngineArgs.add_cli_args(parser).parse_args()
+    parser = AsyncEngineArgs.add_cli_args(FlexibleArgumentParser(prog="doctor serve --"))
+    arguments = complete_arguments(parser).parse_args()
     if arguments.enable_ssl_refresh:
         parser.error("--enable-ssl-refresh needs vLLM's own server: doctor serve --openai")
     asyncio.run(run(arguments))
+
+
+def complete_arguments(parser: Any) -> Any:
+    """Add the demo server's own arguments; what the engine's have taken for themselves since (`--log-level`) is theirs."""
+    own: dict[str, dict[str, Any]] = {
+        "--host": {},
+        "--port": {"type": int, "default": 8000},
+        "--ssl-keyfile": {},
+        "--ssl-certfile": {},
+        "--ssl-ca-certs": {},
+        "--enable-ssl-refresh": {"action": "store_true"},
+        "--ssl-cert-reqs": {"type": int, "default": int(ssl.CERT_NONE)},
+        "--root-path": {},
+        "--log-level": {},
+    }
+    for name, settings in own.items():
+        with suppress(ArgumentError):
+            parser.add_argument(name, **settings)
+    return parser
 
 
 async def run(arguments: Any) -> None:
@@ -50,7 +62,7 @@ async def run(arguments: Any) -> None:
         AsyncEngineArgs.from_cli_args(arguments), usage_context=UsageContext.API_SERVER
     )
     config = uvicorn.Config(
-        application(engine, arguments), host=arguments.host, port=arguments.port, log_level=arguments.log_level,
+        application(engine, arguments), host=arguments.host, port=arguments.port, log_level=_log_level(arguments.log_level),
         timeout_keep_alive=_KEEP_ALIVE_S, root_path=arguments.root_path or "", ssl_keyfile=arguments.ssl_keyfile,
         ssl_certfile=arguments.ssl_certfile, ssl_ca_certs=arguments.ssl_ca_certs, ssl_cert_reqs=arguments.ssl_cert_reqs,
     )  # fmt: skip
@@ -62,6 +74,12 @@ async def run(arguments: Any) -> None:
         watch.cancel()
         with suppress(AttributeError):
             engine.shutdown()
+
+
+def _log_level(given: Any) -> str:
+    """uvicorn's name of a level, whose names vLLM's `--log-level` shares but for the case."""
+    text = str(given or "").lower()
+    return text if text in {"critical", "error", "warning", "info", "debug", "trace"} else "info"
 
 
 async def _watch(server: Any, engine: Any) -> None:

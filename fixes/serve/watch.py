@@ -1,0 +1,140 @@
+"""Looks after a server from outside: its start has an end, and a dead engine gets a diagnosis that clients are told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from doctor.core.run_dir import RunDir
+from doctor.fixes.serve.patient import ATTACHED, FOLDER
+from doctor.fixes.vllm_server.record import CAUSE
+
+_LOOK_S = 0.2
+#: what a server that has not come up gets to end by itself
+_GRACE_S = 15.0
+#: the engine's own words may come after those of the server that lost it
+_SETTLE_S = 0.5
+
+#: makes a report (DESIGN's JSON) from what the server has printed so far
+Diagnose = Callable[[], dict[str, Any]]
+
+
+class Watch:
+    """A thread beside the supervisor.
+
+    Args:
+        run: the run folder.
+        deadline_s: how long the server may take until it listens; None: for ever.
+        diagnose: reads the console log.
+        say: tells the user one sentence.
+
+    """
+
+    def __init__(self, run: RunDir, deadline_s: float | None, diagnose: Diagnose, say: Callable[[str], None]) -> None:
+        self.listening = False
+        self.engine_died = False
+        self.overdue = False
+        self._run = run
+        self._deadline_s = deadline_s
+        self._diagnose = diagnose
+        self._say = say
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._sizes: dict[str, int] = {}
+
+    @property
+    def attached(self) -> bool:
+        """Whether the start-up hook ran in the server."""
+        return (self._run.path / FOLDER / ATTACHED).exists()
+
+    def start(self, pid: int) -> None:
+        """Look after the process from now on; signals stay the main thread's."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            self._thread = threading.Thread(target=self._watch, args=(pid,), name="serve-watch", daemon=True)
+            self._thread.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def stop(self) -> None:
+        """The server has ended: take in what it told last."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(_GRACE_S)
+        self._look()
+
+    def _watch(self, pid: int) -> None:
+        started = time.monotonic()
+        told = False
+        while not self._stop.wait(_LOOK_S):
+            self._look()
+            if self.engine_died and not told:
+                told = True
+                self._stop.wait(_SETTLE_S)
+                self._tell_cause()
+            late = self._deadline_s is not None and time.monotonic() - started > self._deadline_s
+            if late and not self.listening and not self.overdue:
+                self._end(pid)
+
+    def _look(self) -> None:
+        """Read the server's events where there are new ones."""
+        sizes = {str(path): path.stat().st_size for path in self._run.path.glob("events/*.jsonl")}
+        if sizes == self._sizes:
+            return
+        self._sizes = sizes
+        for event in self._run.read_events():
+            data = event.get("data") or {}
+            self.listening = self.listening or bool(data.get("listening"))
+            self.engine_died = self.engine_died or bool(data.get("engine_dead"))
+
+    def _tell_cause(self) -> None:
+        """Leave the diagnosis where the server's answers to its clients pick it up."""
+        found: dict[str, Any] = {"id": None}
+        with suppress(Exception):  # a bug of ours costs the cause, not the answer
+            report = self._diagnose()
+            first = next((each for each in report["findings"] if each["severity"] != "info"), None)
+            if first is not None:
+                found = {name: first[name] for name in ("id", "name", "headline", "explanation", "remedy")}
+        with suppress(OSError):
+            made = self._run.path / f".{CAUSE}"
+            made.write_text(json.dumps(found), encoding="utf-8")
+            made.replace(self._run.path / CAUSE)
+
+    def _end(self, pid: int) -> None:
+        """The start has taken too long: end the server and all that it started."""
+        self.overdue = True
+        if not self.attached:
+            self._say("the start-up hook is not in the server, so whether it listens is not known; it is left running")
+            return
+        self._say(f"the server does not listen after {self._deadline_s:g} s: it is ended")
+        import psutil
+
+        try:
+            tree = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+        except psutil.Error:
+            return
+        with suppress(OSError):
+            os.kill(pid, signal.SIGTERM)
+        end = time.monotonic() + _GRACE_S
+        # looked at, never waited for: the exit code is the supervisor's to take
+        while time.monotonic() < end and any(_lives(each) for each in tree):
+            time.sleep(_LOOK_S)
+        for each in tree:
+            with suppress(psutil.Error):
+                if _lives(each):
+                    each.kill()
+
+
+def _lives(process: Any) -> bool:
+    import psutil
+
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False

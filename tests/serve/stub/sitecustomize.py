@@ -1,0 +1,106 @@
+"""Puts a stand-in for the engine into a real vLLM: there is no GPU for more.
+
+What it does is told by the prompt: `slow` takes a second, `dead` kills the engine, `broken` fails the request alone,
+`refused` is the client's fault, and `stream-dead` dies after the first step. STUB_START=hang never comes up, STUB_START=fail fails
+while it loads.
+"""
+
+import asyncio
+import importlib.util
+import os
+import sys
+import time
+from types import SimpleNamespace
+
+NAMES = ("vllm.engine.async_llm_engine", "vllm.v1.engine.async_llm")
+
+
+class EngineDeadError(Exception):
+    """Named like vLLM's."""
+
+
+class Engine:
+    def __init__(self):
+        self.errored = False
+        self.is_running = True
+        self.asleep = bool(os.environ.get("STUB_ASLEEP"))
+        self.dropped = []
+
+    @property
+    def dead_error(self):
+        return EngineDeadError("EngineCore encountered an issue. See stack trace (above) for the root cause.")
+
+    async def check_health(self):
+        if self.errored:
+            raise self.dead_error
+
+    async def is_sleeping(self):
+        return self.asleep
+
+    def shutdown(self, timeout=None):
+        print("STUB shutdown", flush=True)
+
+    async def generate(self, prompt, sampling_params, request_id):
+        if prompt == "refused":
+            raise ValueError("the prompt is longer than the model's window")
+        if prompt == "broken":
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+        if prompt == "dead":
+            self._die()
+        for step in (" big", " big world"):
+            if prompt == "slow":
+                await asyncio.sleep(1.0)
+            yield SimpleNamespace(prompt=prompt, outputs=[SimpleNamespace(text=step)])
+            if prompt == "stream-dead":
+                self._die()
+
+    def _die(self):
+        self.errored, self.is_running = True, False
+        print(DEATH, file=sys.stderr, flush=True)
+        raise self.dead_error
+
+
+DEATH = """\
+(EngineCore pid=77) ERROR 11-22 04:00:00 [core.py:400] EngineCore encountered a fatal error.
+(EngineCore pid=77) ERROR 11-22 04:00:00 [core.py:400] Traceback (most recent call last):
+(EngineCore pid=77) ERROR 11-22 04:00:00 [core.py:400]   File "/env/vllm/v1/engine/core.py", line 391, in run_engine_core
+(EngineCore pid=77) ERROR 11-22 04:00:00 [core.py:400]     engine_core.run_busy_loop()
+(EngineCore pid=77) ERROR 11-22 04:00:00 [core.py:400] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate \
+2.50 GiB. GPU 0 has a total capacity of 23.64 GiB of which 1.10 GiB is free. Process 1 has 22.54 GiB memory in use. \
+Of the allocated memory 21.90 GiB is allocated by PyTorch, and 105.22 MiB is reserved by PyTorch but unallocated."""
+
+
+def made(cls, *args, **kwargs):
+    start = os.environ.get("STUB_START")
+    if start == "hang":
+        time.sleep(600)
+    if start == "fail":
+        print(DEATH, file=sys.stderr, flush=True)
+        raise RuntimeError("Engine core initialization failed. See root cause above.")
+    return Engine()
+
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name not in NAMES:
+            return None
+        sys.meta_path.remove(self)
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            sys.meta_path.insert(0, self)
+        if spec is None:
+            return None
+        run = spec.loader.exec_module
+
+        def run_and_replace(module):
+            run(module)
+            for each in ("AsyncLLMEngine", "AsyncLLM"):
+                if hasattr(module, each):
+                    setattr(getattr(module, each), "from_engine_args", classmethod(made))
+
+        spec.loader.exec_module = run_and_replace
+        return spec
+
+
+sys.meta_path.insert(0, Finder())
