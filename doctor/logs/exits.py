@@ -83,12 +83,19 @@ _LOADER = re.compile(
     r"DataLoader worker \(pid\(?s?\)? ?\(?(?P<pid>\d{1,9})[^)\n]{0,60}\) "
     r"(?:is killed by signal: (?P<word>[A-Z][a-z ]{3,30})|exited unexpectedly)"
 )
+#: glibc, the compiler's guard and the checks of C++ programs (glog, Ray) end a process by abort() and say why
+_NATIVE = re.compile(
+    r"^(?:double free or corruption|free\(\): |malloc\(\): |corrupted (?:size|double-linked)|munmap_chunk\(\)"
+    r"|\*\*\* stack smashing detected \*\*\*)|(?:^|\.(?:cc|cpp|h):\d{1,6}[:\]] {1,2})Check failed: "
+)
+#: what MPI's launchers print of a process that a signal has ended
+_MPI = re.compile(rf"^\[[\w.\-]{{1,80}}:\d{{1,9}}\] Signal: (?P<word>{_WORD}) \(\d{{1,3}}\)")
 _REASONS = {"TIME LIMIT": "time limit", "PREEMPTION": "preempted", "NODE FAILURE": "node failure", "": "cancelled"}
 
 
 #: one of these is in every line that the patterns above match
 _HINTS = ("xit", "illed", "ignal", "oom", "OOM", "Segm", "Abort", "Bus error", "CANCEL", "Termin", "Float", "Illegal",
-          "Out Of Memory")  # fmt: skip
+          "Out Of Memory", "Check failed", "double", "free(", "malloc(", "corrupted", "munmap", "smashing")  # fmt: skip
 
 
 def exits_of(line: Line) -> Iterator[Exit]:
@@ -133,6 +140,10 @@ def _of_others(line: Line) -> Iterator[Exit]:
     elif match := _SHELL.search(text):
         name = _WORDS[match["word"] or match["alone"]]
         yield Exit(line.rank, int(match["pid"]) if match["pid"] else None, None, name, line)
+    elif _NATIVE.search(text):
+        yield Exit(line.rank, None, None, "SIGABRT", line)
+    elif match := _MPI.search(text):
+        yield Exit(line.rank, None, None, _WORDS[match["word"]], line)
     elif match := _LOADER.search(text):
         word = (match["word"] or "").strip().rstrip(".")
         yield Exit(line.rank, int(match["pid"]), None, _WORDS.get(word, ""), line)

@@ -15,7 +15,8 @@ from doctor.logs.blocks import Block
 
 #: name of the probe for what makes a block worth keeping besides head and tail, and its literals
 ANCHOR = "anchor"
-ANCHORS = (b"Traceback (most recent", b"terminate called", b"Fatal Python error")
+ANCHORS = (b"Traceback (most recent", b"terminate called", b"Fatal Python error", b" Check failed: ",
+           b"double free or corruption", b"stack smashing detected")  # fmt: skip
 HEAD, FIRST, LAST, TAIL = 4, 48, 16, 16  # blocks at the start and end, pieces around the first and last failures
 #: bytes that are kept before a failure, and behind the last line of it that is known as one: messages may be long
 BEFORE, BEHIND = 1 << 12, 1 << 14

@@ -18,7 +18,7 @@ AS_WRITTEN = [
     (marks._ASKED, marks._ASKED_HINTS), (marks._SERVING, marks._SERVING_HINTS),
     *((each, exits._HINTS) for each in (
         exits._ELASTIC, exits._CLOSING, exits._SHELL, exits._SRUN, exits._SLURMD, exits._PYTHON, exits._DEEPSPEED,
-        exits._CONTAINER, exits._KERNEL, exits._OOM, exits._LOADER,
+        exits._CONTAINER, exits._KERNEL, exits._OOM, exits._LOADER, exits._NATIVE, exits._MPI,
     )),
 ]  # fmt: skip
 

@@ -111,6 +111,25 @@ def test_an_exit_without_a_word_names_rank_and_signal(tmp_path: Path) -> None:
     assert "SIGSEGV" in first.words().headline
 
 
+@pytest.mark.parametrize(
+    ("text", "signal"),
+    [
+        ("double free or corruption (!prev)\n", "SIGABRT"),
+        ("*** stack smashing detected ***: terminated\n", "SIGABRT"),
+        (
+            "(TaskRunner pid=29) [2025-07-06 07:14:27,052 C 29 29] task_receiver.cc:219:  Check failed: valid \n",
+            "SIGABRT",
+        ),
+        ("F0801 10:00:00.123456 1234 tensor_pipe.cc:101] Check failed: ptr != nullptr \n", "SIGABRT"),
+        ("[gpu-12:345] *** Process received signal ***\n[gpu-12:345] Signal: Segmentation fault (11)\n", "SIGSEGV"),
+    ],
+)
+def test_native_code_that_ends_its_process_is_a_failure(tmp_path: Path, text: str, signal: str) -> None:
+    first = _examine(tmp_path, text).diagnosis.outcome.findings[0]
+    assert first.problem.id == "UNK002"
+    assert signal in first.words().headline
+
+
 def test_a_log_that_stops_is_said_to_stop(tmp_path: Path) -> None:
     text = STEP.format(n=1) + " 40%|████      | 4/10 [00:02<00:03,  1.98it/s]\n"
     result = _examine(tmp_path, text)
