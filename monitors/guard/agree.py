@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import itertools
 import sys
-from datetime import timedelta
+import time
 from typing import Any, NamedTuple, Optional
 
 from doctor.core.problem import AREAS
 from doctor.monitors.guard.policy import ORDER, Policy
 
-#: seconds that rank 0 waits for the guards of the other ranks, and that those wait for its word: the ranks come out of
-#: the same collectives of the trainer's preparation, and a later one is no reason to guess
-ROLL_CALL_S, WORD_S = 20.0, 60.0
+#: seconds that rank 0 waits for the guards of the other ranks, and that those wait for its word: all come out of the
+#: same collectives of the trainer's preparation, but rank 0 alone opens the trackers first
+ROLL_CALL_S, WORD_S = 20.0, 120.0
+
+#: seconds between two questions
+ASK_S = 0.02
 
 _ALL, _SOME = "all", "some"
 _serial = itertools.count()
@@ -137,10 +140,12 @@ def _store() -> Any:
 
 
 def _waited(store: Any, keys: list[str], seconds: float) -> bool:
-    try:
-        store.wait(keys, timedelta(seconds=seconds))
-    except Exception:  # noqa: BLE001 - torch raises RuntimeError or DistStoreError for a time-out
-        return False
+    """Whether the keys are there in time. Asked again and again, for torch prints warnings when its own wait ends."""
+    end = time.monotonic() + seconds
+    while not store.check(keys):
+        if time.monotonic() > end:
+            return False
+        time.sleep(ASK_S)
     return True
 
 

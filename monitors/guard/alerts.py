@@ -23,19 +23,18 @@ _WIDEST = 100
 #: what a policy does, as the console says it; a warning does nothing
 DONE = {
     "en": {
-        Policy.SKIP_STEP: "this step's gradients are dropped on all ranks (policy skip-step)",
-        Policy.CHECKPOINT: "gradients are dropped, the weights saved, and the run stops (policy checkpoint)",
-        Policy.STOP: "gradients are dropped and the run stops (policy stop)",
+        Policy.SKIP_STEP: "the step is dropped on all ranks, where it is not applied yet (policy skip-step)",
+        Policy.CHECKPOINT: "the weights are saved and the run stops (policy checkpoint)",
+        Policy.STOP: "the run stops (policy stop)",
         Policy.RAISE: "the program is ended with GuardStop (policy raise)",
     },
     "zh": {
-        Policy.SKIP_STEP: "在所有 rank 上丢弃本步的梯度(策略 skip-step)",
-        Policy.CHECKPOINT: "丢弃梯度,保存权重,然后停止训练(策略 checkpoint)",
-        Policy.STOP: "丢弃梯度并停止训练(策略 stop)",
+        Policy.SKIP_STEP: "在所有 rank 上丢弃该步(如果尚未应用)(策略 skip-step)",
+        Policy.CHECKPOINT: "保存权重,然后停止训练(策略 checkpoint)",
+        Policy.STOP: "停止训练(策略 stop)",
         Policy.RAISE: "以 GuardStop 结束程序(策略 raise)",
     },
 }
-_NEXT = {"en": "more: {commands}", "zh": "详情:{commands}"}
 
 
 class Alerts:
@@ -55,14 +54,14 @@ class Alerts:
         #: tensorboard writers that are open, with `add_text`; an adapter that knows them says how to get them
         self.writers: Callable[[], Iterable[Any]] = tuple
 
-    def say(self, finding: Finding, policy: Policy) -> None:
-        """Say it wherever somebody looks."""
+    def say(self, finding: Finding, policy: Policy, *, aloud: bool = False) -> None:
+        """Say it wherever somebody looks; `aloud`: on this rank's console too, for it will say nothing more."""
         count = self._count[finding.problem.id] = self._count.get(finding.problem.id, 0) + 1
         if self._events is not None and count <= MOST_EVENTS:
             with suppress(Exception):
                 data = as_data(finding, policy.value)
                 self._events.write("alarm", id=finding.problem.id, step=finding.where.step, **data)
-        if self._rank != 0 or finding.severity is INFO or count > TOLD_IN_FULL:
+        if (self._rank != 0 and not aloud) or finding.severity is INFO or count > TOLD_IN_FULL:
             return
         self.print(self.text(finding, policy, brief=count > 1))
         if self._options.trackers:
@@ -78,23 +77,16 @@ class Alerts:
         """The alarm as the console shows it."""
         language = self._options.language
         words = finding.words(language)
-        level = finding.severity.value
         rank = "" if finding.where.rank in (None, self._rank) else f" (rank {finding.where.rank})"
-        first = f"doctor: {level} {finding.problem.id}{rank}: {words.headline}"
+        first = f"doctor: {finding.severity.value} {finding.problem.id}{rank}: {words.headline}"
         if brief:
             return first
-        commands = f"doctor explain {finding.problem.id}"
-        if self._run is not None:
-            commands += f"  ·  doctor postmortem --run {self._run.path}"
         done = f"-> {DONE[language][policy]}" if policy in DONE[language] else ""
-        body = (
-            words.explanation,
-            words.remedy,
-            *finding.commands,
-            done,
-            _NEXT[language].format(commands=commands),
-        )
-        return "\n".join((_coloured(first, finding), *(_indented(each) for each in body if each)))
+        paste = [*finding.commands, f"doctor explain {finding.problem.id}"]
+        if self._run is not None:
+            paste.append(f"doctor postmortem --run {self._run.path}")
+        paragraphs = (_indented(each) for each in (words.explanation, words.remedy, done) if each)
+        return "\n".join((_coloured(first, finding), *paragraphs, *(f"      {each}" for each in paste)))
 
     def _tell_trackers(self, finding: Finding, policy: Policy) -> None:
         words = finding.words(self._options.language)

@@ -9,6 +9,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
@@ -38,6 +39,10 @@ STEP_EVENT_S = 1.0
 
 #: first line of a file of metrics
 HEADER = "step,t_ns,name,value\n"
+
+
+#: mark of an exception that is recorded
+_RECORDED = "_doctor_recorded"
 
 
 def rules_here() -> list[type]:
@@ -139,18 +144,19 @@ class Guard:
         lines = (f"{step},{t_ns},{_cell(name)},{value:.9g}\n" for name, value in row.items())
         self._metrics.write(head + "".join(lines))
 
-    def alarm(self, finding: Finding, policy: Optional[Policy] = None) -> Policy:
+    def alarm(self, finding: Finding, policy: Optional[Policy] = None, *, aloud: bool = False) -> Policy:
         """Say a finding wherever somebody looks, and note the policy to apply; gives that policy.
 
         Args:
             finding: of any problem; rank and step are filled in. The same problem is said once for a step.
             policy: what follows; None: what the settings say.
+            aloud: said on this rank's console too, where else only rank 0 talks.
 
         """
-        return self._alarm(finding, policy) or Policy.WARN
+        return self._alarm(finding, policy, aloud) or Policy.WARN
 
     @shielded
-    def _alarm(self, finding: Finding, policy: Optional[Policy]) -> Policy:
+    def _alarm(self, finding: Finding, policy: Optional[Policy], aloud: bool) -> Policy:
         place = finding.where
         rank = self.rank if place.rank is None else place.rank
         step = self.step if place.step is None else place.step
@@ -163,12 +169,12 @@ class Guard:
             self.findings.append(finding)
         if policy is not Policy.WARN and (self._pending is None or policy.rank > self._pending.policy.rank):
             self._pending = Decision(policy, finding.problem.id, rank)
-        self.alerts.say(finding, policy)
+        self.alerts.say(finding, policy, aloud=aloud)
         return policy
 
     def policy(self, finding: Finding) -> Policy:
-        """What the settings say is to be done about a finding."""
-        return self._policies.of(finding)
+        """What is to be done about a finding: what the settings say, and nothing where a rank has no guard."""
+        return Policy.WARN if self.group.complete is False else self._policies.of(finding)
 
     @property
     def pending(self) -> Optional[Policy]:
@@ -240,9 +246,11 @@ class Guard:
 
     @shielded
     def exception(self, error: BaseException) -> None:
-        """Record an exception with the step and the metrics of the last steps."""
-        if self.events is None:
+        """Record an exception with the step and the metrics of the last steps; once, however many tell of it."""
+        if self.events is None or getattr(error, _RECORDED, False):
             return
+        with suppress(AttributeError):
+            setattr(error, _RECORDED, True)
         text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         self.events.write(
             "exception", step=self.step, type=type(error).__name__, text=str(error)[:2000], traceback=text[-8000:],

@@ -22,7 +22,7 @@ from doctor.monitors.guard import finite
 from doctor.monitors.guard.born import not_finite
 from doctor.monitors.guard.deepspeed import EngineWatch
 from doctor.monitors.guard.guard import Guard
-from doctor.monitors.guard.locate import Birth, locate
+from doctor.monitors.guard.locate import Birth, locate, module_name
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.rewards import Bad, Rewards, born_in_reward, returned_no_number
 from doctor.monitors.guard.scale import Reading
@@ -345,17 +345,28 @@ class TrainerHooks:
         """A step that died of numbers that are not finite, mostly in its generation: name where they come from."""
         if not isinstance(error, (RuntimeError, ValueError)) or not _NOT_FINITE.search(str(error)):
             return
-        birth = None
-        if not self.several:
+        if self.several:  # the other ranks go on: nothing here may wait for them
+            birth = _bad_weight(self._model, self.guard.rank)
+        else:
             birth = self._search(self._batches[-1] if self._batches else self._last)
         if birth is not None:
             finding: Finding = not_finite("logits", birth.kind, self.guard.step or 0, birth)
-            self.guard.alarm(finding, Policy.WARN)
+            self.guard.alarm(finding, Policy.WARN, aloud=True)
 
 
 def _whole(norm: Any) -> Any:
     """A norm that is spread over the ranks as one tensor: a collective, entered by all of them."""
     return norm.full_tensor() if hasattr(norm, "full_tensor") else norm
+
+
+def _bad_weight(model: Any, rank: int) -> Optional[Birth]:
+    """The first weight that is not finite, as far as this rank holds it."""
+    for name, parameter in model.named_parameters():
+        kind = finite.kind(finite.non_finite([parameter]))
+        if kind is not None:
+            name = module_name(name)  # noqa: PLW2901
+            return Birth(name.rpartition(".")[0], name, kind, "parameter", (), rank)
+    return None
 
 
 def _stacked(pair: Any) -> Any:
