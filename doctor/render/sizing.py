@@ -50,7 +50,10 @@ def count(number: float) -> str:
 def _title(plan: Any, console: Console, words: Words) -> None:
     setup, shape = plan.setup, plan.setup.shape
     console.print(Text(words["title"].format(model=shape.name), style="bold"))
-    facts = [words["parameters"].format(count=count(shape.parameters))]
+    facts = [
+        words["parameters"].format(count=count(shape.parameters)),
+        setup.mixed if setup.mixed != "no" else setup.weights,
+    ]
     if shape.most_experts:
         facts.append(words["active"].format(count=count(shape.active)))
     if setup.lora:
@@ -66,7 +69,7 @@ def _title(plan: Any, console: Console, words: Words) -> None:
     facts.append(words["on"].format(strategy=spelled(setup), gpus=gpus))
     if setup.rollout.gpus:
         facts.append(words["server_on"].format(count=setup.rollout.gpus, total=total))
-    console.print(Text(" · ".join(facts), style="dim"))
+    _line(console, Text(" · ".join(facts), style="dim"), indent=0)
 
 
 def _table(plan: Any, console: Console, words: Words) -> Table:
@@ -142,7 +145,9 @@ def _verdict(plan: Any, console: Console, words: Words) -> None:
         key = "host_small" if verdict.host == "too-large" else "host_tight"
         lines.append(words[key].format(need=gib(host), memory=gib(plan.setup.hardware.host_bytes)))
     for number, line in enumerate(lines):
-        _line(console, Text(f"{sign if number == 0 else ' '} {line}", style=style), indent=0)
+        for part_number, part in enumerate(Text(line, style=style).wrap(console, console.width - 2)):
+            first = number == 0 and part_number == 0
+            console.print(Text(f"{sign} " if first else "  ", style=style) + part)
     if host and verdict.host in {None, "fits"}:
         _line(console, words["host"].format(need=gib(host)), style="dim")
     _advice(plan, console, words)
@@ -164,6 +169,8 @@ def _advice(plan: Any, console: Console, words: Words) -> None:
             console.print(Text("  ") + (label if line_number == 0 else Text(" " * (width + 2))) + line)
     outcome = words[f"word_{plan.advice.verdict.word}"]
     _line(console, words["with_it" if len(changes) == 1 else "with_them"].format(word=outcome))
+    if plan.advice.verdict.word == "too-large":
+        _line(console, words["nothing_helps"])
 
 
 def _engine(plan: Any, console: Console, words: Words) -> None:

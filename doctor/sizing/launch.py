@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from doctor.core.record import record
@@ -35,7 +35,15 @@ class Launch:
     commands: tuple[tuple[str, ...], ...]
 
 
-def launch_of(setup: Setup, *, model: str, script: tuple[str, ...] = (), trl: str | None = None) -> Launch:
+def launch_of(
+    setup: Setup,
+    *,
+    model: str,
+    script: tuple[str, ...] = (),
+    trl: str | None = None,
+    folder: str = "",
+    known: Callable[[str], bool] = lambda _: True,
+) -> Launch:
     """Files and commands.
 
     Args:
@@ -43,18 +51,20 @@ def launch_of(setup: Setup, *, model: str, script: tuple[str, ...] = (), trl: st
         model: name or path for the server.
         script: what accelerate starts, with its arguments; without one `trl grpo` is shown.
         trl: installed version, None for the newest.
+        folder: where the files will lie, seen from where the commands are typed.
+        known: whether the installed TRL has an argument.
 
     """
     files: dict[str, str] = {}
     if setup.deepspeed:
         files[deepspeed_name(setup)] = json.dumps(deepspeed(setup), indent=2) + "\n"
     if setup.strategy != "single":
-        files[ACCELERATE] = yaml(accelerate(setup))
-    files[TRAINING] = yaml(training(setup, model))
+        files[ACCELERATE] = yaml(accelerate(setup, folder))
+    files[TRAINING] = yaml({key: value for key, value in training(setup, model).items() if known(key)})
     commands = []
     if setup.rollout.engine == "server":
         commands.append(_server(setup, model, trl))
-    commands.append(_trainer(setup, script))
+    commands.append(_trainer(setup, script, folder))
     return Launch(files, tuple(commands))
 
 
@@ -92,13 +102,13 @@ def deepspeed(setup: Setup) -> dict[str, Any]:
     }
 
 
-def accelerate(setup: Setup) -> dict[str, Any]:
+def accelerate(setup: Setup, folder: str = "") -> dict[str, Any]:
     """Accelerate's configuration for the GPUs that train."""
     kind = "DEEPSPEED" if setup.deepspeed else "FSDP" if setup.strategy.startswith("fsdp") else "MULTI_GPU"
     found: dict[str, Any] = {"compute_environment": "LOCAL_MACHINE", "distributed_type": kind}
     if setup.deepspeed:
         found["deepspeed_config"] = {
-            "deepspeed_config_file": deepspeed_name(setup), "zero3_init_flag": setup.stage == 3,
+            "deepspeed_config_file": _within(folder, deepspeed_name(setup)), "zero3_init_flag": setup.stage == 3,
         }  # fmt: skip
     else:
         # beside DeepSpeed's own file accelerate refuses this key
@@ -142,8 +152,8 @@ def training(setup: Setup, model: str) -> dict[str, Any]:
         found["steps_per_generation"] = setup.steps_per_generation
     if setup.iterations > 1:
         found["num_iterations"] = setup.iterations
-    if setup.reference:
-        found["beta"] = 0.04
+    if setup.beta:
+        found["beta"] = setup.beta
     if setup.lora:
         found |= {"use_peft": True, "lora_r": setup.lora.rank, "lora_target_modules": list(setup.lora.targets)}
         if setup.lora.targets == ("all-linear",):
@@ -188,16 +198,22 @@ def _older(version: str, than: tuple[int, int]) -> bool:
     return len(numbers) == 2 and tuple(numbers) < than
 
 
-def _trainer(setup: Setup, script: tuple[str, ...]) -> tuple[str, ...]:
+def _within(folder: str, name: str) -> str:
+    """A file of the plan, seen from where the commands are typed: accelerate looks from there too."""
+    return f"{folder}/{name}" if folder else name
+
+
+def _trainer(setup: Setup, script: tuple[str, ...], folder: str) -> tuple[str, ...]:
     rollout, total = setup.rollout, setup.hardware.gpus
     cards = ",".join(str(each) for each in range(total - rollout.gpus))
     shown = ("env", f"CUDA_VISIBLE_DEVICES={cards}") if rollout.gpus else ()
     if not script:
-        launcher = () if setup.strategy == "single" else ("--accelerate_config", ACCELERATE)
-        return (*shown, "trl", "grpo", "--config", TRAINING, *launcher)
+        launcher = () if setup.strategy == "single" else ("--accelerate_config", _within(folder, ACCELERATE))
+        data = ("--dataset_name", "DATASET", "--reward_funcs", "REWARD")
+        return (*shown, "trl", "grpo", "--config", _within(folder, TRAINING), *data, *launcher)
     if setup.strategy == "single":
         return (*shown, "python", *script)
-    return (*shown, "accelerate", "launch", "--config_file", ACCELERATE, *script)
+    return (*shown, "accelerate", "launch", "--config_file", _within(folder, ACCELERATE), *script)
 
 
 def yaml(content: Mapping[str, Any], indent: str = "") -> str:

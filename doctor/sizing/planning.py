@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,14 @@ def make(
         batches=batches_of(
             setup, rows=options.get("rows"), epochs=values["epochs"], step_seconds=options.get("step_seconds")
         ),
-        launch=launch.launch_of(setup, model=label, script=script, trl=read.trl),
+        launch=launch.launch_of(
+            setup,
+            model=label,
+            script=script,
+            trl=read.trl,
+            folder=str(options.get("write") or ""),
+            known=partial(_known, read.trl),
+        ),
         notes=tuple(notes),
         chosen=chosen,
         step_seconds=options.get("step_seconds"),
@@ -249,7 +257,7 @@ def _setup(
         mixed=values["mixed"],
         bits=int(values["bits"]) if values.get("bits") else None,
         lora=lora,
-        reference=bool(values["beta"]),
+        beta=float(values["beta"]),
         optimizer=values.get("optimizer") or "adamw",
         batch=values["batch"],
         accumulation=values["accumulation"],
@@ -366,6 +374,17 @@ def _script(states: Mapping[str, Any]) -> tuple[str, ...]:
     found = state.value
     name = next((word for word in found.argv if found.script.endswith(word.removeprefix("./"))), found.script)
     return (name, *found.script_args)
+
+
+def _known(version: str | None, name: str) -> bool:
+    """Whether the installed TRL has an argument; the newest where none is installed."""
+    from doctor import data
+
+    version = version or data.newest("trl")
+    if data.training_argument(name) is not None:  # of Transformers, inherited
+        return True
+    found = [each for each in (data.trl_argument(owner, name) for owner in ("GRPOConfig", "ModelConfig")) if each]
+    return version is None or not found or any(each.exists_in(version) is not False for each in found)
 
 
 def _remark(setup: Setup, given: Mapping[str, Any], read: from_facts.Read, notes: list[Note], *, argv: bool) -> None:

@@ -99,6 +99,7 @@ class Setup:
     Args:
         weights: precision that the weights are loaded in; `mixed`: "no", "bf16" or "fp16"; `bits`: 4 or 8 when the
             base model is loaded quantized.
+        beta: factor of the KL term; above 0 a reference model is kept, unless an adapter can be switched off instead.
         batch: `per_device_train_batch_size`, in completions; `generations`: completions of a prompt.
         prompt_length, completion_length: tokens, the longest that are expected.
         steps_per_generation: None: as many as `accumulation`.
@@ -115,7 +116,7 @@ class Setup:
     mixed: str = "bf16"
     bits: int | None = None
     lora: Lora | None = None
-    reference: bool = False
+    beta: float = 0.0
     optimizer: str = "adamw"
     batch: int = 8
     accumulation: int = 1
@@ -169,6 +170,11 @@ class Setup:
         if self.strategy.startswith("fsdp") and self.mixed != "no" and self.lora is None:
             return 4
         return WIDTH[self.weights]
+
+    @property
+    def reference(self) -> bool:
+        """Whether there is a second model to compare with."""
+        return self.beta > 0 and self.lora is None
 
     @property
     def autocast(self) -> bool:

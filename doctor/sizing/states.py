@@ -75,7 +75,7 @@ def _replicated(setup: Setup) -> States:
         weights=base_weights(setup, setup.stored_width),
         gradients=gradients,
         optimizer=setup.trained * _moments(setup, width),
-        reference=base_weights(setup, setup.stored_width) if setup.reference and not setup.lora else 0,
+        reference=base_weights(setup, setup.stored_width) if setup.reference else 0,
         buckets=gradients if setup.trainers > 1 else 0,
     )
 
@@ -103,7 +103,7 @@ def _zero(setup: Setup) -> States:
         weights=weights,
         gradients=gradients,
         optimizer=optimizer,
-        reference=(whole / (ranks if setup.stage == 3 else 1)) if setup.reference and not setup.lora else 0,
+        reference=(whole / (ranks if setup.stage == 3 else 1)) if setup.reference else 0,
         buckets=_buckets(setup, width),
         step_copy=0 if setup.offload_optimizer or width == 4 else part * 4,
         gathered_low=low,
@@ -155,7 +155,7 @@ def _fsdp(setup: Setup) -> States:
         weights=weights,
         gradients=gradients,
         optimizer=optimizer,
-        reference=whole / ranks if setup.reference and not setup.lora else 0,
+        reference=whole / ranks if setup.reference else 0,
         gathered_low=low,
         gathered_high=max(low, high),
         host=host,

@@ -8,11 +8,13 @@ from dataclasses import replace
 from doctor.core.record import record
 from doctor.sizing import engine
 from doctor.sizing.budget import Budget, budget_of
-from doctor.sizing.setup import Rollout, Setup
+from doctor.sizing.setup import Lora, Rollout, Setup
 
 #: from well to ill; "unsure" may fit: the limit lies within the uncertainty
 FITS, UNSURE, TOO_LARGE = "fits", "unsure", "too-large"
 _SERIOUS = (FITS, UNSURE, TOO_LARGE)
+_MOST_CHANGES, _NOTICEABLE = 8, 0.005
+_OTHER_TRAINING = {"lora", "length"}
 
 
 @record
@@ -98,35 +100,42 @@ def smallest_strategy(setup: Setup, *, may_offload: bool = True) -> Setup:
 
 
 def advise(setup: Setup) -> Advice | None:
-    """The first single change that makes it fit; else changes one on another, the most helpful first.
+    """The first single change that makes it fit; else changes one upon another.
 
     None when it fits already.
     """
     now = verdict_of(setup)
     if now.word == FITS:
         return None
-    singles = list(_changes(setup))
-    for wanted in (FITS, UNSURE) if now.word == TOO_LARGE else (FITS,):
-        for change in singles:
-            found = verdict_of(change.setup)
-            if found.word == wanted and found.room >= now.room:
-                return Advice((change,), found)
+    for change in _changes(setup):
+        found = verdict_of(change.setup)
+        if found.word == FITS:
+            return Advice((change,), found)
     return _together(setup, now)
 
 
 def _together(setup: Setup, now: Verdict) -> Advice | None:
-    """Change after change, each the one that frees most, until it fits or nothing helps."""
+    """Change after change, each the one that helps most, until it fits or nothing helps.
+
+    What changes the training itself (an adapter instead of all weights, shorter completions) comes last.
+    """
     taken: list[Change] = []
-    while now.word != FITS and len(taken) < 8:
+    while now.word != FITS and len(taken) < _MOST_CHANGES:
         helpful = [(verdict_of(each.setup), each) for each in _changes(setup)]
-        better = [pair for pair in helpful if _SERIOUS.index(pair[0].word) < _SERIOUS.index(now.word)]
-        better = better or [pair for pair in helpful if pair[0].room > now.room + 0.005]
+        better = [pair for pair in helpful if _helps(pair[0], now)]
+        better = [pair for pair in better if pair[1].key not in _OTHER_TRAINING] or better
         if not better:
             break
-        now, best = max(better, key=lambda pair: pair[0].room)
+        now, best = max(better, key=lambda pair: (-_SERIOUS.index(pair[0].word), pair[0].room))
         taken.append(best)
         setup = best.setup
     return Advice(tuple(taken), now) if taken else None
+
+
+def _helps(then: Verdict, now: Verdict) -> bool:
+    """Whether a change makes the word better, or gives room without making the word worse."""
+    rank_then, rank_now = _SERIOUS.index(then.word), _SERIOUS.index(now.word)
+    return rank_then < rank_now or (rank_then == rank_now and then.room > now.room + _NOTICEABLE)
 
 
 def _changes(setup: Setup) -> Iterator[Change]:
@@ -149,8 +158,6 @@ def _changes(setup: Setup) -> Iterator[Change]:
     if setup.weights == "float32" and not setup.deepspeed and setup.lora is not None:
         yield Change("weights", "float32", "bfloat16", replace(setup, weights="bfloat16"))
     if setup.lora is None:
-        from doctor.sizing.setup import Lora
-
         yield Change("lora", "-", "16", replace(setup, lora=Lora(16), weights="bfloat16"))
     if setup.completion_length > 512:
         half = setup.completion_length // 2

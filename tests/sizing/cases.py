@@ -35,7 +35,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None, di
         DENSE, {"bf16": True, "gradient_checkpointing": True}, None, {"mixed": "bf16", "checkpointing": True},
     ),
     "bfloat16": (DENSE, BF16, None, {"mixed": "bf16", "weights": "bfloat16"}),
-    "reference model": (DENSE, {"beta": 0.04}, None, {"reference": True}),
+    "reference model": (DENSE, {"beta": 0.04}, None, {"beta": 0.04}),
     "accumulation": (DENSE, {"gradient_accumulation_steps": 2}, None, {"accumulation": 2}),
     "LoRA": (DENSE, {}, ADAPTER, {"lora": Lora(8)}),
     "LoRA, bfloat16": (DENSE, BF16, ADAPTER, {"lora": Lora(8), "mixed": "bf16", "weights": "bfloat16"}),
