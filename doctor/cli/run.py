@@ -15,6 +15,7 @@ import click
 
 from doctor.cli import options
 from doctor.cli.runs import bare, new_run, short
+from doctor.core.supervise import NOT_EXECUTABLE, NOT_FOUND
 
 REFUSED = 1
 
@@ -78,7 +79,7 @@ def _check(words: tuple[str, ...], settings: Any, language: str) -> dict[str, An
         context = Context(words, Path.cwd(), dict(os.environ), None, False)
         diagnosis, _ = diagnose(context, ignored=settings.ignored, language=language)
         report = as_dict(diagnosis)
-        if report["findings"]:
+        if any(each["severity"] != "info" for each in report["findings"]):
             _draw(report, language)
     except Exception as exc:  # noqa: BLE001 - a bug of ours must not keep a run from its start
         _say(f"the check failed ({type(exc).__name__}: {exc}); the command is launched without it")
@@ -155,10 +156,15 @@ def _afterwards(run: Any, code: int, chosen: dict[str, Any], settings: Any, lang
         if absent is not None:
             _say(absent)
     signs = {each["kind"] for each in run.read_events()} & _SIGNS
-    if signs or code not in (0, 128 + signal.SIGINT):
+    if signs or (code not in (0, 128 + signal.SIGINT) and not _never_started(run, code)):
         _postmortem(run, code, settings, language)
     if not chosen["no_monitor"]:
         _say(f"how the GPUs were used: doctor report {short(run.path)}")
+
+
+def _never_started(run: Any, code: int) -> bool:
+    """Whether the command could not be started, which is said already."""
+    return code in (NOT_FOUND, NOT_EXECUTABLE) and not (run.console.is_file() and run.console.stat().st_size)
 
 
 def _postmortem(run: Any, code: int, settings: Any, language: str) -> None:

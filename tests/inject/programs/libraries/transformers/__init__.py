@@ -1,0 +1,1 @@
+"""A stand-in with nothing but what the guard touches."""

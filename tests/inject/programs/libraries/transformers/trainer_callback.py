@@ -1,0 +1,2 @@
+class TrainerCallback:
+    """Does nothing at any event."""

@@ -1,0 +1,165 @@
+"""`doctor run` as a user calls it, with interpreters that hold neither the doctor nor any library."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from doctor.core.run_dir import RunDir
+from tests.facts.environments import interpreter
+
+PROGRAMS = Path(__file__).parent / "programs"
+SCRIPT = str(PROGRAMS / "stand_in.py")
+QUIET = ("--no-check", "--no-monitor")
+
+
+def doctor_run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run `doctor run` in a folder, with the stand-ins on the path of the command."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8",
+                   "PYTHONPATH": str(PROGRAMS / "libraries"), **variables}  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "-m", "doctor", "run", *words], cwd=folder, env=environment, capture_output=True, text=True,
+        timeout=120, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def run_of(folder: Path) -> RunDir:
+    (path,) = (folder / "doctor-runs").iterdir()
+    return RunDir(path)
+
+
+def events(run: RunDir, kind: str) -> list[dict[str, object]]:
+    return [each for each in run.read_events() if each["kind"] == kind]
+
+
+def test_the_guard_comes_into_a_bare_python_39_and_sees_a_nan(tmp_path: Path) -> None:
+    done = doctor_run(tmp_path, *QUIET, "--", interpreter("3.9"), SCRIPT, "nan")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "finished"), done.stderr
+    run = run_of(tmp_path)
+    (alarm,) = events(run, "alarm")
+    assert (alarm["id"], alarm["step"]) == ("NUM006", 2)
+    assert "failed" not in {each["data"].get("guard") for each in events(run, "monitor")}  # type: ignore[attr-defined]
+    assert "Cause found: NUM006" in done.stderr
+    assert (run.path / "report.json").is_file()
+
+
+def test_a_healthy_run_is_left_alone(tmp_path: Path) -> None:
+    done = doctor_run(tmp_path, *QUIET, "--", interpreter("3.9"), SCRIPT)
+    assert (done.returncode, done.stdout) == (0, "finished\n")
+    said = [line for line in done.stderr.splitlines() if line]
+    assert len(said) == 1, done.stderr
+    assert said[0].startswith("doctor: run folder doctor-runs/")
+
+
+def test_an_exception_is_recorded_with_step_and_explained(tmp_path: Path) -> None:
+    done = doctor_run(tmp_path, *QUIET, "--", interpreter("3.9"), SCRIPT, "raises")
+    assert done.returncode == 1
+    (event,) = events(run_of(tmp_path), "exception")
+    assert (event["rank"], event["step"]) == (0, 3)
+    assert event["data"]["text"] == "the reward server answered 502"  # type: ignore[index]
+    assert [each["step"] for each in event["data"]["recent"]] == [1, 2, 3]  # type: ignore[index]
+    assert "RuntimeError raised in stand_in.py" in done.stderr
+    assert "step 3" in done.stderr
+
+
+def test_an_exception_before_any_trainer_is_recorded_too(tmp_path: Path) -> None:
+    done = doctor_run(tmp_path, *QUIET, "--", interpreter("3.9"), SCRIPT, "before", RANK="3")
+    assert done.returncode == 1
+    (event,) = events(run_of(tmp_path), "exception")
+    assert (event["rank"], event["data"]["type"]) == (3, "RuntimeError")  # type: ignore[index]
+    assert "the guard watched nothing" in done.stderr
+
+
+def test_without_kept_output_the_exception_is_explained_all_the_same(tmp_path: Path) -> None:
+    done = doctor_run(tmp_path, *QUIET, "--no-capture", "--", interpreter("3.9"), SCRIPT, "raises")
+    assert done.returncode == 1
+    assert "RuntimeError raised in stand_in.py" in done.stderr
+    assert "the reward server answered 502" in (run_of(tmp_path).path / "logs/rank0.log").read_text()
+
+
+@pytest.mark.parametrize("switch", ["-I", "-E", "-S"])
+def test_an_isolated_python_runs_and_the_guard_says_that_it_was_not_there(switch: str, tmp_path: Path) -> None:
+    done = doctor_run(tmp_path, *QUIET, "--", interpreter("3.12"), switch, "-c", "print('trained')")
+    assert (done.returncode, done.stdout) == (0, "trained\n")
+    assert "the guard could not be attached: no Python process" in done.stderr
+
+
+def test_a_sitecustomize_put_before_it_keeps_it_out_and_this_is_said(tmp_path: Path) -> None:
+    before = tmp_path / "before"
+    before.mkdir()
+    (before / "sitecustomize.py").write_text("print('mine')\n")
+    shell = f"PYTHONPATH={before}:$PYTHONPATH {interpreter('3.12')} {SCRIPT}"
+    done = doctor_run(tmp_path, *QUIET, "--", "sh", "-c", shell)
+    assert (done.returncode, done.stdout) == (0, "mine\nfinished\n")
+    assert "put before it on PYTHONPATH" in done.stderr
+
+
+def test_without_a_guard_nothing_is_carried_and_the_path_stays(tmp_path: Path) -> None:
+    done = doctor_run(
+        tmp_path, *QUIET, "--no-guard", "--", sys.executable, "-c", "import os; print(os.environ['PYTHONPATH'])"
+    )
+    assert done.stdout.strip() == str(PROGRAMS / "libraries")
+    assert not (run_of(tmp_path).path / "patient").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [("import sys; sys.exit(7)", 7), ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", 128 + signal.SIGTERM)],
+)
+def test_the_exit_code_is_the_commands(code: str, status: int, tmp_path: Path) -> None:
+    assert doctor_run(tmp_path, *QUIET, "--", sys.executable, "-c", code).returncode == status
+
+
+def test_a_command_that_does_not_exist_is_127(tmp_path: Path) -> None:
+    done = doctor_run(tmp_path, *QUIET, "--", "no-such-program")
+    assert done.returncode == 127
+    assert "cannot be started" in done.stderr
+
+
+def test_the_check_comes_first_and_the_command_runs_all_the_same(tmp_path: Path) -> None:
+    done = doctor_run(tmp_path, "--no-monitor", "--", sys.executable, "nowhere.py")
+    assert "LCH003" in done.stderr.partition("run folder")[0]
+    assert done.returncode == 2
+    report = json.loads((run_of(tmp_path).path / "check.json").read_text())
+    assert "LCH003" in {each["id"] for each in report["findings"]}
+
+
+def test_the_gate_refuses_on_a_confirmed_error(tmp_path: Path) -> None:
+    done = doctor_run(tmp_path, "--gate", "--", sys.executable, "nowhere.py")
+    assert done.returncode == 1
+    assert "not launched: LCH003" in done.stderr
+    assert not (tmp_path / "doctor-runs").exists()
+
+
+def test_the_gate_lets_a_good_command_through(tmp_path: Path) -> None:
+    (tmp_path / "fine.py").write_text("print('fine')\n")
+    done = doctor_run(tmp_path, "--gate", "--no-monitor", "--", sys.executable, "fine.py")
+    assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
+
+
+@pytest.mark.parametrize("words", [(), ("--gate", "--no-check", "--", "true"), ("--no-such-option", "--", "true")])
+def test_wrong_use_is_an_error_of_use(words: tuple[str, ...], tmp_path: Path) -> None:
+    done = doctor_run(tmp_path, *words)
+    assert done.returncode == 2
+    assert "Error" in done.stderr
+    assert not (tmp_path / "doctor-runs").exists()
+
+
+def test_settings_of_the_file_reach_a_python_that_reads_no_toml(tmp_path: Path) -> None:
+    (tmp_path / "doctor.toml").write_text('[guard]\nlang = "zh"\n[guard.policy]\nNUM006 = "warn"\n')
+    code = "import os; print(os.environ['DOCTOR_GUARD_LANG'], os.environ['DOCTOR_GUARD_POLICY'])"
+    done = doctor_run(tmp_path, *QUIET, "--", interpreter("3.9"), "-c", code)
+    assert done.stdout == "zh NUM006=warn\n", done.stderr
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_doctor(tmp_path: Path) -> None:
+    (tmp_path / "doctor-runs").write_text("a file where the folder should be")
+    blocked = tmp_path / "no-temporary-folder"
+    done = doctor_run(tmp_path, *QUIET, "--", sys.executable, "-c", "print('runs')", TMPDIR=str(blocked))
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "runs")
