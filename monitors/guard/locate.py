@@ -56,8 +56,10 @@ class _Late(BaseException):
     """Ends the forward of a run of one process; no `except Exception` of a model stops it."""
 
 
-def locate(model: Any, forward: Optional[Callable[[], Any]], *, deadline_s: float = 30.0) -> Optional[Birth]:
-    """Find the birth of a non-finite value; all ranks must call it together.
+def locate(
+    model: Any, forward: Optional[Callable[[], Any]], *, deadline_s: float = 30.0, together: bool = True
+) -> Optional[Birth]:
+    """Find the birth of a non-finite value; all ranks call it together.
 
     Args:
         model: the module that the training calls, in whatever wrapper.
@@ -65,6 +67,7 @@ def locate(model: Any, forward: Optional[Callable[[], Any]], *, deadline_s: floa
             `loss`); None: only weights, buffers and gradients are looked at.
         deadline_s: after it a run of one process breaks the forward off; one of several lets it end unobserved, for
             the other ranks wait in its collectives.
+        together: whether all ranks are here; where not, nothing is exchanged, and `forward` must hold no collective.
 
     Returns:
         The birth that comes first on any rank, the same on all; None where all is finite or the search failed.
@@ -72,7 +75,7 @@ def locate(model: Any, forward: Optional[Callable[[], Any]], *, deadline_s: floa
     """
     import torch
 
-    several = _world_size(torch) > 1
+    several = together and _world_size(torch) > 1
     birth: Optional[tuple[int, Birth]] = None
     try:
         with torch.no_grad():

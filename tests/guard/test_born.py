@@ -11,7 +11,7 @@ from doctor.monitors.guard.locate import Birth
 @pytest.mark.parametrize(
     ("birth", "words"),
     [
-        (Birth("model.layers.3.mlp", "model.layers.3.mlp.up.weight", "nan", "parameter"), "model.layers.3.mlp.up.weight"),
+        (Birth("layers.3.mlp", "layers.3.mlp.up.weight", "nan", "parameter"), "layers.3.mlp.up.weight"),
         (Birth("norm", "norm.running_var", "nan", "buffer"), "norm.running_var"),
         (Birth(None, None, "nan", "input", (2,)), "batch"),
         (Birth("model.layers.0.self_attn", None, "inf", "activation", (0, 3)), "model.layers.0.self_attn"),

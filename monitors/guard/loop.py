@@ -1,0 +1,243 @@
+"""The guard inside a plain PyTorch loop: around the optimizer's step and around torch's GradScaler.
+
+With a GradScaler nothing is read from the device in a step that is applied: the scaler itself has looked. It steps no
+optimizer whose gradients overflow (a fused one it steps with `found_inf` set), which is all there is to know. A NaN in
+the gradient alone is then no alarm: a backward in fp16 whose scale is too high makes NaN of infinities (inf - inf in a
+softmax), also in the calibration of a run that is well. What tells them apart is the loss, which is not scaled.
+https://docs.pytorch.org/docs/stable/notes/amp_examples.html
+https://github.com/pytorch/pytorch/blob/v2.13.0/torch/amp/grad_scaler.py
+
+Runs inside the patient: Python 3.9, the patient's own objects.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, Optional
+
+from doctor.monitors.guard.agree import distributed
+from doctor.monitors.guard.born import not_finite
+from doctor.monitors.guard.finite import INF, NAN, kind, non_finite
+from doctor.monitors.guard.guard import Guard
+from doctor.monitors.guard.locate import locate
+from doctor.monitors.guard.policy import Policy
+from doctor.monitors.guard.scale import Reading
+from doctor.monitors.guard.shield import GuardStop, shielded
+from doctor.monitors.guard.veto import Veto, parameters
+
+#: classes of models whose ranks all make each step; of these DDP leaves the same gradient on all of them
+TOGETHER = ("DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule")
+
+#: optimizer steps between two agreements of the ranks, and between two looks at a scale that has not been lowered
+AGREE_EVERY, LOOK_EVERY = 10, 50
+
+#: losses of the micro-batches of one step that are kept
+MOST_LOSSES = 1024
+
+_KINDS = {INF: "inf", NAN: "nan"}
+
+
+class LoopWatch:
+    """Looks on from inside one loop.
+
+    Args:
+        guard: takes alarms.
+        optimizers: torch's own.
+        model: None where nobody handed it over.
+        scaler: a GradScaler, or None.
+        save: saves a checkpoint of a step, called on all ranks.
+
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        optimizers: list[Any],
+        model: Any = None,
+        scaler: Any = None,
+        *,
+        save: Optional[Callable[[int], Any]] = None,
+    ) -> None:
+        self.guard, self.missing = guard, _missing(optimizers, model, save)
+        self._model, self._save = model, save
+        self._scaler = scaler if scaler is not None and scaler.is_enabled() else None
+        self._first = optimizers[0]
+        classes = {each.__name__ for each in type(model).__mro__}
+        self._together = bool(classes & set(TOGETHER))
+        self._reduced = TOGETHER[0] in classes
+        self._steps = self._skipped = 0
+        self._scale: Optional[float] = None
+        self._losses: list[Any] = []
+        self._call: Optional[tuple[Any, Any]] = None
+        self._reached = self._overflow = False
+        self._agreed: Optional[Policy] = None
+        self._undo: list[Callable[[], None]] = []
+        self._attach(optimizers)
+
+    @shielded
+    def _attach(self, optimizers: list[Any]) -> None:
+        for each in optimizers:
+            self._undo.append(Veto(each, self._refuse, self._behind).close)
+        if self._model is not None:
+            handle = self._model.register_forward_pre_hook(self._keep_call, with_kwargs=True)
+            self._undo.append(handle.remove)
+        if self._scaler is not None:
+            for name, around in (
+                ("scale", self._around_scale),
+                ("step", self._around_step),
+                ("update", self._around_update),
+            ):
+                original = getattr(self._scaler, name)
+                setattr(self._scaler, name, functools.wraps(original)(around(original)))
+                self._undo.append(functools.partial(self._scaler.__dict__.pop, name, None))
+
+    def close(self) -> None:
+        """Take everything off again."""
+        while self._undo:
+            self._undo.pop()()
+
+    @shielded
+    def _keep_call(self, module: Any, args: Any, kwargs: Any) -> None:
+        if module.training:
+            self._call = (args, kwargs)
+
+    @shielded
+    def _refuse(self, optimizer: Any) -> bool:
+        """Judge the gradients of an optimizer that is about to step."""
+        if self._scaler is not None:
+            self._reached = True
+            found = getattr(optimizer, "found_inf", None)  # a fused optimizer is stepped in any case, and skips itself
+            self._overflow = self._overflow or (found is not None and bool(found))
+            return False
+        if optimizer is self._first:
+            self._steps += 1
+            self.guard.step = self._steps
+        told = kind(non_finite(each.grad for each in parameters(optimizer)))
+        return told is not None and self._alarm("grad_norm", told) is not Policy.WARN
+
+    def _alarm(self, name: str, told: str) -> Policy:
+        """Say what is not finite, and where it was born; all ranks are here where gradients are reduced."""
+        together = self._reduced or distributed() is None
+        birth = None
+        if self._model is not None:
+            forward = self._again() if together else None
+            birth = locate(self._model, forward, deadline_s=self.guard.options.locate_s, together=together)
+        policy = self.guard.alarm(not_finite(name, told, self._steps, birth))
+        if policy is not Policy.WARN and together:
+            self._agreed = self.guard.agree()
+        return policy
+
+    def _again(self) -> Optional[Callable[[], Any]]:
+        """The last forward of the step, and the loss that was made of it where the scaler has seen it."""
+        if self._call is None:
+            return None
+        (args, kwargs), model, losses = self._call, self._model, self._losses
+
+        def forward() -> Any:
+            output = model(*args, **kwargs)
+            return losses[-1] if losses else output
+
+        return forward
+
+    @shielded
+    def _behind(self, optimizer: Any) -> None:
+        if self._scaler is None and optimizer is self._first:
+            self._end_of_step()
+
+    def _end_of_step(self) -> None:
+        """Let the ranks agree from time to time, and carry out what they agree on. Raises GuardStop to end the run."""
+        self._losses, self._call = [], None
+        self.guard.stepped(self._steps)
+        policy, self._agreed = self._agreed, None
+        if policy is None and (distributed() is None or (self._together and self._steps % AGREE_EVERY == 0)):
+            policy = self.guard.agree()
+        if policy is None:
+            return
+        self.guard.settled()
+        if policy is Policy.CHECKPOINT and self._save is not None:
+            self._checkpoint()
+        if policy.stops:
+            raise GuardStop(f"the doctor's guard ends the run at step {self._steps} (policy {policy.value})")
+
+    @shielded
+    def _checkpoint(self) -> None:
+        if self._save is not None:
+            self._save(self._steps)
+
+    def _around_scale(self, original: Any) -> Any:
+        def scale(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            self._keep_loss(outputs)
+            return original(outputs, *args, **kwargs)
+
+        return scale
+
+    @shielded
+    def _keep_loss(self, outputs: Any) -> None:
+        """References to the losses without their graph; they are read only when something is wrong."""
+        for each in outputs if isinstance(outputs, (list, tuple)) else [outputs]:
+            if hasattr(each, "detach") and len(self._losses) < MOST_LOSSES:
+                self._losses.append(each.detach())
+
+    def _around_step(self, original: Any) -> Any:
+        def step(*args: Any, **kwargs: Any) -> Any:
+            self._reached = False
+            self.guard.step = self._steps + 1
+            result = original(*args, **kwargs)
+            self._overflow = self._overflow or not self._reached
+            return result
+
+        return step
+
+    def _around_update(self, original: Any) -> Any:
+        def update(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            self._judge(self._overflow_code())
+            self._overflow = False
+            self._finish()
+            return result
+
+        return update
+
+    def _overflow_code(self) -> int:
+        """What the losses hold where the scaler has skipped the step: on any rank under DDP, which sees it on all."""
+        if not self._overflow:
+            return 0
+        mine = self._loss_code() or 0
+        return (self._strongest(mine) or 0) if self._reduced else mine
+
+    @shielded
+    def _loss_code(self) -> int:
+        code = non_finite(self._losses)
+        return 0 if code is None else int(code)
+
+    @shielded
+    def _strongest(self, mine: int) -> int:
+        return self.guard.group.strongest(mine)
+
+    @shielded
+    def _judge(self, loss_code: int) -> None:
+        self._steps += 1
+        self._skipped += self._overflow
+        if self._scale is None or self._overflow or self._steps % LOOK_EVERY == 0:
+            self._scale = float(self._scaler.get_scale())
+        self.guard.scale(Reading(self._scale, None, self._skipped, self._overflow, type(self._scaler).__name__))
+        if loss_code:
+            self._alarm("loss", _KINDS[loss_code])
+
+    @shielded
+    def _finish(self) -> None:
+        self._end_of_step()
+
+
+def _missing(optimizers: list[Any], model: Any, save: Optional[Callable[[int], Any]]) -> list[str]:
+    """What cannot be seen or done, for the line at the start."""
+    lines = []
+    if save is None:
+        lines.append("no `save=` was given, so the policy checkpoint stops without saving")
+    if model is None:
+        lines.append("no model was given, so a NaN cannot be traced to its module")
+    elif distributed() is not None and not {each.__name__ for each in type(model).__mro__} & set(TOGETHER):
+        lines.append("the ranks of this loop may step apart, so the guard drops bad steps and warns, and stops none")
+    if any(getattr(each, "_step_supports_amp_scaling", False) for each in optimizers):
+        lines.append("a fused optimizer is asked whether it skipped, which is one read from the device a step")
+    return lines

@@ -1,0 +1,128 @@
+"""`doctor.watch(...)`: the guard of a loop that no trainer drives, be it a DeepSpeed engine or plain PyTorch.
+
+Runs inside the patient: Python 3.9, the patient's own objects.
+"""
+
+from __future__ import annotations
+
+import atexit
+from typing import Any, Callable, Optional
+
+from doctor.monitors.guard import exceptions
+from doctor.monitors.guard.deepspeed import EngineWatch
+from doctor.monitors.guard.guard import Guard
+from doctor.monitors.guard.loop import LoopWatch
+from doctor.monitors.guard.options import options
+from doctor.monitors.guard.shield import shielded
+from doctor.monitors.guard.stuck import Watch
+from doctor.monitors.guard.veto import innermost
+
+
+class Watched:
+    """What `watch` gives: close it, or use it in a `with`, which also records the exception that ends the run.
+
+    Args:
+        guard: takes alarms and metrics.
+        part: looks on from inside the loop.
+
+    """
+
+    def __init__(self, guard: Guard, part: Any) -> None:
+        self.guard = guard
+        self._part = part
+        self._closed = False
+        self._stuck = Watch(guard, guard.options.hang_factor, guard.options.hang_at_least_s)
+        guard.on_step = self._stuck.beat
+        if guard.run is not None:
+            exceptions.watch(guard)
+        atexit.register(self.close)
+
+    @property
+    def missing(self) -> list[str]:
+        """What cannot be seen or done here, one short line each."""
+        return list(self._part.missing)
+
+    def observe(self, **metrics: Any) -> None:
+        """Tell the guard numbers of the step that is being made: `observe(loss=0.3, reward=1.2, kl=0.01)`.
+
+        Names are TRL's (`doctor.core.series`); a tensor is left out, for it would have to be read from its device.
+        """
+        self.guard.observe(self.guard.step or 0, metrics)
+
+    def __enter__(self) -> Watched:  # noqa: PYI034 - typing.Self is of Python 3.11
+        """Give itself."""
+        return self
+
+    def __exit__(self, kind: object, error: Optional[BaseException], trace: object) -> None:
+        """Record the exception, if one ends the block, and close; it goes on to whoever waits for it."""
+        if error is not None:
+            self.guard.exception(error)
+        self.close()
+
+    @shielded
+    def close(self) -> None:
+        """Take all hooks off and write the last word."""
+        if not self._closed:
+            self._closed = True
+            atexit.unregister(self.close)
+            self._stuck.close()
+            self._part.close()
+            self.guard.close()
+
+
+def watch(
+    *objects: Any, guard: Optional[Guard] = None, save: Optional[Callable[[int], Any]] = None, **settings: Any
+) -> Watched:
+    """Guard a loop: `watch(engine)`, `watch(scaler, model, optimizer)`, `watch(model, optimizer)`.
+
+    Args:
+        objects: in any order. A DeepSpeed engine; or one or more of torch's optimizers, the model (to name the module
+            in which a NaN is born, and to know whether ranks train together), and a GradScaler where there is one.
+        guard: one's own; made of `settings` where None.
+        save: called with the step on all ranks where the policy `checkpoint` asks for it. A DeepSpeed engine saves by
+            itself; a plain loop without `save` stops without saving, which is said at the start.
+        settings: of the guard (`policy={"NUM006": "stop"}`, `lang="zh"`), see `doctor.monitors.guard.options`.
+
+    Returns:
+        A handle; the guard works until it is closed or the program ends.
+
+    Raises:
+        ValueError: an object is none of these, or a setting is wrong: before the run begins.
+
+    """
+    guard = guard if guard is not None else Guard(options(**settings))
+    engine = next((each for each in objects if _is_engine(each)), None)
+    if engine is not None:
+        part: Any = EngineWatch(engine, guard, alone=True, save=save)
+    else:
+        part = LoopWatch(guard, *_sorted(objects), save=save)
+    watched = Watched(guard, part)
+    if watched.missing and guard.rank == 0:
+        guard.alerts.print(f"doctor: guard: {'; '.join(watched.missing)}")
+    return watched
+
+
+def _is_engine(each: Any) -> bool:
+    return all(hasattr(each, name) for name in ("skipped_steps", "global_steps", "optimizer", "backward", "module"))
+
+
+def _sorted(objects: tuple[Any, ...]) -> tuple[list[Any], Any, Any]:
+    """Optimizers, model and scaler of what was handed over.
+
+    Raises:
+        ValueError: there is no optimizer, or an object is nothing that can be watched.
+
+    """
+    optimizers, model, scaler = [], None, None
+    for each in objects:
+        if callable(getattr(each, "get_scale", None)):
+            scaler = each
+        elif hasattr(each, "named_modules"):
+            model = each
+        elif innermost(each) is not None:
+            optimizers.append(innermost(each))
+        else:
+            raise ValueError(f"`{type(each).__name__}` is no DeepSpeed engine, optimizer, module or GradScaler")
+    if not optimizers:
+        raise ValueError("hand over the optimizer: `doctor.watch(model, optimizer)`")
+    return optimizers, model, scaler

@@ -1,0 +1,225 @@
+"""`doctor.watch` of plain PyTorch loops: what is applied, what is dropped, what is said, and what is left alone."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import doctor
+from doctor.monitors.guard.shield import GuardStop
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+nan = math.nan
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.second = nn.Linear(4, 8), nn.Linear(8, 1)
+        self.spoil = None
+
+    def forward(self, x):
+        x = self.first(x).relu()
+        return self.second(x if self.spoil is None else self.spoil(x))
+
+
+def steps(model, optimizer, count, *, scaler=None, spoil_at=None, factor_at=None):
+    """Train; from a step on the model computes something else, or the loss is multiplied."""
+    done = 0
+    for step in range(1, count + 1):
+        model.spoil = spoil_at[1] if spoil_at and step >= spoil_at[0] else None
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.float16, enabled=scaler is not None):
+            loss = (model(torch.randn(8, 4)) - 1).float().pow(2).mean()
+        if factor_at and step >= factor_at[0]:
+            loss = loss * factor_at[1]
+        if scaler is None:
+            loss.backward()
+            optimizer.step()
+        else:
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        done = step
+    return done
+
+
+def finite(model):
+    return all(bool(each.isfinite().all()) for each in model.parameters())
+
+
+@pytest.fixture
+def model():
+    return Model()
+
+
+@pytest.fixture
+def optimizer(model):
+    return torch.optim.AdamW(model.parameters(), lr=1e-2)
+
+
+@pytest.fixture
+def watched(model, optimizer):
+    made = doctor.watch(model, optimizer, save=lambda step: None)
+    yield made
+    made.close()
+
+
+def test_a_nan_is_dropped_before_the_step_named_and_the_run_ends(model, optimizer):
+    saved = []
+    watched = doctor.watch(model, optimizer, save=lambda step: saved.append((step, finite(model))))
+    with pytest.raises(GuardStop, match="step 3"):
+        steps(model, optimizer, 9, spoil_at=(3, lambda x: x * nan))
+    (finding,) = watched.guard.findings
+    assert (finding.problem.id, finding.where.step, finding.where.module) == ("NUM006", 3, None)
+    assert "born in module `model`" in finding.words().headline  # between its children: the model itself
+    assert finite(model)
+    assert saved == [(3, True)]
+    watched.close()
+
+
+@pytest.mark.parametrize(("policy", "good"), [("warn", False), ("skip-step", True)])
+def test_weaker_policies_let_the_run_go_on(model, optimizer, policy, good):
+    watched = doctor.watch(model, optimizer, policy={"NUM006": policy})
+    assert steps(model, optimizer, 5, spoil_at=(3, lambda x: x * nan)) == 5
+    assert finite(model) is good
+    assert watched.guard.findings[0].problem.id == "NUM006"
+    watched.close()
+
+
+def test_a_run_that_is_well_learns_the_same_and_is_read_once_a_step():
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Reads(TorchDispatchMode):
+        count = 0
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            self.count += "_local_scalar_dense" in str(function)
+            return function(*args, **(kwargs or {}))
+
+    def train(guarded):
+        trained = Model()
+        adam = torch.optim.SGD(trained.parameters(), lr=1e-2)
+        watched = doctor.watch(trained, adam, save=print) if guarded else None
+        torch.manual_seed(1)
+        with Reads() as reads:
+            steps(trained, adam, 20)
+        if watched is not None:
+            assert watched.guard.findings == []
+            watched.close()
+        return [each.detach().clone() for each in trained.parameters()], reads.count
+
+    (plain, without), (guarded, with_guard) = train(False), train(True)
+    assert all(torch.equal(a, b) for a, b in zip(plain, guarded, strict=True))
+    assert 0 < with_guard - without <= 20
+
+
+def test_nothing_stays_behind(model, optimizer):
+    scaler = torch.amp.GradScaler("cpu")
+    before = dict(vars(scaler))
+    doctor.watch(scaler, model, optimizer).close()
+    assert vars(scaler).keys() == before.keys()
+    assert not model._forward_pre_hooks
+    assert not optimizer._optimizer_step_pre_hooks
+    assert not optimizer._optimizer_step_post_hooks
+
+
+def test_the_calibration_of_a_scaler_is_no_alarm_though_its_gradients_are_nan(model, optimizer):
+    """The scale begins far too high: inf and NaN in the gradients, a finite loss, and steps that the scaler skips."""
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**40)
+    watched = doctor.watch(scaler, model, optimizer, save=print)
+    steps(model, optimizer, 40, scaler=scaler)
+    assert scaler.get_scale() < 2.0**40
+    assert {each.severity.value for each in watched.guard.findings} <= {"info"}
+    watched.close()
+
+
+def test_a_nan_loss_is_no_matter_of_the_scale(model, optimizer):
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10)
+    watched = doctor.watch(scaler, model, optimizer)
+    with pytest.raises(GuardStop, match="step 4"):
+        steps(model, optimizer, 9, scaler=scaler, factor_at=(4, nan))
+    (finding,) = [each for each in watched.guard.findings if each.problem.id == "NUM006"]
+    assert finding.where.step == 4
+    assert "outputs are finite, the loss is not" in finding.words().headline
+    assert finite(model)
+    watched.close()
+
+
+def test_a_scale_that_collapses_is_flagged_at_the_third_halving(model, optimizer):
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10)
+    watched = doctor.watch(scaler, model, optimizer)
+    steps(model, optimizer, 14, scaler=scaler, factor_at=(6, 1e30))
+    falling = next(each for each in watched.guard.findings if each.problem.id == "NUM005")
+    assert falling.severity.value == "error"
+    assert scaler.get_scale() < 2.0**10
+    assert "halved 3 times" in falling.words().headline
+    watched.close()
+
+
+def test_a_scaler_that_skips_for_ever_is_ended(model, optimizer):
+    """It has no minimum and never raises; the policy of that problem saves and stops."""
+    scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+    watched = doctor.watch(scaler, model, optimizer)
+    with pytest.raises(GuardStop):
+        steps(model, optimizer, 60, scaler=scaler, factor_at=(3, 1e38))
+    assert "DSP017" in {each.problem.id for each in watched.guard.findings}
+    watched.close()
+
+
+def test_a_fused_optimizer_is_stepped_by_the_scaler_and_skips_itself(model):
+    fused = torch.optim.AdamW(model.parameters(), lr=1e-2, fused=True)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10)
+    watched = doctor.watch(scaler, model, fused, policy={"*": "warn"})
+    steps(model, fused, 14, scaler=scaler, factor_at=(6, 1e30))
+    assert finite(model)
+    assert "NUM005" in {each.problem.id for each in watched.guard.findings}
+    assert "NUM006" not in {each.problem.id for each in watched.guard.findings}
+    watched.close()
+
+
+def test_a_bug_of_ours_changes_nothing(model, optimizer, monkeypatch, capsys):
+    watched = doctor.watch(model, optimizer, save=print)
+    monkeypatch.setattr("doctor.monitors.guard.loop.non_finite", lambda tensors: 1 / 0)
+    before = [each.detach().clone() for each in model.parameters()]
+    assert steps(model, optimizer, 5) == 5
+    assert not all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+    assert capsys.readouterr().err.count("ZeroDivisionError") == 1
+    watched.close()
+
+
+def test_metrics_and_exceptions_reach_the_guard(model, optimizer):
+    watched = doctor.watch(model, optimizer, save=print)
+    told = []
+    watched.guard.exception = told.append
+
+    def train():
+        with watched:
+            steps(model, optimizer, 2)
+            watched.observe(loss=0.5, reward=1.0, tensor=torch.ones(1))
+            raise KeyError("gone")
+
+    with pytest.raises(KeyError):
+        train()
+    assert watched.guard.recent[-1] == (2, {"loss": 0.5, "reward": 1.0})
+    assert [type(each) for each in told] == [KeyError]
+    assert not optimizer._optimizer_step_pre_hooks
+
+
+def test_what_cannot_be_watched_is_refused_before_the_run(model):
+    with pytest.raises(ValueError, match="optimizer"):
+        doctor.watch(model)
+    with pytest.raises(ValueError, match="`list` is no"):
+        doctor.watch([], model)
+    with pytest.raises(ValueError, match="policy"):
+        doctor.watch(model, torch.optim.SGD(model.parameters()), policy={"NUM006": "explode"})
+
+
+def test_what_is_not_seen_is_said_at_the_start(optimizer, capsys):
+    doctor.watch(optimizer).close()
+    text = capsys.readouterr().err
+    assert "no model was given" in text
+    assert "without saving" in text
