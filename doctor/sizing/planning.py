@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -135,6 +136,9 @@ def _shape(
     if options.get("params") is not None:
         if model is not None:
             msg = "a model and --params say the same thing: give one of them"
+            raise PlanError(msg)
+        if not math.isfinite(options["params"]):
+            msg = f"--params {options['params']} is no size of a language model"
             raise PlanError(msg)
         shape = sizes.of_parameters(round(options["params"]))
         return _assumed(shape, notes), read.model or "MODEL"

@@ -92,7 +92,8 @@ def smallest_strategy(setup: Setup, *, may_offload: bool = True) -> Setup:
         replace(setup, strategy=name, offload_optimizer=optimizer, offload_parameters=parameters)
         for name, optimizer, parameters in ladder
     ]
-    words = [verdict_of(each).word for each in tried]
+    # the engine's cache is not the strategy's business
+    words = [max(found.gpu, found.host or FITS, key=_SERIOUS.index) for found in map(verdict_of, tried)]
     for wanted in (FITS, UNSURE):
         if wanted in words:
             return tried[words.index(wanted)]

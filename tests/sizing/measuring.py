@@ -37,12 +37,16 @@ def free_port() -> int:
 
 def counted(configs: list[dict[str, Any]], folder: Path) -> list[dict[str, int]]:
     """Parameters of real models built from configurations."""
+    found: list[dict[str, int]] = printed("count_parameters.py", folder, json.dumps(configs))
+    return found
+
+
+def printed(program: str, folder: Path, given: str = "") -> Any:
+    """The JSON that a program prints last."""
     python = interpreter()
     answer = subprocess.run(
-        [str(python), str(PROGRAMS / "count_parameters.py")],
-        cwd=folder, env=environment(python, folder), input=json.dumps(configs), capture_output=True, text=True,
-        timeout=280, check=False,
+        [str(python), str(PROGRAMS / program)], cwd=folder, env=environment(python, folder), input=given,
+        capture_output=True, text=True, timeout=280, check=False,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr[-3000:]
-    found: list[dict[str, int]] = json.loads(answer.stdout)
-    return found
+    return json.loads(answer.stdout.splitlines()[-1])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor.sizing import output_layer
 from doctor.sizing.budget import Phase, budget_of
 from doctor.sizing.setup import Hardware, Setup
 
@@ -47,6 +48,18 @@ def test_two_runs_are_estimated(tmp_path: Path) -> None:
         check(cases.setup_of(name), measured, name)
         step = tensors(expected(cases.setup_of(name))["step"])
         assert step == pytest.approx(measured["step"], rel=0.01), name
+
+
+def test_logits_as_older_releases_make_them(tmp_path: Path) -> None:
+    measured = measuring.printed("full_logits.py", tmp_path)
+    setup = replace(cases.setup_of("plain"), head="full")
+    elements = setup.batch * (setup.completion_length + 1) * setup.shape.vocabulary
+    for name, changed in {
+        "float32": setup,
+        "lifted": replace(setup, mixed="bf16", weights="bfloat16"),
+        "bfloat16": replace(setup, mixed="bf16", strategy="zero2"),
+    }.items():
+        assert output_layer.backward_bytes(changed) / elements == pytest.approx(measured[name], rel=0.05), name
 
 
 @pytest.mark.slow
