@@ -55,25 +55,25 @@ def write_verl(path: Path, rows: int) -> None:
 
 def judge(path: Path) -> None:
     """Read, judge and keep a time line: the whole post-mortem, without the catalogue's signatures made ready."""
-    from doctor.core.series import Point
+    from doctor.core.columns import MetricRow
     from doctor.logs.postmortem import examine, prepare
 
     class Counted:
         """Stands where a table would be written, and counts."""
 
-        rows = 0
+        values = 0
 
-        def passed(self, points: Iterator[Point]) -> Iterator[Point]:
-            for point in points:
-                self.rows += 1
-                yield point
+        def passed(self, rows: Iterator[MetricRow]) -> Iterator[MetricRow]:
+            for row in rows:
+                self.values += len(row.values)
+                yield row
 
     prepared, counted = prepare(), Counted()
     began, cpu = time.perf_counter(), time.process_time()
     examine([str(path)], prepared=prepared, table=counted)  # type: ignore[arg-type]
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{path.name:12} {counted.rows:>9} values  {seconds:6.2f} s  {cpu:6.2f} s of CPU  {peak:5.0f} MiB")
+    print(f"{path.name:12} {counted.values:>9} values  {seconds:6.2f} s  {cpu:6.2f} s of CPU  {peak:5.0f} MiB")
 
 
 def yardstick() -> float:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
+from doctor.core.columns import MetricRow, Stretch, stretches
 from doctor.core.finding import Finding, Role
 from doctor.core.outcome import Crashed
 from doctor.core.problem import ERROR
@@ -65,21 +66,25 @@ class _Track:
     timeline: Timeline = field(default_factory=Timeline)
     owner: dict[str, int] = field(default_factory=dict)
 
-    def take(self, points: Iterable[Point]) -> None:
-        """Judge points, and keep those of the first rank that told the metric for the time line."""
-        feed, add, owner = self.engine.feed, self.timeline.add, self.owner
-        for point in points:
-            feed(point)
-            rank = point[4]
-            if rank is None or owner.setdefault(point[0], rank) == rank:
-                add(point)
+    def take(self, rows: Iterable[MetricRow]) -> None:
+        """Judge rows, and keep those of the first rank that told the metric for the time line."""
+        for together in stretches(rows):
+            stretch = Stretch(together)
+            self.engine.feed_stretch(stretch)
+            rank = together[0].rank
+            if rank is None:
+                self.timeline.add_columns(stretch.columns)
+            else:
+                mine = {name: each for name, each in stretch.columns.items()
+                        if self.owner.setdefault(name, rank) == rank}  # fmt: skip
+                self.timeline.add_columns(mine)
 
 
 class Judge:
     """Takes one source of metrics after another.
 
     Args:
-        table: where every point is written, None for nowhere.
+        table: where every metric is written, None for nowhere.
         year: completes stamps that leave it out.
 
     """
@@ -94,20 +99,20 @@ class Judge:
     def log(self, source: Source, told: Iterable[Told], *, labelled: bool = False) -> None:
         """Judge the metric lines of one log."""
         pace = Pace(source.path)
-        self._judge(source.path, _points(source, told, self._year, pace, labelled=labelled))
+        self._judge(source.path, _rows(source, told, self._year, pace, labelled=labelled))
         self._paces += [pace] if pace.rows else []
 
-    def file(self, path: str, points: Iterable[Point]) -> None:
+    def file(self, path: str, rows: Iterable[MetricRow]) -> None:
         """Judge a file of metrics."""
-        self._judge(path, points)
+        self._judge(path, rows)
 
-    def _judge(self, path: str, points: Iterable[Point]) -> None:
+    def _judge(self, path: str, rows: Iterable[MetricRow]) -> None:
         if self._table is not None:
-            points = self._table.passed(points)
-        points = iter(points)
-        first = next(points, None)
+            rows = self._table.passed(rows)
+        rows = iter(rows)
+        first = next(rows, None)
         if first is not None:
-            self._track(path).take(chain((first,), points))
+            self._track(path).take(chain((first,), rows))
 
     def _track(self, path: str) -> _Track:
         """A new track; the rules are imported for the first source that holds a metric at all."""
@@ -183,15 +188,15 @@ def joined(first: Finding, second: Finding) -> Finding:
     return replace(first, evidence=tuple(evidence)[: max(_MOST_EVIDENCE, len(first.evidence))], where=where)
 
 
-def _points(source: Source, told: Iterable[Told], year: int, pace: Pace, *, labelled: bool) -> Iterator[Point]:
-    """Points of one log. Of several vLLM engines in it only the first counts, for each has a series of its own."""
+def _rows(source: Source, told: Iterable[Told], year: int, pace: Pace, *, labelled: bool) -> Iterator[MetricRow]:
+    """Rows of one log. Of several vLLM engines in it only the first counts, for each has a series of its own."""
     reader = MetricReader()
     owner: tuple[str, bytes] | None = None
     for each in told:
         if each.bar is not None:
             reader.see(each.bar)
         head = _of_head(each.head, labelled)
-        if each.row.pairs[0][0].startswith("vllm/"):
+        if each.row.names[0].startswith("vllm/"):
             engine = _ENGINE.search(each.head)
             mine = (head.process, engine[1] if engine else b"")
             owner = owner or mine
@@ -200,10 +205,10 @@ def _points(source: Source, told: Iterable[Told], year: int, pace: Pace, *, labe
         rank = head.rank if head.rank is not None else source.rank
         place = f"{source.path}:{each.line}"
         t_ns = head.time_ns(year)
-        points = reader.place(each.row, each.behind, rank=rank, t_ns=t_ns, source=place)
+        rows = reader.rows(each.row, each.behind, rank=rank, t_ns=t_ns, source=place)
         if t_ns is not None:
-            pace.see(t_ns, points[0].step, each.line)
-        yield from points
+            pace.see(t_ns, rows[0].step, each.line)
+        yield from rows
 
 
 @lru_cache(maxsize=256)

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from operator import itemgetter, ne
 from pathlib import Path
-from typing import IO, Optional
+from typing import IO, Any, Optional
 
+from doctor.core.columns import MetricRow
 from doctor.core.redact import redact_text
-from doctor.core.series import ALIASES, Point
-from doctor.logs.metrics import row_of_mapping
+from doctor.core.series import ALIASES
+from doctor.logs.metrics import row_of_mapping, shared
 
 #: columns of the CSV that ``--metrics-csv`` writes
 COLUMNS = ("step", "t_ns", "name", "value", "rank", "source")
+
+#: of a CSV that are taken apart together
+_BYTES_TOGETHER = 1 << 16
+
+#: groups of names that are kept; a run has a handful
+_MOST_KINDS = 1000
+
+#: rows of one step that may be waited for, for they are judged together
+_MOST_OF_A_STEP = 2000
 
 #: a `trainer_state.json` written without line breaks is read whole, up to this size
 MOST_BYTES_AT_ONCE = 64 * 2**20
@@ -24,8 +35,8 @@ class MetricFileError(Exception):
     """The file is not what its name says; the message names file and reason."""
 
 
-def read_trainer_state(path: Path) -> Iterator[Point]:
-    """Points of the `log_history` of a Trainer's state, entry by entry, in memory that does not grow with the file.
+def read_trainer_state(path: Path) -> Iterator[MetricRow]:
+    """Rows of the `log_history` of a Trainer's state, entry by entry, in memory that does not grow with the file.
 
     The Trainer writes it with one key a line (TrainerState.save_to_json in
     https://github.com/huggingface/transformers/blob/main/src/transformers/trainer_callback.py).
@@ -59,16 +70,16 @@ def read_trainer_state(path: Path) -> Iterator[Point]:
                 inside.append(text)
 
 
-def _entry(text: bytes, source: str) -> Iterator[Point]:
+def _entry(text: bytes, source: str) -> Iterator[MetricRow]:
     try:
         row = row_of_mapping(json.loads(text))
     except ValueError:
         return
     if row is not None:
-        yield from (Point(name, value, row.step, source=source) for name, value in row.pairs)
+        yield MetricRow(row.step, row.names, row.values, source=source)
 
 
-def _read_at_once(path: Path) -> Iterator[Point]:
+def _read_at_once(path: Path) -> Iterator[MetricRow]:
     if path.stat().st_size > MOST_BYTES_AT_ONCE:
         raise MetricFileError(f"{path} is one line of more than {MOST_BYTES_AT_ONCE >> 20} MiB")
     try:
@@ -78,15 +89,17 @@ def _read_at_once(path: Path) -> Iterator[Point]:
     for data in history:
         row = row_of_mapping(data) if isinstance(data, dict) else None
         if row is not None:
-            yield from (Point(name, value, row.step, source=str(path)) for name, value in row.pairs)
+            yield MetricRow(row.step, row.names, row.values, source=str(path))
 
 
-def read_metrics_csv(path: Path, rank: Optional[int] = None) -> Iterator[Point]:
-    """Points of a CSV with the columns step, t_ns, name, value and perhaps rank, source; a torn line is skipped.
+def read_metrics_csv(path: Path, rank: Optional[int] = None) -> Iterator[MetricRow]:
+    """Rows of a CSV with the columns step, t_ns, name, value and perhaps rank, source; a torn line is skipped.
+
+    What stands in lines that follow each other, with the same step, time, rank and source, is one row.
 
     Args:
         path: the file; its lines that begin with # are skipped.
-        rank: of the points whose row tells none.
+        rank: of the rows whose lines tell none.
 
     Raises:
         MetricFileError: it has no columns step, name and value.
@@ -96,33 +109,84 @@ def read_metrics_csv(path: Path, rank: Optional[int] = None) -> Iterator[Point]:
         head = next((line.rstrip("\n").split(",") for line in file if not line.startswith("#")), [])
         if not {"step", "name", "value"} <= set(head):
             raise MetricFileError(f"{path} has no columns step, name and value")
-        columns, own = len(head), str(path)
-        step, name, value = head.index("step"), head.index("name"), head.index("value")
-        t_ns, of_rank, source = (head.index(each) if each in head else None for each in ("t_ns", "rank", "source"))
-        make, canonical = tuple.__new__, ALIASES.get
-        told_step = told_time = (
-            ""  # the rows of one step follow each other, so most numbers are known from the last row
-        )
-        step_now: Optional[int] = None
-        time_now: Optional[int] = None
-        for line in file:
-            cells = _quoted(line) if '"' in line else line.rstrip("\n").split(",")
-            if len(cells) != columns:
-                continue
+        table = _Table(head, str(path), rank)
+        held: list[list[str]] = []
+        while lines := file.readlines(_BYTES_TOGETHER):
+            cells = held + [_quoted(line) if '"' in line else line.rstrip("\n").split(",") for line in lines]
+            cells, numbers = table.sound(cells)
+            ends = table.ends(cells)
+            held = cells[ends[-1] :] if ends and len(cells) - ends[-1] < _MOST_OF_A_STEP else []
+            yield from table.rows(cells[: len(cells) - len(held)], numbers, ends)
+        cells, numbers = table.sound(held)
+        yield from table.rows(cells, numbers, [])
+
+
+class _Table:
+    """Takes the lines of a CSV of metrics apart, many at once.
+
+    Args:
+        head: names of its columns.
+        own: what stands for a source that is not told; `rank`: likewise.
+
+    """
+
+    def __init__(self, head: list[str], own: str, rank: Optional[int]) -> None:
+        self._columns, self._own, self._rank = len(head), own, rank
+        self._name, self._value, self._step = head.index("name"), head.index("value"), head.index("step")
+        self._at = {each: head.index(each) for each in ("t_ns", "rank", "source") if each in head}
+        places = [self._step, *self._at.values()]
+        self._common: Callable[[list[str]], Any] = itemgetter(*places)
+        self._kinds: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def sound(self, cells: list[list[str]]) -> tuple[list[list[str]], list[float]]:
+        """The lines that are whole, and their values."""
+        width, value = self._columns, self._value
+        if set(map(len, cells)) <= {width}:
             try:
-                number = float(cells[value])
+                return cells, list(map(float, map(itemgetter(value), cells)))
             except ValueError:
-                continue
-            if cells[step] != told_step:
-                told_step = cells[step]
-                step_now = _whole(told_step)
-            if t_ns is not None and cells[t_ns] != told_time:
-                told_time = cells[t_ns]
-                time_now = _whole(told_time)
-            called = cells[name]
-            told_rank = rank if of_rank is None or not cells[of_rank] else _whole(cells[of_rank])
-            told_source = own if source is None else cells[source] or own
-            yield make(Point, (canonical(called, called), number, step_now, time_now, told_rank, told_source))
+                pass
+        whole = [
+            (each, number) for each in cells if len(each) == width and (number := _number(each[value])) is not None
+        ]
+        return [each for each, _ in whole], [number for _, number in whole]
+
+    def ends(self, cells: list[list[str]]) -> list[int]:
+        """Where lines differ in step, time, rank or source from those before them."""
+        common = list(map(self._common, cells))
+        return [number for number, differs in enumerate(map(ne, common, common[1:]), 1) if differs]
+
+    def rows(self, cells: list[list[str]], numbers: Sequence[float], ends: list[int]) -> Iterator[MetricRow]:
+        """The lines as rows, cut at these places."""
+        names = list(map(itemgetter(self._name), cells))
+        start = 0
+        for end in [*(each for each in ends if each < len(cells)), len(cells)]:
+            if start < end:
+                yield from self._row(cells[start], tuple(names[start:end]), numbers[start:end])
+            start = end
+
+    def _row(self, cells: list[str], own: tuple[str, ...], values: Sequence[float]) -> Iterator[MetricRow]:
+        names = self._kinds.get(own)
+        if names is None:
+            names = shared(tuple(ALIASES.get(each, each) for each in own))
+            if len(self._kinds) < _MOST_KINDS:
+                self._kinds[own] = names
+        step, at = _whole(cells[self._step]), self._at
+        t_ns = _whole(cells[at["t_ns"]]) if "t_ns" in at else None
+        rank = _whole(cells[at["rank"]]) if "rank" in at and cells[at["rank"]] else self._rank
+        source = (cells[at["source"]] if "source" in at else "") or self._own
+        if len(set(names)) == len(names):
+            yield MetricRow(step, names, values, t_ns, rank, source)
+        else:
+            for name, value in zip(names, values, strict=True):
+                yield MetricRow(step, shared((name,)), (value,), t_ns, rank, source)
+
+
+def _number(text: str) -> Optional[float]:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _whole(text: str) -> Optional[int]:
@@ -134,23 +198,26 @@ def _quoted(line: str) -> list[str]:
 
 
 class MetricsCsv:
-    """Writes points as CSV, one row a point; what is not told is an empty cell."""
+    """Writes metrics as CSV, one row a value; what is not told is an empty cell."""
 
     def __init__(self, file: IO[str]) -> None:
         self._writer = csv.writer(file, lineterminator="\n")
         self._writer.writerow(COLUMNS)
 
-    def write(self, points: Iterable[Point]) -> None:
-        """Append points in the order given."""
-        for _ in self.passed(points):
+    def write(self, rows: Iterable[MetricRow]) -> None:
+        """Append rows in the order given."""
+        for _ in self.passed(rows):
             pass
 
-    def passed(self, points: Iterable[Point]) -> Iterator[Point]:
-        """Append points on their way to somebody else; names and places are the patient's words, and redacted."""
-        for point in points:
-            name, value, step, t_ns, rank, source = point
-            self._writer.writerow((step, t_ns, _shown(name), repr(value), rank, _shown(source)))
-            yield point
+    def passed(self, rows: Iterable[MetricRow]) -> Iterator[MetricRow]:
+        """Append rows on their way to somebody else; names and places are the patient's words, and redacted."""
+        for row in rows:
+            step, names, values, t_ns, rank, source = row
+            place = _shown(source)
+            self._writer.writerows(
+                (step, t_ns, _shown(name), repr(value), rank, place) for name, value in zip(names, values, strict=True)
+            )
+            yield row
 
 
 @lru_cache(maxsize=4096)

@@ -22,6 +22,7 @@ from doctor.logs.metrics import (
     last_bar,
     look_behind,
     parse_row,
+    shared,
     where_metrics_begin,
 )
 
@@ -36,7 +37,8 @@ _BEFORE_BYTES, _BEHIND_BYTES = 300, 1000
 _LONGEST_HEAD_BYTES = 300
 _SIZE_BYTES = 8  # of the size before each chunk in a file
 _NO_BAR = (-1, -1, None)
-_Plain = tuple[int, Optional[int], list[tuple[str, float]], bytes, tuple[object, ...], tuple[object, ...], bool]
+#: line, step, number of the tuple of names, values, head, bar before, bar behind, whether a row follows before one
+_Plain = tuple[int, Optional[int], int, Sequence[float], bytes, tuple[object, ...], tuple[object, ...], bool]
 
 
 class Told(NamedTuple):
@@ -75,12 +77,12 @@ class ToldRange:
     def __iter__(self) -> Iterator[Told]:
         """Give the lines; numbers count from the start of the range."""
         for chunk in self.packed:
-            yield from map(_unpacked, marshal.loads(chunk))  # noqa: S302 - our own bytes, see MetricLines
+            yield from _unpacked(chunk)
         if self.spilled:
             with Path(self.spilled).open("rb") as file:
                 Path(self.spilled).unlink()
                 while size := file.read(_SIZE_BYTES):
-                    yield from map(_unpacked, marshal.loads(file.read(int.from_bytes(size, "little"))))  # noqa: S302
+                    yield from _unpacked(file.read(int.from_bytes(size, "little")))
 
 
 class MetricLines:
@@ -94,6 +96,7 @@ class MetricLines:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._rows: list[_Plain] = []
+        self._names: dict[tuple[str, ...], int] = {}
         self._packed: list[bytes] = []
         self._bytes = 0
         self._file: Optional[IO[bytes]] = None
@@ -108,8 +111,9 @@ class MetricLines:
         head = seen.raw[: start or _LONGEST_HEAD_BYTES] if start or not seen.raw.startswith((b"{", b"step:")) else b""
         bar = last_bar(seen.before) if b"%|" in seen.before else None
         behind = look_behind(seen.behind) if row.step is None else Behind(None, followed=False)
+        kind = self._names.setdefault(row.names, len(self._names))
         self._rows.append(
-            (seen.line, row.step, row.pairs, head[-_LONGEST_HEAD_BYTES:], tuple(bar or _NO_BAR),
+            (seen.line, row.step, kind, row.values, head[-_LONGEST_HEAD_BYTES:], tuple(bar or _NO_BAR),
              tuple(behind.bar or _NO_BAR), behind.followed)
         )  # fmt: skip
         if len(self._rows) >= ROWS_TOGETHER:
@@ -126,8 +130,8 @@ class MetricLines:
     def _pack(self) -> None:
         if not self._rows:
             return
-        chunk = marshal.dumps(self._rows)
-        self._rows = []
+        chunk = marshal.dumps((list(self._names), self._rows))
+        self._rows, self._names = [], {}
         if self._bytes + len(chunk) <= MOST_IN_MEMORY_BYTES and self._file is None:
             self._bytes += len(chunk)
             self._packed.append(chunk)
@@ -170,7 +174,9 @@ def numbered(ranges: Sequence[ToldRange], lines: Sequence[int]) -> Iterator[Told
         before += count
 
 
-def _unpacked(plain: _Plain) -> Told:
-    line, step, pairs, head, bar, drawn, followed = plain
-    behind = Behind(None if drawn[0] == -1 else Bar(*drawn), followed)  # type: ignore[arg-type]
-    return Told(line, Row(step, pairs), head, None if bar[0] == -1 else Bar(*bar), behind)  # type: ignore[arg-type]
+def _unpacked(chunk: bytes) -> Iterator[Told]:
+    kinds, rows = marshal.loads(chunk)  # noqa: S302 - our own bytes, see MetricLines
+    names = [shared(each) for each in kinds]
+    for line, step, kind, values, head, bar, drawn, followed in rows:
+        behind = Behind(None if drawn[0] == -1 else Bar(*drawn), followed)
+        yield Told(line, Row(step, names[kind], values), head, None if bar[0] == -1 else Bar(*bar), behind)

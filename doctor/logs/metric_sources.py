@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from doctor.core.series import Point
+from doctor.core.columns import MetricRow
 from doctor.logs.metric_files import read_metrics_csv, read_trainer_state
 
 STATE = "trainer_state.json"
@@ -25,8 +25,8 @@ class MetricSource:
     path: str
     rank: int | None = None
 
-    def points(self) -> Iterator[Point]:
-        """Its points in order.
+    def rows(self) -> Iterator[MetricRow]:
+        """Its rows in order.
 
         Raises:
             MetricFileError: it is not what its name says.

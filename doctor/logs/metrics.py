@@ -20,9 +20,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Optional
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple, Optional
 
+from doctor.core.columns import MetricRow, points_of
 from doctor.core.series import ALIASES, Point
 
 #: every metric line holds one of these; cheap to look for, rare in other text
@@ -47,10 +49,19 @@ Pairs = list[tuple[str, float]]
 
 
 class Row(NamedTuple):
-    """What one line tells: the step where it names one, and (canonical name, value) in the line's order."""
+    """What one line tells: the step where it names one, canonical names and their values in the line's order.
+
+    Rows of one kind share one tuple of names.
+    """
 
     step: Optional[int]
-    pairs: Pairs
+    names: tuple[str, ...]
+    values: Sequence[float]
+
+    @property
+    def pairs(self) -> Pairs:
+        """(name, value) in order."""
+        return list(zip(self.names, self.values, strict=True))
 
 
 class Bar(NamedTuple):
@@ -73,6 +84,7 @@ _NOTHING, _FOLLOWED = Behind(None, followed=False), Behind(None, followed=True)
 _STEP_BEFORE_DICT = re.compile(rb"[Ss]tep (\d{1,12}): $")
 _VERL = re.compile(rb"(?<![^\s\])])step:(\d{1,12}) - (?=[\w/@.()\-]{1,200}:)")
 _NUMPY = re.compile(rb"^np\.\w{1,12}\(([^()]{1,40})\)$")
+_NUMPY_FIGURE = re.compile(rb"(?<=:)np\.\w{1,12}\(([^()]{1,40})\)(?= - |$)")
 _ATTEMPTED = re.compile(rb"Attempted loss scale: (\d[\d.e+]{0,30})(?:, reducing to (\d[\d.e+]{0,30}))?")
 _FROM_TO = re.compile(rb"(Reducing|Increasing) dynamic loss scale from (\d[\d.e+]{0,30}) to (\d[\d.e+]{0,30})")
 _SKIPPED = re.compile(rb"step=(\d{1,12}), skipped=(\d{1,12}), lr=\[([^\],]{1,40})")
@@ -94,6 +106,20 @@ _TRAINING_BARS = frozenset({b"", b"Train", b"train", b"Training", b"Training Pro
 _TELLING = (b"'loss': ", b"'grad_norm': ", b"'epoch': ", b"'actor/", b"'critic/", b"'rollout/")
 
 _names: dict[bytes, str] = {}
+_kinds: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+
+class _Shape(NamedTuple):
+    """What lines with certain keys tell: names, and which of the values, None for all of them."""
+
+    names: tuple[str, ...]
+    pick: Optional[Callable[[Any], Sequence[float]]]
+
+
+#: keys of a line as they stand there -> its shape; a run prints lines of a handful of shapes, thousands of each
+_dict_shapes: dict[tuple[bytes, ...], _Shape] = {}
+_verl_shapes: dict[tuple[bytes, ...], _Shape] = {}
+MOST_SHAPES = 1000
 
 _aliased = frozenset(name.encode() for name in ALIASES)
 
@@ -107,6 +133,41 @@ def _name(raw: bytes) -> str:
         if len(_names) < MOST_NAMES:
             _names[raw] = name
     return name
+
+
+def shared(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The same names, as the one tuple of them that all rows share."""
+    return _kinds.setdefault(names, names) if len(_kinds) < MOST_SHAPES else _kinds.get(names, names)
+
+
+def _by_shape(
+    shapes: dict[tuple[bytes, ...], _Shape], parts: list[bytes]
+) -> Optional[tuple[tuple[str, ...], Sequence[float]]]:
+    """Names and values of a line that was cut into keys and values in turns, when its shape is known."""
+    shape = shapes.get(tuple(parts[::2]))
+    if shape is None or len(parts) & 1:
+        return None
+    try:
+        values = tuple(map(float, parts[1::2]))
+    except ValueError:  # None, or the odd value with a blank in it: the careful way can tell
+        return None
+    return shape.names, values if shape.pick is None else shape.pick(values)
+
+
+def _learn(shapes: dict[tuple[bytes, ...], _Shape], parts: list[bytes], row: Optional[Row]) -> Optional[Row]:
+    """Take the shape of a line down, when the quick cut gives the same as the careful way did."""
+    keys = tuple(parts[::2])
+    if row is None or len(parts) & 1 or keys in shapes or len(shapes) >= MOST_SHAPES or len(row.names) < 2:
+        return row
+    own = [_name(key) for key in keys]
+    places = [own.index(name) for name in row.names if name in own]
+    if len(places) < len(row.names):
+        return row
+    shape = _Shape(row.names, None if places == list(range(len(keys))) else itemgetter(*places))
+    quick = _by_shape({keys: shape}, parts)
+    if quick is not None and repr(list(quick[1])) == repr(list(row.values)):
+        shapes[keys] = shape
+    return row
 
 
 def _value(raw: bytes) -> Optional[float]:
@@ -144,11 +205,23 @@ def _dict_row(line: bytes, start: int) -> Optional[Row]:
     step = int(before[1]) if before else None
     if step is None and not any(each in line for each in _TELLING):
         return None
+    # quotes out in one go: half of the time of a careful parser, and no metric's name or value holds one
+    body = line[start + 1 : end].translate(None, b"'")
+    parts = body.replace(b": ", b", ").split(b", ")
+    quick = _by_shape(_dict_shapes, parts)
+    if quick is not None:
+        return Row(step, *quick)
+    row = _careful_dict_row(step, body)
+    # a step inside of the dict is no number, so lines with one never come the quick way
+    return _learn(_dict_shapes, parts, row)
+
+
+def _careful_dict_row(step: Optional[int], body: bytes) -> Optional[Row]:
+    """Take a dict without quotes apart, pair by pair."""
     pairs: Pairs = []
     aliased = False
     known = _names.get
-    # quotes out in one go: half of the time of a careful parser, and no metric's name or value holds one
-    for part in line[start + 1 : end].translate(None, b"'").split(b", "):
+    for part in body.split(b", "):
         raw, _, value = part.partition(b": ")
         try:
             number = float(value)
@@ -174,7 +247,11 @@ def _row(step: Optional[int], pairs: Pairs, *, aliased: bool) -> Optional[Row]:
         for name, value in pairs:
             first.setdefault(name, value)
         pairs = list(first.items())
-    return Row(step, pairs)
+    return _made(step, pairs)
+
+
+def _made(step: Optional[int], pairs: Pairs) -> Row:
+    return Row(step, shared(tuple(name for name, _ in pairs)), tuple(value for _, value in pairs))
 
 
 def _json_row(line: bytes, start: int) -> Optional[Row]:
@@ -204,13 +281,20 @@ def _verl_row(line: bytes) -> Optional[Row]:
     match = _VERL.search(line)
     if match is None:
         return None
+    body, step = line[match.end() :].rstrip(), int(match[1])
+    if b":np." in body:
+        body = _NUMPY_FIGURE.sub(rb"\1", body)
+    parts = body.replace(b" - ", b":").split(b":")
+    quick = _by_shape(_verl_shapes, parts)
+    if quick is not None:
+        return Row(step, *quick)
     pairs: Pairs = []
-    for part in line[match.end() :].rstrip().split(b" - "):
+    for part in body.split(b" - "):
         raw, _, value = part.rpartition(b":")
         number = _value(value)
         if raw and number is not None:
             pairs.append((_name(raw), number))
-    return _row(int(match[1]), pairs, aliased=True)
+    return _learn(_verl_shapes, parts, _row(step, pairs, aliased=True))
 
 
 def _overflow_row(line: bytes) -> Optional[Row]:
@@ -220,12 +304,12 @@ def _overflow_row(line: bytes) -> Optional[Row]:
     """
     match = _ATTEMPTED.search(line) or _FROM_TO.search(line)
     if match is None:
-        return Row(None, [("overflow", 1.0)]) if b"OVERFLOW! " in line and b"Skipping step" in line else None
+        return _made(None, [("overflow", 1.0)]) if b"OVERFLOW! " in line and b"Skipping step" in line else None
     before, after = match.groups()[-2:]
     pairs: Pairs = [("loss_scale", float(before))]
     if b"Increasing" not in match[0]:
         pairs.append(("overflow", 1.0))
-    return Row(None, pairs if after is None else [*pairs, ("loss_scale", float(after))])
+    return _made(None, pairs if after is None else [*pairs, ("loss_scale", float(after))])
 
 
 def _skipped_row(line: bytes) -> Optional[Row]:
@@ -234,7 +318,7 @@ def _skipped_row(line: bytes) -> Optional[Row]:
         return None
     rate = _value(match[3])
     pairs = [("skipped_steps", float(match[2]))]
-    return Row(int(match[1]), pairs if rate is None else [*pairs, ("learning_rate", rate)])
+    return _made(int(match[1]), pairs if rate is None else [*pairs, ("learning_rate", rate)])
 
 
 def _vllm_row(line: bytes) -> Optional[Row]:
@@ -244,7 +328,7 @@ def _vllm_row(line: bytes) -> Optional[Row]:
     names = ("vllm/prompt_tokens_per_s", "vllm/generation_tokens_per_s", "vllm/running", "vllm/waiting")
     pairs = [(name, float(match[number])) for number, name in enumerate(names, 1)]
     cache = _VLLM_CACHE.search(line)
-    return Row(None, pairs if cache is None else [*pairs, ("vllm/kv_cache_usage", float(cache[1]) / 100)])
+    return _made(None, pairs if cache is None else [*pairs, ("vllm/kv_cache_usage", float(cache[1]) / 100)])
 
 
 def _columns_row(line: bytes) -> Optional[Row]:
@@ -317,7 +401,7 @@ def where_metrics_begin(line: bytes) -> int:
 def parse_line(line: bytes) -> list[Point]:
     """Points of one line; empty when it holds none. Steps only where the line itself names them."""
     row = parse_row(line)
-    return [] if row is None else [Point(name, value, row.step) for name, value in row.pairs]
+    return [] if row is None else list(points_of(MetricRow(row.step, row.names, row.values)))
 
 
 class MetricReader:
@@ -368,14 +452,24 @@ class MetricReader:
         source: str = "",
     ) -> list[Point]:  # fmt: skip
         """Points of a row that was taken apart already; the arguments are those of `feed`."""
-        step = self._step(row, behind)
-        make = tuple.__new__  # a third of the time of Point(...), which matters for a million of them
-        points = [make(Point, (name, value, step, t_ns, rank, source)) for name, value in row.pairs]
-        for name, value in row.pairs:
-            if name == "number of skipped iterations":
-                self._skipped += value
-                points.append(Point("skipped_steps", self._skipped, step, t_ns, rank, source))
-        return points
+        rows = self.rows(row, behind, rank=rank, t_ns=t_ns, source=source)
+        return [point for each in rows for point in points_of(each)]
+
+    def rows(
+        self, row: Row, behind: Behind = _NOTHING, *, rank: Optional[int] = None, t_ns: Optional[int] = None,
+        source: str = "",
+    ) -> list[MetricRow]:  # fmt: skip
+        """The same as rows, in each of which every metric stands once; mostly one."""
+        step, names = self._step(row, behind), row.names
+        told = []
+        if len(set(names)) == len(names):
+            told.append(MetricRow(step, names, row.values, t_ns, rank, source))
+        else:
+            told += [MetricRow(step, (name,), (value,), t_ns, rank, source) for name, value in row.pairs]
+        if "number of skipped iterations" in names:
+            self._skipped += row.values[names.index("number of skipped iterations")]
+            told.append(MetricRow(step, ("skipped_steps",), (self._skipped,), t_ns, rank, source))
+        return told
 
     def see(self, bar: Bar) -> None:
         """The first training bar is the Trainer's; bars of another length (evaluation) count something else."""
@@ -388,7 +482,7 @@ class MetricReader:
         if row.step is not None:
             self._row_step = max(row.step, self._row_step)
             return row.step
-        name = row.pairs[0][0]
+        name = row.names[0]
         if name in {"overflow", "loss_scale"} or name.startswith("vllm/"):
             return self._bar_step or self._row_step or None
         if name.startswith("eval_"):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Optional
 
+from doctor.core.columns import Column
 from doctor.core.series import Point
 
 #: points kept of a metric for a plot
@@ -71,6 +72,43 @@ class Series:
         else:
             self._open(point)
 
+    def extend(self, column: Column) -> None:
+        """Take many values in; as `add` with each."""
+        if not column.finite:
+            for step, value in zip(column.steps, column.values, strict=True):
+                self.add(step, value)
+            return
+        values, count = column.values, len(column.values)
+        places: Sequence[float] = (
+            [self.count + number if step is None else step for number, step in enumerate(column.steps, 1)]
+            if None in column.steps
+            else column.steps  # type: ignore[assignment]
+        )
+        self.count += count
+        if self.first is None:
+            self.first = Extreme(values[0], column.steps[0])
+        self.last_value, self.last_step = values[-1], column.steps[-1]
+        at = 0
+        while at < count:
+            if not self._left:
+                self._open((places[at], values[at]))
+                at += 1
+                continue
+            end = min(at + self._left, count)
+            self._widen(values[at:end], places, at)
+            self._left -= end - at
+            at = end
+
+    def _widen(self, values: Sequence[float], places: Sequence[float], at: int) -> None:
+        """Take values into the open bucket; the first of them is number `at` of `places`."""
+        least, greatest = min(values), max(values)
+        bucket = self._bucket
+        if least < bucket[1][1]:
+            bucket[1] = (places[at + values.index(least)], least)
+        if greatest > bucket[2][1]:
+            bucket[2] = (places[at + values.index(greatest)], greatest)
+        bucket[3] = (places[at + len(values) - 1], values[-1])
+
     def _not_finite(self, value: float, step: int) -> None:
         if math.isnan(value):
             self.first_nan = step if self.first_nan is None else self.first_nan
@@ -107,7 +145,8 @@ class Series:
     def _halve(self) -> None:
         merged = []
         for one, two in zip(self._buckets[::2], self._buckets[1::2], strict=False):
-            least, greatest = min(one[1], two[1], key=_height), max(one[2], two[2], key=_height)
+            least = two[1] if two[1][1] < one[1][1] else one[1]
+            greatest = two[2] if two[2][1] > one[2][1] else one[2]
             merged.append([one[0], least, greatest, two[3]])
         self._buckets = merged
         self._width *= 2
@@ -140,6 +179,23 @@ class Timeline:
                 self.first_step = step
             self.last_step = step
         series.add(step, value)
+
+    def add_columns(self, columns: Mapping[str, Column]) -> None:
+        """Take columns of one stretch in, whose steps do not go back."""
+        steps: list[int] = []
+        for name, column in columns.items():
+            series = self.series.get(name)
+            if series is None:
+                if len(self.series) >= MOST_METRICS:
+                    self.dropped += len(column)
+                    continue
+                series = self.series[name] = Series(name)
+            ends = (column.steps[0], column.steps[-1])
+            steps += [step for step in (column.steps if None in ends else ends) if step is not None]
+            series.extend(column)
+        if steps:
+            self.first_step = min(steps) if self.first_step is None else self.first_step
+            self.last_step = max(steps)
 
     def add_all(self, points: Iterable[Point]) -> None:
         """Take many points in."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from doctor.core.columns import points_of, rows_of
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.series import Point
 from doctor.logs.metric_files import MetricFileError, MetricsCsv, read_metrics_csv, read_trainer_state
@@ -157,7 +158,7 @@ def test_trainer_state(tmp_path, indent) -> None:
         {"train_runtime": 3.0, "train_loss": 0.5, "step": 20},
     ]
     path.write_text(state(entries, indent) + "\n")
-    points = [(point.name, point.step, point.value) for point in read_trainer_state(path)]
+    points = [(point.name, point.step, point.value) for row in read_trainer_state(path) for point in points_of(row)]
     assert {name: step for name, step, _ in points} == dict.fromkeys(
         ("loss", "grad_norm", "epoch", "reward", "eval_loss"), 10
     )
@@ -179,10 +180,10 @@ def test_csv_written_is_read_again(tmp_path) -> None:
         Point("rewards/a,b/mean", -math.inf, None, None, 3, "b\n.log"),
     ]
     file = io.StringIO()
-    MetricsCsv(file).write(points)
+    MetricsCsv(file).write(rows_of(points))
     path = tmp_path / "m.csv"
     path.write_text(file.getvalue() + "7,1,torn")
-    read = list(read_metrics_csv(path))
+    read = [point for row in read_metrics_csv(path) for point in points_of(row)]
     assert [(p.name, repr(p.value), p.step, p.t_ns, p.rank) for p in read] == [
         (p.name, repr(p.value), p.step, p.t_ns, p.rank) for p in points
     ]
