@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 import doctor
 from doctor.core.finding import Finding
@@ -93,6 +93,8 @@ class Guard:
         self._said: deque[tuple[str, Optional[int]]] = deque(maxlen=50)
         self._scale: Optional[float] = None
         self._told_step_s = 0.0
+        #: told of every step
+        self.on_step: Optional[Callable[[int], Any]] = None
         self._closed = False
 
     def observe(self, step: int, metrics: Mapping[str, Any], t_ns: Optional[int] = None) -> list[Finding]:
@@ -227,8 +229,10 @@ class Guard:
 
     @shielded
     def stepped(self, step: int) -> None:
-        """Tell the run folder that a step is made; at most once a second."""
+        """Tell the run folder that a step is made, at most once a second, and who asked to be told."""
         self.step = step
+        if self.on_step is not None:
+            self.on_step(step)
         now = time.monotonic()
         if self.events is not None and now - self._told_step_s >= STEP_EVENT_S:
             self._told_step_s = now
