@@ -1,7 +1,8 @@
 """Edits of the files that users write: one value, one name or one argument; everything else stays as it is written.
 
-A place is what findings and settings carry: line and column of the key (YAML, JSON) or of the keyword argument or its
-value (Python), counted from 1, columns in characters.
+A place is what findings and settings carry: line and column of the key (YAML, JSON) or of a keyword argument, an item
+of a dictionary, an assignment to an item (`os.environ["X"] = "1"`), or the value of one of them (Python), counted from
+1, columns in characters.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +47,7 @@ class Editor:
     def set_value(self, place: Place, value: Any) -> None:
         """Write `value` in place of the one that stands at `place`."""
         if self.path.endswith(".py"):
-            node = self._keyword(place).value
+            node = self._python_pair(place).value
             self._replace(self._start(node), self._end(node), repr(value))
         elif self.path.endswith((".yaml", ".yml")):
             node = self._yaml_pair(place)[1]
@@ -68,11 +70,33 @@ class Editor:
             _, end = self._json_key(start)
             self._replace(start, end, json.dumps(name))
 
+    def rename_top(self, old: str, name: str) -> None:
+        """Give a key of a JSON file's outermost object another name."""
+        space, end = re.compile(r"[\s,:]*"), self._text.find("{") + 1
+        decoder = json.JSONDecoder()
+        try:
+            while self._text[start := space.match(self._text, end).end()] != "}":  # type: ignore[union-attr]
+                key, end = decoder.raw_decode(self._text, start)
+                if key == old:
+                    self._replace(start, end, json.dumps(name))
+                    return
+                _, end = decoder.raw_decode(self._text, space.match(self._text, end).end())  # type: ignore[union-attr]
+        except (ValueError, IndexError):
+            pass
+        msg = f"`{self.path}` has no key `{old}` at its top"
+        raise Refused(msg)
+
     def remove(self, place: Place) -> None:
         """Take the keyword argument, key or block at `place` out, with its line where it has one of its own."""
         if self.path.endswith(".py"):
-            keyword = self._keyword(place)
-            self._cut(self._start(keyword), self._end(keyword), ",")
+            pair = self._python_pair(place)
+            if pair.alone:
+                msg = f"`{self.path}:{place.line}` is all that its block holds"
+                raise Refused(msg)
+            if pair.whole is None:
+                self._cut(self._start(pair.first), self._end(pair.value), ",")
+            else:
+                self._cut(self._start(pair.whole), self._end(pair.whole), ";")
         elif self.path.endswith((".yaml", ".yml")):
             key, value = self._yaml_pair(place)
             end = len(self._text[: value.end_mark.index].rstrip())  # a block ends where the next thing begins
@@ -116,19 +140,22 @@ class Editor:
         return Refused(f"`{self.path}:{place.line}` does not hold what was found there")
 
     def _keyword(self, place: Place) -> ast.keyword:
-        at = self._offset(place)
-        for each in self._keywords():
-            if at in {self._start(each), self._start(each.value)}:
-                return each
-        raise self._refusal(place)
+        pair = self._python_pair(place)
+        if not isinstance(pair.first, ast.keyword):
+            raise self._refusal(place)
+        return pair.first
 
-    def _keywords(self) -> Iterator[ast.keyword]:
+    def _python_pair(self, place: Place) -> _Pair:
+        at = self._offset(place)
         try:
             tree = ast.parse(self._content)
         except (SyntaxError, ValueError, RecursionError):
             msg = f"`{self.path}` is no Python that can be parsed"
             raise Refused(msg) from None
-        return (each for node in ast.walk(tree) if isinstance(node, ast.Call) for each in node.keywords if each.arg)
+        for each in _python_pairs(tree):
+            if at in {self._start(each.first), self._start(each.value)}:
+                return each
+        raise self._refusal(place)
 
     def _start(self, node: Any) -> int:
         return self._character(node.lineno, node.col_offset)
@@ -171,6 +198,38 @@ class Editor:
         except ValueError:
             raise self._refusal(place) from None
         return colon.end(), last
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A name with its value: where it begins, the value, the statement if it is one, whether its block has no other."""
+
+    first: ast.AST
+    value: ast.expr
+    whole: ast.stmt | None = None
+    alone: bool = False
+
+
+def _python_pairs(tree: ast.Module) -> Iterator[_Pair]:
+    """Keyword arguments, items of dictionaries, assignments to items."""
+    alone = {id(body[0]) for node in ast.walk(tree) for body in _bodies(node) if len(body) == 1}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield from (_Pair(each, each.value) for each in node.keywords if each.arg)
+        elif isinstance(node, ast.Dict):
+            yield from (_Pair(key, value) for key, value in zip(node.keys, node.values, strict=True) if key)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            for first in (node, node.targets[0].slice):
+                yield _Pair(first, node.value, node, alone=id(node) in alone)
+
+
+def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    if isinstance(node, ast.Module):
+        return
+    for name in ("body", "orelse", "finalbody"):
+        body = getattr(node, name, None)
+        if isinstance(body, list):
+            yield body
 
 
 def _pairs(node: Any) -> Iterator[tuple[Any, Any]]:

@@ -109,6 +109,42 @@ def test_json_stays_json_when_a_key_goes(tmp_path: Path) -> None:
         assert len(left.settings) == 3
 
 
+def test_a_key_of_the_outermost_object(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.json", JSON)
+    editor = Editor(str(path))
+    editor.rename_top("größe", "size")
+    assert result(editor, path) == JSON.replace('"größe"', '"size"')
+    for absent in ("enabled", "nothing"):
+        with pytest.raises(Refused, match="no key"):
+            Editor(str(path)).rename_top(absent, "x")
+    with pytest.raises(Refused):
+        Editor(str(made(tmp_path / "b.json", '{"a": '))).rename_top("b", "x")
+
+
+def test_items_and_assignments_of_python(tmp_path: Path) -> None:
+    source = (
+        "import os\n"
+        'kwargs = {"attn": "flash", "dtype": "ä"}\n'
+        'os.environ["A"] = "1"\n'
+        'if kwargs:\n    os.environ["B"] = "2"\n'
+        'x = "1"\n'
+    )
+    path = made(tmp_path / "a.py", source)
+    editor = Editor(str(path))
+    editor.set_value(Place(str(path), 2, 11), "sdpa")  # the key's place
+    editor.remove(Place(str(path), 2, 28))
+    editor.remove(Place(str(path), 3, 1))
+    editor.set_value(Place(str(path), 5, 23), "3")  # the value's place
+    changed = result(editor, path)
+    assert changed == ('import os\nkwargs = {"attn": \'sdpa\'}\nif kwargs:\n    os.environ["B"] = \'3\'\nx = "1"\n')
+    for line, column in ((6, 1), (6, 5)):  # a plain name is nobody's setting
+        with pytest.raises(Refused):
+            Editor(str(path)).set_value(Place(str(path), line, column), 1)
+    alone = Editor(str(path))
+    with pytest.raises(Refused, match="all that its block holds"):
+        alone.remove(Place(str(path), 5, 5))
+
+
 def test_python_arguments(tmp_path: Path) -> None:
     path = made(tmp_path / "train.py", PYTHON)
     editor = Editor(str(path))

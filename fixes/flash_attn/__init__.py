@@ -1,0 +1,1 @@
+"""flash-attn and the attention that a model asks for."""

@@ -1,0 +1,1 @@
+"""Memory of GPUs and hosts."""

@@ -1,0 +1,1 @@
+"""NCCL and its variables."""

@@ -1,0 +1,1 @@
+"""Experiment trackers: wandb, TensorBoard, MLflow."""
