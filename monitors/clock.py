@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from functools import cached_property
+from functools import lru_cache
 
 #: a tick may come so much too early for a whole number of periods
 _EARLY_S = 0.02
@@ -19,14 +19,20 @@ class Now:
     t_ns: int
     mono_s: float
 
-    @cached_property
+    @property
     def iso(self) -> str:
         """ISO 8601 in UTC, microseconds."""
-        return datetime.fromtimestamp(self.t_ns / 1e9, timezone.utc).isoformat(timespec="microseconds")
+        seconds, rest = divmod(self.t_ns, 10**9)
+        return f"{_second(seconds)}.{rest // 1000:06d}+00:00"
 
     def at(self, t_ns: int) -> Now:
         """Another moment, given on the wall clock."""
         return Now(t_ns, self.mono_s + (t_ns - self.t_ns) / 1e9)
+
+
+@lru_cache(maxsize=16)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat()[:19]
 
 
 def now() -> Now:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from doctor.facts import _nvml
 from doctor.facts._gpu import REASONS
-from doctor.facts._nvml import Direct, Nvml
+from doctor.facts._nvml import FUNCTION_NOT_FOUND, NOT_SUPPORTED, Nvml
 from doctor.monitors.clock import Now
 from doctor.monitors.gpm import Gpm, supported
+from doctor.monitors.nvml_calls import FOR_GOOD, Call, Field, Fields, SampleBuffer, State, Way
 
 _GPU_SAMPLES, _MEMORY_SAMPLES = 1, 2  # nvmlSamplingType_t
 _CLOCK_SM = 1
@@ -30,12 +30,17 @@ _ALL_LINKS = 0xFFFFFFFF
 _SECOND_FIELDS = (
     _ENERGY, _POWER_CAPPED, _THERMAL, _PCIE_TX, _PCIE_RX, (_NVLINK_TX, _ALL_LINKS), (_NVLINK_RX, _ALL_LINKS),
 )  # fmt: skip
-_NOW_FIELDS = (_POWER_NOW,)
-
-#: codes that will not change while the process lives
-_FOR_GOOD = frozenset(
-    {_nvml.NOT_SUPPORTED, _nvml.FUNCTION_NOT_FOUND, _nvml.NO_PERMISSION, _nvml.INVALID_ARGUMENT}
+#: field -> column, what makes a unit of it
+_TOTALS = ((_ENERGY, "energy_j", 1e3), (_POWER_CAPPED, "power_capped_s", 1e9), (_THERMAL, "thermal_slowed_s", 1e9))
+_COUNTERS = (
+    (_PCIE_TX, "pcie_tx_mib_s", _MIB), (_PCIE_RX, "pcie_rx_mib_s", _MIB),
+    (_NVLINK_TX, "nvlink_tx_mib_s", 1024), (_NVLINK_RX, "nvlink_rx_mib_s", 1024),
 )  # fmt: skip
+
+#: columns of what is read at every tick
+STATES = ("memory_used_mib", "power_w", "sm_clock_mhz", "throttle_reasons")
+#: columns of the driver's windows
+BUSY = ("gpu_busy_pct", "memory_busy_pct", "busy_source")
 
 #: a driver that stamps with the epoch is at most this far from our clock; a boot clock is decades away
 _SAME_CLOCK_NS = 2 * 10**9
@@ -55,25 +60,29 @@ class Card:
 class Samples:
     """Drains one buffer of the driver: (t_ns, percent) of each window that ended since the last call."""
 
-    def __init__(self, kind: int) -> None:
-        self.kind = kind
+    def __init__(self, buffer: SampleBuffer, failed: Callable[[str, int], None]) -> None:
+        self._buffer, self._failed = buffer, failed
         self._begun_ns = time.time_ns()  # what the buffer holds of before is another run's
         self._last = 0
         self._offset_ns: int | None = None
+        self._gone = False
 
-    def new(self, reader: GpuReader, now_ns: int) -> list[tuple[int, int]] | None:
+    def new(self, now_ns: int) -> list[tuple[int, int]] | None:
         """Windows in order, the stamp moved from the driver's clock to ours; None where the buffer gives none."""
-        answer = reader.call("nvmlDeviceGetSamples", self.kind, self._last, quiet=(_nvml.NOT_FOUND,))
-        rows = [row for row in (answer[1] if answer else ()) if row.timeStamp > self._last]
+        if self._gone:
+            return None
+        rows, code = self._buffer.read(self._last)
+        if code:
+            self._gone = code in FOR_GOOD
+            self._failed(self._buffer.function, code)
         if not rows:
             return None
-        self._last = max(row.timeStamp for row in rows)
+        self._last = max(rows)[0]
         behind = now_ns - self._last * 1000
         # the newest window ended at most one window ago, so the smallest difference seen is the best
         self._offset_ns = behind if self._offset_ns is None else min(self._offset_ns, behind)
         offset = 0 if abs(self._offset_ns) < _SAME_CLOCK_NS else self._offset_ns
-        moved = ((row.timeStamp * 1000 + offset, row.sampleValue.uiVal) for row in rows)
-        return sorted(each for each in moved if each[0] >= self._begun_ns)
+        return sorted((t_ns, v) for stamp, v in rows if (t_ns := stamp * 1000 + offset) >= self._begun_ns)
 
 
 class GpuReader:
@@ -91,63 +100,53 @@ class GpuReader:
         self._dropped: set[str] = set()
         self._told: set[str] = set()
         self._gpm: dict[int | None, Gpm] = {}
-        self._busy, self._memory_busy = Samples(_GPU_SAMPLES), Samples(_MEMORY_SAMPLES)
+        self._busy, self._memory_busy = (
+            Samples(SampleBuffer(nvml, card.handle, kind), self._failed) for kind in (_GPU_SAMPLES, _MEMORY_SAMPLES)
+        )
         self._bytes: dict[str, tuple[float, float]] = {}  # column -> (counter in MiB, when)
-        self._questions = _questions(nvml)
-        self._fields_gone: set[int] = set()
-        self._queries: dict[tuple[Any, ...], Any] = {}
+        self._fields_wanted: tuple[int | tuple[int, int], ...] = _SECOND_FIELDS
+        self._fields: Fields | None = Fields(nvml, _SECOND_FIELDS)
+        ask = questions(nvml)
+        memory, self._power, *others, self._temperature = (State(card.handle, each, self._failed) for each in ask)
+        self._states = (memory, self._power, *others)
+        self._of_instances = [(*each, State(each[1], ask[0], self._failed)) for each in card.instances]
         self.has_gpm = False
         if supported(nvml, card.handle):
             self._gpm = {instance: Gpm(nvml, card.handle, instance) for instance, _, _ in card.instances}
             self._gpm[None] = Gpm(nvml, card.handle)
             self.has_gpm = True
 
-    def call(self, function: str, *arguments: Any, quiet: tuple[int, ...] = (), handle: Any = None) -> Any:
+    def call(self, function: str, *arguments: Any) -> Any:
         """Ask the card; None when it cannot tell. A call that it will never answer is not made again."""
         if function in self._dropped:
             return None
-        answer, code = self._nvml.ask(function, handle or self.card.handle, *arguments)
-        if code is None or code in quiet:
+        answer, code = self._nvml.ask(function, self.card.handle, *arguments)
+        if code is None:
             return answer
+        if code in FOR_GOOD:
+            self._dropped.add(function)
         return self._failed(function, code)
 
-    def _direct(self, function: str, *arguments: int, handle: Any = None) -> Any:
-        """Like `call`, for the calls of every tick: what the driver filled, None when it cannot tell."""
-        if function in self._dropped:
-            return None
-        question = self._questions[function]
-        code = question.read(handle or self.card.handle, *arguments)
-        return question.out if code is None else self._failed(function, code)
-
     def _failed(self, function: str, code: int) -> None:
-        """Note a failure: once as an event, for good where it will not change."""
-        if code in _FOR_GOOD:
-            self._dropped.add(function)
-        if code not in (_nvml.NOT_SUPPORTED, _nvml.FUNCTION_NOT_FOUND) and function not in self._told:
+        """Note a failure once as an event."""
+        if code not in (NOT_SUPPORTED, FUNCTION_NOT_FOUND) and function not in self._told:
             self._told.add(function)
             self._trouble(self.card, function, code)
 
-    def states(self) -> dict[str, Any]:
-        """What is so at this moment: memory, power, clock, reasons to throttle."""
-        row: dict[str, Any] = {"memory_used_mib": self._memory(self.card.handle), "power_w": self._power_now()}
-        clock = self._direct("nvmlDeviceGetClockInfo", _CLOCK_SM)
-        row["sm_clock_mhz"] = None if clock is None else clock.value
-        reasons = self._direct("nvmlDeviceGetCurrentClocksEventReasons")
-        if reasons is None:
-            reasons = self._direct("nvmlDeviceGetCurrentClocksThrottleReasons")
-        row["throttle_reasons"] = None if reasons is None else reason_names(reasons.value)
-        return row
+    def states(self) -> tuple[str, ...]:
+        """Cells of STATES: what is so at this moment."""
+        return tuple([each.read() for each in self._states])
 
     def instance_states(self) -> list[dict[str, Any]]:
         """Memory of each MIG instance."""
         return [
-            {"mig": instance, "uuid": uuid, "memory_used_mib": self._memory(handle)}
-            for instance, handle, uuid in self.card.instances
+            {"mig": instance, "uuid": uuid, "memory_used_mib": memory.read()}
+            for instance, _, uuid, memory in self._of_instances
         ]
 
     def second(self, at: Now) -> tuple[dict[str, Any], list[tuple[Now, dict[str, Any]]]]:
         """What is told once a second: values of now, and rows that have a stamp of their own or an instance."""
-        row: dict[str, Any] = {"temperature_c": self.call("nvmlDeviceGetTemperature", 0)}
+        row: dict[str, Any] = {"temperature_c": self._temperature.read()}
         rows: list[tuple[Now, dict[str, Any]]] = []
         for instance, gpm in self._gpm.items():
             values: dict[str, Any] = dict(gpm.read(at.mono_s))
@@ -161,11 +160,11 @@ class GpuReader:
             elif values:
                 uuid = next(each[2] for each in self.card.instances if each[0] == instance)
                 rows.append((at, {"mig": instance, "uuid": uuid, **values}))
-        row.update(self._fields(at.mono_s, counters="pcie_rx_mib_s" not in row))
-        if row.get("power_w") is None and self._power_is_mean:
+        row.update(self._of_fields(at.mono_s, counters="pcie_rx_mib_s" not in row))
+        if self._power.gone:
             milliwatts = self.call("nvmlDeviceGetPowerUsage")
             row["power_w"] = None if milliwatts is None else milliwatts / 1000
-        return row, rows + self._drained(at)
+        return row, rows
 
     def slow(self) -> dict[str, Any]:
         """What changes seldom or costs much: ECC, the link."""
@@ -186,58 +185,36 @@ class GpuReader:
             for row in rows
         ]
 
-    def _memory(self, handle: Any) -> int | None:
-        info = self._direct("nvmlDeviceGetMemoryInfo_v2", handle=handle)
-        if info is None and "nvmlDeviceGetMemoryInfo_v2" in self._dropped:  # a driver older than 510
-            info = self.call("nvmlDeviceGetMemoryInfo", handle=handle)
-        return None if info is None else int(info.used) // _MIB
-
-    @property
-    def _power_is_mean(self) -> bool:
-        return _POWER_NOW in self._fields_gone
-
-    def _power_now(self) -> float | None:
-        if self._power_is_mean:
-            return None
-        value = self._field_values(_NOW_FIELDS).get(_POWER_NOW)
-        return None if value is None else value / 1000
-
-    def _field_values(self, ids: tuple[Any, ...]) -> dict[int, int]:
+    def _field_values(self) -> dict[int, int]:
         """Values of fields, each with a code of its own; what the card lacks is not asked for again."""
-        query = self._queries.get(ids)
-        if query is None:
-            wanted = tuple(each for each in ids if _ident(each) not in self._fields_gone)
-            query = self._queries[ids] = self._nvml.fields(wanted) if wanted else None
         found: dict[int, int] = {}
-        if query is None:
+        if self._fields is None:
             return found
-        rows, code = query.read(self.card.handle)
-        if code is not None:
-            if code in _FOR_GOOD:
-                self._fields_gone.update(map(_ident, ids))
-                self._queries[ids] = None
+        code = self._fields.call.read(self.card.handle)
+        if code:
+            if code in FOR_GOOD:
+                self._fields = None
             return found
-        for row in rows:
-            if row.nvmlReturn == 0:
-                found[row.fieldId] = row.value.ullVal if row.valueType in (2, 3) else row.value.uiVal
-            elif row.nvmlReturn in _FOR_GOOD:
-                self._fields_gone.add(row.fieldId)
-                self._queries.pop(ids, None)  # made anew without it
+        gone = set()
+        for ident, failure, value in self._fields.rows():
+            if failure == 0:
+                found[ident] = value
+            elif failure in FOR_GOOD:
+                gone.add(ident)
+        if gone:
+            self._fields_wanted = tuple(each for each in self._fields_wanted if _ident(each) not in gone)
+            wanted = self._fields_wanted
+            self._fields = Fields(self._nvml, wanted) if wanted else None
         return found
 
-    def _fields(self, mono_s: float, *, counters: bool) -> dict[str, Any]:
-        values = self._field_values(_SECOND_FIELDS)
+    def _of_fields(self, mono_s: float, *, counters: bool) -> dict[str, Any]:
+        values = self._field_values()
         row: dict[str, Any] = {}
-        for ident, column, scale in (
-            (_ENERGY, "energy_j", 1e3), (_POWER_CAPPED, "power_capped_s", 1e9), (_THERMAL, "thermal_slowed_s", 1e9),
-        ):  # fmt: skip
+        for ident, column, scale in _TOTALS:
             if ident in values:
                 row[column] = round(values[ident] / scale, 3)
-        for ident, column, per_mib in (
-            (_PCIE_TX, "pcie_tx_mib_s", _MIB), (_PCIE_RX, "pcie_rx_mib_s", _MIB),
-            (_NVLINK_TX, "nvlink_tx_mib_s", 1024), (_NVLINK_RX, "nvlink_rx_mib_s", 1024),
-        ):  # fmt: skip
-            if ident in values and counters:
+        for ident, column, per_mib in _COUNTERS if counters else ():
+            if ident in values:
                 rate = self._rate(column, values[ident] / per_mib, mono_s)
                 if rate is not None:
                     row[column] = rate
@@ -251,35 +228,57 @@ class GpuReader:
             return None
         return round((counter - before[0]) / (mono_s - before[1]), 3)
 
-    def _drained(self, at: Now) -> list[tuple[Now, dict[str, Any]]]:
-        """Busy figures of each window that the driver closed; where its buffer gives none, the figure of now."""
+    def drained(self) -> list[tuple[int | None, str, str, str]]:
+        """Cells of BUSY for each window that the driver closed, behind its end (t_ns).
+
+        Where the buffer gives none, the figure of now, with None for its end.
+        """
         if self.card.instances:  # nvml.h: not under MIG
             return []
         now_ns = time.time_ns()
-        merged: dict[int, dict[str, Any]] = {}
-        busy = self._busy.new(self, now_ns)
-        for column, windows in (("gpu_busy_pct", busy), ("memory_busy_pct", self._memory_busy.new(self, now_ns))):
-            for t_ns, value in windows or ():
-                merged.setdefault(t_ns, {"busy_source": "samples"})[column] = value
+        busy, memory = self._busy.new(now_ns), self._memory_busy.new(now_ns)
         if busy is not None:
-            return [(at.at(t_ns), row) for t_ns, row in sorted(merged.items())]
+            merged = {t_ns: ["", ""] for t_ns, _ in (*busy, *(memory or ()))}
+            for place, windows in enumerate((busy, memory or ())):
+                for t_ns, value in windows:
+                    merged[t_ns][place] = str(value)
+            return [(t_ns, *cells, "samples") for t_ns, cells in merged.items()]
         rates = self.call("nvmlDeviceGetUtilizationRates")
-        if rates is None:
-            return []
-        return [(at, {"gpu_busy_pct": rates.gpu, "memory_busy_pct": rates.memory, "busy_source": "polled"})]
+        return [] if rates is None else [(None, str(rates.gpu), str(rates.memory), "polled")]
 
 
-def _questions(nvml: Nvml) -> dict[str, Direct]:
-    """What is asked at every tick."""
-    memory = nvml.structure("c_nvmlMemory_v2_t")
-    memory.version = nvml.constant("nvmlMemory_v2", 0)
-    outs = {
-        "nvmlDeviceGetMemoryInfo_v2": memory,
-        "nvmlDeviceGetClockInfo": ctypes.c_uint(),
-        "nvmlDeviceGetCurrentClocksEventReasons": ctypes.c_ulonglong(),
-        "nvmlDeviceGetCurrentClocksThrottleReasons": ctypes.c_ulonglong(),
-    }
-    return {function: nvml.direct(function, out) for function, out in outs.items()}
+@lru_cache
+def questions(nvml: Nvml) -> tuple[tuple[Way, ...], ...]:
+    """How to ask for each of STATES, and for the temperature; the same for all cards."""
+    field = Field(nvml, _POWER_NOW)  # at this moment; a card that only tells the mean over a second lacks it
+    reasons = ctypes.c_ulonglong()  # by the name of the call since driver 535, else by its older one
+    return (
+        _memory(nvml),
+        ((field, lambda: f"{field.out.value / 1000:.6g}"),),
+        (_number(nvml, "nvmlDeviceGetClockInfo", _CLOCK_SM),),
+        tuple(
+            (Call(nvml, f"nvmlDeviceGetCurrentClocks{what}Reasons", out=reasons), lambda: reason_names(reasons.value))
+            for what in ("Event", "Throttle")
+        ),
+        (_number(nvml, "nvmlDeviceGetTemperature", 0),),
+    )
+
+
+def _memory(nvml: Nvml) -> tuple[Way, ...]:
+    """MiB in use, without the driver's reserve; with it where the driver is older than 510."""
+    newer, older = nvml.structure("c_nvmlMemory_v2_t"), nvml.structure("c_nvmlMemory_t")
+    newer.version = nvml.constant("nvmlMemory_v2", 0)
+
+    def way(function: str, out: Any) -> Way:
+        used = ctypes.c_ulonglong.from_buffer(out, type(out).used.offset)
+        return Call(nvml, function, out=out), lambda: str(used.value // _MIB)
+
+    return way("nvmlDeviceGetMemoryInfo_v2", newer), way("nvmlDeviceGetMemoryInfo", older)
+
+
+def _number(nvml: Nvml, function: str, argument: int) -> Way:
+    out = ctypes.c_uint()
+    return Call(nvml, function, ctypes.c_int(argument), out=out), lambda: str(out.value)
 
 
 @lru_cache

@@ -19,9 +19,9 @@ from doctor.facts._nvml import DRIVER_NOT_LOADED, UNINITIALIZED, GpuLost, NvmlUn
 from doctor.monitors import columns, xid
 from doctor.monitors.clock import Every, Now, Ticker, now
 from doctor.monitors.dcgm import DEFAULT_URL, Exporter
-from doctor.monitors.gpu_reader import GpuReader, open_card
+from doctor.monitors.gpu_reader import BUSY, STATES, GpuReader, open_card
 from doctor.monitors.processes import identify
-from doctor.monitors.table import Row, Table, clock_notes
+from doctor.monitors.table import Row, Table, clock_notes, form
 
 #: exit codes: there is no GPU; the driver went away
 ABSENT, DRIVER_GONE = 5, 6
@@ -36,6 +36,7 @@ class Slot:
     def __init__(self, index: int) -> None:
         self.index = index
         self.reader: GpuReader | None = None
+        self.states_form = self.busy_form = ""  # rows that tell STATES, BUSY
         self.lost = False
         self.retry = Every(RETRY_S)
 
@@ -101,6 +102,8 @@ class Worker:
         if card is None:
             return
         slot.reader = GpuReader(self.nvml, card, self._trouble)
+        ident = {"gpu": card.index, "uuid": card.uuid}
+        slot.states_form, slot.busy_form = (form(columns.GPU, ident, told) for told in (STATES, BUSY))
         if slot.lost:
             slot.lost = False
             self.events.write("gpu", what="back", gpu=slot.index)
@@ -122,40 +125,49 @@ class Worker:
 
     def tick(self, at: Now) -> None:
         """Read what is due and append it."""
-        second, slow = self.second.due(at.mono_s), self.slow.due(at.mono_s)
-        rows: list[tuple[Now, Row]] = []
+        second = self.second.due(at.mono_s)
+        slow = second and self.slow.due(at.mono_s)
+        lines: list[str] = []
+        stamp = self.table.stamp(at)
         for slot in self.slots:
             if slot.reader is None and slot.retry.due(at.mono_s):
                 self._open(slot)
             if slot.reader is not None:
                 try:
-                    self._read(slot.reader, at, rows, second=second, slow=slow)
+                    if second:
+                        lines += self._lines(slot, slot.reader, at, slow=slow)
+                    else:
+                        lines.append(stamp + slot.states_form % slot.reader.states())
                 except GpuLost as exc:
                     self._lost(slot, exc)
         if self.exporter is not None:
-            rows += self._from_exporter(self.exporter, at)
+            lines += [self.table.line(*row) for row in self._from_exporter(self.exporter, at)]
+        self._append("".join(lines))
+
+    def _append(self, text: str) -> None:
         was_full = self.table.full
-        self.table.write(rows)
+        self.table.append(text)
         if self.table.full != was_full:
             self.events.write(
                 "monitor", what="disk full" if self.table.full else "room again", rows_lost=self.table.lost
             )
 
-    def _read(self, reader: GpuReader, at: Now, rows: list[tuple[Now, Row]], *, second: bool, slow: bool) -> None:
-        card = reader.card
-        ident = {"gpu": card.index, "uuid": card.uuid}
-        row = {**ident, **reader.states()}
-        more: list[tuple[Now, dict[str, Any]]] = []
-        if second:
-            moment = now()  # the window of the means ends when they are read
-            values, more = reader.second(moment)
-            row = {**values, **{name: value for name, value in row.items() if value is not None}}
-            more += [(at, state) for state in reader.instance_states()]
+    def _lines(self, slot: Slot, reader: GpuReader, at: Now, *, slow: bool) -> list[str]:
+        """Lines of the tick that comes once a second."""
+        ident = {"gpu": reader.card.index, "uuid": reader.card.uuid}
+        states = zip(STATES, reader.states(), strict=True)
+        moment = now()  # the window of the means ends when they are read
+        row, of_instances = reader.second(moment)
+        row.update((name, text) for name, text in states if text)
+        lines = [
+            self.table.stamp(at if end_ns is None else at.at(end_ns)) + slot.busy_form % tuple(cells)
+            for end_ns, *cells in reader.drained()
+        ]
         if slow:
             row.update(reader.slow())
             self._list_processes(reader, at)
-        rows += [(when, {**ident, **extra}) for when, extra in more]
-        rows.append((at, row))
+        of_instances += [(at, state) for state in reader.instance_states()]
+        return [*lines, *(self.table.line(when, {**ident, **each}) for when, each in [*of_instances, (at, row)])]
 
     def _list_processes(self, reader: GpuReader, at: Now) -> None:
         rows = []

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,17 +121,27 @@ def _ancestors(pid: int, proc: Path) -> list[int]:
     return found
 
 
-def tree(root: int, proc: Path = Path("/proc")) -> list[int]:
-    """The process and all below it; empty when it is gone."""
-    children: dict[int, list[int]] = {}
-    for entry in os.scandir(proc):
-        if entry.name.isdigit():
-            try:
-                children.setdefault(name_and_parent(int(entry.name), proc)[1], []).append(int(entry.name))
-            except (OSError, ValueError):
-                continue
-    if not (proc / str(root)).exists():
+def tree(root: int, proc: Path = Path("/proc"), parents: dict[int, int] | None = None) -> list[int]:
+    """The process and all below it; empty when it is gone.
+
+    Args:
+        root: the process.
+        proc: where /proc lies.
+        parents: of the processes seen before, who are not asked again; brought up to date.
+
+    """
+    parents = {} if parents is None else parents
+    seen = {int(entry.name) for entry in os.scandir(proc) if entry.name.isdigit()}
+    for gone in parents.keys() - seen:
+        del parents[gone]
+    for pid in seen - parents.keys():
+        with suppress(OSError, ValueError):
+            parents[pid] = name_and_parent(pid, proc)[1]
+    if root not in seen:
         return []
+    children: dict[int, list[int]] = {}
+    for pid, parent in parents.items():
+        children.setdefault(parent, []).append(pid)
     found = [root]
     for pid in found:  # grows while it is walked
         found += children.get(pid, ())

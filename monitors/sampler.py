@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import selectors
 import signal
 import subprocess
@@ -20,7 +21,7 @@ from doctor.core.run_dir import Events, RunDir
 from doctor.monitors import columns
 from doctor.monitors.clock import Every, Now, Ticker, now
 from doctor.monitors.gpu_worker import ABSENT
-from doctor.monitors.host_reader import HostReader, ProcessReader
+from doctor.monitors.host_reader import HostReader, Kept, ProcessReader
 from doctor.monitors.processes import Identity, identity, tree
 from doctor.monitors.table import Table, clock_notes
 
@@ -28,8 +29,8 @@ from doctor.monitors.table import Table, clock_notes
 SILENT_S, STARTING_S = 10.0, 120.0
 #: and a fresh one is tried so much later
 RETRY_S = 30.0
-#: the whole of /proc is read for the tree of processes so often, and at once while the run is young
-TREE_S, YOUNG_S, YOUNG_TREE_S = 10.0, 30.0, 5.0
+#: new processes are looked for so often, oftener while the run is young; and all of /proc is read so often
+TREE_S, YOUNG_S, YOUNG_TREE_S, ANEW_S = 10.0, 30.0, 5.0, 60.0
 
 
 class GpuWorker:
@@ -145,7 +146,8 @@ class Sampler:
         self._process_table = Table(run.processes(), columns.PROCESS, [f"schema {columns.PROCESS_SCHEMA}", *begun])
         self._known: dict[int, Identity] = {}
         self._begun_s = time.monotonic()
-        self._tree, self._young_tree = Every(TREE_S), Every(YOUNG_TREE_S)
+        self._tree, self._young_tree, self._anew = Every(TREE_S), Every(YOUNG_TREE_S), Every(ANEW_S)
+        self._parents: dict[int, int] = {}
         self._missed_told = 0
 
     def tick(self, at: Now, missed: int) -> None:
@@ -179,8 +181,10 @@ class Sampler:
 
     def _look_at_tree(self) -> None:
         assert self._root is not None  # noqa: S101 - for the type checker
-        pids = set(tree(self._root)) - {os.getpid(), *self.worker.pids()}
-        # anew each time: a process changes its title, and an id may be another's by now
+        if self._anew.due(time.monotonic()):  # an id may be another's by now
+            self._parents.clear()
+        pids = set(tree(self._root, parents=self._parents)) - {os.getpid(), *self.worker.pids()}
+        # anew each time: a process changes its title
         self._known = {pid: identity(pid) for pid in sorted(pids)}
         self._processes.forget_all_but(self._known)
 
@@ -194,11 +198,16 @@ class Sampler:
 
 def alive(pid: int) -> bool:
     """Whether a process runs; a dead one that nobody has fetched does not."""
+    stat = Kept(Path(f"/proc/{pid}/stat"))
     try:
-        state = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return False
-    return state not in {"Z", "X"}
+        return _runs(stat)
+    finally:
+        stat.close()
+
+
+def _runs(stat: Kept) -> bool:
+    state = stat.read().rpartition(b")")[2].split(None, 1)
+    return bool(state) and state[0] not in {b"Z", b"X"}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -221,6 +230,9 @@ def main(argv: list[str] | None = None) -> int:
         signal.signal(number, signal.SIG_IGN)
     with suppress(OSError):
         os.nice(5)
+    with suppress(OSError, ValueError):  # two files are kept open for each process of the run
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     events = Events(run, role="monitor")
     arguments = ["--run", str(run.path), "--csv", str(chosen.csv or run.gpu()), "--interval", str(chosen.interval)]
     arguments += ["--gpus", chosen.gpus] if chosen.gpus else []
@@ -234,6 +246,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _sample(sampler: Sampler, watched: int | None, for_s: float | None, stop: list[int]) -> None:
     parent = os.getppid()
+    stat = None if watched is None else Kept(Path(f"/proc/{watched}/stat"))
     end_s = None if for_s is None else time.monotonic() + for_s
     wake, waker = os.pipe()
     os.set_blocking(waker, False)
@@ -242,9 +255,9 @@ def _sample(sampler: Sampler, watched: int | None, for_s: float | None, stop: li
     selector.register(wake, selectors.EVENT_READ)
     ticker = Ticker(1.0, sleep=lambda seconds: (selector.select(seconds), None)[1])
     while not stop and (end_s is None or time.monotonic() < end_s):
-        if watched is not None and not alive(watched):
+        if stat is not None and not _runs(stat):
             return
-        if watched is None and os.getppid() != parent:
+        if stat is None and os.getppid() != parent:
             return
         ticker.wait()
         sampler.tick(now(), ticker.missed)

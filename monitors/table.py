@@ -39,7 +39,10 @@ class Table:
 
     def write(self, rows: Iterable[tuple[Now, Row]]) -> None:
         """Append rows; a disk without room costs them and nothing else."""
-        text = "".join(self._line(at, row) for at, row in rows)
+        self.append("".join([self.line(at, row) for at, row in rows]))
+
+    def append(self, text: str) -> None:
+        """Append lines as `line` or `stamp` and a form make them, in one write."""
         if not text:
             return
         if not self._headed:
@@ -48,16 +51,32 @@ class Table:
         self._headed = self._headed or done
         self.full = not done
 
-    def _line(self, at: Now, row: Row) -> str:
+    def line(self, at: Now, row: Row) -> str:
+        """One row."""
         cells = self._blank.copy()  # most are empty: a row costs what it tells
         for name, value in row.items():
             if value is not None:
                 cells[self._at[name]] = cell(value)
-        return f"{at.iso},{at.t_ns},{at.mono_s:.6f},{self._host},{','.join(cells)}\n"
+        return f"{self.stamp(at)}{','.join(cells)}\n"
+
+    def stamp(self, at: Now) -> str:
+        """The first four cells of a row."""
+        return f"{at.iso},{at.t_ns},{at.mono_s:.6f},{self._host},"
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def form(columns: Iterable[str], fixed: Row, told: Iterable[str]) -> str:
+    """A row behind its stamp for `form % cells`: what is the same in each, and a hole for each column of `told`.
+
+    The holes stand in the order of the columns.
+    """
+    cells = dict.fromkeys(list(columns)[4:], "")
+    cells.update((name, cell(value).replace("%", "%%")) for name, value in fixed.items() if value is not None)
+    cells.update((name, "%s") for name in told)
+    return ",".join(cells.values()) + "\n"
 
 
 def clock_notes(at: Now) -> list[str]:

@@ -30,6 +30,7 @@ INVALID_ARGUMENT = 2
 NOT_SUPPORTED = 3
 NO_PERMISSION = 4
 NOT_FOUND = 6
+INSUFFICIENT_SIZE = 7
 DRIVER_NOT_LOADED = 9
 TIMEOUT = 10
 LIBRARY_NOT_FOUND = 12
@@ -39,7 +40,7 @@ RESET_REQUIRED = 16
 LIB_RM_VERSION_MISMATCH = 18
 GPU_NOT_FOUND = 28
 
-_GONE = frozenset({GPU_IS_LOST, RESET_REQUIRED, GPU_NOT_FOUND})
+GONE = frozenset({GPU_IS_LOST, RESET_REQUIRED, GPU_NOT_FOUND})
 
 _WHY = {
     LIBRARY_NOT_FOUND: "no NVIDIA driver: `libnvidia-ml.so.1` cannot be loaded (no driver, or a container started "
@@ -88,13 +89,11 @@ class Nvml:
         made = getattr(self._module, name, None)
         return None if made is None else made()
 
-    def direct(self, function: str, out: Any) -> Direct:
-        """A question of one answer that is asked many times a second; `out` is the ctypes value that it fills."""
-        return Direct(self._module, function, out)
-
-    def fields(self, ids: tuple[int | tuple[int, int], ...]) -> Fields:
-        """A question for several field values that can be asked again and again; an id may come with its scope."""
-        return Fields(self._module, ids)
+    def pointer(self, function: str) -> Any:
+        """The C function itself, unchecked; None where the driver lacks it."""
+        with contextlib.suppress(self._module.NVMLError):
+            return self._module._nvmlGetFunctionPointer(function)  # noqa: SLF001 - see _unfit
+        return None
 
     def query(self, function: str, *arguments: Any, **named: Any) -> Any:
         """Ask one thing; None when card, driver or binding cannot tell.
@@ -114,7 +113,7 @@ class Nvml:
             return call(*arguments, **named), None
         except self._module.NVMLError as exc:
             code = int(exc.value)
-            if code in _GONE:
+            if code in GONE:
                 raise GpuLost(code, error_text(exc)) from None
             return None, code
         except self._mismatch:
@@ -127,58 +126,6 @@ class Nvml:
             if answer is not None:
                 return answer
         return None
-
-
-class Direct:
-    """One call of the driver by its C name, without the binding's work around it, into memory that is made once."""
-
-    def __init__(self, module: Any, function: str, out: Any) -> None:
-        import ctypes
-
-        self.out = out
-        self._reference = ctypes.byref(out)
-        self._call: Any = None
-        with contextlib.suppress(module.NVMLError):  # a driver older than the question
-            self._call = module._nvmlGetFunctionPointer(function)  # noqa: SLF001 - see _unfit
-
-    def read(self, handle: Any, *arguments: int) -> int | None:
-        """NVML's code, None when `out` holds the answer.
-
-        Raises:
-            GpuLost: the card does not answer any more.
-
-        """
-        if self._call is None:
-            return FUNCTION_NOT_FOUND
-        code = int(self._call(handle, *arguments, self._reference))
-        if code in _GONE:
-            raise GpuLost(code, "GPU is lost")
-        return code or None
-
-
-class Fields:
-    """Field values in one call of the driver, in memory that is made once: the binding makes it anew for each call.
-
-    https://docs.nvidia.com/deploy/nvml-api/group__nvmlFieldValueQueries.html
-    """
-
-    def __init__(self, module: Any, ids: tuple[int | tuple[int, int], ...]) -> None:
-        self._call = module._nvmlGetFunctionPointer("nvmlDeviceGetFieldValues")  # noqa: SLF001 - see _unfit
-        self._values = (module.c_nvmlFieldValue_t * len(ids))()
-        for value, each in zip(self._values, ids, strict=True):
-            value.fieldId, value.scopeId = each if isinstance(each, tuple) else (each, 0)
-
-    def read(self, handle: Any) -> tuple[Any, int | None]:
-        """Values, each with a code of its own, good until the next call; and NVML's code (None when it succeeded).
-
-        Raises:
-            GpuLost: the card does not answer any more.
-
-        """
-        code = int(self._call(handle, len(self._values), self._values))
-        if code in _GONE:
-            raise GpuLost(code, "GPU is lost")
-        return (None, code) if code else (self._values, None)
 
 
 def error_text(error: Exception) -> str:
