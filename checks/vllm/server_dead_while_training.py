@@ -59,7 +59,7 @@ SICK = Message(
 SILENT = Message(
     en=Words(
         "the vLLM server at {url} takes connections and does not answer, for {seconds} s",
-        "It hangs, or it is so busy that it cannot even say that it is well: a collective of its workers, a weight sync "
+        "It hangs, or is so busy that it cannot even say that it is well: a collective of its workers, a weight sync "
         "whose other side is gone, or a machine without memory.",
         "Take `py-spy dump` of the server's processes while it hangs, and look at the end of its log. Then restart "
         "server and training from the last checkpoint.",
