@@ -31,6 +31,7 @@ _PHRASES = {
         "overdue": "It did not come up in {:g} s. What it printed says:",
         "died": "The server ended with exit code {}. What it printed says:",
         "engine": "The engine failed. What it printed says:",
+        "no_cause": "nothing that points to a cause; all of it is in {}",
     },
     "zh": {
         "suggest": "建议:{}",
@@ -41,6 +42,7 @@ _PHRASES = {
         "overdue": "{:g} 秒内未能启动。其输出表明:",
         "died": "服务器以退出码 {} 结束。其输出表明:",
         "engine": "引擎出错。其输出表明:",
+        "no_cause": "没有指向原因的内容;全部输出见 {}",
     },
 }
 
@@ -257,8 +259,19 @@ class _Serve:
             return
         else:
             text = self._phrases["died"].format(code)
+        from doctor.logs.layouts import NoLogs
+        from doctor.logs.postmortem import NotReadable
+
+        try:
+            report = read()
+        except (NoLogs, NotReadable) as exc:
+            self._say(f"{text} {exc}")
+            return
         self._say(text)
-        self._draw(read())
+        if report["findings"]:
+            self._draw(report)
+        else:
+            self._say(self._phrases["no_cause"].format(watch.console))
 
 
 def _confirmed_error(finding: Any) -> bool:

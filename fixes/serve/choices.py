@@ -107,7 +107,7 @@ def _sizes(
         if not demo:  # the demo server has one engine and no balance between several
             yield Choice((), said["data"].format(seen=seen))
         return
-    heads = model.attention_heads or 0
-    size = next((each for each in range(seen, 1, -1) if heads and heads % each == 0), None)
-    if size is not None:
-        yield Choice((), said["tensor"].format(seen=seen, size=size, heads=heads))
+    heads, layer = model.attention_heads or 0, model.intermediate_size or 0
+    sizes = [each for each in (2, 4, 8, 16) if each <= seen and heads and heads % each == 0 and layer % each == 0]
+    if sizes:
+        yield Choice((), said["tensor"].format(seen=seen, size=sizes[-1], heads=heads))

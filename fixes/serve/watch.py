@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from doctor.core.run_dir import RunDir
@@ -47,6 +48,11 @@ class Watch:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._sizes: dict[str, int] = {}
+
+    @property
+    def console(self) -> Path:
+        """What the server printed."""
+        return self._run.console
 
     @property
     def attached(self) -> bool:

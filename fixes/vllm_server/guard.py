@@ -14,7 +14,7 @@ from typing import Any, Awaitable, Callable, Mapping, Optional
 
 from doctor.fixes.vllm_server import record, state
 from doctor.fixes.vllm_server.health import HEALTH
-from doctor.fixes.vllm_server.requests import GENERATING, Receive, Refused, check_key, checked, header, path_of
+from doctor.fixes.vllm_server.requests import DEMO, GENERATING, Receive, Refused, check_key, checked, header, path_of
 from doctor.fixes.vllm_server.settings import SETTINGS
 
 Scope = dict[str, Any]
@@ -66,17 +66,18 @@ class Guard:
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send, *, generates: bool) -> None:
         exchange = Exchange(send)
+        demo = SETTINGS.demo and path_of(scope) == DEMO
         scope[state.ERRORS] = exchange.errors
         HEALTH.in_flight += generates
         try:
-            await self._application(scope, receive, exchange.send)
+            await self._application(scope, exchange.listening(receive), exchange.send)
         except Exception as exc:
             exchange.errors.append(exc)
-            await exchange.finish(demo=SETTINGS.demo and generates)
-            if exchange.status is None or exchange.status >= 500:
+            await exchange.finish(demo=demo)
+            if not 400 <= (exchange.status or 500) < 500:
                 raise  # for uvicorn's log
         else:
-            await exchange.finish(demo=SETTINGS.demo and generates)
+            await exchange.finish(demo=demo)
         finally:
             HEALTH.in_flight -= generates
             if generates and exchange.good:
@@ -98,16 +99,29 @@ class Exchange:
         self._held: list[Mapping[str, Any]] = []
         self._headers: Scope = {"headers": []}
         self._ended = False
+        self._gone = False
 
     @property
     def good(self) -> bool:
         """Whether the client got a whole answer."""
-        return self._ended and self.status is not None and self.status < 300 and not self.errors
+        answered = self.status is not None and self.status < 300 and self._ended
+        return answered and not self._gone and not self.errors
 
     @property
     def failed(self) -> bool:
         """Whether the server is to blame that it did not."""
         return self.status is not None and (self.status >= 500 or (self.status < 300 and bool(self.errors)))
+
+    def listening(self, receive: Receive) -> Receive:
+        """Note a client that goes before its answer, which some releases then count as one of 200."""
+
+        async def listen() -> Mapping[str, Any]:
+            message = await receive()
+            if message["type"] == "http.disconnect" and not self._ended:
+                self._gone = True
+            return message
+
+        return listen
 
     async def send(self, message: Mapping[str, Any]) -> None:
         """Pass on or hold back."""
@@ -149,14 +163,15 @@ class Exchange:
 
 
 def of_client(error: BaseException) -> bool:
-    """Whether the demo server's client asked for what cannot be: vLLM itself answers a ValueError with 400.
+    """Whether the demo server's client asked for what cannot be: vLLM's other servers answer such errors with 400.
 
     A TypeError counts where the sampling parameters were made: an unknown one, or one of another type.
+    https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/exceptions.py
     """
     if isinstance(error, TypeError):
         frames = traceback.extract_tb(error.__traceback__)
         return bool(frames) and (frames[-1].name == "_generate" or frames[-1].filename.endswith("sampling_params.py"))
-    return isinstance(error, ValueError)
+    return isinstance(error, ValueError) or any(each.__name__ == "VLLMClientError" for each in type(error).__mro__)
 
 
 def describe(error: BaseException) -> str:

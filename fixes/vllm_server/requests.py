@@ -11,9 +11,11 @@ from doctor.fixes.vllm_server.settings import Settings
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
+#: the demo server's route
+DEMO = "/generate"
 #: routes that generate, of the demo server, vLLM's own and TRL's; a trailing slash is TRL's
 GENERATING = frozenset(
-    {"/generate", "/chat", "/v1/completions", "/v1/chat/completions", "/v1/responses", "/inference/v1/generate"}
+    {DEMO, "/chat", "/v1/completions", "/v1/chat/completions", "/v1/responses", "/inference/v1/generate"}
 )
 #: the keys under which those routes take their prompts
 _PROMPTS = ("prompt", "prompts", "messages", "input")
@@ -76,7 +78,7 @@ async def checked(scope: Mapping[str, Any], receive: Receive, settings: Settings
     if body is None:
         return _again(None, receive)
     if body or generates:
-        _judge(body, settings, demo=settings.demo and generates)
+        _judge(body, settings, demo=settings.demo and path_of(scope) == DEMO)
     return _again(body, receive)
 
 

@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def complete_arguments(parser: Any) -> Any:
-    """Add the demo server's own arguments; what the engine's have taken for themselves since (`--log-level`) is theirs."""
+    """Add the demo server's own arguments, but for those that are the engine's by now (`--log-level`)."""
     own: dict[str, dict[str, Any]] = {
         "--host": {},
         "--port": {"type": int, "default": 8000},
@@ -61,11 +61,16 @@ async def run(arguments: Any) -> None:
     engine = AsyncLLMEngine.from_engine_args(
         AsyncEngineArgs.from_cli_args(arguments), usage_context=UsageContext.API_SERVER
     )
+    given = vars(arguments)
     config = uvicorn.Config(
-        application(engine, arguments), host=arguments.host, port=arguments.port, log_level=_log_level(arguments.log_level),
-        timeout_keep_alive=_KEEP_ALIVE_S, root_path=arguments.root_path or "", ssl_keyfile=arguments.ssl_keyfile,
-        ssl_certfile=arguments.ssl_certfile, ssl_ca_certs=arguments.ssl_ca_certs, ssl_cert_reqs=arguments.ssl_cert_reqs,
-    )  # fmt: skip
+        application(engine, arguments),
+        host=given["host"],
+        port=given["port"],
+        log_level=_log_level(given.get("log_level")),  # the engine's argument leaves no trace where it is not given
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        root_path=given["root_path"] or "",
+        **{name: given[name] for name in ("ssl_keyfile", "ssl_certfile", "ssl_ca_certs", "ssl_cert_reqs")},
+    )
     server = uvicorn.Server(config)
     watch = asyncio.create_task(_watch(server, engine))
     try:
@@ -77,7 +82,7 @@ async def run(arguments: Any) -> None:
 
 
 def _log_level(given: Any) -> str:
-    """uvicorn's name of a level, whose names vLLM's `--log-level` shares but for the case."""
+    """A level as uvicorn calls it; vLLM's `--log-level` has the same names in capitals."""
     text = str(given or "").lower()
     return text if text in {"critical", "error", "warning", "info", "debug", "trace"} else "info"
 

@@ -1,8 +1,8 @@
 """Puts a stand-in for the engine into a real vLLM: there is no GPU for more.
 
 What it does is told by the prompt: `slow` takes a second, `dead` kills the engine, `broken` fails the request alone,
-`refused` is the client's fault, and `stream-dead` dies after the first step. STUB_START=hang never comes up, STUB_START=fail fails
-while it loads.
+`refused` is the client's fault, and `stream-dead` dies after the first step. STUB_START=hang never comes up, and
+STUB_START=fail fails while it loads.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ class Engine:
 DEATH = """\
 (EngineCore pid=77) ERROR 11-22 04:00:00 [core.py:400] EngineCore encountered a fatal error.
 (EngineCore pid=77) ERROR 11-22 04:00:00 [core.py:400] Traceback (most recent call last):
-(EngineCore pid=77) ERROR 11-22 04:00:00 [core.py:400]   File "/env/vllm/v1/engine/core.py", line 391, in run_engine_core
+(EngineCore pid=77) ERROR 11-22 04:00:00 [core.py:400]   File "/env/vllm/v1/core.py", line 391, in run_engine_core
 (EngineCore pid=77) ERROR 11-22 04:00:00 [core.py:400]     engine_core.run_busy_loop()
 (EngineCore pid=77) ERROR 11-22 04:00:00 [core.py:400] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate \
 2.50 GiB. GPU 0 has a total capacity of 23.64 GiB of which 1.10 GiB is free. Process 1 has 22.54 GiB memory in use. \
@@ -97,7 +97,7 @@ class Finder:
             run(module)
             for each in ("AsyncLLMEngine", "AsyncLLM"):
                 if hasattr(module, each):
-                    setattr(getattr(module, each), "from_engine_args", classmethod(made))
+                    getattr(module, each).from_engine_args = classmethod(made)
 
         spec.loader.exec_module = run_and_replace
         return spec
