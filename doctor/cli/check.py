@@ -38,12 +38,12 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     from doctor.core.diagnose import diagnose
     from doctor.facts.base import Context
 
-    launch_command = _as_words(launch_command)
+    launch_command = as_words(launch_command)
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     language = options.language(chosen["lang"], settings)
     context = Context(launch_command, Path.cwd(), dict(os.environ), chosen["python"], chosen["deep"])
     if not chosen["sources"]:
-        _refuse_wrong_python(context)
+        refuse_wrong_python(context)
     if chosen["deep"]:
         click.echo("importing, multiplying and communicating in child processes; this can take minutes", err=True)
     diagnosis, collectors = diagnose(
@@ -62,7 +62,7 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     return diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict)
 
 
-def _as_words(command: tuple[str, ...]) -> tuple[str, ...]:
+def as_words(command: tuple[str, ...]) -> tuple[str, ...]:
     """A whole command given as one quoted word is split as the shell would have done."""
     if len(command) != 1 or not command[0].strip() or len(command[0].split()) == 1 or Path(command[0]).exists():
         return command
@@ -75,7 +75,7 @@ def _as_words(command: tuple[str, ...]) -> tuple[str, ...]:
         raise click.UsageError(msg) from None
 
 
-def _refuse_wrong_python(context: Any) -> None:
+def refuse_wrong_python(context: Any) -> None:
     """A mistyped `--python` is an error of use: a report that judged nothing would read like a healthy machine."""
     from doctor.facts.base import Unavailable
     from doctor.facts.target import refuse_wrong_option

@@ -80,13 +80,16 @@ def command(context: click.Context, /, model: str | None, **chosen: Any) -> int:
     doctor plan 14B --gpus 8xH100 --rows 7473 --step-seconds 40 --write plan
     doctor plan -- accelerate launch --config_file zero3.yaml train.py --config grpo.yaml
     """
+    from doctor.cli.check import as_words, refuse_wrong_python
+    from doctor.facts.base import Context
     from doctor.sizing import planning
     from doctor.sizing.architecture import UnreadableConfigError
     from doctor.sizing.sizes import SizeError
 
     settings = options.user_settings(Path.cwd(), ())
     language = options.language(chosen["lang"], settings)
-    argv = context.meta.get(_LAUNCH, ())
+    argv = as_words(context.meta.get(_LAUNCH, ()))
+    refuse_wrong_python(Context(argv, Path.cwd(), dict(os.environ), chosen["python"]))
     try:
         plan = planning.make(model, argv, chosen, Path.cwd(), dict(os.environ))
     except (planning.PlanError, SizeError, UnreadableConfigError) as exc:

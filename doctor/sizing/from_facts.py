@@ -65,6 +65,8 @@ def read(states: Mapping[str, FactState]) -> Read:
     if training is not None:
         _arguments(training, packages or Packages(), found, unknown)
     _world(value("world"), value("deepspeed_config"), found)
+    if found.get("strategy") == "fsdp" and value("accelerate_config") is not None:
+        _fsdp(value("accelerate_config").settings, found)
     state = states.get("training")
     return Read(
         values=found,
@@ -145,9 +147,11 @@ def _precision(training: Training, packages: Packages, found: dict[str, Any]) ->
 def _engine(training: Training, packages: Packages, found: dict[str, Any]) -> None:
     use = effective_value(training, packages, "use_vllm")
     if use is None:
+        if training.complete and training.get("use_vllm") is None:  # off by default in every release
+            found["vllm"] = "none"
         return
     mode = effective_value(training, packages, "vllm_mode")
-    found["vllm"] = "none" if use.value is not True else str(mode.value) if mode is not None else "server"
+    found["vllm"] = "none" if use.value is not True else str(mode.value) if mode is not None else "colocate"
     if found["vllm"] not in {"none", "colocate", "server"}:
         del found["vllm"]
     length = training.value("vllm_max_model_length")
@@ -192,6 +196,22 @@ def _world(world: World | None, deepspeed: DeepspeedConfig | None, found: dict[s
         found["mixed"] = world.mixed_precision
     if deepspeed is not None:
         _buckets(deepspeed, found)
+
+
+def _fsdp(settings: Mapping[str, Any], found: dict[str, Any]) -> None:
+    """FSDP as accelerate's YAML has it (https://huggingface.co/docs/accelerate/usage_guides/fsdp)."""
+
+    def said(key: str) -> str:
+        setting = settings.get(f"fsdp_config.{key}")
+        return str(setting.value).upper() if setting is not None else ""
+
+    sharding, reshard = said("fsdp_sharding_strategy"), said("fsdp_reshard_after_forward")
+    if "SHARD_GRAD_OP" in {sharding, reshard} or sharding == "2" or reshard == "FALSE":
+        found["strategy"] = "fsdp-grad-op"
+    elif sharding in {"NO_SHARD", "3"} or reshard == "NO_SHARD":
+        found["strategy"] = "ddp"
+    if said("fsdp_offload_params") == "TRUE" and found["strategy"] == "fsdp":
+        found["offload"] = "all"
 
 
 def _buckets(deepspeed: DeepspeedConfig, found: dict[str, Any]) -> None:

@@ -72,7 +72,7 @@ def make(
     """
     states = _facts(argv, options, cwd, environ)
     read = from_facts.read(states)
-    if argv and not read.values and read.why_not:
+    if argv and read.why_not:
         msg = f"the launch command tells no GRPO run: {read.why_not}; say it with options instead"
         raise PlanError(msg)
     notes: list[Note] = []
@@ -145,15 +145,20 @@ def _shape(
     if model is None:
         if read.config is not None:
             return _checked(shape_of(read.config, read.model or ""), read.parameters, notes), read.model or "MODEL"
-        if read.model and sizes.is_size(read.model.rsplit("-", 1)[-1]):
-            notes.append(("not_here", {"model": read.model}))
-            return _assumed(sizes.nominal(read.model.rsplit("-", 1)[-1]), notes), read.model
+        if read.model and sizes.in_name(read.model):
+            return _by_name(read.model, notes), read.model
         named = f"`{read.model}` is not on this machine; " if read.model else ""
         msg = f"{named}name a model: a folder with config.json, a size such as 7B, or --params 7.6e9"
         raise PlanError(msg)
     if sizes.is_size(model) and not (cwd / model).exists():
         return _assumed(sizes.nominal(model), notes), read.model or "MODEL"
     return _from_files(model, cwd, environ, notes), model
+
+
+def _by_name(model: str, notes: list[Note]) -> Shape:
+    """A model that is not here, by the size in its name."""
+    notes.append(("not_here", {"model": model}))
+    return _assumed(sizes.nominal(sizes.in_name(model) or ""), notes)
 
 
 def _from_files(model: str, cwd: Path, environ: Mapping[str, str], notes: list[Note]) -> Shape:
@@ -167,6 +172,8 @@ def _from_files(model: str, cwd: Path, environ: Mapping[str, str], notes: list[N
             raise PlanError(msg)
         return _assumed(shape_of(config, model), notes)
     folder = _model_files.find(model, cwd, environ)
+    if folder is None and "/" in model.strip("./") and sizes.in_name(model):
+        return _by_name(model, notes)
     if folder is None:
         msg = f"`{model}` is neither a folder, nor a model in the cache, nor a size such as 7B"
         raise PlanError(msg)
@@ -178,6 +185,8 @@ def _from_files(model: str, cwd: Path, environ: Mapping[str, str], notes: list[N
     if config is None:
         msg = f"`{folder}` holds no config.json that can be read"
         raise PlanError(msg)
+    if found.quantization:
+        notes.append(("quantized", {"method": found.quantization}))
     return _checked(shape_of(config, model), parameters, notes)
 
 

@@ -59,6 +59,17 @@ def is_size(text: str) -> bool:
     return _SIZE.fullmatch(text) is not None
 
 
+def in_name(name: str) -> str | None:
+    """The size that a model's name carries: `Qwen/Qwen2.5-7B-Instruct` -> `7B`, `Qwen3-30B-A3B` -> `30B-A3B`."""
+    words = re.split(r"[-_/]", name)
+    for first, second in zip(words, [*words[1:], ""], strict=True):
+        if is_size(f"{first}-{second}"):
+            return f"{first}-{second}"
+        if is_size(first):
+            return first
+    return None
+
+
 def nominal(text: str) -> Shape:
     """A shape for a size: that of the nearest published model, stretched where it is not near.
 

@@ -8,7 +8,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "title": "Plan for {model}",
         "parameters": "{count} parameters", "active": "{count} seen by a token", "trained": "LoRA trains {count}",
-        "on": "{strategy} on {gpus}", "gpus": "{count} x {name}", "gpus_of": "{count} GPUs of {size} GiB",
+        "on": "{strategy} on {gpus}", "gpus": "{count} x {name}", "gpus_of": "{count} x {size} GiB",
         "server_on": "vLLM server on {count} of {total}", "head_table": "GiB on a GPU that trains",
         "phase_generation": "generation", "phase_update": "update", "phase_step": "step",
         "part_weights": "weights", "part_optimizer": "optimizer states", "part_reference": "reference model",
@@ -48,9 +48,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "engine_cache": "{token} KiB of cache a token and GPU; {sequences} full completions at once, "
             "{wanted} asked for",
         "batch": "Batch",
-        "batch_generation": "one generation: {completions} completions of {prompts} prompts x {generations}, at most "
+        "batch_generation": "one generation: {completions} completions = {prompts} prompt(s) x {generations}, at most "
             "{tokens} tokens",
-        "batch_step": "one step of the optimizer: {completions} completions, {prompts} prompts",
+        "batch_step": "one step of the optimizer: {completions} completions of {prompts} prompt(s)",
         "batch_broken": "{completions} completions cannot be cut into groups of {generations}: num_generations must "
             "divide them ({suggested})",
         "epoch": "one epoch: {steps} steps", "hours": "{hours} hours for all epochs at {seconds} s a step",
@@ -63,6 +63,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "note_chosen": "chosen here, for nobody said it: {names}",
         "note_on_disk": "the weight files hold {stored} parameters, the configuration makes {counted}",
         "note_not_here": "`{model}` is not on this machine: its size is taken from its name",
+        "note_quantized": "the stored weights are quantized ({method}): they are counted at full width; for a "
+            "base model under LoRA say `--bits 4` or `--bits 8`",
         "note_mixed_cards": "the GPUs differ; the smallest counts",
         "note_elsewhere": "no GPU is left for the server beside the command's processes: it is taken to run elsewhere, "
             "on the same kind of GPU",
@@ -83,7 +85,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "zh": {
         "title": "{model} 的规划",
         "parameters": "{count} 参数", "active": "每个 token 经过 {count}", "trained": "LoRA 训练 {count}",
-        "on": "{strategy},{gpus}", "gpus": "{count} x {name}", "gpus_of": "{count} 张 {size} GiB 的 GPU",
+        "on": "{strategy} · {gpus}", "gpus": "{count} x {name}", "gpus_of": "{count} x {size} GiB",
         "server_on": "vLLM 服务占 {total} 张中的 {count} 张", "head_table": "每张训练 GPU(GiB)",
         "phase_generation": "生成", "phase_update": "更新", "phase_step": "优化器",
         "part_weights": "权重", "part_optimizer": "优化器状态", "part_reference": "参考模型",
@@ -132,6 +134,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "note_chosen": "未指定、由规划选定:{names}",
         "note_on_disk": "权重文件有 {stored} 个参数,按配置应有 {counted} 个",
         "note_not_here": "本机没有 `{model}`:按名称推断其大小",
+        "note_quantized": "所存的权重经过量化({method}):按完整宽度计算;LoRA 的基座模型请用 `--bits 4` 或 `--bits 8`",
         "note_mixed_cards": "各 GPU 不同,按最小的计算",
         "note_elsewhere": "除命令的进程外没有剩余 GPU 给服务:假定它在别处、用同种 GPU 运行",
         "note_idle": "命令没有使用 {count} 张 GPU",

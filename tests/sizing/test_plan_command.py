@@ -119,6 +119,22 @@ def test_command_is_read(plan: Callable[..., Answer], tmp_path: Path) -> None:
     assert found["commands"][-1][-1] == "train.py"
 
 
+def test_command_in_one_word_is_split(plan: Callable[..., Answer], tmp_path: Path) -> None:
+    words = command(tmp_path)
+    assert read(plan, "--gpus", "8xH100", "--", " ".join(words[1:]))["strategy"] == "zero3"
+
+
+def test_trl_command_is_read(plan: Callable[..., Answer], tmp_path: Path) -> None:
+    model(tmp_path / "model")
+    settings = {"model_name_or_path": "./model", "dataset_name": "d", "per_device_train_batch_size": 2,
+                "num_generations": 2, "bf16": True, "use_peft": True, "lora_r": 32, "num_processes": 2}  # fmt: skip
+    (tmp_path / "grpo.yaml").write_text(yaml.safe_dump(settings))
+    found = read(plan, "--gpus", "2xH100", "--", "trl", "grpo", "--config", "grpo.yaml", "--lora_r", "8")
+    assert (found["strategy"], found["hardware"]["trainers"]) == ("ddp", 2)
+    assert found["trained_parameters"] == 28 * 8 * ((3584 + 3584) + (3584 + 512))  # q_proj and v_proj
+    assert found["engine"] is None  # `use_vllm` is off unless it is said
+
+
 def test_options_win_over_the_command(plan: Callable[..., Answer], tmp_path: Path) -> None:
     found = read(plan, "--gpus", "8xH100", "--strategy", "zero2", "--batch", "16", *command(tmp_path))
     assert found["strategy"] == "zero2"
@@ -204,6 +220,10 @@ def test_nothing_is_overwritten(plan: Callable[..., Answer], tmp_path: Path) -> 
         (["7B", "--gpus", "8xH100", "--batch", "0"], "batch"),
         (["7B", "--gpus", "8xH100", "--", "vllm", "serve", "m"], "no GRPO run"),
         (["7B", "8B", "--gpus", "8xH100"], "8B"),
+        (["7B", "--gpus", "8xH100", "--python", "/nowhere/python"], "--python"),
+        (["7B", "--gpus", "8xH100", "--python", ""], "--python"),
+        (["7B", "--gpus", "8xH100", "--", "accelerate", "launch", "nowhere.py"], "no GRPO run"),
+        (["7B", "--gpus", "8xH100", "--", "make", "everything"], "no GRPO run"),
     ],
 )
 def test_wrong_input_is_named(plan: Callable[..., Answer], words: list[str], said: str) -> None:
@@ -220,6 +240,43 @@ def test_broken_configuration_is_named(plan: Callable[..., Answer], tmp_path: Pa
     code, _, err = plan("model", "--gpus", "8xH100")
     assert code == 2
     assert "config" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("Qwen/Qwen2.5-7B-Instruct", "7B"), ("Qwen/Qwen3-30B-A3B", "30B-A3B"), ("meta-llama/Llama-3.1-8B", "8B"),
+     ("my/model", None), ("org/v2-beta", None)],
+)  # fmt: skip
+def test_size_in_a_name(name: str, size: str | None) -> None:
+    from doctor.sizing.sizes import in_name
+
+    assert in_name(name) == size
+
+
+def test_model_that_is_not_here_is_taken_by_its_name(plan: Callable[..., Answer]) -> None:
+    found = read(plan, "Qwen/Qwen2.5-7B-Instruct", "--gpus", "8xH100")
+    assert found["model"]["parameters"] == 7_615_616_512
+    assert {"not_here", "assumed_shape"} <= {each["key"] for each in found["notes"]}
+    assert "Qwen/Qwen2.5-7B-Instruct" in found["files"]["grpo.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "strategy", "offload"),
+    [
+        ({"fsdp_version": 2}, "fsdp", "none"),
+        ({"fsdp_sharding_strategy": "SHARD_GRAD_OP"}, "fsdp-grad-op", "none"),
+        ({"fsdp_version": 2, "fsdp_reshard_after_forward": False}, "fsdp-grad-op", "none"),
+        ({"fsdp_offload_params": True}, "fsdp", "all"),
+    ],
+)
+def test_fsdp_is_read(
+    plan: Callable[..., Answer], tmp_path: Path, settings: dict[str, Any], strategy: str, offload: str
+) -> None:
+    words = command(tmp_path)
+    file = {"distributed_type": "FSDP", "num_processes": 4, "num_machines": 1, "fsdp_config": settings}
+    (tmp_path / "zero3.yaml").write_text(yaml.safe_dump(file))
+    found = read(plan, "--gpus", "4xH100", *words)
+    assert (found["strategy"], found["offload"]) == (strategy, offload)
 
 
 def test_adapter_is_sent_to_its_base(plan: Callable[..., Answer], tmp_path: Path) -> None:
