@@ -110,6 +110,10 @@ class EngineWatch:
         self._undo.append(functools.partial(owner.__dict__.pop, name, None))
         return True
 
+    def hook_failed(self) -> None:
+        """A hook is switched off: take no part in decisions of all ranks any more."""
+        self.guard.hook_failed()
+
     def close(self) -> None:
         """Take everything off the engine again."""
         while self._undo:
@@ -202,7 +206,12 @@ class EngineWatch:
         if not getattr(optimizer, "overflow", False) or getattr(self.engine, "pipeline_parallelism", False):
             return 0
         mine = self._loss_code() or 0
-        return self._strongest(mine) or 0
+        return (self._strongest(mine) or 0) if self._together() else mine
+
+    @shielded
+    def _together(self) -> bool:
+        """Whether all ranks have a guard that works, so that what one enters here the others enter too."""
+        return distributed() is None or self.guard.group.join()
 
     @shielded
     def _loss_code(self) -> int:
@@ -233,7 +242,9 @@ class EngineWatch:
 
     def _birth(self) -> Optional[Birth]:
         """Search for the birth; the weights are as they were before the step, the gradients are gone."""
-        return locate(self.engine.module, self.forward or self._again(), deadline_s=self.guard.options.locate_s)
+        together, limit_s = bool(self._together()), self.guard.options.locate_s
+        forward = (self.forward or self._again()) if together else None
+        return locate(self.engine.module, forward, deadline_s=limit_s, together=together)
 
     def _again(self) -> Optional[Callable[[], Any]]:
         """The last forward of the step, and the loss that was made of it."""

@@ -91,6 +91,10 @@ class LoopWatch:
                 setattr(self._scaler, name, functools.wraps(original)(around(original)))
                 self._undo.append(functools.partial(self._scaler.__dict__.pop, name, None))
 
+    def hook_failed(self) -> None:
+        """A hook is switched off: take no part in decisions of all ranks any more."""
+        self.guard.hook_failed()
+
     def close(self) -> None:
         """Take everything off again."""
         while self._undo:
@@ -117,7 +121,7 @@ class LoopWatch:
 
     def _alarm(self, name: str, told: str) -> Policy:
         """Say what is not finite, and where it was born; all ranks are here where gradients are reduced."""
-        together = self._reduced or distributed() is None
+        together = bool(self._all_here())
         birth = None
         if self._model is not None:
             forward = self._again() if together else None
@@ -203,7 +207,12 @@ class LoopWatch:
         if not self._overflow:
             return 0
         mine = self._loss_code() or 0
-        return (self._strongest(mine) or 0) if self._reduced else mine
+        return (self._strongest(mine) or 0) if self._all_here() else mine
+
+    @shielded
+    def _all_here(self) -> bool:
+        """Whether what one rank sees all see in the same step, each with a guard that works."""
+        return distributed() is None or (self._reduced and self.guard.group.join())
 
     @shielded
     def _loss_code(self) -> int:

@@ -50,6 +50,12 @@ class Veto:
         if self._behind is not None:
             self._behind(optimizer)
 
+    def hook_failed(self) -> None:
+        """Let whoever is asked know that nobody asks any more."""
+        failed = getattr(getattr(self._refuse, "__self__", None), "hook_failed", None)
+        if failed is not None:
+            failed()
+
     def close(self) -> None:
         """Take the hooks off."""
         for handle in self._handles:
