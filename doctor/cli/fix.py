@@ -137,7 +137,7 @@ def command(problem: str | None, launch_command: tuple[str, ...], **chosen: Any)
     language = options.language(chosen["lang"], settings)
     try:
         if not chosen["undo"]:
-            _recover(language)
+            recover(language)
         if problem is None:
             return _list(language)
         asked = _asked(problem, launch_command, chosen["python"], language)
@@ -151,7 +151,7 @@ def command(problem: str | None, launch_command: tuple[str, ...], **chosen: Any)
         raise click.UsageError(msg) from None
 
 
-def _recover(language: str) -> None:
+def recover(language: str) -> None:
     """Take back what a killed doctor left half-done, before anything else is looked at.
 
     Where that cannot be, it is said, and what only looks goes on.
@@ -159,8 +159,13 @@ def _recover(language: str) -> None:
     from doctor.core import journal
     from doctor.core.plan import Refused
 
-    if all(each.state != journal.BEGUN for each in journal.entries(Path.cwd())):
+    unfinished = [each.problem for each in journal.entries(Path.cwd()) if each.state == journal.BEGUN]
+    if not unfinished:
         return
+    if "ENV" in unfinished:
+        from doctor.fixes.environment import uv
+
+        os.environ.update(uv.taken_over(os.environ))
     try:
         with journal.locked():
             for entry in journal.recover(Path.cwd()):

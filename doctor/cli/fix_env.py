@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from doctor.cli import options
+from doctor.cli.fix import recover
 
 _PHRASES: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -96,6 +97,7 @@ def command(want: tuple[str, ...], keep: tuple[str, ...], **chosen: Any) -> int:
     try:
         if chosen["undo"]:
             return _undo(language)
+        recover(language)
         seen = _look(chosen["python"], language, offline=chosen["offline"])
         return _mend(seen, _wishes(want, keep, seen), chosen, language)
     except Refused as exc:

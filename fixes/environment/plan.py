@@ -34,7 +34,8 @@ def plan(python: str, packages: Packages, solution: Solution, *, offline: bool) 
         steps.append(Run((*install, *_pinned(new, solution.added)), (*remove, *new)))
     if solution.replaced:
         old = _pinned(solution.replaced, solution.removed)
-        undo = None if lost(python, packages, solution, offline=offline) else (*install, *old)
+        lossless = not lost(python, packages, solution, offline=offline)
+        undo = (*install, "--reinstall", *old) if lossless else None  # also where half of a package was left
         steps.append(Run((*install, *_pinned(solution.replaced, solution.added)), undo))
     return Plan(PROBLEM, Safety.UNSAFE, tuple(steps))
 

@@ -131,6 +131,22 @@ def test_what_was_changed_since_is_left_alone(tmp_path: Path, index: dict[str, s
     assert frozen(python) == after
 
 
+def test_what_a_killed_doctor_left_is_taken_back(tmp_path: Path, index: dict[str, str]) -> None:
+    python = environment(tmp_path / "v", index, "torch==2.8.0", "transformers==4.53.0")
+    before = frozen(python)
+    assert fix(python, index, "--want", "trl>=1", "--apply", "--yes").returncode == 0
+    (entry,) = journal.entries(tmp_path)
+    entry.data["state"] = journal.BEGUN  # killed while the last step ran, and half of a package is gone
+    entry.steps[-1]["state"] = journal.BEGUN
+    entry.keep()
+    next(tmp_path.glob("v/lib/python*/site-packages/torch.py")).unlink()
+    done = fix(python, index)
+    assert "was interrupted" in done.stderr
+    assert "Everything fits" in done.stdout
+    assert frozen(python) == before
+    assert next(tmp_path.glob("v/lib/python*/site-packages/torch.py")).exists()
+
+
 def test_a_failing_installation_is_taken_back(tmp_path: Path, index: dict[str, str]) -> None:
     python = environment(tmp_path / "v", index, "torch==2.8.0", "transformers==4.53.0")
     for damaged in (tmp_path / "my wheels").glob("torch-2.9.0*"):
