@@ -140,7 +140,8 @@ def write_log(path: Path, size: int, seed: int, samples: list[str]) -> None:
     written, steps = 0, itertools.count(1)
     with path.open("wb") as file:
         while written < size:
-            block = b"".join(parts)
+            block = b"".join(of_one_trainer(parts, verl=written >= size // 2))
+            block = block[: block.find(b"\n", size - written) + 1] or block
             # other digits, so that no two blocks hold the same lines
             digits = [*b"123456789"]
             pick.shuffle(digits)
@@ -148,6 +149,11 @@ def write_log(path: Path, size: int, seed: int, samples: list[str]) -> None:
             file.write(_STEP.sub(lambda _: b"step:%d - " % next(steps), block))
             written += len(block)
             pick.shuffle(parts)
+
+
+def of_one_trainer(parts: list[bytes], *, verl: bool) -> Iterator[bytes]:
+    """Lines without the metrics of the other framework: a log is that of one, here of two runs in one file."""
+    return (each for each in parts if not (each.startswith(b"{") if verl else _STEP.search(each)))
 
 
 def renumbered(block: bytes, digits: bytes) -> bytes:

@@ -136,7 +136,7 @@ def main() -> None:
     chosen, samples = signatures()
     folder = Path(tempfile.gettempdir()) / "grpo-doctor-benchmark"
     folder.mkdir(exist_ok=True)
-    path, small = (folder / f"run-{size}-{options.seed}.log" for size in (options.size, 10))
+    path, small = (folder / f"runs-{size}-{options.seed}.log" for size in (options.size, 10))
     for each, size in ((path, options.size), (small, 10)):
         if not each.exists():
             write_log(each, size * 1_000_000, options.seed, samples)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from doctor.core.columns import MetricRow, Stretch, stretches
+from doctor.core.columns import MetricRow, Stretch, points_of, stretches
 from doctor.core.finding import Finding, Role
 from doctor.core.outcome import Crashed
 from doctor.core.problem import ERROR
@@ -34,6 +34,8 @@ _FURTHER = (
 )  # fmt: skip
 MOST_SHOWN, MOST_POINTS_SHOWN = 12, 600
 _MOST_EVIDENCE = 3
+#: of so few rows, columns would cost more than they spare
+FEW_ROWS = 8
 _ENGINE = re.compile(rb"\bEngine (\d{1,4}):")
 
 
@@ -69,15 +71,24 @@ class _Track:
     def take(self, rows: Iterable[MetricRow]) -> None:
         """Judge rows, and keep those of the first rank that told the metric for the time line."""
         for together in stretches(rows):
-            stretch = Stretch(together)
+            if len(together) < FEW_ROWS:
+                self._take_points(point for row in together for point in points_of(row))
+                continue
+            stretch, rank = Stretch(together), together[0].rank
             self.engine.feed_stretch(stretch)
-            rank = together[0].rank
-            if rank is None:
-                self.timeline.add_columns(stretch.columns)
-            else:
-                mine = {name: each for name, each in stretch.columns.items()
-                        if self.owner.setdefault(name, rank) == rank}  # fmt: skip
-                self.timeline.add_columns(mine)
+            columns = stretch.columns
+            if rank is not None:
+                columns = {name: each for name, each in columns.items() if self.owner.setdefault(name, rank) == rank}
+            self.timeline.add_columns(columns)
+
+    def _take_points(self, points: Iterable[Point]) -> None:
+        """The same point by point."""
+        feed, add, owner = self.engine.feed, self.timeline.add, self.owner
+        for point in points:
+            feed(point)
+            rank = point[4]
+            if rank is None or owner.setdefault(point[0], rank) == rank:
+                add(point)
 
 
 class Judge:

@@ -92,6 +92,7 @@ class Probe:
         first, last: how many lines are kept.
         collector: makes what takes every line; then none are kept. A function of a module, for other processes.
         before_bytes, behind_bytes: how much around each line its collector gets.
+        placed: whether its collector asks for offsets, which cost more than the number of a line; -1 stands for them.
 
     """
 
@@ -102,6 +103,7 @@ class Probe:
     collector: Callable[[], Collector] | None = None
     before_bytes: int = 0
     behind_bytes: int = 0
+    placed: bool = True
 
 
 class RawHit(NamedTuple):
@@ -341,13 +343,14 @@ class Scan:
 
     def _line(self, lines: _Lines, start: int, end: int, owners: frozenset[int], seen: set[int]) -> None:
         told = self._told if start == 0 and lines.block.continued else set()
-        offset, number = lines.place(start)
+        number = lines.number(start)
         line = lines.data[start:end]
         raw = text = ""
         for owner in sorted(owners - told) if len(owners) > 1 or told else owners:
             if owner < 0:
                 seen.add(owner)
                 told.add(owner)
+                offset = lines.offset(start) if self._matcher.probes[-1 - owner].placed else -1
                 self._probe(-1 - owner, Seen(offset, number, line), lines.data, start, end)
                 continue
             if not raw:
@@ -355,7 +358,7 @@ class Scan:
                 text = self._matcher.strip(raw)
             if match := self._matcher.search(owner, text):
                 told.add(owner)
-                self._hit(owner, (offset, number), raw, text, match)
+                self._hit(owner, (lines.offset(start), number), raw, text, match)
         if end == len(lines.data):
             self._told = told
 
@@ -385,8 +388,9 @@ class Scan:
         before = data[max(0, start - probe.before_bytes) : start]
         if len(before) < probe.before_bytes:
             before = (self._previous + before)[-probe.before_bytes :]
-        seen = seen._replace(before=before, behind=data[end : end + probe.behind_bytes])
-        if len(seen.behind) < probe.behind_bytes or self._held:
+        behind = data[end : end + probe.behind_bytes]
+        seen = Seen(seen.offset, seen.line, seen.raw, before, behind)
+        if len(behind) < probe.behind_bytes or self._held:
             self._held.append((collector, seen, probe.behind_bytes))
         else:
             collector.take(seen)
@@ -431,13 +435,15 @@ class _Lines:
         if here:
             yield start, end, here
 
-    def place(self, start: int) -> tuple[int, int]:
-        """(offset in the stream, number) of the line that starts here; asked for in order."""
+    def number(self, start: int) -> int:
+        """Number of the line that starts here; asked for in order."""
         self._lines += self.data.count(b"\n", self._counted_to, start)
         self._counted_to = start
-        if start == 0:
-            return self.block.line_offset, self._lines
-        return self.block.offset + self._raw_offset(start), self._lines
+        return self._lines
+
+    def offset(self, start: int) -> int:
+        """Where in the stream the line that starts here starts."""
+        return self.block.line_offset if start == 0 else self.block.offset + self._raw_offset(start)
 
 
 def _bounds(data: bytes, at: int) -> tuple[int, int]:

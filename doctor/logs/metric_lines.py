@@ -155,7 +155,7 @@ class MetricLines:
 def probe(make: object) -> Probe:
     """The probe that hands metric lines to collectors that `make` makes."""
     return Probe(
-        METRICS, METRIC_LITERALS, collector=make, before_bytes=_BEFORE_BYTES, behind_bytes=_BEHIND_BYTES,  # type: ignore[arg-type]
+        METRICS, METRIC_LITERALS, collector=make, before_bytes=_BEFORE_BYTES, behind_bytes=_BEHIND_BYTES, placed=False,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
