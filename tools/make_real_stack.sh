@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # The environment of tests/real: TRL, DeepSpeed and Accelerate on a CPU, and vLLM 0.8.5.post1 without its kernels in a
-# folder of its own (TRL would take it for its generation engine). About 1.8 GB. Leaves a complete one as it is.
+# folder of its own (TRL would take it for its generation engine), and an old TRL in another. About 1.9 GB. Leaves a
+# complete one as it is.
 #   tools/make_real_stack.sh [FOLDER]        .venv-real by default
 set -euo pipefail
 folder=$(realpath -m "${1:-.venv-real}")
-complete="$folder/complete-1" # counted up when what is installed below changes
+complete="$folder/complete-3" # counted up when what is installed below changes
 if [[ -e $complete ]]; then exit 0; fi
 python3 -m venv "$folder"
 install() { "$folder/bin/python" -m pip install -q "$@"; }
@@ -22,4 +23,19 @@ install cachetools cloudpickle pyzmq msgspec pillow blake3 fastapi==0.165.0 uvic
 # pip refuses this source distribution (the build adds +empty to its version), uv takes it
 VLLM_TARGET_DEVICE=empty "$folder/bin/uv" pip install -q --python "$folder/bin/python" --no-deps --no-build-isolation \
   --no-binary vllm --target "$folder/vllm-0.8.5" vllm==0.8.5.post1
+# the oldest pair that the guard is tested with, beside the same torch; what else it needs is installed above
+install --target "$folder/trl-0.17" --upgrade --no-deps trl==0.17.0 transformers==4.51.3 accelerate==1.6.0 \
+  datasets==3.5.1 peft==0.15.2 'huggingface-hub<1' 'tokenizers<0.22' 'fsspec<=2025.3.0' 'dill<0.3.9' 'multiprocess<0.70.17'
+# releases of vLLM that `doctor serve` is tried with, each with what it imports besides; a build "for a CPU" has a platform
+install setuptools-rust==1.13.0
+vllm() { # RELEASE NEEDS...
+  local into="$folder/vllm-$1"
+  VLLM_TARGET_DEVICE=empty "$folder/bin/uv" pip install -q --python "$folder/bin/python" --no-deps --no-build-isolation \
+    --no-binary vllm --target "$into" "vllm==$1" "${@:2}"
+  sed -i 's/^\(Version: .*\)+empty/\1+cpu/' "$into"/vllm-*.dist-info/METADATA
+}
+vllm 0.8.4
+vllm 0.9.2 pybase64==1.5.1 # runs with the transformers of trl-0.17
+vllm 0.33.0 pybase64==1.5.1 cbor2==6.2.1 openai-harmony==0.0.8 uvloop==0.23.0 xgrammar==0.2.8 apache-tvm-ffi==0.1.15.post2 \
+  llguidance==1.9.1 partial-json-parser==0.2.1.1.post7
 touch "$complete"

@@ -43,7 +43,7 @@ def test_at_most_one_number_more_is_read_in_a_step(counted: Run) -> None:
 def test_a_guard_that_fails_everywhere_changes_nothing(case: str, counted: Run) -> None:
     bare, broken = counted(case, guard=False), counted(case)
     assert broken.result == bare.result
-    failed = [each["data"]["hook"] for each in broken.run.read_events()]
+    failed = [each["data"]["hook"] for each in broken.events("monitor")]
     assert len(failed) == len(set(failed)) == broken.text.count("is switched off (RuntimeError: a bug of the guard)")
     expected = {
         "broken-callback": {"DoctorCallback.on_pre_optimizer_step", "DoctorCallback.on_step_end"},

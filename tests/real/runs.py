@@ -30,11 +30,11 @@ def interpreter() -> Path:
     named = os.environ.get("DOCTOR_REAL_PYTHON")
     python = Path(named) if named else BESIDE
     if not python.is_file():
-        _lacking(f"no interpreter with the real stack at {python} (tools/make_real_stack.sh makes .venv-real)")
+        lacking(f"no interpreter with the real stack at {python} (tools/make_real_stack.sh makes .venv-real)")
     return python
 
 
-def _lacking(reason: str) -> NoReturn:
+def lacking(reason: str) -> NoReturn:
     """Skip the test; fail it in CI, and where an interpreter was asked for by name."""
     if os.environ.get("CI", "").lower() in {"1", "true"} or "DOCTOR_REAL_PYTHON" in os.environ:
         pytest.fail(reason)
@@ -45,7 +45,7 @@ def vllm_folder(python: Path) -> Path:
     """The folder with vLLM 0.8.5.post1, or the end of the test."""
     folder = python.parent.parent / VLLM
     if not folder.is_dir():
-        _lacking(f"no vLLM 0.8.5.post1 in {folder} (tools/make_real_stack.sh installs it)")
+        lacking(f"no vLLM 0.8.5.post1 in {folder} (tools/make_real_stack.sh installs it)")
     return folder
 
 
