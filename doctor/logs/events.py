@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import re
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from doctor.core.alarm import finding_of
-from doctor.core.finding import Evidence, Finding
+from doctor.core.finding import Evidence, Finding, Role
 from doctor.core.index import Entry
 from doctor.core.outcome import Crashed
 from doctor.core.run_dir import RunDir
@@ -20,6 +20,9 @@ from doctor.core.standing import Standstill, judge, standing_of
 Event = Mapping[str, Any]
 _AREA = "launch"
 
+#: the exception by which the guard ends a run that no trainer drives
+_STOP = "doctor.monitors.guard.shield.GuardStop"
+
 
 @dataclass(frozen=True)
 class Told:
@@ -27,6 +30,7 @@ class Told:
 
     Args:
         alarms: findings of the guard, one a problem, in order of time.
+        stopping: the alarm for which the guard ended the run; None where it only warned.
         standstill: of a run that stood still and did not go on; None for every other.
         exceptions: events of the exceptions that ended the program on some rank, the earliest first.
         crashed: bugs of ours.
@@ -35,6 +39,7 @@ class Told:
     """
 
     alarms: tuple[Finding, ...] = ()
+    stopping: Finding | None = None
     standstill: Finding | None = None
     exceptions: tuple[Event, ...] = ()
     crashed: tuple[Crashed, ...] = ()
@@ -61,7 +66,9 @@ def read(paths: Iterable[str], entries: Iterable[Entry]) -> Told:
     alarms = [each for each in _alarms(events, problems, crashed) if each.problem.id != about]
     files = (str(file) for run in runs for file in sorted(run.path.glob("events/*.jsonl")))
     ended = tuple(each for each in events if each["kind"] == "exception" and not each["data"].get("thread"))
-    return Told(tuple(alarms), standstill, ended, tuple(crashed), tuple(files))
+    asked = next((each["id"] for each in events if each["kind"] == "alarm" and _ends(each)), None)
+    stopping = next((each for each in alarms if each.problem.id == asked), None)
+    return Told(tuple(alarms), stopping, standstill, ended, tuple(crashed), tuple(files))
 
 
 def _alarms(events: Sequence[Event], problems: Mapping[str, Entry], crashed: list[Crashed]) -> list[Finding]:
@@ -80,6 +87,28 @@ def _alarms(events: Sequence[Event], problems: Mapping[str, Entry], crashed: lis
         if known is None or (known.where.module is None and finding.where.module is not None):
             found[problem.id] = finding
     return list(found.values())
+
+
+def _ends(event: Event) -> bool:
+    return event["data"].get("policy") not in (None, "warn", "skip-step")
+
+
+def after_stop(findings: Sequence[Finding], told: Told, unknown: Container[str]) -> tuple[Finding, ...]:
+    """The alarm first, where what ended the run is the guard's own stop, which no problem stands for.
+
+    Args:
+        findings: as ranked.
+        told: what the guard said.
+        unknown: ids of the problems that say only that nothing is known.
+
+    """
+    first = findings[0] if findings else None
+    if first is None or told.stopping is None or first.problem.id not in unknown:
+        return tuple(findings)
+    if not any(_STOP in each.text for each in first.evidence):
+        return tuple(findings)
+    others = (each for each in findings[1:] if each.problem.id != told.stopping.problem.id)
+    return (replace(told.stopping, role=Role.CAUSE), *others)
 
 
 def _who_judges(entries: Iterable[Entry]) -> tuple[str, Callable[[Standstill], Finding] | None]:

@@ -130,6 +130,7 @@ def _findings(
     alarms = [each for each in shown if each.severity is not INFO]
     ranked = rank(evidence.case, evidence.hits, evidence.counts, catalogue, alarms)
     found = turned(ranked.findings, alarms, _followed(ranked, catalogue))
+    found = events.after_stop(found, told, _unknown(catalogue))
     still = told.standstill or hangs.find(evidence.case, live.paces, catalogue.entries.values())
     if still is not None:
         follows = _followed(ranked, catalogue)

@@ -11,7 +11,7 @@ import pytest
 
 from doctor.checks.numerics.loss_or_gradient_not_finite import PROBLEM
 from doctor.core.alarm import as_data
-from doctor.core.finding import Evidence, Message, Where, Words, found
+from doctor.core.finding import Evidence, Message, Role, Where, Words, found
 from doctor.core.run_dir import RunDir
 from doctor.core.standing import Standing
 from doctor.logs import events
@@ -93,6 +93,19 @@ def test_the_console_and_the_guard_say_it_once(run: RunDir, tell: Callable[..., 
     assert [each.problem.id for each in findings].count("NUM006") == 1
     assert (first.problem.id, first.where.module) == ("NUM006", "lm_head")
     assert any("console.log" in each.source for each in first.evidence)
+
+
+def test_the_guards_own_stop_is_no_failure_but_the_end_of_its_alarm(run: RunDir, tell: Callable[..., None]) -> None:
+    tell("alarm", 0, 3, "NUM006", **_alarm(3, "lm_head"))
+    _console(
+        run,
+        'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    engine.step()\n'
+        "doctor.monitors.guard.shield.GuardStop: the doctor's guard ends the run at step 3 (policy stop)\n",
+    )
+    done = _examined(run)
+    first, *others = done.diagnosis.outcome.findings
+    assert (first.problem.id, first.role, done.diagnosis.verdict) == ("NUM006", Role.CAUSE, "known")
+    assert not [each for each in others if each.problem.area == "unknown"]
 
 
 def test_broken_and_foreign_events_are_a_crash_of_ours_and_no_end(run: RunDir, tell: Callable[..., None]) -> None:
