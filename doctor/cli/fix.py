@@ -214,7 +214,7 @@ def _undo(asked: _Asked) -> int:
         done = [
             each
             for each in journal.entries(Path.cwd())
-            if each.problem == asked.entry.id and each.state != journal.UNDONE
+            if each.problem == asked.entry.id and each.state in (journal.BEGUN, journal.DONE)
         ]
         if not done:
             raise click.UsageError(asked.say("nothing_to_undo"))

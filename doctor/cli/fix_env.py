@@ -317,7 +317,7 @@ def _undo(language: str) -> int:
         done = [
             each
             for each in journal.entries(Path.cwd())
-            if each.problem == plan.PROBLEM and each.state != journal.UNDONE
+            if each.problem == plan.PROBLEM and each.state in (journal.BEGUN, journal.DONE)
         ]
         if not done:
             raise click.UsageError(phrases["nothing_to_undo"])

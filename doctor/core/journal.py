@@ -23,7 +23,7 @@ from doctor.core.plan import Plan, Refused, Run, digest, read_or_none
 from doctor.core.state import state_folder
 
 SCHEMA = "doctor-journal/1"
-BEGUN, DONE, UNDONE = "begun", "done", "undone"
+BEGUN, DONE, UNDONE, ABANDONED = "begun", "done", "undone", "abandoned"
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Entry:
 
     @property
     def state(self) -> str:
-        """`begun` (not finished), `done` or `undone`."""
+        """`begun` (not finished), `done`, `undone`, or `abandoned` (interrupted, and nothing takes it back)."""
         return str(self.data["state"])
 
     @property
@@ -134,13 +134,24 @@ def recover(cwd: Path) -> list[Entry]:
     """Take back what a killed doctor left half-done in a working directory.
 
     Raises:
-        Refused: a file of it was changed since by someone else.
+        Refused: a file of it was changed since by someone else, or a command was interrupted that nothing takes back;
+            of the latter this is said once.
 
     """
     unfinished = [each for each in entries(cwd) if each.state == BEGUN]
     for entry in unfinished:
+        interrupted = next((each for each in entry.steps if _cut_off_for_good(each)), None)
+        if interrupted is not None:
+            entry.data["state"] = ABANDONED
+            entry.keep()
+            msg = f"`{' '.join(interrupted['argv'])}` was interrupted and cannot be taken back; see what it left"
+            raise Refused(msg)
         undo(entry)
     return unfinished
+
+
+def _cut_off_for_good(record: dict[str, Any]) -> bool:
+    return record["kind"] == "run" and record["undo_argv"] is None and record["state"] == BEGUN
 
 
 def _refuse_unwritable(path: str) -> None:

@@ -143,6 +143,16 @@ def test_what_cannot_be_taken_back_is_said_before_anything_is(work: Path) -> Non
     assert files(work) == after
 
 
+def test_an_interrupted_command_that_nothing_takes_back_is_told_once(work: Path) -> None:
+    entry = journal.apply(Plan("NUM001", Safety.UNSAFE, (Run(("true",)),)), work)
+    entry.data["state"] = entry.steps[0]["state"] = journal.BEGUN  # as a doctor leaves it that was killed meanwhile
+    entry.keep()
+    with pytest.raises(Refused, match="`true` was interrupted and cannot be taken back"):
+        journal.recover(work)
+    assert journal.recover(work) == []
+    assert [each.state for each in journal.entries(work)] == ["abandoned"]
+
+
 def test_a_file_changed_since_is_not_touched(work: Path) -> None:
     entry = journal.apply(plan(work), work)
     (work / "train.py").write_text("lr = 3  # mine\n")
