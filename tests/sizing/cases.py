@@ -18,6 +18,8 @@ EXPERTS = {
     **DENSE, "model_type": "qwen3_moe", "moe_intermediate_size": 256, "num_experts": 8, "num_experts_per_tok": 2,
     "head_dim": 32,
 }  # fmt: skip
+#: activations outweigh everything else
+DEEP = {**DENSE, "num_hidden_layers": 12, "intermediate_size": 2048}
 ARGUMENTS: dict[str, Any] = {
     "per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 24,
     "gradient_checkpointing": False, "bf16": False,
@@ -42,6 +44,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None, di
     "Llama, larger batch": (LLAMA, {"per_device_train_batch_size": 8}, None, {"batch": 8}),
     "Qwen3, tied": (QWEN3, {}, None, {}),
     "experts": (EXPERTS, {}, None, {}),
+    "deep, bfloat16": (DEEP, BF16, None, {"mixed": "bf16", "weights": "bfloat16"}),
+    "deep, LoRA, bfloat16": (DEEP, BF16, ADAPTER, {"lora": Lora(8), "mixed": "bf16", "weights": "bfloat16"}),
 }  # fmt: skip
 
 
