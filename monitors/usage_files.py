@@ -13,12 +13,10 @@ from doctor.core.run_dir import TORN, RunDir, host_name, read_rows
 from doctor.facts._gpu import REASONS
 from doctor.monitors import columns
 
-#: figures that the report uses; `throttle` are the bits of throttle_reasons
+#: figures that the report uses, no others are read; `throttle` are the bits of throttle_reasons
 FIGURES = (
-    "sm_active_pct", "sm_occupancy_pct", "tensor_active_pct", "dram_active_pct", "graphics_active_pct", "sm_window_s",
-    "gpu_busy_pct", "memory_busy_pct", "memory_used_mib", "power_w", "energy_j", "temperature_c", "sm_clock_mhz",
-    "pcie_rx_mib_s", "pcie_tx_mib_s", "nvlink_rx_mib_s", "nvlink_tx_mib_s", "pcie_width", "pcie_width_max",
-    "ecc_corrected", "ecc_uncorrected",
+    "sm_active_pct", "tensor_active_pct", "dram_active_pct", "sm_window_s", "gpu_busy_pct", "memory_used_mib",
+    "power_w", "temperature_c", "sm_clock_mhz", "pcie_width", "pcie_width_max", "ecc_uncorrected",
 )  # fmt: skip
 HOST_FIGURES = tuple(each for each in columns.HOST if each not in {"time", "t_ns", "mono_s", "host", "gpu_sampling"})
 
@@ -125,8 +123,12 @@ def read_gpu_file(path: Path, usage: Usage) -> None:
             usage.sources[key] = str(source.iloc[-1]) if len(source) else usage.sources.get(key, "")
     for key, figures in parts.items():
         tracks = usage.gpus.setdefault(key, {})
+        joined: dict[tuple[int, ...], Any] = {}
         for name, pieces in figures.items():
-            t, v = (np.concatenate([piece[side] for piece in pieces]) for side in (0, 1))
+            same = tuple(id(piece[0]) for piece in pieces)
+            if same not in joined:
+                joined[same] = np.concatenate([piece[0] for piece in pieces])
+            t, v = joined[same], np.concatenate([piece[1] for piece in pieces])
             order = None if bool((t[1:] >= t[:-1]).all()) else np.argsort(t, kind="stable")
             tracks[name] = Track(t, v) if order is None else Track(t[order], v[order])
 
@@ -135,13 +137,17 @@ def _collect(frame: Any, rows: Any, seconds: Any, figures: dict[str, list[tuple[
     import numpy as np
 
     times = seconds[rows]
+    of_mask: dict[bytes, Any] = {}  # figures told in the same rows share their times: half of the memory
     for name in (*FIGURES, "throttle"):
         values = frame[name].to_numpy()[rows]
         told = ~np.isnan(values)
         if told.all():
             figures.setdefault(name, []).append((times, values))
         elif told.any():
-            figures.setdefault(name, []).append((times[told], values[told]))
+            shared = of_mask.setdefault(told.tobytes(), None)
+            if shared is None:
+                shared = of_mask[told.tobytes()] = times[told]
+            figures.setdefault(name, []).append((shared, values[told]))
 
 
 def _bits(reasons: Any) -> Any:
@@ -162,11 +168,12 @@ def _frames(path: Path) -> Iterator[Any]:
         numbers = dict.fromkeys((each for each in (*FIGURES, "mig") if each in names), "float32")
         wanted = [name for name in names if name in {"t_ns", "gpu", *texts, *numbers}]
         missing = {"t_ns", "gpu", "mig", "host", *FIGURES, *texts} - set(names)
-        rest = b""
         while block := file.read(_BLOCK):
-            whole, _, rest = (rest + block).rpartition(b"\n")
+            whole = b"".join((block, file.readline()))
             if TORN in whole:
-                whole = _TORN_LINE.sub(b"", whole + b"\n")
+                whole = _TORN_LINE.sub(b"", whole)
+            if not whole.endswith(b"\n"):  # the line that is being written
+                whole = whole[: whole.rfind(b"\n") + 1]
             if not whole.strip():
                 continue
             frame = pd.read_csv(

@@ -23,6 +23,9 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)")
 SHORTEST_S, LONGEST_S = 0.05, 60.0
 _REDRAW_S = 0.5
 
+#: more figures than some seconds can read: the end of a long run is not put off by its summary
+MOST_BYTES = 256 << 20
+
 
 class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """Seconds, from 100ms, 120s, 2m, 1.5h, 1d or a bare number of seconds."""
@@ -254,6 +257,12 @@ def _say_gpu(run: Any) -> None:
         click.echo(f"doctor: no GPU sampled, figures of the host only: {why}", err=True)
 
 
+def _bytes_of(run: Any, csv: Path | None) -> int:
+    """Size of what a summary would read."""
+    files = [*run.path.glob("gpu/*.csv"), *run.path.glob("host/*.csv"), *([csv] if csv is not None else [])]
+    return sum(each.stat().st_size for each in files if each.exists())
+
+
 def _summary(run: Any, csv: Path | None) -> None:
     """Where the figures lie, and what they come to, on stderr: the command has stdout to itself."""
     click.echo(f"doctor: figures in {short(csv or run.path)}", err=True)
@@ -262,6 +271,11 @@ def _summary(run: Any, csv: Path | None) -> None:
 
     if not report.available():
         click.echo(f"doctor: {report.NEEDS}", err=True)
+        return
+    if (held := _bytes_of(run, csv)) > MOST_BYTES:
+        click.echo(
+            f"doctor: {held / 1e9:.1f} GB of figures are not summed up here: doctor report {short(run.path)}", err=True
+        )
         return
     from doctor.monitors.usage_report import as_report, diagnose
 

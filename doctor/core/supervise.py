@@ -2,7 +2,7 @@
 
 The command writes straight into `logs/console.log`, and the doctor follows that file to the terminal, so the doctor's
 death breaks no pipe. The command stays in the terminal's process group: Ctrl-C reaches it from the terminal itself,
-and only what others send to the doctor is handed on. Its exit code becomes the doctor's.
+and only what others send to the doctor alone is handed on. Its exit code becomes the doctor's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Iterator, Optional
 
@@ -31,6 +31,8 @@ _HANDED_ON = tuple(
 _SENT_BY_A_PROCESS = 0
 
 _POLL_S = 0.1
+#: the kernel hands a signal to one process of a group after the other
+_SPREAD_S = 0.02
 _BLOCK, _BLOCKS = 1 << 16, 64
 
 
@@ -170,12 +172,15 @@ def _watch(child: subprocess.Popen[bytes], early: list[int], follower: Optional[
     signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
     while early:
         _hand_on(child, early.pop(0))
-    while child.poll() is None:
-        if follower is not None:
-            follower.copy()
-        info = _next_signal(wanted)
-        if info is not None and info.si_signo != signal.SIGCHLD and info.si_code == _SENT_BY_A_PROCESS:
-            _hand_on(child, info.si_signo)
+    with closing(_Sentinel()) as sentinel:
+        while child.poll() is None:
+            if follower is not None:
+                follower.copy()
+            info = _next_signal(wanted)
+            if info is None or info.si_signo == signal.SIGCHLD or info.si_code != _SENT_BY_A_PROCESS:
+                continue
+            if not (_in_our_group(child) and sentinel.got(info.si_signo)):
+                _hand_on(child, info.si_signo)
     if follower is not None:
         follower.copy_rest()
     code = child.returncode
@@ -189,6 +194,58 @@ def _next_signal(wanted: set[signal.Signals]) -> Any:
         if exc.errno != errno.EINTR:
             raise
         return None
+
+
+class _Sentinel:
+    """A process of our group that keeps every signal it gets: tells a signal to the whole group from one to us alone.
+
+    `timeout`, `scancel` and shells signal whole groups; handed on as well, such a signal would reach the command twice,
+    and the second one ends most clean shutdowns half-way. It inherits the blocked signals, and ends when we do: its
+    standard input closes then.
+    """
+
+    def __init__(self) -> None:
+        self._process: Optional[subprocess.Popen[bytes]] = None
+        self._start()
+
+    def _start(self) -> None:
+        with suppress(OSError):
+            self._process = subprocess.Popen(
+                ["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+
+    def got(self, number: int) -> bool:
+        """Whether the group was sent this signal just now."""
+        if self._process is None:
+            return False
+        time.sleep(_SPREAD_S)
+        if not _pending(self._process.pid) >> (number - 1) & 1:
+            return False
+        self.close()
+        self._start()
+        return True
+
+    def close(self) -> None:
+        """End it."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+
+def _pending(pid: int) -> int:
+    """Signals that wait for a process, as bits (https://man7.org/linux/man-pages/man5/proc_pid_status.5.html)."""
+    with suppress(OSError, ValueError):
+        for line in Path(f"/proc/{pid}/status").read_text("ascii", "replace").splitlines():
+            if line.startswith("ShdPnd:"):
+                return int(line.split()[1], 16)
+    return 0
+
+
+def _in_our_group(child: subprocess.Popen[bytes]) -> bool:
+    with suppress(OSError):
+        return os.getpgid(child.pid) == os.getpgrp()
+    return False
 
 
 def _hand_on(child: subprocess.Popen[bytes], number: int) -> None:

@@ -79,6 +79,19 @@ dist.destroy_process_group()
 """
 
 
+def test_a_long_run_is_not_kept_waiting_for_its_summary(tmp_path: Path) -> None:
+    script = (
+        "import os, pathlib; gpu = pathlib.Path(os.environ['DOCTOR_RUN_DIR'], 'gpu'); gpu.mkdir(exist_ok=True); "
+        "os.truncate(os.open(gpu / 'other.csv', os.O_CREAT | os.O_RDWR), 1 << 40)"  # a hole: nothing lies on the disk
+    )
+    done = monitor(tmp_path, dict(os.environ), "--during-run", "--", sys.executable, "-c", script)
+    assert done.returncode == 0, done.stderr
+    assert (
+        f"1099.5 GB of figures are not summed up here: doctor report {run_of(tmp_path).path.relative_to(tmp_path)}"
+        in (done.stderr)
+    )
+
+
 def test_two_real_ranks_under_torchrun(folder: Path, tmp_path: Path) -> None:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")

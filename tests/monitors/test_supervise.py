@@ -128,6 +128,30 @@ def test_ctrl_c_of_a_terminal_arrives_once(tmp_path: Path) -> None:
     assert console(tmp_path) == "ready\nhit\n"
 
 
+@pytest.mark.parametrize("name", ["INT", "TERM", "USR1"])
+def test_a_signal_for_the_whole_group_arrives_once(tmp_path: Path, name: str) -> None:
+    """As `timeout` and `scancel` send it; two of them, so that the second one is told from the first as well."""
+    code = (
+        "import signal, time\n"
+        f"signal.signal(signal.SIG{name}, lambda *_: print('hit', flush=True))\n"
+        "print('ready', flush=True)\n"
+        "end = time.monotonic() + 3\n"
+        "while time.monotonic() < end: time.sleep(0.05)\n"
+    )
+    words = [sys.executable, "-c", SUPERVISE, str(tmp_path), "capture", sys.executable, "-c", code]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    wait_for(lambda: "ready" in console(tmp_path))
+    for hits in (1, 2):
+        os.killpg(process.pid, getattr(signal, f"SIG{name}"))
+        wait_for(lambda hits=hits: console(tmp_path).count("hit") >= hits)
+        time.sleep(0.5)  # what would be handed on comes now
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert out == "ready\nhit\nhit\n"
+    with pytest.raises(ProcessLookupError):  # nothing of ours stays behind
+        os.killpg(process.pid, 0)
+
+
 def _login(terminal: int) -> None:
     import fcntl
     import termios
