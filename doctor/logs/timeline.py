@@ -90,6 +90,13 @@ class Series:
         self.last_value, self.last_step = values[-1], column.steps[-1]
         at = 0
         while at < count:
+            room = MOST_POINTS // _OF_A_BUCKET - len(self._buckets)
+            if self._width == 1 and room:  # buckets of one value each
+                points = zip(places[at : at + room], values[at : at + room], strict=True)
+                self._buckets += [[point] * _OF_A_BUCKET for point in points]
+                self._bucket = self._buckets[-1]
+                at = min(at + room, count)
+                continue
             if not self._left:
                 self._open((places[at], values[at]))
                 at += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import random
 import re
 import tracemalloc
 from pathlib import Path
@@ -12,9 +13,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from doctor.core.columns import points_of, rows_of
+from doctor.core.columns import MetricRow, Stretch, points_of, rows_of, stretches
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.series import Point
+from doctor.logs import metrics
 from doctor.logs.metric_files import MetricFileError, MetricsCsv, read_metrics_csv, read_trainer_state
 from doctor.logs.metrics import (
     LONGEST_LINE_BYTES,
@@ -211,6 +213,48 @@ def test_time_line_keeps_spikes_beginnings_and_its_bounds() -> None:
     assert len(timeline.series) == MOST_METRICS
     assert timeline.dropped == 51
     assert [each.name for each in timeline.plottable()] == ["grad_norm"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_time_line_of_columns_is_that_of_points(seed: int) -> None:
+    pick = random.Random(seed)  # noqa: S311
+    names = ("loss", "kl", "reward")
+    by_points, by_columns = Timeline(), Timeline()
+    rows, step = [], 0
+    for _ in range(6000):
+        step += pick.choice((0, 1, 1, 1, 7)) if pick.random() < 0.999 else -step // 2
+        told = tuple(name for name in names if pick.random() < 0.99)
+        odd = pick.random() < 0.001
+        values = tuple(pick.choice((math.nan, math.inf)) if odd else pick.gauss(0, 1) for _ in told)
+        rows.append(MetricRow(None if pick.random() < 0.01 else step, told, values))
+    for row in rows:
+        by_points.add_all(points_of(row))
+    for together in stretches(rows):
+        by_columns.add_columns(Stretch(together).columns)
+    for name in names:
+        one, two = by_points.series[name], by_columns.series[name]
+        assert (one.points(), one.count, one.first, one.last, one.first_nan, one.first_inf, one.least, one.greatest) == (
+            two.points(), two.count, two.first, two.last, two.first_nan, two.first_inf, two.least, two.greatest
+        )  # fmt: skip
+    assert (by_points.first_step, by_points.last_step) == (by_columns.first_step, by_columns.last_step)
+
+
+def test_lines_of_a_known_shape_are_read_as_carefully_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = [
+        b"{'loss': 0.5, 'kl': 0.25, 'epoch': 1.0}",
+        b"{'loss': '0.5', 'kl': 'nan', 'epoch': 1.0}",
+        b"{'loss': None, 'kl': 0.25, 'epoch': 1.0}",
+        b"{'loss': 0.5, 'kl': 'a: b, c', 'epoch': 1.0}",
+        b"{'loss': 0.5, 'kl': '1: 2, 3', 'epoch': 1.0}",
+        b"{'loss': 0.5, 'kl': 0.25, 'epoch': 1.0, 'train_runtime': 5.0}",
+        b"step:3 - actor/kl_loss:0.5 - critic/kl:0.25 - perf/mfu:np.float64(0.5)",
+        b"step:4 - actor/kl_loss:0.5 - critic/kl:np.int32(7) - perf/mfu:0.75",
+        b"step:5 - actor/kl_loss:0.5 - critic/kl:x:1 - perf/mfu:0.75",
+        b"step:6 - actor/kl_loss:0.5 - a:b:1 - perf/mfu:0.75",
+    ]
+    quick = [str(parse_row(line)) for _ in range(3) for line in odd]
+    monkeypatch.setattr(metrics, "_by_shape", lambda shapes, parts: None)
+    assert quick == [str(parse_row(line)) for line in odd] * 3
 
 
 def test_memory_is_flat_in_the_number_of_lines() -> None:
