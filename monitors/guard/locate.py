@@ -26,6 +26,9 @@ MOST_TENSORS, DEEPEST = 32, 4
 
 #: what one tensor holds, the worst of it; only -inf is often meant: masks are full of it
 MINUS_INF, PLUS_INF, NAN = 1, 2, 3
+
+#: place of a gradient in the order of births: behind everything of the forward
+_LAST = 1 << 60
 _KINDS = {MINUS_INF: "inf", PLUS_INF: "inf", NAN: "nan"}
 
 
@@ -76,13 +79,21 @@ def locate(
     import torch
 
     several = together and _world_size(torch) > 1
-    birth: Optional[tuple[int, Birth]] = None
-    try:
-        with torch.no_grad():
-            birth = _stored(torch, model) or _run_again(torch, model, forward, deadline_s, several)
-    except Exception as error:  # noqa: BLE001 - the other ranks wait for this one's word
-        sys.stderr.write(f"doctor: guard: the search for the module ended early ({type(error).__name__}: {error})\n")
-    return _first_of_all(torch, birth) if several else None if birth is None else birth[1]
+
+    def first(search: Callable[[], Optional[tuple[int, Birth]]]) -> Optional[Birth]:
+        """What a search finds on any rank; all ranks come to the exchange, also the one whose search failed."""
+        found: Optional[tuple[int, Birth]] = None
+        try:
+            with torch.no_grad():
+                found = search()
+        except Exception as error:  # noqa: BLE001 - the other ranks wait for this one's word
+            sys.stderr.write(
+                f"doctor: guard: the search for the module ended early ({type(error).__name__}: {error})\n"
+            )
+        return _first_of_all(torch, found) if several else None if found is None else found[1]
+
+    # a weight may lie on one rank alone, and the forward is a collective: none enters it before all know of the weights
+    return first(lambda: _stored(torch, model)) or first(lambda: _run_again(torch, model, forward, deadline_s, several))
 
 
 def module_name(name: str) -> str:
@@ -111,15 +122,14 @@ def _run_again(
 ) -> Optional[tuple[int, Birth]]:
     """The birth in a forward of finite weights, else in the gradients."""
     trace = _Trace(torch, model, time.monotonic() + deadline_s, several)
-    before = 1 << 30  # weights come before everything that is computed from them
     if forward is not None:
         with _unchanged(torch, model) as possible:
             loss = trace.run(forward) if possible else None
         birth = trace.birth(loss)
         if birth is not None:
-            return before + birth[0], birth[1]
+            return birth
     gradient = _gradient(torch, model, trace.order)
-    return None if gradient is None else (before << 1, gradient)
+    return None if gradient is None else (_LAST, gradient)
 
 
 class _Event(NamedTuple):
