@@ -1,7 +1,7 @@
 """Bare DeepSpeed engines under `doctor.watch`, one after another: deepspeed_engine.py STAGE:PRECISION:BAD[:STEPS]...
 
 BAD is `never`, or KIND@STEP[/RANK]: `loss-nan@3` (a NaN loss), `gradient-nan@3` (a finite loss, NaN on the way back),
-`overflow@3` (every loss from step 3 on is too large for fp16), `weight-nan@3`, `loss-nan@3/1` (on rank 1 alone).
+`overflow@3` (every loss from step 3 on is too large for fp16), `loss-nan@3/1` (on rank 1 alone), `weight-nan@3`.
 Prints one line of JSON for each case and rank.
 """
 
@@ -66,6 +66,11 @@ class Case:
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
         return deepspeed.initialize(model=model, optimizer=optimizer, config=config)[0]
 
+    def spoil(self, weight):
+        """Its last value, which the last rank holds under ZeRO 3; all ranks gather it."""
+        with deepspeed.zero.GatheredParameters([weight], modifier_rank=0, enabled=self.stage == 3), torch.no_grad():
+            weight[-1] = float("nan")
+
     def run(self):
         engine = self.engine()
         watch = doctor.watch(engine)
@@ -74,8 +79,7 @@ class Case:
         try:
             for step in range(1, self.steps + 1):
                 if self.kind == "weight-nan" and step == self.at:
-                    weight = engine.module.second.bias
-                    getattr(weight, "ds_tensor", weight).data.flatten()[:1] = float("nan")
+                    self.spoil(engine.module.second.bias)
                 engine.backward(self.loss(engine, step))
                 engine.step()
                 scales.append(getattr(engine.optimizer, "loss_scale", None))
