@@ -20,6 +20,7 @@ from doctor.core.finding import Evidence, Finding
 from doctor.core.problem import WARNING
 from doctor.monitors.guard import finite
 from doctor.monitors.guard.born import not_finite
+from doctor.monitors.guard.canary import canary_of
 from doctor.monitors.guard.deepspeed import EngineWatch
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.locate import Birth, locate, module_name
@@ -28,11 +29,11 @@ from doctor.monitors.guard.rewards import Bad, Rewards, born_in_reward, returned
 from doctor.monitors.guard.scale import Reading
 from doctor.monitors.guard.shield import GuardStop, shielded
 
-#: batches of one step that are kept for the search; a forward of each is run again at most
-MOST_BATCHES = 8
+#: losses of one step that are kept, and batches for the search: a forward of each is run again at most
+MOST_LOSSES, MOST_BATCHES = 1024, 8
 
-#: bytes of a batch that may be kept beyond its step, for the search after a generation that died
-MOST_KEPT_BYTES = 64 << 20
+#: bytes that all kept batches may keep alive: images of a step would fill the card
+MOST_KEPT_BYTES = 256 << 20
 
 #: NaN gradients running that GradScaler skips before they are an error: one or two belong to its calibration
 NAN_STEPS = 3
@@ -70,7 +71,9 @@ class TrainerHooks:
         #: looks on inside DeepSpeed, whose step is made within `training_step`
         self.engine: Optional[EngineWatch] = None
         self._norm: Any = None
+        self._losses: list[Any] = []
         self._batches: list[Batch] = []
+        self._kept_bytes = 0
         self._last: Optional[Batch] = None
         self._compute_loss: Callable[..., Any] = trainer.compute_loss
         self._undo: list[Callable[[], None]] = []
@@ -89,6 +92,9 @@ class TrainerHooks:
         if wrapped is not None:
             self.engine = EngineWatch(wrapped.engine, self.guard, forward=self._last_forward)
             self._undo.append(self.engine.close)
+        canary = canary_of(self.trainer, self.guard)
+        if canary is not None:
+            self._undo.append(canary.close)
         self.rewards.attach(self.trainer)
         self._undo.append(self.rewards.detach)
 
@@ -97,7 +103,7 @@ class TrainerHooks:
         while self._undo:
             with suppress(Exception):
                 self._undo.pop()()
-        self._batches, self._last, self._norm = [], None, None
+        self._losses, self._batches, self._last, self._norm = [], [], None, None
 
     def _wrap(self, owner: Any, name: str, around: Callable[..., Any]) -> None:
         original, own = getattr(owner, name), name in vars(owner)
@@ -131,8 +137,13 @@ class TrainerHooks:
         if not model.training:
             return
         loss = result[0] if isinstance(result, tuple) else result
-        if hasattr(loss, "detach") and len(self._batches) < MOST_BATCHES:
-            self._batches.append(Batch(model, inputs, args, kwargs, loss.detach()))
+        if not hasattr(loss, "detach") or len(self._losses) >= MOST_LOSSES:
+            return
+        self._losses.append(loss.detach())
+        if len(self._batches) < MOST_BATCHES and len(self._batches) + 1 == len(self._losses):
+            self._kept_bytes += _bytes(inputs)
+            if self._kept_bytes <= MOST_KEPT_BYTES:
+                self._batches.append(Batch(model, inputs, args, kwargs, loss.detach()))
 
     def _around_clip(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         self._norm = original(*args, **kwargs)
@@ -147,9 +158,9 @@ class TrainerHooks:
 
     @shielded
     def begin_step(self) -> None:
-        """Forget the step before; the last batch stays where it is small."""
-        self._last = self._batches[-1] if self._batches and _bytes(self._batches[-1].inputs) < MOST_KEPT_BYTES else None
-        self._batches, self._norm = [], None
+        """Forget the step before but for its last batch, for the search after a generation that died."""
+        self._last = self._batches[-1] if self._batches else self._last
+        self._losses, self._batches, self._kept_bytes, self._norm = [], [], 0, None
 
     @property
     def scaler(self) -> Any:
@@ -162,12 +173,11 @@ class TrainerHooks:
         """Read one number, and when it is not finite find out why and carry the policy out before the step."""
         if self.engine is not None or self.scaler is not None:
             return  # DeepSpeed has made its step already; GradScaler applies nothing that is not finite
-        alone = not self.several
-        number = self._number([each.loss for each in self._batches] if alone else [])
+        number = self._number([] if self.several else self._losses)
         if number is None or math.isfinite(number):
             return
         step = self.guard.step or 0
-        losses = finite.kind(finite.non_finite([each.loss for each in self._batches]))
+        losses = finite.kind(finite.non_finite(self._losses))
         norm = None if self._norm is None else float(_whole(self._norm))
         name = "loss" if losses else "grad_norm"
         kind = losses or ("nan" if norm is None or math.isnan(norm) else "inf")
@@ -186,11 +196,11 @@ class TrainerHooks:
         norm = _whole(norm)
         if not hasattr(norm, "detach"):
             return float(norm)
+        if norm.device.type == "xla":
+            return None  # to read a number there would cut the step's graph in two
         total = norm.detach().float()
-        for loss in losses:
-            if loss.device == total.device:
-                total = total + loss.float().sum() * 0
-        return float(total)
+        near = [each.float().mean() for each in losses if each.device == total.device]
+        return float(total + _stacked(near).sum() * 0 if near else total)
 
     def _checked(self, losses: list[Any]) -> Optional[float]:
         """The same where nobody clips: 0, inf or NaN of all gradients; of all ranks, where each holds a part."""
@@ -234,7 +244,7 @@ class TrainerHooks:
     def _birth(self) -> Optional[Birth]:
         """Where it was born, the same on all ranks; each of them runs the same number of forwards."""
         found = None
-        batches = self._batches
+        batches = self._batches[: self._in_common(len(self._batches))]
         if not self.several:
             codes = [finite.kind(finite.non_finite([each.loss])) for each in batches]
             batches = [each for each, code in zip(batches, codes) if code] or batches  # noqa: B905 - Python 3.9
@@ -245,6 +255,10 @@ class TrainerHooks:
             if found is not None:
                 break
         return found
+
+    def _in_common(self, count: int) -> int:
+        """How many batches every rank has kept."""
+        return MOST_BATCHES - self.guard.group.strongest(MOST_BATCHES - count)
 
     def _search(self, batch: Optional[Batch]) -> Optional[Birth]:
         if batch is None:

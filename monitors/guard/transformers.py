@@ -7,6 +7,7 @@ from types import FrameType, TracebackType
 from typing import Any, Optional
 
 from doctor.monitors.guard import exceptions
+from doctor.monitors.guard.canary import server_of, server_probe
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.options import Options, options
 from doctor.monitors.guard.policy import Policy
@@ -68,13 +69,16 @@ class DoctorCallback:
         if trainer is not None:
             self._attach(trainer)
         self._begin(trainer)
-        self._look_on(state.global_step)
+        self._look_on(trainer, state.global_step)
 
     @shielded
-    def _look_on(self, step: int) -> None:
+    def _look_on(self, trainer: Any, step: int) -> None:
         """Notice when no step is made any more, and record what ends the program."""
         assert self.guard is not None  # noqa: S101 - for the type checker
         self._watch = Watch(self.guard, self._settings.hang_factor, self._settings.hang_at_least_s)
+        server = server_of(trainer)
+        if server is not None:
+            self._watch.probes.append(server_probe(server))
         self._watch.beat(step)
         if self.guard.run is not None:
             exceptions.watch(self.guard)
@@ -82,9 +86,8 @@ class DoctorCallback:
     @shielded
     def _attach(self, trainer: Any) -> None:
         assert self.guard is not None  # noqa: S101 - for the type checker
-        hooks = TrainerHooks(trainer, self.guard)
-        hooks.attach()
-        self._hooks = hooks
+        self._hooks = TrainerHooks(trainer, self.guard)
+        self._hooks.attach()
         self.guard.alerts.writers = lambda: _tensorboard(trainer)
 
     def _begin(self, trainer: Any) -> None:
