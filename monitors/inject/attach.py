@@ -44,11 +44,29 @@ def _may_train() -> bool:
             return False
     if os.environ.get("RANK", "").isdecimal():
         return True
-    main: Any = sys.modules.get("__main__")
-    spec = getattr(main, "__spec__", None)
-    if spec is not None and f"{spec.name}.".startswith(_NO_TRAINER_MODULES):
-        return False
+    module = _module_run()
+    if module:
+        return not f"{module}.".startswith(_NO_TRAINER_MODULES)
     return Path(sys.argv[0]).name not in _NO_TRAINERS if getattr(sys, "argv", None) else True
+
+
+def _module_run() -> str:
+    """The module that `python -m` runs, "" for a script; known before the packages around it are imported."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    if spec is not None:
+        return str(spec.name)
+    if getattr(sys, "argv", None) and sys.argv[0] == "-m":
+        words = getattr(sys, "orig_argv", None) or _command_line()
+        return str(words[words.index("-m") + 1]) if "-m" in words[:-1] else ""
+    return ""
+
+
+def _command_line() -> list[str]:
+    """Words of this process's command on Linux; Python 3.9 does not keep them."""
+    try:
+        return Path("/proc/self/cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
+    except OSError:
+        return []
 
 
 def _prepare() -> None:

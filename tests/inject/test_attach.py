@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from doctor.core.carry import carry
 from doctor.core.run_dir import VARIABLE, RunDir
 from doctor.monitors.guard import exceptions
 from doctor.monitors.guard import watch as watch_module
 from doctor.monitors.guard.shield import GuardStop
 from doctor.monitors.inject import attach
+from tests.facts.environments import interpreter
 
 
 @pytest.fixture
@@ -147,6 +150,22 @@ def test_a_launcher_run_as_a_module_is_no_training_process(monkeypatch: pytest.M
     monkeypatch.setattr(sys, "argv", ["launch.py"])
     monkeypatch.delenv("RANK", raising=False)
     assert not attach._may_train()
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.12"])
+def test_a_launcher_run_as_a_module_is_known_while_its_package_is_imported(version: str, tmp_path: Path) -> None:
+    carry(["doctor.monitors.inject.attach"], tmp_path / "lib")
+    package = tmp_path / "deepspeed" / "launcher"
+    package.mkdir(parents=True)
+    asks = "from doctor.monitors.inject import attach; print(attach._module_run(), attach._may_train())"
+    (package.parent / "__init__.py").write_text(asks)
+    (package / "__init__.py").touch()
+    (package / "launch.py").write_text(asks)
+    done = subprocess.run(
+        [interpreter(version), "-B", "-W", "default", "-m", "deepspeed.launcher.launch", "-m", "x"], cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path / "lib")}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == ["deepspeed.launcher.launch False"] * 2, done.stderr
 
 
 def test_exceptions_are_recorded_once_and_handed_on(run: RunDir, hooks: list[BaseException]) -> None:
