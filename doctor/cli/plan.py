@@ -95,7 +95,9 @@ def command(context: click.Context, /, model: str | None, **chosen: Any) -> int:
     except (planning.PlanError, SizeError, UnreadableConfigError) as exc:
         raise click.UsageError(str(exc)) from None
     if chosen["form"] == "json":
-        click.echo(json.dumps(planning.as_dict(plan, language), indent=2, ensure_ascii=False))
+        from doctor.sizing.report import as_dict
+
+        click.echo(json.dumps(as_dict(plan, language), indent=2, ensure_ascii=False))
     else:
         from doctor.render.console import console_for
         from doctor.render.sizing import draw

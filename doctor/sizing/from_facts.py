@@ -154,6 +154,9 @@ def _engine(training: Training, packages: Packages, found: dict[str, Any]) -> No
     found["vllm"] = "none" if use.value is not True else str(mode.value) if mode is not None else "colocate"
     if found["vllm"] not in {"none", "colocate", "server"}:
         del found["vllm"]
+    if found.get("vllm") == "server":  # the trainer's figures for a colocated engine are not the server's
+        for name in ("share", "tensor_parallel", "sleep"):
+            found.pop(name, None)
     length = training.value("vllm_max_model_length")
     if isinstance(length, int) and length > 0:
         found["max_model_length"] = length

@@ -78,34 +78,34 @@ def make(
     notes: list[Note] = []
     shape, label = _shape(model, options, read, cwd, environ, notes)
     given = {**read.values, **{key: value for key, value in options.items() if value is not None}}
-    hardware = _hardware(given, states, notes)
     values = {**_DEFAULTS, **given}
-    setup = _setup(shape, hardware, values, given, read, notes)
+    setup = _setup(shape, _hardware(given, states, notes), values, given, read, notes)
     setup, chosen = _filled(setup, given)
     if chosen:
         notes.append(("chosen", {"names": ", ".join(f"`{each.replace('_', '-')}`" for each in chosen)}))
     _remark(setup, given, read, notes, argv=bool(argv))
-    budget = budget_of(setup)
-    script = _script(states)
+    started = launch.launch_of(
+        setup, model=label, script=_script(states), trl=read.trl, folder=str(options.get("write") or ""),
+        known=partial(_known, read.trl),
+    )  # fmt: skip
+    return _judged(setup, values, started, tuple(notes), chosen)
+
+
+def _judged(
+    setup: Setup, values: Mapping[str, Any], started: launch.Launch, notes: tuple[Note, ...], chosen: tuple[str, ...]
+) -> Plan:
+    """The plan of a setup that is complete."""
+    budget, seconds = budget_of(setup), values.get("step_seconds")
     return Plan(
         setup=setup,
         budget=budget,
         verdict=judge(setup, budget),
         advice=advise(setup),
-        batches=batches_of(
-            setup, rows=options.get("rows"), epochs=values["epochs"], step_seconds=options.get("step_seconds")
-        ),
-        launch=launch.launch_of(
-            setup,
-            model=label,
-            script=script,
-            trl=read.trl,
-            folder=str(options.get("write") or ""),
-            known=partial(_known, read.trl),
-        ),
-        notes=tuple(notes),
+        batches=batches_of(setup, rows=values.get("rows"), epochs=values["epochs"], step_seconds=seconds),
+        launch=started,
+        notes=notes,
         chosen=chosen,
-        step_seconds=options.get("step_seconds"),
+        step_seconds=seconds,
     )
 
 
@@ -245,23 +245,7 @@ def _setup(
     notes: list[Note],
 ) -> Setup:
     """A setup with everything but what the planner chooses."""
-    rollout = Rollout(
-        engine=values["vllm"],
-        share=values["share"] or (SERVER_SHARE if values["vllm"] == "server" else 0.3),
-        tensor_parallel=values["tensor_parallel"] or 1,
-        data_parallel=values["data_parallel"] or 1,
-        sleep=bool(values["sleep"]),
-        max_model_length=values.get("max_model_length"),
-    )
-    hardware, rollout = _processes(hardware, rollout, given, notes)
-    lora = None
-    if values.get("lora"):
-        targets = values.get("lora_targets") or ("all-linear",)
-        lora = Lora(values["lora"], tuple(targets.split(",")) if isinstance(targets, str) else tuple(targets))
-        if not lora.parameters(shape):
-            names = ", ".join(dict.fromkeys(each.name for each in shape.matrices if not each.expert))
-            msg = f"no module of this model is named {', '.join(lora.targets)}; there are {names}"
-            raise PlanError(msg)
+    hardware, rollout = _processes(hardware, _rollout(values), given, notes)
     setup = Setup(
         shape=shape,
         hardware=hardware,
@@ -269,7 +253,7 @@ def _setup(
         weights=values["dtype"],
         mixed=values["mixed"],
         bits=int(values["bits"]) if values.get("bits") else None,
-        lora=lora,
+        lora=_lora(shape, values),
         beta=float(values["beta"]),
         optimizer=values.get("optimizer") or "adamw",
         batch=values["batch"],
@@ -286,6 +270,30 @@ def _setup(
         buffers=Buffers(**values["buffers"]) if values.get("buffers") else Buffers(),
     )
     return _offloaded(setup, given)
+
+
+def _rollout(values: Mapping[str, Any]) -> Rollout:
+    return Rollout(
+        engine=values["vllm"],
+        share=values["share"] or (SERVER_SHARE if values["vllm"] == "server" else 0.3),
+        tensor_parallel=values["tensor_parallel"] or 1,
+        data_parallel=values["data_parallel"] or 1,
+        sleep=bool(values["sleep"]),
+        max_model_length=values.get("max_model_length"),
+    )
+
+
+def _lora(shape: Shape, values: Mapping[str, Any]) -> Lora | None:
+    """The adapter that is asked for, None without one."""
+    if not values.get("lora"):
+        return None
+    targets = values.get("lora_targets") or ("all-linear",)
+    lora = Lora(values["lora"], tuple(targets.split(",")) if isinstance(targets, str) else tuple(targets))
+    if not lora.parameters(shape):
+        names = ", ".join(dict.fromkeys(each.name for each in shape.matrices if not each.expert))
+        msg = f"no module of this model is named {', '.join(lora.targets)}; there are {names}"
+        raise PlanError(msg)
+    return lora
 
 
 def _processes(
@@ -422,62 +430,3 @@ def _remark(setup: Setup, given: Mapping[str, Any], read: from_facts.Read, notes
     if setup.rollout.engine == "colocate":
         notes.append(("old_engine", {}))
     notes.append(("unproven", {}))
-
-
-def as_dict(plan: Plan, language: str) -> dict[str, Any]:
-    """The plan as JSON, sizes in bytes."""
-    from doctor.sizing.words import WORDS
-
-    words, setup, served = WORDS[language], plan.setup, plan.budget.engine
-    shape = setup.shape
-    return {
-        "schema": "doctor-plan/1",
-        "model": {
-            "name": shape.name, "family": shape.family, "parameters": shape.parameters, "active": shape.active,
-            "exact": shape.exact, "layers": shape.layers, "hidden": shape.hidden, "vocabulary": shape.vocabulary,
-        },
-        "hardware": {
-            "gpus": setup.hardware.gpus, "nodes": setup.hardware.nodes, "gpu_bytes": setup.hardware.gpu_bytes,
-            "name": setup.hardware.name, "trainers": setup.trainers, "server": setup.rollout.gpus,
-        },
-        "strategy": setup.strategy,
-        "offload": "all" if setup.offload_parameters else "optimizer" if setup.offload_optimizer else "none",
-        "trained_parameters": setup.trained,
-        "phases": [
-            {
-                "name": phase.name, "low_bytes": round(phase.low), "bytes": round(phase.likely),
-                "high_bytes": round(phase.high),
-                "parts": [
-                    {"name": each.key, "low_bytes": round(each.low), "bytes": round(each.likely),
-                     "high_bytes": round(each.high)}
-                    for each in phase.parts
-                ],
-            }
-            for phase in plan.budget.phases
-        ],
-        "host_bytes": round(plan.budget.host.likely),
-        "engine": None if served is None else {
-            "mode": setup.rollout.engine, "share": setup.rollout.share, "share_bytes": round(served.share),
-            "weights_bytes": round(served.weights), "working_bytes": round(served.working),
-            "cache_bytes": round(served.cache), "cache_bytes_a_token": served.token, "sequences": served.sequences,
-            "wanted": served.wanted, "tensor_parallel": served.tensor_parallel, "replicas": served.replicas,
-            "sleep": setup.rollout.sleep,
-        },
-        "verdict": {
-            "word": plan.verdict.word, "gpu": plan.verdict.gpu, "host": plan.verdict.host, "cache": plan.verdict.cache,
-            "room": round(plan.verdict.room, 4),
-        },
-        "advice": None if plan.advice is None else {
-            "changes": [{"what": each.key, "before": each.before, "after": each.after} for each in plan.advice.changes],
-            "verdict": plan.advice.verdict.word,
-        },
-        "batches": {
-            "completions": plan.batches.completions, "prompts": plan.batches.prompts,
-            "completions_a_step": plan.batches.completions_a_step, "prompts_a_step": plan.batches.prompts_a_step,
-            "tokens": plan.batches.tokens, "suggested_generations": list(plan.batches.suggested),
-            "steps_an_epoch": plan.batches.steps_an_epoch, "hours": plan.batches.hours,
-        },
-        "files": dict(plan.launch.files),
-        "commands": [list(each) for each in plan.launch.commands],
-        "notes": [{"key": key, "text": words[f"note_{key}"].format(**values)} for key, values in plan.notes],
-    }  # fmt: skip

@@ -42,8 +42,9 @@ def tensors_outside(phase: Phase) -> float:
     return sum(each.high for each in phase.parts if each.key in _OUTSIDE)
 
 
+@pytest.mark.timeout(600)
 def test_two_runs_are_estimated(tmp_path: Path) -> None:
-    results = measuring.peaks([cases.request_of(each) for each in FAST], tmp_path)
+    results = measuring.peaks([cases.request_of(each) for each in FAST], tmp_path, limit_s=580)
     for name, measured in zip(FAST, results, strict=True):
         check(cases.setup_of(name), measured, name)
         step = tensors(expected(cases.setup_of(name))["step"])

@@ -145,6 +145,7 @@ def test_server_beside_the_commands_processes(plan: Callable[..., Answer], tmp_p
     words = command(tmp_path, "server")
     here = read(plan, "--gpus", "8xH100", "--tensor-parallel", "2", "--data-parallel", "2", *words)
     assert (here["hardware"]["trainers"], here["hardware"]["server"]) == (4, 4)
+    assert here["engine"]["share"] == 0.9  # the script's 0.4 is for a colocated engine
     assert "CUDA_VISIBLE_DEVICES=4,5,6,7" in here["commands"][0]
     elsewhere = read(plan, "--gpus", "4xH100", "--tensor-parallel", "2", *words)
     assert (elsewhere["hardware"]["trainers"], elsewhere["hardware"]["server"]) == (4, 0)
