@@ -44,8 +44,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None, di
     "Llama, larger batch": (LLAMA, {"per_device_train_batch_size": 8}, None, {"batch": 8}),
     "Qwen3, tied": (QWEN3, {}, None, {}),
     "experts": (EXPERTS, {}, None, {}),
-    "deep, bfloat16": (DEEP, BF16, None, {"mixed": "bf16", "weights": "bfloat16"}),
-    "deep, LoRA, bfloat16": (DEEP, BF16, ADAPTER, {"lora": Lora(8), "mixed": "bf16", "weights": "bfloat16"}),
+    "deep": (DEEP, {}, None, {}),
 }  # fmt: skip
 
 
