@@ -17,7 +17,6 @@ from dataclasses import replace
 from typing import Any, Callable, NamedTuple, Optional
 
 from doctor.core.finding import Evidence, Finding
-from doctor.core.problem import WARNING
 from doctor.monitors.guard import finite
 from doctor.monitors.guard.born import not_finite
 from doctor.monitors.guard.canary import canary_of
@@ -35,8 +34,8 @@ MOST_LOSSES, MOST_BATCHES = 1024, 8
 #: bytes that all kept batches may keep alive: images of a step would fill the card
 MOST_KEPT_BYTES = 256 << 20
 
-#: NaN gradients running that GradScaler skips before they are an error: one or two belong to its calibration
-NAN_STEPS = 3
+#: steps between two looks at the scale of a GradScaler that has skipped none
+LOOK_EVERY = 50
 
 #: steps without a bad reward after which a function is told again
 CALM = 20
@@ -77,9 +76,10 @@ class TrainerHooks:
         self._last: Optional[Batch] = None
         self._compute_loss: Callable[..., Any] = trainer.compute_loss
         self._undo: list[Callable[[], None]] = []
-        self._nan_steps = 0
         self._bad_rewards: dict[str, int] = {}
         self.rewards = Rewards(self._reward_not_finite)
+        self._skips = 0
+        self._scale: Optional[float] = None
 
     def attach(self) -> None:
         """Put the hooks on."""
@@ -198,9 +198,10 @@ class TrainerHooks:
             return float(norm)
         if norm.device.type == "xla":
             return None  # to read a number there would cut the step's graph in two
-        total = norm.detach().float()
-        near = [each.float().mean() for each in losses if each.device == total.device]
-        return float(total + _stacked(near).sum() * 0 if near else total)
+        near = [each.mean() if each.dim() else each for each in losses if each.device == norm.device]
+        if near:
+            norm = norm.detach() + (near[0] if len(near) == 1 else _stacked(near).sum()) * 0
+        return float(norm)
 
     def _checked(self, losses: list[Any]) -> Optional[float]:
         """The same where nobody clips: 0, inf or NaN of all gradients; of all ranks, where each holds a part."""
@@ -312,22 +313,25 @@ class TrainerHooks:
 
     @shielded
     def after_step(self) -> None:
-        """Carry out what DeepSpeed's step led to; look at what GradScaler skipped: only NaN is not its business."""
+        """Carry out what DeepSpeed's step led to; look at what GradScaler skipped."""
         scaler = self.scaler
         if self.engine is not None and self.engine.agreed is not None:
             policy, self.engine.agreed, self.dropped = self.engine.agreed, None, True
             self.apply(policy, before=False)
-        if scaler is None:
-            return
-        if not self.trainer.accelerator.optimizer_step_was_skipped:
-            self._nan_steps = 0
-            return
-        scale, norm = self._scale_and_norm(scaler)
-        if scale is not None:
-            self.guard.scale(Reading(scale, None, None, True, type(scaler).__name__))
-        if norm is not None and math.isnan(norm):
-            self._nan_steps += 1
-            self._nan_skipped(self.guard.step or 0)
+        if scaler is not None:
+            self._scaled_step(scaler, self.guard.step or 0, bool(self.trainer.accelerator.optimizer_step_was_skipped))
+
+    def _scaled_step(self, scaler: Any, step: int, skipped: bool) -> None:
+        """Feed the scale, which is read from the device only when it may have changed, and judge a skipped step."""
+        self._skips += skipped
+        norm: Optional[float] = None
+        if skipped or self._scale is None or step % LOOK_EVERY == 0:
+            self._scale, norm = self._scale_and_norm(scaler)
+        if self._scale is not None:
+            self.guard.scale(Reading(self._scale, None, self._skips, skipped, type(scaler).__name__))
+        if skipped:
+            self.dropped = self.dropped or (norm is not None and math.isnan(norm))
+            self._skipped(step)
 
     def _scale_and_norm(self, scaler: Any) -> tuple[Optional[float], Optional[float]]:
         """Both in one read."""
@@ -338,14 +342,17 @@ class TrainerHooks:
         read: list[float] = _stacked(pair).tolist()
         return read[0], read[1]
 
-    def _nan_skipped(self, step: int) -> None:
-        """A NaN that the scaler kept from the weights: a warning, an error when it comes again and again."""
-        finding = not_finite("grad_norm", "nan", step, self._birth() if self.guard.group.join() else None)
-        if self._nan_steps < NAN_STEPS:
-            self.guard.alarm(replace(finding, severity=WARNING))
-        else:
-            self.guard.alarm(finding)
-        self.apply(self.guard.agree() or Policy.WARN, before=False)
+    def _skipped(self, step: int) -> None:
+        """A NaN loss is no matter of the scale; a NaN in the gradient alone is the scaler's own business.
+
+        A backward in fp16 whose scale is too high makes NaN of infinities (inf - inf in a softmax), in the calibration
+        of a run that is well too; the rules of the loss scale judge that. All ranks are here, for all have skipped.
+        """
+        code = finite.non_finite(self._losses)
+        together, mine = self.guard.group.join(), 0 if code is None else int(code)
+        worst = self.guard.group.strongest(mine) if together else mine
+        if worst:
+            self.apply(self._alarm("loss", "nan" if worst == finite.NAN else "inf", step), before=False)
 
     @shielded
     def _reward_not_finite(self, bad: Bad) -> None:
