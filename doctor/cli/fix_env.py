@@ -56,6 +56,7 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
 }
 
 
+_SOLVE_S, _WAYS_S = 600.0, 90.0  # for the answer, and for which wish to drop where there is none
 _PINS_SHOWN = 30  # more names than this make no command to paste; --lock writes them all
 
 
@@ -176,8 +177,11 @@ def _mend(seen: _Seen, wishes: Any, chosen: Mapping[str, Any], language: str) ->
     python, offline, phrases = seen.interpreter.executable, chosen["offline"], _PHRASES[language]
     console = console_for(sys.stdout)
 
+    until = [time.monotonic() + _SOLVE_S]
+
     def solver(requirements: Any, constraints: Any) -> Any:
-        return uv.solve(python, requirements, constraints, offline=offline)
+        left = max(1.0, until[0] - time.monotonic())
+        return uv.solve(python, requirements, constraints, offline=offline, timeout_s=left)
 
     installed = _installed(seen.interpreter, seen.packages)
     of_machine = knowledge.of_machine(seen.packages, seen.gpus or Gpus(), seen.interpreter)
@@ -188,8 +192,9 @@ def _mend(seen: _Seen, wishes: Any, chosen: Mapping[str, Any], language: str) ->
     try:
         answer = solve.smallest(environment, wishes, solver)
     except uv.Unsolvable as exc:
+        until[0] = time.monotonic() + _WAYS_S
         ways = solve.in_the_way(environment, wishes, solver)
-        changes = [(wish, _change(each, installed, wishes)) for wish, each in ways]
+        changes = [(wish, _change(each, installed, wishes) if each is not None else None) for wish, each in ways]
         draw_conflict(_title(seen), str(exc), changes, _reasons(of_machine, (), language), console, language)
         return 1
     made = plan.plan(python, seen.packages, answer.solution, offline=offline) if answer.solution.added else None

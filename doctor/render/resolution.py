@@ -25,6 +25,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "without": "Without `{wish}` the rest can be had:", "without_limits": "For another driver or GPU there is one:",
         "no_single": "Leaving out any single wish is not enough.",
         "nothing_new": "nothing changes",
+        "slow": "Whether the rest can be had without `{wish}` was not found out in time.",
     },
     "zh": {
         "adds": "新增", "changes": "变更", "keeps": "保留", "more": "{names} 以及另外 {count} 个",
@@ -36,6 +37,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "without": "去掉 `{wish}` 后,其余要求可以满足:", "without_limits": "换用其他驱动或 GPU 时有解:",
         "no_single": "去掉任何单独一项都不够。",
         "nothing_new": "无需更改",
+        "slow": "去掉 `{wish}` 后其余要求能否满足,未能在限时内得出。",
     },
 }  # fmt: skip
 _NAMES_SHOWN = 12
@@ -107,7 +109,7 @@ def draw(result: Resolution, console: Console, language: str) -> None:
 
 
 def draw_conflict(
-    title: str, proof: str, ways: Iterable[tuple[str, Change]], limits: tuple[tuple[str, str, str], ...],
+    title: str, proof: str, ways: Iterable[tuple[str, Change | None]], limits: tuple[tuple[str, str, str], ...],
     console: Console, language: str,
 ) -> None:  # fmt: skip
     """Print why there is no solution, and which wish to give up."""
@@ -122,6 +124,10 @@ def draw_conflict(
     console.print()
     found = list(ways)
     for wish, change in found:
+        if change is None:
+            if wish:
+                console.print(prose(words["slow"].format(wish=wish)))
+            continue
         head = words["without"].format(wish=wish) if wish else words["without_limits"]
         console.print(prose(head))
         _draw_change(change, console, words, brief=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from packaging.requirements import Requirement
@@ -12,7 +11,7 @@ from packaging.requirements import Requirement
 from doctor import data
 from doctor.facts.packages import normalised
 from doctor.fixes.environment.knowledge import Limit, Misfit, misfits
-from doctor.fixes.environment.uv import Solution, Unsolvable
+from doctor.fixes.environment.uv import Solution, TooSlow, Unsolvable
 
 #: what is kept before other things where not all can stay: other wheels are built for these
 HEAVY = ("torch", "vllm", "flash-attn", "deepspeed", "triton", "ray", "transformers", "trl")
@@ -136,10 +135,12 @@ def _nearest(environment: Environment, wishes: Wishes, solver: Solver, extra: tu
         if name not in solution.replaced or time.monotonic() - began > SHRINK_S:
             continue
         try:
-            solution = solver(requirements, [*fixed, *pins(installed, [*held, name])])
+            other = solver(requirements, [*fixed, *pins(installed, [*held, name])])
         except Unsolvable:
             continue
-        held.append(name)
+        if weight(other) < weight(solution):  # else it stays at the cost of something heavier
+            solution = other
+            held.append(name)
     return solution
 
 
@@ -152,17 +153,22 @@ def pins(installed: Mapping[str, str], names: Iterable[str]) -> list[str]:
     return [f"{name}=={installed[name]}" for name in names if name in installed]
 
 
-def in_the_way(environment: Environment, wishes: Wishes, solver: Solver) -> list[tuple[str, Solution]]:
-    """Wishes without any one of which the others can be had, as typed, with what would change then."""
-    found = []
-    for text, fewer in _one_less(wishes):
+def in_the_way(environment: Environment, wishes: Wishes, solver: Solver) -> list[tuple[str, Solution | None]]:
+    """Wishes without any one of which the others can be had, as typed, with what would change then.
+
+    None instead of a solution: that question took too long. An empty text stands for the limits of the machine.
+    """
+    found: list[tuple[str, Solution | None]] = []
+    fewer = [(text, environment, left) for text, left in _one_less(wishes)]
+    if environment.limits:
+        fewer.append(("", Environment(environment.installed), wishes))
+    for text, where, left in fewer:
         try:
-            found.append((text, smallest(environment, fewer, solver).solution))
+            found.append((text, smallest(where, left, solver).solution))
         except Unsolvable:
             continue
-    if environment.limits:
-        with suppress(Unsolvable):
-            found.append(("", smallest(Environment(environment.installed), wishes, solver).solution))
+        except TooSlow:
+            found.append((text, None))
     return found
 
 

@@ -54,6 +54,10 @@ class Unsolvable(Exception):  # noqa: N818 - no error: an answer
     """No set of versions fits; the message is uv's proof."""
 
 
+class TooSlow(Refused):
+    """The resolver did not come to an end in time."""
+
+
 def program() -> str:
     """Path of uv.
 
@@ -112,12 +116,20 @@ def _pip_files(environ: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def solve(python: str, requirements: Iterable[str], constraints: Iterable[str], *, offline: bool = False) -> Solution:
+def solve(
+    python: str,
+    requirements: Iterable[str],
+    constraints: Iterable[str],
+    *,
+    offline: bool = False,
+    timeout_s: float = TIMEOUT_S,
+) -> Solution:
     """What uv would change in an environment so that all requirements hold.
 
     Raises:
         Unsolvable: nothing fits.
-        Refused: uv could not answer: no network, a package that cannot be built, a time-out.
+        Refused: uv could not answer: no network, a package that cannot be built.
+        TooSlow: it did not come to an end in time.
 
     """
     with tempfile.TemporaryDirectory(prefix="doctor-") as folder:
@@ -125,7 +137,7 @@ def solve(python: str, requirements: Iterable[str], constraints: Iterable[str], 
         wanted.write_text("".join(f"{each}\n" for each in requirements), encoding="utf-8")
         limits.write_text("".join(f"{each}\n" for each in constraints), encoding="utf-8")
         argv = ["pip", "install", "--dry-run", "--break-system-packages", "-r", str(wanted), "-c", str(limits)]
-        code, out, err = call(python, argv, offline=offline)
+        code, out, err = call(python, argv, offline=offline, timeout_s=timeout_s)
         out += err
     if code == 0:
         changes = [(match["sign"], normalised(match["name"]), match["version"]) for match in _CHANGE.finditer(out)]
@@ -139,11 +151,13 @@ def solve(python: str, requirements: Iterable[str], constraints: Iterable[str], 
     raise Refused(_said(out))
 
 
-def call(python: str, argv: Iterable[str], *, offline: bool = False) -> tuple[int, str, str]:
+def call(
+    python: str, argv: Iterable[str], *, offline: bool = False, timeout_s: float = TIMEOUT_S
+) -> tuple[int, str, str]:
     """Exit status, output and complaints of one run of uv for an interpreter.
 
     Raises:
-        Refused: it did not end in time.
+        TooSlow: it did not end in time.
 
     """
     head, command, *rest = argv
@@ -152,11 +166,11 @@ def call(python: str, argv: Iterable[str], *, offline: bool = False) -> tuple[in
     full = [program(), head, command, *flags, "--python", python, *rest]
     try:
         done = subprocess.run(
-            full, env=environ, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, check=False
+            full, env=environ, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False
         )
     except subprocess.TimeoutExpired:
-        msg = f"uv did not answer within {TIMEOUT_S:g} s"
-        raise Refused(msg) from None
+        msg = f"uv did not answer within {timeout_s:.0f} s"
+        raise TooSlow(msg) from None
     return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from doctor.core.plan import Refused
 from doctor.facts.gpus import Gpu, Gpus
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.packages import Distribution, Packages, TorchBuild
-from doctor.fixes.environment import knowledge, uv
+from doctor.fixes.environment import knowledge, solve, uv
 from tests.e2e.environments import run_doctor
 from tests.fixes.wheels import development_install, environment, index_of, wheel
 
@@ -69,6 +70,33 @@ def test_only_what_must_change_changes(tmp_path: Path, index: dict[str, str]) ->
     assert "peft 0.17.0 -> 0.18.0" in done.stdout
     assert "transformers 4.53.0 -> 5.1.0" in done.stdout
     assert "keeps    torch 2.8.0" in done.stdout
+
+
+def test_a_light_package_does_not_stay_at_the_cost_of_a_heavy_one() -> None:
+    installed = {"torch": "2.13", "numpy": "2.4"}
+    asked: list[list[str]] = []
+
+    def solver(_: Iterable[str], constraints: Iterable[str]) -> uv.Solution:
+        asked.append(list(constraints))
+        if {"torch==2.13", "numpy==2.4"} <= set(asked[-1]):
+            raise uv.Unsolvable
+        if "numpy==2.4" in asked[-1]:
+            return uv.Solution({"torch": "2.11", "new": "1"}, {"torch": "2.13"})
+        return uv.Solution({"numpy": "2.3", "new": "2"}, {"numpy": "2.4"})
+
+    answer = solve.smallest(solve.Environment(installed), solve.Wishes(("new",)), solver)
+    assert answer.solution.replaced == ("numpy",)
+    assert any("numpy==2.4" in each and "torch==2.13" not in each for each in asked)  # it was tried
+
+
+def test_a_question_that_takes_too_long_is_no_answer() -> None:
+    def solver(requirements: Iterable[str], _: Iterable[str]) -> uv.Solution:
+        if "new>=2" in requirements:
+            raise uv.Unsolvable
+        raise uv.TooSlow
+
+    wishes = solve.Wishes(("new>=2", "other"))
+    assert solve.in_the_way(solve.Environment({}), wishes, solver) == [("--want 'new>=2'", None)]
 
 
 def test_a_pair_that_is_known_not_to_work_is_avoided(tmp_path: Path, index: dict[str, str]) -> None:
