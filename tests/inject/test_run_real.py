@@ -87,6 +87,7 @@ def test_uv_run_carries_it_too(python: Path, tmp_path: Path) -> None:
     assert [each["id"] for each in events(run_of(tmp_path), "alarm")] == ["NUM006"]
 
 
+@pytest.mark.slow
 def test_a_bare_engine_of_deepspeed_is_watched_under_its_own_launcher(python: Path, tmp_path: Path) -> None:
     launcher = [str(python.parent / "deepspeed"), "--num_gpus", "2", "--master_port", str(free_port())]
     ran = doctor_run(python, tmp_path, *launcher, str(HERE / "engine.py"))
