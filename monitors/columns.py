@@ -35,6 +35,7 @@ GPU: dict[str, str] = {
     "busy_source": "samples: drained from the driver's buffer, none lost; polled: asked once a second",
     "memory_used_mib": "memory in use, without the driver's own reserve",
     "power_w": "power now where the card tells (field 186), else the driver's mean over its last second",
+    "power_limit_w": "the most that the card may draw now, by all limits together",
     "energy_j": "energy since the driver was loaded",
     "temperature_c": "of the GPU",
     "sm_clock_mhz": "clock of the SMs",

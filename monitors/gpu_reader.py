@@ -167,8 +167,10 @@ class GpuReader:
         return row, rows
 
     def slow(self) -> dict[str, Any]:
-        """What changes seldom or costs much: ECC, the link."""
+        """What changes seldom or costs much: ECC, the link, the power limit."""
+        milliwatts = self.call("nvmlDeviceGetEnforcedPowerLimit")
         return {
+            "power_limit_w": None if milliwatts is None else milliwatts / 1000,
             "ecc_corrected": self.call("nvmlDeviceGetTotalEccErrors", 0, 0),
             "ecc_uncorrected": self.call("nvmlDeviceGetTotalEccErrors", 1, 0),
             "pcie_generation": self.call("nvmlDeviceGetCurrPcieLinkGeneration"),

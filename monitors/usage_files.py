@@ -16,7 +16,7 @@ from doctor.monitors import columns
 #: figures that the report uses, no others are read; `throttle` are the bits of throttle_reasons
 FIGURES = (
     "sm_active_pct", "tensor_active_pct", "dram_active_pct", "sm_window_s", "gpu_busy_pct", "memory_used_mib",
-    "power_w", "temperature_c", "sm_clock_mhz", "pcie_width", "pcie_width_max", "ecc_uncorrected",
+    "power_w", "power_limit_w", "temperature_c", "sm_clock_mhz", "pcie_width", "pcie_width_max", "ecc_uncorrected",
 )  # fmt: skip
 HOST_FIGURES = tuple(each for each in columns.HOST if each not in {"time", "t_ns", "mono_s", "host", "gpu_sampling"})
 

@@ -8,7 +8,10 @@ from typing import Any
 
 from doctor.core.series import Point
 from doctor.monitors.usage import Grid, Summary, binned, groups
-from doctor.monitors.usage_files import Usage
+from doctor.monitors.usage_files import Track, Usage
+
+#: mean of the busy figure in a bin that counts as all of it
+BUSY_PCT = 95.0
 
 
 def points(usage: Usage, summary: Summary) -> Iterator[Point]:
@@ -33,6 +36,8 @@ def _series(usage: Usage, grid: Grid) -> list[tuple[str, list[float]]]:
             found.append((f"{begin}/activity_pct", grid.activity[key]))
         told = [name for name in ("sm_clock_mhz", "memory_used_mib") if name in figures]
         found += [(f"{begin}/{name}", binned(figures[name], grid)) for name in told]
+        if {"gpu_busy_pct", "power_w", "power_limit_w"} <= set(figures):
+            found.append((f"{begin}/busy_power_pct", _power_when_busy(figures, grid)))
     trainers, servers = groups(usage)
     for role, keys in (("trainer", trainers), ("server", servers)):
         if keys:
@@ -46,6 +51,15 @@ def _series(usage: Usage, grid: Grid) -> list[tuple[str, list[float]]]:
         of_host = [name for name in ("cpu_pct", "memory_used_mib", "shm_used_mib") if name in figures]
         found += [(f"host/{name}", binned(figures[name], grid)) for name in of_host]
     return [(name, values.tolist()) for name, values in found]
+
+
+def _power_when_busy(figures: dict[str, Track], grid: Grid) -> Any:
+    """Percent of the power limit in the bins in which the busy figure says that the card worked throughout."""
+    import numpy as np
+
+    busy, power = binned(figures["gpu_busy_pct"], grid), binned(figures["power_w"], grid)
+    limit = float(np.median(figures["power_limit_w"].v))
+    return np.where(busy >= BUSY_PCT, 100 * power / limit, np.nan) if limit > 0 else np.full(grid.count, np.nan)
 
 
 def _mean(rows: list[Any]) -> Any:

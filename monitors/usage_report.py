@@ -18,7 +18,19 @@ from doctor.monitors.usage_findings import of_run
 from doctor.monitors.usage_points import points
 
 #: problems that only figures of a GPU show
-_OF_GPUS = ("GPU001", "GPU002", "GPU004", "GPU007", "GPU008", "GPU010", "PRF010", "PRF011", "PRF012", "PRF013")
+_OF_GPUS = (
+    "GPU001",
+    "GPU002",
+    "GPU004",
+    "GPU007",
+    "GPU008",
+    "GPU010",
+    "PRF010",
+    "PRF011",
+    "PRF012",
+    "PRF013",
+    "PRF015",
+)
 
 _SEVERITIES = ("error", "warning", "info")
 
@@ -52,6 +64,10 @@ def blind_spots(usage: Usage) -> Iterator[Skipped]:
         yield from (Skipped(ident, "no GPU was sampled") for ident in _OF_GPUS)
     elif not usage.gpu_roles:
         yield Skipped("PRF010", "which processes were on the GPUs is not known")
+    if usage.gpus and not any(
+        {"gpu_busy_pct", "power_w", "power_limit_w"} <= set(each) for each in usage.gpus.values()
+    ):
+        yield Skipped("PRF015", "busy figure, power and power limit are not told together")
     if not usage.hosts:
         yield Skipped("PRF012", "there are no figures of the host")
 

@@ -1,7 +1,8 @@
 """What the rules on sampled usage share: names of the coarse series, a bounded memory of it, and where a finding is.
 
 The report cuts a run into equal bins and feeds one point a bin and figure: ``usage/bin_s`` (once: seconds of a bin),
-``gpu/<label>/<figure>``, ``role/trainer/activity_pct``, ``role/server/activity_pct``, ``host/<figure>``; `step` is the
+``gpu/<label>/<figure>`` (``busy_power_pct``: percent of the power limit, told for bins in which the card was busy
+throughout), ``role/trainer/activity_pct``, ``role/server/activity_pct``, ``host/<figure>``; `step` is the
 number of the bin. Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 """
 

@@ -252,6 +252,25 @@ def test_a_slow_hot_card_among_others(tmp_path: Path) -> None:
     assert {each["where"]["gpu"] for each in data["findings"]} == {3}
 
 
+@pytest.mark.parametrize(
+    ("seconds", "busy", "power", "expected"),
+    [(300, 100, 90, {"PRF015"}), (300, 100, 200, set()), (300, 80, 90, set()), (100, 100, 90, set())],
+)
+def test_busy_at_low_power_is_called_what_it_is(
+    tmp_path: Path, seconds: int, busy: int, power: int, expected: set[str]
+) -> None:
+    def figures(_gpu: int, at_s: float) -> dict[str, Any]:
+        return {"gpu_busy_pct": busy, "power_w": power, "power_limit_w": 450 if at_s % 10 == 0 else None}
+
+    written(tmp_path, seconds, 1, figures)
+    data = report(str(tmp_path))
+    assert ids(data) == expected
+    if expected:
+        (finding,) = data["findings"]
+        assert finding["headline"] == "GPU 0 was 100 % busy at 20 % of its power limit for 5 min"
+        assert finding["where"]["gpu"] == 0
+
+
 def test_a_healthy_run_is_silent(tmp_path: Path) -> None:
     written(tmp_path, 2000, 8, lambda gpu, at_s: {
         **gpm(70 + 20 * ((at_s + gpu) % 7 > 3)), "sm_clock_mhz": 1900 + gpu, "throttle_reasons": "sw_power_cap",
