@@ -18,6 +18,7 @@ from doctor.cli import options
 from doctor.cli.monitor import Duration
 
 _REFUSED = 1
+_PORT = 8000  # of vLLM's servers and TRL's
 #: exit codes of a server that was asked to end: by Ctrl-C, SIGTERM or SIGHUP
 _ASKED = {128 + signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGHUP}
 
@@ -109,6 +110,7 @@ class _Serve:
         self._settings = settings
         self._language = language
         self._phrases = _PHRASES[language]
+        self._serving: Any = None
         self._mode: Any = "openai" if chosen["openai"] else "trl" if chosen["trl"] else "demo"
 
     def run(self) -> int:
@@ -165,6 +167,7 @@ class _Serve:
             server = server_of(self._mode, states)
         except NoServer as exc:
             raise click.UsageError(str(exc)) from None
+        self._serving = states["serving"].value if states["serving"].status == "ok" else None
         made = choices(states, self._language, demo=self._mode == "demo")
         for each in made:
             self._say(each.sentence if each.words else self._phrases["suggest"].format(each.sentence))
@@ -226,7 +229,7 @@ class _Serve:
         with suppress(OSError):
             (run.path / "check.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         self._say(self._phrases["run"].format(run.path))
-        watch = Watch(run, self._chosen["startup_timeout"], self._reader(run), self._say)
+        watch = Watch(run, self._deadline(), self._address(), self._reader(run), self._say)
         environment = variables(folder, self._limits(), os.environ)
         code = supervise(argv, run, environment=environment, on_start=watch.start)
         # neither the doctor's own failure nor an impatient Ctrl-C changes the code of the server
@@ -234,6 +237,16 @@ class _Serve:
             watch.stop()
             self._explain(code, watch, self._reader(run))
         return code
+
+    def _deadline(self) -> float | None:
+        """A worker without a server of its own never listens."""
+        headless = self._serving is not None and "headless" in self._serving.arguments
+        return None if headless else float(self._chosen["startup_timeout"])
+
+    def _address(self) -> tuple[str, int]:
+        serving = self._serving
+        host = serving.host if serving is not None and serving.host not in {None, "0.0.0.0", "::"} else "127.0.0.1"  # noqa: S104 - compared
+        return host, (serving.port if serving is not None else None) or _PORT
 
     def _reader(self, run: Any) -> Callable[[], dict[str, Any]]:
         """A post-mortem of what the server has printed so far."""

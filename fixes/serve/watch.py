@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -32,17 +33,26 @@ class Watch:
     Args:
         run: the run folder.
         deadline_s: how long the server may take until it listens; None: for ever.
+        address: where it will listen: a server that does so without uvicorn (gRPC) is up as well.
         diagnose: reads the console log.
         say: tells the user one sentence.
 
     """
 
-    def __init__(self, run: RunDir, deadline_s: float | None, diagnose: Diagnose, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        run: RunDir,
+        deadline_s: float | None,
+        address: tuple[str, int],
+        diagnose: Diagnose,
+        say: Callable[[str], None],
+    ) -> None:
         self.listening = False
         self.engine_died = False
         self.overdue = False
         self._run = run
         self._deadline_s = deadline_s
+        self._address = address
         self._diagnose = diagnose
         self._say = say
         self._stop = threading.Event()
@@ -86,7 +96,9 @@ class Watch:
                 self._tell_cause()
             late = self._deadline_s is not None and time.monotonic() - started > self._deadline_s
             if late and not self.listening and not self.overdue:
-                self._end(pid)
+                self.listening = self._answers()
+                if not self.listening:
+                    self._end(pid)
 
     def _look(self) -> None:
         """Read the server's events where there are new ones."""
@@ -98,6 +110,13 @@ class Watch:
             data = event.get("data") or {}
             self.listening = self.listening or bool(data.get("listening"))
             self.engine_died = self.engine_died or bool(data.get("engine_dead"))
+
+    def _answers(self) -> bool:
+        try:
+            socket.create_connection(self._address, timeout=1).close()
+        except OSError:
+            return False
+        return True
 
     def _tell_cause(self) -> None:
         """Leave the diagnosis where the server's answers to its clients pick it up."""

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -35,6 +36,7 @@ from doctor.fixes.vllm_server.settings import Settings
 from tests.facts.environments import interpreter
 
 GIB = 1 << 30
+NOWHERE = ("127.0.0.1", 1)
 
 
 def test_what_runs_in_the_server_is_imported_by_a_bare_python_39(tmp_path: Path) -> None:
@@ -386,7 +388,7 @@ def test_a_server_that_does_not_come_up_is_ended_with_its_children(
     assert process.stdout is not None
     child = int(process.stdout.readline())
     said: list[str] = []
-    watch = Watch(run, 0.3, dict, said.append)
+    watch = Watch(run, 0.3, NOWHERE, dict, said.append)
     watch.start(process.pid)
     assert process.wait(30) == -signal.SIGKILL
     watch.stop()
@@ -398,10 +400,22 @@ def test_a_server_that_does_not_come_up_is_ended_with_its_children(
     assert said == ["the server does not listen after 0.3 s: it is ended"]
 
 
+def test_a_server_that_listens_without_uvicorn_is_up(tmp_path: Path) -> None:
+    (tmp_path / "patient").mkdir()
+    (tmp_path / "patient" / "attached").touch()
+    with socket.create_server(("127.0.0.1", 0)) as listener, subprocess.Popen(["sleep", "100"]) as process:
+        watch = Watch(RunDir(tmp_path), 0.1, listener.getsockname(), dict, print)
+        watch.start(process.pid)
+        time.sleep(1.0)
+        watch.stop()
+        assert (process.poll(), watch.listening, watch.overdue) == (None, True, False)
+        process.kill()
+
+
 def test_a_server_without_the_hook_is_left_alone(tmp_path: Path) -> None:
     said: list[str] = []
     with subprocess.Popen(["sleep", "100"]) as process:
-        watch = Watch(RunDir(tmp_path), 0.1, dict, said.append)
+        watch = Watch(RunDir(tmp_path), 0.1, NOWHERE, dict, said.append)
         watch.start(process.pid)
         time.sleep(1.0)
         watch.stop()
@@ -416,7 +430,7 @@ def test_the_diagnosis_of_a_dead_engine_is_left_for_the_clients(tmp_path: Path) 
     events.write("start", listening=True)
     found = {"id": "MEM016", "name": "n", "severity": "error", "headline": "h", "explanation": "e", "remedy": {}}
     note = {**found, "id": "PYT009", "severity": "info"}
-    watch = Watch(run, 0.1, lambda: {"findings": [note, found]}, print)
+    watch = Watch(run, 0.1, NOWHERE, lambda: {"findings": [note, found]}, print)
     watch.start(os.getpid())
     events.write("exception", engine_dead=True)
     end = time.monotonic() + 20
