@@ -68,7 +68,7 @@ def orphaned_process(gpus: Gpus, host: Host) -> Judgement:
                 pid=process.pid,
                 used_gib=f"{(process.used_bytes or 0) / 2**30:.1f}",
                 where=Where(gpu=gpu.index),
-                commands=(f"ps -o pid,ppid,lstart,cmd -p {process.pid}", f"kill {process.pid}"),
+                commands=(f"doctor fix orphans {process.pid}", f"kill {process.pid}"),
                 evidence=(Evidence("/proc", f"pid {process.pid}, parent 1: {process.command or process.name}"),),
                 confidence=LIKELY,
             )
