@@ -7,8 +7,8 @@ reads `app.state.engine_client`, and the demo server never sets it.
 The server ends during start-up with `'State' object has no attribute 'engine_client'`, after the model was loaded:
 minutes of loading are lost and the trainer waits for a server that never answers.
 ## What to do
-Start the OpenAI-compatible server (`vllm serve MODEL`), or move to vLLM 0.9.0 or newer, or let `doctor fix VLL001` add
-the missing line to the installed file.
+Start it with `doctor serve`, which sets what is missing at run time; or start the OpenAI-compatible server (`vllm serve
+MODEL`), or move to vLLM 0.9.0 or newer, or let `doctor fix VLL001` add the missing line to the installed file.
 ## How it is found
 The launch command runs the module `vllm.entrypoints.api_server`, the installed vLLM is in the broken range and nobody
 has mended its file; in a log, by the exception in a traceback through vLLM's launcher.

@@ -6,6 +6,7 @@ From 0.25.0 on `vllm.entrypoints.api_server` is not in the wheel: it became an e
 Python ends at once with `No module named vllm.entrypoints.api_server`.
 ## What to do
 Start the OpenAI-compatible server. Its routes differ: `/v1/completions` takes the place of `/generate`.
+Clients that need `/generate` get it from `doctor serve`, over the installed vLLM's engine.
 ## How it is found
 The launch command runs the module and the installed vLLM is 0.25.0 or newer.
 In a log: by vLLM's own message.

@@ -1,8 +1,8 @@
 """The server takes requests from any machine, without a key.
 
 ## What it means
-It listens on all interfaces: `--host 0.0.0.0`. Without the argument `vllm serve` and `trl vllm-serve` do so too;
-that is left unsaid, for it is so on every machine.
+It listens on all interfaces, `--host 0.0.0.0`, or on one that other machines reach. Without the argument `vllm serve`
+and `trl vllm-serve` listen on all; that is left unsaid, for it is so on every machine.
 ## What it does to a run
 Whoever reaches the port can generate on your GPUs. A server for training also lets them change its weights
 (`/update_named_param/`, `/init_weight_transfer_engine`), which spoils a run without a trace.
@@ -17,6 +17,8 @@ https://github.com/huggingface/trl/blob/v0.25.0/trl/scripts/vllm_serve.py
 """
 
 from __future__ import annotations
+
+import ipaddress
 
 from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
@@ -42,7 +44,6 @@ MESSAGE = Message(
     ),
 )
 
-EVERYWHERE = {"0.0.0.0", "::", "[::]"}  # noqa: S104 - compared, never bound
 #: ways to serve without a TCP port, or with an authentication of the user's own
 OTHERWISE = ("uds", "headless", "middleware", "ssl_ca_certs", "help")
 
@@ -53,7 +54,7 @@ def served_without_key(serving: Serving, environment: Environment | None) -> Jud
     setting, key = serving.arguments.get("host"), serving.arguments.get("api_key")
     if serving.has_api_key or key is not None or any(name in serving.arguments for name in OTHERWISE):
         return
-    if setting is None or not setting.known or serving.host not in EVERYWHERE:
+    if setting is None or not setting.known or not _for_others(serving.host):
         return
     if environment is None:
         yield Skip("the environment of the command, where a key may be set, is not known")
@@ -66,3 +67,11 @@ def served_without_key(serving: Serving, environment: Environment | None) -> Jud
         commands=("--host 127.0.0.1",),
         evidence=proofs(setting),
     )
+
+
+def _for_others(host: str | None) -> bool:
+    """Whether an address is one that other machines may reach; of a name nothing is said."""
+    try:
+        return not ipaddress.ip_address((host or "").strip("[]")).is_loopback
+    except ValueError:
+        return False
