@@ -154,6 +154,8 @@ def with_place(findings: Sequence[Finding], told: Told) -> tuple[Finding, ...]:
         rank=event["rank"] if where.rank is None else where.rank,
         step=event["step"] if where.step is None else where.step,
     )
+    if event["rank"] is None:
+        return (replace(first, where=where), *findings[1:])
     ranks = sorted({each["rank"] for each in told.exceptions if each["rank"] is not None})
     others = f"; ranks that raised: {', '.join(map(str, ranks))}" if len(ranks) > 1 else ""
     quote = Evidence("events", f"rank {event['rank']} raised {event['data'].get('type')} first{others}")

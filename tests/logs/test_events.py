@@ -34,10 +34,12 @@ def tell(run: RunDir) -> Callable[..., None]:
     """A function that writes an event as the guard of a rank does."""
     clock = iter(range(1_700_000_000_000_000_000, 1_800_000_000_000_000_000, 1_000_000_000))
 
-    def write(kind: str, rank: int = 0, step: int | None = None, problem: str | None = None, **data: Any) -> None:
-        event = {"t_ns": next(clock), "host": "node1", "pid": 100 + rank, "rank": rank, "role": "trainer",
+    def write(
+        kind: str, rank: int | None = 0, step: int | None = None, problem: str | None = None, **data: Any
+    ) -> None:
+        event = {"t_ns": next(clock), "host": "node1", "pid": 100 + (rank or 0), "rank": rank, "role": "trainer",
                  "step": step, "kind": kind, "id": problem, "data": data}  # fmt: skip
-        path = run.events("node1", 100 + rank)
+        path = run.events("node1", 100 + (rank or 0))
         path.parent.mkdir(exist_ok=True)
         with path.open("a") as file:
             file.write(json.dumps(event) + "\n")
@@ -144,6 +146,15 @@ def test_an_exception_event_gives_rank_and_step_to_the_failure(run: RunDir, tell
     first = _examined(run).diagnosis.outcome.findings[0]
     assert (first.where.rank, first.where.step) == (3, 41)
     assert "rank 3 raised OddError first" in first.evidence[-1].text
+
+
+def test_an_exception_before_there_is_a_rank_is_quoted_for_none(run: RunDir, tell: Callable[..., None]) -> None:
+    text = 'Traceback (most recent call last):\n  File "t.py", line 3, in <module>\n    go()\nOddError: gone\n'
+    tell("exception", None, None, type="OddError", text="gone", traceback=text, thread=None)
+    _console(run, text)
+    first = _examined(run).diagnosis.outcome.findings[0]
+    assert first.where.rank is None
+    assert not [each for each in first.evidence if "rank" in each.text]
 
 
 def test_an_exception_of_something_else_gives_nothing(run: RunDir, tell: Callable[..., None]) -> None:
