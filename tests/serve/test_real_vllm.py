@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.real.runs import environment
+from tests.real.runs import environment, lacking
 
 from .conftest import FOLDERS, STUB, Server, Start
 
@@ -106,7 +106,7 @@ def own_copy(python: Path, tmp_path: Path) -> Path:
     """vLLM 0.8.5.post1 in an environment of the test's own."""
     source = python.parent.parent / FOLDERS["0.8.5"][0]
     if not source.is_dir():
-        pytest.skip(f"no vLLM 0.8.5.post1 in {source}")
+        lacking(f"no vLLM 0.8.5.post1 in {source} (tools/make_real_stack.sh installs it)")
     return Path(shutil.copytree(source, tmp_path / "site with space"))
 
 
