@@ -17,7 +17,7 @@ import pytest
 from doctor.core.run_dir import RunDir
 from tests.inject.test_run_command import events, run_of
 from tests.real.runs import PROGRAMS as REAL
-from tests.real.runs import Ran, end_group, environment, free_port, run
+from tests.real.runs import Ran, end_group, environment, free_port, lacking, run
 
 HERE = Path(__file__).parent / "programs"
 QUIET = ("--no-check", "--no-monitor")
@@ -110,6 +110,22 @@ def test_accelerate_launch_of_a_healthy_run_stays_silent(python: Path, model: Pa
     assert len(attached(found)) == 2
     assert events(found, "alarm") == events(found, "exception") == []
     assert "Cause" not in ran.text
+
+
+@pytest.mark.slow
+def test_an_old_trl_that_dies_in_generation_is_explained_by_the_module(
+    python: Path, model: Path, tmp_path: Path
+) -> None:
+    old = python.parent.parent / "trl-0.17"
+    if not old.is_dir():
+        lacking(f"no TRL 0.17 in {old} (tools/make_real_stack.sh installs it)")
+    script = [str(python), str(REAL / "grpo.py"), str(model), "huge-learning-rate"]
+    ran = doctor_run(python, tmp_path, *script, PYTHONPATH=str(old))
+    assert ran.code == 1
+    (alarm,) = [each for each in events(run_of(tmp_path), "alarm") if each["id"] == "NUM006"]
+    assert (alarm["step"], bool(alarm["data"]["where"]["module"])) == (2, True)  # type: ignore[index]
+    assert "probability tensor" in ran.text
+    assert "Cause found: NUM006" in ran.text
 
 
 @contextmanager
