@@ -36,6 +36,11 @@ DONE = {
     },
 }
 
+_ASKED = {
+    "en": "the policy asks for `{policy}`: `guard.agree()` gives it to the loop that is to carry it out",
+    "zh": "策略要求 `{policy}`:`guard.agree()` 把它交给训练循环去执行",
+}
+
 
 class Alerts:
     """Says alarms; each sink fails on its own.
@@ -51,6 +56,8 @@ class Alerts:
     def __init__(self, options: Options, events: Optional[Events], rank: int, run: Optional[RunDir]) -> None:
         self._options, self._events, self._rank, self._run = options, events, rank, run
         self._count: dict[str, int] = {}
+        #: whether somebody carries policies out: an adapter says so; else it is for the caller of `Guard.agree`
+        self.acts = False
         #: tensorboard writers that are open, with `add_text`; an adapter that knows them says how to get them
         self.writers: Callable[[], Iterable[Any]] = tuple
 
@@ -81,17 +88,24 @@ class Alerts:
         first = f"doctor: {finding.severity.value} {finding.problem.id}{rank}: {words.headline}"
         if brief:
             return first
-        done = f"-> {DONE[language][policy]}" if policy in DONE[language] else ""
+        done = "" if policy is Policy.WARN else f"-> {self.done(policy)}"
         paste = [*finding.commands, f"doctor explain {finding.problem.id}"]
         if self._run is not None:
             paste.append(f"doctor postmortem --run {self._run.path}")
         paragraphs = (_indented(each) for each in (words.explanation, words.remedy, done) if each)
         return "\n".join((_coloured(first, finding), *paragraphs, *(f"      {each}" for each in paste)))
 
+    def done(self, policy: Policy) -> str:
+        """What a policy does, or that the caller is asked to do it; empty for a warning."""
+        language = self._options.language
+        if policy is Policy.WARN or self.acts:
+            return DONE[language].get(policy, "")
+        return _ASKED[language].format(policy=policy.value)
+
     def _tell_trackers(self, finding: Finding, policy: Policy) -> None:
         words = finding.words(self._options.language)
         title = f"{finding.problem.id} {words.headline}"
-        text = "\n\n".join((words.explanation, words.remedy, DONE[self._options.language].get(policy, "")))
+        text = "\n\n".join((words.explanation, words.remedy, self.done(policy)))
         for tell in (_wandb, _trackio):
             with suppress(Exception):
                 tell(title, text, finding.severity is ERROR)

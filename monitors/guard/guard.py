@@ -22,7 +22,7 @@ from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.run_dir import Appender, Events, RunDir
 from doctor.core.series import Point, as_number, canonical
 from doctor.monitors.guard.agree import Decision, Group, decode, encode
-from doctor.monitors.guard.alerts import DONE, Alerts
+from doctor.monitors.guard.alerts import Alerts
 from doctor.monitors.guard.options import Options
 from doctor.monitors.guard.options import options as read_options
 from doctor.monitors.guard.policy import Policy
@@ -201,7 +201,7 @@ class Guard:
         if decision is not None and decision != mine:
             self._pending = decision
             if self.rank == 0:
-                done = DONE[self.options.language].get(decision.policy, "")
+                done = self.alerts.done(decision.policy)
                 self.alerts.print(f"doctor: {decision.problem} on rank {decision.rank}\n    -> {done}")
         return None if decision is None else decision.policy
 

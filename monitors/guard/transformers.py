@@ -48,8 +48,7 @@ class DoctorCallback:
         self.guard: Optional[Guard] = None
         self._hooks: Optional[TrainerHooks] = None
         self._watch: Any = None
-        self._log_due = False
-        self._idle = False
+        self._log_due = self._idle = self._stop = self._save = False
 
     def __getattr__(self, name: str) -> Any:
         """Events that the guard does nothing at, also those that are yet to be invented."""
@@ -64,8 +63,10 @@ class DoctorCallback:
         self._idle = trainer is not None and _other_guards(trainer, self)
         if self._idle:
             return
+        self._log_due = self._stop = self._save = False
         self.guard = Guard(self._settings, rank=_number(args, "process_index"), world_size=_number(args, "world_size"))
         self.guard.step = state.global_step
+        self.guard.alerts.acts = True
         if trainer is not None:
             self._attach(trainer)
         self._begin(trainer)
@@ -165,18 +166,26 @@ class DoctorCallback:
 
     def _follow(self, policy: Optional[Policy]) -> None:
         """Carry out a policy about a step that is already made."""
-        if policy is not None and self._hooks is not None:
+        if policy is None or self.guard is None:
+            return
+        if self._hooks is not None:
             self._hooks.apply(policy, before=False)
+            return
+        self.guard.settled()
+        if policy is Policy.RAISE:
+            raise GuardStop("asked for by the policy")
+        self._stop = self._stop or policy.stops
+        self._save = self._save or policy is Policy.CHECKPOINT
 
     def _tell(self, control: Any) -> None:
         """Hand save and stop to the trainer, which does both on all ranks."""
         hooks = self._hooks
-        if hooks is None or not hooks.stop:
-            return
-        control.should_training_stop = True
-        if hooks.save:
-            control.should_save = True
-            hooks.save = False
+        if hooks is not None and hooks.stop:
+            self._stop, self._save, hooks.save = True, self._save or hooks.save, False
+        if self._stop:
+            control.should_training_stop = True
+        if self._save:
+            control.should_save, self._save = True, False
 
     @shielded
     def on_train_end(self, *_: Any, **__: Any) -> None:

@@ -96,6 +96,7 @@ def watch(
         part: Any = EngineWatch(engine, guard, alone=True, save=save)
     else:
         part = LoopWatch(guard, *_sorted(objects), save=save)
+    guard.alerts.acts = True
     watched = Watched(guard, part)
     if watched.missing and guard.rank == 0:
         guard.alerts.print(f"doctor: guard: {'; '.join(watched.missing)}")

@@ -44,6 +44,7 @@ def test_a_nan_is_said_everywhere_and_asks_for_its_policy(guard, run, capsys) ->
     told = capsys.readouterr().err
     assert "doctor: error NUM006: `grad_norm` is NaN at step 2" in told
     assert f"doctor postmortem --run {run.path}" in told
+    assert "asks for `checkpoint`" in told, "nobody but the caller can carry it out"
     (event,) = [each for each in run.read_events() if each["kind"] == "alarm"]
     assert (event["id"], event["step"], event["data"]["policy"]) == ("NUM006", 2, "checkpoint")
     assert event["data"]["where"] == {"rank": 0, "step": 2}
@@ -71,7 +72,7 @@ def test_chinese(run, capsys) -> None:
     Guard(Options(lang="zh"), rank=0, run=run).observe(1, {"loss": math.nan})
     told = capsys.readouterr().err
     assert "在第 1 步为 NaN" in told
-    assert "保存权重" in told
+    assert "策略要求 `checkpoint`" in told
 
 
 def test_an_alarm_that_comes_again_is_brief_then_only_in_the_run_folder(guard, run, capsys) -> None:
