@@ -227,9 +227,10 @@ class LoopWatch:
     def _judge(self, loss_code: int) -> None:
         self._steps += 1
         self._skipped += self._overflow
+        scaler: Any = self._scaler
         if self._scale is None or self._overflow or self._steps % LOOK_EVERY == 0:
-            self._scale = float(self._scaler.get_scale())
-        self.guard.scale(Reading(self._scale, None, self._skipped, self._overflow, type(self._scaler).__name__))
+            self._scale = float(scaler.get_scale())
+        self.guard.scale(Reading(self._scale, None, self._skipped, self._overflow, type(scaler).__name__))
         if loss_code:
             self._alarm("loss", _KINDS[loss_code])
 
