@@ -2,7 +2,8 @@
 
 ## What it means
 One NaN in activations, rewards, advantages or weights makes loss and gradient NaN. An infinite gradient alone is a
-matter of the loss scale in fp16; a NaN gradient never is.
+matter of the loss scale in fp16, and so is a NaN gradient of the first steps while the loss is finite: an overflow
+turns into NaN on its way back through a softmax.
 ## What it does to a run
 Where nothing skips the step (bf16, fp32) the optimizer writes NaN into all weights, and every later step is lost. The
 next generation then dies with "probability tensor contains either `inf`, `nan` or element < 0", or, with greedy
@@ -14,7 +15,8 @@ or nothing but the gradient. Then lower the learning rate, use bf16 rather than 
 ## How it is found
 `grad_norm` is NaN, or `loss` is NaN or infinite, in any logged step. When all later steps are finite again the step
 was
-skipped, and it is a warning.
+skipped, and it is a warning. NaN gradients from the first step on, beside a finite loss, are told once the loss is
+bad as well, when the log ends so, or after 25 of them.
 ## References
 https://github.com/huggingface/transformers/blob/main/src/transformers/trainer.py
 https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html
@@ -68,6 +70,10 @@ PASSED = Message(
 #: finite steps running after which a NaN step counts as skipped: weights with a NaN in them give none at all
 RECOVERED_AFTER = 5
 
+#: logged NaN gradients from the first on that may be a loss scale on its way down: torch's 2^16 is 1 after 16 halvings
+#: https://docs.pytorch.org/docs/stable/amp.html#torch.amp.GradScaler
+CALIBRATION = 25
+
 
 @rule(PROBLEM, needs=("loss", "grad_norm"), symptom_of=("RLX006", "RLX007", "NUM008"), every_rank=True)
 class LossOrGradientNotFinite:
@@ -76,17 +82,37 @@ class LossOrGradientNotFinite:
     def __init__(self) -> None:
         self._alarms = {"loss": Alarm(1, RECOVERED_AFTER), "grad_norm": Alarm(1, RECOVERED_AFTER)}
         self._first: Optional[Point] = None
+        self._held: Optional[Point] = None  # the first NaN gradient of what may be a calibration
+        self._held_count = 0
+        self._seen = False  # a finite gradient
+        self._loss: Optional[float] = None
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge one value."""
         value = point.value
-        bad = not math.isfinite(value) if point.name == "loss" else math.isnan(value)
+        if point.name == "loss":
+            bad, self._loss = not math.isfinite(value), value
+        else:
+            bad = math.isnan(value)
+            self._seen = self._seen or math.isfinite(value)
+        if bad and self._calibrates(point):
+            return None
         if not self._alarms[point.name].see(bad, point.step):
             return None
+        if self._held is not None and not self._seen:
+            point, self._held = self._held, None
         if self._first is not None and any(each.on for name, each in self._alarms.items() if name != point.name):
             return None  # the same trouble, told already under the other name
         self._first = self._first or point
         return self._found(MESSAGE, point, CONFIRMED)
+
+    def _calibrates(self, point: Point) -> bool:
+        """Whether a NaN gradient may be that of a scale on its way down: none was finite yet, and the loss is well."""
+        if point.name == "loss" or self._seen or not self._loss or not math.isfinite(self._loss):
+            return False
+        self._held = self._held or point
+        self._held_count += 1
+        return self._held_count <= CALIBRATION
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in whose values are all finite."""
@@ -94,6 +120,7 @@ class LossOrGradientNotFinite:
             return False
         for name, alarm in self._alarms.items():
             alarm.rest(len(stretch[name]))
+        self._seen = self._seen or len(stretch["grad_norm"]) > 0
         return True
 
     def _found(self, message: Message, point: Point, confidence: object) -> Finding:
@@ -109,7 +136,9 @@ class LossOrGradientNotFinite:
         )
 
     def finish(self) -> Optional[Finding]:
-        """Say so when the run went on with finite values."""
+        """Say so when the run went on with finite values, or ended before a gradient was finite."""
+        if self._first is None and self._held is not None and not self._seen:
+            return self._found(MESSAGE, self._held, CONFIRMED)
         if self._first is None or any(each.on for each in self._alarms.values()):
             return None
         return self._found(PASSED, self._first, LIKELY)
