@@ -29,13 +29,13 @@ PROBLEM = Problem(id="UNK002", name="only-consequences", severity=WARNING, since
 
 ENDED = Message(
     en=Words(
-        "{who} ended by {how} without a traceback; the others only lost it",
+        "{who} ended by {how} without a traceback{others}",
         "{meaning} Why it ended stands in no log that was given.{waiting}",
         "{first} Then run once more with `PYTHONFAULTHANDLER=1` and a log of its own for every rank "
         "(`torchrun --log-dir logs --redirects 3`, `RAY_DEDUP_LOGS=0`).",
     ),
     zh=Words(
-        "{who_zh} 以 {how} 结束且没有回溯;其他进程只是失去了它",
+        "{who_zh} 以 {how} 结束且没有回溯{others_zh}",
         "{meaning_zh}给出的日志没有说明原因。{waiting_zh}",
         "{first_zh}然后设置 `PYTHONFAULTHANDLER=1` 重跑,并让每个 rank 各写日志"
         "(`torchrun --log-dir logs --redirects 3`,`RAY_DEDUP_LOGS=0`)。",
@@ -148,6 +148,10 @@ def answer(unknown: Unknown) -> Finding | None:
             type=unknown.type,
             **values,
         )
+    if unknown.type or waiting:
+        values |= {"others": "; the others only lost it", "others_zh": ";其他进程只是失去了它"}
+    else:
+        values |= {"others": "", "others_zh": ""}
     meaning, meaning_zh, first, first_zh = _SIGNALS.get(unknown.signal, _BY_ITSELF)
     return found(
         PROBLEM, ENDED, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY,

@@ -69,7 +69,12 @@ class Case:
         return -number if source in self.backwards else number
 
     def key(self, source: int, number: int) -> tuple[int, int, int]:
-        """Sorts events of all files: by the clock where every file has one, else file by file."""
+        """Sorts events of all files: by the clock where every file has one, else file by file.
+
+        A source beyond the files is what came after them all, the end of the command.
+        """
+        if source >= len(self.sources):
+            return 1 << 63, source, number
         order = self.order_of(source, number)
         return (self._time(source, order) if len(self.clocks) == len(self.sources) else 0), source, order
 

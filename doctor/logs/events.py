@@ -16,6 +16,9 @@ from doctor.core.index import Entry
 from doctor.core.outcome import Crashed
 from doctor.core.run_dir import RunDir
 from doctor.core.standing import Standstill, judge, standing_of
+from doctor.logs.case import Case
+from doctor.logs.exits import Exit, signal_of
+from doctor.logs.lines import Line
 
 Event = Mapping[str, Any]
 _AREA = "launch"
@@ -160,6 +163,28 @@ def with_place(findings: Sequence[Finding], told: Told) -> tuple[Finding, ...]:
     others = f"; ranks that raised: {', '.join(map(str, ranks))}" if len(ranks) > 1 else ""
     quote = Evidence("events", f"rank {event['rank']} raised {event['data'].get('type')} first{others}")
     return (replace(first, where=where, evidence=(*first.evidence, quote)), *findings[1:])
+
+
+def with_end(case: Case, paths: Iterable[str]) -> None:
+    """Add to the case how the command ended, where a run folder among the paths tells it.
+
+    An end that went well is told by the last line of the log, for the log itself may not say so.
+    """
+    for path in paths:
+        run = RunDir(path)
+        code = run.read_run().get("exit") if run.run_json.is_file() else None
+        last = case.last
+        if not isinstance(code, int) or last is None:
+            continue
+        if code == 0:
+            case.marks.success = case.marks.success or last
+            continue
+        said = f"exit code {code}"
+        line = Line(said, "", None, None, str(run.run_json), 1, source=len(case.sources))
+        if signal_of(code) == "SIGINT":
+            case.marks.asked = case.marks.asked or line
+        elif not any(each.code or each.signal for each in case.exits):
+            case.exits.append(Exit(None, None, code, signal_of(code), line))
 
 
 _SPACE = re.compile(r"\s+|^\[rank\d+\]:", re.MULTILINE)

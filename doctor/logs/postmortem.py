@@ -101,6 +101,7 @@ def examine(
     told = events.read([each for each in paths if each != STDIN], catalogue.entries.values())
     logs, metrics, beside = _given(paths, told.files)
     evidence = _read(logs, prepared.scanner, given)
+    events.with_end(evidence.case, (each for each in paths if each != STDIN))
     live = _judged(evidence, metrics, table)
     ranked, findings = _findings(evidence, live, beside, catalogue, told)
     seconds = time.monotonic() - started

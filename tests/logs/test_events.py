@@ -173,3 +173,35 @@ def test_exceptions_become_logs_where_no_output_was_kept(run: RunDir, tell: Call
     (run.path / "logs/rank2.log").unlink()
     events.write_logs(run)
     assert [each.name for each in run.path.glob("logs/*")] == ["console.log"]
+
+
+@pytest.mark.parametrize(
+    ("code", "problem", "headline"),
+    [
+        (3, "UNK002", "a process ended by `exit 3` without a traceback"),
+        (137, "UNK002", "a process ended by `SIGKILL` without a traceback"),
+    ],
+)
+def test_how_the_command_ended_is_read_from_the_run(run: RunDir, code: int, problem: str, headline: str) -> None:
+    _console(run, "step 1\nstep 2\n")
+    run.write_run(exit=code)
+    first = _examined(run).diagnosis.outcome.findings[0]
+    assert (first.problem.id, first.words().headline) == (problem, headline)
+    assert first.where.file == str(run.run_json)
+
+
+@pytest.mark.parametrize("code", [0, 130])
+def test_a_run_that_ended_well_or_was_interrupted_did_not_break_off(run: RunDir, code: int) -> None:
+    _console(run, " 40%|####      | 4/10 [00:02<00:03,  1.98it/s]\n")
+    assert _examined(run).diagnosis.verdict == "unknown"
+    run.write_run(exit=code)
+    assert _examined(run).diagnosis.verdict == "healthy"
+
+
+def test_the_end_of_the_command_comes_behind_what_led_there(run: RunDir) -> None:
+    stamp = "ERROR 03-01 10:00:0{} [train.py:3] "
+    trace = ["Traceback (most recent call last):", '  File "t.py", line 3, in <module>', "    go()", "OddError: gone"]
+    _console(run, "".join(stamp.format(number) + line + "\n" for number, line in enumerate(trace)))
+    run.write_run(exit=1)
+    chain = _examined(run).diagnosis.chain
+    assert [each["what"] for each in chain] == ["raised", "ended"]
