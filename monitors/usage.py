@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from doctor.monitors.phases import Phase, marked
-from doctor.monitors.usage_files import GpuKey, Track, Usage
+from doctor.monitors.usage_files import SERVER_ROLES, GpuKey, Track, Usage
 
 #: a GPU whose activity is below this is idle; the driver's own housekeeping stays under it
 IDLE_PCT = 5.0
@@ -21,7 +21,6 @@ HOLD_S = 60.0
 #: bins of the coarse series, and the shortest one
 MOST_BINS, SHORTEST_BIN_S = 10_000, 1.0
 
-_SERVER_ROLES = {"vllm_server", "vllm_engine", "vllm_worker"}
 _BAD_REASONS = 0x8 | 0x20 | 0x40 | 0x80  # hw_slowdown, sw_thermal, hw_thermal, hw_power_brake
 
 
@@ -244,8 +243,8 @@ def groups(usage: Usage) -> tuple[list[GpuKey], list[GpuKey]]:
     trainers, servers = [], []
     for key in usage.gpus:
         roles = {role for role, _ in usage.gpu_roles.get(key, ())}
-        if roles & _SERVER_ROLES and "trainer" not in roles:
+        if roles & SERVER_ROLES and "trainer" not in roles:
             servers.append(key)
-        elif "trainer" in roles and not roles & _SERVER_ROLES:
+        elif "trainer" in roles and not roles & SERVER_ROLES:
             trainers.append(key)
     return (trainers, servers) if trainers and servers else ([], [])

@@ -20,6 +20,9 @@ FIGURES = (
 )  # fmt: skip
 HOST_FIGURES = tuple(each for each in columns.HOST if each not in {"time", "t_ns", "mono_s", "host", "gpu_sampling"})
 
+#: roles of vLLM's processes
+SERVER_ROLES = frozenset({"vllm_server", "vllm_engine", "vllm_worker"})
+
 _BLOCK = 16 << 20
 _TORN_LINE = re.compile(rb"[^\n]*" + re.escape(TORN) + rb"\n")
 _BITS = {name: bit for bit, name in REASONS}
@@ -60,6 +63,7 @@ class Usage:
     sources: dict[GpuKey, str] = field(default_factory=dict)  # of sm_active_pct: gpm, dcgm; "" for none
     hosts: dict[str, dict[str, Track]] = field(default_factory=dict)
     gpu_roles: dict[GpuKey, set[tuple[str, int | None]]] = field(default_factory=dict)
+    engines: dict[tuple[GpuKey, int], Track] = field(default_factory=dict)  # vLLM's process ids: MiB that each holds
     events: list[dict[str, Any]] = field(default_factory=list)
     run: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -213,8 +217,15 @@ def _read_host_file(path: Path, usage: Usage) -> None:
 
 
 def _read_roles(path: Path, usage: Usage) -> None:
+    import numpy as np
+
+    engines: dict[tuple[GpuKey, int], list[tuple[float, float]]] = {}
     for row in read_rows(path):
         if row["role"]:
             key = GpuKey(row["host"], int(row["gpu"]), int(row["mig"]) if row["mig"] else None)
             who = (row["role"], int(row["rank"]) if row["rank"] else None)
             usage.gpu_roles.setdefault(key, set()).add(who)
+            if row["role"] in SERVER_ROLES and row["memory_used_mib"]:
+                sample = (int(row["t_ns"]) / 1e9, float(row["memory_used_mib"]))
+                engines.setdefault((key, int(row["pid"])), []).append(sample)
+    usage.engines.update((who, Track(*np.array(samples).T)) for who, samples in engines.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,8 @@ from doctor.core.series import Point
 from doctor.monitors.usage import Grid, Summary, binned, groups
 from doctor.monitors.usage_files import Track, Usage
 
+#: phases in which an engine that sleeps is awake or sleeps
+_STATES = {"generation": "awake", "update": "asleep"}
 #: mean of the busy figure in a bin that counts as all of it
 BUSY_PCT = 95.0
 
@@ -19,12 +22,15 @@ def points(usage: Usage, summary: Summary) -> Iterator[Point]:
     series = _series(usage, summary.grid)
     grid = summary.grid
     yield Point("usage/bin_s", grid.width_s, 0, int(grid.begin_s * 1e9), source=usage.name)
+    engines = _engines(usage, summary)
     for number in range(grid.count):
         t_ns = int((grid.begin_s + number * grid.width_s) * 1e9)
         for name, values in series:
             value = values[number]
             if not math.isnan(value):
                 yield Point(name, value, number, t_ns, source=usage.name)
+        for name, value in engines.get(number, ()):
+            yield Point(name, value, number, t_ns, source=usage.name)
 
 
 def _series(usage: Usage, grid: Grid) -> list[tuple[str, list[float]]]:
@@ -51,6 +57,27 @@ def _series(usage: Usage, grid: Grid) -> list[tuple[str, list[float]]]:
         of_host = [name for name in ("cpu_pct", "memory_used_mib", "shm_used_mib") if name in figures]
         found += [(f"host/{name}", binned(figures[name], grid)) for name in of_host]
     return [(name, values.tolist()) for name, values in found]
+
+
+def _engines(usage: Usage, summary: Summary) -> dict[int, list[tuple[str, float]]]:
+    """Bin -> memory of vLLM's own processes, as often as it was sampled, told apart by whether it should sleep then.
+
+    Where the run marked both phases they say so, else each sample is above or below the middle of its process.
+    """
+    found: dict[int, list[tuple[str, float]]] = {}
+    marks = summary.stretches if {each.name for each in summary.stretches} >= set(_STATES) else []
+    begins = [each.begin_s for each in marks]
+    for (key, pid), track in usage.engines.items():
+        middle = float(track.v.min() + track.v.max()) / 2
+        for at_s, mib in zip(track.t.tolist(), track.v.tolist(), strict=True):
+            state: str | None = "awake" if mib > middle else "asleep"
+            if marks:
+                phase = marks[max(0, bisect_right(begins, at_s) - 1)]
+                state = _STATES.get(phase.name) if phase.begin_s <= at_s < phase.end_s else None
+            if state is not None:
+                number = int((at_s - summary.grid.begin_s) / summary.grid.width_s)
+                found.setdefault(number, []).append((f"gpu/{usage.label(key)}/vllm_{pid}_{state}_mib", mib))
+    return found
 
 
 def _power_when_busy(figures: dict[str, Track], grid: Grid) -> Any:

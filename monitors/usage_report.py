@@ -25,6 +25,7 @@ _OF_GPUS = (
     "GPU007",
     "GPU008",
     "GPU010",
+    "MEM025",
     "PRF010",
     "PRF011",
     "PRF012",
@@ -63,7 +64,9 @@ def blind_spots(usage: Usage) -> Iterator[Skipped]:
     if not usage.gpus:
         yield from (Skipped(ident, "no GPU was sampled") for ident in _OF_GPUS)
     elif not usage.gpu_roles:
-        yield Skipped("PRF010", "which processes were on the GPUs is not known")
+        yield from (Skipped(ident, "which processes were on the GPUs is not known") for ident in ("MEM025", "PRF010"))
+    elif not usage.engines and any(each["data"].get("name") == "generation" for each in usage.events):
+        yield Skipped("MEM025", "no vLLM process of its own: in the trainer's, the memory of the two is one figure")
     if usage.gpus and not any(
         {"gpu_busy_pct", "power_w", "power_limit_w"} <= set(each) for each in usage.gpus.values()
     ):

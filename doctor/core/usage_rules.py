@@ -2,8 +2,9 @@
 
 The report cuts a run into equal bins and feeds one point a bin and figure: ``usage/bin_s`` (once: seconds of a bin),
 ``gpu/<label>/<figure>`` (``busy_power_pct``: percent of the power limit, told for bins in which the card was busy
-throughout), ``role/trainer/activity_pct``, ``role/server/activity_pct``, ``host/<figure>``; `step` is the
-number of the bin. Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
+throughout; ``vllm_<pid>_awake_mib`` and ``..._asleep_mib``: samples of what a vLLM process holds on the card),
+``role/trainer/activity_pct``, ``role/server/activity_pct``, ``host/<figure>``; `step` is the number of the bin. Runs
+inside the patient too, so it keeps to Python 3.9 and the standard library.
 """
 
 from __future__ import annotations

@@ -271,6 +271,41 @@ def test_busy_at_low_power_is_called_what_it_is(
         assert finding["where"]["gpu"] == 0
 
 
+def processes(run: RunDir, role: str, seconds: int, mib: Callable[[int], int]) -> None:
+    """What a process of this role holds on GPU 0, every ten seconds."""
+    header = ",".join(columns.GPU_PROCESS)
+    rows = [
+        f"x,{BEGIN_NS + at_s * 10**9},{at_s},{os.uname().nodename},0,,77,{mib(at_s)},python,{role},"
+        for at_s in range(0, seconds, 10)
+    ]
+    run.gpu_processes("n1").write_text("\n".join([header, *rows, ""]))
+
+
+@pytest.mark.parametrize("marks", [True, False], ids=["marked", "unmarked"])
+@pytest.mark.parametrize(
+    ("role", "asleep", "expected"),
+    [("vllm_engine", 16400, {"MEM025"}), ("vllm_engine", 3000, set()), ("trainer", 16400, set())],
+)
+def test_memory_that_a_sleeping_engine_keeps(
+    tmp_path: Path, *, role: str, asleep: int, expected: set[str], marks: bool
+) -> None:
+    run = written(tmp_path, 400, 1, lambda _gpu, _at: {**gpm(70), "memory_used_mib": 50000})
+    processes(run, role, 400, lambda at_s: 23000 if at_s % 100 < 40 else asleep)
+    for begin in range(0, 400, 100) if marks else ():
+        for name, first, last in (("generation", 0, 40), ("update", 45, 100)):
+            event(run, begin + first, "phase", rank=0, name=name, edge="begin")
+            event(run, begin + last, "phase", rank=0, name=name, edge="end")
+    data = report(str(tmp_path))
+    assert ids(data) == expected
+    if expected:
+        (finding,) = data["findings"]
+        assert finding["headline"] == "vLLM keeps 16.0 of 22.5 GiB on GPU 0 while it sleeps"
+        assert (finding["where"]["gpu"], finding["confidence"]) == (0, "likely")
+        assert "at 4 of 4 turns" in finding["explanation"]
+    untold = any(each["id"] == "MEM025" and "no vLLM process" in each["reason"] for each in data["skipped"])
+    assert untold == (role == "trainer" and marks)
+
+
 def test_a_healthy_run_is_silent(tmp_path: Path) -> None:
     written(tmp_path, 2000, 8, lambda gpu, at_s: {
         **gpm(70 + 20 * ((at_s + gpu) % 7 > 3)), "sm_clock_mhz": 1900 + gpu, "throttle_reasons": "sw_power_cap",
