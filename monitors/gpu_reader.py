@@ -17,6 +17,7 @@ from doctor.facts._gpu import REASONS
 from doctor.facts._nvml import FUNCTION_NOT_FOUND, NOT_SUPPORTED, Nvml
 from doctor.monitors.clock import Now
 from doctor.monitors.gpm import Gpm, supported
+from doctor.monitors.nvlink import LinkErrors
 from doctor.monitors.nvml_calls import FOR_GOOD, Call, Field, Fields, SampleBuffer, State, Way
 
 _GPU_SAMPLES, _MEMORY_SAMPLES = 1, 2  # nvmlSamplingType_t
@@ -110,6 +111,7 @@ class GpuReader:
         memory, self._power, *others, self._temperature = (State(card.handle, each, self._failed) for each in ask)
         self._states = (memory, self._power, *others)
         self._of_instances = [(*each, State(each[1], ask[0], self._failed)) for each in card.instances]
+        self.links = LinkErrors(nvml, card.handle)
         self.has_gpm = False
         if supported(nvml, card.handle):
             self._gpm = {instance: Gpm(nvml, card.handle, instance) for instance, _, _ in card.instances}

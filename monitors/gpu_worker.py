@@ -26,7 +26,7 @@ from doctor.monitors.table import Row, Table, clock_notes, form
 #: exit codes: there is no GPU; the driver went away
 ABSENT, DRIVER_GONE = 5, 6
 
-SECOND_S, SLOW_S, RETRY_S = 1.0, 10.0, 5.0
+SECOND_S, SLOW_S, LINKS_S, RETRY_S = 1.0, 10.0, 30.0, 5.0
 _MIB = 1 << 20
 
 
@@ -39,6 +39,7 @@ class Slot:
         self.states_form = self.busy_form = ""  # rows that tell STATES, BUSY
         self.lost = False
         self.retry = Every(RETRY_S)
+        self.links, self.links_seen_s = Every(LINKS_S), 0.0
 
 
 class Worker:
@@ -166,8 +167,16 @@ class Worker:
         if slow:
             row.update(reader.slow())
             self._list_processes(reader, at)
+            if slot.links.due(at.mono_s):
+                self._look_at_links(slot, reader, at)
         of_instances += [(at, state) for state in reader.instance_states()]
         return [*lines, *(self.table.line(when, {**ident, **each}) for when, each in [*of_instances, (at, row)])]
+
+    def _look_at_links(self, slot: Slot, reader: GpuReader, at: Now) -> None:
+        if errors := reader.links.new():
+            passed = round(at.mono_s - slot.links_seen_s, 1)
+            self.events.write("gpu", what="nvlink", gpu=slot.index, seconds=passed, errors=errors)
+        slot.links_seen_s = at.mono_s
 
     def _list_processes(self, reader: GpuReader, at: Now) -> None:
         rows = []

@@ -9,7 +9,7 @@ from typing import Any
 
 from doctor.core.series import Point
 from doctor.monitors.usage import Grid, Summary, binned, groups
-from doctor.monitors.usage_files import Track, Usage
+from doctor.monitors.usage_files import GpuKey, Track, Usage
 
 #: phases in which an engine that sleeps is awake or sleeps
 _STATES = {"generation": "awake", "update": "asleep"}
@@ -22,14 +22,16 @@ def points(usage: Usage, summary: Summary) -> Iterator[Point]:
     series = _series(usage, summary.grid)
     grid = summary.grid
     yield Point("usage/bin_s", grid.width_s, 0, int(grid.begin_s * 1e9), source=usage.name)
-    engines = _engines(usage, summary)
+    seldom = _engines(usage, summary)
+    for moment, name, value in _link_errors(usage):
+        seldom.setdefault(_bin(grid, moment), []).append((name, value))
     for number in range(grid.count):
         t_ns = int((grid.begin_s + number * grid.width_s) * 1e9)
         for name, values in series:
             value = values[number]
             if not math.isnan(value):
                 yield Point(name, value, number, t_ns, source=usage.name)
-        for name, value in engines.get(number, ()):
+        for name, value in seldom.get(number, ()):
             yield Point(name, value, number, t_ns, source=usage.name)
 
 
@@ -59,6 +61,22 @@ def _series(usage: Usage, grid: Grid) -> list[tuple[str, list[float]]]:
     return [(name, values.tolist()) for name, values in found]
 
 
+def _bin(grid: Grid, at_s: float) -> int:
+    """Number of the bin of a moment; what is told before the first or after the last figure belongs to that one."""
+    return min(max(0, int((at_s - grid.begin_s) / grid.width_s)), grid.count - 1)
+
+
+def _link_errors(usage: Usage) -> Iterator[tuple[float, str, float]]:
+    """(time, name, value) of what was new on NVLinks, as the sampler's events tell."""
+    for event in usage.events:
+        data = event["data"]
+        if event["kind"] == "gpu" and data.get("what") == "nvlink":
+            label = usage.label(GpuKey(str(event.get("host")), int(data["gpu"])))
+            for link, kind, count in data["errors"]:
+                figure, value = ("crc_per_s", count / max(1.0, data["seconds"])) if kind == "crc" else (kind, count)
+                yield event["t_ns"] / 1e9, f"gpu/{label}/nvlink_{link}_{figure}", float(value)
+
+
 def _engines(usage: Usage, summary: Summary) -> dict[int, list[tuple[str, float]]]:
     """Bin -> memory of vLLM's own processes, as often as it was sampled, told apart by whether it should sleep then.
 
@@ -75,8 +93,9 @@ def _engines(usage: Usage, summary: Summary) -> dict[int, list[tuple[str, float]
                 phase = marks[max(0, bisect_right(begins, at_s) - 1)]
                 state = _STATES.get(phase.name) if phase.begin_s <= at_s < phase.end_s else None
             if state is not None:
-                number = int((at_s - summary.grid.begin_s) / summary.grid.width_s)
-                found.setdefault(number, []).append((f"gpu/{usage.label(key)}/vllm_{pid}_{state}_mib", mib))
+                found.setdefault(_bin(summary.grid, at_s), []).append(
+                    (f"gpu/{usage.label(key)}/vllm_{pid}_{state}_mib", mib)
+                )
     return found
 
 

@@ -25,6 +25,7 @@ _OF_GPUS = (
     "GPU007",
     "GPU008",
     "GPU010",
+    "GPU016",
     "MEM025",
     "PRF010",
     "PRF011",

@@ -271,6 +271,18 @@ def test_busy_at_low_power_is_called_what_it_is(
         assert finding["where"]["gpu"] == 0
 
 
+def test_errors_on_an_nvlink_are_told_with_card_and_link(tmp_path: Path) -> None:
+    run = written(tmp_path, 100, 4, lambda _gpu, _at: gpm(70))
+    event(run, 40, "gpu", what="nvlink", gpu=2, seconds=30.0, errors=[[5, "replay", 7], [5, "crc", 4500]])
+    event(run, 130, "gpu", what="nvlink", gpu=2, seconds=30.0, errors=[[5, "recovery", 1]])
+    event(run, 70, "gpu", what="nvlink", gpu=3, seconds=30.0, errors=[[0, "crc", 60]])
+    (finding,) = report(str(tmp_path))["findings"]
+    assert finding["headline"] == "NVLink 5 of GPU 2 counted errors during the run: replay +7, recovery +1"
+    assert "150 of its checksums" in finding["explanation"]
+    assert finding["where"]["gpu"] == 2
+    assert finding["remedy"]["commands"] == ["nvidia-smi nvlink -e -i 2"]
+
+
 def processes(run: RunDir, role: str, seconds: int, mib: Callable[[int], int]) -> None:
     """What a process of this role holds on GPU 0, every ten seconds."""
     header = ",".join(columns.GPU_PROCESS)

@@ -473,3 +473,60 @@ def test_time_runs_as_fast_as_asked(ask: Ask, tmp_path: Path) -> None:
     assert 0.99e5 < ask(path, code) < 5e6
     assert ask(path, code, DOCTOR_NVML_TIME_SCALE="1000") > 0.99e8
     assert time.monotonic() - begin < 10
+
+
+LINKS = """
+from doctor.facts._nvml import open_nvml
+from doctor.monitors.nvlink import LinkErrors
+nvml = open_nvml()
+links = LinkErrors(nvml, gpus()[0])
+out = [links.new()]
+time.sleep(0.3)  # six scenario seconds
+out += [links.new(), links.new()]
+"""
+ERRORS = (
+    "nvlink_down = 7\nnvlink_errors = 1 replay 5\nnvlink_errors = 2 replay 9 at=3\nnvlink_errors = 7 replay 1 at=3\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "kinds"),
+    [
+        ("nvlink_errors = 3 crc_flit 400 at=3", [[2, "replay", 9], [3, "crc", 400]]),
+        ("nvlink_errors = 3 recovery 2 at=3", [[2, "replay", 9], [3, "recovery", 2]]),
+        (
+            "".join(f"field = {ident} code=NOT_SUPPORTED\n" for ident in (161, 162, 163))
+            + "nvlink_errors = 3 crc_data 4 at=3",
+            [[2, "replay", 9], [3, "crc", 4]],
+        ),
+    ],
+    ids=["fields", "recovery", "older-call"],
+)
+def test_new_errors_of_links_are_those_since_the_last_look(ask: Ask, more: str, kinds: list[Any]) -> None:
+    assert ask(scenario(ERRORS + more), LINKS, DOCTOR_NVML_TIME_SCALE="20") == [[], kinds, []]
+
+
+@pytest.mark.parametrize("base", ["rtx4090x2", "t4"])
+def test_a_card_without_links_has_no_errors_on_them(ask: Ask, base: str) -> None:
+    assert ask(scenario("", base=base), LINKS, DOCTOR_NVML_TIME_SCALE="20") == [[], [], []]
+
+
+def test_the_sampler_writes_new_errors_of_links_as_events(ask: Ask, tmp_path: Path) -> None:
+    code = f"""
+from pathlib import Path
+from doctor.core.run_dir import RunDir
+from doctor.monitors import gpu_worker
+from doctor.monitors.clock import now
+gpu_worker.SLOW_S = gpu_worker.LINKS_S = 0.1
+run = RunDir(Path({str(tmp_path)!r}))
+worker = gpu_worker.Worker(run, run.gpu(), frozenset([0]), "none")
+worker.second = gpu_worker.Every(0.1)
+worker.tick(now())
+time.sleep(0.3)
+worker.tick(now())
+worker.events.close()
+out = [event["data"] for event in run.read_events() if event["data"]["what"] == "nvlink"]
+"""
+    (told,) = ask(scenario(ERRORS), code, DOCTOR_NVML_TIME_SCALE="20")
+    assert (told["gpu"], told["errors"]) == (0, [[2, "replay", 9]])
+    assert 0.2 < told["seconds"] < 5

@@ -46,9 +46,9 @@ static double link_kib(const struct gpu *gpu, enum channel channel, unsigned int
 
 static int64_t link_errors(const struct gpu *gpu, unsigned int link, int kind) {
     if (gpu->nvlinks == UNSET || (link != ALL_LINKS && link >= gpu->nvlinks)) return UNSET;
-    if (link != ALL_LINKS) return gpu->link_errors[link][kind];
+    if (link != ALL_LINKS) return link_errors_now(gpu, link, kind);
     int64_t sum = 0;
-    for (int k = 0; k < MAX_LINKS; k++) sum += gpu->link_errors[k][kind];
+    for (unsigned int k = 0; k < MAX_LINKS; k++) sum += link_errors_now(gpu, k, kind);
     return sum;
 }
 

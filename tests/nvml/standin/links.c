@@ -31,12 +31,16 @@ NVML_API nvmlReturn_t nvmlDeviceGetNvLinkCapability(nvmlDevice_t handle, unsigne
     return give_number(capability != 4 && !gpu->link_down[link], result);
 }
 
+int64_t link_errors_now(const struct gpu *gpu, unsigned int link, int kind) {
+    return clock_now_s() < gpu->link_errors_at_s[link][kind] ? 0 : gpu->link_errors[link][kind];
+}
+
 NVML_API nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t handle, unsigned int link, unsigned int counter,
                                                       unsigned long long *count) {
     ENTER_GPU(handle);
     CHECK_LINK(link);
     if (!count || counter > 4) return NVML_ERROR_INVALID_ARGUMENT;
-    *count = (unsigned long long)gpu->link_errors[link][counter];
+    *count = (unsigned long long)link_errors_now(gpu, link, (int)counter);
     return NVML_SUCCESS;
 }
 

@@ -195,16 +195,19 @@ static int read_topology(struct gpu *gpu, char *value) {
     return -1;
 }
 
-/* nvlink_down = 3 7;  nvlink_peers = 1 2 3 3 4 4 (one GPU index per link);  nvlink_errors = LINK KIND COUNT */
+/* nvlink_down = 3 7;  nvlink_peers = 1 2 3 3 4 4 (one GPU index per link);  nvlink_errors = LINK KIND COUNT [at=2.5] */
 static int read_links(struct gpu *gpu, const char *key, char *value) {
     static const char *const kinds[] = {"replay", "recovery", "crc_flit", "crc_data", "ecc_data"};
     int64_t number = 0;
     if (strcmp(key, "nvlink_errors") == 0) {
         char *link = next_word(&value), *kind = next_word(&value), *count = next_word(&value);
+        char *at = count ? next_word(&value) : NULL;
         int k = 0;
         if (!count || parse_number(link, &number) != 0 || number < 0 || number >= MAX_LINKS) return -1;
         while (k < 5 && strcmp(kinds[k], kind) != 0) k++;
-        return k == 5 ? -1 : parse_number(count, &gpu->link_errors[number][k]);
+        if (k == 5 || (at && (strncmp(at, "at=", 3) != 0 || parse_real(at + 3, &gpu->link_errors_at_s[number][k]) != 0)))
+            return -1;
+        return parse_number(count, &gpu->link_errors[number][k]);
     }
     int position = 0;
     for (char *word; (word = next_word(&value)); position++) {

@@ -101,6 +101,7 @@ struct gpu {
     unsigned char link_down[MAX_LINKS];
     short link_peer[MAX_LINKS];     /* index of a GPU, or -1: a switch */
     int64_t link_errors[MAX_LINKS][5];
+    double link_errors_at_s[MAX_LINKS][5]; /* none before */
     struct { unsigned int id; nvmlReturn_t code; int has_value; unsigned int type; double value; } fields[MAX_FIELDS];
     int field_count;
     struct activity activity;
@@ -194,6 +195,9 @@ int64_t memory_used_now(const struct gpu *gpu, double now_s);
 uint64_t throttle_now(const struct gpu *gpu, double now_s);
 int64_t temperature_now(const struct gpu *gpu, double now_s);
 double or_default(double value, double otherwise);
+
+/* links.c */
+int64_t link_errors_now(const struct gpu *gpu, unsigned int link, int kind);
 
 /* health.c */
 int64_t ecc_total(const struct gpu *gpu, unsigned int kind, unsigned int counter);
