@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from doctor.facts._gpu import REASONS
@@ -42,6 +44,9 @@ _COUNTERS = (
 STATES = ("memory_used_mib", "power_w", "sm_clock_mhz", "throttle_reasons")
 #: columns of the driver's windows
 BUSY = ("gpu_busy_pct", "memory_busy_pct", "busy_source")
+
+#: gaps between windows whose median is their period; an idle card's buffer may have holes
+_FEWEST_GAPS = 5
 
 #: a driver that stamps with the epoch is at most this far from our clock; a boot clock is decades away
 _SAME_CLOCK_NS = 2 * 10**9
@@ -85,6 +90,15 @@ class Samples:
         offset = 0 if abs(self._offset_ns) < _SAME_CLOCK_NS else self._offset_ns
         return sorted((t_ns, v) for stamp, v in rows if (t_ns := stamp * 1000 + offset) >= self._begun_ns)
 
+    def period_s(self) -> float | None:
+        """Seconds from window to window, as the stamps that the buffer holds already tell; None where they do not.
+
+        No waiting and one call: the buffer reaches some seconds back.
+        """
+        stamps = sorted({stamp for stamp, _ in self._buffer.read(0)[0]})
+        gaps = [(later - earlier) / 1e6 for earlier, later in pairwise(stamps)]
+        return median(gaps) if len(gaps) >= _FEWEST_GAPS else None
+
 
 class GpuReader:
     """All readings of one card.
@@ -112,6 +126,7 @@ class GpuReader:
         self._states = (memory, self._power, *others)
         self._of_instances = [(*each, State(each[1], ask[0], self._failed)) for each in card.instances]
         self.links = LinkErrors(nvml, card.handle)
+        self.busy_period_s = None if card.instances else self._busy.period_s()
         self.has_gpm = False
         if supported(nvml, card.handle):
             self._gpm = {instance: Gpm(nvml, card.handle, instance) for instance, _, _ in card.instances}

@@ -68,7 +68,10 @@ class Worker:
         self.second, self.slow = Every(SECOND_S), Every(SLOW_S)
         handles = {reader.card.index: reader.card.handle for reader in self.readers}
         watched = xid.watch(self.nvml, handles, self._xid)
-        self.events.write("monitor", what="gpus", gpus=sorted(handles), xids_watched=watched, sources=self._sources())
+        self.events.write(
+            "monitor", what="gpus", gpus=sorted(handles), xids_watched=watched, sources=self._sources(),
+            busy_period_s={str(reader.card.index): reader.busy_period_s for reader in self.readers},
+        )  # fmt: skip
 
     def _exporter(self, url: str | None) -> Exporter | None:
         """Asked where a card has no GPM; the usual place is asked without being told, for it is this machine."""
@@ -89,6 +92,8 @@ class Worker:
         for reader in self.readers:
             card = reader.card
             notes.append(f"gpu {card.index} uuid={card.uuid} sm_source={sources[str(card.index)]} name={card.name}")
+            if reader.busy_period_s is not None:
+                notes.append(f"gpu {card.index} driver updates busy every {1000 * reader.busy_period_s:.0f} ms")
         if self.exporter:
             parts = urlsplit(self.exporter.url)  # without user and password
             notes.append(f"dcgm {parts.scheme}://{parts.hostname}:{parts.port or 80}{parts.path}")
@@ -97,12 +102,12 @@ class Worker:
     def _open(self, slot: Slot) -> None:
         try:
             card = open_card(self.nvml, slot.index)
+            if card is None:
+                return
+            slot.reader = GpuReader(self.nvml, card, self._trouble)
         except GpuLost as exc:
             self._lost(slot, exc)
             return
-        if card is None:
-            return
-        slot.reader = GpuReader(self.nvml, card, self._trouble)
         ident = {"gpu": card.index, "uuid": card.uuid}
         slot.states_form, slot.busy_form = (form(columns.GPU, ident, told) for told in (STATES, BUSY))
         if slot.lost:

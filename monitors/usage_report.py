@@ -84,7 +84,18 @@ def clauses(usage: Usage, summary: Summary) -> list[str]:
     cards = [key for key in usage.gpus if key.mig is None]
     said.append(f"{len(cards)} GPU{'' if len(cards) == 1 else 's'}" if cards else "no GPU sampled")
     sources = sorted({each.activity_from for each in summary.gpus if each.activity_from})
-    return [*said, *(f"activity from {each}" for each in sources), *usage.notes]
+    renewed = f", renewed by the driver every {period}" if (period := _busy_period(usage)) else ""
+    said += [f"activity from {each}{renewed if each == 'gpu_busy_pct' else ''}" for each in sources]
+    return [*said, *usage.notes]
+
+
+def _busy_period(usage: Usage) -> str:
+    """How often the driver renews its busy figure, as the sampler saw it when it began: 167 ms; 167 to 1000 ms."""
+    told = [event["data"].get("busy_period_s") or {} for event in usage.events if event["kind"] == "monitor"]
+    periods = sorted({round(1000 * value) for each in told for value in each.values() if value})
+    if not periods:
+        return ""
+    return f"{periods[0]} ms" if len(periods) == 1 else f"{periods[0]} to {periods[-1]} ms"
 
 
 def figures(summary: Summary) -> dict[str, Any]:

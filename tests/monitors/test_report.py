@@ -152,7 +152,9 @@ def test_the_busy_figure_is_never_called_activity_of_the_sms(tmp_path: Path) -> 
     data = report(str(tmp_path))
     (gpu,) = data["usage"]["gpus"]
     assert (gpu["sm_active_pct"], gpu["gpu_busy_pct"], gpu["activity_from"]) == (None, 100, "gpu_busy_pct")
+    event(RunDir(tmp_path), 0, "monitor", what="gpus", busy_period_s={"0": 0.1666665, "1": None})
     shown = doctor(str(tmp_path)).stdout
+    assert "activity from gpu_busy_pct, renewed by the driver every 167 ms" in " ".join(shown.split())
     assert "No true SM activity" in shown
     assert "SM active %" not in shown
 

@@ -126,6 +126,10 @@ def test_head_says_what_the_figures_are(runs: dict[str, RunDir]) -> None:
     head = [line for line in runs["hopper"].gpu().read_text().splitlines() if line.startswith("#")]
     assert head[:2] == ["# schema doctor-gpu/1", "# driver 550.54.15"]
     assert sum("sm_source=gpm" in line for line in head) == 3
+    periods = [line for line in head if "driver updates busy" in line]
+    assert periods == [f"# gpu {gpu} driver updates busy every 167 ms" for gpu in range(3)]
+    (told,) = data_of(runs["hopper"], "gpus")
+    assert told["busy_period_s"] == pytest.approx(dict.fromkeys("012", PERIOD_S), abs=1e-4)
     assert "sm_source=none" in runs["geforce"].gpu().read_text()
     rows = list(read_rows(runs["hopper"].gpu()))
     assert list(rows[0]) == list(columns.GPU)

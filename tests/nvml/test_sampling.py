@@ -481,7 +481,7 @@ from doctor.monitors.nvlink import LinkErrors
 nvml = open_nvml()
 links = LinkErrors(nvml, gpus()[0])
 out = [links.new()]
-time.sleep(0.3)  # six scenario seconds
+time.sleep(1)  # four scenario seconds
 out += [links.new(), links.new()]
 """
 ERRORS = (
@@ -503,12 +503,12 @@ ERRORS = (
     ids=["fields", "recovery", "older-call"],
 )
 def test_new_errors_of_links_are_those_since_the_last_look(ask: Ask, more: str, kinds: list[Any]) -> None:
-    assert ask(scenario(ERRORS + more), LINKS, DOCTOR_NVML_TIME_SCALE="20") == [[], kinds, []]
+    assert ask(scenario(ERRORS + more), LINKS, init=False, DOCTOR_NVML_TIME_SCALE="4") == [[], kinds, []]
 
 
 @pytest.mark.parametrize("base", ["rtx4090x2", "t4"])
 def test_a_card_without_links_has_no_errors_on_them(ask: Ask, base: str) -> None:
-    assert ask(scenario("", base=base), LINKS, DOCTOR_NVML_TIME_SCALE="20") == [[], [], []]
+    assert ask(scenario("", base=base), LINKS, init=False, DOCTOR_NVML_TIME_SCALE="4") == [[], [], []]
 
 
 def test_the_sampler_writes_new_errors_of_links_as_events(ask: Ask, tmp_path: Path) -> None:
@@ -522,11 +522,33 @@ run = RunDir(Path({str(tmp_path)!r}))
 worker = gpu_worker.Worker(run, run.gpu(), frozenset([0]), "none")
 worker.second = gpu_worker.Every(0.1)
 worker.tick(now())
-time.sleep(0.3)
+time.sleep(1.6)
 worker.tick(now())
 worker.events.close()
 out = [event["data"] for event in run.read_events() if event["data"]["what"] == "nvlink"]
 """
-    (told,) = ask(scenario(ERRORS), code, DOCTOR_NVML_TIME_SCALE="20")
+    (told,) = ask(scenario(ERRORS), code, init=False, DOCTOR_NVML_TIME_SCALE="2")
     assert (told["gpu"], told["errors"]) == (0, [[2, "replay", 9]])
-    assert 0.2 < told["seconds"] < 5
+    assert 1.5 < told["seconds"] < 10
+
+
+@pytest.mark.parametrize(
+    ("gpu", "base", "expected"),
+    [
+        ("utilization_period_s = 0.5", "h100x8", 0.5),
+        ("utilization_period_s = 1", "rtx4090x2", 1.0),
+        ("samples_stop_when_idle = 1\nactivity = 0 busy=0", "h100x8", None),
+    ],
+    ids=["half", "second", "dry"],
+)
+def test_the_drivers_period_is_read_from_its_stamps(ask: Ask, gpu: str, base: str, expected: float | None) -> None:
+    code = """
+from doctor.facts._nvml import open_nvml
+from doctor.monitors.gpu_reader import Samples
+from doctor.monitors.nvml_calls import SampleBuffer
+begun = time.monotonic()
+out = [Samples(SampleBuffer(open_nvml(), gpus()[0], 1), None).period_s(), time.monotonic() - begun]
+"""
+    period, took_s = ask(scenario(gpu, base=base), code)
+    assert period == pytest.approx(expected, abs=1e-4)
+    assert took_s < 2
