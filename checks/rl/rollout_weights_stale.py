@@ -67,7 +67,17 @@ def overwritten(step: int, names: tuple[str, ...], compared: int) -> Finding:
     return found(PROBLEM, OVERWRITTEN, where=where, evidence=(evidence,), step=step, bad=len(names), all=compared)
 
 
-def not_pushed(step: int, pushed: int) -> Finding:
-    """A generation at `step` whose last push of weights was at `pushed`."""
-    evidence = Evidence("guard", f"last load_weights at step {pushed}, generate at step {step}")
-    return found(PROBLEM, NOT_PUSHED, where=Where(step=step), evidence=(evidence,), step=step, pushed=pushed)
+def not_pushed(step: int, pushed: int, unmoved: tuple[str, ...] = ()) -> Finding:
+    """A generation at `step` with the weights of `pushed`, the last push, or the start where there was none.
+
+    Args:
+        step: of the generation.
+        pushed: of the weights.
+        unmoved: weights that have moved in the trainer and not in the engine, where nothing was ever pushed.
+
+    """
+    text = f"last load_weights at step {pushed}, generate at step {step}"
+    if unmoved:
+        text = f"no load_weights until step {step}; moved in the trainer, not in vLLM: {', '.join(unmoved[:8])}"
+    where = Where(step=step)
+    return found(PROBLEM, NOT_PUSHED, where=where, evidence=(Evidence("guard", text),), step=step, pushed=pushed)

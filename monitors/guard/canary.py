@@ -6,7 +6,8 @@ is exact in the engine's precision, so any difference means that something else 
 has; the path to the module is the one that every TRL from 0.14 to 1.16 uses itself:
 https://github.com/huggingface/trl/blob/v1.16.0/trl/generation/vllm_generation.py
 https://github.com/huggingface/trl/blob/v0.18.0/trl/trainer/grpo_trainer.py
-Where the weights did not move since the push before, equality proves nothing, and `Verdict` says so.
+Where the weights did not move since the push before, equality proves nothing, and `Verdict` says so. Where nothing is
+ever pushed, the weights of both sides are compared (`Twins`).
 
 Runs inside the patient: Python 3.9, the patient's own objects.
 """
@@ -24,9 +25,7 @@ from doctor.checks.vllm.server_dead_while_training import not_answering
 from doctor.core.finding import Finding
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.shield import shielded
-
-#: values kept of one weight, and weights kept of one push
-VALUES, WEIGHTS = 64, 24
+from doctor.monitors.guard.twins import PLAIN, WEIGHTS, Twins, places
 
 #: attribute paths from a trainer to vLLM's `LLM`: TRL from 0.27 on, and before
 LLMS = ("vllm_generation.llm", "llm")
@@ -39,9 +38,6 @@ GENERATES = ("generate", "chat")
 
 #: how often a server is asked, the pause between, and how long an answer may take, in seconds
 ASKED, PAUSE_S, ANSWER_S = 3, 5.0, 10.0
-
-#: a weight in any other precision is quantized: its values are not those that are pushed
-_PLAIN = ("float32", "float16", "bfloat16")
 
 
 class Verdict(NamedTuple):
@@ -64,15 +60,21 @@ class WeightCanary:
         llm: vLLM's `LLM`, or whatever has its `generate` and the path MODULE.
         guard: takes the alarm.
         made: tells how many optimizer steps are made; None: one less than the step that the guard is at.
+        own: gives the weights that are trained, by name; without it an engine that never gets any is not noticed.
 
     Raises:
         AttributeError: the engine's module is not in this process, or has no `load_weights`.
 
     """
 
-    def __init__(self, llm: Any, guard: Guard, made: Optional[Callable[[], int]] = None) -> None:
+    def __init__(
+        self, llm: Any, guard: Guard, made: Optional[Callable[[], int]] = None, own: Optional[Callable[[], Any]] = None
+    ) -> None:
         self._guard = guard
         self._made = made or (lambda: (guard.step or 1) - 1)
+        self._own = own or (lambda: ())
+        self._begun = self._made()
+        self._twins: Optional[Twins] = None
         self._module = _follow(llm, MODULE)
         self._weights: dict[str, Any] = {}
         self._pushed: dict[str, _Sample] = {}
@@ -95,7 +97,7 @@ class WeightCanary:
         """Take the hooks off."""
         while self._undo:
             self._undo.pop()()
-        self._pushed, self._before, self._weights = {}, {}, {}
+        self._pushed, self._before, self._weights, self._twins = {}, {}, {}, None
 
     def _around_load(self, original: Any) -> Any:
         def load_weights(weights: Any, *args: Any, **kwargs: Any) -> Any:
@@ -125,9 +127,9 @@ class WeightCanary:
         weight = self._weights.get(name)
         if name not in self._pushed and len(self._pushed) >= WEIGHTS:
             return
-        if weight is None or weight.shape != tensor.shape or str(weight.dtype).rpartition(".")[2] not in _PLAIN:
+        if weight is None or weight.shape != tensor.shape or str(weight.dtype).rpartition(".")[2] not in PLAIN:
             return  # fused, sharded or quantized in the engine
-        where = self._pushed[name].where if name in self._pushed else _places(tensor)
+        where = self._pushed[name].where if name in self._pushed else places(tensor)
         values = tensor.detach().reshape(-1)[where.to(tensor.device)].to(weight.dtype).to(weight.device)
         self._pushed[name] = _Sample(where.to(weight.device), values)
 
@@ -153,7 +155,7 @@ class WeightCanary:
     def _compared(self) -> tuple[Verdict, Optional[Finding]]:
         made, step = self._made(), self._guard.step or 0
         if self._push_step is None:
-            return Verdict("unproven", 0, "nothing was pushed yet"), None
+            return self._never_pushed(made)
         if made > self._push_step:
             return Verdict("not-pushed", 0), not_pushed(made + 1, self._push_step + 1)
         if not self._pushed:
@@ -167,6 +169,17 @@ class WeightCanary:
         if not moved:
             return Verdict("unproven", len(same), "the weights did not move since the push before"), None
         return Verdict("same", len(same)), None
+
+    def _never_pushed(self, made: int) -> tuple[Verdict, Optional[Finding]]:
+        """The engine still has the weights of the start while the trained ones have moved, or nothing is claimed."""
+        held = dict(self._module.named_parameters())
+        if made == self._begun:
+            self._twins = Twins(self._own(), held)
+            return Verdict("unproven", self._twins.count, "nothing was pushed yet"), None
+        left = self._twins.left_behind(self._own(), held) if self._twins is not None else None
+        if not left:
+            return Verdict("unproven", 0, "nothing was pushed by the way that is watched"), None
+        return Verdict("not-pushed", len(left)), not_pushed(made + 1, self._begun + 1, left)
 
     def _read(self) -> tuple[dict[str, bool], bool]:
         """Whether each weight holds what was pushed, and whether anything pushed differs from the push before."""
@@ -189,25 +202,23 @@ def _equal(torch: Any, first: Any, second: Any) -> Any:
     return ((first == second) | (torch.isnan(first) & torch.isnan(second))).all()
 
 
-def _places(tensor: Any) -> Any:
-    """Where to look in a weight: spread evenly, always the same."""
-    import torch
-
-    count = tensor.numel()
-    return torch.linspace(0, count - 1, min(VALUES, count), dtype=torch.float64).long()
-
-
 def _follow(owner: Any, path: str) -> Any:
     for name in path.split("."):
         owner = getattr(owner, name)
     return owner
 
 
+def _trained(trainer: Any) -> Any:
+    model = getattr(trainer, "model", None)
+    return () if model is None else model.named_parameters()
+
+
 def canary_of(trainer: Any, guard: Guard) -> Optional[WeightCanary]:
     """The canary of a trainer whose vLLM lives in the same process; None where it has none within reach."""
     for path in LLMS:
         try:
-            return WeightCanary(_follow(trainer, path), guard, lambda: int(trainer.state.global_step))
+            llm = _follow(trainer, path)
+            return WeightCanary(llm, guard, lambda: int(trainer.state.global_step), lambda: _trained(trainer))
         except AttributeError:
             continue
     return None

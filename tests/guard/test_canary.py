@@ -164,6 +164,64 @@ def test_a_generation_without_a_push_is_told_only_when_a_step_was_made_since(tra
     assert finding.words().headline == "the completions of step 3 are made with the weights of step 1"
 
 
+@pytest.fixture
+def alike(trainer, llm):
+    """The trained model, with the weights that the engine holds too and one that no engine has."""
+    trainer.model = Engine().float()
+    trainer.model.load_state_dict(llm.module.state_dict())
+    trainer.model.value_head = nn.Linear(8, 1)
+    return trainer.model
+
+
+def moved(module):
+    with torch.no_grad():
+        module.o_proj.weight.add_(1)
+
+
+def test_an_engine_that_is_never_fed_is_found_when_the_trained_weights_move(canary, trainer, guard, alike):
+    rollout(trainer, guard, push=False)
+    assert (canary.verdict.state, canary.verdict.compared) == ("unproven", 4)
+    trainer.state.global_step += 1  # a step whose learning rate is 0 yet
+    rollout(trainer, guard, push=False)
+    assert ids(guard) == []
+    moved(alike)
+    trainer.state.global_step += 1
+    rollout(trainer, guard, push=False)
+    rollout(trainer, guard, push=False)
+    (finding,) = guard.findings
+    assert finding.words().headline == "the completions of step 3 are made with the weights of step 1"
+    assert finding.evidence[0].text.endswith("not in vLLM: o_proj.weight")
+    rollout(trainer, guard)
+    assert canary._push_step == 2
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_an_engine_that_is_fed_by_another_way_is_not_accused(canary, trainer, guard, llm, alike, late):
+    """Also where it lags behind by a step, as asynchronous trainers mean it."""
+    rollout(trainer, guard, push=False)
+    for _ in range(3):
+        if late:
+            llm.module.o_proj.weight.data.copy_(alike.o_proj.weight)
+            llm.module.norm.weight.data.add_(1)
+        moved(alike)
+        if not late:
+            llm.module.o_proj.weight.data.copy_(alike.o_proj.weight)
+        trainer.state.global_step += 1
+        rollout(trainer, guard, push=False)
+        assert canary.verdict.state == "unproven"
+    assert ids(guard) == []
+
+
+def test_weights_that_differed_from_the_start_prove_nothing(canary, trainer, guard, alike):
+    moved(alike)
+    rollout(trainer, guard, push=False)
+    assert canary.verdict.compared == 3
+    moved(alike)
+    trainer.state.global_step += 1
+    rollout(trainer, guard, push=False)
+    assert ids(guard) == []
+
+
 def test_weights_of_a_stream_and_new_tensors_in_the_engine(canary, trainer, guard, llm):
     """veRL and newer TRL hand over an iterator; some engines make a new tensor after loading."""
     llm.module.load_weights(iter(trainer.weights.items()))
