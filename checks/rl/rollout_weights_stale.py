@@ -12,7 +12,8 @@ With `vllm_enable_sleep_mode` on TRL 0.25 to 1.9.2 install 1.10 or newer, or swi
 the pushed weights away or reload those on disk over them. Elsewhere look at the names and shapes that are pushed.
 ## How it is found
 During the run, where vLLM works inside the trainer's process: a few values of each pushed weight are kept, and compared
-with the engine's own behind each generation, in the engine's precision.
+with the engine's own behind each generation, in the engine's precision. Where none was ever pushed, weights that both
+sides held at the start are followed: moved in the trainer and not in the engine, they are stale.
 ## References
 https://github.com/huggingface/trl/issues/5312
 https://github.com/huggingface/trl/pull/5313
