@@ -32,14 +32,14 @@ PROBLEM = Problem(id="GPU016", name="nvlink-errors-growing", severity=WARNING, s
 MESSAGE = Message(
     en=Words(
         "NVLink {link} of GPU {gpu} counted errors during the run: replay +{replays}, recovery +{recoveries}",
-        "A link that sends packets again or is trained anew holds up every collective that crosses it. Up to {crc} of "
-        "its checksums failed in a second. Other links with errors in this run: {others}.",
+        "A link that sends packets again or is trained anew holds up every collective that crosses it. Its CRC "
+        "errors: up to {crc} a second. Other links with errors in this run: {others}.",
         "Compare with the card's own counters. If they go on growing, take the node out of use and have card, bridge "
         "or board looked at.",
     ),
     zh=Words(
         "运行期间 GPU {gpu} 的 NVLink {link} 出现错误:重传 +{replays},链路恢复 +{recoveries}",
-        "反复重传或恢复的链路会拖慢经过它的每次集合通信。其校验错误最多每秒 {crc} 次。"
+        "反复重传或恢复的链路会拖慢经过它的每次集合通信。其 CRC 错误:最多每秒 {crc} 次。"
         "本次运行中其他出错的链路数:{others}。",
         "与该卡自身的计数器对照;如果继续增长,停用该节点并检查显卡、桥接器或主板。",
     ),

@@ -37,15 +37,15 @@ PROBLEM = Problem(id="MEM025", name="sleep-keeps-memory", severity=WARNING, sinc
 MESSAGE = Message(
     en=Words(
         "vLLM keeps {kept} of {awake} GiB on GPU {gpu} while it sleeps",
-        "Its memory fell at {falls} of {turns} turns from generation to training, so it does sleep; a sleeping engine "
-        "keeps one to six GiB as a rule. What it keeps is missing for the training step on this card.",
+        "Its memory fell and came back at {falls} of {turns} turns, so it does sleep; a sleeping engine keeps one to "
+        "six GiB as a rule. What it keeps is missing for the training step where that runs on the same card.",
         "Turn expandable segments off for vLLM, try sleep level 2 or another release of vLLM, and capture fewer CUDA "
         "graphs. Compare with `Sleep mode freed` in its log.",
     ),
     zh=Words(
         "vLLM 睡眠时仍在 GPU {gpu} 上占用 {awake} GiB 中的 {kept} GiB",
-        "从生成切换到训练的 {turns} 次中有 {falls} 次其显存下降,说明睡眠已生效;睡眠中的引擎通常只保留 1 到 6 GiB。"
-        "它保留的显存是这块卡上训练步骤用不到的。",
+        "在 {turns} 次切换中有 {falls} 次其显存下降后又恢复,说明睡眠已生效;睡眠中的引擎通常只保留 1 到 6 GiB。"
+        "若训练也在这块卡上进行,它保留的显存是训练步骤用不到的。",
         "对 vLLM 关闭 expandable segments,尝试睡眠级别 2 或其他 vLLM 版本,并减少捕获的 CUDA graph。"
         "请与其日志中的 `Sleep mode freed` 对照。",
     ),
