@@ -79,6 +79,7 @@ SIGNATURES = (
     Signature(r"\bexits with return code = -9$", symptom_of=("MEM017", "MEM018", "MEM019")),
     Signature(r"^\s{0,8}rank {1,8}: (?P<rank>\d{1,6}) \(local_rank: (?P<local>\d{1,6})\)", kind="sign"),
     Signature(r"(?:^|\] )Exit code: -9$", symptom_of=("MEM017", "MEM018", "MEM019")),  # the scheduler of SGLang
+    Signature(r"^doctor: process `[^`\n]{1,80}` was killed by signal 9$", symptom_of=("MEM017", "MEM018", "MEM019")),
 )
 
 

@@ -12,7 +12,7 @@ import sys
 import traceback
 from typing import Any, Awaitable, Callable, Mapping, Optional
 
-from doctor.fixes.vllm_server import record, state
+from doctor.fixes.vllm_server import processes, record, state
 from doctor.fixes.vllm_server.health import HEALTH
 from doctor.fixes.vllm_server.requests import DEMO, GENERATING, Receive, Refused, check_key, checked, header, path_of
 from doctor.fixes.vllm_server.settings import SETTINGS
@@ -189,6 +189,10 @@ async def failure(error: Optional[BaseException]) -> dict[str, Any]:
     fault = await HEALTH.engine_fault()
     if kind not in _DEAD and fault is None:
         return told(kind, message)
+    lost = processes.lost()
+    if lost is not None:  # vLLM's own error knows no more than that it was lost
+        message = lost
+        sys.stderr.write(f"doctor: {lost}\n")  # a killed process says nothing: the diagnosis reads it here
     record.write("exception", type=kind, message=message, engine_dead=True)
     return told(kind, message if error is not None else fault or message, await record.cause())
 

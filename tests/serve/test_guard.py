@@ -233,6 +233,17 @@ def test_a_dead_engine_is_told_with_the_doctors_diagnosis(monkeypatch: pytest.Mo
     assert json.loads(events)["data"]["engine_dead"] is True
 
 
+def test_a_process_that_was_killed_is_named_to_the_client_and_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """vLLM's own error says no more than that its engine was lost."""
+    serve(monkeypatch, type("Engine", (), {"errored": True})())
+    monkeypatch.setattr(processes, "lost", lambda: "process `EngineCore` was killed by signal 9")
+    error = type("EngineDeadError", (Exception,), {})("See stack trace (above) for the root cause.")
+    assert ask(Application(error=error)).error["message"] == "process `EngineCore` was killed by signal 9"
+    assert "doctor: process `EngineCore` was killed by signal 9\n" in capsys.readouterr().err
+
+
 def test_without_a_diagnosis_the_answer_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     serve(monkeypatch, type("Engine", (), {"errored": True})())
     assert ask(Application(start(500, b"text/plain"), BODY)).error == {
