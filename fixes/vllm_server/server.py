@@ -117,7 +117,7 @@ async def _generate(engine: Any, fields: dict[str, Any], request: Any) -> Any:
     from vllm.sampling_params import SamplingParams
 
     prompt, stream = fields.pop("prompt"), fields.pop("stream", False)
-    results = engine.generate(prompt, SamplingParams(**fields), uuid.uuid4().hex)
+    results = _while_alive(engine, engine.generate(prompt, SamplingParams(**fields), uuid.uuid4().hex))
     if stream:
         return StreamingResponse(_lines(results))
     work = asyncio.ensure_future(_last(results))
@@ -128,6 +128,23 @@ async def _generate(engine: Any, fields: dict[str, Any], request: Any) -> Any:
         work.cancel()  # the engine drops the request
         return Response(status_code=499)
     return JSONResponse(_answer(work.result()))
+
+
+async def _while_alive(engine: Any, results: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """What the engine gives; vLLM never answers a request that comes in the moment in which its engine dies."""
+    while True:
+        step = asyncio.ensure_future(results.__anext__())
+        try:
+            while not step.done():
+                dead = engine.errored  # what it gave before gets one more turn
+                await asyncio.wait({step}, timeout=_WATCH_S)
+                if dead and not step.done():
+                    raise engine.dead_error
+            yield step.result()
+        except StopAsyncIteration:
+            return
+        finally:
+            step.cancel()
 
 
 async def _last(results: AsyncIterator[Any]) -> Any:

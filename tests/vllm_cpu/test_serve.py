@@ -1,0 +1,114 @@
+"""`doctor serve` over an engine that really generates: it talks, says why when its engine is killed, and ends whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.serve.conftest import Server
+
+from .conftest import LENGTH, Serve
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+#: 10 s of generation on an idle core: time to do something to the server meanwhile, and less than it gets to finish
+LONG = {"prompt": "3+4=", "max_tokens": 1000, "ignore_eos": True, "temperature": 0}
+DRAIN_S = 120
+
+
+def processes(server: Server) -> list[psutil.Process]:
+    """The doctor, the server and all that it started."""
+    doctor = psutil.Process(server.process.pid)
+    return [doctor, *doctor.children(recursive=True)]
+
+
+def left(started: list[psutil.Process], within_s: float) -> list[psutil.Process]:
+    """Those that still run when the time is over."""
+    return psutil.wait_procs(started, timeout=within_s)[1]
+
+
+class Generating(threading.Thread):
+    """A client whose long generation is under way."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__()
+        self.answer: tuple[int, str] | None = None
+        self._server = server
+        self.start()
+        end = time.monotonic() + 60
+        while time.monotonic() < end and self.is_alive() and not health(server)[1]["in_flight"]:
+            time.sleep(0.05)
+        assert self.is_alive(), self.answer
+
+    def run(self) -> None:
+        self.answer = self._server.ask("POST", "/generate", LONG, timeout_s=200)
+
+    def wait(self) -> tuple[int, str]:
+        self.join(240)
+        assert self.answer is not None, "no answer"
+        return self.answer
+
+
+def health(server: Server) -> tuple[int, dict[str, Any]]:
+    status, text = server.ask("GET", "/health")
+    return status, json.loads(text)
+
+
+def test_it_talks_and_drains_and_leaves_no_process(serve: Serve) -> None:
+    server = serve("--drain", f"{DRAIN_S}s")
+    assert server.ask("GET", "/ready")[0] == 200, server.text[-3000:]
+    status, text = server.ask("POST", "/generate", {"prompt": "3+4=", "max_tokens": 4, "n": 2, "ignore_eos": True})
+    told = json.loads(text)["text"]
+    assert (status, len(told)) == (200, 2)
+    assert all(each.startswith("3+4=") for each in told)
+    status, text = server.ask("POST", "/generate", {"prompt": "3+4=", "max_tokens": 3, "stream": True})
+    assert status == 200
+    assert len(text.splitlines()) >= 1
+    for body in ({"prompt": "x", "temperature": -3}, {"prompt": "x" * (LENGTH + 1)}):
+        status, text = server.ask("POST", "/generate", body)
+        assert (status, json.loads(text)["error"]["type"]) == (400, "invalid_request"), text
+    status, told = health(server)
+    assert (status, told["status"], told["generations"], told["failures"]) == (200, "ok", 2, 0)
+    started = processes(server)
+    client = Generating(server)
+    code = server.end()
+    status, text = client.wait()
+    assert (code, status) == (0, 200), server.text[-3000:]
+    assert f"1 requests in flight get {DRAIN_S} s to finish" in server.text
+    assert left(started, within_s=15) == []
+
+
+def test_an_engine_that_is_killed_is_told_with_its_cause(serve: Serve) -> None:
+    server = serve()
+    started = processes(server)
+    client = Generating(server)
+    (core,) = (each for each in started if "EngineCore" in " ".join([each.name(), *each.cmdline()]))
+    core.send_signal(signal.SIGKILL)
+    status, text = client.wait()
+    error = json.loads(text)["error"]
+    assert (status, error["type"]) == (500, "EngineDeadError"), text
+    assert "was killed by signal 9" in error["message"]
+    assert error["cause"]["id"] == "LCH018", text
+    assert server.wait() is not None
+    assert "The engine failed. What it printed says:" in server.text
+    assert "LCH018 rank-killed" in server.text
+    assert left(started, within_s=15) == []
+
+
+def test_a_server_that_is_killed_leaves_no_engine(serve: Serve) -> None:
+    server = serve("--openai")
+    model = json.loads(server.ask("GET", "/v1/models")[1])["data"][0]["id"]
+    body = {"model": model, "prompt": "3+4=", "max_tokens": 4, "ignore_eos": True}
+    status, text = server.ask("POST", "/v1/completions", body)
+    assert (status, json.loads(text)["usage"]["completion_tokens"]) == (200, 4), text
+    assert health(server)[1]["generations"] == 1
+    started = processes(server)
+    os.kill(started[1].pid, signal.SIGKILL)
+    assert left(started, within_s=30) == []
