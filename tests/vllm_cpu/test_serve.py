@@ -112,3 +112,15 @@ def test_a_server_that_is_killed_leaves_no_engine(serve: Serve) -> None:
     started = processes(server)
     os.kill(started[1].pid, signal.SIGKILL)
     assert left(started, within_s=30) == []
+
+
+def test_trls_server_answers_and_ends_whole(serve: Serve) -> None:
+    server = serve("--trl")
+    model = json.loads(server.ask("GET", "/v1/models")[1])["data"][0]["id"]
+    body = {"model": model, "prompt": "3+4=", "max_tokens": 4, "ignore_eos": True}
+    status, text = server.ask("POST", "/v1/completions", body)
+    assert (status, json.loads(text)["usage"]["completion_tokens"]) == (200, 4), text
+    assert health(server)[1]["generations"] == 1
+    started = processes(server)
+    server.process.terminate()
+    assert left(started, within_s=60) == []
