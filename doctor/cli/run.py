@@ -149,6 +149,8 @@ def _guarded(run: Any) -> dict[str, str]:
 
 def _afterwards(run: Any, code: int, chosen: dict[str, Any], settings: Any, language: str) -> None:
     """Say whether the guard was there, and why the run failed."""
+    if _never_started(run, code):
+        return
     if not chosen["no_guard"]:
         from doctor.monitors.inject.lay import what_became_of_it
 
@@ -156,7 +158,7 @@ def _afterwards(run: Any, code: int, chosen: dict[str, Any], settings: Any, lang
         if absent is not None:
             _say(absent)
     signs = {each["kind"] for each in run.read_events()} & _SIGNS
-    if signs or (code not in (0, 128 + signal.SIGINT) and not _never_started(run, code)):
+    if signs or code not in (0, 128 + signal.SIGINT):
         _postmortem(run, code, settings, language)
     if not chosen["no_monitor"]:
         _say(f"how the GPUs were used: doctor report {short(run.path)}")

@@ -120,6 +120,7 @@ def test_a_command_that_does_not_exist_is_127(tmp_path: Path) -> None:
     done = doctor_run(tmp_path, *QUIET, "--", "no-such-program")
     assert done.returncode == 127
     assert "cannot be started" in done.stderr
+    assert "guard" not in done.stderr
 
 
 def test_the_check_comes_first_and_the_command_runs_all_the_same(tmp_path: Path) -> None:
