@@ -1,0 +1,1 @@
+"""More than one machine: gather from every node with the engine that the user runs, judge the nodes together."""
