@@ -136,14 +136,14 @@ def _from_json(text: str, path: Path) -> Saved:
         if data["schema"] != SCHEMA:
             msg = f"`{path}` has schema `{data['schema']}`; this doctor reads `{SCHEMA}`"
             raise NotFacts(msg)
-        states = {name: _state(name, each) for name, each in data["facts"].items()}
+        states = {name: state_from(name, each) for name, each in data["facts"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
         msg = f"`{path}` is a damaged facts file: {type(exc).__name__}: {exc}"
         raise NotFacts(msg) from None
     return Saved(path.name, data.get("host"), states)
 
 
-def _state(name: str, data: Mapping[str, Any]) -> FactState:
+def state_from(name: str, data: Mapping[str, Any]) -> FactState:
     """A state as saved; a fact of another doctor version that no longer fits is unavailable, not a crash."""
     if data["status"] != "ok":
         return FactState(data["status"], reason=data.get("reason", ""), source=data.get("source", ""))
