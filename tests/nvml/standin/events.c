@@ -75,6 +75,17 @@ static int registered_is_lost(const struct event_set *set, double now_s) {
     return 0;
 }
 
+/* How long nothing can happen: until the next event or the next loss by the clock. Short naps where another thread may
+ * register a further card meanwhile, or where a card is lost by the count of its calls. */
+static double quiet_until(const struct event_set *set, double now_s, double next_s) {
+    for (int g = 0; g < scenario.gpu_count; g++) {
+        const struct gpu *gpu = &scenario.gpus[g];
+        if (!set->of[g].types || gpu->lost_after_calls != UNSET) return fmin(next_s, now_s + 0.05);
+        if (gpu->lost_at_s >= 0.0) next_s = fmin(next_s, gpu->lost_at_s);
+    }
+    return next_s;
+}
+
 /* A card that is lost ends the wait, after its last event. The timeout counts scenario milliseconds, as every time
  * here does. */
 static nvmlReturn_t wait_for(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeout_ms, int with_instances) {
@@ -93,8 +104,7 @@ static nvmlReturn_t wait_for(nvmlEventSet_t set, nvmlEventData_t *data, unsigned
         }
         if (registered_is_lost(set, now_s)) return NVML_ERROR_GPU_IS_LOST;
         if (now_s >= deadline_s) return NVML_ERROR_TIMEOUT;
-        /* Short naps: another thread may register a card while this one waits. */
-        clock_sleep_s(fmin(fmin(at_s, deadline_s) - now_s, 0.05) + 1e-5);
+        clock_sleep_s(quiet_until(set, now_s, fmin(at_s, deadline_s)) - now_s + 1e-5);
     }
 }
 
