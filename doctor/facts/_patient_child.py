@@ -47,9 +47,18 @@ class Child:
     """A patient script under way. `finish` must be called: it waits, ends the whole process group and reads."""
 
     def __init__(
-        self, executable: str, arguments: tuple[str, ...], *, environ: Mapping[str, str], timeout_s: float
+        self,
+        executable: str,
+        arguments: tuple[str, ...],
+        *,
+        environ: Mapping[str, str],
+        timeout_s: float,
+        text: str | None = None,
     ) -> None:
-        """Start a probe of doctor/facts/patient/deep.py, stdin closed, in a session and an empty folder of its own.
+        """Start a probe, stdin closed, in a session and an empty folder of its own.
+
+        `text` is the program, doctor/facts/patient/deep.py where None; it gets a file for its lines, the seconds that
+        it has, and the arguments.
 
         Raises:
             OSError: the interpreter cannot be started.
@@ -57,7 +66,8 @@ class Child:
         """
         self._folder = tempfile.TemporaryDirectory(prefix="doctor-", ignore_cleanup_errors=True)
         self._output = Path(self._folder.name) / "said"
-        text = (resources.files("doctor.facts.patient") / "deep.py").read_text("utf-8")
+        if text is None:
+            text = (resources.files("doctor.facts.patient") / "deep.py").read_text("utf-8")
         self._started = time.monotonic()
         self._deadline = self._started + timeout_s
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in finish; a pipe would be held by grandchildren

@@ -28,6 +28,31 @@ class DoesNotApply(Unavailable):
 
 
 @record
+class Meeting:
+    """How this node finds the others for the measurements of `--deep` over many nodes.
+
+    Args:
+        node: number of this node, from 0, of `nodes`.
+        token: names this one measurement, the same on all nodes.
+        seconds: that the measurement may take; the nodes wait as long for each other before.
+        forced: GPUs that others use are measured too.
+        folder: of a file store, where all nodes see it; else a TCP store at `address`:`port`.
+        hosted: node 0 opens that store; False where the launcher's agent listens there already.
+
+    """
+
+    node: int
+    nodes: int
+    token: str
+    seconds: float = 60.0
+    forced: bool = False
+    folder: str | None = None
+    address: str | None = None
+    port: int | None = None
+    hosted: bool = False
+
+
+@record
 class Context:
     """What the user asked for. The only input of facts that is not another fact."""
 
@@ -36,6 +61,7 @@ class Context:
     environ: Mapping[str, str] = field(default_factory=dict)  # the doctor's own environment
     python: str | None = None  # --python as typed
     deep: bool = False
+    meeting: Meeting | None = None  # with `deep`, of many nodes
 
 
 @record

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.core.record import record
 from doctor.facts.base import Context, DoesNotApply, Unavailable, fact
+from doctor.facts.collectives import Collectives
 from doctor.facts.gpus import Gpus
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.launch import Launch
@@ -87,6 +88,7 @@ def collect(
     launch: Launch | None,
     packages: Packages | None,
     gpus: Gpus | None,
+    collectives: Collectives | None = None,  # noqa: ARG001 - asked for so that nothing else runs while nodes are measured
 ) -> Deep:
     """Run the probes one after the other in children of the patient's interpreter.
 

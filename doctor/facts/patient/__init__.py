@@ -1,4 +1,5 @@
-"""Scripts that run inside the patient's interpreter, handed over as text: Python 3.6 syntax, standard library, torch.
+"""Scripts that run inside the patient's interpreter, with the standard library and the patient's torch.
 
-The doctor reads them as data and never imports them, so that nothing of its own comes to the patient's path.
+`deep` is handed over as text (Python 3.6 syntax) and never imported by the doctor. `measure` and what it needs are
+carried (`doctor.core.carry`, Python 3.9 syntax) into an empty folder, which alone comes to the patient's path.
 """

@@ -1,0 +1,134 @@
+"""What `--deep` measures between nodes: products on each device, exchanges of pairs, all-reduces over rings.
+
+Every node holds what its own processes measured; `doctor.cluster.measured` puts the nodes' parts together.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from doctor.core.record import record
+from doctor.facts.base import Context, DoesNotApply, Meeting, Unavailable, fact
+from doctor.facts.gpus import Gpus
+from doctor.facts.interpreter import Interpreter
+from doctor.facts.launch import Launch
+
+#: "ok": measured to the end; "cut": the time was used up; "left out": the others measured without this process;
+#: "error": see `error`; "died": of a signal; "timeout": killed after its time
+ProcessOutcome = Literal["ok", "cut", "left out", "error", "died", "timeout"]
+
+
+@record
+class Product:
+    """Speed of one device: `tflops` the median of portions whose relative noise is `spread`."""
+
+    dtype: str
+    tflops: float
+    spread: float
+
+
+@record
+class Process:
+    """One measuring process: `local` number on its node, on NVML's GPU `gpu` or on the CPU (None).
+
+    Args:
+        phase: what it was at when it ended: "import", "store", "meeting", "products", "group", "pairs", "repeats" or
+            "rings".
+        error: last line of an exception, redacted. `signal`: what it died of, "SIGKILL".
+        missing: nodes that had not come when this process stopped waiting.
+
+    """
+
+    local: int
+    outcome: ProcessOutcome
+    gpu: int | None = None
+    gpu_name: str | None = None
+    backend: str | None = None
+    torch: str | None = None
+    phase: str | None = None
+    error: str | None = None
+    signal: str | None = None
+    product: Product | None = None
+    members: int | None = None
+    missing: tuple[int, ...] = ()
+
+
+@record
+class Exchange:
+    """Messages between two processes: one way latency, and bandwidth each way while both send.
+
+    Args:
+        node_a, local_a, node_b, local_b: the ends; the first measured and holds this record.
+        bandwidth_gb_s: 1e9 bytes a second; None where the message was not timed.
+        repeat: 0 for the first measurement, then 1, 2 ... of the pairs that looked slow.
+        *_spread: relative noise of the repetitions behind each median.
+
+    """
+
+    node_a: int
+    local_a: int
+    node_b: int
+    local_b: int
+    latency_us: float
+    bandwidth_gb_s: float
+    message_bytes: int
+    repeat: int = 0
+    latency_spread: float = 0.0
+    bandwidth_spread: float = 0.0
+
+
+@record
+class Ring:
+    """An all-reduce over a group of `nodes` nodes: "all", or "digit 1 is 0" for half of them.
+
+    `bus_gb_s` as nccl-tests define it. `sum_right`: every process added its one.
+    """
+
+    group: str
+    nodes: int
+    message_bytes: int
+    seconds: float
+    bus_gb_s: float
+    sum_right: bool = True
+
+
+@record
+class Collectives:
+    """What this node measured together with others.
+
+    Args:
+        token, node, nodes: see `Meeting`.
+        shared_by: "folder", "launcher" or "address": through what the nodes met.
+        busy: GPUs left out: (index, why).
+
+    """
+
+    token: str
+    node: int
+    nodes: int
+    shared_by: str
+    seconds: float = 0.0
+    processes: tuple[Process, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
+    rings: tuple[Ring, ...] = ()
+    busy: tuple[tuple[int, str], ...] = ()
+
+
+@fact(timeout_s=1800.0)  # slow by name: the user asked for it and gave the seconds; each process has a limit of its own
+def collect(context: Context, interpreter: Interpreter, launch: Launch | None, gpus: Gpus | None) -> Collectives:
+    """Measure with the other nodes of the meeting, in children of the patient's interpreter.
+
+    Raises:
+        Unavailable: `--deep` was not given, there is no meeting, or the interpreter cannot be started.
+
+    """
+    meeting: Meeting | None = context.meeting
+    if not context.deep or meeting is None:
+        raise DoesNotApply("measured between nodes by --deep only")
+    from doctor.facts import _measuring
+
+    environ = {**context.environ, **(launch.environment if launch else {})}
+    try:
+        return _measuring.measure(meeting, interpreter.executable, environ, gpus)
+    except OSError as exc:
+        raise Unavailable(f"`{interpreter.executable}` cannot be started: {exc.strerror or exc}") from exc
