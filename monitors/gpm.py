@@ -80,7 +80,7 @@ class Gpm:
         self.error = _checked(self._compare(ctypes.byref(self._request)))
         if self.error is not None:
             return {}
-        answers = zip(METRICS.values(), self._answer.iter_unpack(self._answers), strict=True)
+        answers = zip(METRICS.values(), self._answer.iter_unpack(self._answers))  # noqa: B905 - Python 3.9 has no strict=
         return {column: round(value, 3) for column, (_, code, value) in answers if code == 0 and math.isfinite(value)}
 
 

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -96,7 +95,7 @@ class Samples:
         No waiting and one call: the buffer reaches some seconds back.
         """
         stamps = sorted({stamp for stamp, _ in self._buffer.read(0)[0]})
-        gaps = [(later - earlier) / 1e6 for earlier, later in pairwise(stamps)]
+        gaps = [(later - earlier) / 1e6 for earlier, later in zip(stamps, stamps[1:])]  # noqa: B905, RUF007 - Python 3.9 has neither strict= nor pairwise
         return median(gaps) if len(gaps) >= _FEWEST_GAPS else None
 
 

@@ -161,7 +161,7 @@ class Worker:
     def _lines(self, slot: Slot, reader: GpuReader, at: Now, *, slow: bool) -> list[str]:
         """Lines of the tick that comes once a second."""
         ident = {"gpu": reader.card.index, "uuid": reader.card.uuid}
-        states = zip(STATES, reader.states(), strict=True)
+        states = zip(STATES, reader.states())  # noqa: B905 - Python 3.9 has no strict=
         moment = now()  # the window of the means ends when they are read
         row, of_instances = reader.second(moment)
         row.update((name, text) for name, text in states if text)

@@ -60,7 +60,7 @@ class LinkErrors:
         if code:
             self._wanted = () if code in FOR_GOOD else self._wanted
             return {}
-        answers = list(zip(self._wanted, fields.rows(), strict=True))
+        answers = list(zip(self._wanted, fields.rows()))  # noqa: B905 - Python 3.9 has no strict=
         self._wanted = tuple(which for which, (_, failure, _) in answers if failure not in FOR_GOOD)
         return {(link, _FIELDS[ident]): value for (ident, link), (_, failure, value) in answers if not failure}
 

@@ -10,6 +10,7 @@ import argparse
 import os
 import resource
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
@@ -220,6 +221,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--dcgm")
     parser.add_argument("--watch", type=int, help="process whose tree is sampled, and with which the sampler ends")
     parser.add_argument("--for-s", type=float)
+    parser.add_argument("--with-parent", action="store_true", help="end with whoever started it, too")
+    parser.add_argument("--temporary", action="store_true", help="take the run folder away at the end")
     parser.add_argument("--retry-s", type=float, default=RETRY_S)
     parser.add_argument("--silent-s", type=float, default=SILENT_S)
     chosen = parser.parse_args(argv)
@@ -239,12 +242,14 @@ def main(argv: list[str] | None = None) -> int:
     arguments += ["--dcgm", chosen.dcgm] if chosen.dcgm else []
     worker = GpuWorker(arguments, events, retry_s=chosen.retry_s, silent_s=chosen.silent_s)
     sampler = Sampler(run, chosen.watch, worker, events)
-    _sample(sampler, chosen.watch, chosen.for_s, stop)
+    _sample(sampler, chosen.watch, chosen.for_s, stop, with_parent=chosen.with_parent or chosen.watch is None)
     sampler.close()
+    if chosen.temporary:
+        shutil.rmtree(run.path, ignore_errors=True)
     return 0
 
 
-def _sample(sampler: Sampler, watched: int | None, for_s: float | None, stop: list[int]) -> None:
+def _sample(sampler: Sampler, watched: int | None, for_s: float | None, stop: list[int], *, with_parent: bool) -> None:
     parent = os.getppid()
     stat = None if watched is None else Kept(Path(f"/proc/{watched}/stat"))
     end_s = None if for_s is None else time.monotonic() + for_s
@@ -257,7 +262,7 @@ def _sample(sampler: Sampler, watched: int | None, for_s: float | None, stop: li
     while not stop and (end_s is None or time.monotonic() < end_s):
         if stat is not None and not _runs(stat):
             return
-        if stat is None and os.getppid() != parent:
+        if with_parent and os.getppid() != parent:
             return
         ticker.wait()
         sampler.tick(now(), ticker.missed)

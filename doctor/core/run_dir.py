@@ -21,6 +21,9 @@ SCHEMA = "doctor-run/1"
 #: variable that names the folder to every process of the run
 VARIABLE = "DOCTOR_RUN_DIR"
 
+#: name of this machine in the run, where its own is another's there already
+HOST_VARIABLE = "DOCTOR_HOST"
+
 #: folder, below the working directory, that holds the runs
 RUNS = "doctor-runs"
 
@@ -39,8 +42,8 @@ _LONGEST_NAME = 40
 
 
 def host_name() -> str:
-    """Name of this machine, fit for a file name."""
-    return _fit(socket.gethostname()) or "host"
+    """Name of this machine, fit for a file name; the one that it was given in this run, if it was given one."""
+    return _fit(os.environ.get(HOST_VARIABLE) or socket.gethostname()) or "host"
 
 
 def _fit(text: str) -> str:
