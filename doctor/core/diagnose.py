@@ -6,18 +6,20 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from doctor.core.finding import Finding
 from doctor.core.fixes import fixable
 from doctor.core.index import load_with_faults
-from doctor.core.outcome import Crashed, Outcome
+from doctor.core.outcome import Crashed
 from doctor.core.record import record
 from doctor.core.report import Diagnosis, Target
-from doctor.core.runner import facts_needed, importance, run_checks
+from doctor.core.runner import facts_needed, run_checks
 from doctor.core.suppress import Ignored, suppress
 from doctor.facts.base import Context, FactState
-from doctor.facts.collector import Collector
+from doctor.facts.collector import Collector, about_command
+
+if TYPE_CHECKING:
+    from doctor.facts.cluster import Cluster
 
 #: packages named in the line that says what was examined
 SHOWN_PACKAGES = (
@@ -45,36 +47,47 @@ class Patient:
 
 def examine(context: Context, patient: Patient, names: Iterable[str]) -> Collector:
     """Collect the facts that are asked for, from the file where one is given."""
-    collector = Collector(context, patient.given, from_file=patient.origin)
+    collector = Collector(context, _given(context, patient), from_file=patient.origin)
     collector.ask(names)
     return collector
+
+
+def _given(context: Context, patient: Patient) -> Mapping[str, FactState] | None:
+    """Facts of the file; of the launch command's it has none where it was written without one, and one is given now."""
+    given = patient.given
+    if given is None or not context.argv or _value(given, "launch") is not None:
+        return given
+    return {name: state for name, state in given.items() if state.status == "ok" or not about_command(name)}
 
 
 def diagnose(
     context: Context,
     patients: Iterable[Patient] = (Patient(),),
     *,
+    cluster: Cluster | None = None,
     ignored: Iterable[Ignored] = (),
     also_collect: Iterable[str] = (),
     language: str = "en",
 ) -> tuple[Diagnosis, list[Collector]]:
-    """Judge each patient with every check whose versions apply; several hosts make one report.
+    """Judge a machine, or the nodes of a cluster (several patients are one) each for itself and all together.
 
-    `also_collect` names facts to be collected although no check wants them (to save them).
+    `also_collect` names facts to be collected although no check wants them (to save them). The collector is that of the
+    machine, of a cluster that of its first node; there is none where no node was heard.
     """
     started = time.monotonic()
     entries, faults = load_with_faults()
     names = facts_needed(entries) | set(also_collect) | {"launch", "interpreter", "packages", "gpus", "script"}
-    outcomes, collectors = [], []
     patients = list(patients)
-    for patient in patients:
-        collector = examine(context, patient, names)
-        outcome = run_checks(entries, collector.states)
-        script = collector.states.get("script")
-        outcome = suppress(outcome, ignored, script.value if script and script.status == "ok" else None)
-        outcomes.append(_at_host(outcome, patient.host) if len(patients) > 1 else outcome)
-        collectors.append(collector)
-    outcome = outcomes[0] if len(outcomes) == 1 else _joined(outcomes)
+    cluster = cluster or (_cluster(patients) if len(patients) > 1 else None)
+    if cluster is None:
+        collectors = [examine(context, patients[0], names)]
+        outcome = run_checks(entries, collectors[0].states)
+    else:
+        from doctor.cluster.judge import judge
+
+        outcome, collectors = judge(context, cluster, entries, names, language)
+    states = collectors[0].states if collectors else {}
+    outcome = suppress(outcome, ignored, _value(states, "script"))
     unread = tuple(Crashed(module, f"it cannot be read: {error}", "") for module, error in faults.items())
     outcome = replace(outcome, crashed=(*outcome.crashed, *unread))
     if language != "en":
@@ -83,31 +96,38 @@ def diagnose(
         outcome = replace(outcome, findings=tuple(localised_finding(each, language) for each in outcome.findings))
     diagnosis = Diagnosis(
         "check",
-        _target(context, collectors[0].states, len(collectors)),
+        _target(context, states, len(cluster.nodes) if cluster else 1),
         outcome,
         {entry.id: entry for entry in entries},
         language,
         time.monotonic() - started,
         fixable(entries),
+        nodes=_nodes(cluster),
     )
     return diagnosis, collectors
 
 
-def _at_host(outcome: Outcome, host: str | None) -> Outcome:
-    def placed(finding: Finding) -> Finding:
-        return replace(finding, where=replace(finding.where, host=host))
+def _cluster(patients: list[Patient]) -> Cluster:
+    """Hosts whose facts somebody put into files; two of one name are told apart."""
+    from doctor.facts.cluster import Cluster, Node
 
-    return replace(outcome, findings=tuple(placed(finding) for finding in outcome.findings))
+    nodes: dict[str, Node] = {}
+    for patient in patients:
+        host = name = patient.host or patient.origin or "host"
+        number = 2
+        while name in nodes:
+            name, number = f"{host}-{number}", number + 1
+        nodes[name] = Node(name, facts=patient.given or {})
+    return Cluster("folder", tuple(nodes.values()))
 
 
-def _joined(outcomes: list[Outcome]) -> Outcome:
-    return Outcome(
-        tuple(sorted((each for one in outcomes for each in one.findings), key=importance)),
-        tuple(dict.fromkeys(each for one in outcomes for each in one.skipped)),
-        tuple(each for one in outcomes for each in one.crashed),
-        sum(one.checks_run for one in outcomes),
-        sum(one.seconds for one in outcomes),
-    )
+def _nodes(cluster: Cluster | None) -> Mapping[str, Any]:
+    """The section of the report that lays the nodes side by side."""
+    if cluster is None:
+        return {}
+    from doctor.cluster.matrix import section
+
+    return section(cluster)
 
 
 def _target(context: Context, states: Mapping[str, FactState], hosts: int) -> Target:
@@ -116,7 +136,7 @@ def _target(context: Context, states: Mapping[str, FactState], hosts: int) -> Ta
         python=interpreter.executable if interpreter else None,
         argv=context.argv,
         files=tuple(_files(states)),
-        summary=(*([f"{hosts} hosts, the first:"] if hosts > 1 else []), *summary(states)),
+        summary=(*([f"{hosts:,} nodes, the first:"] if hosts > 1 else []), *summary(states)),
     )
 
 

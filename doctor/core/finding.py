@@ -99,6 +99,7 @@ class Finding:
     confidence: Confidence = CONFIRMED
     role: Role = Role.CAUSE
     severity: Severity = Severity.ERROR
+    nodes: tuple[str, ...] = ()  # host names, where several machines were judged and these have it
 
     def words(self, language: str = "en") -> Words:
         """Headline, explanation and remedy in `language`, filled with what was observed."""
@@ -125,6 +126,7 @@ def found(
     confidence: Confidence = CONFIRMED,
     role: Role = Role.CAUSE,
     severity: Optional[Severity] = None,
+    nodes: tuple[str, ...] = (),
     **values: Any,
 ) -> Finding:
     """Make a finding; `values` fill the braces of `message`, `severity` replaces the problem's own.
@@ -135,7 +137,7 @@ def found(
     """
     finding = Finding(
         problem, message, values, where or Where(), commands, evidence, links, confidence, role,
-        severity or problem.severity,
+        severity or problem.severity, nodes,
     )  # fmt: skip
     for language in ("en", "zh"):
         finding.words(language)

@@ -42,11 +42,14 @@ class Diagnosis:
     verdict: str | None = None  # known, unknown, healthy; of a post-mortem
     chain: tuple[Mapping[str, Any], ...] = ()  # what happened, process by process, in order of time
     series: tuple[Mapping[str, Any], ...] = ()  # metrics worth drawing, those that findings judge first
+    nodes: Mapping[str, Any] = field(default_factory=dict)  # several machines side by side (doctor.cluster.matrix)
 
 
 def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
     """The report of DESIGN's contract `doctor/1`, with every secret and every terminal code taken out."""
     report = {name: inert(value) for name, value in _told(diagnosis).items()}
+    if diagnosis.nodes:
+        report["nodes"] = inert(redact(diagnosis.nodes))
     return {**report, **({"series": [_series(each) for each in diagnosis.series]} if diagnosis.series else {})}
 
 
@@ -150,4 +153,12 @@ def _finding(finding: Finding, diagnosis: Diagnosis) -> dict[str, Any]:
         ],
         "links": list(finding.links),
         "affects": dict(problem.affects),
+        **({"nodes": _nodes(finding, diagnosis)} if finding.nodes else {}),
     }
+
+
+def _nodes(finding: Finding, diagnosis: Diagnosis) -> dict[str, Any]:
+    """Which of the nodes have a problem: how many, of how many that were heard, and their names, ranges folded."""
+    from doctor.cluster.hosts import folded
+
+    return {"count": len(finding.nodes), "of": diagnosis.nodes.get("asked", 0), "names": folded(finding.nodes)}

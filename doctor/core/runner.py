@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from doctor.core.finding import Finding, Skip
@@ -17,7 +18,7 @@ _CONFIDENCES = ("confirmed", "likely")
 
 
 @dataclass
-class _Run:
+class Run:
     """What has come up so far."""
 
     findings: list[Finding] = field(default_factory=list)
@@ -38,16 +39,9 @@ def facts_needed(entries: Iterable[Entry]) -> set[str]:
 def run_checks(entries: Iterable[Entry], states: Mapping[str, FactState]) -> Outcome:
     """Judge `states`, each check once; a crash is an outcome of its own and the others go on."""
     started = time.monotonic()
-    run = _Run()
-    for entry in _ordered([entry for entry in entries if entry.checks]):
-        gate = out_of_range(entry.affects, states)
-        if gate == "":
-            continue
-        if gate:
-            run.skipped.append(Skipped(entry.id, gate))
-            continue
-        for each in entry.checks:
-            _run_one(run, entry, each, states)
+    run = Run()
+    for entry in in_order(entries):
+        judge_entry(run, entry, states)
     findings = tuple(sorted(run.findings, key=importance))
     return Outcome(findings, _unique(run.skipped), tuple(run.crashed), run.checks_run, time.monotonic() - started)
 
@@ -65,8 +59,19 @@ def importance(finding: Finding) -> tuple[Any, ...]:
     )
 
 
-def _ordered(entries: list[Entry]) -> list[Entry]:
-    """Prerequisites before what they make moot, else in order of id."""
+def judge_entry(run: Run, entry: Entry, states: Mapping[str, FactState]) -> None:
+    """Run the checks of one problem, if its versions can be here."""
+    gate = out_of_range(entry.affects, states)
+    if gate:
+        run.skipped.append(Skipped(entry.id, gate))
+    if gate is None:
+        for each in entry.checks:
+            _run_one(run, entry, each, states)
+
+
+def in_order(entries: Iterable[Entry]) -> list[Entry]:
+    """Problems that have checks: prerequisites before what they make moot, else in order of id."""
+    entries = [entry for entry in entries if entry.checks]
     by_id = {entry.id: entry for entry in entries}
     done: dict[str, Entry] = {}
 
@@ -102,7 +107,7 @@ def out_of_range(affects: Mapping[str, str], states: Mapping[str, FactState]) ->
     return unknown or None
 
 
-def _run_one(run: _Run, entry: Entry, each: CheckEntry, states: Mapping[str, FactState]) -> None:
+def _run_one(run: Run, entry: Entry, each: CheckEntry, states: Mapping[str, FactState]) -> None:
     moot = next((need for need in each.requires if need in run.found_ids), None)
     if moot is not None:
         run.skipped.append(Skipped(entry.id, f"{moot} was found"))
@@ -120,8 +125,7 @@ def _run_one(run: _Run, entry: Entry, each: CheckEntry, states: Mapping[str, Fac
         else:
             arguments[parameter] = None
     try:
-        function = getattr(importlib.import_module(entry.module), each.function)
-        results = list(function(**arguments))
+        results = list(_function(entry.module, each.function)(**arguments))
     except Exception as exc:  # noqa: BLE001 - a bug of ours is a result, not the end of the run
         import traceback
 
@@ -134,6 +138,12 @@ def _run_one(run: _Run, entry: Entry, each: CheckEntry, states: Mapping[str, Fac
         else:
             run.findings.append(result)
             run.found_ids.add(entry.id)
+
+
+@cache
+def _function(module: str, name: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
 
 
 def _unique(skipped: list[Skipped]) -> tuple[Skipped, ...]:

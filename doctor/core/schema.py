@@ -48,6 +48,12 @@ _FINDING: dict[str, Any] = {
         },
         "links": _TEXTS,
         "affects": {"type": "object", "additionalProperties": _TEXT},
+        "nodes": {
+            "type": "object",
+            "required": ["count", "of", "names"],
+            "properties": {"count": _COUNT, "of": _COUNT, "names": _TEXT},
+            "additionalProperties": False,
+        },
     },
     "additionalProperties": False,
 }  # fmt: skip
@@ -89,6 +95,72 @@ _SERIES: dict[str, Any] = {
     "additionalProperties": False,
 }
 
+_SOME_NODES: dict[str, Any] = {"count": _COUNT, "names": _TEXT}
+
+#: several machines side by side; names are folded as Slurm folds them: node[001-037]
+_NODES: dict[str, Any] = {
+    "type": "object",
+    "required": ["engine", "expected", "asked", "heard", "states", "groups", "rows", "alike"],
+    "properties": {
+        "engine": _TEXT,
+        "expected": {"type": ["integer", "null"]},
+        "asked": _COUNT,
+        "heard": _COUNT,
+        "states": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["state", "reason", "count", "names"],
+                "properties": {**_SOME_NODES, "state": _TEXT, "reason": _TEXT},
+                "additionalProperties": False,
+            },
+        },
+        "groups": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["label", "count", "names"],
+                "properties": {**_SOME_NODES, "label": _TEXT},
+                "additionalProperties": False,
+            },
+        },
+        "rows": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name", "area", "majority", "values", "unseen", "cells"],
+                "properties": {
+                    "name": _TEXT,
+                    "area": _TEXT,
+                    "majority": {"type": ["string", "null"]},
+                    "values": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["text", "count", "names"],
+                            "properties": {**_SOME_NODES, "text": _TEXT},
+                            "additionalProperties": False,
+                        },
+                    },
+                    "unseen": _COUNT,
+                    "cells": {"type": "object", "additionalProperties": {"type": ["string", "null"]}},
+                },
+                "additionalProperties": False,
+            },
+        },
+        "alike": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name", "area", "value", "unseen"],
+                "properties": {"name": _TEXT, "area": _TEXT, "value": _TEXT, "unseen": _COUNT},
+                "additionalProperties": False,
+            },
+        },
+    },
+    "additionalProperties": False,
+}
+
 REPORT: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "doctor/1",
@@ -116,6 +188,7 @@ REPORT: dict[str, Any] = {
             "type": "object",
             "required": ["seconds", "gpu_hours", "idle_gpu_hours", "gpus", "phases_from", "phases"],
         },
+        "nodes": _NODES,
         "findings": {"type": "array", "items": _FINDING},
         "skipped": {
             "type": "array",

@@ -37,6 +37,14 @@ def provider(name: str) -> Provider:
     return Provider(name, function, wanted_facts(function.__annotations__), timeout_s, about)
 
 
+def about_command(name: str) -> bool:
+    """Whether a fact is read from the launch command and its files, not from the machine; False for unknown names."""
+    try:
+        return provider(name).about == "command"
+    except ModuleNotFoundError:
+        return False
+
+
 class Collector:
     """Facts of one request: `ask` for names, read `states`.
 

@@ -60,7 +60,7 @@ def test_any_shape_of_the_same_json_reads_alike(indent: int | None, tmp_path: Pa
     "text", ["", "{", "[]", '{"schema": "doctor-facts/1"}', '{"schema": "doctor-facts/1", "facts": {"host": 1}}']
 )
 def test_damaged_files_are_told(text: str) -> None:
-    with pytest.raises(NotFacts, match="node.json"):
+    with pytest.raises(NotFacts, match=r"node\.json"):
         Alike().read(text, PATH)
 
 

@@ -1,0 +1,207 @@
+"""Judges every node with the checks of one machine, and all nodes together with the checks of a cluster.
+
+What nodes share is judged once: a check is pure, so equal facts (by identity, see `doctor.cluster.alike`) give an equal
+answer. What several nodes have alike becomes one finding that names them.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from doctor.cluster.joined import joined_findings, joined_skips
+from doctor.core.index import Entry
+from doctor.core.outcome import Crashed, Outcome
+from doctor.core.record import record
+from doctor.core.runner import Run, importance, in_order, judge_entry, run_checks
+from doctor.facts._launchers import understand
+from doctor.facts.base import NO_COMMAND, Context, FactState
+from doctor.facts.cluster import Cluster, Node
+from doctor.facts.collector import Collector, about_command
+from doctor.facts.environment import Environment
+
+ORIGIN = "the node's facts"
+CLUSTER = "cluster"
+#: which of several nodes or processes a process is: no matter of the command
+_PLACES = frozenset({
+    "RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "ROLE_RANK", "PET_NODE_RANK", "SLURM_NODEID", "SLURM_PROCID",
+    "SLURM_LOCALID", "SLURM_TASK_PID", "SLURM_GTIDS", "SLURMD_NODENAME", "SLURM_TOPOLOGY_ADDR", "HOSTNAME",
+    "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_NODE_RANK", "PMI_RANK",
+})  # fmt: skip
+
+
+@record
+class _Part:
+    """What one problem's checks gave, and the nodes whose facts are those that were judged."""
+
+    run: Run
+    hosts: list[str]
+
+
+def judge(
+    context: Context, cluster: Cluster, entries: Iterable[Entry], names: set[str], language: str = "en"
+) -> tuple[Outcome, list[Collector]]:
+    """The outcome over all nodes that were heard, and a collector with the facts of the first of them."""
+    started = time.monotonic()
+    entries = list(entries)
+    with _without_garbage_collection():
+        outcome, states = _judged(context, cluster, entries, names, language)
+    outcome = replace(outcome, seconds=time.monotonic() - started)
+    return outcome, [Collector(context, each, from_file=ORIGIN) for each in states[:1]]
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """A thousand nodes are a million objects without cycles: to look through them again and again is time lost."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _judged(
+    context: Context, cluster: Cluster, entries: list[Entry], names: set[str], language: str
+) -> tuple[Outcome, list[Mapping[str, FactState]]]:
+    states = _states_of_nodes(context, cluster, names)
+    parts = _judged_parts([_with(entry, whole=False) for entry in entries], cluster, states)
+    together = run_checks([_with(entry, whole=True) for entry in entries], _whole(context, cluster, states, names))
+    findings = [*joined_findings(((each.run.findings, each.hosts) for each in parts), language), *together.findings]
+    heard = len(cluster.heard)
+    outcome = Outcome(
+        tuple(sorted(findings, key=importance)),
+        tuple(
+            dict.fromkeys([*joined_skips(((each.run.skipped, each.hosts) for each in parts), heard), *together.skipped])
+        ),
+        (*_crashes(parts), *together.crashed),
+        sum(each.run.checks_run * len(each.hosts) for each in parts) + together.checks_run,
+        0.0,
+    )
+    return outcome, states
+
+
+def _with(entry: Entry, *, whole: bool) -> Entry:
+    """A problem with those of its checks that judge all nodes, or one."""
+    checks = tuple(each for each in entry.checks if any(fact == CLUSTER for fact, _ in each.facts.values()) is whole)
+    return replace(entry, checks=checks)
+
+
+def _judged_parts(entries: list[Entry], cluster: Cluster, states: list[Mapping[str, FactState]]) -> list[_Part]:
+    """Each problem over each class of nodes whose facts are the same objects, as far as the problem looks at them."""
+    hosts = [node.name for node in cluster.heard]
+    facts: dict[str, frozenset[str]] = {}
+    classes: dict[frozenset[str], list[list[int]]] = {}
+    found: dict[str, set[int]] = {}
+    parts = []
+    for entry in in_order(entries):
+        needs = {need for each in entry.checks for need in each.requires}
+        facts[entry.id] = names = _facts_of(entry).union(*(facts.get(need, ()) for need in needs))
+        if names not in classes:
+            classes[names] = _classes(names, states)
+        for members in classes[names]:
+            run = Run(found_ids={need for need in needs if members[0] in found.get(need, ())})
+            judge_entry(run, entry, states[members[0]])
+            if run.findings:
+                found.setdefault(entry.id, set()).update(members)
+            parts.append(_Part(run, [hosts[number] for number in members]))
+    return parts
+
+
+def _facts_of(entry: Entry) -> frozenset[str]:
+    names = {fact for each in entry.checks for fact, _ in each.facts.values()}
+    return frozenset(names | ({"packages"} if entry.affects else set()))
+
+
+def _classes(names: frozenset[str], states: list[Mapping[str, FactState]]) -> list[list[int]]:
+    """Numbers of the nodes put together that share these facts."""
+    classes: dict[tuple[int, ...], list[int]] = {}
+    for number, its in enumerate(states):
+        classes.setdefault(tuple(id(its.get(name)) for name in names), []).append(number)
+    return list(classes.values())
+
+
+def _crashes(parts: Iterable[_Part]) -> tuple[Crashed, ...]:
+    """A bug of ours, once, however many nodes it was met on."""
+    crashed = {(each.id, each.error): each for part in parts for each in part.run.crashed}
+    return tuple(crashed.values())
+
+
+def _states_of_nodes(context: Context, cluster: Cluster, names: set[str]) -> list[Mapping[str, FactState]]:
+    """Facts of each node: its own, the launch command's where it is given here, and why the others are missing."""
+    lacking = {name: FactState("unavailable", reason=f"not in {ORIGIN}") for name in names}
+    lacking[CLUSTER] = FactState("unavailable", reason="one machine is judged", applies=False)
+    commands = _Commands(context, {name for name in names if about_command(name)})
+    return [{**lacking, **_own(node), **commands.of(node)} for node in cluster.heard]
+
+
+def _own(node: Node) -> dict[str, FactState]:
+    return {name: state for name, state in node.facts.items() if name != CLUSTER}
+
+
+class _Commands:
+    """Facts about the launch command, read once for all nodes that have the same packages and GPUs."""
+
+    def __init__(self, context: Context, names: set[str]) -> None:
+        self._context, self._names = context, names
+        self._missing = {name: FactState("unavailable", reason=NO_COMMAND) for name in names}
+        self._known: dict[tuple[Any, ...], Mapping[str, FactState]] = {}
+        launch = understand(context.argv, str(context.cwd)) if context.argv else None
+        self._assigned = dict(launch.environment) if launch else {}
+
+    def of(self, node: Node) -> Mapping[str, FactState]:
+        """What the command given here makes of a node's facts; nothing where the node has looked at one itself."""
+        if node.value("launch") is not None:
+            return {}
+        if not self._context.argv:
+            return {} if "launch" in node.facts else self._missing
+        variables = _shared(node)
+        cards = (
+            ()
+            if (gpus := node.value("gpus")) is None
+            else tuple((each.index, each.name, each.memory_total_bytes) for each in gpus.gpus)
+        )
+        key = (
+            id(node.facts.get("packages")),
+            id(node.facts.get("interpreter")),
+            cards,
+            tuple(sorted(variables.items())),
+        )
+        if key not in self._known:
+            self._known[key] = self._read(node, variables)
+        return {**self._known[key], **self._environment(node, node.value("environment"))}
+
+    def _read(self, node: Node, variables: Mapping[str, str]) -> Mapping[str, FactState]:
+        given = {name: state for name, state in _own(node).items() if name not in self._names}
+        given |= self._environment(node, Environment(variables))
+        collector = Collector(self._context, given, from_file=ORIGIN)
+        collector.ask(self._names)
+        return {name: collector.states[name] for name in self._names}
+
+    def _environment(self, node: Node, environment: Environment | None) -> Mapping[str, FactState]:
+        """The node's variables with what the command sets in front of itself laid over them."""
+        if environment is None or "environment" not in node.facts:
+            return {}
+        merged = {**environment.variables, **self._assigned}
+        return {"environment": FactState("ok", Environment(merged, tuple(self._assigned)))}
+
+
+def _shared(node: Node) -> dict[str, str]:
+    """Variables of a node that do not tell which node it is."""
+    environment = node.value("environment")
+    variables = {} if environment is None else environment.variables
+    return {name: value for name, value in variables.items() if name not in _PLACES}
+
+
+def _whole(
+    context: Context, cluster: Cluster, states: list[Mapping[str, FactState]], names: set[str]
+) -> Mapping[str, FactState]:
+    """Facts for the checks of the whole: all nodes, and what the first of them knows of the command and packages."""
+    first = states[0] if states else Collector(context, {}, from_file=ORIGIN).states
+    missing = {name: FactState("unavailable", reason=NO_COMMAND) for name in names}
+    return {**missing, **first, CLUSTER: FactState("ok", cluster)}
