@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import TypeVar, Union
 
 from doctor.core.finding import Finding, Skip
 from doctor.core.problem import Problem
 
-Judgement = Iterator[Finding | Skip]
+Judgement = Iterator[Union[Finding, Skip]]  # Python 3.9, where nodes of a cluster may run it
 Function = TypeVar("Function", bound=Callable[..., Judgement])
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

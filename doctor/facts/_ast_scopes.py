@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Union
 
 from doctor.facts._python_source import Source
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef]  # Python 3.9: nodes of a cluster import it
 
 
 @dataclass(eq=False, repr=False)

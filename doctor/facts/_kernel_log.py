@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from typing import Optional
 
 from doctor.core.redact import redact_text
 
@@ -22,7 +23,7 @@ _LINE_CHARACTERS = 300
 # with and without the PCI function, and the older form with a GPU number instead of an address
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)")
 
-Xid = tuple[str | None, int, str]
+Xid = tuple[Optional[str], int, str]  # Python 3.9
 
 
 def read_xids() -> tuple[Xid, ...] | None:

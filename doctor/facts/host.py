@@ -94,7 +94,7 @@ def collect(context: Context, environment: Environment, training: Training | Non
         max_processes_soft=resource.getrlimit(resource.RLIMIT_NPROC)[0],
         wsl=_machine.wsl(system.release),
         container=_machine.container(context.environ),
-        disks=_disks.look(_paths(context, environment, training), _mountinfo()),
+        disks=_disks.look(written_paths(context, environment, training), _mountinfo()),
         user_is_root=os.geteuid() == 0,
     )
 
@@ -114,7 +114,7 @@ def _shared_memory() -> tuple[int | None, int | None]:
     return state.f_blocks * state.f_frsize, state.f_bavail * state.f_frsize
 
 
-def _paths(context: Context, environment: Environment, training: Training | None) -> dict[str, str]:
+def written_paths(context: Context, environment: Environment, training: Training | None) -> dict[str, str]:
     """Purpose -> absolute path of everything that a run writes to."""
     from doctor.facts.hub import cache_folder
 
