@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -50,10 +51,18 @@ class Worker:
         csv: the file of GPU figures.
         wanted: indices; None: all.
         exporter_url: of dcgm-exporter; None: the usual place.
+        notes: further comment lines for the head of the file.
 
     """
 
-    def __init__(self, run: RunDir, csv: Path, wanted: frozenset[int] | None, exporter_url: str | None) -> None:
+    def __init__(
+        self,
+        run: RunDir,
+        csv: Path,
+        wanted: frozenset[int] | None,
+        exporter_url: str | None,
+        notes: Sequence[str] = (),
+    ) -> None:
         self.nvml = open_nvml()
         begun = now()
         self.events = Events(run, role="monitor")
@@ -63,7 +72,7 @@ class Worker:
             self._open(slot)
         self.readers = [slot.reader for slot in self.slots if slot.reader is not None]
         self.exporter = self._exporter(exporter_url)
-        self.table = Table(csv, columns.GPU, [*self._notes(), *clock_notes(begun)])
+        self.table = Table(csv, columns.GPU, [*self._notes(), *clock_notes(begun), *notes])
         self.processes = Table(run.gpu_processes(), columns.GPU_PROCESS, [f"schema {columns.GPU_PROCESS_SCHEMA}"])
         self.second, self.slow = Every(SECOND_S), Every(SLOW_S)
         handles = {reader.card.index: reader.card.handle for reader in self.readers}
@@ -217,11 +226,12 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--interval", type=float, required=True)
     parser.add_argument("--gpus", default="")
     parser.add_argument("--dcgm")
+    parser.add_argument("--note", action="append", default=[])
     chosen = parser.parse_args(argv)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     wanted = frozenset(int(each) for each in chosen.gpus.split(",")) if chosen.gpus else None
     try:
-        worker = Worker(RunDir(chosen.run), chosen.csv, wanted, chosen.dcgm)
+        worker = Worker(RunDir(chosen.run), chosen.csv, wanted, chosen.dcgm, chosen.note)
     except NvmlUnavailable as exc:
         _say(f"absent {exc}")
         return ABSENT

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -136,13 +137,17 @@ class Sampler:
         run: the run folder.
         root: process whose tree is watched; None: none.
         worker: of the GPUs.
+        events: of this process.
+        notes: further comment lines for the heads of the files.
 
     """
 
-    def __init__(self, run: RunDir, root: int | None, worker: GpuWorker, events: Events) -> None:
+    def __init__(
+        self, run: RunDir, root: int | None, worker: GpuWorker, events: Events, *, notes: Sequence[str] = ()
+    ) -> None:
         self._root, self.worker, self._events = root, worker, events
         self._host, self._processes = HostReader(run.path), ProcessReader()
-        begun = clock_notes(now())
+        begun = [*clock_notes(now()), *notes]
         self._table = Table(run.host(), columns.HOST, [f"schema {columns.HOST_SCHEMA}", *begun])
         self._process_table = Table(run.processes(), columns.PROCESS, [f"schema {columns.PROCESS_SCHEMA}", *begun])
         self._known: dict[int, Identity] = {}
@@ -220,7 +225,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--gpus", default="")
     parser.add_argument("--dcgm")
     parser.add_argument("--watch", type=int, help="process whose tree is sampled, and with which the sampler ends")
+    parser.add_argument("--tree", type=int, help="process whose tree is sampled instead")
     parser.add_argument("--for-s", type=float)
+    parser.add_argument("--note", action="append", default=[], help="a comment line for the heads of the files")
     parser.add_argument("--with-parent", action="store_true", help="end with whoever started it, too")
     parser.add_argument("--temporary", action="store_true", help="take the run folder away at the end")
     parser.add_argument("--retry-s", type=float, default=RETRY_S)
@@ -240,8 +247,9 @@ def main(argv: list[str] | None = None) -> int:
     arguments = ["--run", str(run.path), "--csv", str(chosen.csv or run.gpu()), "--interval", str(chosen.interval)]
     arguments += ["--gpus", chosen.gpus] if chosen.gpus else []
     arguments += ["--dcgm", chosen.dcgm] if chosen.dcgm else []
+    arguments += [word for note in chosen.note for word in ("--note", note)]
     worker = GpuWorker(arguments, events, retry_s=chosen.retry_s, silent_s=chosen.silent_s)
-    sampler = Sampler(run, chosen.watch, worker, events)
+    sampler = Sampler(run, chosen.tree or chosen.watch, worker, events, notes=chosen.note)
     _sample(sampler, chosen.watch, chosen.for_s, stop, with_parent=chosen.with_parent or chosen.watch is None)
     sampler.close()
     if chosen.temporary:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
@@ -53,6 +54,14 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option("--csv", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="GPU figures go there.")
 @click.option("--dcgm", metavar="URL", help="Metrics page of a dcgm-exporter; `none` asks none.")
 @click.option("--prometheus", metavar="[HOST:]PORT", help="Serve the newest figures there (loopback unless told).")
+@click.option("--ray", "address", metavar="auto|ADDRESS", help="Sample every node of this Ray cluster.")
+@click.option("--python", metavar="PATH", help="With --ray: the interpreter that has Ray.")
+@click.option(
+    "--collect",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Sample this node into a run folder that all nodes share.",
+)
 @click.option("--no-live", is_flag=True, help="No table on the terminal.")
 @click.option("--no-capture", is_flag=True, help="Leave the terminal to the command; its output is not kept.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")
@@ -63,6 +72,8 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     doctor monitor                                           the live table; q quits
     doctor monitor --during-run -- accelerate launch train_grpo.py
     doctor monitor --pid 4242 --for 10m --no-live
+    doctor monitor --ray auto --during-run -- python -m verl.trainer.main_ppo ...
+    srun doctor monitor --collect runs/$SLURM_JOB_ID --during-run -- python train.py
     doctor report doctor-runs/...                            what came of it
     """
     _refuse(words, chosen)
@@ -70,6 +81,10 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
 
     csv = chosen["csv"].absolute() if chosen["csv"] else None
     wishes = Wishes(chosen["interval"], chosen["gpus"].replace(" ", ""), csv, _exporter(chosen), chosen["for_s"])
+    if chosen["collect"]:
+        from doctor.cli.monitor_shared import collect
+
+        return collect(words, chosen, wishes)
     if chosen["during_run"]:
         return _during(words, chosen, wishes)
     return _attached(chosen, wishes)
@@ -86,11 +101,23 @@ def _refuse(words: tuple[str, ...], chosen: dict[str, Any]) -> None:
         raise click.UsageError("--interval is between 50ms and 60s")
     if not re.fullmatch(r"(\d+(\s*,\s*\d+)*)?", chosen["gpus"]):
         raise click.UsageError(f"--gpus takes indices with commas between them, not `{chosen['gpus']}`")
+    _refuse_over_nodes(chosen)
     if chosen["pid"]:
         from doctor.monitors.sampler import alive
 
         if not alive(chosen["pid"]):
             raise click.UsageError(f"no process {chosen['pid']} runs here")
+
+
+def _refuse_over_nodes(chosen: dict[str, Any]) -> None:
+    wide = "--ray" if chosen["address"] else "--collect" if chosen["collect"] else None
+    if chosen["address"] and chosen["collect"]:
+        raise click.UsageError("--ray writes the figures of all nodes by itself: without --collect")
+    if chosen["python"] and not chosen["address"]:
+        raise click.UsageError("--python is the interpreter that has Ray: with --ray")
+    for name in ("csv", "prometheus", "pid"):
+        if wide and chosen[name]:
+            raise click.UsageError(f"{wide} samples several machines: without --{name}")
 
 
 def _exporter(chosen: dict[str, Any]) -> str | None:
@@ -105,6 +132,7 @@ def _during(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
     from doctor.core.supervise import supervise
     from doctor.monitors import start
 
+    begin = _beginning(words, chosen)
     with _page(chosen) as (open_page, _):
         try:
             run = new_run(Path(words[0]).name)
@@ -117,40 +145,57 @@ def _during(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
         started: list[Any] = []
 
         def on_start(pid: int) -> None:
-            started.append(start.start(run, wishes, pid))
+            started.append(begin(run, wishes, pid))
             open_page(run, wishes.csv)
 
         code = supervise(words, run, capture=not chosen["no_capture"], on_start=on_start)
         for each in started:
-            start.end(each)
+            start.end(each, start.END_OF_ALL_S if chosen["address"] else start.END_S)
     # neither the doctor's own failure nor an impatient Ctrl-C changes the code of the command
     with suppress(Exception, KeyboardInterrupt):
         _say_gpu(run)
-        _summary(run, wishes.csv)
+        summary(run, wishes.csv)
     return code
+
+
+def _beginning(words: tuple[str, ...], chosen: dict[str, Any]) -> Any:
+    """How the sampling is started: (run, wishes, process id to end with) -> process."""
+    from doctor.monitors import start
+
+    if not chosen["address"]:
+        return start.start
+    from doctor.cluster.ray_child import RayRefused, interpreter_with_ray
+    from doctor.facts.base import Context
+
+    try:
+        python = interpreter_with_ray(Context(words, Path.cwd(), dict(os.environ), chosen["python"]))
+    except RayRefused as exc:
+        raise click.UsageError(f"--ray: {exc}") from None
+    return lambda run, wishes, pid: start.start_over_ray(run, wishes, chosen["address"], python, pid)
 
 
 def _attached(chosen: dict[str, Any], wishes: Any) -> int:
     from doctor.monitors import start
 
+    begin = _beginning((), chosen)
     with _page(chosen) as (open_page, _):
         run = new_run("monitor")
-        sampler = start.start(run, wishes, chosen["pid"])
+        sampler = begin(run, wishes, chosen["pid"])
         try:
             open_page(run, wishes.csv)
-            if chosen["no_live"] or not sys.stdout.isatty():
+            if chosen["no_live"] or chosen["address"] or not sys.stdout.isatty():
                 click.echo(f"doctor: sampling into {short(run.path)}; Ctrl-C ends it", err=True)
-                _wait(sampler)
+                wait(sampler)
             else:
                 _live(run, wishes.csv, sampler)
         finally:
-            start.end(sampler)
+            start.end(sampler, start.END_OF_ALL_S if chosen["address"] else start.END_S)
     _say_gpu(run)
-    _summary(run, wishes.csv)
+    summary(run, wishes.csv)
     return 0
 
 
-def _wait(sampler: Any) -> None:
+def wait(sampler: Any) -> None:
     """Until the sampler has ended or somebody ends us."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
@@ -263,7 +308,7 @@ def _bytes_of(run: Any, csv: Path | None) -> int:
     return sum(each.stat().st_size for each in files if each.exists())
 
 
-def _summary(run: Any, csv: Path | None) -> None:
+def summary(run: Any, csv: Path | None) -> None:
     """Where the figures lie, and what they come to, on stderr: the command has stdout to itself."""
     click.echo(f"doctor: figures in {short(csv or run.path)}", err=True)
     from doctor.cli import report

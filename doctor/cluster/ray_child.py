@@ -26,7 +26,7 @@ from doctor.facts.base import Context
 
 #: the import of Ray, the connection and the first look at the nodes
 CONNECT_S = 90.0
-_MODULES = ("doctor.cluster.ray_main", "doctor.cluster.ray_work")
+_MODULES = ("doctor.cluster.ray_main", "doctor.cluster.ray_work", "doctor.cluster.ray_stream")
 _BOOTSTRAP = "import sys; sys.path.insert(0, sys.argv[1]); from doctor.cluster.ray_main import main; main()"
 _KEEP_BYTES = 64 << 10
 _GRACE_S = 10.0
@@ -49,7 +49,7 @@ class Request:
         task: "package.module:function", called on the nodes with one mapping.
         arguments: JSON values that every call gets.
         over: "nodes", "items" or "stream".
-        timeout_s, deadline_s: for one task, for all of them.
+        timeout_s, deadline_s: for one task, for all of them; of a stream, the longest silence of the driver.
         modules: what is carried for the task, dotted names; that of the task itself always is.
         env: further variables of the tasks.
         more: what a mode needs besides.
@@ -115,6 +115,10 @@ class RayChild:
             self._process.stdin.write(json.dumps(line).encode() + b"\n")
             self._process.stdin.flush()
 
+    def stop(self) -> None:
+        """Ask for the end of a stream; what is left comes before its "end"."""
+        self._say({"stop": True})
+
     @property
     def pid(self) -> int:
         """Process id of the driver."""
@@ -141,7 +145,7 @@ class RayChild:
                 raise RayRefused(line["what"], line["reason"])
             if line["kind"] == "end":
                 return
-            if line["kind"] == "nodes":
+            if line["kind"] == "nodes" or self._request.over == "stream":
                 self._connected = True
                 self._until = time.monotonic() + self._request.deadline_s + _GRACE_S
             yield line

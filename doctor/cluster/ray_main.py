@@ -24,7 +24,10 @@ _KNOCK_S = 5.0
 MODES = {
     "nodes": "doctor.cluster.ray_work:ask_nodes",
     "items": "doctor.cluster.ray_work:share_items",
+    "stream": "doctor.cluster.ray_stream:stream",
 }
+#: set when the asker says "stop": a stream is to be ended in good order
+STOP = threading.Event()
 Write = Callable[[dict[str, Any]], None]
 
 
@@ -79,9 +82,9 @@ def _writer() -> Write:
 
 
 def _die_with_parent() -> None:
-    """End this process and all that it started once nobody holds the other end of stdin."""
+    """End this process and all that it started once nobody holds the other end of stdin; a word on it sets `STOP`."""
     while os.read(0, 4096):
-        pass
+        STOP.set()
     if os.getpgrp() == os.getpid():  # a group of our own
         os.killpg(0, signal.SIGKILL)
     os._exit(1)

@@ -154,7 +154,7 @@ class _Crew:
 
     def _take(self, reference: Any, work: Work) -> Any:
         """One reference has an answer: the function's, or its node's clock."""
-        state, value = _fetched(self._ray, reference)
+        state, value = fetched(self._ray, reference)
         now = time.time()
         if work.line is not None:
             return self._compared(work, state, value, now)
@@ -212,7 +212,7 @@ def time_there() -> float:
     return time.time()
 
 
-def _fetched(ray: Any, reference: Any) -> Any:
+def fetched(ray: Any, reference: Any) -> Any:
     """("ok", value), or the state and the reason of a task that gave none."""
     try:
         return "ok", ray.get(reference, timeout=_FETCH_S)

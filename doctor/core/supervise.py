@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Iterator, Optional
 
@@ -43,6 +44,7 @@ def supervise(
     capture: bool = True,
     environment: Optional[Mapping[str, str]] = None,
     on_start: Optional[Callable[[int], None]] = None,
+    noted: bool = True,
 ) -> int:
     """Run the command to its end.
 
@@ -52,6 +54,7 @@ def supervise(
         capture: keep what it prints in the console log; else it has the terminal to itself.
         environment: further variables of the command.
         on_start: called with the command's process id.
+        noted: write `run.json`; False where another machine's process writes that of the run they share.
 
     Returns:
         Its exit code; 128+n where signal n ended it; 126 or 127 where it could not be started.
@@ -60,20 +63,21 @@ def supervise(
     variables = {**os.environ, **(environment or {}), VARIABLE: str(run.path)}
     if capture:  # a file is no terminal: without this, Python would keep back what it prints
         variables.setdefault("PYTHONUNBUFFERED", "1")
-    _note(run, argv=_shown(argv), cwd=str(Path.cwd()), started_ns=time.time_ns(), host=host_name(), ranks=None)
+    note = partial(_note, run) if noted else _not_noted
+    note(argv=_shown(argv), cwd=str(Path.cwd()), started_ns=time.time_ns(), host=host_name(), ranks=None)
     with _signals_caught() as early, _console(run, capture=capture) as (console, follower):
         try:
             child = subprocess.Popen(list(argv), env=variables, stdout=console, stderr=console)
         except OSError as exc:
             code = NOT_FOUND if isinstance(exc, FileNotFoundError) else NOT_EXECUTABLE
             _say(f"`{argv[0]}` cannot be started: {exc.strerror}")
-            _note(run, ended_ns=time.time_ns(), exit=code)
+            note(ended_ns=time.time_ns(), exit=code)
             return code
         if on_start is not None:
             with suppress(Exception):  # whatever it starts is ours, and a bug of ours must not touch the run
                 on_start(child.pid)
         code = _watch(child, early, follower)
-    _note(run, ended_ns=time.time_ns(), exit=code)
+    note(ended_ns=time.time_ns(), exit=code)
     return code
 
 
@@ -86,6 +90,10 @@ def _shown(argv: Sequence[str]) -> list[str]:
 def _note(run: RunDir, **values: Any) -> None:
     with suppress(OSError):  # a full disk costs the note, not the run
         run.write_run(**values)
+
+
+def _not_noted(**_values: Any) -> None:
+    """Leave the note to another."""
 
 
 def _say(text: str) -> None:
