@@ -3,7 +3,7 @@
 A case holds
   command: a launch command (facts about it are read by the real parsers), `files`: name -> text written beside it,
   facts: fact -> fields of its dataclass; shorthands: `packages: {vllm: 0.8.5}`, a plain value where a Setting stands,
-  unavailable: fact -> reason,
+  unavailable: fact -> reason, of the fact `cluster` each node has `facts` and `unavailable` of its own,
 and expects `found` (list, in order; texts are substrings), `silent: true`, or `skipped` (substring of a reason).
 """
 
@@ -21,6 +21,7 @@ from doctor.core.index import Entry
 from doctor.core.outcome import Outcome
 from doctor.core.runner import facts_needed, run_checks
 from doctor.facts.base import Context, FactState, Setting, Settings
+from doctor.facts.cluster import Cluster, Node
 from doctor.facts.collector import Collector
 
 EXPECTATIONS = {
@@ -34,10 +35,22 @@ def fact_type(name: str) -> Any:
 
 
 def build_fact(name: str, data: Any) -> Any:
+    if name == "cluster":
+        return Cluster(**{**data, "nodes": tuple(build_node(**node) for node in data["nodes"])})
     if name == "packages" and "distributions" not in data:
         extra = {key: data.pop(key) for key in list(data) if key in {each.name for each in fields(fact_type(name))}}
         data = {**extra, "distributions": {key: {"name": key, "version": str(value)} for key, value in data.items()}}
     return load(fact_type(name), spell_out(fact_type(name), data))
+
+
+def build_node(facts: Mapping[str, Any], unavailable: Mapping[str, str] | None = None, **data: Any) -> Node:
+    """A node whose `facts` and `unavailable` are written as those of a case."""
+    return Node(**data, facts=states(facts, unavailable or {}))
+
+
+def states(facts: Mapping[str, Any], unavailable: Mapping[str, str]) -> dict[str, FactState]:
+    given = {name: FactState("ok", build_fact(name, data)) for name, data in facts.items()}
+    return given | {name: FactState("unavailable", reason=why) for name, why in unavailable.items()}
 
 
 def spell_out(cls: Any, data: Any) -> Any:
@@ -69,8 +82,7 @@ def run_case(entry: Entry, case: Mapping[str, Any], folder: Path) -> Outcome:
     for name, text in case.get("files", {}).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    given = {name: FactState("ok", build_fact(name, data)) for name, data in case.get("facts", {}).items()}
-    given |= {name: FactState("unavailable", reason=why) for name, why in case.get("unavailable", {}).items()}
+    given = states(case.get("facts", {}), case.get("unavailable", {}))
     context = Context(tuple(shlex.split(case.get("command", ""))), folder, case.get("environ", {}))
     collector = Collector(context, given, from_file="the case")
     collector.ask(facts_needed([entry]))

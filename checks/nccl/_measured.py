@@ -1,0 +1,25 @@
+"""Words that the problems of `--deep` over many nodes share."""
+
+from __future__ import annotations
+
+from doctor.cluster.measured import Measured
+
+
+def who(measured: Measured, node: int, local: int | None) -> tuple[str, str]:
+    """A node, or the GPU of one of its processes, in English and in Chinese."""
+    host = f"`{measured.name(node)}`"
+    process = measured.process(node, local) if local is not None else None
+    if process is None or process.gpu is None:
+        return host, host
+    return f"GPU {process.gpu} of {host}", f"{host} 的 GPU {process.gpu}"
+
+
+def bandwidth(seconds_a_gigabyte: float) -> str:
+    """Cost of a byte -> "11.8 GB/s"."""
+    value = 1 / seconds_a_gigabyte
+    return f"{value:.3g} GB/s" if value < 100 else f"{value:.0f} GB/s"
+
+
+def latency(microseconds: float) -> str:
+    """Cost of a message -> "5,120 µs"."""
+    return f"{microseconds:,.0f} µs" if microseconds >= 10 else f"{microseconds:.1f} µs"
