@@ -249,13 +249,13 @@ class _Serve:
         return host, (serving.port if serving is not None else None) or _PORT
 
     def _reader(self, run: Any) -> Callable[[], dict[str, Any]]:
-        """A post-mortem of what the server has printed so far."""
+        """A post-mortem of what the server has printed so far, and of how it ended where it has."""
 
         def read() -> dict[str, Any]:
             from doctor.core.report import as_dict
             from doctor.logs.postmortem import examine
 
-            result = examine([str(run.console)], run_dir=str(run.path), language=self._language)
+            result = examine([str(run.path)], run_dir=str(run.path), language=self._language)
             return as_dict(result.diagnosis)
 
         return read

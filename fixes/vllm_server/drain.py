@@ -16,7 +16,7 @@ import time
 from contextlib import suppress
 from typing import Any, Awaitable, Callable
 
-from doctor.fixes.vllm_server import processes, record
+from doctor.fixes.vllm_server import death, processes, record
 from doctor.fixes.vllm_server.health import HEALTH
 from doctor.fixes.vllm_server.settings import SETTINGS
 
@@ -45,8 +45,9 @@ def _listening(server: Any) -> None:
     processes.settle()
     HEALTH.listening_since = time.time()
     record.write("start", listening=True, host=server.config.host, port=server.config.port)
+    loop = asyncio.get_running_loop()
+    death.watch(server, loop)
     if threading.current_thread() is threading.main_thread():
-        loop = asyncio.get_running_loop()
         ending = Ending(server, loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, ending.asked)

@@ -6,6 +6,7 @@ engine died, for vLLM's answer is empty or says "see stack trace (above)".
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 import sys
@@ -13,6 +14,7 @@ import traceback
 from typing import Any, Awaitable, Callable, Mapping, Optional
 
 from doctor.fixes.vllm_server import processes, record, state
+from doctor.fixes.vllm_server.death import DEATH, EngineDeadError
 from doctor.fixes.vllm_server.health import HEALTH
 from doctor.fixes.vllm_server.requests import DEMO, GENERATING, Receive, Refused, check_key, checked, header, path_of
 from doctor.fixes.vllm_server.settings import SETTINGS
@@ -20,6 +22,10 @@ from doctor.fixes.vllm_server.settings import SETTINGS
 Scope = dict[str, Any]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_DATA = b"data: "
+#: the last event of a stream that failed (vLLM's `create_streaming_error_response`)
+_BREAKS_OFF = _DATA + b'{"error":'
 
 #: errors after which the engine answers nothing more
 _DEAD = frozenset({"EngineDeadError", "AsyncEngineDeadError", "MQEngineDeadError"})
@@ -70,7 +76,7 @@ class Guard:
         scope[state.ERRORS] = exchange.errors
         HEALTH.in_flight += generates
         try:
-            await self._application(scope, exchange.listening(receive), exchange.send)
+            await self._answered(scope, exchange.listening(receive), exchange.send, generates=generates)
         except Exception as exc:
             exchange.errors.append(exc)
             await exchange.finish(demo=demo)
@@ -84,6 +90,27 @@ class Guard:
                 HEALTH.succeeded()
             elif generates and exchange.failed:
                 HEALTH.failures += 1
+
+    async def _answered(self, scope: Scope, receive: Receive, send: Send, *, generates: bool) -> None:
+        """Let the application answer; one that waits for a dead engine is taken from it.
+
+        Raises:
+            EngineDeadError: in the place of the answer.
+
+        """
+        task = asyncio.current_task()
+        if generates:
+            if DEATH.reason is not None:
+                raise EngineDeadError(DEATH.reason)
+            DEATH.waiting.add(task)
+        try:
+            await self._application(scope, receive, send)
+        except asyncio.CancelledError:
+            if not DEATH.was_cut(task):
+                raise
+            raise EngineDeadError(DEATH.reason) from None
+        finally:
+            DEATH.waiting.discard(task)
 
 
 class Exchange:
@@ -100,17 +127,19 @@ class Exchange:
         self._headers: Scope = {"headers": []}
         self._ended = False
         self._gone = False
+        self._broken = False
 
     @property
     def good(self) -> bool:
         """Whether the client got a whole answer."""
         answered = self.status is not None and self.status < 300 and self._ended
-        return answered and not self._gone and not self.errors
+        return answered and not self._gone and not self.errors and not self._broken
 
     @property
     def failed(self) -> bool:
         """Whether the server is to blame that it did not."""
-        return self.status is not None and (self.status >= 500 or (self.status < 300 and bool(self.errors)))
+        broken = bool(self.errors) or self._broken
+        return self.status is not None and (self.status >= 500 or (self.status < 300 and broken))
 
     def listening(self, receive: Receive) -> Receive:
         """Note a client that goes before its answer, which some releases then count as one of 200."""
@@ -132,6 +161,9 @@ class Exchange:
             self._ended = True
         if self.status is not None and self.status >= 500:
             self._held.append(message)
+        elif message.get("body", b"").startswith(_BREAKS_OFF):
+            self._broken = True
+            await self._send({**message, "body": await explained_event(message["body"])})
         else:
             await self._send(message)
 
@@ -145,13 +177,21 @@ class Exchange:
             self.status = 400
             await answer(self._send, 400, told("invalid_request", describe(error)))
         elif self._held and error is None and "json" in header(self._headers, b"content-type"):
-            for message in self._held:  # the server has said why, in its own words
-                await self._send(message)
+            await self._pass_on_held()
         elif self._held or (error is not None and self.status is None):
             self.status = self.status or 500
             await answer(self._send, self.status, await failure(error))
         elif error is not None and not self._ended:
             await self._break_off(error)
+
+    async def _pass_on_held(self) -> None:
+        """The server has said why, in its own words; of a dead engine these say too little."""
+        if await dead() is None:
+            for message in self._held:
+                await self._send(message)
+            return
+        body = b"".join(each.get("body", b"") for each in self._held)
+        await answer(self._send, self.status or 500, await explained(body))
 
     async def _break_off(self, error: BaseException) -> None:
         """Close a stream with a last event of its kind that says why; an answer of stated length just ends."""
@@ -186,15 +226,40 @@ async def failure(error: Optional[BaseException]) -> dict[str, Any]:
     """What a client is told of an error of the server, with the doctor's diagnosis where the engine is dead."""
     kind = type(error).__name__ if error is not None else "internal_error"
     message = describe(error) if error is not None else "the server failed and did not say why"
-    fault = await HEALTH.engine_fault()
-    if kind not in _DEAD and fault is None:
+    fault = await dead(kind)
+    if fault is None:
         return told(kind, message)
-    lost = processes.lost()
-    if lost is not None:  # vLLM's own error knows no more than that it was lost
-        message = lost
-        sys.stderr.write(f"doctor: {lost}\n")  # a killed process says nothing: the diagnosis reads it here
-    record.write("exception", type=kind, message=message, engine_dead=True)
-    return told(kind, message if error is not None else fault or message, await record.cause())
+    DEATH.tell(kind, message)
+    message = processes.lost() or (message if error is not None else fault)
+    return told(kind, message, await record.cause())
+
+
+async def dead(kind: str = "") -> Optional[str]:
+    """What is known against the engine, by itself or by the kind of an error; None while nothing is."""
+    return DEATH.look() or await HEALTH.engine_fault() or (kind if kind in _DEAD else None)
+
+
+async def explained(body: bytes) -> dict[str, Any]:
+    """The answer that vLLM has for those who wait for a dead engine, with the cause where its clients look for it."""
+    fault = await dead() or "the engine has failed"
+    try:
+        theirs = json.loads(body)
+    except ValueError:
+        theirs = None
+    if not isinstance(theirs, dict):
+        return await failure(EngineDeadError(fault))
+    error = theirs["error"] if isinstance(theirs.get("error"), dict) else theirs  # up to 0.9 it has no frame
+    DEATH.tell("EngineDeadError", str(error.get("message")))
+    error.update(message=processes.lost() or error.get("message", fault), cause=await record.cause())
+    return theirs
+
+
+async def explained_event(event: bytes) -> bytes:
+    """The same for the event by which vLLM breaks off a stream; unchanged while the engine lives."""
+    if await dead() is None:
+        return event
+    first, mark, rest = event[len(_DATA) :].partition(b"\n\n")
+    return _DATA + json.dumps(await explained(first)).encode() + mark + rest
 
 
 def told(kind: str, message: str, cause: Optional[Mapping[str, Any]] = None) -> dict[str, Any]:

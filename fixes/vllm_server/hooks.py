@@ -22,9 +22,10 @@ def loaded(name: str, module: ModuleType) -> None:
 
 
 def _launcher(module: ModuleType) -> None:
+    from doctor.fixes.vllm_server.death import ended
     from doctor.fixes.vllm_server.state import mended
 
-    module.serve_http = mended(module.serve_http)  # type: ignore[attr-defined]
+    module.serve_http = mended(ended(module.serve_http))  # type: ignore[attr-defined]
 
 
 def _config(module: ModuleType) -> None:
@@ -34,9 +35,12 @@ def _config(module: ModuleType) -> None:
 
 
 def _server(module: ModuleType) -> None:
+    from doctor.fixes.vllm_server.death import bounded, telling
     from doctor.fixes.vllm_server.drain import announced
 
     module.Server.startup = announced(module.Server.startup)
+    module.Server.shutdown = bounded(module.Server.shutdown)
+    module.Server.run = telling(module.Server.run)
 
 
 def _process(module: ModuleType) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import sys
 import threading
 import time
 import weakref
@@ -51,13 +52,19 @@ def remembered(start: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(start)
     def begin(self: Any, *args: Any, **kwargs: Any) -> Any:
         target = getattr(self, "_target", None)  # gone after the start
-        owner = getattr(target, "__module__", None) or type(self).__module__
+        owner = _real_name(getattr(target, "__module__", None) or type(self).__module__)
         result = start(self, *args, **kwargs)
         if owner.split(".")[0] in _OWNERS:
             _started.append((self.name, weakref.ref(self)))
         return result
 
     return begin
+
+
+def _real_name(module: str) -> str:
+    """Name of a module, also of the one that was started by `python -m`."""
+    spec = getattr(sys.modules.get(module), "__spec__", None)
+    return getattr(spec, "name", None) or module
 
 
 def settle() -> None:

@@ -16,7 +16,8 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
-_WATCH_S = 1.0
+from doctor.fixes.vllm_server.death import DEATH
+
 _KEEP_ALIVE_S = 5
 
 
@@ -71,27 +72,18 @@ async def run(arguments: Any) -> None:
         root_path=given["root_path"] or "",
         **{name: given[name] for name in ("ssl_keyfile", "ssl_certfile", "ssl_ca_certs", "ssl_cert_reqs")},
     )
-    server = uvicorn.Server(config)
-    watch = asyncio.create_task(_watch(server, engine))
     try:
-        await server.serve()
+        await uvicorn.Server(config).serve()
     finally:
-        watch.cancel()
         with suppress(AttributeError):
             engine.shutdown()
+    DEATH.exit()
 
 
 def _log_level(given: Any) -> str:
     """A level as uvicorn calls it; vLLM's `--log-level` has the same names in capitals."""
     text = str(given or "").lower()
     return text if text in {"critical", "error", "warning", "info", "debug", "trace"} else "info"
-
-
-async def _watch(server: Any, engine: Any) -> None:
-    """End with the engine, as vLLM's launcher does."""
-    while not engine.errored:  # noqa: ASYNC110 - an attribute of vLLM's
-        await asyncio.sleep(_WATCH_S)
-    server.should_exit = True
 
 
 def application(engine: Any, arguments: Any) -> Any:
@@ -117,7 +109,7 @@ async def _generate(engine: Any, fields: dict[str, Any], request: Any) -> Any:
     from vllm.sampling_params import SamplingParams
 
     prompt, stream = fields.pop("prompt"), fields.pop("stream", False)
-    results = _while_alive(engine, engine.generate(prompt, SamplingParams(**fields), uuid.uuid4().hex))
+    results = engine.generate(prompt, SamplingParams(**fields), uuid.uuid4().hex)
     if stream:
         return StreamingResponse(_lines(results))
     work = asyncio.ensure_future(_last(results))
@@ -128,23 +120,6 @@ async def _generate(engine: Any, fields: dict[str, Any], request: Any) -> Any:
         work.cancel()  # the engine drops the request
         return Response(status_code=499)
     return JSONResponse(_answer(work.result()))
-
-
-async def _while_alive(engine: Any, results: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """What the engine gives; vLLM never answers a request that comes in the moment in which its engine dies."""
-    while True:
-        step = asyncio.ensure_future(results.__anext__())
-        try:
-            while not step.done():
-                dead = engine.errored  # what it gave before gets one more turn
-                await asyncio.wait({step}, timeout=_WATCH_S)
-                if dead and not step.done():
-                    raise engine.dead_error
-            yield step.result()
-        except StopAsyncIteration:
-            return
-        finally:
-            step.cancel()
 
 
 async def _last(results: AsyncIterator[Any]) -> Any:

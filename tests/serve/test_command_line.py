@@ -22,6 +22,8 @@ if play == "memory":
     print("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of "
           "23.64 GiB of which 1.10 GiB is free.", file=sys.stderr)
     sys.exit(7)
+if play == "killed":
+    os.kill(os.getpid(), 9)
 if play == "wait":
     time.sleep(100)
 """
@@ -125,6 +127,14 @@ def test_the_servers_exit_code_stays_and_its_end_is_explained(site: Path) -> Non
     assert "The server ended with exit code 7" in done.stderr
     assert "MEM016" in done.stderr
     assert "MEM016" not in done.stdout  # that is the server's
+
+
+def test_a_server_that_was_killed_is_told_what_kills(site: Path) -> None:
+    done = serve(site, "--model", "m", PLAY="killed")
+    assert done.returncode == 128 + signal.SIGKILL
+    assert "The server ended with exit code 137" in done.stderr
+    assert "a process ended by SIGKILL without a traceback" in done.stderr
+    assert "dmesg -T" in done.stderr
 
 
 def test_what_it_says_in_chinese(site: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from doctor.fixes.vllm_server import guard, health, processes, record, requests, state
+from doctor.fixes.vllm_server import death, guard, health, processes, record, requests, state
 from doctor.fixes.vllm_server.settings import Settings, load
 
 BODY = {"type": "http.response.body"}
@@ -80,8 +80,10 @@ def ask(
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    made = health.Health()
-    monkeypatch.setattr(guard, "HEALTH", made)
+    made, lives = health.Health(), death.Death()
+    for module in (guard, death):
+        monkeypatch.setattr(module, "HEALTH", made)
+        monkeypatch.setattr(module, "DEATH", lives)
     monkeypatch.setattr(guard, "SETTINGS", Settings(request_bytes=1000, prompts=3, demo=True))
     monkeypatch.setattr(state.SERVED, "application", None)
     monkeypatch.setattr(processes, "_needed", [])
@@ -242,6 +244,84 @@ def test_a_process_that_was_killed_is_named_to_the_client_and_in_the_log(
     error = type("EngineDeadError", (Exception,), {})("See stack trace (above) for the root cause.")
     assert ask(Application(error=error)).error["message"] == "process `EngineCore` was killed by signal 9"
     assert "doctor: process `EngineCore` was killed by signal 9\n" in capsys.readouterr().err
+
+
+SEE_ABOVE = "EngineCore encountered an issue. See stack trace (above) for the root cause."
+
+
+def told_by(theirs: dict[str, Any]) -> Application:
+    """vLLM's own server, which answers an error of its engine itself."""
+    return Application(start(500), {**BODY, "body": json.dumps(theirs).encode()})
+
+
+@pytest.mark.parametrize("framed", [True, False])
+def test_what_vllm_says_of_a_dead_engine_gets_the_cause(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, *, framed: bool
+) -> None:
+    monkeypatch.setenv("DOCTOR_RUN_DIR", str(tmp_path))
+    (tmp_path / record.CAUSE).write_text(json.dumps({"id": "LCH018"}))
+    serve(monkeypatch, type("Engine", (), {"errored": True})())
+    monkeypatch.setattr(processes, "lost", lambda: "process `EngineCore` was killed by signal 9")
+    theirs = {"message": SEE_ABOVE, "type": "InternalServerError", "param": None, "code": 500}
+    answer = ask(told_by({"error": theirs} if framed else theirs), "/v1/completions")
+    got = json.loads(answer.text)
+    assert answer.status == 500
+    assert (got["error"] if framed else got) == {
+        **theirs, "message": "process `EngineCore` was killed by signal 9", "cause": {"id": "LCH018"},
+    }  # fmt: skip
+
+
+def test_an_event_that_breaks_off_a_stream_gets_the_cause_of_a_dead_engine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("DOCTOR_RUN_DIR", str(tmp_path))
+    (tmp_path / record.CAUSE).write_text(json.dumps({"id": "MEM016"}))
+    event = b'data: {"error": {"message": "See stack trace (above)", "code": 500}}\n\n'
+    application = Application(
+        start(200, b"text/event-stream"), {**BODY, "body": b'data: {"id": 1}\n\n', "more_body": True},
+        {**BODY, "body": event, "more_body": True}, {**BODY, "body": b"data: [DONE]\n\n"},
+    )  # fmt: skip
+    assert event.decode() in ask(application, "/v1/completions").text  # its engine lives: vLLM's own words
+    serve(monkeypatch, type("Engine", (), {"errored": True})())
+    _, changed, last = ask(application, "/v1/completions").text.strip().split("\n\n")
+    assert json.loads(changed[len("data: ") :]) == {
+        "error": {"message": "See stack trace (above)", "code": 500, "cause": {"id": "MEM016"}}
+    }
+    assert last == "data: [DONE]"
+    assert (guard.HEALTH.generations, guard.HEALTH.failures) == (0, 2)
+
+
+def test_a_request_that_a_dead_engine_forgot_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Forgets(Application):
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+            await super().__call__(scope, receive, send)
+            death.DEATH.reason = "the engine has failed"
+            asyncio.get_running_loop().call_later(0.05, death.DEATH.cut)
+            await asyncio.sleep(60)
+
+    answer = ask(Forgets(), "/v1/completions")
+    assert (answer.status, answer.error["type"]) == (500, "EngineDeadError"), answer.text
+    assert answer.error["message"] == "the engine has failed"
+    death.DEATH.reason = None
+    streamed = ask(Forgets(start(200, b"text/plain"), {**BODY, "body": b"one\n", "more_body": True}))
+    assert (streamed.status, streamed.ended, streamed.error["type"]) == (200, True, "EngineDeadError")
+
+
+def test_a_request_after_the_engines_death_does_not_reach_the_server() -> None:
+    death.DEATH.reason = "process `EngineCore` was killed by signal 9"
+    application = Application(start(200), BODY)
+    answer = ask(application, "/v1/completions")
+    assert (answer.status, answer.error["type"], application.bodies) == (500, "EngineDeadError", [])
+    assert ask(application, "/v1/models", method="GET").status == 200
+
+
+def test_a_client_that_is_cancelled_otherwise_stays_cancelled() -> None:
+    class Cancelled(Application):
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        ask(Cancelled())
 
 
 def test_without_a_diagnosis_the_answer_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from argparse import Namespace
-from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,7 +31,7 @@ from doctor.fixes.serve.choices import choices
 from doctor.fixes.serve.command import NoServer, server_of
 from doctor.fixes.serve.patient import lay, variables
 from doctor.fixes.serve.watch import Watch
-from doctor.fixes.vllm_server import drain, health, server, state
+from doctor.fixes.vllm_server import drain, health, state
 from doctor.fixes.vllm_server.settings import Settings
 from tests.facts.environments import interpreter
 
@@ -440,52 +439,3 @@ def test_the_diagnosis_of_a_dead_engine_is_left_for_the_clients(tmp_path: Path) 
     watch.stop()
     assert json.loads((tmp_path / "cause.json").read_text())["id"] == "MEM016"
     assert (watch.listening, watch.engine_died, watch.overdue) == (True, True, False)
-
-
-# The server in the place of the demo server --------------------------------------------------------------------
-
-
-class Engine:
-    """Gives `results` and then nothing more, as an engine that died while a request came in."""
-
-    dead_error = RuntimeError("the engine is dead")
-
-    def __init__(self, *results: str, ends: bool = False) -> None:
-        self.results = results
-        self.ends = ends
-        self.errored = self.cancelled = False
-
-    async def generate(self) -> AsyncIterator[str]:
-        for each in self.results:
-            yield each
-        self.errored = not self.ends
-        try:
-            await asyncio.sleep(0.05 if self.ends else 60)
-        except asyncio.CancelledError:
-            self.cancelled = True
-            raise
-
-
-def received(engine: Engine, into: list[str]) -> None:
-    """Take all that the engine gives."""
-
-    async def take() -> None:
-        async for each in server._while_alive(engine, engine.generate()):
-            into.append(each)  # noqa: PERF401 - what came before an error counts too
-
-    asyncio.run(asyncio.wait_for(take(), 10))
-
-
-def test_a_request_that_a_dead_engine_forgot_gets_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_WATCH_S", 0.02)
-    engine, seen = Engine("a", "b"), []  # type: tuple[Engine, list[str]]
-    with pytest.raises(RuntimeError, match="the engine is dead"):
-        received(engine, seen)
-    assert (seen, engine.cancelled) == (["a", "b"], True)
-
-
-def test_an_engine_that_takes_its_time_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_WATCH_S", 0.005)
-    engine, seen = Engine("a", ends=True), []  # type: tuple[Engine, list[str]]
-    received(engine, seen)
-    assert (seen, engine.cancelled) == (["a"], False)

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.real.runs import environment, lacking
@@ -88,9 +89,42 @@ def test_a_dead_engine_is_told_to_the_client_and_the_user(start: Start) -> None:
     error = json.loads(text)["error"]
     assert (status, error["type"], error["cause"]["id"]) == (500, "EngineDeadError", "MEM016"), text
     assert "2.50 GiB" in error["cause"]["headline"]
-    server.wait()
+    assert server.wait() == 1
     assert "The engine failed. What it printed says:" in server.text
     assert "MEM016 gpu-memory-exhausted" in server.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", ["0.8.4", "0.33.0"])
+def test_a_request_that_the_engine_forgot_when_it_died_is_answered(start: Start, release: str) -> None:
+    server = start(release)
+    assert server.up(), server.text[-3000:]
+    status, text = server.ask("POST", "/generate", {"prompt": "forgotten"})
+    assert (status, json.loads(text)["error"]["type"]) == (500, "EngineDeadError"), text
+    assert server.wait() == 1, server.text[-3000:]
+    assert "The engine failed. What it printed says:" in server.text
+
+
+@pytest.mark.slow
+def test_trls_server_answers_though_it_waits_for_a_worker_that_was_killed(start: Start) -> None:
+    server = start("0.9.2", "--trl")
+    assert server.up(), server.text[-3000:]
+    assert server.ask("POST", "/generate/", {"prompts": ["a"]}) == (200, '{"completion_ids":[[1,2]]}')
+    doctor = psutil.Process(server.process.pid)
+    started = doctor.children(recursive=True)
+    (worker,) = (each for each in started if each.ppid() != doctor.pid)
+    answers: list[tuple[int, str]] = []
+    client = threading.Thread(target=lambda: answers.append(server.ask("POST", "/generate/", {"prompts": ["long"]})))
+    client.start()
+    time.sleep(1.0)  # its /health does not answer meanwhile
+    worker.kill()
+    client.join()
+    ((status, text),) = answers
+    error = json.loads(text)["error"]
+    assert (status, error["message"]) == (500, "process `Process-1` was killed by signal 9"), text
+    assert error["cause"]["id"] == "LCH018"
+    assert server.wait() == 1, server.text[-3000:]
+    assert psutil.wait_procs(started, timeout=15)[1] == []
 
 
 def test_a_start_that_fails_is_explained_from_the_engines_own_output(start: Start) -> None:

@@ -1,8 +1,9 @@
 """Puts a stand-in for the engine into a real vLLM: there is no GPU for more.
 
 What it does is told by the prompt: `slow` takes a second, `dead` kills the engine, `broken` fails the request alone,
-`refused` is the client's fault, and `stream-dead` dies after the first step. STUB_START=hang never comes up, and
-STUB_START=fail fails while it loads.
+`refused` is the client's fault, and `stream-dead` dies after the first step. `forgotten` dies and never answers, as an
+engine does for which a request came too late. `long` takes ten minutes in a worker of TRL's own server.
+STUB_START=hang never comes up, and STUB_START=fail fails while it loads.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import sys
 import time
 from types import SimpleNamespace
 
-NAMES = ("vllm.engine.async_llm_engine", "vllm.v1.engine.async_llm")
+NAMES = ("vllm.engine.async_llm_engine", "vllm.v1.engine.async_llm", "vllm.entrypoints.llm")
 
 
 class EngineDeadError(Exception):
@@ -47,6 +48,9 @@ class Engine:
             raise RuntimeError("CUDA error: an illegal memory access was encountered")
         if prompt == "dead":
             self._die()
+        if prompt == "forgotten":
+            self.errored, self.is_running = True, False
+            await asyncio.sleep(600)
         for step in (" big", " big world"):
             if prompt == "slow":
                 await asyncio.sleep(1.0)
@@ -80,6 +84,18 @@ def made(cls, *args, **kwargs):
     return Engine()
 
 
+class LLM:
+    """In the workers of TRL's own server."""
+
+    def __init__(self, **settings):
+        pass
+
+    def generate(self, prompts, sampling_params):
+        if prompts[0] == "long":
+            time.sleep(600)
+        return [SimpleNamespace(outputs=[SimpleNamespace(token_ids=[1, 2])]) for _ in prompts]
+
+
 class Finder:
     def find_spec(self, name, path=None, target=None):
         if name not in NAMES:
@@ -95,6 +111,8 @@ class Finder:
 
         def run_and_replace(module):
             run(module)
+            if hasattr(module, "LLM"):
+                module.LLM = LLM
             for each in ("AsyncLLMEngine", "AsyncLLM"):
                 if hasattr(module, each):
                     getattr(module, each).from_engine_args = classmethod(made)
