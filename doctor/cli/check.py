@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,16 @@ from doctor.cli import options
 @click.option("--python", metavar="PATH", help="Judge the environment of this interpreter, venv or conda prefix.")
 @click.option(
     "--from", "sources", metavar="FILE", multiple=True, type=click.Path(exists=True, path_type=Path),
-    help="Judge saved facts, a folder of them, or a pasted report (collect_env, trl env, pip list, nvidia-smi ...).",
+    help="Judge saved facts, a folder of them (all nodes together), or a pasted report (collect_env, pip list ...).",
+)  # fmt: skip
+@click.option("--ray", metavar="auto|ADDRESS", help="Judge all nodes of a running Ray cluster together.")
+@click.option(
+    "--collect", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+    help="Write this node's facts into a folder that all nodes see, for --from DIR; with --ray: all nodes' facts.",
+)  # fmt: skip
+@click.option(
+    "--node-timeout", metavar="SECONDS", type=click.FloatRange(min=1), default=60.0, show_default=True,
+    help="Longest wait for one node of --ray.",
 )  # fmt: skip
 @click.option("--save-facts", metavar="FILE", type=click.Path(path_type=Path), help="Write the facts, redacted.")
 @click.option("--deep", is_flag=True, help="Also import, multiply and communicate, in child processes.")
@@ -34,32 +44,51 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     doctor check -- accelerate launch --config_file zero3.yaml train_grpo.py
     doctor check --python ~/venvs/train
     doctor check --from report.txt
+    doctor check --ray auto -- python -m verl.trainer.main_ppo trainer.nnodes=4
+    srun --ntasks-per-node=1 doctor check --collect /shared/facts; doctor check --from /shared/facts
     """
     from doctor.core.diagnose import diagnose
     from doctor.facts.base import Context
 
+    refuse_contradictions(chosen)
     launch_command = as_words(launch_command)
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     language = options.language(chosen["lang"], settings)
     context = Context(launch_command, Path.cwd(), dict(os.environ), chosen["python"], chosen["deep"])
     if not chosen["sources"]:
         refuse_wrong_python(context)
+    if chosen["collect"] and not chosen["ray"]:
+        return collect_here(context, chosen["collect"])
     if chosen["deep"]:
         click.echo("importing, multiplying and communicating in child processes; this can take minutes", err=True)
     diagnosis, collectors = diagnose(
         context,
-        _patients(chosen["sources"]),
+        **_patients(context, chosen),
         ignored=settings.ignored,
         also_collect=_every_fact() if chosen["save_facts"] else (),
         language=language,
     )
-    options.warn_of_unknown(settings.ignored, diagnosis, collectors[0].states.get("script"))
+    script = collectors[0].states.get("script") if collectors else None
+    options.warn_of_unknown(settings.ignored, diagnosis, script)
     if chosen["save_facts"]:
         _save(collectors[0], chosen["save_facts"])
     report = options.show(diagnosis, chosen["format"], chosen["output"], language, verbose=chosen["verbose"])
     if not chosen["sources"]:
         _remember(report)
     return diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict)
+
+
+def refuse_contradictions(chosen: dict[str, Any]) -> None:
+    """Options that ask for different patients, or for a file of one node where many are judged."""
+    pairs = (("sources", "--from", "ray", "--ray"), ("sources", "--from", "collect", "--collect"))
+    for one, its_name, other, other_name in (*pairs, ("ray", "--ray", "save_facts", "--save-facts")):
+        if chosen[one] and chosen[other]:
+            hint = "; --collect DIR keeps the facts of all nodes" if other == "save_facts" else ""
+            msg = f"{its_name} and {other_name} cannot be combined{hint}"
+            raise click.UsageError(msg)
+    if chosen["ray"] is not None and not chosen["ray"].strip():
+        msg = "--ray names nothing (an unset variable?): give `auto` or host:port"
+        raise click.UsageError(msg)
 
 
 def as_words(command: tuple[str, ...]) -> tuple[str, ...]:
@@ -90,17 +119,93 @@ def refuse_wrong_python(context: Any) -> None:
         raise click.UsageError(msg) from None
 
 
-def _patients(sources: tuple[Path, ...]) -> list[Any]:
+def collect_here(context: Any, folder: Path) -> int:
+    """Write this node's facts; of several processes on it, the first does."""
+    from doctor.cluster.collect import collect
+    from doctor.facts._launched_nodes import local_rank
+    from doctor.facts.collector import Collector
+
+    rank = local_rank(context.environ)
+    if rank:
+        click.echo(f"nothing written: this is process {rank} of its node, and process 0 writes its facts", err=True)
+        return 0
+    collector = Collector(replace(context, gathering=True))
+    collector.ask(_every_fact())
+    try:
+        path = collect(collector.states, folder)
+    except OSError as exc:
+        msg = f"cannot write into `{folder}`: {exc.strerror}"
+        raise click.UsageError(msg) from None
+    click.echo(f"facts of this node written to {path}; when all nodes are done: doctor check --from {folder}", err=True)
+    return 0
+
+
+def _patients(context: Any, chosen: dict[str, Any]) -> dict[str, Any]:
+    """What is judged, as arguments of `diagnose`: this machine, hosts of files, or the nodes of a cluster."""
     from doctor.core.diagnose import Patient
     from doctor.facts.saved import NotFacts, read
 
+    if chosen["ray"]:
+        return {"cluster": _from_ray(context, chosen)}
+    sources = chosen["sources"]
     if not sources:
-        return [Patient()]
+        return {"patients": [Patient()]}
     try:
+        nodes = _from_folder(sources)
+        if nodes is not None:
+            return nodes
         saved = [each for source in sources for each in read(source)]
     except (NotFacts, OSError) as exc:
         raise click.UsageError(str(exc)) from None
-    return [Patient(each.states, f"`{each.name}`", each.host or each.name) for each in saved]
+    return {"patients": [Patient(each.states, f"`{each.name}`", each.host or each.name) for each in saved]}
+
+
+def _from_folder(sources: tuple[Path, ...]) -> dict[str, Any] | None:
+    """Nodes of facts files, as arguments of `diagnose`; None of a single file, and of pasted reports."""
+    from doctor.cluster.gathered import MANIFEST, facts_files, read
+    from doctor.core.diagnose import Patient
+
+    files = facts_files(sources)
+    listed = any((source / MANIFEST).exists() for source in sources)
+    if files is None or not (files or listed) or (len(files) == 1 and not any(each.is_dir() for each in sources)):
+        return None
+    gathered = read(sources)
+    for note in gathered.notes:
+        click.echo(f"warning: {note}", err=True)
+    if len(gathered.cluster.nodes) > 1 or listed:
+        return {"cluster": gathered.cluster}
+    (node,) = gathered.cluster.nodes
+    return {"patients": [Patient(node.facts, f"`{sources[0]}`", node.name)]}
+
+
+def _from_ray(context: Any, chosen: dict[str, Any]) -> Any:
+    """The nodes of a running Ray cluster; their facts are kept where --collect names a folder."""
+    import tempfile
+    from contextlib import ExitStack
+
+    from doctor.cluster.gathered import read
+    from doctor.cluster.ray_child import RayRefused, interpreter_with_ray
+    from doctor.cluster.ray_facts import gather
+    from doctor.facts.saved import NotFacts
+
+    with ExitStack() as stack:
+        folder = chosen["collect"] or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="doctor-nodes-")))
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            python = interpreter_with_ray(context)
+            timeout_s = chosen["node_timeout"]
+            gather(context, chosen["ray"], folder, python=python, node_timeout_s=timeout_s, tell=_tell)
+            return read([folder]).cluster
+        except (RayRefused, NotFacts) as exc:
+            msg = f"--ray: {exc}"
+            raise click.UsageError(msg) from None
+        except OSError as exc:
+            msg = f"cannot write into `{folder}`: {exc.strerror}"
+            raise click.UsageError(msg) from None
+
+
+def _tell(sentence: str) -> None:
+    click.echo(sentence, err=True)
 
 
 def _every_fact() -> tuple[str, ...]:

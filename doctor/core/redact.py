@@ -30,17 +30,19 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/._=\-]{12,}", r"\1 ***"),
         (r"(?i)(" + _NAME + r"[\"']?\s{0,4}(?:=(?!=)|:)\s{0,4}[\"']?)" + _HARMLESS + r"[^\s\"',;&}]{4,}", r"\1***"),
         (r"(?i)(--[a-z0-9_-]{0,60}?" + _NAME + r"[ =]{1,4})(?!\*\*\*)[^\s-][^\s]*", r"\1***"),
-        (r"(?<![A-Za-z0-9_./~-])(/home/|/Users/|[A-Z]:\\Users\\)(?!\*\*\*)[^/\\\s'\"]+", r"\1***"),
         (r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*-----END [A-Z ]{0,40}PRIVATE KEY-----", "***private key***"),
     )
 )
 
 
-def redact_text(text: str) -> str:
-    """`text` without tokens, keys, passwords in URLs and user names in home paths."""
+_HOME_PATH = re.compile(r"(?<![A-Za-z0-9_./~-])(/home/|/Users/|[A-Z]:\\Users\\)(?!\*\*\*)[^/\\\s'\"]+")
+
+
+def redact_text(text: str, *, homes: bool = True) -> str:
+    """`text` without tokens, keys, passwords in URLs and, with `homes`, user names in home paths."""
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
-    return text
+    return _HOME_PATH.sub(r"\1***", text) if homes else text
 
 
 #: what makes a terminal act (C0 and C1 but tab and line feed, DEL) and what makes text read other than it stands
@@ -63,19 +65,22 @@ def is_secret_name(name: str) -> bool:
     return bool(SECRET_NAME.search(name)) and not VOCABULARY_NAME.match(name)
 
 
-def redact_variable(name: str, value: str) -> str:
+def redact_variable(name: str, value: str, *, homes: bool = True) -> str:
     """Value of an environment variable fit to be shown: secrets become "set" or "unset"."""
     if is_secret_name(name):
         return "set" if value else "unset"
-    return redact_text(value)
+    return redact_text(value, homes=homes)
 
 
-def redact(value: object, name: str = "") -> object:
-    """A JSON-like value with every secret in it taken out; keys decide as well as contents."""
+def redact(value: object, name: str = "", *, homes: bool = True) -> object:
+    """A JSON-like value with every secret in it taken out; keys decide as well as contents.
+
+    Without `homes` paths stay as they are, for values that go to a machine of the same user and are used there.
+    """
     if isinstance(value, str):
-        return redact_variable(name, value)
+        return redact_variable(name, value, homes=homes)
     if isinstance(value, dict):
-        return {key: redact(each, str(key)) for key, each in value.items()}
+        return {key: redact(each, str(key), homes=homes) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [redact(each, name) for each in value]
+        return [redact(each, name, homes=homes) for each in value]
     return value

@@ -70,6 +70,7 @@ _LINK: dict[str, Any] = {
         "line": {"type": "integer"},
         "time_ns": {"type": ["integer", "null"]},
         "detail": _TEXT,
+        "alike": {"type": "integer", "minimum": 0},
     },
     "additionalProperties": False,
 }
@@ -235,9 +236,16 @@ FACTS: dict[str, Any] = {
                     "value": {},
                     "reason": _TEXT,
                     "source": _TEXT,
+                    "applies": {"const": False},  # there is nothing of the kind to be seen
                 },
                 "additionalProperties": False,
             },
+        },
+        "clock": {  # of a node in a shared folder: its clock minus the file server's
+            "type": "object",
+            "required": ["offset_s", "error_s"],
+            "properties": {"offset_s": {"type": "number"}, "error_s": {"type": "number"}},
+            "additionalProperties": False,
         },
     },
     "additionalProperties": False,

@@ -17,6 +17,7 @@ from doctor.facts.world import World
 # Defaults of GRPOConfig in every TRL since 0.16.0 (trl/trainer/grpo_config.py).
 _VLLM_HOST, _VLLM_PORT = "0.0.0.0", 8000  # noqa: S104 - an address to call
 _RENDEZVOUS = ("rdzv_endpoint", "main_process_ip", "master_addr")
+_RENDEZVOUS_PORT = 29500  # torchrun's and accelerate's default
 _TOTAL_S = 2.4
 
 
@@ -79,10 +80,17 @@ def _master(variables: Mapping[str, str], launch: Launch | None, world: World | 
     return Target("master", named[0][0].strip("[]"), named[0][1]) if named and named[0][0] else None
 
 
-def look(target: Target) -> Endpoint:
-    """Resolve the name; of a server also ask whether it answers, and as what. Takes a few seconds at most."""
+def look(target: Target, *, knock: bool = False) -> Endpoint:
+    """Resolve the name; of a server also ask whether it answers, and as what. Takes a few seconds at most.
+
+    With `knock` a connection to the master is tried, although nothing listens there before the launch: a refusal shows
+    that its host can be reached.
+    """
     deadline = time.monotonic() + _TOTAL_S
     addresses = _sockets.resolve(target.host)
+    if target.purpose == "master" and knock and addresses:
+        outcome = _sockets.knock(target.host, target.port or _RENDEZVOUS_PORT)
+        return Endpoint(target.purpose, target.host, target.port, True, addresses, connection=outcome)
     if target.purpose != "vllm_server" or not addresses:
         return Endpoint(target.purpose, target.host, target.port, bool(addresses), addresses)
     assert target.port is not None  # noqa: S101 - a server always has one

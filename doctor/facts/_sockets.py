@@ -109,6 +109,19 @@ def connects(host: str, port: int, timeout_s: float = 1.0) -> bool:
     return within(timeout_s * 1.5, attempt)[1] is True
 
 
+def knock(host: str, port: int, timeout_s: float = 1.5) -> str:
+    """What becomes of a TCP connection: "accepted", "refused", "timed out" or "unreachable". connect(2)."""
+    try:
+        socket.create_connection((host, port), timeout=timeout_s).close()
+    except ConnectionRefusedError:
+        return "refused"
+    except (TimeoutError, socket.timeout):  # noqa: UP041 - before Python 3.10 they are two
+        return "timed out"
+    except OSError:
+        return "unreachable"
+    return "accepted"
+
+
 @record
 class Reply:
     """Status and beginning of the body of an HTTP answer."""

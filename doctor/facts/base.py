@@ -62,6 +62,7 @@ class Context:
     python: str | None = None  # --python as typed
     deep: bool = False
     meeting: Meeting | None = None  # with `deep`, of many nodes
+    gathering: bool = False  # this is one of several nodes: look whether it reaches the others
 
 
 @record

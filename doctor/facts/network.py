@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 
 from doctor.core.record import record
 from doctor.facts.base import Context, fact
@@ -46,6 +47,8 @@ class Endpoint:
 
     `purpose`: "vllm_server", "master". `resolves`: None when the name servers gave no answer in time; `answers`: a TCP
     connection within 1 s, None when it was not tried (the master is not up before launch).
+    `connection`: of the master, tried from each of several nodes: "accepted", "refused" (nothing listens yet, or a
+    firewall answers for it), "timed out" (a firewall drops it, or there is no way back), "unreachable" (no way there).
     `http_status`, `http_kind`: of GET /health and of the routes found: "trl-0.16", "trl-0.17" (to 1.10),
     "vllm-native" (with the development routes that TRL 1.11 and newer need), "vllm-openai" (vLLM without them),
     "other". Both None with `answers` True: something accepts the connection but says nothing within the time.
@@ -59,6 +62,7 @@ class Endpoint:
     answers: bool | None = None
     http_status: int | None = None
     http_kind: str | None = None
+    connection: str | None = None
 
 
 @record
@@ -85,7 +89,7 @@ class Network:
 
 @fact()
 def collect(
-    context: Context,  # noqa: ARG001 - a fact of this machine, whatever is asked
+    context: Context,
     environment: Environment,
     launch: Launch | None,
     training: Training | None,
@@ -99,7 +103,7 @@ def collect(
     until = time.monotonic() + _PATIENCE_S
     own_name = Pending(lambda: _sockets.resolve(hostname))
     targets = _endpoints.targets(environment.variables, launch, training, world)
-    looks = [(target, Pending(lambda target=target: _endpoints.look(target))) for target in targets]  # type: ignore[misc]
+    looks = [(target, Pending(partial(_endpoints.look, target, knock=context.gathering))) for target in targets]
     interfaces = _interfaces.interfaces()
     listeners = _sockets.listeners(_endpoints.ports(launch, training, world))
     answered, addresses = own_name.result(min(until, time.monotonic() + _RESOLVE_S))

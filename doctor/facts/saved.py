@@ -68,6 +68,7 @@ def as_json(states: Mapping[str, FactState]) -> dict[str, Any]:
             "value": redact(dump(state.value)) if state.status == "ok" else None,
             "reason": redact_text(state.reason),
             "source": state.source,
+            **({} if state.applies else {"applies": False}),
         }
         for name, state in sorted(states.items())
         if name != "target"
@@ -82,15 +83,25 @@ def as_json(states: Mapping[str, FactState]) -> dict[str, Any]:
 
 
 def save(states: Mapping[str, FactState], path: Path) -> None:
-    """Write a facts file by rename, so that a reader never sees half of one.
+    """Write a facts file.
 
     Raises:
         OSError: the folder cannot be written.
 
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    write(as_json(states), path)
+
+
+def write(data: Mapping[str, Any], path: Path) -> None:
+    """Write JSON by rename, so that a reader never sees half of it; hosts of one folder may have equal process ids.
+
+    Raises:
+        OSError: the folder cannot be written.
+
+    """
+    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     try:
-        temporary.write_text(json.dumps(as_json(states), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -110,13 +121,20 @@ def read(path: Path) -> list[Saved]:
             msg = f"`{path}` holds no facts file (*.json written by `doctor check --save-facts`)"
             raise NotFacts(msg)
         return found
-    text = _read_text(path)
+    text = read_text(path)
     if text.lstrip().startswith("{") and f'"{SCHEMA.partition("/")[0]}/' in text[:4096]:
         return [_from_json(text, path)]
     return [_from_report(text, path)]
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Text of a report or facts file, whatever Unicode it is in.
+
+    Raises:
+        NotFacts: it is no regular file, or larger than any report.
+        OSError: it cannot be read.
+
+    """
     if not stat.S_ISREG(path.stat().st_mode):
         msg = f"`{path}` is not a regular file"
         raise NotFacts(msg)
@@ -146,7 +164,8 @@ def _from_json(text: str, path: Path) -> Saved:
 def state_from(name: str, data: Mapping[str, Any]) -> FactState:
     """A state as saved; a fact of another doctor version that no longer fits is unavailable, not a crash."""
     if data["status"] != "ok":
-        return FactState(data["status"], reason=data.get("reason", ""), source=data.get("source", ""))
+        reason, source = data.get("reason", ""), data.get("source", "")
+        return FactState(data["status"], reason=reason, source=source, applies=data.get("applies", True))
     try:
         return FactState("ok", load(fact_type(name), data["value"]), source=data.get("source", ""))
     except (CodecError, AttributeError, ModuleNotFoundError) as exc:
