@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from doctor.core.collectives import Standstill
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.ranks import ranks_text
 from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="NCC011", name="collective-timed-out", severity=ERROR, since="0.1")
@@ -103,9 +104,9 @@ SIGNATURES = (
 
 def explain(hits: Hits) -> Finding | None:
     """Name who waited, for how long, and who is missing where the size of the world is known."""
-    ranks = ", ".join(str(each) for each in hits.ranks)
+    ranks = ranks_text(hits.ranks)
     missing = sorted(set(range(hits.world_size or 0)) - set(hits.ranks)) if hits.ranks else []
-    names = ", ".join(str(each) for each in missing[:8])
+    names = ranks_text(missing)
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         who=f"rank {ranks}" if ranks else "a rank", who_zh=f"rank {ranks}" if ranks else "某个 rank",

@@ -23,6 +23,7 @@ from typing import Any
 
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.ranks import ranks_text
 from doctor.core.unknown import Unknown
 
 PROBLEM = Problem(id="UNK002", name="only-consequences", severity=WARNING, since="0.1")
@@ -126,8 +127,8 @@ def answer(unknown: Unknown) -> Finding | None:
     """Say who is missing, and how it ended where that is told."""
     if unknown.kind != "consequences":
         return None
-    waiting = ", ".join(str(each) for each in unknown.waiting)
-    absent = ", ".join(str(each) for each in unknown.absent)
+    waiting = ranks_text(unknown.waiting)
+    absent = ranks_text(unknown.absent)
     sentence = (
         f" Ranks {waiting} waited; ranks {absent} left no word."
         if waiting and absent

@@ -22,6 +22,7 @@ from typing import Any
 from doctor.checks.unknown._kinds import COLLECTIVE, CUDA, NETWORK, Kind, kind_of
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.ranks import ranks_text
 from doctor.core.unknown import Unknown
 
 PROBLEM = Problem(id="UNK001", name="unrecognised-failure", severity=WARNING, since="0.1")
@@ -60,7 +61,7 @@ def _details(unknown: Unknown) -> dict[str, Any]:
     """Whole sentences about frames, library and ranks; empty where there is nothing to say."""
     own = ", ".join(f"`{each}`" for each in unknown.own)
     names = ", ".join(f"`{each}`" for each in unknown.names)
-    ranks = ", ".join(str(each) for each in unknown.others)
+    ranks = ranks_text(unknown.others)
     library = f"`{unknown.library}` {unknown.library_version}".strip()
     return {
         "own": f"Your own code on the way there: {own}." if own else "No frame of your own code is on the way there.",

@@ -74,6 +74,11 @@ class _Runner:
             self._rule = self._class()
         return self._rule
 
+    @property
+    def begun(self) -> bool:
+        """Whether a point that it wants has come."""
+        return self._rule is not None
+
     def renew(self) -> None:
         """Forget what the rule has seen."""
         self._rule = None
@@ -256,6 +261,10 @@ class RuleEngine:
                 worst[finding.problem.id] = (finding, symptom_of)
         placed = [_with_role(finding, symptom_of, worst) for finding, symptom_of in worst.values()]
         return sorted(placed, key=lambda each: (each.role != Role.CAUSE, _began(each), each.severity.rank))
+
+    def waits_for(self, name: str) -> bool:
+        """Whether a rule that wants this metric is at work already, for another one."""
+        return any(each.begun and each.wants(name) for each in self._runners)
 
     def metrics_of(self, problem_id: str) -> tuple[str, ...]:
         """Metrics that a problem's rules judge, as declared: ``rewards/*`` stands for all that begin so."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from doctor.core.redact import redact_text
 from doctor.logs.case import Case
+from doctor.logs.reading import lines_of
 
 _AROUND = 60  # lines before and after each place that matters
 _ENDS = 200  # lines kept at the head and at the end of every log
@@ -49,7 +50,7 @@ def _add(archive: tarfile.TarFile, name: str, text: str) -> None:
 
 def _cut(case: Case, index: int) -> str:
     """The head, the end, and what surrounds every failure and exit of one log; left-out lines are counted."""
-    lines = case.kept[index]
+    lines = lines_of(case, index)
     wanted = set(range(min(_ENDS, len(lines)))) | set(range(max(0, len(lines) - _ENDS), len(lines)))
     places = [
         number for each in case.failures if each.first.source == index for number in (each.first.number, each.last_line)

@@ -63,6 +63,9 @@ class Case:
     labelled: set[int] = field(default_factory=set)
     backwards: set[int] = field(default_factory=set)
     clocks: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    _of_source: dict[int, list[Failure]] | None = field(default=None, repr=False)  # the failures of each source
+    _places: dict[str, int] = field(default_factory=dict, repr=False)  # path -> position of its source
+    _indexed: int = field(default=0, repr=False)  # how many failures that index knows
 
     def order_of(self, source: int, number: int) -> int:
         """A line number as a position in order of time, as far as the file tells it."""
@@ -83,6 +86,14 @@ class Case:
         index = bisect_right(clock, (order, 1 << 63)) - 1
         return clock[max(index, 0)][1]
 
+    def source_of(self, path: str) -> int:
+        """Position of the source with a path, the first where there are none."""
+        if len(self._places) != len(self.sources):
+            self._places = {}
+            for index, each in enumerate(self.sources):
+                self._places.setdefault(each.path, index)
+        return self._places.get(path, 0)
+
     @property
     def ranks(self) -> list[int]:
         """Ranks that printed anything."""
@@ -90,7 +101,11 @@ class Case:
 
     def failure_at(self, source: int, number: int, process: str) -> Failure | None:
         """The failure that a line belongs to."""
-        here = [each for each in self.failures if each.covers(source, number)]
+        if self._of_source is None or self._indexed != len(self.failures):
+            self._of_source, self._indexed = {}, len(self.failures)
+            for each in self.failures:
+                self._of_source.setdefault(each.first.source, []).append(each)
+        here = [each for each in self._of_source.get(source, ()) if each.covers(source, number)]
         return next((each for each in here if each.process == process), here[0] if len(here) == 1 else None)
 
 
@@ -139,7 +154,7 @@ class Builder:
         for number, text in lines:
             stripped = strip(text, slurm_labels=labelled)
             order = -number if backwards else number
-            self._line(line_of(stripped, source, index, number, self.year)._replace(order=order), table)
+            self._line(line_of(stripped, source, index, number, self.year, order), table)
         self.case.exits += table.exits
         self.case.lines += total or max((number for number, _ in raw), default=0)
 
@@ -179,23 +194,13 @@ class Builder:
         for match in pattern.finditer(text[:20_000]):
             self.case.config.setdefault(match["key"], match["value"].strip("'"))
 
-    def finish(self) -> Case:
-        """The case: failures in order of time, duplicates out, context on top."""
-        case = self.case
-        case.failures = _unique(self._assembler.close())
-        for each in case.exits:
-            label = f"rank {each.rank}"
-            if each.rank is not None and label in case.processes:
-                case.processes[label].exits.append(each)
-        case.versions.update(case.given.versions)
-        case.config.update(case.given.config)
-        told = [*case.ranks, *(each.rank for each in case.exits if each.rank is not None)]
-        if case.world_size is None and told:
-            case.world_size = max(told) + 1
-        return case
+    def close(self) -> Case:
+        """What the sources say, and nothing more: failures in order of time, duplicates out."""
+        self.case.failures = unique(self._assembler.close())
+        return self.case
 
 
-def line_of(stripped: Stripped, source: Source, index: int, number: int, year: int) -> Line:
+def line_of(stripped: Stripped, source: Source, index: int, number: int, year: int, order: int = 0) -> Line:
     """A stripped line with its place; what the line does not say, the file's name may."""
     process, rank = stripped.process, stripped.rank
     if source.label:
@@ -203,11 +208,25 @@ def line_of(stripped: Stripped, source: Source, index: int, number: int, year: i
         rank = rank if rank is not None else source.rank
     return Line(
         stripped.text, process, rank, stripped.time_ns(year), source.path, number, stripped.level, index,
-        stripped.repeated, stripped.stamp is not None,
+        stripped.repeated, stripped.stamp is not None, order,
     )  # fmt: skip
 
 
-def _unique(failures: list[Failure]) -> list[Failure]:
+def completed(case: Case) -> Case:
+    """A case of all sources, with what only all of them tell, and with the context on top."""
+    for each in case.exits:
+        label = f"rank {each.rank}"
+        if each.rank is not None and label in case.processes:
+            case.processes[label].exits.append(each)
+    case.versions.update(case.given.versions)
+    case.config.update(case.given.config)
+    told = [*case.ranks, *(each.rank for each in case.exits if each.rank is not None)]
+    if case.world_size is None and told:
+        case.world_size = max(told) + 1
+    return case
+
+
+def unique(failures: Iterable[Failure]) -> list[Failure]:
     """Failures that a table, a log record and a process each print once."""
     seen: set[tuple[str, str, str]] = set()
     kept = []

@@ -13,6 +13,7 @@ from typing import Any
 from doctor.core.finding import CONFIRMED, Finding, Message, found
 from doctor.core.index import Entry, load
 from doctor.core.problem import ERROR, Problem
+from doctor.core.ranks import ranks_text
 from doctor.core.signature import Hits, Signature
 from doctor.logs.matcher import Compiled
 from doctor.logs.signatures import declared, load_signatures
@@ -94,7 +95,7 @@ def _values(problem: Problem, hits: Hits) -> dict[str, Any]:
     versions = [hits.versions[name] for name in problem.affects if name in hits.versions]
     values: dict[str, Any] = {
         "file": first.file, "line": first.line, "rank": first.rank, "process": first.process or None,
-        "count": hits.count, "ranks": ", ".join(str(each) for each in hits.ranks) or None,
+        "count": hits.count, "ranks": ranks_text(hits.ranks) or None,
         "world_size": hits.world_size, "version": versions[0] if versions else None,
     }  # fmt: skip
     values.update({name: value for hit in hits for name, value in hit.groups.items() if name not in values})

@@ -14,6 +14,7 @@ from doctor.core.alarm import finding_of
 from doctor.core.finding import Evidence, Finding, Role
 from doctor.core.index import Entry
 from doctor.core.outcome import Crashed
+from doctor.core.ranks import ranks_text
 from doctor.core.run_dir import RunDir
 from doctor.core.standing import Standstill, judge, standing_of
 from doctor.logs.case import Case
@@ -160,7 +161,7 @@ def with_place(findings: Sequence[Finding], told: Told) -> tuple[Finding, ...]:
     if event["rank"] is None:
         return (replace(first, where=where), *findings[1:])
     ranks = sorted({each["rank"] for each in told.exceptions if each["rank"] is not None})
-    others = f"; ranks that raised: {', '.join(map(str, ranks))}" if len(ranks) > 1 else ""
+    others = f"; ranks that raised: {ranks_text(ranks)}" if len(ranks) > 1 else ""
     quote = Evidence("events", f"rank {event['rank']} raised {event['data'].get('type')} first{others}")
     return (replace(first, where=where, evidence=(*first.evidence, quote)), *findings[1:])
 

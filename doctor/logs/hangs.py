@@ -11,6 +11,7 @@ import importlib
 import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from doctor.core.finding import Evidence, Finding, Role, Where
 from doctor.core.index import Entry
@@ -61,11 +62,70 @@ class Pace:
         self.last_ns, self.step, self.line = t_ns, step, line
 
 
-def find(case: Case, paces: Iterable[Pace], entries: Iterable[Entry]) -> Finding | None:
-    """What the catalogue says about a run that stood still; None for every other run."""
-    if case.marks.success is not None or case.marks.served or any(failed_by_itself(each) for each in case.failures):
+class Drawn(NamedTuple):
+    """The training bar at the end of a log: how long after the last step it was drawn for the last time.
+
+    Args:
+        step, total: what it shows; `line`: of the last drawing.
+        first_s, last_s: seconds from its start to the first drawing of that step, and to the last.
+
+    """
+
+    step: int
+    total: int
+    first_s: float
+    last_s: float
+    line: int
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What the last lines of a log tell of a pause; `busy`: number of the last line that tells of other work."""
+
+    drawn: Drawn | None = None
+    busy: int = 0
+
+
+def ending_of(case: Case, lines: Sequence[tuple[int, str]], pace: Pace | None) -> Ending:
+    """How a log ends; nothing where it says itself that it did not stand still.
+
+    Args:
+        case: of this log alone.
+        lines: those that were kept of it.
+        pace: of its metric lines, where they carry stamps.
+
+    """
+    if not _may_stand(case):
+        return Ending()
+    last = lines[-_LINES:]
+    drawn = _last_bar(last) if not case.backwards else None
+    asked = pace is not None and pace.rows >= _ROWS
+    return Ending(drawn, max((number for number, text in last if _is_busy(text)), default=0) if asked else 0)
+
+
+def _may_stand(case: Case) -> bool:
+    return (
+        case.marks.success is None
+        and not case.marks.served
+        and not any(failed_by_itself(each) for each in case.failures)
+    )
+
+
+def find(case: Case, endings: Sequence[Ending], paces: Iterable[Pace], entries: Iterable[Entry]) -> Finding | None:
+    """What the catalogue says about a run that stood still; None for every other run.
+
+    Args:
+        case: what all logs say.
+        endings: of each of its sources.
+        paces: of those with metric lines that carry stamps.
+        entries: the catalogue.
+
+    """
+    if not _may_stand(case):
         return None
-    still = next((each for each in (_by_bar(case), *(_by_stamps(case, pace) for pace in paces)) if each), None)
+    busy = {source.path: each.busy for source, each in zip(case.sources, endings, strict=True)}
+    by_stamps = (_by_stamps(case, pace, busy[pace.file]) for pace in paces)
+    still = next((each for each in (_by_bar(case, endings), *by_stamps) if each), None)
     if still is None:
         return None
     for entry in entries:
@@ -101,15 +161,16 @@ def placed(
     return (*findings, replace(still, role=Role.CONTRIBUTING))
 
 
-def _by_bar(case: Case) -> Stillness | None:
+def _by_bar(case: Case, endings: Sequence[Ending]) -> Stillness | None:
     """The training bar was drawn again at the same step, long after that step."""
-    for index, kept in enumerate(case.kept):
-        if index not in case.backwards and (still := _of_bars(case, index, kept[-_LINES:])) is not None:
+    for source, ending in zip(case.sources, endings, strict=True):
+        if ending.drawn is not None and (still := _of_bar(case, source.path, ending.drawn)) is not None:
             return still
     return None
 
 
-def _of_bars(case: Case, index: int, lines: Sequence[tuple[int, str]]) -> Stillness | None:
+def _last_bar(lines: Sequence[tuple[int, str]]) -> Drawn | None:
+    """The training bar that is drawn last, where no other work followed, and when that step was drawn first."""
     last: tuple[int, int, float, int] | None = None  # step, total, seconds, line of the last drawing
     first = 0.0
     for number, text in reversed(lines):
@@ -123,13 +184,17 @@ def _of_bars(case: Case, index: int, lines: Sequence[tuple[int, str]]) -> Stilln
         elif seen[:2] != last[:2]:
             break
         first = seen[2]
-    if last is None or last[0] == 0 or last[0] >= last[1]:
+    return None if last is None else Drawn(last[0], last[1], first, last[2], last[3])
+
+
+def _of_bar(case: Case, path: str, drawn: Drawn) -> Stillness | None:
+    """The pause that a bar tells, where it is long beside the steps before."""
+    step, total, first, seconds, line = drawn
+    if step == 0 or step >= total:
         return None
-    step, total, seconds, line = last
     usual = first / step
     if seconds - first < max(BAR_S, BAR_STEPS * usual):
         return None
-    path = case.sources[index].path
     quote = f"step {step} of {total} was done after {first:.0f} s, the bar ends at {seconds:.0f} s"
     where, behind = Where(file=path, line=line, step=step), _behind(case, seconds - first)
     return Stillness(seconds - first, usual, step, total, where, (Evidence(path, quote, line),), behind)
@@ -146,13 +211,13 @@ def _bar(text: str) -> tuple[int, int, float] | None:
     return bar.step, bar.total, hours * 3600 + minutes * 60 + seconds
 
 
-def _by_stamps(case: Case, pace: Pace) -> Stillness | None:
-    """The stamps of the metric lines end long before those of the other lines."""
+def _by_stamps(case: Case, pace: Pace, busy: int) -> Stillness | None:
+    """The stamps of the metric lines end long before those of the other lines, and no other work comes after them."""
     ends = [clock[-1][1] for clock in case.clocks.values() if clock]
     if pace.rows < _ROWS or not ends or case.last is None:
         return None
     pause = max(ends) - pace.last_ns
-    if pause < max(STAMP_S * _NS, STAMP_TIMES * pace.longest_ns) or _busy_after(case, pace):
+    if pause < max(STAMP_S * _NS, STAMP_TIMES * pace.longest_ns) or busy > pace.line:
         return None
     usual = (pace.last_ns - pace.first_ns) / (pace.rows - 1) / _NS
     evidence = (
@@ -161,13 +226,6 @@ def _by_stamps(case: Case, pace: Pace) -> Stillness | None:
     )
     where = Where(file=pace.file, line=pace.line, step=pace.step)
     return Stillness(pause / _NS, usual, pace.step, None, where, evidence, _behind(case, pause / _NS))
-
-
-def _busy_after(case: Case, pace: Pace) -> bool:
-    """Whether something else than steps went on after the last metric line of a log."""
-    index = next(number for number, each in enumerate(case.sources) if each.path == pace.file)
-    after = (text for number, text in case.kept[index][-_LINES:] if number > pace.line)
-    return any(_is_busy(text) for text in after)
 
 
 def _is_busy(text: str) -> bool:

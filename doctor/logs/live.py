@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -36,6 +35,8 @@ MOST_SHOWN, MOST_POINTS_SHOWN = 12, 600
 _MOST_EVIDENCE = 3
 #: of so few rows, columns would cost more than they spare
 FEW_ROWS = 8
+#: how many steps a trainer has made beside a server that logs no loss itself
+_BESIDE = "beside/trainer_steps"
 _ENGINE = re.compile(rb"\bEngine (\d{1,4}):")
 
 
@@ -60,19 +61,35 @@ class Live:
 
 
 @dataclass
-class _Track:
-    """One source of metrics: a log, or a file of metrics. Each is a series of its own."""
+class Track:
+    """One source of metrics: a log, or a file of metrics. Each is a series of its own.
+
+    Args:
+        source: its path.
+        engine: judges it.
+        timeline: what is drawn of it.
+        owner: metric -> the first rank that told it.
+        pace: when a log's metric lines were written; None for a file of metrics.
+        losses: how many values of the loss it holds.
+        findings, crashed: what came of it, once it is closed; then there is no engine any more.
+
+    """
 
     source: str
-    engine: RuleEngine
+    engine: RuleEngine | None
     timeline: Timeline = field(default_factory=Timeline)
     owner: dict[str, int] = field(default_factory=dict)
+    pace: Pace | None = None
+    losses: int = 0
+    findings: tuple[Finding, ...] = ()
+    crashed: Mapping[str, str] = field(default_factory=dict)
 
     def take(self, rows: Iterable[MetricRow]) -> None:
         """Judge rows, and keep those of the first rank that told the metric for the time line."""
+        assert self.engine is not None  # noqa: S101 - for the type checker: it is not closed yet
         for together in stretches(rows):
             if len(together) < FEW_ROWS:
-                self._take_points(point for row in together for point in points_of(row))
+                self._take_points(self.engine, (point for row in together for point in points_of(row)))
                 continue
             stretch, rank = Stretch(together), together[0].rank
             self.engine.feed_stretch(stretch)
@@ -80,82 +97,112 @@ class _Track:
             if rank is not None:
                 columns = {name: each for name, each in columns.items() if self.owner.setdefault(name, rank) == rank}
             self.timeline.add_columns(columns)
+        self.losses = self.timeline.series["loss"].count if "loss" in self.timeline.series else 0
 
-    def _take_points(self, points: Iterable[Point]) -> None:
+    def _take_points(self, engine: RuleEngine, points: Iterable[Point]) -> None:
         """The same point by point."""
-        feed, add, owner = self.engine.feed, self.timeline.add, self.owner
+        feed, add, owner = engine.feed, self.timeline.add, self.owner
         for point in points:
             feed(point)
             rank = point[4]
             if rank is None or owner.setdefault(point[0], rank) == rank:
                 add(point)
 
+    def close(self, trainer_steps: int = 0) -> None:
+        """Ask for the rules' last words.
 
-class Judge:
-    """Takes one source of metrics after another.
+        Args:
+            trainer_steps: how many values of the loss a trainer beside it told, 0 where this is the trainer.
+
+        """
+        if self.engine is None:
+            return
+        if trainer_steps and not self.losses:
+            self.engine.feed(Point(_BESIDE, trainer_steps, source=self.source))
+        self.engine.close()
+        self.findings, self.crashed, self.engine = tuple(self.engine.findings), self.engine.crashed, None
+
+    def settle(self) -> None:
+        """Close it where nothing that another source tells changes what comes of it."""
+        if self.engine is not None and (self.losses or not self.engine.waits_for(_BESIDE)):
+            self.close()
+
+
+@lru_cache(maxsize=1)
+def _rules() -> list[type]:
+    """The rules of the catalogue; imported for the first source that holds a metric at all."""
+    return load_rules()
+
+
+def track_of(path: str, rows: Iterable[MetricRow]) -> Track | None:
+    """One source of metrics, judged as far as it can be alone; None where it holds none."""
+    rows = iter(rows)
+    first = next(rows, None)
+    if first is None:
+        return None
+    track = Track(path, RuleEngine(_rules()))
+    track.take(chain((first,), rows))
+    track.settle()
+    return track
+
+
+def track_of_log(source: Source, told: Iterable[Told], year: int, table: MetricsCsv | None = None, *,
+                 labelled: bool = False) -> Track | None:  # fmt: skip
+    """The metric lines of one log, judged; see `track_of`.
 
     Args:
-        table: where every metric is written, None for nowhere.
+        source: the log.
+        told: its metric lines.
         year: completes stamps that leave it out.
+        table: where every metric is written.
+        labelled: whether srun wrote a task number before each line.
 
     """
+    pace = Pace(source.path)
+    rows = rows_of(source, told, year, pace, labelled=labelled)
+    track = track_of(source.path, table.passed(rows) if table is not None else rows)
+    if track is not None and pace.rows:
+        track.pace = pace
+    return track
 
-    def __init__(self, table: MetricsCsv | None = None, year: int | None = None) -> None:
-        self._table = table
-        self._year = year or time.gmtime().tm_year
-        self._tracks: list[_Track] = []
-        self._rules: list[type] | None = None
-        self._paces: list[Pace] = []
 
-    def log(self, source: Source, told: Iterable[Told], *, labelled: bool = False) -> None:
-        """Judge the metric lines of one log."""
-        pace = Pace(source.path)
-        self._judge(source.path, _rows(source, told, self._year, pace, labelled=labelled))
-        self._paces += [pace] if pace.rows else []
+class Judge:
+    """Takes sources of metrics in any order; of many series of one metric only the longest is kept."""
 
-    def file(self, path: str, rows: Iterable[MetricRow]) -> None:
-        """Judge a file of metrics."""
-        self._judge(path, rows)
+    def __init__(self) -> None:
+        self._tracks: list[tuple[int, Track]] = []
+        self._longest: dict[str, tuple[int, Track, Series]] = {}
+        self._first: dict[str, tuple[int, int]] = {}  # metric -> where it is told first, so that the order is that
 
-    def _judge(self, path: str, rows: Iterable[MetricRow]) -> None:
-        if self._table is not None:
-            rows = self._table.passed(rows)
-        rows = iter(rows)
-        first = next(rows, None)
-        if first is not None:
-            self._track(path).take(chain((first,), rows))
-
-    def _track(self, path: str) -> _Track:
-        """A new track; the rules are imported for the first source that holds a metric at all."""
-        if self._rules is None:
-            self._rules = load_rules()
-        self._tracks.append(_Track(path, RuleEngine(self._rules)))
-        return self._tracks[-1]
+    def take(self, place: int, track: Track | None) -> None:
+        """Take a source in; `place` is its position among all of them."""
+        if track is None:
+            return
+        self._tracks.append((place, track))
+        for number, (name, series) in enumerate(track.timeline.series.items()):
+            self._first[name] = min(self._first.get(name, (place, number)), (place, number))
+            known = self._longest.get(name)
+            if known is None or (series.count, -place) > (known[2].count, -known[0]):
+                self._longest[name] = (place, track, series)
+        track.timeline.series = {}  # thousands of ranks may tell the same metrics
 
     def finish(self) -> Live:
         """What came of all sources."""
-        self._tell_servers()
-        for track in self._tracks:
-            track.engine.close()
-        findings = merged(finding for track in self._tracks for finding in track.engine.findings)
-        crashed = {name: error for track in self._tracks for name, error in track.engine.crashed.items()}
+        self._tracks.sort(key=lambda each: each[0])
+        tracks = [track for _, track in self._tracks]
+        steps = max((track.losses for track in tracks), default=0)
+        for track in tracks:
+            track.close(steps)
+        findings = merged(finding for track in tracks for finding in track.findings)
+        crashed = {name: error for track in tracks for name, error in track.crashed.items()}
+        longest = {name: self._longest[name][1:] for name in sorted(self._longest, key=self._first.__getitem__)}
         return Live(
             findings,
             tuple(Crashed(name, error, "") for name, error in crashed.items()),
-            tuple(_series(self._tracks, findings)),
-            _steps(self._tracks),
-            tuple(self._paces),
+            tuple(_series(longest, findings)),
+            _steps(tracks),
+            tuple(track.pace for track in tracks if track.pace is not None),
         )
-
-    def _tell_servers(self) -> None:
-        """Say to a log without a loss that a trainer's lies beside it, and how many values of it there are."""
-        steps = max(
-            (track.timeline.series["loss"].count for track in self._tracks if "loss" in track.timeline.series),
-            default=0,
-        )
-        for track in self._tracks if steps else ():
-            if "loss" not in track.timeline.series:
-                track.engine.feed(Point("beside/trainer_steps", steps, source=track.source))
 
 
 def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -199,7 +246,7 @@ def joined(first: Finding, second: Finding) -> Finding:
     return replace(first, evidence=tuple(evidence)[: max(_MOST_EVIDENCE, len(first.evidence))], where=where)
 
 
-def _rows(source: Source, told: Iterable[Told], year: int, pace: Pace, *, labelled: bool) -> Iterator[MetricRow]:
+def rows_of(source: Source, told: Iterable[Told], year: int, pace: Pace, *, labelled: bool) -> Iterator[MetricRow]:
     """Rows of one log. Of several vLLM engines in it only the first counts, for each has a series of its own."""
     reader = MetricReader()
     owner: tuple[str, bytes] | None = None
@@ -228,7 +275,7 @@ def _of_head(head: bytes, labelled: bool) -> Stripped:
     return strip(head.decode("utf-8", "replace") + "{'", slurm_labels=labelled)
 
 
-def _steps(tracks: Sequence[_Track]) -> tuple[int, int] | None:
+def _steps(tracks: Sequence[Track]) -> tuple[int, int] | None:
     """First and last step of the source that has seen the most of them."""
     known = [
         (each.timeline.first_step, each.timeline.last_step)
@@ -238,16 +285,11 @@ def _steps(tracks: Sequence[_Track]) -> tuple[int, int] | None:
     return max(known, key=lambda pair: pair[1] - pair[0], default=None)
 
 
-def _series(tracks: Sequence[_Track], findings: Sequence[Finding]) -> Iterator[dict[str, Any]]:
+def _series(longest: Mapping[str, tuple[Track, Series]], findings: Sequence[Finding]) -> Iterator[dict[str, Any]]:
     """The metrics that findings judge, then the usual ones; of several sources the one that holds most values."""
-    longest: dict[str, tuple[_Track, Series]] = {}
-    for track in tracks:
-        for name, series in track.timeline.series.items():
-            if name not in longest or series.count > longest[name][1].count:
-                longest[name] = (track, series)
     judging: dict[str, list[str]] = {}
     for finding in findings:
-        for name in _judged(finding, tracks, longest):
+        for name in _judged(finding, longest):
             judging.setdefault(name, []).append(finding.problem.id)
     names = dict.fromkeys((*judging, *USUAL, *_FURTHER))
     for name in [each for each in names if each in longest][:MOST_SHOWN]:
@@ -255,9 +297,9 @@ def _series(tracks: Sequence[_Track], findings: Sequence[Finding]) -> Iterator[d
         yield _drawable(series, track.source, judging.get(name, []))
 
 
-def _judged(finding: Finding, tracks: Sequence[_Track], known: Iterable[str]) -> Iterator[str]:
+def _judged(finding: Finding, known: Iterable[str]) -> Iterator[str]:
     """Names of the metrics that a finding's rule looks at."""
-    for wanted in tracks[0].engine.metrics_of(finding.problem.id):
+    for wanted in RuleEngine(_rules()).metrics_of(finding.problem.id):
         if wanted.endswith("*"):
             yield from [each for each in known if each.startswith(wanted[:-1]) and not each.endswith("/std")][:2]
         elif wanted in known:

@@ -1,27 +1,29 @@
-"""Scans several logs, and ranges of a large one, on several cores; the answer is that of one pass."""
+"""Work on several logs, and on ranges of a large one, on several cores; the answer is that of one pass."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from doctor.logs.encodings import is_plain
 from doctor.logs.matcher import ENDS_BYTES, Kept, Matcher, RawHits, Watcher
-from doctor.logs.streams import STDIN, StreamError, open_stream
+from doctor.logs.streams import StreamError, open_stream
 
-MOST_WORKERS = 8
+MOST_WORKERS = 32
 RANGE_FROM_BYTES = 256 << 20  # a smaller file is read by one process
 RANGE_BYTES = 64 << 20
-WORTH_BYTES = 32 << 20  # all files together; below, starting processes costs more than it brings
+WORTH_BYTES = 8 << 20  # all files together; below, starting processes costs more than it brings
 _SAMPLES = 32
 
-MakeWatcher = Callable[[], Watcher]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -29,41 +31,26 @@ class Part:
     """A range of a file that starts and ends with a line; all of it when `end` is None."""
 
     path: str
-    file: int
     start: int = 0
     end: int | None = None
 
 
-def scan_all(
-    paths: Sequence[str],
-    matcher: Matcher,
-    *,
-    watcher: MakeWatcher | None = None,
-    ranges: bool = True,
-    workers: int | None = None,
-) -> list[RawHits]:
-    """Scan files, each in one pass or in ranges.
+def in_order(work: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Iterator[Result]:
+    """Results of some work in the order of the items; when a process is killed, the rest is done here.
 
     Args:
-        paths: files or "-", in the order of the results.
-        matcher: its `strip`, its probes' collectors and `watcher` must be functions of modules.
-        watcher: makes a watcher for each range.
-        ranges: whether large files are cut into ranges; not when what collectors and watchers keep needs their order.
-        workers: processes, None for as many as there are cores.
-
-    Returns:
-        What was found in each; `error` says why one could not be read.
+        work: what is done with each item; it can be pickled, and so can its results.
+        items: one by one handed to whoever is free.
+        workers: processes; below two everything is done here.
 
     """
-    parts = [part for number, path in enumerate(paths) for part in _parts(path, number, ranges=ranges)]
-    workers = min(workers or cores(), len(parts), MOST_WORKERS)
-    worth = sum(_size(path) for path in paths) >= WORTH_BYTES
-    if workers < 2 or not worth or STDIN in paths:
-        done: Iterable[RawHits] = (_scan(part, matcher, watcher) for part in parts)
-    else:
-        done = _on_several(parts, matcher, watcher, workers)
-    numbered = zip(parts, done, strict=True)
-    return [joined([hits for _, hits in each]) for _, each in groupby(numbered, key=lambda pair: pair[0].file)]
+    workers = min(workers, len(items), MOST_WORKERS)
+    left = deque(items)
+    if workers > 1:
+        for result in _on_several(work, items, workers):
+            left.popleft()
+            yield result
+    yield from map(work, left)
 
 
 def cores() -> int:
@@ -71,20 +58,19 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _size(path: str) -> int:
+def size_of(path: str) -> int:
+    """Bytes of a file, 0 where it cannot be asked."""
     try:
         return Path(path).stat().st_size
     except OSError:
         return 0
 
 
-def _parts(path: str, file: int, *, ranges: bool) -> Iterator[Part]:
-    size = _size(path)
-    if not ranges or size < RANGE_FROM_BYTES or not _is_plain_text(path, size):
-        yield Part(path, file)
-        return
-    for start, end in pairwise(_cuts(path, size)):
-        yield Part(path, file, start, end)
+def ranges_of(path: str, size: int) -> list[Part]:
+    """The ranges in which a large file is read by several; none where one reads it whole."""
+    if size < RANGE_FROM_BYTES or not _is_plain_text(path, size):
+        return []
+    return [Part(path, start, end) for start, end in pairwise(_cuts(path, size))]
 
 
 def _is_plain_text(path: str, size: int) -> bool:
@@ -124,50 +110,45 @@ def _next_line(file: Any, offset: int, size: int) -> int:
     return size
 
 
-def _scan(part: Part, matcher: Matcher, watcher: MakeWatcher | None) -> RawHits:
+def scan(part: Part, matcher: Matcher, watcher: Watcher | None = None) -> RawHits:
+    """Scan a file or a range of it; `error` says why it could not be read."""
     try:
         with open_stream(part.path, start=part.start, end=part.end) as stream:
-            return matcher.scan(stream, watcher() if watcher else None)
+            return matcher.scan(stream, watcher)
     except StreamError as error:
         return RawHits(part.path, error=str(error), cut_off=str(error))
 
 
-_shared: list[tuple[Matcher, MakeWatcher | None]] = []
+_shared: list[Callable[[Any], Any]] = []
 
 
-def _start(matcher: Matcher, watcher: MakeWatcher | None) -> None:
-    _shared[:] = [(matcher, watcher)]
+def _start(work: Callable[[Any], Any]) -> None:
+    _shared[:] = [work]
 
 
-def _scan_shared(part: Part) -> RawHits:
-    matcher, watcher = _shared[0]
-    return _scan(part, matcher, watcher)
+def _work(item: Any) -> Any:
+    return _shared[0](item)
 
 
-def _on_several(
-    parts: Sequence[Part], matcher: Matcher, watcher: MakeWatcher | None, workers: int
-) -> Iterator[RawHits]:
-    """Results in the order of the parts; when a process is killed, the rest is done here."""
+def _on_several(work: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Iterator[Result]:
+    """Results in order; they end where a process was killed."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
     # A process that has threads must not be forked: a lock that one of them holds would stay locked for ever.
     method = "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
-    context = multiprocessing.get_context(method)
-    done = 0
     try:
-        with ProcessPoolExecutor(workers, context, _start, (matcher, watcher)) as pool:
-            futures = [pool.submit(_scan_shared, part) for part in parts]
+        with ProcessPoolExecutor(workers, multiprocessing.get_context(method), _start, (work,)) as pool:
+            futures = deque(pool.submit(_work, item) for item in items)
             try:
-                for future in futures:
-                    yield future.result()
-                    done += 1
+                while futures:
+                    yield futures[0].result()
+                    futures.popleft()  # and with it the result: nobody needs it any more
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
     except BrokenProcessPool:
-        for part in parts[done:]:
-            yield _scan(part, matcher, watcher)
+        return
 
 
 def joined(parts: Sequence[RawHits]) -> RawHits:

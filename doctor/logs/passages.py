@@ -13,15 +13,18 @@ from typing import NamedTuple
 
 from doctor.logs.blocks import Block
 
-#: name of the probe for what makes a block worth keeping besides head and tail, and its literals
-ANCHOR = "anchor"
-ANCHORS = (b"Traceback (most recent", b"terminate called", b"Fatal Python error", b" Check failed: ",
-           b"double free or corruption", b"stack smashing detected")  # fmt: skip
+#: what makes a block worth keeping besides head and tail: names of probes and their literals. The common one stands
+#: alone, for a block is searched again only for those that it holds
+ANCHORS = {
+    "anchor": (b"Traceback (most recent",),
+    "rare anchor": (b"terminate called", b"Fatal Python error", b" Check failed: ", b"double free or corruption",
+                    b"stack smashing detected"),
+}  # fmt: skip
 HEAD, FIRST, LAST, TAIL = 4, 48, 16, 16  # blocks at the start and end, pieces around the first and last failures
 #: bytes that are kept before a failure, and behind the last line of it that is known as one: messages may be long
 BEFORE, BEHIND = 1 << 12, 1 << 14
-#: what shows that a traceback goes on; those of several processes may be interleaved
-_GOES_ON = (b'File "', *ANCHORS)
+#: what shows, beside an anchor, that a traceback goes on; those of several processes may be interleaved
+_FRAME = b'File "'
 _LONGEST_LINE = 20_000  # bytes of one line that are looked at; what is longer is data
 
 
@@ -51,15 +54,20 @@ class Passages:
 
 
 class Kept:
-    """Takes every block of a range in order and keeps those that matter: a watcher of the scan."""
+    """Takes every block of a range in order and keeps those that matter: a watcher of the scan.
 
-    def __init__(self) -> None:
-        """Start empty."""
+    Args:
+        head, tail: how many blocks are kept at the start and at the end.
+
+    """
+
+    def __init__(self, head: int = HEAD, tail: int = TAIL) -> None:
+        self._most_head = head
         self._blocks = self._lines = 0
         self._head: list[_Lines] = []
         self._first: list[_Lines] = []
         self._last: deque[_Lines] = deque(maxlen=LAST)
-        self._tail: deque[_Lines] = deque(maxlen=TAIL)
+        self._tail: deque[_Lines] = deque(maxlen=tail)
         self._open = False  # whether the block before ended inside a failure
 
     def take(self, block: Block, probes: frozenset[str]) -> None:
@@ -75,17 +83,18 @@ class Kept:
         if self._blocks == 0 and block.offset > 0:
             self._open = True  # of a failure that began in the range before
         self._blocks += 1
-        if len(self._head) < HEAD:
+        if len(self._head) < self._most_head:
             self._head.append(whole)
-        if ANCHOR in probes or self._open:
-            self._failures(whole)
+        anchors = tuple(word for name in ANCHORS if name in probes for word in ANCHORS[name])
+        if anchors or self._open:
+            self._failures(whole, anchors)
         self._tail.append(whole)
 
-    def _failures(self, whole: _Lines) -> None:
-        """Keep what surrounds the failures of a block."""
+    def _failures(self, whole: _Lines, anchors: tuple[bytes, ...]) -> None:
+        """Keep what surrounds the failures of a block; `anchors`: literals that it may hold."""
         number, line, data, _ = whole
         end = -1
-        for start, end in _spans(data, inside=self._open):
+        for start, end in _spans(data, anchors, inside=self._open):
             if end - start == len(data):
                 part = whole
             else:
@@ -117,18 +126,19 @@ class _Lines(NamedTuple):
     part: bool = False
 
 
-def _spans(data: bytes, *, inside: bool) -> Iterator[tuple[int, int]]:
+def _spans(data: bytes, anchors: tuple[bytes, ...], *, inside: bool) -> Iterator[tuple[int, int]]:
     """Parts of a block around its failures, in whole lines; `inside`: one goes on from the block before."""
     end = 0
-    at = 0 if inside else _first(data, ANCHORS, 0)
+    goes_on = (_FRAME, *anchors)
+    at = 0 if inside else _first(data, anchors, 0)
     while at >= 0:
         start = max(end, data.rfind(b"\n", 0, max(at - BEFORE, 0)) + 1)
         end = at + BEHIND
-        while end < len(data) and (last := max(data.rfind(each, at, end) for each in _GOES_ON)) + BEHIND > end:
+        while end < len(data) and (last := max(data.rfind(each, at, end) for each in goes_on)) + BEHIND > end:
             end = last + BEHIND
         end = data.find(b"\n", end) + 1 or len(data)
         yield start, end
-        at = _first(data, ANCHORS, end)
+        at = _first(data, anchors, end)
 
 
 def _first(data: bytes, words: tuple[bytes, ...], start: int) -> int:

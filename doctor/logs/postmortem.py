@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from doctor.core.columns import MetricRow
 from doctor.core.finding import Finding, Role
 from doctor.core.fixes import fixable
 from doctor.core.index import Entry
@@ -20,19 +20,20 @@ from doctor.logs import artifacts, events, hangs
 from doctor.logs import catalogue as catalogue_module
 from doctor.logs import context as context_module
 from doctor.logs.artifacts import Artifacts
-from doctor.logs.case import Builder, Case, line_of
+from doctor.logs.case import Case
 from doctor.logs.catalogue import Catalogue
+from doctor.logs.dividing import BRIEF_FROM, Work, first_year, read_all
 from doctor.logs.layouts import NoLogs, Source, sources
-from doctor.logs.live import Judge, Live, merged, turned
-from doctor.logs.matcher import RawHit
+from doctor.logs.live import Judge, Live, merged, track_of, track_of_log, turned
+from doctor.logs.merging import case_of
 from doctor.logs.metric_files import MetricFileError, MetricsCsv
+from doctor.logs.metric_lines import numbered
 from doctor.logs.metric_sources import MetricSource, in_folder, metric_file
-from doctor.logs.prefixes import strip
 from doctor.logs.ranking import Ranked, rank
-from doctor.logs.scan import Scanned, Scanner
+from doctor.logs.reading import Reader, Settings
+from doctor.logs.scan import Scanner
 from doctor.logs.streams import STDIN
 
-_YEAR = re.compile(r"\b(20[1-9]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])\b")
 _PACKAGES_SHOWN = ("torch", "trl", "vllm", "deepspeed", "accelerate", "transformers", "peft", "verl", "ray")
 
 
@@ -77,6 +78,7 @@ def examine(
     run_dir: str | None = None,
     prepared: Prepared | None = None,
     table: MetricsCsv | None = None,
+    work: Work | None = None,
 ) -> Postmortem:
     """Read logs and say what went wrong first.
 
@@ -88,6 +90,7 @@ def examine(
         language: "en" or "zh".
         prepared: what several post-mortems share.
         table: where every metric is written.
+        work: who reads the files; None: the cores of this machine.
 
     Raises:
         NoLogs: nothing to read at the given paths.
@@ -100,7 +103,7 @@ def examine(
     given = context_module.read(context)
     told = events.read([each for each in paths if each != STDIN], catalogue.entries.values())
     logs, metrics, beside = _given(paths, told.files)
-    evidence = _read(logs, prepared.scanner, given)
+    evidence = _read(logs, prepared.scanner, given, table, work)
     events.with_end(evidence.case, (each for each in paths if each != STDIN))
     live = _judged(evidence, metrics, table)
     ranked, findings = _findings(evidence, live, beside, catalogue, told)
@@ -132,7 +135,7 @@ def _findings(
     ranked = rank(evidence.case, evidence.hits, evidence.counts, catalogue, alarms)
     found = turned(ranked.findings, alarms, _followed(ranked, catalogue))
     found = events.after_stop(found, told, _unknown(catalogue))
-    still = told.standstill or hangs.find(evidence.case, live.paces, catalogue.entries.values())
+    still = told.standstill or hangs.find(evidence.case, evidence.endings, live.paces, catalogue.entries.values())
     if still is not None:
         follows = _followed(ranked, catalogue)
         found = hangs.placed(found, still, evidence.case, unknown=_unknown(catalogue), follows=follows)
@@ -162,13 +165,17 @@ def _followed(ranked: Ranked, catalogue: Catalogue) -> set[str]:
 
 @dataclass(frozen=True)
 class _Evidence:
-    """What the logs hold, before anything is judged. `lost`: why metric lines are missing; `unread`: why logs are."""
+    """What the logs hold, before anything is judged but their metrics.
+
+    `lost`: why metric lines are missing; `unread`: why logs are; `sources`: how many places the logs take.
+    """
 
     case: Case
     hits: list[tuple[int, Hit]]
     counts: dict[int, int]
-    scanned: list[Scanned]
-    year: int | None
+    judge: Judge
+    endings: list[hangs.Ending]
+    sources: int
     lost: list[str]
     unread: list[str]
 
@@ -199,72 +206,54 @@ def _holds_logs(path: str) -> bool:
         return False
 
 
-def _read(found: Sequence[Source], scanner: Scanner, given: context_module.Given) -> _Evidence:
-    """Scan every source once; hits get process, rank, time and frames from the case."""
-    scanned = scanner.scan(found)
-    unread = [each.error for each in scanned if each.error]
-    if unread and len(unread) == len(scanned):
+def _read(
+    found: Sequence[Source],
+    scanner: Scanner,
+    given: context_module.Given,
+    table: MetricsCsv | None = None,
+    work: Work | None = None,
+) -> _Evidence:
+    """Read every source once and put together what they say."""
+    judge = Judge()
+    year = first_year(found)
+    reader = Reader(scanner, Settings(year, brief=len(found) >= BRIEF_FROM, rows=table is not None))
+    readings = read_all(found, reader, judge, work)
+    unread = [each.error for each in readings if each.error]
+    if unread and len(unread) == len(readings):
         raise NotReadable("; ".join(unread))
-    found = [source for source, each in zip(found, scanned, strict=True) if not each.error]
-    scanned = [each for each in scanned if not each.error]
-    unread += [each.cut_off for each in scanned if each.cut_off]
-    year = _year(each.lines for each in scanned)
-    builder = Builder(given, year)
-    for source, each in zip(found, scanned, strict=True):
-        builder.add(source, each.lines, whole=each.whole, total=each.total_lines)
-    case = builder.finish()
-    hits: list[tuple[int, Hit]] = []
+    told = [(place, *pair) for place, pair in enumerate(zip(found, readings, strict=True)) if not pair[1].error]
+    unread += dict.fromkeys(each.cut_off for _, _, each in told if each.cut_off)
+    lost = list(dict.fromkeys(each.lost for _, _, each in told if each.lost))
+    case, hits = case_of(given, [source for _, source, _ in told], [each for *_, each in told])
     counts: dict[int, int] = {}
-    for index, each in enumerate(scanned):
-        hits += [(hit.signature, _placed(case, index, hit, builder.year)) for hit in each.hits]
+    for place, source, each in told:
+        if table is not None:
+            rows = numbered(*each.told)
+            judge.take(place, track_of_log(source, rows, each.year, table, labelled=each.labelled))
         for signature, count in each.counts.items():
             counts[signature] = counts.get(signature, 0) + count
-    return _Evidence(case, hits, counts, scanned, year, [each.lost for each in scanned if each.lost], unread)
+    return _Evidence(case, hits, counts, judge, [each.ending for *_, each in told], len(found), lost, unread)
 
 
 def _judged(evidence: _Evidence, metrics: Sequence[MetricSource], table: MetricsCsv | None) -> Live:
-    """The live rules over all metrics, file by file."""
-    judge = Judge(table, evidence.year)
-    for source, each in zip(evidence.case.sources, evidence.scanned, strict=True):
-        judge.log(source, each.metric_lines(), labelled=each.labelled)
-    for metric in metrics:
-        try:
-            judge.file(metric.path, metric.rows())
-        except (MetricFileError, OSError) as error:
-            evidence.lost.append(str(error))
-    return judge.finish()
+    """What the live rules say to all metrics: those of the logs, and then those of files of metrics."""
+    for place, metric in enumerate(metrics, evidence.sources):
+        rows = _readable(metric, evidence.lost)
+        evidence.judge.take(place, track_of(metric.path, table.passed(rows) if table is not None else rows))
+    return evidence.judge.finish()
+
+
+def _readable(metric: MetricSource, lost: list[str]) -> Iterator[MetricRow]:
+    """Rows of a file of metrics, as far as it can be read; why it cannot be read further is taken down."""
+    try:
+        yield from metric.rows()
+    except (MetricFileError, OSError) as error:
+        lost.append(str(error))
 
 
 def read_hits(paths: Sequence[str], prepared: Prepared) -> list[tuple[int, Hit]]:
     """What the patterns alone hit, whatever comes of it: (position of the signature, hit)."""
     return _read(sources(paths), prepared.scanner, context_module.Given()).hits
-
-
-def _placed(case: Case, index: int, hit: RawHit, year: int) -> Hit:
-    """A hit with process, rank, time and, where it ends a traceback, the frames of that."""
-    source = case.sources[index]
-    line = line_of(strip(hit.raw, slurm_labels=index in case.labelled), source, index, hit.line, year)
-    failure = case.failure_at(index, hit.line, line.process)
-    frames: tuple[str, ...] = ()
-    if failure is not None:
-        for raised in failure.chain:
-            low, high = sorted((raised.line.number, raised.last_line))
-            if low <= hit.line <= high:
-                frames = tuple(each.key for each in raised.frames)
-        line = line._replace(rank=line.rank if line.rank is not None else failure.rank)
-    return Hit(
-        hit.groups, line.text, source.path, hit.line, hit.offset, line.rank, line.time_ns, line.process,
-        frames=frames, level=line.level,
-    )  # fmt: skip
-
-
-def _year(kept: Iterable[list[tuple[int, str]]]) -> int | None:
-    """The year by which short stamps are completed: the first that any log states."""
-    for lines in kept:
-        for _, text in lines[:5000]:
-            if match := _YEAR.search(text[:80]):
-                return int(match[1])
-    return None
 
 
 def _summary(case: Case, live: Live) -> Iterable[str]:

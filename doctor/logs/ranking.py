@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from doctor.core.finding import Finding, Role
@@ -32,7 +32,7 @@ class Link:
     """One step of the chain of consequences.
 
     `what`: "raised", "lost" (another process), "waited" (in vain), "ended" (exit code), "signal", "closed" (by the
-    launcher).
+    launcher). `alike`: how many more processes did the same, where there are too many to tell each.
     """
 
     what: str
@@ -43,6 +43,7 @@ class Link:
     line: int
     time_ns: int | None
     detail: str
+    alike: int = 0
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,10 @@ def rank(
     crashed: list[Crashed] = []
     candidates = _candidates(case, hits, counts, catalogue, crashed)
     failures = [each for each in case.failures if not _is_noise(case, each)]
-    own = [each for each in failures if failed_by_itself(each) and not _lost_another(case, candidates, each)]
-    victims = [each for each in failures if each not in own]
+    lost = _words_of_loss(case, candidates)
+    own, victims = [], []
+    for each in failures:
+        (own if failed_by_itself(each) and not _lost_another(lost, each) else victims).append(each)
     if not failures and not any(_bad(case, each) for each in case.exits):
         candidates = [each for each in candidates if not each.fatal or not _got_through(case, each)]
     first, split = _sorted_out(case, candidates, own, victims, catalogue, live)
@@ -184,13 +187,19 @@ def _sorted_out(
     return first, split
 
 
-def _lost_another(case: Case, candidates: Sequence[_Candidate], failure: Failure) -> bool:
-    """Whether a signature knows a failure's own words as those of a process that another one took down."""
+def _words_of_loss(case: Case, candidates: Sequence[_Candidate]) -> dict[int, list[int]]:
+    """Source -> lines with words that a signature knows as those of a process that another one took down."""
+    found: dict[int, list[int]] = {}
+    for candidate in candidates:
+        for hit in candidate.hits if candidate.victim else ():
+            found.setdefault(_source(case, hit), []).append(hit.line)
+    return found
+
+
+def _lost_another(lost: Mapping[int, Sequence[int]], failure: Failure) -> bool:
+    """Whether a failure says itself that another process took it down."""
     low, high = sorted((failure.cause.line.number, failure.cause.last_line))
-    return any(
-        each.victim and any(_source(case, hit) == failure.first.source and low <= hit.line <= high for hit in each.hits)
-        for each in candidates
-    )
+    return any(low <= line <= high for line in lost.get(failure.first.source, ()))
 
 
 def _follows(candidate: _Candidate, live: Sequence[Finding]) -> bool:
@@ -224,10 +233,13 @@ def _candidates(case: Case, hits: Sequence[tuple[int, Hit]], counts: dict[int, i
                 crashed: list[Crashed]) -> list[_Candidate]:  # fmt: skip
     versions = case.versions
     by_problem: dict[str, list[tuple[int, Hit]]] = {}
+    possible: dict[int, bool] = {}  # signature -> whether the versions allow it
     for index, hit in hits:
         declared = catalogue.signatures[index]
-        affects = {**catalogue.entries[declared.problem_id].affects, **declared.signature.affects}
-        if in_range(affects, versions) and _counts(case, declared, hit):
+        if index not in possible:
+            affects = {**catalogue.entries[declared.problem_id].affects, **declared.signature.affects}
+            possible[index] = in_range(affects, versions)
+        if possible[index] and _counts(case, declared, hit):
             by_problem.setdefault(declared.problem_id, []).append((index, hit))
     found = []
     for problem_id, group in by_problem.items():
@@ -269,7 +281,7 @@ def _failed_later(case: Case, order: int) -> bool:
 
 
 def _source(case: Case, hit: Hit) -> int:
-    return next((index for index, each in enumerate(case.sources) if each.path == hit.file), 0)
+    return case.source_of(hit.file)
 
 
 def _candidate(case: Case, problem_id: str, group: list[tuple[int, Hit]], counts: dict[int, int],
@@ -437,12 +449,9 @@ def _chain(case: Case, own: list[Failure], victims: list[Failure], verdict: str)
     """What happened, process by process, in order of time."""
     if verdict == "healthy":
         return ()
-    links = [_failed(case, each, "raised") for each in own[:_CHAIN_MOST]]
-    links += [
-        _failed(case, each, "waited" if unknown.waited(each) else "lost")
-        for each in victims[:_CHAIN_MOST]
-        if each.cause.name not in _LAUNCHERS
-    ]
+    links = _first_of([(each, "raised") for each in own], case)
+    lost = [each for each in victims if each.cause.name not in _LAUNCHERS]
+    links += _first_of([(each, "waited" if unknown.waited(each) else "lost") for each in lost], case)
     links += _ended(case)
     spoke = {each.rank for each in (*own, *victims)}
 
@@ -452,6 +461,18 @@ def _chain(case: Case, own: list[Failure], victims: list[Failure], verdict: str)
         return own != [] or link.what not in {"signal", "ended"} or link.rank in spoke, key
 
     return tuple(link for _, link in sorted(links, key=order))
+
+
+def _first_of(failed: Sequence[tuple[Failure, str]], case: Case) -> list[tuple[Key, Link]]:
+    """The first failures; of the others, how many are like one of these."""
+    links = [_failed(case, failure, what) for failure, what in failed[:_CHAIN_MOST]]
+    last = {(link.what, link.detail): number for number, (_, link) in enumerate(links)}
+    for failure, what in failed[_CHAIN_MOST:]:
+        number = last.get((what, failure.cause.name or failure.cause.type))
+        if number is not None:
+            key, link = links[number]
+            links[number] = key, replace(link, alike=link.alike + 1)
+    return links
 
 
 def _failed(case: Case, failure: Failure, what: str) -> tuple[Key, Link]:

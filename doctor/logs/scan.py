@@ -10,16 +10,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
-from doctor.logs.layouts import Source, elastic_error_lines
+from doctor.logs.layouts import elastic_error_lines
 from doctor.logs.matcher import Compiled, Matcher, Probe, RawHit, RawHits, Scan
 from doctor.logs.metric_lines import METRICS, MetricLines, Told, ToldRange, numbered
 from doctor.logs.metric_lines import probe as metric_probe
-from doctor.logs.parallel import scan_all
-from doctor.logs.passages import ANCHOR, ANCHORS, Kept, joined
+from doctor.logs.parallel import Part, scan
+from doctor.logs.passages import ANCHORS, Kept, joined
 from doctor.logs.prefixes import has_slurm_labels, strip
 from doctor.logs.streams import STDIN, StreamError, open_stream
 
+#: blocks kept at the start and at the end of each of very many logs
+BRIEF_HEAD, BRIEF_TAIL = 1, 3
 _PEEK_BYTES = 16_384
 
 
@@ -52,60 +55,70 @@ class Scanned:
 
 
 class Scanner:
-    """All signatures, ready for any number of logs; making the engine costs more than reading a small log."""
+    """All signatures, ready for any number of logs; making the engine costs more than reading a small log.
+
+    One that goes to another process takes the signatures along and makes its own engine.
+    """
 
     def __init__(self, signatures: Sequence[Compiled]) -> None:
         """Take the signatures; an engine is made when it is needed."""
-        self._signatures = signatures
+        self.signatures = signatures
         self._matchers: dict[bool, Matcher] = {}
         self._folder = _own_folder()
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
-    def scan(self, found: Sequence[Source]) -> list[Scanned]:
-        """Read every log once, in the order given; large ones on several cores."""
-        results: dict[str, Scanned] = {}
-        files = [each.path for each in found if each.path != STDIN]
-        labelled = {path for path in files if _labelled(path)}
-        for labels in (False, True):
-            paths = [path for path in files if (path in labelled) is labels]
-            errors = {path: lines for path in paths if (lines := _error_file(path)) is not None}
-            for path, lines in errors.items():
-                results[path] = self._scan_lines(path, lines)
-            plain = [path for path in paths if path not in errors]
-            if plain:
-                hits = scan_all(plain, self._matcher(labels=labels), watcher=Kept)
-                results.update((path, _scanned(each, labels)) for path, each in zip(plain, hits, strict=True))
-        if len(files) < len(found):
-            results[STDIN] = self._scan_stdin()
-        return [results[each.path] for each in found]
+    def file(self, path: str, *, brief: bool = False) -> Scanned:
+        """Read a log once.
 
-    def _matcher(self, *, labels: bool) -> Matcher:
-        if labels not in self._matchers:
-            probes = (Probe(ANCHOR, ANCHORS, first=0, last=0), metric_probe(partial(MetricLines, self._folder)))
-            cut = strip_labelled if labels else strip_text
-            self._matchers[labels] = Matcher(self._signatures, probes, strip=cut)
-        return self._matchers[labels]
+        Args:
+            path: the log.
+            brief: keep less of it, for there are many.
 
-    def _scan_stdin(self) -> Scanned:
+        """
+        lines = _error_file(path)
+        if lines is not None:
+            return self._lines(path, lines)
+        labels = is_labelled(path)
+        watcher = Kept(BRIEF_HEAD, BRIEF_TAIL) if brief else Kept()
+        return scanned(scan(Part(path), self.matcher(labels=labels), watcher), labels)
+
+    def part(self, part: Part) -> RawHits:
+        """Read a range of a log."""
+        return scan(part, self.matcher(labels=is_labelled(part.path)), Kept())
+
+    def stdin(self) -> Scanned:
         """Scan standard input, whose first portion tells whether srun labelled it."""
         try:
             with open_stream(STDIN) as stream:
                 portions = iter(stream)
                 first = next(portions, b"")
                 labels = _has_labels(first)
-                one_pass = Scan(self._matcher(labels=labels), stream.name, 0, Kept())
+                one_pass = Scan(self.matcher(labels=labels), stream.name, 0, Kept())
                 for portion in chain((first,), portions):
                     one_pass.feed(portion)
                 hits = one_pass.close()
                 hits.cut_off, hits.compression, hits.encoding = stream.cut_off, stream.compression, stream.encoding
         except StreamError as error:
             return Scanned([], [], error=str(error))
-        return _scanned(hits, labels)
+        return scanned(hits, labels)
 
-    def _scan_lines(self, path: str, lines: list[str]) -> Scanned:
-        one_pass = Scan(self._matcher(labels=False), path, 0, Kept())
+    def matcher(self, *, labels: bool = False) -> Matcher:
+        """What scans; `labels`: a log that srun labelled."""
+        if labels not in self._matchers:
+            anchors = (Probe(name, words, first=0, last=0) for name, words in ANCHORS.items())
+            probes = (*anchors, metric_probe(partial(MetricLines, self._folder)))
+            cut = strip_labelled if labels else strip_text
+            self._matchers[labels] = Matcher(self.signatures, probes, strip=cut)
+        return self._matchers[labels]
+
+    def _lines(self, path: str, lines: list[str]) -> Scanned:
+        one_pass = Scan(self.matcher(), path, 0, Kept())
         one_pass.feed("\n".join(lines).encode())
-        return _scanned(one_pass.close(), labels=False)
+        return scanned(one_pass.close(), labels=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the engines."""
+        return {**self.__dict__, "_matchers": {}}
 
 
 def _own_folder() -> str:
@@ -126,7 +139,8 @@ def strip_labelled(text: str) -> str:
     return strip(text, slurm_labels=True).text
 
 
-def _scanned(hits: RawHits, labels: bool) -> Scanned:
+def scanned(hits: RawHits, labels: bool) -> Scanned:
+    """What the passes over all ranges of a log gave, joined."""
     counts = {signature: each.count for signature, each in hits.hits.items()}
     reading = joined(hits.watched)
     told = tuple(hits.collected.get(METRICS, ())), tuple(each.lines for each in hits.watched)
@@ -136,7 +150,7 @@ def _scanned(hits: RawHits, labels: bool) -> Scanned:
     )  # fmt: skip
 
 
-def _labelled(path: str) -> bool:
+def is_labelled(path: str) -> bool:
     """Whether srun labelled the lines of a file, packed or not; told by the first of them."""
     if not Path(path).is_file():
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from doctor.core.ranks import ranks_text
 from doctor.facts.base import NO_COMMAND
 
 #: what a check says that waits for a launch command, in every language
@@ -43,6 +44,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "chain_waited": "waited for another process in vain ({detail})",
         "chain_ended": "ended with exit code {detail}", "chain_signal": "was ended by {detail}",
         "chain_closed": "was told to end by the launcher ({detail})", "chain_more": "and {count} more",
+        "chain_alike": " and {count} more processes",
     },
     "zh": {
         "error": "错误", "warning": "警告", "info": "提示", "why": "原因", "do": "处理", "seen": "依据",
@@ -75,6 +77,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "chain_waited": "等待另一个进程未果({detail})",
         "chain_ended": "以退出码 {detail} 结束", "chain_signal": "被 {detail} 终止",
         "chain_closed": "被启动器要求结束({detail})", "chain_more": "另有 {count} 个",
+        "chain_alike": " 及另外 {count} 个进程",
     },
 }  # fmt: skip
 
@@ -126,11 +129,7 @@ def chain_of(report: Mapping[str, Any], words: Mapping[str, str]) -> list[tuple[
     groups: list[list[Mapping[str, Any]]] = []
     for link in report.get("chain", ()):
         last = groups[-1] if groups else None
-        if last and (last[0]["what"], last[0]["detail"], last[0]["file"]) == (
-            link["what"],
-            link["detail"],
-            link["file"],
-        ):
+        if last and _alike(last[0], link):
             last.append(link)
         else:
             groups.append([link])
@@ -140,13 +139,21 @@ def chain_of(report: Mapping[str, Any], words: Mapping[str, str]) -> list[tuple[
     return steps
 
 
+def _alike(first: Mapping[str, Any], link: Mapping[str, Any]) -> bool:
+    """Whether a process did what the one before it did, each rank in a file of its own or all in one."""
+    same_file = first["file"] == link["file"] or (first["rank"] is not None and link["rank"] is not None)
+    return same_file and (first["what"], first["detail"]) == (link["what"], link["detail"])
+
+
 def _step(group: list[Mapping[str, Any]], words: Mapping[str, str]) -> tuple[str, str, str, str]:
     import time
 
     first = group[0]
     ranks = sorted({each["rank"] for each in group if each["rank"] is not None})
     names = list(dict.fromkeys(each["process"] for each in group if each["process"] and each["rank"] is None))
-    who = ", ".join([*([f"rank {', '.join(str(each) for each in ranks)}"] if ranks else []), *names[:4]])
+    who = ", ".join([*([f"rank {ranks_text(ranks)}"] if ranks else []), *names[:4]])
+    if more := sum(each.get("alike", 0) for each in group):
+        who += words["chain_alike"].format(count=more)
     clock = time.strftime("%H:%M:%S", time.gmtime(first["time_ns"] // 10**9)) if first["time_ns"] is not None else ""
     what = words[f"chain_{first['what']}"].format(detail=first["detail"])
     return clock, who or words["chain_somebody"], what, f"{first['file']}:{first['line']}"

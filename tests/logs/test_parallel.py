@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import pytest
 
 from doctor.logs import parallel
 from doctor.logs.matcher import Matcher, Probe
-from doctor.logs.parallel import joined, scan_all
+from doctor.logs.parallel import Part, in_order, joined, ranges_of, scan
 from doctor.logs.streams import open_stream
 from tests.logs.log_helpers import OWN, ROWS, told
 
@@ -33,7 +34,6 @@ def log(tmp_path):
 def _small_ranges(monkeypatch) -> None:
     monkeypatch.setattr(parallel, "RANGE_FROM_BYTES", 1 << 18)
     monkeypatch.setattr(parallel, "RANGE_BYTES", 1 << 17)
-    monkeypatch.setattr(parallel, "WORTH_BYTES", 1)
 
 
 def _everything(hits):
@@ -55,11 +55,11 @@ def _everything(hits):
 def test_ranges_give_what_one_pass_gives(log) -> None:
     matcher = Matcher(OWN, PROBES)
     whole = matcher.scan(open_stream(log))
-    parts = list(parallel._parts(str(log), 0, ranges=True))
+    parts = ranges_of(str(log), log.stat().st_size)
     assert len(parts) > 8
     assert parts[0].start == 0
     assert parts[-1].end == log.stat().st_size
-    assert _everything(joined([parallel._scan(part, matcher, None) for part in parts])) == _everything(whole)
+    assert _everything(joined([scan(part, matcher) for part in parts])) == _everything(whole)
     data = log.read_bytes()
     for offset in range(0, len(data), 9973):
         start, lines = whole.index.before(offset)
@@ -70,29 +70,26 @@ def test_ranges_give_what_one_pass_gives(log) -> None:
 def test_several_processes_give_what_one_gives(log, tmp_path) -> None:
     other = tmp_path / "other.log"
     other.write_bytes(b"RuntimeError: CUDA error: invalid device ordinal\n" * 10)
-    matcher = Matcher(OWN, PROBES)
-    paths = [str(log), str(tmp_path / "missing.log"), str(other)]
-    several = scan_all(paths, matcher, workers=2)
-    one = scan_all(paths, matcher, workers=1)
+    work = functools.partial(scan, matcher=Matcher(OWN, PROBES))
+    parts = [*ranges_of(str(log), log.stat().st_size), Part(str(tmp_path / "missing.log")), Part(str(other))]
+    several, one = list(in_order(work, parts, 2)), list(in_order(work, parts, 1))
     assert [_everything(each) for each in several] == [_everything(each) for each in one]
-    assert "does not exist" in several[1].error
+    assert "does not exist" in several[-2].error
 
 
 _FORKED = """
-import sys
+import functools, os, signal, sys
 from doctor.logs import parallel
 from doctor.logs.matcher import Matcher
 from tests.logs.log_helpers import OWN, told
-parallel.RANGE_FROM_BYTES, parallel.RANGE_BYTES, parallel.WORTH_BYTES = 1 << 18, 1 << 17, 1
-if sys.argv[2] == "killed":
-    import os, signal
-    real = parallel._scan_shared
-    def _scan_shared(part):
-        if part.start > 1 << 20:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(part)
-    parallel._scan_shared = _scan_shared
-hits, = parallel.scan_all([sys.argv[1]], Matcher(OWN), workers=2)
+parallel.RANGE_FROM_BYTES, parallel.RANGE_BYTES = 1 << 18, 1 << 17
+here, matcher = os.getpid(), Matcher(OWN)
+def work(part):
+    if sys.argv[2] == "killed" and part.start > 1 << 20 and os.getpid() != here:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return parallel.scan(part, matcher)
+parts = parallel.ranges_of(sys.argv[1], os.path.getsize(sys.argv[1]))
+hits = parallel.joined(list(parallel.in_order(work, parts, 2)))
 print(told(hits), hits.lines)
 """
 
@@ -111,10 +108,9 @@ def test_what_is_not_plain_text_is_read_in_one_piece(tmp_path) -> None:
     text = ("请减小批量大小，显存不足\n" * 40_000).encode("gbk")
     path = tmp_path / "late.log"
     path.write_bytes(b"ascii\n" * 50_000 + text)
-    assert len(list(parallel._parts(str(path), 0, ranges=True))) == 1
+    assert not ranges_of(str(path), path.stat().st_size)
     path.write_bytes(b"ascii\n" * 500_000)
-    assert len(list(parallel._parts(str(path), 0, ranges=True))) > 5
-    assert len(list(parallel._parts(str(path), 0, ranges=False))) == 1
+    assert len(ranges_of(str(path), path.stat().st_size)) > 5
 
 
 def test_an_endless_line_is_not_searched_for_its_end_again_and_again(tmp_path, monkeypatch) -> None:

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.logs.matcher import Matcher, Probe, scan_text
-from doctor.logs.passages import ANCHOR, ANCHORS, BEFORE, BEHIND, HEAD, TAIL, Kept, Reading, joined
+from doctor.logs.passages import ANCHORS, BEFORE, BEHIND, HEAD, TAIL, Kept, Reading, joined
 from doctor.logs.streams import Stream
 
-MATCHER = Matcher((), (Probe(ANCHOR, ANCHORS, first=0, last=0),))
+MATCHER = Matcher((), tuple(Probe(name, words, first=0, last=0) for name, words in ANCHORS.items()))
 FILLER = "step 17 of the training goes on as it did before, nothing to see here\n"
 
 
@@ -72,4 +72,11 @@ def test_lines_keep_their_numbers_and_small_logs_are_kept_whole(parts) -> None:
 
 def test_an_anchor_is_seen_by_the_scan() -> None:
     hits = scan_text(MATCHER, [FILLER.encode() * 10, _traceback(1, 2).encode()])
-    assert hits.probes[ANCHOR].count == 1
+    assert hits.probes["anchor"].count == 1
+
+
+@pytest.mark.parametrize("word", [word.decode() for words in ANCHORS.values() for word in words])
+def test_every_anchor_keeps_what_stands_around_it(word) -> None:
+    reading = _read(f"{FILLER * 30_000}{word}\n{FILLER * 30_000}")
+    assert not reading.whole
+    assert (30_001, word) in reading.lines

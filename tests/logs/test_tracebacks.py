@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.case import Builder, Case
+from doctor.logs.case import Builder, Case, completed
 from doctor.logs.context import Given
 from doctor.logs.exits import exits_of, signal_of
 from doctor.logs.frames import Frame
@@ -20,7 +20,7 @@ HEADER = "Traceback (most recent call last):"
 def _case(text: str) -> Case:
     builder = Builder(Given(), 2026)
     builder.add(Source("x.log"), enumerate(text.strip("\n").split("\n"), 1))
-    return builder.finish()
+    return completed(builder.close())
 
 
 def _told(text: str) -> list[tuple[str, list[str], str]]:
