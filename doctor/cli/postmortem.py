@@ -113,10 +113,9 @@ def _context(chosen: dict[str, Any]) -> tuple[Path, ...]:
     """What was given, and what a run folder holds: facts and the command."""
     context: tuple[Path, ...] = chosen["context"]
     if chosen["run_dir"]:
-        folder = Path(chosen["run_dir"])
-        context += tuple(
-            each for each in (*sorted((folder / "facts").glob("*.json")), folder / "run.json") if each.is_file()
-        )
+        from doctor.cli.runs import context_of
+
+        context += context_of(Path(chosen["run_dir"]))
     return context
 
 

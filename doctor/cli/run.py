@@ -9,12 +9,14 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from doctor.cli import options
-from doctor.cli.runs import bare, new_run, short
+from doctor.cli.run_words import Voice
+from doctor.cli.runs import bare, context_of, new_run, short
+from doctor.core.run_dir import host_name
 from doctor.core.supervise import NOT_EXECUTABLE, NOT_FOUND
 
 REFUSED = 1
@@ -29,7 +31,7 @@ _SIGNS = frozenset({"alarm", "exception", "hang"})
 @click.option("--no-guard", is_flag=True, help="Put nothing into the processes of the command.")
 @click.option("--no-monitor", is_flag=True, help="Sample neither GPUs nor host.")
 @click.option("--no-capture", is_flag=True, help="Leave the terminal to the command; its output is not kept.")
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of the findings (default: the locale's).")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of what is said (default: the locale's).")
 @options.ignore
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND")
 def command(words: tuple[str, ...], **chosen: Any) -> int:
@@ -48,28 +50,31 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     if chosen["gate"] and chosen["no_check"]:
         raise click.UsageError("--gate needs the check that --no-check leaves out")
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
-    language = options.language(chosen["lang"], settings)
-    report = None if chosen["no_check"] else _check(words, settings, language)
-    if chosen["gate"] and _refused(report):
+    voice = Voice(options.language(chosen["lang"], settings))
+    checked = None if chosen["no_check"] else _check(words, settings, voice)
+    if chosen["gate"] and _refused(checked, voice):
         return REFUSED
     try:
         run = new_run(Path(words[0]).name)
     except OSError as exc:
-        _say(f"no run folder can be made ({exc.strerror}): the command runs without the doctor")
+        voice.say("no_folder", reason=exc.strerror)
         return bare(words)
-    _keep(run, report)
-    code = _supervised(words, run, chosen)
+    _keep(run, checked)
+    code = _supervised(words, run, chosen, voice)
     # neither the doctor's own failure nor an impatient Ctrl-C changes the code of the command
     with suppress(Exception, KeyboardInterrupt):
-        _afterwards(run, code, chosen, settings, language)
+        _afterwards(run, code, chosen, settings, voice)
     return code
 
 
-def _say(text: str) -> None:
-    click.echo(f"doctor: {text}", err=True)
+class Checked(NamedTuple):
+    """What the check found, and the facts that it had collected for that."""
+
+    report: dict[str, Any]
+    facts: Mapping[str, Any]
 
 
-def _check(words: tuple[str, ...], settings: Any, language: str) -> dict[str, Any] | None:
+def _check(words: tuple[str, ...], settings: Any, voice: Voice) -> Checked | None:
     """What `doctor check` finds, drawn on stderr; None where the check itself failed."""
     from doctor.core.diagnose import diagnose
     from doctor.core.report import as_dict
@@ -77,14 +82,14 @@ def _check(words: tuple[str, ...], settings: Any, language: str) -> dict[str, An
 
     try:
         context = Context(words, Path.cwd(), dict(os.environ), None, False)
-        diagnosis, _ = diagnose(context, ignored=settings.ignored, language=language)
+        diagnosis, collectors = diagnose(context, ignored=settings.ignored, language=voice.language)
         report = as_dict(diagnosis)
         if any(each["severity"] != "info" for each in report["findings"]):
-            _draw(report, language)
+            _draw(report, voice.language)
     except Exception as exc:  # noqa: BLE001 - a bug of ours must not keep a run from its start
-        _say(f"the check failed ({type(exc).__name__}: {exc}); the command is launched without it")
+        voice.say("check_failed", error=f"{type(exc).__name__}: {exc}")
         return None
-    return report
+    return Checked(report, collectors[0].states)
 
 
 def _draw(report: dict[str, Any], language: str) -> None:
@@ -96,36 +101,42 @@ def _draw(report: dict[str, Any], language: str) -> None:
     draw(shortened(shown, Path.cwd()), console_for(sys.stderr), language=language)
 
 
-def _refused(report: dict[str, Any] | None) -> bool:
+def _refused(checked: Checked | None, voice: Voice) -> bool:
     """Whether a confirmed error keeps the command from being launched, which is said."""
-    if report is None:
-        return False
-    errors = [each for each in report["findings"] if each["severity"] == "error" and each["confidence"] == "confirmed"]
+    found = [] if checked is None else checked.report["findings"]
+    errors = [each["id"] for each in found if each["severity"] == "error" and each["confidence"] == "confirmed"]
     if errors:
-        ids = ", ".join(dict.fromkeys(each["id"] for each in errors))
-        _say(f"not launched: {ids} (--gate); `--ignore {errors[0]['id']}=REASON` lets it pass")
+        voice.say("refused", ids=", ".join(dict.fromkeys(errors)), first=errors[0])
     return bool(errors)
 
 
-def _keep(run: Any, report: dict[str, Any] | None) -> None:
-    if report is not None:
-        with suppress(OSError):
-            (run.path / "check.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
+def _keep(run: Any, checked: Checked | None) -> None:
+    """Write what the check found and what it knows of this host into the run folder; a full disk costs only that."""
+    from doctor.facts.saved import save
+
+    if checked is None:
+        return
+    with suppress(OSError):
+        text = json.dumps(checked.report, indent=1, ensure_ascii=False) + "\n"
+        (run.path / "check.json").write_text(text, "utf-8")
+    with suppress(Exception):
+        (run.path / "facts").mkdir(exist_ok=True)
+        save(checked.facts, run.path / "facts" / f"{host_name()}.json")
 
 
-def _supervised(words: tuple[str, ...], run: Any, chosen: dict[str, Any]) -> int:
+def _supervised(words: tuple[str, ...], run: Any, chosen: dict[str, Any], voice: Voice) -> int:
     """The command's exit code, with guard and sampler beside it."""
     from doctor.core.supervise import supervise
     from doctor.monitors import start
 
-    variables = {} if chosen["no_guard"] else _guarded(run)
+    variables = {} if chosen["no_guard"] else _guarded(run, voice)
     samplers: list[Any] = []
 
     def on_start(pid: int) -> None:
         if not chosen["no_monitor"]:
             samplers.append(start.start(run, start.Wishes(), pid))
 
-    _say(f"run folder {short(run.path)}")
+    voice.say("folder", path=short(run.path))
     code = supervise(words, run, capture=not chosen["no_capture"], environment=variables, on_start=on_start)
     with suppress(Exception, KeyboardInterrupt):
         for each in samplers:
@@ -133,7 +144,7 @@ def _supervised(words: tuple[str, ...], run: Any, chosen: dict[str, Any]) -> int
     return code
 
 
-def _guarded(run: Any) -> dict[str, str]:
+def _guarded(run: Any, voice: Voice) -> dict[str, str]:
     """Variables that bring the guard into the command's processes; none where it cannot be laid down."""
     from doctor.core.suppress import SettingsError, settings_of
     from doctor.monitors.inject.lay import lay
@@ -141,13 +152,13 @@ def _guarded(run: Any) -> dict[str, str]:
     try:
         given, _ = settings_of(Path.cwd())
         section = given.get("guard", {})
-        return lay(run, section if isinstance(section, Mapping) else {})
+        return lay(run, {"lang": voice.language, **(section if isinstance(section, Mapping) else {})})
     except (OSError, SettingsError) as exc:
-        _say(f"no guard: {exc}")
+        voice.say("no_guard", reason=exc)
         return {}
 
 
-def _afterwards(run: Any, code: int, chosen: dict[str, Any], settings: Any, language: str) -> None:
+def _afterwards(run: Any, code: int, chosen: dict[str, Any], settings: Any, voice: Voice) -> None:
     """Say whether the guard was there, and why the run failed."""
     if _never_started(run, code):
         return
@@ -156,12 +167,12 @@ def _afterwards(run: Any, code: int, chosen: dict[str, Any], settings: Any, lang
 
         absent = what_became_of_it(run)
         if absent is not None:
-            _say(absent)
+            voice.say(absent.name, error=absent.error)
     signs = {each["kind"] for each in run.read_events()} & _SIGNS
     if signs or code not in (0, 128 + signal.SIGINT):
-        _postmortem(run, code, settings, language)
+        _postmortem(run, code, settings, voice)
     if not chosen["no_monitor"]:
-        _say(f"how the GPUs were used: doctor report {short(run.path)}")
+        voice.say("usage", path=short(run.path))
 
 
 def _never_started(run: Any, code: int) -> bool:
@@ -169,7 +180,7 @@ def _never_started(run: Any, code: int) -> bool:
     return code in (NOT_FOUND, NOT_EXECUTABLE) and not (run.console.is_file() and run.console.stat().st_size)
 
 
-def _postmortem(run: Any, code: int, settings: Any, language: str) -> None:
+def _postmortem(run: Any, code: int, settings: Any, voice: Voice) -> None:
     from doctor.core.report import as_dict
     from doctor.core.state import keep_last
     from doctor.logs.events import write_logs
@@ -180,19 +191,16 @@ def _postmortem(run: Any, code: int, settings: Any, language: str) -> None:
         write_logs(run)
     try:
         done = examine(
-            (str(run.path),), ignored=settings.ignored, language=language, run_dir=str(run.path), context=_context(run)
-        )
+            (str(run.path),), ignored=settings.ignored, language=voice.language, run_dir=str(run.path),
+            context=context_of(run.path),
+        )  # fmt: skip
     except (NoLogs, NotReadable) as exc:
-        _say(f"exit code {code}, and nothing to examine: {exc}")
+        voice.say("nothing_to_examine", code=code, reason=exc)
         return
     report = as_dict(done.diagnosis)
     if code != 0:
-        _say(f"the command ended with exit code {code}")
-    _draw(report, language)
+        voice.say("ended", code=code)
+    _draw(report, voice.language)
     with suppress(OSError):
         keep_last("postmortem", Path.cwd(), report)
         (run.path / "report.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
-
-
-def _context(run: Any) -> tuple[Path, ...]:
-    return (run.run_json,) if run.run_json.is_file() else ()

@@ -39,6 +39,11 @@ def bare(words: tuple[str, ...]) -> int:
     return 128 - code if code < 0 else code
 
 
+def context_of(folder: Path) -> tuple[Path, ...]:
+    """What a run folder holds that a post-mortem reads beside the logs: facts of its hosts, and the command."""
+    return tuple(each for each in (*sorted((folder / "facts").glob("*.json")), folder / "run.json") if each.is_file())
+
+
 def short(path: Path) -> str:
     """A path from here where it lies below."""
     with suppress(ValueError):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from doctor.core.carry import carry, rule_modules
 from doctor.core.run_dir import RunDir
@@ -52,8 +52,15 @@ def _variables(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield variable, ",".join(f"{key}={each}" for key, each in value.items()) if pairs else str(value)
 
 
-def what_became_of_it(run: RunDir) -> str | None:
-    """Why the guard watched nothing, in one sentence; None where it did."""
+class Absent(NamedTuple):
+    """Why the guard watched nothing: `failed_to_attach` with the error, `kept_out`, or `nothing_watched`."""
+
+    name: str
+    error: str = ""
+
+
+def what_became_of_it(run: RunDir) -> Absent | None:
+    """Why the guard watched nothing; None where it did."""
     told = [each["data"] for each in run.read_events() if each["kind"] == "monitor" and "guard" in each["data"]]
     if any(each["guard"] == "attached" for each in told):
         return None
@@ -61,13 +68,8 @@ def what_became_of_it(run: RunDir) -> str | None:
     failed = [each["error"] for each in told if each.get("error")] + [_text(each) for each in root.glob("failed-*")]
     if failed:
         last = failed[0].strip().splitlines()[-1] if failed[0].strip() else "unknown error"
-        return f"the guard could not be attached ({last}); this is a bug of the doctor, and the run went on without it"
-    if not (root / "loaded").exists():
-        return (
-            "the guard could not be attached: no Python process of the command (3.9 or newer) ran its start-up hook; "
-            "`python -I`, `-E` and `-S` switch it off, and so does a sitecustomize put before it on PYTHONPATH"
-        )
-    return "the guard watched nothing: no process made a transformers trainer or a DeepSpeed engine"
+        return Absent("failed_to_attach", last)
+    return Absent("nothing_watched" if (root / "loaded").exists() else "kept_out")
 
 
 def _text(path: Path) -> str:

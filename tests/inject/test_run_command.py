@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.run_dir import RunDir
+from doctor.cli.run_words import SENTENCES
+from doctor.core.run_dir import RunDir, host_name
+from doctor.facts.saved import read as read_facts
 from tests.facts.environments import interpreter
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -129,6 +132,58 @@ def test_the_check_comes_first_and_the_command_runs_all_the_same(tmp_path: Path)
     assert done.returncode == 2
     report = json.loads((run_of(tmp_path).path / "check.json").read_text())
     assert "LCH003" in {each["id"] for each in report["findings"]}
+
+
+def test_the_facts_of_the_check_lie_in_the_run_folder_without_secrets(tmp_path: Path) -> None:
+    (tmp_path / "fails.py").write_text("raise ValueError('no rewards')\n")
+    words = ("--no-monitor", "--no-guard", "--", sys.executable, "fails.py")
+    done = doctor_run(tmp_path, *words, WANDB_API_KEY="0123456789abcdef0123456789abcdef01234567")
+    assert done.returncode == 1
+    run = run_of(tmp_path)
+    (path,) = (run.path / "facts").iterdir()
+    assert path.name == f"{host_name()}.json"
+    assert "0123456789abcdef" not in path.read_text()
+    (saved,) = read_facts(path)
+    assert {"interpreter", "packages", "host", "launch"} <= set(saved.states)
+    assert saved.states["launch"].status == "ok"
+    assert saved.states["interpreter"].value.executable == sys.executable
+
+
+@pytest.mark.parametrize(("version", "told"), [("0.8.5.post1", True), ("0.10.1", False)])
+def test_the_post_mortem_knows_what_the_check_has_seen(version: str, told: bool, tmp_path: Path) -> None:
+    """The log names no version: where the facts hold one that lacks the defect, it is not named."""
+    metadata = tmp_path / "site" / f"vllm-{version}.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n")
+    log = (
+        "Traceback (most recent call last):\n"
+        '  File "/opt/vllm/entrypoints/launcher.py", line 34, in serve_http\n'
+        "    watchdog_loop(server, app.state.engine_client)\n"
+        "AttributeError: 'State' object has no attribute 'engine_client'\n"
+    )
+    (tmp_path / "fails.py").write_text(f"import sys; sys.stderr.write({log!r}); sys.exit(1)\n")
+    words = ("--no-monitor", "--no-guard", "--", sys.executable, "fails.py")
+    assert doctor_run(tmp_path, *words, PYTHONPATH=str(tmp_path / "site")).returncode == 1
+    report = json.loads((run_of(tmp_path).path / "report.json").read_text())
+    assert ("VLL001" in {each["id"] for each in report["findings"]}) is told
+
+
+def test_its_own_sentences_are_chinese_where_that_is_asked_for(tmp_path: Path) -> None:
+    words = ("--no-check", "--lang", "zh", "--", interpreter("3.12"), "-I", "-c", "raise SystemExit(4)")
+    done = doctor_run(tmp_path, *words)
+    assert done.returncode == 4
+    assert "doctor: 运行目录 doctor-runs/" in done.stderr
+    assert "guard 未能附加:命令的 Python 进程" in done.stderr
+    assert "命令以退出码 4 结束" in done.stderr
+    assert "GPU 的使用情况:doctor report doctor-runs/" in done.stderr
+
+
+def test_every_sentence_has_its_chinese_with_the_same_values() -> None:
+    english, chinese = SENTENCES["en"], SENTENCES["zh"]
+    assert english.keys() == chinese.keys()
+    places = {each: sorted(re.findall(r"\{\w+\}", text)) for each, text in english.items()}
+    assert places == {each: sorted(re.findall(r"\{\w+\}", text)) for each, text in chinese.items()}
+    assert not [each for each in english if english[each] == chinese[each]]
 
 
 def test_the_gate_refuses_on_a_confirmed_error(tmp_path: Path) -> None:

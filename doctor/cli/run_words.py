@@ -1,0 +1,58 @@
+"""What `doctor run` says in its own name, in English and Chinese."""
+
+from __future__ import annotations
+
+import click
+
+SENTENCES = {
+    "en": {
+        "folder": "run folder {path}",
+        "no_folder": "no run folder can be made ({reason}): the command runs without the doctor",
+        "check_failed": "the check failed ({error}); the command is launched without it",
+        "refused": "not launched: {ids} (--gate); `--ignore {first}=REASON` lets it pass",
+        "no_guard": "no guard: {reason}",
+        "usage": "how the GPUs were used: doctor report {path}",
+        "ended": "the command ended with exit code {code}",
+        "nothing_to_examine": "exit code {code}, and nothing to examine: {reason}",
+        "failed_to_attach": (
+            "the guard could not be attached ({error}); this is a bug of the doctor, and the run went on without it"
+        ),
+        "kept_out": (
+            "the guard could not be attached: no Python process of the command (3.9 or newer) ran its start-up hook; "
+            "`python -I`, `-E` and `-S` switch it off, and so does a sitecustomize put before it on PYTHONPATH"
+        ),
+        "nothing_watched": "the guard watched nothing: no process made a transformers trainer or a DeepSpeed engine",
+    },
+    "zh": {
+        "folder": "运行目录 {path}",
+        "no_folder": "无法创建运行目录({reason}):命令将在没有 doctor 的情况下运行",
+        "check_failed": "检查失败({error});命令将不经检查直接启动",
+        "refused": "未启动:{ids}(--gate);`--ignore {first}=REASON` 可以放行",
+        "no_guard": "没有 guard:{reason}",
+        "usage": "GPU 的使用情况:doctor report {path}",
+        "ended": "命令以退出码 {code} 结束",
+        "nothing_to_examine": "退出码 {code},没有可供检查的内容:{reason}",
+        "failed_to_attach": "guard 未能附加({error});这是 doctor 的缺陷,训练在没有 guard 的情况下继续",
+        "kept_out": (
+            "guard 未能附加:命令的 Python 进程(3.9 或更新)都没有运行它的启动钩子;`python -I`、`-E` 和 `-S` 会使它失效,"
+            "PYTHONPATH 中排在它前面的 sitecustomize 也会"
+        ),
+        "nothing_watched": "guard 没有监视任何对象:没有进程创建 transformers trainer 或 DeepSpeed engine",
+    },
+}
+
+
+class Voice:
+    """Says sentences on standard error.
+
+    Args:
+        language: `en` or `zh`.
+
+    """
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+
+    def say(self, name: str, **values: object) -> None:
+        """Say the sentence of that name."""
+        click.echo(f"doctor: {SENTENCES[self.language][name].format(**values)}", err=True)
