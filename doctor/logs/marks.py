@@ -23,11 +23,15 @@ _ASKED = re.compile(
     r"|Received signal 15|received SIGTERM|Received SIGINT|got signal: (?:15|2)\b|SIGTERM received"
 )
 _ASKED_HINTS = ("SIG", "shutdown trig", "Shutting", "KeyboardInt", "signal")
-_PROGRESS = re.compile(
-    r"^\s*\{['\"](?:loss|train_loss|reward)['\"]|\bstep:\d{1,9} - |\b\d{1,9}/\d{1,9} \[\d{1,4}:\d\d"
-    r"|^ ?iteration +\d{1,9}/"
-    r"|Avg generation throughput:|HTTP/1\.1\" 200"
+#: what only lines of progress say; then, by a word that each of its matches holds, what they begin with or hold
+_GOING_ON = ("Avg generation throughput:", 'HTTP/1.1" 200')
+_PROGRESS = (
+    ("{", re.compile(r"^\s*\{['\"](?:loss|train_loss|reward)['\"]")),
+    ("step:", re.compile(r"\bstep:\d{1,9} - ")),
+    ("iteration ", re.compile(r"^ ?iteration +\d{1,9}/")),
 )
+_BAR = re.compile(r"\b\d{1,9}/\d{1,9} \[\d{1,4}:\d\d")
+_BAR_END = re.compile(r"/\d{1,9} \[\d{1,4}:\d\d")  # begins with a literal: told in a tenth of the time
 _TRAINING = re.compile(r"\b(?P<done>\d{1,9})/(?P<all>\d{1,9}) \[(?:\d{1,4}:)?\d{1,4}:\d\d<[^\n]{0,40}(?:it/s|s/it)")
 _SERVING = re.compile(r"Application startup complete|HTTP/1\.1\" \d{3}|Avg generation throughput:")
 _SERVING_HINTS = ("startup", "HTTP/", "throughput:")
@@ -61,9 +65,9 @@ class Marks:
         text = line.text
         if line.repeated and self.folded is None:
             self.folded = line
-        if ("/" in text or "{" in text or "step:" in text) and _PROGRESS.search(text):
+        if _is_progress(text):
             self.progress.setdefault(line.source, []).append(line.order)
-        if "it" in text and "/" in text and (match := _last_bar(text)) is not None:
+        if "<" in text and ("it/s" in text or "s/it" in text) and (match := _last_bar(text)) is not None:
             self.steps = match
         if not self.served and _holds(text, _SERVING_HINTS) and _SERVING.search(text):
             self.served = True
@@ -85,6 +89,17 @@ class Marks:
 def _holds(text: str, words: tuple[str, ...]) -> bool:
     for word in words:  # noqa: SIM110 - a generator would cost more than the search
         if word in text:
+            return True
+    return False
+
+
+def _is_progress(text: str) -> bool:
+    if " [" in text and _BAR_END.search(text) and _BAR.search(text):
+        return True
+    if _holds(text, _GOING_ON):
+        return True
+    for word, pattern in _PROGRESS:  # noqa: SIM110 - see _holds
+        if word in text and pattern.search(text):
             return True
     return False
 

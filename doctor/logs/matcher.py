@@ -337,21 +337,23 @@ class Scan:
             for start, end, owners in lines.with_owners(found, self._matcher.owners):
                 self._line(lines, start, end, owners, seen)
         if self._keep_before:
-            self._previous = (self._previous + data)[-self._keep_before :]
+            before = data if len(data) >= self._keep_before else self._previous + data
+            self._previous = before[-self._keep_before :]
         if self._watcher is not None:
             self._watcher.take(block, frozenset(self._matcher.probes[-1 - each].name for each in seen))
 
     def _line(self, lines: _Lines, start: int, end: int, owners: frozenset[int], seen: set[int]) -> None:
         told = self._told if start == 0 and lines.block.continued else set()
         number = lines.number(start)
-        line = lines.data[start:end]
+        data = lines.data
+        line = data[start:end]
         raw = text = ""
         for owner in sorted(owners - told) if len(owners) > 1 or told else owners:
             if owner < 0:
                 seen.add(owner)
                 told.add(owner)
                 offset = lines.offset(start) if self._matcher.probes[-1 - owner].placed else -1
-                self._probe(-1 - owner, Seen(offset, number, line), lines.data, start, end)
+                self._probe(-1 - owner, (offset, number, line), data, start, end)
                 continue
             if not raw:
                 raw = line.decode("utf-8", "replace")
@@ -359,7 +361,7 @@ class Scan:
             if match := self._matcher.search(owner, text):
                 told.add(owner)
                 self._hit(owner, (lines.offset(start), number), raw, text, match)
-        if end == len(lines.data):
+        if end == len(data):
             self._told = told
 
     def _hit(self, owner: int, place: tuple[int, int], raw: str, text: str, match: re.Match[str]) -> None:
@@ -374,26 +376,24 @@ class Scan:
         hit = RawHit(owner, *place, raw[:LINE_KEPT], text, groups)
         kept.add(hit)
 
-    def _probe(self, number: int, seen: Seen, data: bytes, start: int, end: int) -> None:
+    def _probe(self, number: int, line: tuple[int, int, bytes], data: bytes, start: int, end: int) -> None:
+        """Tell a probe of a line: its offset, its number and its bytes."""
         probe, collector = self._matcher.probes[number], self._collectors[number]
         if collector is None:
             kept = self.hits.probes.get(probe.name)
             if kept is None:
                 kept = self.hits.probes[probe.name] = Kept.up_to(probe.first, probe.last)
-            kept.add(seen._replace(raw=seen.raw[:LINE_KEPT]))
+            kept.add(Seen(line[0], line[1], line[2][:LINE_KEPT]))
             return
-        if not probe.behind_bytes and not probe.before_bytes:
-            collector.take(seen)
-            return
-        before = data[max(0, start - probe.before_bytes) : start]
-        if len(before) < probe.before_bytes:
-            before = (self._previous + before)[-probe.before_bytes :]
-        behind = data[end : end + probe.behind_bytes]
-        seen = Seen(seen.offset, seen.line, seen.raw, before, behind)
-        if len(behind) < probe.behind_bytes or self._held:
-            self._held.append((collector, seen, probe.behind_bytes))
+        before_bytes, behind_bytes = probe.before_bytes, probe.behind_bytes
+        before = data[max(0, start - before_bytes) : start] if before_bytes else b""
+        if start < before_bytes:
+            before = (self._previous + before)[-before_bytes:]
+        behind = data[end : end + behind_bytes]
+        if len(behind) < behind_bytes or self._held:
+            self._held.append((collector, Seen(*line, before, behind), behind_bytes))
         else:
-            collector.take(seen)
+            collector.take(Seen(*line, before, behind))
 
     def _deliver(self, data: bytes, *, final: bool = False) -> None:
         """Hand out lines that waited for what stands behind them."""

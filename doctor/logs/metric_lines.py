@@ -37,6 +37,7 @@ _BEFORE_BYTES, _BEHIND_BYTES = 300, 1000
 _LONGEST_HEAD_BYTES = 300
 _SIZE_BYTES = 8  # of the size before each chunk in a file
 _NO_BAR = (-1, -1, None)
+_NOTHING = Behind(None, followed=False)
 #: line, step, number of the tuple of names, values, head, bar before, bar behind, whether a row follows before one
 _Plain = tuple[int, Optional[int], int, Sequence[float], bytes, tuple[object, ...], tuple[object, ...], bool]
 
@@ -104,17 +105,17 @@ class MetricLines:
 
     def take(self, seen: Seen) -> None:
         """Take a line that holds one of the literals; most such lines are no metrics."""
-        row = parse_row(seen.raw)
+        _, line, raw, before, behind = seen
+        row = parse_row(raw)
         if row is None:
             return
-        start = where_metrics_begin(seen.raw)
-        head = seen.raw[: start or _LONGEST_HEAD_BYTES] if start or not seen.raw.startswith((b"{", b"step:")) else b""
-        bar = last_bar(seen.before) if b"%|" in seen.before else None
-        behind = look_behind(seen.behind) if row.step is None else Behind(None, followed=False)
-        kind = self._names.setdefault(row.names, len(self._names))
+        step, names, values = row
+        head = b"" if raw.startswith((b"{'", b"step:")) else _head_of(raw)
+        bar = last_bar(before) if b"%|" in before else None
+        drawn, followed = look_behind(behind) if step is None else _NOTHING
         self._rows.append(
-            (seen.line, row.step, kind, row.values, head[-_LONGEST_HEAD_BYTES:], tuple(bar or _NO_BAR),
-             tuple(behind.bar or _NO_BAR), behind.followed)
+            (line, step, self._names.setdefault(names, len(self._names)), values, head,
+             _NO_BAR if bar is None else tuple(bar), _NO_BAR if drawn is None else tuple(drawn), followed)
         )  # fmt: skip
         if len(self._rows) >= ROWS_TOGETHER:
             self._pack()
@@ -150,6 +151,14 @@ class MetricLines:
             self._file.flush()
         except OSError as error:
             self._lost = f"{self._folder}: {error.strerror}"
+
+
+def _head_of(raw: bytes) -> bytes:
+    """What stands before the metrics of a line, or may stand there."""
+    start = where_metrics_begin(raw)
+    if not start and raw.startswith(b"{"):
+        return b""
+    return raw[: start or _LONGEST_HEAD_BYTES][-_LONGEST_HEAD_BYTES:]
 
 
 def probe(make: object) -> Probe:

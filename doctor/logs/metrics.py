@@ -110,10 +110,14 @@ _kinds: dict[tuple[str, ...], tuple[str, ...]] = {}
 
 
 class _Shape(NamedTuple):
-    """What lines with certain keys tell: names, and which of the values, None for all of them."""
+    """What lines with certain keys tell: names, and which of the values, None for all of them.
+
+    `telling`: whether its own keys say that it is metrics; of others the step before them does.
+    """
 
     names: tuple[str, ...]
     pick: Optional[Callable[[Any], Sequence[float]]]
+    telling: bool
 
 
 #: keys of a line as they stand there -> its shape; a run prints lines of a handful of shapes, thousands of each
@@ -140,21 +144,24 @@ def shared(names: tuple[str, ...]) -> tuple[str, ...]:
     return _kinds.setdefault(names, names) if len(_kinds) < MOST_SHAPES else _kinds.get(names, names)
 
 
-def _by_shape(
-    shapes: dict[tuple[bytes, ...], _Shape], parts: list[bytes]
-) -> Optional[tuple[tuple[str, ...], Sequence[float]]]:
-    """Names and values of a line that was cut into keys and values in turns, when its shape is known."""
+def _by_shape(shapes: dict[tuple[bytes, ...], _Shape], parts: list[bytes], step: Optional[int]) -> Optional[Row]:
+    """The row of a line that was cut into keys and values in turns, when its shape is known."""
     shape = shapes.get(tuple(parts[::2]))
     if shape is None or len(parts) & 1:
+        return None
+    names, pick, telling = shape
+    if step is None and not telling:
         return None
     try:
         values = tuple(map(float, parts[1::2]))
     except ValueError:  # None, or the odd value with a blank in it: the careful way can tell
         return None
-    return shape.names, values if shape.pick is None else shape.pick(values)
+    return Row(step, names, values if pick is None else pick(values))
 
 
-def _learn(shapes: dict[tuple[bytes, ...], _Shape], parts: list[bytes], row: Optional[Row]) -> Optional[Row]:
+def _learn(
+    shapes: dict[tuple[bytes, ...], _Shape], parts: list[bytes], row: Optional[Row], *, telling: bool
+) -> Optional[Row]:
     """Take the shape of a line down, when the quick cut gives the same as the careful way did."""
     keys = tuple(parts[::2])
     if row is None or len(parts) & 1 or keys in shapes or len(shapes) >= MOST_SHAPES or len(row.names) < 2:
@@ -163,9 +170,9 @@ def _learn(shapes: dict[tuple[bytes, ...], _Shape], parts: list[bytes], row: Opt
     places = [own.index(name) for name in row.names if name in own]
     if len(places) < len(row.names):
         return row
-    shape = _Shape(row.names, None if places == list(range(len(keys))) else itemgetter(*places))
-    quick = _by_shape({keys: shape}, parts)
-    if quick is not None and repr(list(quick[1])) == repr(list(row.values)):
+    shape = _Shape(row.names, None if places == list(range(len(keys))) else itemgetter(*places), telling)
+    quick = _by_shape({keys: shape}, parts, row.step)
+    if quick is not None and repr(list(quick.values)) == repr(list(row.values)):
         shapes[keys] = shape
     return row
 
@@ -203,17 +210,18 @@ def _dict_row(line: bytes, start: int) -> Optional[Row]:
         return None
     before = _STEP_BEFORE_DICT.search(line, max(0, start - 32), start)
     step = int(before[1]) if before else None
-    if step is None and not any(each in line for each in _TELLING):
-        return None
     # quotes out in one go: half of the time of a careful parser, and no metric's name or value holds one
     body = line[start + 1 : end].translate(None, b"'")
     parts = body.replace(b": ", b", ").split(b", ")
-    quick = _by_shape(_dict_shapes, parts)
+    quick = _by_shape(_dict_shapes, parts, step)
     if quick is not None:
-        return Row(step, *quick)
+        return quick
+    telling = any(each in line for each in _TELLING)
+    if step is None and not telling:
+        return None
     row = _careful_dict_row(step, body)
     # a step inside of the dict is no number, so lines with one never come the quick way
-    return _learn(_dict_shapes, parts, row)
+    return _learn(_dict_shapes, parts, row, telling=telling)
 
 
 def _careful_dict_row(step: Optional[int], body: bytes) -> Optional[Row]:
@@ -285,16 +293,16 @@ def _verl_row(line: bytes) -> Optional[Row]:
     if b":np." in body:
         body = _NUMPY_FIGURE.sub(rb"\1", body)
     parts = body.replace(b" - ", b":").split(b":")
-    quick = _by_shape(_verl_shapes, parts)
+    quick = _by_shape(_verl_shapes, parts, step)
     if quick is not None:
-        return Row(step, *quick)
+        return quick
     pairs: Pairs = []
     for part in body.split(b" - "):
         raw, _, value = part.rpartition(b":")
         number = _value(value)
         if raw and number is not None:
             pairs.append((_name(raw), number))
-    return _learn(_verl_shapes, parts, _row(step, pairs, aliased=True))
+    return _learn(_verl_shapes, parts, _row(step, pairs, aliased=True), telling=True)
 
 
 def _overflow_row(line: bytes) -> Optional[Row]:
@@ -381,7 +389,7 @@ def last_bar(text: bytes) -> Optional[Bar]:
 def look_behind(text: bytes) -> Behind:
     """Find the bar that tqdm draws again right behind a line that it let through, in the bytes that follow."""
     if b"%|" not in text:
-        return _FOLLOWED if text.lstrip(b"\r\n").startswith(b"{'") else _NOTHING
+        return _FOLLOWED if text.startswith(b"\n{'") or text.lstrip(b"\r\n").startswith(b"{'") else _NOTHING
     for segment in re.split(rb"[\r\n]", text[:1000])[:6]:
         if segment.startswith(b"{'"):
             return _FOLLOWED

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
-from doctor.logs.stamps import AMERICAN, GLOG, ISO, NAMED, SHORT, ZONE, Stamp, of_match
+from doctor.logs.stamps import AMERICAN, GLOG, ISO, NAMED, SHORT, ZONE, Stamp, of_groups
 
 _LAYERS = 8  # deepest nesting seen is container, tee, rank, actor, level: five
 _LONGEST_JSON = 1 << 20
+_LONGEST_ACTOR = 400  # characters with the brackets
 
 #: colours, also where copying through a web page ate the escape character
 ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|\x1b\][^\x07\n]{0,200}\x07|\x1b|\[(?:\d{1,2}(?:;\d{1,3}){0,4})m(?!\])")
+#: a colour without its escape character; begins with a literal, so that looking for it costs next to nothing
+_EATEN = re.compile(r"\[\d{1,2}(?:;\d{1,3}){0,4}m(?!\])")
 #: Ray tells how often it folded a line
 _REPEATED = re.compile(r"\s*\[repeated (\d{1,9})x across cluster\](?:\s*\(Ray deduplicates logs[^\n]{0,300})?\s*$")
 #: a bar without a line end, and then a rank that begins to speak
@@ -48,6 +52,8 @@ class Stripped(NamedTuple):
 class _Found:
     """What the layers said so far."""
 
+    __slots__ = ("actor", "level", "rank", "stamp")
+
     def __init__(self) -> None:
         self.actor = self.level = ""
         self.rank: int | None = None
@@ -64,14 +70,14 @@ def _rank(found: _Found, match: re.Match[str]) -> None:
 
 def _actor(found: _Found, match: re.Match[str]) -> None:
     found.actor = match["actor"].strip()
-    if rank := re.search(r"\brank=(\d{1,6})\b", found.actor):
+    if "rank=" in found.actor and (rank := re.search(r"\brank=(\d{1,6})\b", found.actor)):
         found.rank = int(rank[1])
 
 
 def _stamped(found: _Found, match: re.Match[str]) -> None:
     """Take time, level and rank of a log record's head; the outermost stamp counts."""
     groups = match.groupdict()
-    found.stamp = found.stamp or of_match(match)
+    found.stamp = found.stamp or of_groups(groups)
     if level := groups.get("level"):
         found.level = _LEVELS.get(level.upper(), level[0].upper())
     rank = groups.get("rank")
@@ -141,7 +147,14 @@ def _class_of(text: str) -> str:
     return "A" if first.isalpha() else first
 
 
+def _any_of(layers: Iterable[_Layer]) -> re.Pattern[str]:
+    """Matches where one of some forms does; most texts begin with none, and one search says so for all of them."""
+    return re.compile("|".join(f"(?:{_NAME.sub('(?:', pattern.pattern)})" for _, pattern, _ in layers))
+
+
+_NAME = re.compile(r"\(\?P<\w+>")
 _BY_FIRST = {first: tuple(each for each in _TABLE if each[0] == first) for first in ("[", "(", ">", "d", "A")}
+_ANY_BY_FIRST = {first: _any_of(layers) for first, layers in _BY_FIRST.items()}
 
 
 def strip(line: str, *, slurm_labels: bool = False) -> Stripped:
@@ -151,7 +164,7 @@ def strip(line: str, *, slurm_labels: bool = False) -> Stripped:
     """
     found = _Found()
     text = line.rstrip("\r\n")
-    if not text.startswith("{") and ("\x1b" in text or "m" in text[:40] or "[0m" in text):
+    if not text.startswith("{") and ("\x1b" in text or _has_eaten(text)):
         text = ANSI.sub("", text)  # inside JSON the escape character is written out, and cut once it is read
     repeated = 0
     if text.endswith(("]", ")")) and (match := _REPEATED.search(text)):
@@ -169,15 +182,45 @@ def strip(line: str, *, slurm_labels: bool = False) -> Stripped:
     return Stripped(process, found.rank, found.stamp, text, found.level, repeated)
 
 
+def _has_eaten(text: str) -> bool:
+    """Whether a line that lost its escape characters is coloured, as far as its beginning or its end tells."""
+    return ("m" in text[:40] or "[0m" in text) and _EATEN.search(text) is not None
+
+
 def _cut(text: str, found: _Found) -> str | None:
     """Cut one layer off; None when there is none."""
     if text.startswith("{"):
         return _container_json(text, found)
     head = text.lstrip(" ") if text.startswith((" [", " (")) else text
-    for _, pattern, handler in _BY_FIRST.get(_class_of(head), ()):
+    first = _class_of(head)
+    if first == "(":
+        return _without_actor(head, found)
+    begins = _ANY_BY_FIRST.get(first)
+    if begins is None or begins.match(head) is None:
+        return None
+    for _, pattern, handler in _BY_FIRST[first]:
         if match := pattern.match(head):
             handler(found, match)
             return head[match.end() :]
+    return None
+
+
+def _without_actor(text: str, found: _Found) -> str | None:
+    """Cut the name of an actor off; there are few of them, and every line of theirs begins with it."""
+    told = _actor_in(text[: min(text.find(")") + 2, _LONGEST_ACTOR)])
+    if told is None:
+        return None
+    match, handler = told
+    handler(found, match)
+    return text[match.end() :]
+
+
+@lru_cache(maxsize=4096)
+def _actor_in(head: str) -> tuple[re.Match[str], Callable[[_Found, re.Match[str]], None]] | None:
+    """What stands in the brackets at the beginning of a line, and who takes it."""
+    for _, pattern, handler in _BY_FIRST["("]:
+        if match := pattern.match(head):
+            return match, handler
     return None
 
 
@@ -194,7 +237,7 @@ def _container_json(text: str, found: _Found) -> str | None:
         return None
     for key in ("time", "timestamp", "@timestamp", "ts", "asctime"):
         if isinstance(record.get(key), str) and (match := re.match(ISO + ZONE, record[key])):
-            found.stamp = found.stamp or of_match(match)
+            found.stamp = found.stamp or of_groups(match.groupdict())
     level = record.get("level") or record.get("severity") or record.get("levelname")
     if isinstance(level, str):
         found.level = _LEVELS.get(level.upper(), "")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import calendar
-import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 #: 2026-11-20T15:06:44.045123456Z, 2026-11-20 15:06:44,045 and the like
 ISO = r"(?P<year>20\d\d)[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T _](?P<clock>\d\d:\d\d:\d\d)(?:[.,:](?P<part>\d{1,9}))?"
@@ -34,13 +35,18 @@ class Stamp(NamedTuple):
 
     def ns(self, default_year: int) -> int:
         """Nanoseconds since the epoch; a form without zone counts as UTC, so stamps of one form stay comparable."""
-        day = calendar.timegm((self.year or default_year, self.month, self.day, 0, 0, 0))
+        day = _day(self.year or default_year, self.month, self.day)
         return (day + self.second_of_day - self.zone_s) * _NS + self.part_ns
 
 
-def of_match(match: re.Match[str]) -> Stamp | None:
-    """The stamp that one of the patterns above captured; None when the numbers are no time."""
-    groups = match.groupdict()
+@lru_cache(maxsize=64)
+def _day(year: int, month: int, day: int) -> int:
+    """Seconds from the epoch to the beginning of a day."""
+    return calendar.timegm((year, month, day, 0, 0, 0))
+
+
+def of_groups(groups: Mapping[str, Any]) -> Stamp | None:
+    """The stamp in what one of the patterns above captured by name; None when the numbers are no time."""
     clock = groups.get("clock")
     if not clock:
         return None

@@ -34,6 +34,8 @@ _BARE = re.compile(
     r"^(?P<type>(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,100}(?:Error|Exception|Interrupt|OOM)(?:\([\w., ]{1,160}\))?)"
     r"(?:: (?P<message>[^\n]*))$"
 )
+#: one of these is in every line that begins a failure, or tells that what follows is noise
+_BEGINNINGS = ("Traceback (", "Error", "xception", "Interrupt", "OOM", "ray::", "File ", "terminate called", "Fatal Py")
 _DURING = "During handling of the above exception, another exception occurred:"
 _BECAUSE = "The above exception was the direct cause of the following exception:"
 _ORIGINAL = re.compile(r"^Original Traceback \(most recent call last\):")
@@ -168,6 +170,13 @@ class Assembler:
     # what each mode does with a line ------------------------------------------------------------------------------
 
     def _idle(self, state: _State, line: Line, text: str) -> None:
+        for word in _BEGINNINGS:
+            if word in text:
+                break
+        else:
+            if (state.noise or state.thread) and text.strip():
+                state.noise = state.thread = False
+            return
         if self._opens(state, line, text):
             return
         if _IGNORED.match(text) or _THREAD.match(text):

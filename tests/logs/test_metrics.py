@@ -251,9 +251,11 @@ def test_lines_of_a_known_shape_are_read_as_carefully_as_the_first(monkeypatch: 
         b"step:4 - actor/kl_loss:0.5 - critic/kl:np.int32(7) - perf/mfu:0.75",
         b"step:5 - actor/kl_loss:0.5 - critic/kl:x:1 - perf/mfu:0.75",
         b"step:6 - actor/kl_loss:0.5 - a:b:1 - perf/mfu:0.75",
+        b"Step 7: {'learned': 0.5, 'with_a_step': 0.25}",
+        b"{'learned': 0.5, 'with_a_step': 0.25}",
     ]
     quick = [str(parse_row(line)) for _ in range(3) for line in odd]
-    monkeypatch.setattr(metrics, "_by_shape", lambda shapes, parts: None)
+    monkeypatch.setattr(metrics, "_by_shape", lambda shapes, parts, step: None)
     assert quick == [str(parse_row(line)) for line in odd] * 3
 
 
