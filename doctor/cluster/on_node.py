@@ -51,4 +51,7 @@ def variables(own: Mapping[str, str], proc: Path = Path("/proc")) -> dict[str, s
         entries = (proc / own["RAY_RAYLET_PID"] / "environ").read_bytes().decode("utf-8", "replace").split("\0")
     except (KeyError, OSError):
         return {name: value for name, value in own.items() if name not in _SET_BY_RAY}
-    return dict(each.split("=", 1) for each in entries if "=" in each)
+    found = dict(each.split("=", 1) for each in entries if "=" in each)
+    if found.get("RAY_LD_PRELOAD_ON_WORKERS") == "0":  # its allocator is the raylet's alone: ray/_private/services.py
+        found.pop("LD_PRELOAD", None)
+    return found

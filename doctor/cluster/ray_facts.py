@@ -48,7 +48,7 @@ def gather(
     request = Request(
         address,
         "doctor.cluster.on_node:collect",
-        {"cwd": str(context.cwd), "given": _given(context)},
+        {"cwd": str(context.cwd), "given": _packed(given_states(context))},
         timeout_s=node_timeout_s,
         deadline_s=node_timeout_s + _ANSWER_S,
         modules=("doctor.facts", "doctor.core.redact"),
@@ -88,13 +88,17 @@ def _keep(row: dict[str, Any], line: Mapping[str, Any], folder: Path) -> None:
     write(line["value"], folder / row["file"])
 
 
-def _given(context: Context) -> str:
-    """States of facts about the launch command, without secrets, for the nodes to unpickle: base64."""
-    states: dict[str, FactState] = {}
-    if context.argv:
-        collector = Collector(context)
-        collector.ask(_GIVEN)
-        states = {name: _harmless(name, collector.states[name]) for name in _GIVEN}
+def given_states(context: Context) -> dict[str, FactState]:
+    """Facts about the launch command, without its secrets, that nodes need to know where it writes and connects."""
+    if not context.argv:
+        return {}
+    collector = Collector(context)
+    collector.ask(_GIVEN)
+    return {name: _harmless(name, collector.states[name]) for name in _GIVEN}
+
+
+def _packed(states: Mapping[str, FactState]) -> str:
+    """States for `on_node` to unpickle."""
     return base64.b64encode(pickle.dumps(states, protocol=4)).decode("ascii")
 
 

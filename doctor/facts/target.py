@@ -65,14 +65,16 @@ def collect(context: Context, launch: Launch | None) -> Target:
     choice = _choose(context, launch, lookup)
     first = _first_on_path(launch, context.cwd, environ)
     names = ("PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "HOME")
+    is_own = _is_own(choice.path)
     request = {
         "first": first,
         "cwd": str(context.cwd),
         "environ": {name: environ[name] for name in names if name in environ},
-        "own": _is_own(choice.path),
+        # a worker of Ray has folders on its path that no other process of that interpreter has
+        "own": is_own and not context.gathering,
     }
     raw = _in_process(request) if request["own"] else _in_child(choice.path, request, environ)
-    return Target(choice.path, choice.because, bool(request["own"]), first, raw)
+    return Target(choice.path, choice.because, is_own, first, raw)
 
 
 # Choosing ------------------------------------------------------------------------------------------------------

@@ -43,6 +43,22 @@ class Rays:
         self._process.stdin.flush()
 
 
+def _started(nodes: Sequence[Mapping[str, Any]], environ: Mapping[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(_SCRIPT), json.dumps(list(nodes))],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ,
+    )  # fmt: skip
+
+
+def _told(process: subprocess.Popen[str]) -> Mapping[str, Any]:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    line = process.stdout.readline()
+    assert line, process.stderr.read()[-2000:]
+    told: Mapping[str, Any] = json.loads(line)
+    return told
+
+
 @contextmanager
 def ray_cluster(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Rays]:
     """A cluster with a node for each of `nodes`: {"cpus": 2, "env": {}}; skips where Ray is not installed."""
@@ -52,16 +68,9 @@ def ray_cluster(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Rays]:
     folder = tempfile.mkdtemp(prefix="dr", dir="/tmp")
     environ = {**os.environ, "RAY_TMPDIR": folder, "RAY_USAGE_STATS_ENABLED": "0"}
     environ.pop("RAY_ADDRESS", None)
-    process = subprocess.Popen(
-        [sys.executable, str(_SCRIPT), json.dumps(list(nodes))],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ,
-    )  # fmt: skip
+    process = _started(nodes, environ)
     try:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        line = process.stdout.readline()
-        assert line, process.stderr.read()[-2000:]
-        yield Rays(process, json.loads(line), environ)
+        yield Rays(process, _told(process), environ)
     finally:
         assert process.stdin is not None
         process.stdin.close()

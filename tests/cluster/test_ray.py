@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from doctor.cluster import gathered
 from doctor.cluster.ray_child import RayChild, RayRefused, Request, answers
+from doctor.facts.cluster import Cluster, Node
 from tests.cluster.rays import Rays, ray_cluster
 
-_PLANTED = {"NCCL_SOCKET_IFNAME": "eth7"}
+_PLANTED = {"NCCL_SOCKET_IFNAME": "eth7", "HF_TOKEN": "hf_abcdefghijklmnop"}
+_ASKED = b"asking 3 nodes"
 
 
 @pytest.fixture(scope="module")
 def rays() -> Iterator[Rays]:
     """Three nodes; the second has another environment."""
-    with ray_cluster([{}, {"env": _PLANTED}, {}]) as cluster:
+    with ray_cluster([{"cpus": 1}, {"cpus": 1, "env": _PLANTED}, {"cpus": 1}]) as cluster:
         yield cluster
 
 
@@ -28,27 +34,68 @@ def _ask(rays: Rays, task: str, **more: Any) -> list[dict[str, Any]]:
     return list(answers(request, sys.executable, rays.environ))
 
 
-def test_a_function_of_a_carried_module_runs_once_on_each_node(rays: Rays) -> None:
-    lines = _ask(rays, "doctor.core.redact:inert", arguments={"word": "a\x1b[0m"})
-    first, *others = lines
-    assert first["kind"] == "nodes"
-    assert {each["id"] for each in first["nodes"]} == set(rays.ids)
-    assert all(each["alive"] and each["resources"]["CPU"] == 2 for each in first["nodes"])
-    assert {line["node"] for line in others} == set(rays.ids)
-    for line in others:
-        assert (line["state"], line["value"]["word"]) == ("ok", "a[0m")
-        assert line["value"]["node"]["id"] == line["node"]
-        assert abs(line["clock_offset_s"]) <= line["clock_error_s"] + 0.05  # it is one machine
+def _check(rays: Rays, *options: str, cwd: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "doctor", "check", "--python", sys.executable, *options]
+    return subprocess.Popen(command, cwd=cwd, env=rays.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def _by_id(cluster: Cluster) -> dict[str, Node]:
+    return {str(node.engine_id): node for node in cluster.nodes}
 
 
 def test_items_are_shared_among_the_nodes_and_errors_have_their_reason(rays: Rays) -> None:
-    lines = _ask(rays, "doctor.core.redact:inert", over="items", items=tuple(range(12)))
-    assert sorted(line["item"] for line in lines[1:]) == list(range(12))
-    assert all(line["value"]["item"] == line["item"] for line in lines[1:])
-    assert len({line["node"] for line in lines[1:]}) == 3
-    lines = _ask(rays, "doctor.core.redact:is_secret_name")
-    assert [line["state"] for line in lines[1:]] == ["failed"] * 3
-    assert "TypeError" in lines[1]["reason"]
+    first, *others = _ask(rays, "doctor.core.redact:inert", over="items", items=("a\x1b[0m", *range(5)))
+    assert {each["id"] for each in first["nodes"]} == set(rays.ids)
+    assert all(each["alive"] and each["resources"]["CPU"] == 1 for each in first["nodes"])
+    assert {line["item"]: line["value"]["item"] for line in others} == {0: "a[0m", **{n: n - 1 for n in range(1, 6)}}
+    failed = _ask(rays, "doctor.core.redact:is_secret_name")[1:]
+    assert [line["state"] for line in failed] == ["failed"] * 3
+    assert {line["node"] for line in failed} == set(rays.ids)
+    assert all("TypeError" in line["reason"] for line in failed)
+
+
+def test_every_node_is_judged_and_its_facts_are_kept(rays: Rays, tmp_path: Path) -> None:
+    folder = tmp_path / "facts"
+    with _check(rays, "--ray", "auto", "--collect", str(folder), "--format", "json", cwd=tmp_path) as process:
+        out, err = process.communicate(timeout=100)
+    assert process.returncode in {0, 1}, err.decode()
+    report = json.loads(out)
+    assert len(report["nodes"]["groups"]) >= 1
+    assert not report["crashed"]
+    cluster = gathered.read([folder]).cluster
+    nodes = _by_id(cluster)
+    assert (cluster.engine, cluster.expected, set(nodes)) == ("ray", 3, set(rays.ids))
+    assert {node.state for node in cluster.nodes} == {"ok"}
+    seen = [nodes[name].value("environment").variables.get("NCCL_SOCKET_IFNAME") for name in rays.ids]
+    assert seen == [None, "eth7", None]
+    for node in cluster.nodes:
+        assert node.clock_offset_s is not None
+        assert node.clock_error_s is not None
+        assert abs(node.clock_offset_s) <= node.clock_error_s + 0.05  # it is one machine
+        assert node.resources["object_store_memory"] > 0
+        assert node.value("interpreter").executable == sys.executable
+        assert not any("py_modules" in folder for folder in node.value("interpreter").pythonpath)
+        assert "CUDA_VISIBLE_DEVICES" not in node.value("environment").variables  # Ray's workers have it empty
+    assert "hf_abcdefghijklmnop" not in "".join(each.read_text() for each in folder.glob("*.json"))
+    _agrees_with_collect(rays, nodes[rays.ids[0]], tmp_path)
+
+
+def _agrees_with_collect(rays: Rays, node: Node, tmp_path: Path) -> None:
+    """The same machine, asked by `--collect` in a shell, tells the same."""
+    with _check(rays, "--collect", str(tmp_path / "own"), cwd=tmp_path) as process:
+        assert process.wait(60) == 0
+    (own,) = gathered.read([tmp_path / "own"]).cluster.nodes
+    for fact in ("packages", "gpus", "nvidia", "cuda"):
+        assert node.facts[fact] == own.facts[fact] or node.value(fact) == own.value(fact), fact
+    for fact, fields in {
+        "host": ("hostname", "kernel", "cpus", "memory_total_bytes", "shm_total_bytes", "memlock_soft_bytes"),
+        "interpreter": ("executable", "version", "prefix"),
+        "node": ("boot_id", "machine_id", "cpu_model", "mounts", "kernel_modules", "ports"),
+        "network": ("hostname", "hostname_addresses", "infiniband"),
+    }.items():
+        for name in fields:
+            assert name in vars(own.value(fact))
+            assert getattr(node.value(fact), name) == getattr(own.value(fact), name), (fact, name)
 
 
 def test_a_wrong_address_is_refused_at_once(rays: Rays) -> None:
@@ -59,6 +106,16 @@ def test_a_wrong_address_is_refused_at_once(rays: Rays) -> None:
         assert time.monotonic() - began < 30
 
 
+def test_without_a_cluster_nothing_is_started(rays: Rays, tmp_path: Path) -> None:
+    environ = {**rays.environ, "RAY_TMPDIR": str(tmp_path), "RAY_ADDRESS": "local"}
+    with pytest.raises(RayRefused, match="instead of finding one"):
+        list(answers(Request("auto", "doctor.core.redact:inert", {}), sys.executable, environ))
+    with _check(rays, "--ray", "127.0.0.1:1", cwd=tmp_path) as process:
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert b"nothing accepts a connection at 127.0.0.1:1" in err
+
+
 def test_closing_ends_the_driver(rays: Rays) -> None:
     request = Request(rays.address, "doctor.core.redact:inert", {})
     with RayChild(request, sys.executable, rays.environ) as child:
@@ -66,3 +123,23 @@ def test_closing_ends_the_driver(rays: Rays) -> None:
         assert next(child.lines())["kind"] == "nodes"
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_nodes_that_freeze_or_are_killed_during_the_check_are_told(rays: Rays, tmp_path: Path) -> None:
+    """Last, for it leaves one node."""
+    options = ("--ray", rays.address, "--collect", str(tmp_path / "facts"), "--node-timeout", "20", "--format", "json")
+    with _check(rays, *options, cwd=tmp_path) as process:
+        assert process.stderr is not None
+        assert any(_ASKED in line for line in process.stderr)
+        rays.stop(1)
+        rays.kill(2)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode in {0, 1}, err.decode()
+    nodes = _by_id(gathered.read([tmp_path / "facts"]).cluster)
+    states = [nodes[name].state for name in rays.ids]
+    assert states[0] == "ok"
+    assert states[1] == "silent"
+    assert states[2] in {"died", "silent"}  # as soon as Ray has noticed, within its own time-out
+    assert all(nodes[name].reason for name in rays.ids[1:])
+    found = {finding["name"] for finding in json.loads(out)["findings"]}
+    assert any("nodes" in name for name in found), found
