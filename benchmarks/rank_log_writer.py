@@ -7,31 +7,25 @@ from pathlib import Path
 
 from log_writer import Writer
 
-#: what a rank prints that waited for another one in a collective
+#: what a rank prints that waited for another one in a collective; it does not name itself, for links share it
 _WAITED = (
-    "[rank{rank}]:[E1120 16:40:{second:02}.000000 ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective "
-    "operation timeout: WorkNCCL(SeqNum=4711, OpType=ALLREDUCE, NumelIn=1048576, NumelOut=1048576, "
-    "Timeout(ms)=600000) ran for 600{rank:03} milliseconds before timing out.\n"
-    "[rank{rank}]: Traceback (most recent call last):\n"
-    '[rank{rank}]:   File "/home/user/train.py", line 210, in <module>\n'
-    "[rank{rank}]:     trainer.train()\n"
-    '[rank{rank}]:   File "/env/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", line 2810, in '
-    "all_reduce\n"
-    "[rank{rank}]:     work = group.allreduce([tensor], opts)\n"
-    "[rank{rank}]: torch.distributed.DistBackendError: [Rank {rank}] Watchdog caught collective operation timeout: "
-    "WorkNCCL(SeqNum=4711, OpType=ALLREDUCE, Timeout(ms)=600000)\n"
+    "Traceback (most recent call last):\n"
+    '  File "/home/user/train.py", line 210, in <module>\n'
+    "    trainer.train()\n"
+    '  File "/env/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", line 2810, in all_reduce\n'
+    "    work = group.allreduce([tensor], opts)\n"
+    "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:84] Timed out waiting 600000ms for "
+    "recv operation to complete\n"
 )
 #: what the rank prints that failed first
 _FAILED = (
-    "[rank{rank}]: Traceback (most recent call last):\n"
-    '[rank{rank}]:   File "/home/user/train.py", line 210, in <module>\n'
-    "[rank{rank}]:     trainer.train()\n"
-    '[rank{rank}]:   File "/home/user/rewards.py", line 31, in score\n'
-    "[rank{rank}]:     return 1.0 / lengths[index]\n"
-    "[rank{rank}]: ZeroDivisionError: float division by zero\n"
+    "Traceback (most recent call last):\n"
+    '  File "/home/user/train.py", line 210, in <module>\n'
+    "    trainer.train()\n"
+    '  File "/home/user/rewards.py", line 31, in score\n'
+    "    return 1.0 / lengths[index]\n"
+    "ZeroDivisionError: float division by zero\n"
 )
-
-
 #: what the ranks print of a step; the first is the only one in most runs that prints it
 _METRICS = ("loss", "grad_norm", "learning_rate", "reward", "reward_std", "kl", "entropy", "completions/mean_length")
 _STEPS = 40
@@ -68,14 +62,14 @@ def write_rank_logs(folder: Path, ranks: int, size: int, *, distinct: int, odd: 
     pool = folder.parent / f"{folder.name}-content"
     pool.mkdir(exist_ok=True)
     for number in range(distinct):
-        _write(pool / f"content-{number:05}.txt", number, ranks, size, seed + number, _WAITED)
-    _write(pool / "odd.txt", odd, ranks, size, seed + odd, _FAILED)
+        _write(pool / f"content-{number:05}.txt", ranks, size, seed + number, _WAITED)
+    _write(pool / "odd.txt", ranks, size, seed + odd, _FAILED)
     for rank in range(ranks):
         target = pool / ("odd.txt" if rank == odd else f"content-{rank % distinct:05}.txt")
         os.link(target, folder / f"rank{rank}.log")
 
 
-def _write(path: Path, rank: int, ranks: int, size: int, seed: int, end: str) -> None:
+def _write(path: Path, ranks: int, size: int, seed: int, end: str) -> None:
     """What one rank prints: requests, rollouts, NCCL, bars, metric lines between them, and how it ended."""
     writer = RankWriter(seed)
     parts = [f"2025-11-20 16:00:00,000 - INFO - train - world_size={ranks}\n"]
@@ -88,4 +82,4 @@ def _write(path: Path, rank: int, ranks: int, size: int, seed: int, end: str) ->
         if made > size * step / _STEPS:
             step += 1
             parts.append(writer.step_line(step))
-    path.write_text("".join(parts) + end.format(rank=rank, second=rank % 60))
+    path.write_text("".join(parts) + end)

@@ -6,12 +6,12 @@ import glob
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 _DEEPEST = 8
-_MOST_FILES = 4_000
+_MOST_FILES = 200_000  # of one folder
 _COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
 _LOG_ENDS = (".log", ".out", ".err", ".stdout", ".stderr", ".txt", ".md", ".jsonlog")
 #: files that stand beside logs and are none
@@ -54,11 +54,20 @@ def sources(paths: Iterable[str]) -> list[Source]:
         NoLogs: a path does not exist, or a folder holds no log; says what was looked for.
 
     """
-    found: dict[str, Source] = {}
-    for path in paths:
-        for each in _at(path):
-            found.setdefault(os.path.realpath(each.path) if each.path != "-" else "-", each)
-    return _without_chance_ranks(list(found.values()))
+    return _without_chance_ranks(_once([each for path in paths for each in _at(path)]))
+
+
+def _once(named: Sequence[Source]) -> list[Source]:
+    """Each file once under its first name, or once for each rank whose log links say that it is."""
+    by_file: dict[str, dict[int | None, int]] = {}
+    for number, each in enumerate(named):
+        names = by_file.setdefault(os.path.realpath(each.path) if each.path != "-" else "-", {})
+        if each.rank is not None:
+            names.pop(None, None)  # "latest.log" links to the log of a rank
+            names.setdefault(each.rank, number)
+        elif not names:
+            names[None] = number
+    return [named[number] for number in sorted(number for names in by_file.values() for number in names.values())]
 
 
 def _without_chance_ranks(found: list[Source]) -> list[Source]:

@@ -7,6 +7,7 @@ Nothing here knows of the other logs. Links to the same content are read once; w
 from __future__ import annotations
 
 import re
+import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from typing import TypeVar, Union
 from doctor.core.signature import Hit
 from doctor.logs.case import Builder, Case, line_of
 from doctor.logs.context import Given
-from doctor.logs.hangs import Ending, ending_of
+from doctor.logs.hangs import Ending, Pace, ending_of
 from doctor.logs.layouts import Source
 from doctor.logs.live import Track, track_of_log
 from doctor.logs.matcher import RawHit, RawHits
@@ -122,43 +123,46 @@ class Reader:
         return self.readings(self.scanner.stdin(), (source,))[0]
 
     def readings(self, found: Scanned, sources: tuple[Source, ...]) -> list[Reading]:
-        """What a log that was scanned says, under each of its names: the same object where it can be."""
-        if len(sources) == 1:
-            return [self._reading(found, sources[0], judged=True)]
+        """What a log that was scanned says, under each of its names; its metrics under the first of them."""
+        if found.error:
+            return [Reading(Case(Given()), error=found.error)] * len(sources)
+        year = self.settings.year or year_in(found.lines) or time.gmtime().tm_year
+        track = None
+        if not self.settings.rows:
+            track = track_of_log(sources[0], found.metric_lines(), year, labelled=found.labelled)
+        pace = track.pace if track is not None else None
         shared: dict[bool, Reading] = {}
-        said = []
-        for source in sources:
-            named = bool(source.label)
-            if named not in shared:
-                alike = replace(source, label=OWN, rank=OWN_RANK) if named else source
-                shared[named] = self._reading(found, alike, judged=not shared, owner=source)
-            mine = shared[named]
-            if named and source.label in mine.case.processes:  # its lines name that very process
-                mine = self._reading(found, source, judged=False)
-            said.append(mine)
+        if len(sources) == 1:
+            said = [self._reading(found, sources[0], year, pace)]
+        else:
+            said = [self._shared(found, source, year, pace, shared) for source in sources]
+        said[0].track, said[0].lost = track, found.lost
+        said[0].told = found.told if self.settings.rows else said[0].told
         return said
 
-    def _reading(self, found: Scanned, source: Source, *, judged: bool, owner: Source | None = None) -> Reading:
-        """What a log says, as if it were this source's; metrics only where they have not been judged already."""
-        if found.error:
-            return Reading(Case(Given()), error=found.error)
-        year = self.settings.year or year_in(found.lines)
+    def _shared(
+        self, found: Scanned, source: Source, year: int, pace: Pace | None, shared: dict[bool, Reading]
+    ) -> Reading:
+        """One reading for all names of a log, but for a process that its lines name themselves."""
+        named = bool(source.label)
+        if named not in shared:
+            alike = replace(source, label=OWN, rank=OWN_RANK) if named else source
+            shared[named] = self._reading(found, alike, year, pace)
+        clash = named and source.label in shared[named].case.processes
+        return self._reading(found, source, year, pace) if clash else shared[named]
+
+    def _reading(self, found: Scanned, source: Source, year: int, pace: Pace | None) -> Reading:
+        """What a log says, as if it were this source's, without its metrics."""
         builder = Builder(Given(), year)
         builder.add(source, found.lines, whole=found.whole, total=found.total_lines)
         case = builder.close()
         raw = _few(found.hits) if self.settings.brief else found.hits
-        hits = [(each.signature, _hit(case, each, builder.year)) for each in raw]
-        reading = Reading(case, hits, found.counts, cut_off=found.cut_off, labelled=found.labelled, year=builder.year)
-        if judged and self.settings.rows:
-            reading.told = found.told
-        elif judged:
-            reading.track = track_of_log(owner or source, found.metric_lines(), builder.year, labelled=found.labelled)
-        reading.lost = found.lost if judged else ""
-        reading.ending = ending_of(case, found.lines, reading.track.pace if reading.track else None)
-        _thin(case, hits, keep=source.path == STDIN or found.total_lines <= KEPT_LINES)
+        hits = [(each.signature, _hit(case, each, year)) for each in raw]
+        ending = ending_of(case, found.lines, pace)
         if self.settings.brief:
             case.failures = _ends(case.failures, BRIEF_FAILURES * 3 // 4, BRIEF_FAILURES // 4)
-        return reading
+        _thin(case, hits, keep=source.path == STDIN or found.total_lines <= KEPT_LINES)
+        return Reading(case, hits, found.counts, ending, cut_off=found.cut_off, labelled=found.labelled, year=year)
 
 
 def year_in(lines: Iterable[tuple[int, str]]) -> int | None:
