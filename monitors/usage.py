@@ -18,8 +18,9 @@ IDLE_PCT = 5.0
 ACTIVE_PCT = 10.0
 #: a figure that does not come again is not believed for longer (dcgm-exporter asks every 30 s as shipped)
 HOLD_S = 60.0
-#: bins of the coarse series, and the shortest one
+#: bins of the coarse series, and the shortest one; of all GPUs together, and at the least
 MOST_BINS, SHORTEST_BIN_S = 10_000, 1.0
+MOST_CELLS, FEWEST_BINS = 2_000_000, 250
 
 _BAD_REASONS = 0x8 | 0x20 | 0x40 | 0x80  # hw_slowdown, sw_thermal, hw_thermal, hw_power_brake
 
@@ -43,6 +44,7 @@ class GpuSummary:
     hours: float = 0.0
     idle_hours: float | None = None
     roles: list[str] = field(default_factory=list)
+    host: str = ""
 
 
 @dataclass
@@ -122,7 +124,8 @@ def mean(track: Track | None, windows: Track | None = None) -> float | None:
 def summarise(usage: Usage) -> Summary:
     """Everything that the report tells in numbers."""
     begin_s, end_s = span(usage)
-    width_s = max(SHORTEST_BIN_S, (end_s - begin_s) / MOST_BINS)
+    most = min(MOST_BINS, max(FEWEST_BINS, MOST_CELLS // max(1, len(usage.gpus))))
+    width_s = max(SHORTEST_BIN_S, (end_s - begin_s) / most)
     grid = Grid(begin_s, width_s, max(1, int((end_s - begin_s) / width_s) + 1))
     gpus, cards = [], []
     for key in sorted(usage.gpus, key=lambda each: (each.host, each.index, -1 if each.mig is None else each.mig)):
@@ -168,7 +171,7 @@ def _gpu(usage: Usage, key: GpuKey, name: str, grid: Grid) -> GpuSummary:
 
     figures = usage.gpus[key]
     windows = figures.get("sm_window_s")
-    summary = GpuSummary(usage.label(key), name)
+    summary = GpuSummary(usage.label(key), name, host=key.host)
     for column in ("sm_active_pct", "tensor_active_pct", "dram_active_pct"):
         setattr(summary, column, mean(figures.get(column), windows))
     summary.gpu_busy_pct, summary.power_w = mean(figures.get("gpu_busy_pct")), mean(figures.get("power_w"))

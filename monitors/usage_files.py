@@ -12,6 +12,7 @@ from typing import Any
 from doctor.core.run_dir import TORN, RunDir, host_name, read_rows
 from doctor.facts._gpu import REASONS
 from doctor.monitors import columns
+from doctor.monitors.usage_clocks import Clock, align
 
 #: figures that the report uses, no others are read; `throttle` are the bits of throttle_reasons
 FIGURES = (
@@ -67,6 +68,7 @@ class Usage:
     events: list[dict[str, Any]] = field(default_factory=list)
     run: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    clocks: dict[str, Clock] = field(default_factory=dict)  # of the hosts that were compared with another clock
 
     @property
     def several_hosts(self) -> bool:
@@ -102,6 +104,7 @@ def load(path: Path) -> Usage:
     if not usage.gpus and not usage.hosts:
         raise NotUsage(f"{path} holds no figures of a monitored run (no gpu/*.csv, no host/*.csv)")
     usage.events, usage.run = run.read_events(), run.read_run()
+    align(usage)
     return usage
 
 

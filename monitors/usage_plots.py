@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.monitors.usage import Summary
+from doctor.monitors.usage import Grid, Summary, binned
 from doctor.monitors.usage_files import Track, Usage
+from doctor.monitors.usage_peers import medians
 from doctor.render.usage_page import Band, Lines, Moment
 
 #: figure of a GPU -> title
@@ -20,24 +21,43 @@ _HOST = {"cpu_pct": "host CPU %", "memory_used_mib": "host memory MiB", "shm_use
 #: points of a line; a screen has no more columns. Bands and moments that a page can hold
 POINTS, MOST_BANDS, MOST_MOMENTS = 2000, 3000, 200
 
+#: lines that a plot can hold; of more, those that depart from the others are drawn by name
+MOST_LINES, MOST_NAMED = 32, 8
+
+Line = tuple[str, list[float], list[float]]
+
 
 def of_run(usage: Usage, summary: Summary) -> tuple[list[Lines], list[Band], list[Moment]]:
     """Plots, bands and moments."""
+    gpus = {usage.label(key): each for key, each in usage.gpus.items()}
+    named = [usage.label(key) for key in medians(usage, summary.grid)][:MOST_NAMED]
     found = []
-    for name, title in _GPU.items():
-        lines = [_line(usage.label(key), each[name]) for key, each in usage.gpus.items() if name in each]
-        if lines:
-            found.append(Lines(title, lines))
-    for name, title in _HOST.items():
-        lines = [_line(host, each[name]) for host, each in usage.hosts.items() if name in each]
-        if lines:
-            found.append(Lines(title, lines))
+    for titles, figures, of in ((_GPU, gpus, "GPUs"), (_HOST, usage.hosts, "nodes")):
+        for name, title in titles.items():
+            tracks = {label: each[name] for label, each in figures.items() if name in each}
+            if tracks:
+                found.append(Lines(title, _lines(tracks, named, of, summary.grid)))
     bands = [Band(each.name, each.begin_s, each.end_s) for each in summary.stretches]
     longest = sorted(bands, key=lambda each: each.begin_s - each.end_s)[:MOST_BANDS]
     return found, sorted(longest, key=lambda each: each.begin_s), _moments(usage)
 
 
-def _line(name: str, track: Track) -> tuple[str, list[float], list[float]]:
+def _lines(tracks: dict[str, Track], named: list[str], of: str, grid: Grid) -> list[Line]:
+    """A line for each; of many, what the middle, the lowest and the highest of all did, and those that depart."""
+    import numpy as np
+
+    if len(tracks) <= MOST_LINES:
+        return [_line(label, track) for label, track in tracks.items()]
+    coarse = Grid(grid.begin_s, max(grid.width_s, grid.width_s * grid.count / POINTS), min(grid.count, POINTS))
+    table = np.array([binned(track, coarse) for track in tracks.values()])
+    told = ~np.isnan(table).all(axis=0)
+    t = (coarse.begin_s + coarse.width_s * (np.arange(coarse.count) + 0.5))[told]
+    every = (("median", np.nanmedian), ("lowest", np.nanmin), ("highest", np.nanmax))
+    found = [_line(f"{name} of {len(tracks)} {of}", Track(t, how(table[:, told], axis=0))) for name, how in every]
+    return found + [_line(label, tracks[label]) for label in named if label in tracks]
+
+
+def _line(name: str, track: Track) -> Line:
     import numpy as np
 
     t, v = np.ascontiguousarray(track.t), np.ascontiguousarray(track.v, dtype="float64")

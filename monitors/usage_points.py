@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from doctor.core.series import Point
 from doctor.monitors.usage import Grid, Summary, binned, groups
 from doctor.monitors.usage_files import GpuKey, Track, Usage
+from doctor.monitors.usage_peers import medians, watched
 
 #: phases in which an engine that sleeps is awake or sleeps
 _STATES = {"generation": "awake", "update": "asleep"}
@@ -19,14 +20,21 @@ BUSY_PCT = 95.0
 
 def points(usage: Usage, summary: Summary) -> Iterator[Point]:
     """Points in order of time."""
-    series = _series(usage, summary.grid)
     grid = summary.grid
+    compared = medians(usage, grid)
+    series = _series(usage, grid, compared)
     yield Point("usage/bin_s", grid.width_s, 0, int(grid.begin_s * 1e9), source=usage.name)
     seldom = _engines(usage, summary)
+    for key, (peers, _) in compared.items():
+        yield Point(f"gpu/{usage.label(key)}/peers", peers, 0, int(grid.begin_s * 1e9), source=usage.name)
+    phases = _phase_of_bins(summary) if compared else {}
+    series += [(f"gpu/{usage.label(key)}/peers_pct", others.tolist()) for key, (_, others) in compared.items()]
     for moment, name, value in _link_errors(usage):
         seldom.setdefault(_bin(grid, moment), []).append((name, value))
     for number in range(grid.count):
         t_ns = int((grid.begin_s + number * grid.width_s) * 1e9)
+        if number in phases:
+            yield Point(f"usage/phase/{phases[number]}", 1.0, number, t_ns, source=usage.name)
         for name, values in series:
             value = values[number]
             if not math.isnan(value):
@@ -35,10 +43,21 @@ def points(usage: Usage, summary: Summary) -> Iterator[Point]:
             yield Point(name, value, number, t_ns, source=usage.name)
 
 
-def _series(usage: Usage, grid: Grid) -> list[tuple[str, list[float]]]:
+def _phase_of_bins(summary: Summary) -> dict[int, str]:
+    """Number of a bin -> the phase in which all of it lies, as the run marked them."""
+    grid, found = summary.grid, {}
+    for each in summary.stretches if summary.phases_from == "marks" else ():
+        first = math.ceil((each.begin_s - grid.begin_s) / grid.width_s)
+        last = math.floor((each.end_s - grid.begin_s) / grid.width_s)
+        found.update(dict.fromkeys(range(max(0, first), min(grid.count, last)), each.name))
+    return found
+
+
+def _series(usage: Usage, grid: Grid, compared: Iterable[GpuKey]) -> list[tuple[str, list[float]]]:
     """Name and value of each bin; the activity of a GPU stands before its other figures."""
     found: list[tuple[str, Any]] = []
-    for key, figures in usage.gpus.items():
+    for key in dict.fromkeys([*watched(usage, grid), *compared]):
+        figures = usage.gpus[key]
         begin = f"gpu/{usage.label(key)}"
         if key in grid.activity:
             found.append((f"{begin}/activity_pct", grid.activity[key]))

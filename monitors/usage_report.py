@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from doctor.cluster.hosts import folded
 from doctor.core.index import load
 from doctor.core.outcome import Crashed, Outcome, Skipped
 from doctor.core.report import Diagnosis, Target, as_dict
@@ -15,6 +16,9 @@ from doctor.core.suppress import Ignored, suppress
 from doctor.monitors.usage import Summary, summarise
 from doctor.monitors.usage_files import Usage
 from doctor.monitors.usage_findings import of_run
+from doctor.monitors.usage_hosts import folded as alike
+from doctor.monitors.usage_hosts import of_gpus
+from doctor.monitors.usage_peers import MOST_WATCHED
 from doctor.monitors.usage_points import points
 
 #: problems that only figures of a GPU show
@@ -32,6 +36,7 @@ _OF_GPUS = (
     "PRF012",
     "PRF013",
     "PRF015",
+    "PRF017",
 )
 
 _SEVERITIES = ("error", "warning", "info")
@@ -86,7 +91,30 @@ def clauses(usage: Usage, summary: Summary) -> list[str]:
     sources = sorted({each.activity_from for each in summary.gpus if each.activity_from})
     renewed = f", renewed by the driver every {period}" if (period := _busy_period(usage)) else ""
     said += [f"activity from {each}{renewed if each == 'gpu_busy_pct' else ''}" for each in sources]
-    return [*said, *usage.notes]
+    return [*said, *_over_hosts(usage, len(cards)), *usage.notes]
+
+
+def _over_hosts(usage: Usage, cards: int) -> Iterator[str]:
+    """What the figures of several machines are worth together."""
+    lost = {str(each["data"]["of"]) for each in usage.events if each["data"].get("what") == "node lost"}
+    back = {str(each["data"]["of"]) for each in usage.events if each["data"].get("what") == "node back"}
+    if lost - back:
+        yield f"lost during the run: {folded(sorted(lost - back), 3)}"
+    for event in usage.events:
+        if event["data"].get("what") == "no cluster":
+            yield f"this machine alone: {event['data']['reason']}"
+    if not usage.several_hosts:
+        return
+    yield f"{len({key.host for key in usage.gpus})} nodes"
+    if not usage.clocks:
+        yield "clocks of the nodes were not compared"
+    else:
+        worst = max(usage.clocks.values(), key=lambda each: abs(each.offset_s))
+        error = max(each.error_s for each in usage.clocks.values())
+        which = "taken out" if worst.moved else "within the error of measuring it"
+        yield f"clocks at most {1000 * abs(worst.offset_s):.1f} ms apart ({which}), known to {1000 * error:.1f} ms"
+    if cards > MOST_WATCHED:
+        yield f"rules were applied to the {MOST_WATCHED} GPUs that differ most"
 
 
 def _busy_period(usage: Usage) -> str:
@@ -100,11 +128,18 @@ def _busy_period(usage: Usage) -> str:
 
 def figures(summary: Summary) -> dict[str, Any]:
     """The numbers of the report, for programs."""
+    hosts = of_gpus(summary.gpus)
+    rows, left_out = alike(hosts)
     return {
         "seconds": round(summary.seconds, 3),
         "gpu_hours": round(summary.gpu_hours, 4),
         "idle_gpu_hours": round(summary.idle_gpu_hours, 4),
         "gpus": [_rounded(asdict(each)) for each in summary.gpus],
+        "hosts": [_rounded(asdict(each)) for each in hosts],
+        "hosts_shown": [
+            {"label": folded(each.hosts, 3), "nodes": len(each.hosts), **_rounded(asdict(each))} for each in rows
+        ],
+        "hosts_left_out": left_out,
         "phases_from": summary.phases_from,
         "phases": [_rounded(asdict(each)) for each in summary.phases],
     }

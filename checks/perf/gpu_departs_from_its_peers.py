@@ -95,7 +95,8 @@ class GpuDepartsFromItsPeers:
     """Keeps the cards for which the report tells the median of their peers."""
 
     def __init__(self) -> None:
-        self._bin_s, self._phase = 1.0, ("", -1)
+        self._bin_s = 1.0
+        self._phase: tuple[str, Optional[int]] = ("", None)
         self._activity: dict[str, Point] = {}
         self._peers: dict[str, int] = {}
         self._cards: dict[str, _Card] = {}

@@ -9,7 +9,16 @@ from html import escape
 from typing import Any
 
 from doctor.render.plots import library
-from doctor.render.usage_report import COLUMNS, WORDS, duration, hours_line, lacks_truth, shown
+from doctor.render.usage_report import (
+    COLUMNS,
+    MOST_GPU_ROWS,
+    WORDS,
+    duration,
+    host_rows,
+    hours_line,
+    lacks_truth,
+    shown,
+)
 
 
 @dataclass(frozen=True)
@@ -129,6 +138,10 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _gpus(usage: Mapping[str, Any], words: Mapping[str, str]) -> str:
     gpus = usage["gpus"]
+    if len(gpus) > MOST_GPU_ROWS:
+        head, *rows_of_hosts = host_rows(usage, words)
+        more = words["left_out"].format(count=usage["hosts_left_out"]) if usage["hosts_left_out"] else ""
+        return _table(head[1], [row for _, row in rows_of_hosts]) + (f"<p>{escape(more)}</p>" if more else "")
     columns = [each for each in COLUMNS if any(gpu[each[1]] is not None for gpu in gpus)]
     rows = [
         [gpu["label"], *(shown(gpu[key], form) for _, key, form in columns), ", ".join(gpu["roles"])] for gpu in gpus

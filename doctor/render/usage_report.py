@@ -14,7 +14,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "gpu": "GPU", "sm": "SM active %", "busy": "busy %", "tensor": "tensor %", "dram": "DRAM %", "power": "W",
         "memory": "peak MiB", "heat": "max °C", "clock": "MHz", "slowed": "slowed %", "idle": "idle h",
         "roles": "roles", "phase": "phase", "time": "time", "share": "share %", "activity": "active %",
-        "hours": "GPU h", "value": "value", "change": "change",
+        "hours": "GPU h", "value": "value", "change": "change", "node": "node", "nodes": "nodes", "gpus": "GPUs",
+        "lowest": "lowest", "highest": "highest",
+        "left_out": "{count} more nodes differ: `--format json` lists all.",
         "marks": "Phases as marked by the run.",
         "activity_from": "No phase was marked: found from the activity itself.",
         "hours_line": "{idle:.2f} of {all:.2f} GPU-hours were idle ({share:.0f} %).",
@@ -26,7 +28,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "gpu": "GPU", "sm": "SM 活跃 %", "busy": "占用 %", "tensor": "张量 %", "dram": "显存带宽 %", "power": "瓦",
         "memory": "峰值 MiB", "heat": "最高 °C", "clock": "MHz", "slowed": "降频 %", "idle": "空闲小时",
         "roles": "角色", "phase": "阶段", "time": "时间", "share": "占比 %", "activity": "活跃 %",
-        "hours": "GPU 小时", "value": "数值", "change": "变化",
+        "hours": "GPU 小时", "value": "数值", "change": "变化", "node": "节点", "nodes": "节点数", "gpus": "GPU 数",
+        "lowest": "最低", "highest": "最高",
+        "left_out": "另有 {count} 个节点不同:`--format json` 列出全部。",
         "marks": "阶段由运行自身标记。",
         "activity_from": "没有标记阶段:由活跃度推断。",
         "hours_line": "{all:.2f} GPU 小时中有 {idle:.2f} 空闲({share:.0f} %)。",
@@ -42,6 +46,18 @@ COLUMNS = (
     ("heat", "temperature_max_c", ".0f"), ("clock", "sm_clock_mhz", ".0f"), ("slowed", "slowed_share", ".0%"),
     ("idle", "idle_hours", ".2f"),
 )  # fmt: skip
+
+
+#: the same of a machine with its GPUs
+HOST_COLUMNS = (
+    ("nodes", "nodes", "d"), ("gpus", "gpus", "d"), ("activity", "activity_pct", ".1f"),
+    ("lowest", "lowest_pct", ".1f"), ("highest", "highest_pct", ".1f"), ("power", "power_w", ",.0f"),
+    ("clock", "sm_clock_mhz", ".0f"), ("heat", "temperature_max_c", ".0f"), ("memory", "memory_peak_mib", ",.0f"),
+    ("slowed", "slowed_share", ".0%"), ("idle", "idle_hours", ".2f"),
+)  # fmt: skip
+
+#: GPUs that have a row each; more of them are told machine by machine
+MOST_GPU_ROWS = 32
 
 
 def duration(seconds: float) -> str:
@@ -73,7 +89,9 @@ def draw_usage(usage: Mapping[str, Any], console: Console, language: str) -> Non
     """GPUs, then phases."""
     words = WORDS[language]
     if usage["gpus"]:
-        console.print(_gpus(usage, words))
+        console.print(_gpus(usage, words) if len(usage["gpus"]) <= MOST_GPU_ROWS else _hosts(usage, words))
+        if usage["hosts_left_out"] and len(usage["gpus"]) > MOST_GPU_ROWS:
+            console.print(Text(words["left_out"].format(count=usage["hosts_left_out"]), style="dim"))
         console.print(Text(hours_line(usage, words)))
     if lacks_truth(usage):
         console.print(Text(words["no_truth"], style="dim"))
@@ -96,6 +114,29 @@ def _gpus(usage: Mapping[str, Any], words: Mapping[str, str]) -> Table:
         cells = [shown(gpu[key], form) for _, key, form in columns]
         table.add_row(gpu["label"], *cells, *([", ".join(gpu["roles"])] if roles else []))
     return table
+
+
+def _hosts(usage: Mapping[str, Any], words: Mapping[str, str]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(words["node"])
+    for head, row in host_rows(usage, words):
+        if head:
+            for each in row[1:]:
+                table.add_column(each, justify="right")
+        else:
+            table.add_row(*row)
+    return table
+
+
+def host_rows(usage: Mapping[str, Any], words: Mapping[str, str]) -> list[tuple[bool, list[str]]]:
+    """(whether it is the head, cells) of the table of machines; a figure that no machine tells has no column."""
+    rows = usage["hosts_shown"]
+    columns = [each for each in HOST_COLUMNS if any(row[each[1]] is not None for row in rows)]
+    if all(row["nodes"] == 1 for row in rows):
+        columns = [each for each in columns if each[0] != "nodes"]
+    head = (True, [words["node"], *(words[name] for name, _, _ in columns)])
+    cells = [(False, [row["label"], *(shown(row[key], form) for _, key, form in columns)]) for row in rows]
+    return [head, *cells]
 
 
 def _phases(usage: Mapping[str, Any], words: Mapping[str, str]) -> Table:
