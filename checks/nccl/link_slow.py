@@ -9,8 +9,9 @@ The ring of a collective operation that has these two as neighbours runs at the 
 Show the pair to whoever runs the network. Another order of the nodes keeps the two from being neighbours.
 ## How it is found
 `doctor check --deep` over many nodes: a pair that is 2 times slower than the median pair and by more than 6 standard
-deviations of the measured noise, in each of several measurements, while both nodes are fast with the others. Where more
-than a tenth of the pairs is slow, that is how the network is built, and none is named. Needs 5 nodes or more.
+deviations of the measured noise, in each of two or more measurements (confirmed from three on), while both nodes are
+fast with the others. Where more than a tenth of the pairs is slow, that is how the network is built, and none is named.
+Needs 5 nodes or more.
 ## References
 https://github.com/NVIDIA/nccl/issues/325
 https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
@@ -21,7 +22,7 @@ from __future__ import annotations
 from doctor.checks.nccl._measured import bandwidth, latency
 from doctor.cluster.measured import Cost, Measured
 from doctor.core.check import Judgement, check
-from doctor.core.finding import CONFIRMED, Evidence, Message, Where, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Message, Where, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.facts.cluster import Cluster
 
@@ -50,12 +51,15 @@ def link_slow(cluster: Cluster) -> Judgement:
     costs: tuple[Cost, Cost] = ("bandwidth", "latency")
     for cost in costs:
         told = bandwidth if cost == "bandwidth" else latency
-        for slow in measured.slow_links(cost):
+        for slow, times in measured.slow_links(cost):
             if slow.who in known:
                 continue
             known.add(slow.who)
             a, b = (measured.name(node) for node in slow.who)
-            text = f"{cost} of `{a}` and `{b}` {told(slow.own)}, median of the other pairs {told(slow.others)}"
+            text = (
+                f"{cost} of `{a}` and `{b}` {told(slow.own)} at best in {times} measurements, median of the other "
+                f"pairs {told(slow.others)}, {slow.sigmas:.0f} standard deviations of the noise"
+            )
             yield found(
                 PROBLEM,
                 MESSAGE,
@@ -64,7 +68,7 @@ def link_slow(cluster: Cluster) -> Judgement:
                 factor=f"{slow.factor:.1f}",
                 own=told(slow.own),
                 others=told(slow.others),
-                confidence=CONFIRMED,
+                confidence=CONFIRMED if times > 2 else LIKELY,
                 where=Where(host=a),
                 evidence=(Evidence("doctor check --deep", text),),
             )

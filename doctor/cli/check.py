@@ -30,6 +30,11 @@ from doctor.cli import options
 )  # fmt: skip
 @click.option("--save-facts", metavar="FILE", type=click.Path(path_type=Path), help="Write the facts, redacted.")
 @click.option("--deep", is_flag=True, help="Also import, multiply and communicate, in child processes.")
+@click.option(
+    "--deep-seconds", metavar="SECONDS", type=click.FloatRange(5, 600),
+    help="Longest measurement between nodes of --deep with --collect or --ray.  [default: 60]",
+)  # fmt: skip
+@click.option("--deep-busy", is_flag=True, help="Measure between nodes on GPUs that others use, too.")
 @options.ignore
 @options.strict
 @options.report
@@ -46,6 +51,7 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     doctor check --from report.txt
     doctor check --ray auto -- python -m verl.trainer.main_ppo trainer.nnodes=4
     srun --ntasks-per-node=1 doctor check --collect /shared/facts; doctor check --from /shared/facts
+    srun --ntasks-per-node=1 doctor check --collect /shared/facts --deep --deep-seconds 30
     """
     from doctor.core.diagnose import diagnose
     from doctor.facts.base import Context
@@ -58,8 +64,8 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     if not chosen["sources"]:
         refuse_wrong_python(context)
     if chosen["collect"] and not chosen["ray"]:
-        return collect_here(context, chosen["collect"])
-    if chosen["deep"]:
+        return collect_here(context, chosen)
+    if chosen["deep"] and not chosen["ray"]:
         click.echo("importing, multiplying and communicating in child processes; this can take minutes", err=True)
     diagnosis, collectors = diagnose(
         context,
@@ -85,6 +91,11 @@ def refuse_contradictions(chosen: dict[str, Any]) -> None:
         if chosen[one] and chosen[other]:
             hint = "; --collect DIR keeps the facts of all nodes" if other == "save_facts" else ""
             msg = f"{its_name} and {other_name} cannot be combined{hint}"
+            raise click.UsageError(msg)
+    between_nodes = chosen["deep"] and (chosen["ray"] or chosen["collect"])
+    for name, option in (("deep_seconds", "--deep-seconds"), ("deep_busy", "--deep-busy")):
+        if chosen[name] and not between_nodes:
+            msg = f"{option} is for measurements between nodes: --deep with --collect DIR or --ray ADDRESS"
             raise click.UsageError(msg)
     if chosen["ray"] is not None and not chosen["ray"].strip():
         msg = "--ray names nothing (an unset variable?): give `auto` or host:port"
@@ -119,25 +130,42 @@ def refuse_wrong_python(context: Any) -> None:
         raise click.UsageError(msg) from None
 
 
-def collect_here(context: Any, folder: Path) -> int:
+def collect_here(context: Any, chosen: dict[str, Any]) -> int:
     """Write this node's facts; of several processes on it, the first does."""
     from doctor.cluster.collect import collect
     from doctor.facts._launched_nodes import local_rank
     from doctor.facts.collector import Collector
 
-    rank = local_rank(context.environ)
+    rank, folder = local_rank(context.environ), chosen["collect"]
     if rank:
         click.echo(f"nothing written: this is process {rank} of its node, and process 0 writes its facts", err=True)
         return 0
-    collector = Collector(replace(context, gathering=True))
-    collector.ask(_every_fact())
     try:
+        folder.mkdir(parents=True, exist_ok=True)
+        meeting = _meeting(context, chosen) if chosen["deep"] else None
+        collector = Collector(replace(context, gathering=True, meeting=meeting))
+        collector.ask(_every_fact())
         path = collect(collector.states, folder)
     except OSError as exc:
         msg = f"cannot write into `{folder}`: {exc.strerror}"
         raise click.UsageError(msg) from None
     click.echo(f"facts of this node written to {path}; when all nodes are done: doctor check --from {folder}", err=True)
     return 0
+
+
+def _meeting(context: Any, chosen: dict[str, Any]) -> Any:
+    """How this node meets the others for `--deep`; the first one tells what load it is going to be."""
+    from doctor.cluster.deep import SECONDS, NoMeeting, announcement, meeting
+
+    seconds = chosen["deep_seconds"] or SECONDS
+    try:
+        found = meeting(context.environ, chosen["collect"], seconds=seconds, forced=chosen["deep_busy"])
+    except NoMeeting as exc:
+        _tell(f"nothing is measured between nodes: {exc}")
+        return None
+    if found.node == 0:
+        _tell(announcement(found.nodes, seconds, forced=chosen["deep_busy"]))
+    return found
 
 
 def _patients(context: Any, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -195,6 +223,8 @@ def _from_ray(context: Any, chosen: dict[str, Any]) -> Any:
             python = interpreter_with_ray(context)
             timeout_s = chosen["node_timeout"]
             gather(context, chosen["ray"], folder, python=python, node_timeout_s=timeout_s, tell=_tell)
+            if chosen["deep"]:
+                _measure_over_ray(context, chosen, folder, python)
             return read([folder]).cluster
         except (RayRefused, NotFacts) as exc:
             msg = f"--ray: {exc}"
@@ -202,6 +232,13 @@ def _from_ray(context: Any, chosen: dict[str, Any]) -> Any:
         except OSError as exc:
             msg = f"cannot write into `{folder}`: {exc.strerror}"
             raise click.UsageError(msg) from None
+
+
+def _measure_over_ray(context: Any, chosen: dict[str, Any], folder: Path, python: str) -> None:
+    from doctor.cluster.deep import SECONDS, over_ray
+
+    seconds, forced = chosen["deep_seconds"] or SECONDS, chosen["deep_busy"]
+    over_ray(context, chosen["ray"], folder, python=python, seconds=seconds, forced=forced, tell=_tell)
 
 
 def _tell(sentence: str) -> None:

@@ -119,12 +119,16 @@ class Measured:
         node, local = slow.who
         return SlowEnd(node, local, cost, slow, self._again(node, local), inside=inside)
 
-    def slow_links(self, cost: Cost) -> list[Slow]:
-        """Single pairs of nodes that are slow while both get on well with the others; measured again, all of them."""
+    def slow_links(self, cost: Cost) -> list[tuple[Slow, int]]:
+        """Single pairs of nodes that are slow while both get on well with the others, and how often they were measured.
+
+        Only those that were measured again are given.
+        """
         known = {each.node for each in self.slow_ends(cost) if not each.inside}
         pairs = [each for each in _of_nodes(self.samples(cost, inside=False)) if not known & {each.a, each.b}]
         slow = _enough(slow_pairs(pairs), cost)
-        return [each for each in slow if self._measured_again(*each.who)]
+        times = [(each, 1 + self._repeats(*each.who)) for each in slow]
+        return [(each, count) for each, count in times if count > 1]
 
     def _again(self, node: int, local: int | None) -> bool:
         """Whether most pairs of a node or process were measured more than once."""
@@ -136,8 +140,9 @@ class Measured:
                 (again if each.repeat else first).add(ends)
         return bool(again) and 2 * len(again) >= min(len(first), 12)  # as many rounds are given to repetitions
 
-    def _measured_again(self, a: Any, b: Any) -> bool:
-        return any(each.repeat and {each.node_a, each.node_b} == {a, b} for each in self.exchanges(inside=False))
+    def _repeats(self, a: Any, b: Any) -> int:
+        pair = {a, b}
+        return max(each.repeat for each in self.exchanges(inside=False) if {each.node_a, each.node_b} == pair)
 
 
 def _ends(sample: Sample) -> tuple[End, End]:

@@ -107,7 +107,8 @@ def _judge(point: Hashable, samples: Sequence[Sample], factor: float) -> Optiona
     if len(own) < 2 or not others:
         return None
     usual = median_of_sorted(sorted(each.cost for each in others))
-    slow = Slow(point, median_of_sorted(own), usual, noise(others))
+    spread = median_of_sorted(sorted(each.spread for each in samples if point in (each.a, each.b)))
+    slow = Slow(point, median_of_sorted(own), usual, max(noise(others), spread))
     least = math.log(_factor(len(others), factor))
     wanted = max(least, SIGMAS * slow.sigma)
     fastest = own[int(FAST_SHARE * (len(own) - 1))]
@@ -129,14 +130,12 @@ def slow_pairs(samples: Sequence[Sample], *, factor: float = PAIR_FACTOR) -> lis
     """
     if len(samples) < LEAST_PAIRS:
         return []
-    usual = median_of_sorted(sorted(each.cost for each in samples))
-    sigma = noise(samples)
-    wanted = max(math.log(factor), (SIGMAS + 1) * sigma)
-    slow = [each for each in samples if math.log(each.cost / usual) >= wanted]
+    usual, sigma = median_of_sorted(sorted(each.cost for each in samples)), noise(samples)
+    found = [Slow((each.a, each.b), each.cost, usual, max(sigma, each.spread)) for each in samples]
+    slow = [each for each in found if each.factor >= factor]
     if len(slow) > max(1.0, PAIR_SHARE * len(samples)):
         return []
-    slow.sort(key=lambda each: -each.cost)
-    return [Slow((each.a, each.b), each.cost, usual, sigma) for each in slow]
+    return sorted((each for each in slow if each.sigmas > SIGMAS + 1), key=lambda each: -each.factor)
 
 
 def slow_values(costs: Sequence[Sample], *, factor: float) -> list[Slow]:

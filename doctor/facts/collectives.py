@@ -55,13 +55,13 @@ class Process:
 
 @record
 class Exchange:
-    """Messages between two processes: one way latency, and bandwidth each way while both send.
+    """Messages between two processes: one way latency, and bandwidth each way while both send; lower quartiles.
 
     Args:
         node_a, local_a, node_b, local_b: the ends; the first measured and holds this record.
-        bandwidth_gb_s: 1e9 bytes a second; None where the message was not timed.
+        bandwidth_gb_s: 1e9 bytes a second.
         repeat: 0 for the first measurement, then 1, 2 ... of the pairs that looked slow.
-        *_spread: relative noise of the repetitions behind each median.
+        *_spread: relative noise of the repetitions behind each.
 
     """
 

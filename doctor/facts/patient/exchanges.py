@@ -8,7 +8,6 @@ measured, above that a sample of rounds, in which each node meets twice the loga
 from __future__ import annotations
 
 import math
-import statistics
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from doctor.facts.patient.products import relative_spread, settle
 
 #: nodes up to which every pair is measured
 ALL_PAIRS_NODES = 32
-_PINGS, _MESSAGES = 20, 5
+_PINGS, MESSAGES = 20, 5
 #: bytes of a message: the first, which tells how large the timed ones may be; the largest for GPU and CPU
 FIRST_BYTES, LARGEST_BYTES = 256 << 10, {"cuda": 64 << 20, "cpu": 4 << 20}
 #: seconds that the timed messages of a pair shall take at most
@@ -73,10 +72,14 @@ def all_rounds(members: list[End]) -> list[list[Pair]]:
 
 def _sampled(rounds: list[Any], nodes: int) -> list[Any]:
     """All rounds of few nodes; of many an even choice of twice the logarithm of their number."""
-    if nodes <= ALL_PAIRS_NODES:
-        return rounds
-    wanted = 2 * math.ceil(math.log2(nodes))
+    wanted = rounds_of_nodes(nodes)
     return [rounds[at * len(rounds) // wanted] for at in range(wanted)]
+
+
+def rounds_of_nodes(nodes: int) -> int:
+    """How many rounds are measured between nodes."""
+    complete = nodes - 1 + nodes % 2
+    return complete if nodes <= ALL_PAIRS_NODES else min(complete, 2 * math.ceil(math.log2(nodes)))
 
 
 def repeat_rounds(lines: Iterable[dict[str, Any]]) -> list[list[Pair]]:
@@ -97,6 +100,11 @@ def repeat_rounds(lines: Iterable[dict[str, Any]]) -> list[list[Pair]]:
         elif len(rounds) < REPEAT_ROUNDS:
             rounds.append([pair])
     return rounds
+
+
+def lower_quartile(times: list[float]) -> float:
+    """What the quicker quarter stays below: other work on a machine makes slower, and never quicker."""
+    return sorted(times)[len(times) // 4]
 
 
 class Exchange:
@@ -130,18 +138,18 @@ class Exchange:
         pings = [self._ping(peer, first) for _ in range(_PINGS)]
         size = self._agree(self._both(peer, FIRST_BYTES), peer, first)
         self._both(peer, size)
-        times = [self._both(peer, size) for _ in range(_MESSAGES)]
+        times = [self._both(peer, size) for _ in range(MESSAGES)]
         return {
-            "latency_us": 1e6 * statistics.median(pings) / 2,
+            "latency_us": 1e6 * lower_quartile(pings) / 2,
             "latency_spread": relative_spread(pings),
-            "byte_s": statistics.median(times) / size,
+            "byte_s": lower_quartile(times) / size,
             "spread": relative_spread(times),
             "bytes": size,
         }
 
     def _agree(self, seconds: float, peer: int, first: bool) -> int:
         """The message size for a pair of this speed: the first decides, the second is told."""
-        share = PAIR_S / (_MESSAGES + 1) / max(seconds, 1e-6)
+        share = PAIR_S / (MESSAGES + 1) / max(seconds, 1e-6)
         size = int(min(LARGEST_BYTES[self._device.type], max(FIRST_BYTES, share * FIRST_BYTES))) // 4 * 4
         if first:
             self._bytes.fill_(size)

@@ -54,7 +54,7 @@ class Measurement:
         if rank is None:
             return
         self._said.say(phase="products")
-        seconds = min(3.0, _PRODUCTS_SHARE * self._plan["seconds"])
+        seconds = min(products.LONGEST_S, _PRODUCTS_SHARE * self._plan["seconds"])
         self._said.say(product=products.measure(self._torch, self._device, seconds))
         if len(decision.members) < 2:
             self._said.say(whole=True)

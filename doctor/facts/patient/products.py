@@ -12,6 +12,8 @@ from typing import Any
 #: GPU: 8192 x 8192 in bf16 (fp16 before Ampere), 0.4 GiB; CPU: 384 x 384 in fp32 on one core
 _GPU_SIZE, _CPU_SIZE = 8192, 384
 _PORTIONS = 9
+#: seconds that a device multiplies at most
+LONGEST_S = 3.0
 _WARM_UP_SHARE = 0.3
 
 

@@ -14,7 +14,7 @@ from typing import Any, Callable, Optional
 
 from doctor.facts.patient.products import settle
 
-_TIMES = 5
+TIMES = 5
 SIZES = {"cuda": (1 << 20, 64 << 20, 256 << 20), "cpu": (64 << 10, 1 << 20, 8 << 20)}
 #: seconds that one size may take in all
 _SIZE_S = 5.0
@@ -22,7 +22,7 @@ _SIZE_S = 5.0
 _NEXT = 64
 #: nodes from which halves tell more than the pairs do, and bytes that they reduce
 LEAST_NODES = 4
-_HALF_BYTES = {"cuda": 64 << 20, "cpu": 1 << 20}
+HALF_BYTES = {"cuda": 64 << 20, "cpu": 1 << 20}
 
 
 def measure(
@@ -45,19 +45,23 @@ def measure(
         line = _ring(torch, dist, device, size, None, len(members))
         if me == members[0] or not line["sum"]:
             yield {"group": "all", "nodes": len({node for node, _ in members}), **line}
-        fast = line["seconds"] * _TIMES * _NEXT < _SIZE_S
+        fast = line["seconds"] * TIMES * _NEXT < _SIZE_S
     nodes = sorted({node for node, _ in members})
-    digits = (len(nodes) - 1).bit_length() if len(nodes) >= LEAST_NODES else 0
-    for digit in range(digits):
+    for digit in range(digits_of(len(nodes))):
         if not go_on(True):
             return
         for value in (0, 1):
             half = [rank for rank, (node, _) in enumerate(members) if nodes.index(node) >> digit & 1 == value]
             group = dist.new_group(half)  # every process must make every group
             if me in (members[rank] for rank in half) and len(half) > 1:
-                line = _ring(torch, dist, device, _HALF_BYTES[device.type], group, len(half))
+                line = _ring(torch, dist, device, HALF_BYTES[device.type], group, len(half))
                 if me == members[half[0]] or not line["sum"]:
                     yield {"group": "digit %d is %d" % (digit, value), "nodes": len(half), **line}
+
+
+def digits_of(nodes: int) -> int:
+    """How many binary digits their numbers have; 0 where there are too few for halves."""
+    return (nodes - 1).bit_length() if nodes >= LEAST_NODES else 0
 
 
 def _ring(torch: Any, dist: Any, device: Any, size: int, group: Optional[Any], ranks: int) -> dict[str, Any]:
@@ -68,7 +72,7 @@ def _ring(torch: Any, dist: Any, device: Any, size: int, group: Optional[Any], r
     """
     tensor = torch.ones(size // 4, device=device, dtype=torch.float32)
     times = []
-    for _ in range(_TIMES + 1):
+    for _ in range(TIMES + 1):
         tensor.fill_(1.0)
         settle(torch, device)
         started = time.perf_counter()
