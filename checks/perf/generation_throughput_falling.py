@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.rules import sighting
@@ -53,7 +54,10 @@ LINES, SKIP, FALL, MORE_REQUESTS = 25, 3, 0.5, 1.5
 FULL = 0.95
 
 
-@rule(PROBLEM, needs=("vllm/generation_tokens_per_s", "vllm/running", "vllm/kv_cache_usage"))
+RATE, RUNNING, CACHE = "vllm/generation_tokens_per_s", "vllm/running", "vllm/kv_cache_usage"
+
+
+@rule(PROBLEM, needs=(RATE, RUNNING, CACHE))
 class GenerationThroughputFalling:
     """Compares tokens a second per running request of the last busy lines with those of the first."""
 
@@ -65,15 +69,32 @@ class GenerationThroughputFalling:
 
     def update(self, point: Point) -> Optional[Finding]:
         """A line tells the rate first, then the requests, then the cache."""
-        if point.name == "vllm/generation_tokens_per_s":
+        if point.name == RATE:
             self._rate = point
-        elif point.name == "vllm/kv_cache_usage":
+        elif point.name == CACHE:
             self._cache.push(point.value)
         elif self._rate is not None:
             rate, self._rate = self._rate, None
             if rate.value > 0 and point.value > 0:
                 return self._see(rate, point.value)
         return None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take lines in of which none is slow enough to pull the median of the last ones down."""
+        rates, running, cache, names = stretch[RATE], stretch[RUNNING], stretch[CACHE], stretch.rows[0].names
+        if not (stretch.alike and rates.finite and running.finite and cache.finite and self._last.full):
+            return False
+        if self._rate is not None or RUNNING not in names or RATE not in names[: names.index(RUNNING)]:
+            return False
+        busy = [pair for pair in zip(rates.values, running.values) if pair[0] > 0 and pair[1] > 0]  # noqa: B905
+        shares = [rate / requests for rate, requests in busy]
+        if min((self._last.low, *shares)) < FALL * (self._first.median or 0.0):
+            return False
+        self._last.extend(shares)
+        self._load.extend([requests for _, requests in busy])
+        self._cache.extend(cache.values)
+        self._alarm.rest(len(shares))
+        return True
 
     def _see(self, rate: Point, running: float) -> Optional[Finding]:
         share = rate.value / running

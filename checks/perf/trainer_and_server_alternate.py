@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import Optional
 
+from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import INFO, WARNING, Problem
 from doctor.core.series import Point, rule
@@ -136,6 +137,13 @@ class ServerWaitsForTrainer:
         elif point.value > 0 and point.t_ns is not None:
             self._see(point, point.t_ns)
         return None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that tell of the trainer alone: most of its log."""
+        if stretch["vllm/running"].values or stretch["beside/trainer_steps"].values:
+            return False
+        self._trained += len(stretch["loss"])
+        return True
 
     def _see(self, point: Point, now: int) -> None:
         if self._busy is None or self._busy.t_ns is None:

@@ -34,6 +34,7 @@ USUAL = {
     "completions/clipped_ratio": 0.1, "clip_ratio/region_mean": 0.02, "step_time": 12.0,
     "sampling/sampling_logp_difference/mean": 0.01, "sampling/importance_sampling_ratio/mean": 1.0,
 }  # fmt: skip
+SERVER = {"vllm/generation_tokens_per_s": 900.0, "vllm/running": 16.0, "vllm/kv_cache_usage": 0.4}
 ODD = (math.nan, math.inf, -math.inf, 0.0, -1.0, 1e300, 1e-12)
 
 
@@ -74,11 +75,12 @@ def test_every_case_of_a_rule(case: dict, monkeypatch: pytest.MonkeyPatch) -> No
 class Run:
     """A run whose metrics scatter, drift, stand still and go mad for a while, each by itself."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, usual: dict[str, float] = USUAL) -> None:
         self.random = random.Random(seed)  # noqa: S311
-        self.names = [name for name in USUAL if self.random.random() < 0.9] or ["loss"]
-        self.level = dict(USUAL)
-        self.noise = {name: self.random.choice((0.0, 0.02, 0.3)) for name in USUAL}
+        self.usual = usual
+        self.names = [name for name in usual if self.random.random() < 0.9] or ["loss"]
+        self.level = dict(usual)
+        self.noise = {name: self.random.choice((0.0, 0.02, 0.3)) for name in usual}
         self.odd: dict[str, float] = {}
 
     def rows(self) -> Iterator[MetricRow]:
@@ -103,7 +105,7 @@ class Run:
         elif what < 0.7:
             self.odd[name] = self.random.choice(ODD)
         else:
-            self.level[name], self.noise[name] = USUAL[name], self.random.choice((0.0, 0.02, 0.3))
+            self.level[name], self.noise[name] = self.usual[name], self.random.choice((0.0, 0.02, 0.3))
             self.odd.clear()
 
     def value(self, name: str) -> float:
@@ -120,6 +122,18 @@ def test_runs_in_which_everything_happens(seed: int, monkeypatch: pytest.MonkeyP
     for most in (random.Random(seed).randrange(2, 90), 1024):  # noqa: S311
         monkeypatch.setattr(columns, "MOST_ROWS", most)
         assert by_rows(rows) == said
+
+
+def test_servers_to_which_everything_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    alarms = 0
+    for seed in range(8):
+        rows = list(Run(seed, SERVER).rows())
+        said = by_points(rows)
+        alarms += bool(said)
+        for most in (random.Random(seed).randrange(2, 90), 1024):  # noqa: S311
+            monkeypatch.setattr(columns, "MOST_ROWS", most)
+            assert by_rows(rows) == said
+    assert alarms
 
 
 def test_rules_that_see_a_calm_run_are_not_asked_about_its_points(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,6 +157,25 @@ def test_rules_that_see_a_calm_run_are_not_asked_about_its_points(monkeypatch: p
     per_rule = {name: asked.count(name) for name in asked}
     assert max(per_rule.values()) <= stretches // 2, per_rule
     assert sum(per_rule.values()) < 3 * len(per_rule)
+
+
+def test_a_server_that_is_steadily_busy_is_taken_in_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    pick, asked = random.Random(3), []  # noqa: S311
+    names = tuple(SERVER)
+    rows = [
+        MetricRow(None, names, tuple(SERVER[name] * math.exp(pick.gauss(0, 0.05)) for name in names), number)
+        for number in range(4000)
+    ]
+    ask = RuleEngine._ask
+
+    def counted(runner, *rest):
+        asked.append(runner.problem.id)
+        ask(runner, *rest)
+
+    monkeypatch.setattr(RuleEngine, "_ask", staticmethod(counted))
+    said = by_rows(rows)
+    assert asked.count("PRF014") == 1  # the first stretch, of which the beginning is known
+    assert said == by_points(rows)
 
 
 def test_ranks_take_turns() -> None:
