@@ -86,6 +86,16 @@ class Editor:
         msg = f"`{self.path}` has no key `{old}` at its top"
         raise Refused(msg)
 
+    def add_top(self, name: str, value: Any) -> None:
+        """Write a new key first into a JSON file's outermost object, which is not empty, spaced as its first key is."""
+        match = re.compile(r"\s*\{(?P<space>\s*)\"").match(self._text)
+        if match is None:
+            msg = f"`{self.path}` holds no JSON object with keys"
+            raise Refused(msg)
+        at = match.end("space")
+        text = f"{json.dumps(name)}: {json.dumps(value)},"
+        self._replace(at, at, text + (match["space"] or " "))
+
     def remove(self, place: Place) -> None:
         """Take the keyword argument, key or block at `place` out, with its line where it has one of its own."""
         if self.path.endswith(".py"):

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from doctor import data
 from doctor.checks.transformers._owners import inherits_training_arguments, own_to_trl
-from doctor.checks.trl._arguments import history_of, own_settings, replacement_name
+from doctor.checks.trl._arguments import history_of, own_settings, replacement_name, takes_same_value
 from doctor.checks.trl._helpers import installed, quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Message, Words, found
@@ -80,11 +80,15 @@ def argument_deprecated(training: Training, packages: Packages, launch: Launch |
         if setting.known and setting.value in (None, False):
             continue
         new = replacement_name(history)
+        successor = data.training_argument(new) if new else None
+        known = successor is not None and successor.exists_in(version) is True
+        same_value = known and takes_same_value(history, setting.name)
         yield found(
             PROBLEM,
             MESSAGE_RENAMED if new else MESSAGE,
             where=place_of(setting),
             evidence=(*quoted(setting), *history_of("Transformers", history)),
+            commands=(f"{new}={setting.text}",) if same_value else (),
             confidence=named.confidence,
             name=setting.name,
             version=version,

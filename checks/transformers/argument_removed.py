@@ -21,7 +21,14 @@ from __future__ import annotations
 
 from doctor import data
 from doctor.checks.transformers._owners import inherits_training_arguments, own_to_trl
-from doctor.checks.trl._arguments import history_of, left_before, left_in, own_settings, replacement_name
+from doctor.checks.trl._arguments import (
+    history_of,
+    left_before,
+    left_in,
+    own_settings,
+    replacement_name,
+    takes_same_value,
+)
 from doctor.checks.trl._helpers import installed, quoted
 from doctor.checks.trl._logged import refusals
 from doctor.core.check import Judgement, check
@@ -121,7 +128,7 @@ def argument_removed(training: Training, packages: Packages, launch: Launch | No
         if history is None or own_to_trl(owner, named.setting.name, trl) or not left_before(history, version):
             continue
         new = replacement_name(history)
-        same_value = new is not None and not history.note and new.endswith(named.setting.name.rpartition("_")[2])
+        same_value = takes_same_value(history, named.setting.name)
         yield found(
             PROBLEM,
             MESSAGE_RENAMED if new else MESSAGE,

@@ -93,3 +93,9 @@ def _older(one: str, other: str) -> bool:
         return Version(one) < Version(other)
     except InvalidVersion:
         return False
+
+
+def takes_same_value(history: data.ArgumentHistory, name: str) -> bool:
+    """Tell whether the new name of `name` takes the value of the old one, as alike names do that no note sets apart."""
+    new = replacement_name(history)
+    return new is not None and not history.note and new.endswith(name.rpartition("_")[2])

@@ -121,6 +121,25 @@ def test_a_key_of_the_outermost_object(tmp_path: Path) -> None:
         Editor(str(made(tmp_path / "b.json", '{"a": '))).rename_top("b", "x")
 
 
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ('{"b": 1}', '{"n": 1.0, "b": 1}'),
+        ('\n{\n\t"b": {}\n}\n', '\n{\n\t"n": 1.0,\n\t"b": {}\n}\n'),
+        ("{}", None),
+        ("[1]", None),
+    ],
+)
+def test_a_new_key_of_the_outermost_object(tmp_path: Path, text: str, changed: str | None) -> None:
+    editor = Editor(str(made(tmp_path / "a.json", text)))
+    if changed is None:
+        with pytest.raises(Refused, match="holds no JSON object with keys"):
+            editor.add_top("n", 1.0)
+        return
+    editor.add_top("n", 1.0)
+    assert editor.step().content(text.encode()).decode() == changed
+
+
 def test_items_and_assignments_of_python(tmp_path: Path) -> None:
     source = (
         "import os\n"
