@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from doctor.cluster.compare import has_no_gpu
 from doctor.core.finding import Evidence, Where
 from doctor.core.reading import whole
 from doctor.facts.base import Setting
+from doctor.facts.cluster import Cluster
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.network import Interface
@@ -81,6 +85,21 @@ def where_set(training: Training | None, name: str) -> Where | None:
 def shown(name: str, value: str) -> tuple[Evidence, ...]:
     """A variable as evidence."""
     return (Evidence("environment", f"{name}={value}"),)
+
+
+def without_interface(
+    cluster: Cluster, variable: str, lacks: Callable[[str, tuple[Interface, ...]], bool]
+) -> dict[str, tuple[list[str], tuple[Interface, ...]]]:
+    """Value of a variable -> nodes on which it names no usable interface, and the interfaces of the first of them."""
+    found: dict[str, tuple[list[str], tuple[Interface, ...]]] = {}
+    for node in cluster.heard:
+        if variable.startswith("NCCL_") and has_no_gpu(node):
+            continue  # no NCCL runs there
+        environment, network = node.value("environment"), node.value("network")
+        value = environment.get(variable) if environment is not None else None
+        if value and network is not None and lacks(value, network.interfaces):
+            found.setdefault(value, ([], network.interfaces))[0].append(node.name)
+    return found
 
 
 def is_usable(interface: Interface) -> bool:

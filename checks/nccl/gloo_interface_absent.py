@@ -25,14 +25,17 @@ from doctor.checks.nccl._helpers import (
     shown,
     value_of,
     where_set,
+    without_interface,
 )
+from doctor.cluster.hosts import folded
 from doctor.core.check import Judgement, check
-from doctor.core.finding import CONFIRMED, LIKELY, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Message, Where, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
 from doctor.core.signature import Signature
+from doctor.facts.cluster import Cluster
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
-from doctor.facts.network import Network
+from doctor.facts.network import Interface, Network
 from doctor.facts.serving import Serving
 from doctor.facts.training import Training
 from doctor.facts.world import World
@@ -106,3 +109,43 @@ def gloo_interface_absent(
         commands=(f"export {VARIABLE}={others[0]}",) if others else (f"unset {VARIABLE}",),
         evidence=shown(VARIABLE, value),
     )
+
+
+ON_NODES = Message(
+    en=Words(
+        "`{variable}={value}` names no usable interface of {hosts}",
+        "Making a gloo group ends there with `Unable to find address for`. Gloo takes whole names, not "
+        "beginnings, and interfaces are named otherwise on some machines.",
+        "Set it on each node to the name of its own interface, or unset it.",
+    ),
+    zh=Words(
+        "`{variable}={value}` 在 {hosts} 上没有可用的网卡",
+        "在那里创建 gloo 组会以 `Unable to find address for` 失败。gloo 要求完整的网卡名,而某些机器的网卡名称不同。",
+        "在每个节点上设为其自身网卡的名称,或取消该变量。",
+    ),
+)
+
+
+@check(PROBLEM)
+def gloo_interface_absent_on_nodes(cluster: Cluster, launch: Launch | None) -> Judgement:
+    """Where no command says that the ranks start on the nodes themselves: then each node was judged already."""
+    if launch is not None and not runs_elsewhere(launch):
+        return
+    for value, (hosts, interfaces) in without_interface(cluster, VARIABLE, _lacks).items():
+        yield found(
+            PROBLEM,
+            ON_NODES,
+            variable=VARIABLE,
+            value=value,
+            hosts=folded(hosts, 3),
+            confidence=LIKELY,
+            severity=WARNING,
+            where=Where(host=hosts[0]),
+            nodes=tuple(hosts),
+            evidence=(*shown(VARIABLE, value), Evidence(hosts[0], names(interfaces))),
+        )
+
+
+def _lacks(value: str, interfaces: tuple[Interface, ...]) -> bool:
+    """One of the names is no usable interface."""
+    return not set(value.split(",")) <= {each.name for each in interfaces if is_usable(each)}

@@ -7,16 +7,21 @@ The communicator is refused or hangs.
 ## What to do
 Install the same torch and NCCL everywhere.
 ## How it is found
-NCCL's own check of versions.
+In logs by NCCL's own check of versions; over several nodes by the version of the wheel that torch loads on each.
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.cluster.compare import compare
+from doctor.cluster.departures import told_apart
+from doctor.cluster.readings import named
+from doctor.core.check import Judgement, check
+from doctor.core.finding import LIKELY, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Signature
+from doctor.facts.cluster import Cluster
 
 PROBLEM = Problem(id="NCC016", name="nccl-versions-differ", severity=ERROR, since="0.1")
 
@@ -47,3 +52,22 @@ LOG_MESSAGE = Message(
         "print(torch.cuda.nccl.version())'` 检查。",
     ),
 )
+
+_DO_EN = "Install the same torch and the same `nvidia-nccl-cu12` (CUDA 13: `-cu13`) on all nodes."
+_DO_ZH = "在所有节点安装相同的 torch 与 `nvidia-nccl-cu12`(CUDA 13 为 `-cu13`)。"
+_WHY_EN = "All ranks of a group must load the same NCCL: the communicator is refused, or hangs at its start."
+_WHY_ZH = "同一组的所有 rank 必须加载相同的 NCCL:否则通信组被拒绝,或一开始就挂住。"
+ODD = Message(
+    en=Words("NCCL of {hosts} is not that of {others} other nodes: {told}", _WHY_EN, _DO_EN),
+    zh=Words("{hosts} 的 NCCL 与其余 {others} 个节点不同:{told}", _WHY_ZH, _DO_ZH),
+)
+SPLIT = Message(
+    en=Words("`{name}` differs between {seen} nodes, none has a majority: {told}", _WHY_EN, _DO_EN),
+    zh=Words("`{name}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}", _WHY_ZH, _DO_ZH),
+)
+
+
+@check(PROBLEM)
+def nccl_of_nodes(cluster: Cluster) -> Judgement:
+    """Likely: LD_LIBRARY_PATH or VLLM_NCCL_SO_PATH may put another NCCL in front of the wheel's."""
+    yield from told_apart(PROBLEM, ODD, SPLIT, compare(cluster, named("NCCL")), confidence=LIKELY)

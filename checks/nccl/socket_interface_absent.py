@@ -27,15 +27,18 @@ from doctor.checks.nccl._helpers import (
     shown,
     value_of,
     where_set,
+    without_interface,
 )
+from doctor.cluster.hosts import folded
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Words, found
+from doctor.core.finding import CONFIRMED, Evidence, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Signature
+from doctor.facts.cluster import Cluster
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpus
 from doctor.facts.launch import Launch
-from doctor.facts.network import Network
+from doctor.facts.network import Interface, Network
 from doctor.facts.serving import Serving
 from doctor.facts.training import Training
 from doctor.facts.world import World
@@ -119,3 +122,44 @@ def socket_interface_absent(
         commands=(f"export {VARIABLE}={usable[0]}",) if usable else (f"unset {VARIABLE}",),
         evidence=shown(VARIABLE, value),
     )
+
+
+ON_NODES = Message(
+    en=Words(
+        "`{variable}={value}` names no usable interface of {hosts}",
+        "The first collective of these nodes ends with `Bootstrap : no socket interface found`. Interfaces "
+        "are named otherwise on some machines, or one of them is down there.",
+        "Name a beginning that fits all nodes (`eth,ens`), exclude instead (`^lo,docker`), or unset the variable.",
+    ),
+    zh=Words(
+        "`{variable}={value}` 在 {hosts} 上没有可用的网卡",
+        "这些节点的第一次集合通信会以 `Bootstrap : no socket "
+        "interface found` 失败:某些机器的网卡名称不同,或该网卡在那里没有启用。",
+        "填写适合所有节点的前缀(`eth,ens`),改用排除(`^lo,docker`),或取消该变量。",
+    ),
+)
+
+
+@check(PROBLEM)
+def nccl_interface_absent_on_nodes(cluster: Cluster, launch: Launch | None) -> Judgement:
+    """Where no command says that the ranks start on the nodes themselves: then each node was judged already."""
+    if launch is not None and not runs_elsewhere(launch):
+        return
+    for value, (hosts, interfaces) in without_interface(cluster, VARIABLE, _lacks).items():
+        yield found(
+            PROBLEM,
+            ON_NODES,
+            variable=VARIABLE,
+            value=value,
+            hosts=folded(hosts, 3),
+            confidence=CONFIRMED,
+            severity=ERROR,
+            where=Where(host=hosts[0]),
+            nodes=tuple(hosts),
+            evidence=(*shown(VARIABLE, value), Evidence(hosts[0], names(interfaces))),
+        )
+
+
+def _lacks(value: str, interfaces: tuple[Interface, ...]) -> bool:
+    """No interface that the value leaves can be used; a value of one letter is none to NCCL."""
+    return len(value) > 1 and not any(is_usable(each) for each in selected(value, interfaces))

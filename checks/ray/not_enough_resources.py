@@ -7,16 +7,22 @@ The request waits for ever, or ends after half an hour.
 ## What to do
 Ask for less or free what is held.
 ## How it is found
-Words of Ray, vLLM and veRL.
+Words of Ray, vLLM and veRL in a log. Before the launch: nodes and GPUs that the command asks for against what the nodes
+of the cluster would hand out, whether free or not.
 ## References
 https://docs.ray.io/en/latest/ray-core/scheduling/placement-group.html
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.checks.nccl._helpers import machines_of, ranks_here
+from doctor.core.check import Judgement, check
+from doctor.core.finding import Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
+from doctor.facts.cluster import Cluster
+from doctor.facts.trinity_config import TrinityConfig
+from doctor.facts.verl_config import VerlConfig
 
 PROBLEM = Problem(id="RAY012", name="ray-not-enough-resources", severity=ERROR, since="0.1")
 
@@ -57,3 +63,42 @@ def explain(hits: Hits) -> Finding:
     free, wanted = hits.get("free"), hits.get("wanted")
     numbers = f": {free} free, {wanted} wanted" if wanted else ""
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), numbers=numbers)
+
+
+MESSAGE = Message(
+    en=Words(
+        "{wanted} nodes with {gpus} GPUs each are asked for, and {there} nodes have so many",
+        "The placement group can never be made: the driver waits, and ends with an error of veRL or Trinity-RFT, or "
+        "after half an hour.",
+        "Join the nodes that are missing, see with `ray status` which hide GPUs, or ask for less.",
+    ),
+    zh=Words(
+        "要求 {wanted} 个各有 {gpus} 块 GPU 的节点,而满足的只有 {there} 个",
+        "放置组永远无法建立:驱动进程会一直等待,然后以 veRL 或 Trinity-RFT 的错误结束,或半小时后退出。",
+        "加入缺少的节点,用 `ray status` 查看哪些节点没有给出 GPU,或减少需求。",
+    ),
+)
+
+
+@check(PROBLEM)
+def cluster_has_resources(
+    cluster: Cluster, verl_config: VerlConfig | None, trinity_config: TrinityConfig | None
+) -> Judgement:
+    """A share is packed on one node; who holds the GPUs now is not judged."""
+    if cluster.engine != "ray" or (verl_config is None and trinity_config is None):
+        return
+    gpus = ranks_here(None, None, verl_config, trinity_config)
+    nodes = machines_of(None, verl_config, trinity_config)
+    alive = [node for node in cluster.nodes if node.state != "died"]
+    there = [node for node in alive if node.resources.get("GPU", 0) >= gpus]
+    if gpus < 1 or len(there) >= nodes or not any(node.resources for node in alive):
+        return
+    yield found(
+        PROBLEM,
+        MESSAGE,
+        wanted=nodes,
+        gpus=gpus,
+        there=len(there),
+        commands=("ray status",),
+        evidence=tuple(Evidence(node.name, f"GPU: {node.resources.get('GPU', 0):g}") for node in alive[:8]),
+    )

@@ -8,7 +8,8 @@ itself and the same Python.
 ## What to do
 Stop the cluster and start it from the environment that trains, or use the environment of the cluster.
 ## How it is found
-The package that the running daemon of this machine comes from, against the installed Ray and the interpreter.
+The package that the running daemon of this machine comes from, against the installed Ray and the interpreter; over
+several nodes of a Ray cluster the Ray and Python of each node's workers. Ray compares Python to the patch release.
 ## References
 https://github.com/ray-project/ray/blob/ray-2.50.0/python/ray/_private/utils.py
 https://docs.ray.io/en/latest/ray-core/api/doc/ray.init.html
@@ -18,10 +19,14 @@ from __future__ import annotations
 
 from doctor.checks.nccl._helpers import runs_elsewhere
 from doctor.checks.ray._helpers import joins_ray
+from doctor.cluster.compare import compare
+from doctor.cluster.departures import told_apart
+from doctor.cluster.readings import named
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Signature
+from doctor.facts.cluster import Cluster
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
@@ -92,3 +97,25 @@ def versions_differ(
                 evidence=(Evidence("raylet", f"Ray {ray_cluster.version}, Python {ray_cluster.python_version}"),),
             )
             return
+
+
+_WHY_EN = "Workers of these nodes cannot join: Ray wants the same version of itself and the same Python on all nodes."
+_WHY_ZH = "这些节点的工作进程无法加入:Ray 要求所有节点上的 Ray 与 Python 版本相同。"
+_DO_EN = "Install the same Python and the same Ray on all nodes, and start the daemons there anew."
+_DO_ZH = "在所有节点安装相同的 Python 与 Ray,并重新启动那里的守护进程。"
+ODD = Message(
+    en=Words("Ray or Python of {hosts} is not that of {others} other nodes: {told}", _WHY_EN, _DO_EN),
+    zh=Words("{hosts} 的 Ray 或 Python 与其余 {others} 个节点不同:{told}", _WHY_ZH, _DO_ZH),
+)
+SPLIT = Message(
+    en=Words("`{name}` differs between {seen} nodes, none has a majority: {told}", _WHY_EN, _DO_EN),
+    zh=Words("`{name}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}", _WHY_ZH, _DO_ZH),
+)
+
+
+@check(PROBLEM)
+def versions_of_nodes(cluster: Cluster) -> Judgement:
+    """Only where Ray joins the nodes; elsewhere LCH027 tells what differs."""
+    if cluster.engine == "ray":
+        rows = [each for each in compare(cluster, named("Python", "{}")) if each.name in {"Python", "ray"}]
+        yield from told_apart(PROBLEM, ODD, SPLIT, rows, commands=("ray stop --force",))

@@ -11,7 +11,7 @@ from typing import Any
 from doctor.core.record import record
 from doctor.facts.cluster import Cluster, Node
 
-ABSENT = "-"  # a variable that is not set, a package that is not installed, where others have it
+ABSENT = "none"  # a variable that is not set, a package that is not installed, where others have it
 
 
 @record
@@ -20,7 +20,7 @@ class Reading:
 
     Args:
         name: as people call it, "driver"; `{}` in it is filled with the key of a reading of many values.
-        area: "software", "gpu", "network", "host", "environment", "files", "ray".
+        area: "software", "gpu", "network", "host", "files", "launch", "ray", "environment".
         fact: the fact that it is read from, None for the node itself (its clock, its resources).
         read: value of the fact -> text, number, None where it is not reported; or a mapping, one reading for each key.
         tolerance: two numbers are equal within this share of the lower one; `absolute` within this difference.

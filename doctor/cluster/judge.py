@@ -136,7 +136,7 @@ def _states_of_nodes(context: Context, cluster: Cluster, names: set[str]) -> lis
     """Facts of each node: its own, the launch command's where it is given here, and why the others are missing."""
     lacking = {name: FactState("unavailable", reason=f"not in {ORIGIN}") for name in names}
     lacking[CLUSTER] = FactState("unavailable", reason="one machine is judged", applies=False)
-    commands = _Commands(context, {name for name in names if about_command(name)})
+    commands = _Commands(context, {name for name in names if about_command(name) and name != CLUSTER})
     return [{**lacking, **_own(node), **commands.of(node)} for node in cluster.heard]
 
 

@@ -144,12 +144,37 @@ def variables(environment: Any) -> Mapping[str, str]:
     return found
 
 
-def _filesystems(host: Any) -> Mapping[str, str]:
-    return {disk.purpose: disk.filesystem for disk in host.disks if disk.filesystem}
-
-
 def _writable(host: Any) -> Mapping[str, str]:
     return {disk.purpose: "yes" if disk.writable else "no" for disk in host.disks if disk.writable is not None}
+
+
+def _ports(node: Any) -> Mapping[str, str]:
+    return {f"{each.device}:{each.number}": _port(each) for each in node.ports if each.state}
+
+
+def _port(port: Any) -> str:
+    return f"{port.state} {port.rate_gbps:g} Gb/s" if port.rate_gbps else str(port.state)
+
+
+def _there(node: Any) -> Mapping[str, str]:
+    """Purpose of a path -> whether it exists."""
+    return {each.purpose: "yes" if each.exists else "no" for each in node.paths if each.exists is not None}
+
+
+def _kept_in(node: Any) -> Mapping[str, str]:
+    """Purpose of a path -> "local", or the kind of file system that comes over the network (a filer has many names)."""
+    return {
+        each.purpose: f"{each.filesystem}, over the network" if each.over_network else "local"
+        for each in node.paths
+        if each.filesystem
+    }
+
+
+def _modules(node: Any) -> Mapping[str, str] | None:
+    """Loaded drivers with their versions, where they state one."""
+    return (
+        None if node.kernel_modules is None else {name: each or "loaded" for name, each in node.kernel_modules.items()}
+    )
 
 
 def _resource(name: str) -> Callable[[Node], float | None]:
@@ -193,11 +218,15 @@ NETWORK = (
     Reading("interfaces", "network", "network", _nic_names, hardware=True),
     Reading("MTU of {}", "network", "network", _mtus, hardware=True),
     Reading("speed of {} (Mb/s)", "network", "network", _speeds, hardware=True),
+    Reading("RDMA port {}", "network", "node", _ports, hardware=True),
     Reading("RDMA devices", "network", "network", lambda each: ", ".join(each.infiniband) or "none", hardware=True),
 )
 HOST = (
     Reading("kernel", "host", "host", lambda each: each.kernel or None),
     Reading("system", "host", "host", lambda each: each.os or None),
+    Reading("CPU model", "host", "node", lambda each: each.cpu_model, hardware=True),
+    Reading("NUMA nodes", "host", "node", lambda each: each.numa_nodes, hardware=True),
+    Reading("module {}", "host", "node", _modules, hardware=True, whole=True),
     Reading("CPUs", "host", "host", lambda each: each.cpus, hardware=True),
     Reading("memory", "host", "host", lambda each: each.memory_total_bytes, tolerance=0.03, show=size, hardware=True),
     Reading(
@@ -211,10 +240,16 @@ HOST = (
         "process limit", "host", "host", lambda each: each.max_processes_soft, tolerance=0.1, show=plain, hardware=True
     ),
     Reading("container", "host", "host", lambda each: each.container or "none"),
-    Reading("file system of {}", "host", "host", _filesystems),
     Reading("{} writable", "host", "host", _writable),
     Reading("clock against the others", "host", None, lambda node: node.clock_offset_s, absolute=1.0, show=_offset),
 )  # fmt: skip
+FILES = (
+    Reading("SHA-256 of {}", "files", "node", lambda each: each.checksums),
+    Reading("{} exists", "files", "node", _there),
+    Reading("file system of {}", "files", "node", _kept_in),
+    Reading("mount {}", "files", "node", lambda each: each.mounts, whole=True),
+)
+LAUNCH = (Reading("nodes of the run", "launch", "node", lambda each: each.nodes),)
 RAY = (
     Reading("Ray's CPUs", "ray", None, _resource("CPU"), show=plain, hardware=True),
     Reading("Ray's GPUs", "ray", None, _resource("GPU"), show=plain, hardware=True),
@@ -225,4 +260,9 @@ RAY = (
     Reading("Python of Ray", "ray", "ray_cluster", lambda each: each.python_version),
 )
 ENVIRONMENT = (Reading("{}", "environment", "environment", variables, whole=True),)
-READINGS = (*SOFTWARE, *GPU, *NETWORK, *HOST, *RAY, *ENVIRONMENT)
+READINGS = (*SOFTWARE, *GPU, *NETWORK, *HOST, *FILES, *LAUNCH, *RAY, *ENVIRONMENT)
+
+
+def named(*names: str) -> tuple[Reading, ...]:
+    """Readings of the table by name, in its order."""
+    return tuple(each for each in READINGS if each.name in names)

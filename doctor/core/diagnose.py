@@ -54,8 +54,10 @@ def examine(context: Context, patient: Patient, names: Iterable[str]) -> Collect
 
 def _given(context: Context, patient: Patient) -> Mapping[str, FactState] | None:
     """Facts of the file; of the launch command's it has none where it was written without one, and one is given now."""
-    given = patient.given
-    if given is None or not context.argv or _value(given, "launch") is not None:
+    if patient.given is None:
+        return None
+    given = {name: state for name, state in patient.given.items() if name != "cluster"}
+    if not context.argv or _value(given, "launch") is not None:
         return given
     return {name: state for name, state in given.items() if state.status == "ok" or not about_command(name)}
 

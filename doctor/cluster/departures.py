@@ -1,0 +1,114 @@
+"""Who departs from the majority, put into findings: nodes that depart alike are told together.
+
+Where no value has a majority nobody is said to be wrong: that is told as such, for each reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from doctor.cluster.compare import Compared, Value
+from doctor.cluster.hosts import folded
+from doctor.core.finding import CONFIRMED, Confidence, Evidence, Finding, Message, Where, found
+from doctor.core.problem import Problem, Severity
+from doctor.core.record import record
+
+_FINDINGS = 6  # groups of departing nodes with a finding of their own; the rest share one
+_TOLD = 2  # readings in a headline
+_PROVED = 8  # readings in the evidence
+
+
+@record
+class Item:
+    """A reading, and the value that the departing nodes have; None where each of several has its own."""
+
+    compared: Compared
+    value: Value | None
+
+    @property
+    def told(self) -> str:
+        """`torch` 2.5.1 ≠ 2.6.0."""
+        usual = self.compared.majority
+        own = self.value.text if self.value else "..."
+        return f"`{self.compared.name}` {own} ≠ {usual.text}" if usual else f"`{self.compared.name}`"
+
+
+@record
+class Departure:
+    """Nodes that depart from the majority, and in what; `others` have the majority's value of the first reading."""
+
+    hosts: tuple[str, ...]
+    items: tuple[Item, ...]
+
+    @property
+    def others(self) -> int:
+        """How many nodes have the usual value."""
+        usual = self.items[0].compared.majority
+        return len(usual.hosts) if usual else 0
+
+
+def departures(rows: Iterable[Compared]) -> list[Departure]:
+    """Nodes that depart in some of the rows, those with the same nodes together, the fewest nodes last."""
+    groups: dict[frozenset[str], list[Item]] = {}
+    for row in rows:
+        usual = row.majority
+        for value in row.values if usual else ():
+            if value is not usual:
+                groups.setdefault(frozenset(value.hosts), []).append(Item(row, value))
+    ordered = sorted(groups.items(), key=lambda item: (-len(item[0]), min(item[0])))
+    return [Departure(tuple(sorted(hosts)), tuple(items)) for hosts, items in ordered]
+
+
+def told_apart(
+    problem: Problem,
+    odd: Message,
+    split: Message,
+    rows: Iterable[Compared],
+    *,
+    severity: Severity | None = None,
+    confidence: Confidence = CONFIRMED,
+    commands: tuple[str, ...] = (),
+) -> Iterator[Finding]:
+    """A finding for each group of nodes that depart alike, and one for each reading without a majority.
+
+    `odd` has the braces {hosts}, {others} and {told}; `split` has {name}, {seen} and {told}.
+    """
+    rows = [row for row in rows if row.differs]
+    groups = departures(rows)
+    for each in [*groups[:_FINDINGS], *_rest(groups[_FINDINGS:])]:
+        yield found(
+            problem, odd, severity=severity, confidence=confidence, commands=commands, nodes=each.hosts,
+            where=Where(host=each.hosts[0]), evidence=tuple(_proof(item.compared) for item in each.items[:_PROVED]),
+            hosts=folded(each.hosts, 3), others=each.others, told=_told(each.items),
+        )  # fmt: skip
+    for row in rows:
+        if row.majority is None:
+            hosts = tuple(host for value in row.values for host in value.hosts)
+            told = ", ".join(f"{value.text} ({len(value.hosts)})" for value in row.values[:4])
+            yield found(
+                problem, split, severity=severity, confidence=confidence, commands=commands, nodes=hosts,
+                evidence=(_proof(row),), name=row.name, seen=row.seen,
+                told=told + (" ..." if len(row.values) > 4 else ""),
+            )  # fmt: skip
+
+
+def _rest(groups: list[Departure]) -> list[Departure]:
+    """Many small groups as one."""
+    if len(groups) < 2:
+        return groups
+    rows = {id(item.compared): item.compared for each in groups for item in each.items}
+    hosts = tuple(sorted({host for each in groups for host in each.hosts}))
+    return [Departure(hosts, tuple(Item(row, None) for row in rows.values()))]
+
+
+def _told(items: tuple[Item, ...]) -> str:
+    told = ", ".join(each.told for each in items[:_TOLD])
+    return f"{told}, +{len(items) - _TOLD}" if len(items) > _TOLD else told
+
+
+def _proof(row: Compared) -> Evidence:
+    """All values of a reading with their nodes; `?` stands for nodes that do not report it."""
+    values = [f"{value.text} [{len(value.hosts)}: {folded(value.hosts, 4)}]" for value in row.values[:6]]
+    values += ["..."] if len(row.values) > 6 else []
+    values += [f"? [{len(row.unseen)}: {folded(row.unseen, 4)}]"] if row.unseen else []
+    return Evidence(row.name, " · ".join(values))
