@@ -7,6 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,9 @@ def file_name(states: Mapping[str, FactState]) -> str:
 def clock_of(folder: Path, mounts: tuple[_mounts.MountPoint, ...] | None = None) -> dict[str, float] | None:
     """Clock of this machine minus the file server's, and the most that this is wrong by; None without such a server.
 
-    Only NFS is asked: its server stamps a file whose time is set to "now" (SET_TO_SERVER_TIME, RFC 8881 section
-    18.30); Lustre, CephFS and GPFS take the client's own clock, which would always agree with itself.
+    Only NFS is asked: its server stamps what is set to "now" (SET_TO_SERVER_TIME, RFC 8881 section 18.30), of a folder
+    always, of a file unless it is delegated (RFC 9754 section 5). Lustre, CephFS and GPFS take the client's own clock,
+    which would always agree with itself.
 
     Raises:
         OSError: the folder cannot be written.
@@ -54,13 +56,14 @@ def clock_of(folder: Path, mounts: tuple[_mounts.MountPoint, ...] | None = None)
     """
     probe = folder / f".{host_name()}.{os.urandom(4).hex()}.clock"
     try:
-        probe.touch()
+        probe.mkdir()
         mount = _mounts.above(str(folder.resolve()), _mounts.read() if mounts is None else mounts)
         if mount is None or mount.kind not in {"nfs", "nfs4"}:
             return None
         return min((_compared(probe) for _ in range(_TRIES)), key=lambda each: each["error_s"])
     finally:
-        probe.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            probe.rmdir()
 
 
 def _compared(probe: Path) -> dict[str, Any]:
