@@ -11,6 +11,7 @@ from typing import Any
 from doctor.cluster.gathered import MANIFEST
 from doctor.cluster.ray_child import Request, answers
 from doctor.core.record import record
+from doctor.facts._measuring import join_s
 from doctor.facts.base import Context, Meeting
 from doctor.facts.patient.exchanges import FIRST_BYTES, LARGEST_BYTES, MESSAGES, REPEAT_ROUNDS, REPEATS, rounds_of_nodes
 from doctor.facts.patient.products import LONGEST_S
@@ -101,9 +102,10 @@ def announcement(nodes: int, seconds: float, *, forced: bool) -> str:
     gpu, cpu = load(nodes, "cuda"), load(nodes, "cpu")
     left = "also those that others use" if forced else "those that others use are left alone"
     return (
-        f"--deep measures {nodes} nodes for up to {seconds:.0f} s, and waits as long for all to come first.\n"
-        f"Each GPU ({left}): {LONGEST_S:.0f} s of matrix products; up to {_size(gpu.round_bytes)} sent and received in "
-        f"each of up to {gpu.rounds} rounds, {_size(gpu.link_bytes)} in all; {_size(gpu.memory_bytes)} of its memory.\n"
+        f"--deep measures {nodes} nodes for up to {seconds:.0f} s; "
+        f"before that they wait up to {join_s(seconds):.0f} s for each other.\n"
+        f"Each GPU ({left}): up to {LONGEST_S:.0f} s of matrix products; {_size(gpu.memory_bytes)} of its memory; up to "
+        f"{_size(gpu.round_bytes)} sent and received in each of up to {gpu.rounds} rounds, {_size(gpu.link_bytes)} in all.\n"
         f"Nodes without GPUs: the same on one core, {_size(cpu.round_bytes)} a round, {_size(cpu.link_bytes)} in all."
     )
 

@@ -55,9 +55,9 @@ class Measured:
     def __init__(self, cluster: Cluster) -> None:
         told = [(node, node.value("collectives")) for node in cluster.heard]
         parts = [Part(node, each) for node, each in told if each is not None]
-        tokens = Counter(each.told.token for each in parts)
+        tokens = Counter(each.told.meeting for each in parts)
         token = max(tokens, key=lambda each: tokens[each]) if tokens else None
-        self.parts = {each.told.node: each for each in parts if each.told.token == token}
+        self.parts = {each.told.node: each for each in parts if each.told.meeting == token}
         self.nodes = max((each.told.nodes for each in self.parts.values()), default=0)
         self._ranks = {node.rank: node.name for node in cluster.nodes if node.rank is not None}
 

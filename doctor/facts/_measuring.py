@@ -116,14 +116,19 @@ def in_use(gpu: Gpu) -> str | None:
     return None
 
 
+def join_s(seconds: float) -> float:
+    """How long the nodes of a measurement of so many seconds wait for each other."""
+    return max(LEAST_JOIN_S, seconds)
+
+
 def _plan(meeting: Meeting, local: int, ranks: int, device: Device) -> dict[str, Any]:
-    join_s = max(LEAST_JOIN_S, meeting.seconds)
+    wait_s = join_s(meeting.seconds)
     return {
         "node": meeting.node, "nodes": meeting.nodes, "local": local, "ranks": ranks, "token": meeting.token,
         "device": device.kind, "index": device.index, "uuid": device.gpu.uuid if device.gpu else None,
         "folder": meeting.folder, "address": meeting.address, "port": meeting.port, "hosts_store": meeting.hosted,
-        "join_s": join_s, "seconds": meeting.seconds, "store_s": STORE_S, "parent": os.getpid(),
-        "limit_s": IMPORT_S + join_s + meeting.seconds + GRACE_S,
+        "join_s": wait_s, "seconds": meeting.seconds, "store_s": STORE_S, "parent": os.getpid(),
+        "limit_s": IMPORT_S + wait_s + meeting.seconds + GRACE_S,
     }  # fmt: skip
 
 

@@ -97,13 +97,13 @@ class Collectives:
     """What this node measured together with others.
 
     Args:
-        token, node, nodes: see `Meeting`.
+        meeting: token of the `Meeting`; node, nodes: as there.
         shared_by: "folder", "launcher" or "address": through what the nodes met.
         busy: GPUs left out: (index, why).
 
     """
 
-    token: str
+    meeting: str
     node: int
     nodes: int
     shared_by: str
