@@ -119,15 +119,16 @@ def read_gpu_file(path: Path, usage: Usage) -> None:
 
     parts: dict[GpuKey, dict[str, list[tuple[Any, Any]]]] = {}
     for frame in _frames(path):
-        frame["throttle"] = _bits(frame["throttle_reasons"])
+        told = {name: frame[name].to_numpy() for name in FIGURES}
+        told["throttle"] = _bits(frame["throttle_reasons"])
         seconds = (frame["t_ns"] / 1e9).to_numpy()
-        who = [frame["host"].cat.codes, frame["gpu"], frame["mig"].fillna(-1)]
-        for codes, rows in frame.groupby([each.to_numpy() for each in who], sort=False).indices.items():
-            host = str(frame["host"].cat.categories[int(codes[0])])
-            key = GpuKey(host, int(codes[1]), None if codes[2] < 0 else int(codes[2]))
-            _collect(frame, rows, seconds, parts.setdefault(key, {}))
-            source = frame["sm_source"].iloc[rows].dropna()
-            usage.sources[key] = str(source.iloc[-1]) if len(source) else usage.sources.get(key, "")
+        hosts, sources = frame["host"].cat, frame["sm_source"].cat
+        codes = sources.codes.to_numpy()
+        for (host, gpu, mig), rows in _rows_of_each(hosts.codes, frame["gpu"], frame["mig"]):
+            key = GpuKey(str(hosts.categories[host]), gpu, None if mig < 0 else mig)
+            _collect(told, rows, seconds, parts.setdefault(key, {}))
+            named = codes[rows][codes[rows] >= 0]
+            usage.sources[key] = str(sources.categories[named[-1]]) if len(named) else usage.sources.get(key, "")
     for key, figures in parts.items():
         tracks = usage.gpus.setdefault(key, {})
         joined: dict[tuple[int, ...], Any] = {}
@@ -140,13 +141,25 @@ def read_gpu_file(path: Path, usage: Usage) -> None:
             tracks[name] = Track(t, v) if order is None else Track(t[order], v[order])
 
 
-def _collect(frame: Any, rows: Any, seconds: Any, figures: dict[str, list[tuple[Any, Any]]]) -> None:
+def _rows_of_each(*columns: Any) -> Iterator[tuple[list[int], Any]]:
+    """(codes, rows in order) of each card: pandas' own grouping by arrays turns them into text first."""
+    import numpy as np
+
+    table = np.stack([each.fillna(-1).to_numpy().astype("int64") for each in columns])
+    order = np.lexsort(table[::-1])
+    ordered = table[:, order]
+    begins = np.flatnonzero(np.append(True, (np.diff(ordered) != 0).any(axis=0)))
+    for begin, rows in zip(begins.tolist(), np.split(order, begins[1:]), strict=True):
+        yield ordered[:, begin].tolist(), rows
+
+
+def _collect(columns: dict[str, Any], rows: Any, seconds: Any, figures: dict[str, list[tuple[Any, Any]]]) -> None:
     import numpy as np
 
     times = seconds[rows]
     of_mask: dict[bytes, Any] = {}  # figures told in the same rows share their times: half of the memory
-    for name in (*FIGURES, "throttle"):
-        values = frame[name].to_numpy()[rows]
+    for name, column in columns.items():
+        values = column[rows]
         told = ~np.isnan(values)
         if told.all():
             figures.setdefault(name, []).append((times, values))
