@@ -1,16 +1,22 @@
-"""What the guard costs: the same GRPO training with and without it, and synthetic steps through its core.
+"""What the guard costs: the same GRPO training with and without it, a plain loop, and synthetic steps through its core.
 
-    python benchmarks/guard.py [--python .venv-real/bin/python] [--pairs 5] [--steps 100000 1000000]
+    python benchmarks/guard.py [--python .venv-real/bin/python] [--quads 20] [--steps 100000 1000000]
 
-The training is the tiny model of `tests/real` on a CPU, whose steps last a few tenths of a second: a real step lasts
-seconds to minutes and the guard's part of it is accordingly smaller. The runs alternate, each in a fresh process. Times
-inside the hooks are the process's own CPU time, so that a busy machine does not spoil them.
+The training is the tiny model of `tests/real` on a CPU, whose steps last some tenths of a second: a real step lasts
+seconds to minutes and the guard's part of it is accordingly smaller. All completions have the same length, so that all
+steps do the same work. In ONE process the guard is put on and taken off every few steps, without, with, with, without:
+each such four gives one ratio, from which a drift of the machine falls out; the interval tells what is left of its
+noise. Times are the process's own CPU time, which other programs on the machine lengthen too (caches, two threads on a
+core): the ratio to trust is that of the instructions that the process executed, counted by the processor where Linux
+lets a user count his own (`perf_event_paranoid` 2 or less). Two processes, one with the guard and one without, differ
+by five per cent and more on a busy machine, also where neither has it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import resource
 import statistics
@@ -33,15 +39,37 @@ from tests.rules.healthy_run import healthy_run  # noqa: E402
 #: seconds that a small GRPO step takes on real hardware, for the share that is printed
 TYPICAL_STEP_S = 10.0
 
+#: steps between two switches; the first one behind a switch is not counted
+BLOCK = 5
+
+#: instructions of this process and of threads that it starts from now on, outside of the kernel; 0 where uncounted
+COUNTER = """
+import ctypes, os, struct
+def counter():
+    # perf_event_attr of linux/perf_event.h: hardware event 1; bits inherit, exclude_kernel, exclude_hv
+    attributes = bytearray(120)
+    struct.pack_into("<IIQ", attributes, 0, 0, 120, 1)
+    struct.pack_into("<Q", attributes, 40, 1 << 1 | 1 << 5 | 1 << 6)
+    raw = (ctypes.c_char * 120).from_buffer(attributes)
+    number = {"x86_64": 298, "aarch64": 241}.get(os.uname().machine)
+    file = -1 if number is None else ctypes.CDLL(None).syscall(number, raw, 0, -1, -1, 0)
+    return (lambda: struct.unpack("Q", os.read(file, 8))[0]) if file >= 0 else (lambda: 0)
+instructions = counter()
+"""
+
 #: the training, with a clock around every hook of the guard
-TRAINING = """
+TRAINING = (
+    COUNTER
+    + """
 import functools, json, sys, time
-carried, model, programs, steps = sys.argv[1:5]
-if carried != "none": sys.path.insert(0, carried)
+carried, model, programs, quads, block = *sys.argv[1:4], *map(int, sys.argv[4:6])
+sys.path[:0] = [carried]
 sys.path.append(programs)
 import tiny
 from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
+from doctor import DoctorCallback
+from doctor.monitors.guard import trainer_hooks
 spent, inside = [0.0], [0]
 def timed(function):
     @functools.wraps(function)
@@ -54,72 +82,145 @@ def timed(function):
             inside[0] = 0
             spent[0] += time.thread_time() - began
     return clocked
-marks = []
-class Clock(TrainerCallback):
-    def on_step_begin(self, *_, **__): marks.append((time.perf_counter(), time.process_time(), spent[0]))
-    on_train_end = on_step_begin
+for name in [each for each in vars(DoctorCallback) if each.startswith("on_step") or each in (
+        "on_pre_optimizer_step", "on_optimizer_step", "on_log")]:
+    setattr(DoctorCallback, name, timed(getattr(DoctorCallback, name)))
+for name in ("_copied", "_saw_loss"):
+    setattr(trainer_hooks.TrainerHooks, name, timed(getattr(trainer_hooks.TrainerHooks, name)))
+class Switch(TrainerCallback):
+    guard, began, hooks, count, blocks = None, None, 0.0, 0, []
+    def on_step_begin(self, args, state, control, **_):
+        now, count, place = time.process_time(), instructions(), state.global_step % block
+        if self.began is not None and place != 1:  # a step of the block before, and not its first one
+            self.blocks[-1].append((now - self.began, count - self.count, spent[0] - self.hooks))
+        if place == 0 and len(self.blocks) <= 4 * quads:
+            self.switch((0, 1, 1, 0)[len(self.blocks) % 4], args, state, control)
+            self.blocks.append([])
+        self.began, self.count, self.hooks = time.process_time(), instructions(), spent[0]
+    def switch(self, on, *event):
+        if on and self.guard is None:
+            self.guard = DoctorCallback(trainer)
+            trainer.callback_handler.callbacks.append(self.guard)
+            self.guard.on_train_begin(*event)
+        elif self.guard is not None and not on:
+            self.guard.detach()
+            trainer.callback_handler.callbacks.remove(self.guard)
+            self.guard = None
 config = GRPOConfig(output_dir="out", per_device_train_batch_size=4, num_generations=4, max_completion_length=32,
-    max_steps=int(steps), logging_steps=5, learning_rate=1e-4, report_to=[], use_cpu=True, bf16=False,
-    save_strategy="no", seed=1, disable_tqdm=True)
+    generation_kwargs={"min_new_tokens": 32}, max_steps=(4 * quads + 1) * block + 1, logging_steps=block,
+    learning_rate=1e-4, report_to=[], use_cpu=True, bf16=False, save_strategy="no", seed=1, disable_tqdm=True)
+switch = Switch()
 trainer = GRPOTrainer(model=model, reward_funcs=tiny.variety, args=config, train_dataset=tiny.sums(),
-    processing_class=tiny.tokenizer(), callbacks=[Clock()])
-if carried != "none":
-    from doctor import DoctorCallback
-    from doctor.monitors.guard import trainer_hooks
-    for name in [each for each in vars(DoctorCallback) if each.startswith("on_step") or each in (
-            "on_pre_optimizer_step", "on_optimizer_step", "on_log")]:
-        setattr(DoctorCallback, name, timed(getattr(DoctorCallback, name)))
-    for name in ("_copied", "_saw_loss"):
-        setattr(trainer_hooks.TrainerHooks, name, timed(getattr(trainer_hooks.TrainerHooks, name)))
-    trainer.add_callback(DoctorCallback())
+    processing_class=tiny.tokenizer(), callbacks=[switch])
 trainer.train()
-marks = marks[3:]  # the first steps warm caches up
-each = [tuple(b - a for a, b in zip(*pair)) for pair in zip(marks, marks[1:])]
-print("RESULT", json.dumps(each))
+print("RESULT", json.dumps(switch.blocks))
+"""
+)
+
+#: a plain loop of 24 layers under `doctor.watch`, which looks at every gradient: nothing clips here
+LOOP = """
+import json, sys, time
+sys.path[:0] = [sys.argv[1]]
+import torch, doctor
+from doctor.monitors.guard.loop import LoopWatch
+torch.manual_seed(0)
+layer = torch.nn.TransformerEncoderLayer(64, 4, 256, batch_first=True, dropout=0.0)
+model = torch.nn.TransformerEncoder(layer, 24, enable_nested_tensor=False)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+spent = []
+def timed(name):
+    original = getattr(LoopWatch, name)
+    def clocked(*args):
+        began = time.thread_time()
+        try: return original(*args)
+        finally: spent[-1] += time.thread_time() - began
+    setattr(LoopWatch, name, clocked)
+for name in ("_refuse", "_behind", "_keep_call"): timed(name)
+watch = doctor.watch(model, optimizer, save=print)
+steps, batch = [], torch.randn(8, 64, 64)
+for _ in range(int(sys.argv[2])):
+    spent.append(0.0)
+    began = time.process_time()
+    optimizer.zero_grad()
+    model(batch).pow(2).mean().backward()
+    optimizer.step()
+    steps.append((time.process_time() - began, spent[-1]))
+print("RESULT", json.dumps(steps[3:]))
 """
 
 
-def train(python: Path, carried: str, model: Path, folder: Path, steps: int) -> list[tuple[float, float, float]]:
-    """(wall, CPU, CPU inside the hooks) of each step, in seconds."""
+def result(argv: list[str], folder: Path) -> Any:
+    """What a program prints behind RESULT; ends the benchmark where it prints nothing."""
     (folder / "run").mkdir(parents=True, exist_ok=True)
     env = {
         **os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
         "DOCTOR_RUN_DIR": str(folder / "run"), "DS_ACCELERATOR": "cpu",
     }  # fmt: skip
-    argv = [str(python), "-c", TRAINING, carried, str(model), str(ROOT / "tests" / "real" / "programs"), str(steps)]
     done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, check=False)
     line = next((each for each in done.stdout.splitlines() if each.startswith("RESULT ")), None)
     if line is None:
         sys.exit(f"the training failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return [tuple(each) for each in json.loads(line[len("RESULT ") :])]
+    return json.loads(line[len("RESULT ") :])
 
 
-def compare(python: Path, pairs: int, steps: int) -> None:
-    """Print what a step costs with the guard and without, in runs that alternate."""
+def compare(python: Path, quads: int) -> None:
+    """Print what a step of GRPO costs with the guard and without, and one of a plain loop."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         carried = carry(["doctor.core.marks", "doctor.monitors.guard", *rule_modules()], folder / "carried")
         model = folder / "model"
         save = ROOT / "tests" / "real" / "programs" / "save_model.py"
         subprocess.run([str(python), str(save), str(model)], cwd=folder, capture_output=True, check=True)
-        ratios, inside = [], []
-        for number in range(pairs):
-            order = ("none", str(carried)) if number % 2 else (str(carried), "none")
-            took = {each: train(python, each, model, folder / f"{number}-{each == 'none'}", steps) for each in order}
-            bare = statistics.median(cpu for _, cpu, _ in took["none"])
-            watched = statistics.median(cpu for _, cpu, _ in took[str(carried)])
-            hooks = [hook for *_, hook in took[str(carried)]]
-            ratios.append(watched / bare)
-            inside.append(statistics.median(hooks))
-            print(
-                f"pair {number + 1}: step {1e3 * bare:.1f} ms bare, {1e3 * watched:.1f} ms guarded (CPU, median); "
-                f"inside our hooks {1e6 * statistics.median(hooks):.0f} us a step, worst {1e6 * max(hooks):.0f} us"
-            )
-    ratio, hooks_s = statistics.median(ratios), statistics.median(inside)
+        programs = str(ROOT / "tests" / "real" / "programs")
+        argv = [str(python), "-c", TRAINING, str(carried), str(model), programs, str(quads), str(BLOCK)]
+        tell_training(result(argv, folder))
+        steps = result([str(python), "-c", LOOP, str(carried), "40"], folder)
+        step_s, hooks_s = (statistics.median(each) for each in zip(*steps, strict=True))
+        print(
+            f"plain loop of 24 layers: step {1e3 * step_s:.1f} ms (CPU, median), inside our hooks "
+            f"{1e6 * hooks_s:.0f} us, {100 * hooks_s / step_s:.2f} %"
+        )
+
+
+Blocks = list[list[tuple[float, float, float]]]
+
+
+def tell_training(blocks: Blocks) -> None:
+    """Print the ratios of each four blocks (without, with, with, without), and the time inside the hooks."""
+    hooks = [hook for at, block in enumerate(blocks) if at % 4 in (1, 2) for *_, hook in block]
+    bare_s = statistics.median(cpu for at, block in enumerate(blocks) if at % 4 in (0, 3) for cpu, *_ in block)
+    inside_s = statistics.median(hooks)
+    print(f"GRPO: step {1e3 * bare_s:.1f} ms (CPU, median)")
+    tell_ratio(blocks, 0, "CPU time")
+    if blocks[0][0][1]:
+        tell_ratio(blocks, 1, "instructions")
     print(
-        f"ratio guarded/bare, median of {pairs} pairs: {ratio:.4f}; inside the hooks {1e6 * hooks_s:.0f} us a step, "
-        f"{100 * hooks_s / TYPICAL_STEP_S:.4f} % of a step of {TYPICAL_STEP_S:g} s"
+        f"  inside our hooks {1e6 * inside_s:.0f} us a step ({100 * inside_s / bare_s:.2f} %), worst "
+        f"{1e6 * max(hooks):.0f} us; {100 * inside_s / TYPICAL_STEP_S:.4f} % of a step of {TYPICAL_STEP_S:g} s"
     )
+
+
+def tell_ratio(blocks: Blocks, column: int, name: str) -> None:
+    """Print the median ratio of one figure with the guard to the same without, and its interval."""
+    medians = [statistics.median(step[column] for step in block) for block in blocks if block]
+    fours = [medians[at : at + 4] for at in range(0, len(medians) - 3, 4)]
+    ratios = sorted((two + three) / (one + four) for one, two, three, four in fours)
+    low, high = interval(ratios)
+    print(
+        f"  {name} guarded/bare {statistics.median(ratios):.4f}, 95 % interval {low:.4f} to {high:.4f} "
+        f"({len(ratios)} times without, with, with, without)"
+    )
+
+
+def interval(ordered: list[float]) -> tuple[float, float]:
+    """Of the median, at 95 %: by the binomial distribution of how many lie below it, whatever theirs is."""
+    count, left = len(ordered), 0
+    below = 0.5**count
+    while below <= 0.025 and left < count // 2:
+        left += 1
+        below += math.comb(count, left) * 0.5**count
+    left = max(left - 1, 0)
+    return ordered[left], ordered[count - 1 - left]
 
 
 def synthetic(steps: int) -> None:
@@ -144,14 +245,13 @@ def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", type=Path, default=ROOT / ".venv-real" / "bin" / "python", help="has TRL")
-    parser.add_argument("--pairs", type=int, default=5, help="trainings with and without the guard; 0: none")
-    parser.add_argument("--train-steps", type=int, default=40)
+    parser.add_argument("--quads", type=int, default=20, help="times without, with, with, without; 0: no training")
     parser.add_argument("--steps", type=int, nargs="*", default=[100_000], help="synthetic steps")
     asked: Any = parser.parse_args()
     for steps in asked.steps:
         synthetic(steps)
-    if asked.pairs:
-        compare(asked.python.absolute(), asked.pairs, asked.train_steps)
+    if asked.quads:
+        compare(asked.python.absolute(), asked.quads)
 
 
 if __name__ == "__main__":

@@ -1,27 +1,35 @@
 """One decision on all ranks: who has a guard at all, and the strongest policy that any rank asks for.
 
-A collective that only some ranks enter hangs all of them. So the ranks first tell one another through the process
-group's key-value store, whose waits have time-outs, that each of them has a guard; only then is anything reduced.
+A collective that only some ranks enter hangs all of them, and one that meets another collective of the training is
+worse. So the guard reduces through the key-value store over which the process group met: each rank leaves its word
+there, rank 0 reads them and leaves the answer, and every wait ends. A rank whose hooks fail in that very moment, or
+that never comes, costs the others the time of one wait, and all of them read the same answer: that there is none.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import sys
 import time
+from contextlib import suppress
 from typing import Any, NamedTuple, Optional
 
 from doctor.core.problem import AREAS
 from doctor.monitors.guard.policy import ORDER, Policy
 
-#: seconds that rank 0 waits for the guards of the other ranks, and that those wait for its word: all come out of the
-#: same collectives of the trainer's preparation, but rank 0 alone opens the trackers first
-ROLL_CALL_S, WORD_S = 20.0, 120.0
+#: seconds that rank 0 waits for the guards of the other ranks when the training begins, and whenever they agree: they
+#: have just reduced gradients together
+ROLL_CALL_S, AGREE_S = 20.0, 60.0
 
-#: seconds between two questions
-ASK_S = 0.02
+#: seconds that the other ranks wait longer than that for its answer: rank 0 alone opens trackers, logs and saves
+PATIENCE_S = 100.0
 
-_ALL, _SOME = "all", "some"
+#: seconds between two questions: at first, and at most
+ASK_S, SELDOM_S = 0.0005, 0.02
+
+#: the answer where not every rank has left its word
+_NONE = "none"
 _serial = itertools.count()
 _areas = list(AREAS.values())
 
@@ -60,75 +68,110 @@ def distributed() -> Any:
 
 
 class Group:
-    """The ranks of one training. `complete`: each of them has a guard; None until `join`."""
+    """The ranks of one training. `complete`: each of them has a guard that works; None until `join`."""
 
     def __init__(self) -> None:
         self.complete: Optional[bool] = None
+        #: whether it was complete once, and a rank has left it
+        self.left = False
         self._key = ""
-        self._rounds = itertools.count()
+        self._round = 0
 
     def join(self) -> bool:
         """Find out whether all ranks have a guard; the answer is the same on all that have. Called by each of them.
 
-        Asked again before each collective: a rank whose hooks failed has withdrawn since.
+        Asked again before each agreement: a rank whose hooks failed has withdrawn since.
         """
         module = distributed()
         if self.complete is None:
-            self.complete = True if module is None else self._roll_call(module)
+            self.complete = module is None or self._roll_call()
         elif self.complete and module is not None and self._key:
-            self.complete = not _store().check([f"{self._key}/gone"])
+            self.left = _store().check([self._gone])
+            self.complete = not self.left
         return self.complete
 
     def withdraw(self) -> None:
         """Take part in nothing any more, and let the other ranks know."""
         if self.complete and self._key and distributed() is not None:
-            _store().set(f"{self._key}/gone", "gone")
+            self.left = True
+            _store().set(self._gone, "gone")
         self.complete = False
 
-    def _roll_call(self, module: Any) -> bool:
-        """Rank 0 counts heads; the first word written counts, also when it is that of a rank that waited too long."""
-        store = _store()
-        if store is None:
-            return False
-        self._key = f"doctor-guard/{next(_serial)}"
-        rank, size, word = module.get_rank(), module.get_world_size(), f"{self._key}/word"
-        store.set(f"{self._key}/{rank}", "here")
-        if rank == 0:
-            here = _waited(store, [f"{self._key}/{each}" for each in range(size)], ROLL_CALL_S)
-            said = store.compare_set(word, "", _ALL if here else _SOME)
-        elif _waited(store, [word], WORD_S):
-            said = store.get(word)
-        else:
-            said = store.compare_set(word, "", _SOME)
-        return bool(said.decode() == _ALL)
+    @property
+    def several(self) -> bool:
+        """Whether there are other ranks, each with a guard that works."""
+        return bool(self.complete) and distributed() is not None
 
-    def strongest(self, mine: int) -> int:
-        """The greatest number of all ranks; one's own where there are no others, or not all have a guard.
+    def strongest(self, mine: int) -> Optional[int]:
+        """The greatest number of all ranks, the same on all; None where one of them has left its place.
 
-        A collective: called by all ranks at the same place, behind `join`. The one number is read from the device.
+        Called by all ranks at the same place, behind `join`.
+        """
+        told = self.gathered(str(mine))
+        return None if told is None else max(int(each) for each in told)
+
+    def gathered(self, mine: str, limit_s: float = AGREE_S) -> Optional[list[str]]:
+        """What each rank says, in their order; the same on all ranks, and None on all where one says nothing in time.
+
+        Called by all ranks at the same place, behind `join`. After a None no rank takes part in anything any more.
         """
         module = distributed()
-        if module is None or not self.complete:
-            return mine
-        torch = sys.modules["torch"]
-        number = torch.tensor([mine], dtype=torch.int64, device=_device(module))
-        module.all_reduce(number, op=module.ReduceOp.MAX)
-        return int(number.item())
-
-    def collected(self, text: str, timeout_s: float) -> dict[int, str]:
-        """What each rank says, on rank 0; elsewhere one's own. Waits no longer than told, and for nobody for ever."""
-        module = distributed()
-        if module is None or not self.join():
-            return {0: text}
+        if module is None:
+            return [mine]
+        if not self.complete:
+            return None
         store, rank, size = _store(), module.get_rank(), module.get_world_size()
-        prefix = f"{self._key}/said/{next(self._rounds)}"
-        store.set(f"{prefix}/{rank}", text)
-        if rank != 0:
-            return {rank: text}
-        keys = {each: f"{prefix}/{each}" for each in range(size)}
-        if not _waited(store, list(keys.values()), timeout_s):
-            keys = {each: key for each, key in keys.items() if _waited(store, [key], 0.1)}
-        return {each: store.get(key).decode() for each, key in keys.items()}
+        self._round += 1
+        store.set(self._of(self._round, rank), mine)
+        answer = self._of(self._round, "answer")
+        if rank == 0:
+            words = [self._of(self._round, each) for each in range(size)]
+            here = self._waited(store, words, limit_s)
+            said = store.compare_set(answer, "", json.dumps(_read(store, words)) if here else _NONE)
+        elif self._waited(store, [answer], limit_s + PATIENCE_S):
+            said = store.get(answer)
+        else:  # the first answer that is written counts, also that of a rank that has waited too long
+            said = store.compare_set(answer, "", _NONE)
+        text = said.decode()
+        if text == _NONE:
+            self.complete, self.left = False, self._round > 1
+            return None
+        self._forget(store, rank)
+        told: list[str] = json.loads(text)
+        return told
+
+    def _roll_call(self) -> bool:
+        if _store() is None:
+            return False
+        self._key, self.complete = f"doctor-guard/{next(_serial)}", True
+        return self.gathered("here", ROLL_CALL_S) is not None
+
+    @property
+    def _gone(self) -> str:
+        return f"{self._key}/gone"
+
+    def _of(self, number: int, whose: object) -> str:
+        return f"{self._key}/{number}/{whose}"
+
+    def _waited(self, store: Any, keys: list[str], seconds: float) -> bool:
+        """Whether the keys are there in time, and no rank withdraws before.
+
+        Asked again and again, for torch prints warnings when a wait of its own ends.
+        """
+        end, pause = time.monotonic() + seconds, ASK_S
+        while not store.check(keys):
+            if time.monotonic() > end or store.check([self._gone]):
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, SELDOM_S)
+        return True
+
+    def _forget(self, store: Any, rank: int) -> None:
+        """Clear the round before away: all ranks have read its answer, or they would not have come to this one."""
+        with suppress(Exception):
+            store.delete_key(self._of(self._round - 1, rank))
+            if rank == 0:
+                store.delete_key(self._of(self._round - 1, "answer"))
 
 
 def _store() -> Any:
@@ -139,23 +182,8 @@ def _store() -> Any:
     return None if getter is None else getter()
 
 
-def _waited(store: Any, keys: list[str], seconds: float) -> bool:
-    """Whether the keys are there in time. Asked again and again, for torch prints warnings when its own wait ends."""
-    end = time.monotonic() + seconds
-    while not store.check(keys):
-        if time.monotonic() > end:
-            return False
-        time.sleep(ASK_S)
-    return True
-
-
-def _device(module: Any) -> Any:
-    """Where a tensor must lie for the default group: on the CPU for gloo and MPI, else on this rank's device."""
-    torch = sys.modules["torch"]
-    backend = str(module.get_backend())
-    if "gloo" in backend or "mpi" in backend:
-        return torch.device("cpu")
-    if "nccl" in backend:
-        return torch.device("cuda", torch.cuda.current_device())
-    accelerator = torch.accelerator.current_accelerator()  # torch 2.6 and newer; others than CUDA need it
-    return torch.device(accelerator.type, torch.accelerator.current_device_index())
+def _read(store: Any, keys: list[str]) -> list[str]:
+    """Values of keys that are there: at once where this store can."""
+    extended = getattr(store, "has_extended_api", None)
+    values = store.multi_get(keys) if extended is not None and extended() else [store.get(each) for each in keys]
+    return [each.decode() for each in values]

@@ -96,6 +96,24 @@ _GRADIENT = Message(
         "查看由该模块输出计算的内容:在根号和范数内加一个小常数,在运算之前而不是之后做掩码。只要丢弃该步,权重仍然完好。",
     ),
 )
+_BEHIND = Message(
+    en=Words(
+        "`{name}` is {value} at step {step}: the model's outputs are finite, what follows is not",
+        "Either the loss that is made of the outputs is not finite, or the way back from it is not. The guard does not "
+        "see the loss of a plain loop. The first gradient that is not finite, in the order of the backward, is that of "
+        "`{parameter}`.",
+        "Print the loss of this step first: logarithms, rewards, advantages, or a division by a number of tokens that "
+        "is zero make it NaN. Where it is finite, look at roots, norms and masks behind this module's output. The "
+        "weights are still good where the step is dropped.",
+    ),
+    zh=Words(
+        "`{name}` 在第 {step} 步为 {value}:模型输出是有限值,其后的计算不是",
+        "要么由输出算出的 loss 不是有限值,要么从它开始的反向传播不是。guard 看不到普通训练循环的 loss。按反向传播的"
+        "顺序,第一个不是有限值的梯度属于 `{parameter}`。",
+        "先打印这一步的 loss:对数、奖励、优势值,或除以等于零的 token 数都会使它变为 NaN。如果它是有限值,再查看该模块"
+        "输出之后的开方、范数和掩码。只要丢弃该步,权重仍然完好。",
+    ),
+)
 _UNKNOWN = Message(
     en=Words(
         "`{name}` is {value} at step {step}, seen before the optimizer's step",
@@ -112,7 +130,7 @@ _UNKNOWN = Message(
 )
 _MESSAGES = {
     "parameter": _WEIGHT, "buffer": _BUFFER, "input": _INPUT, "activation": _ACTIVATION, "loss": _LOSS,
-    "gradient": _GRADIENT,
+    "gradient": _GRADIENT, "loss or gradient": _BEHIND,
 }  # fmt: skip
 
 

@@ -23,9 +23,10 @@ from typing import Any, Callable, Optional
 
 from doctor.monitors.guard.agree import distributed
 from doctor.monitors.guard.born import not_finite
-from doctor.monitors.guard.finite import INF, NAN, kind, non_finite
+from doctor.monitors.guard.finite import FINITE, KINDS, kind
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.locate import Birth, locate
+from doctor.monitors.guard.losses import Losses
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.scale import read_scale
 from doctor.monitors.guard.shield import GuardStop, shielded
@@ -34,13 +35,8 @@ from doctor.monitors.guard.veto import Veto, innermost, parameters
 #: methods of the ZeRO optimizers that give the norm of one group
 NORMS = ("get_grad_norm_direct", "complete_grad_norm_calculation_for_cpu_offload")
 
-#: losses of the micro-batches of one step that are kept
-MOST_LOSSES = 1024
-
 #: optimizer steps between two agreements of the ranks, where no trainer logs
 AGREE_EVERY = 10
-
-_KINDS = {INF: "inf", NAN: "nan"}
 
 
 class EngineWatch:
@@ -73,7 +69,7 @@ class EngineWatch:
         self.agreed: Optional[Policy] = None
         self._alone, self._save = alone, save
         self._undo: list[Callable[[], None]] = []
-        self._losses: list[Any] = []
+        self._losses = Losses(guard)
         self._norms: list[Any] = []
         self._in_step = self._decided = False
         self._bad: Optional[tuple[str, Optional[str]]] = None
@@ -121,16 +117,10 @@ class EngineWatch:
 
     def _around_backward(self, original: Any) -> Any:
         def backward(*args: Any, **kwargs: Any) -> Any:
-            self._keep_loss(args[0] if args else kwargs.get("loss"))
+            self._losses.keep(args[0] if args else kwargs.get("loss"))
             return original(*args, **kwargs)
 
         return backward
-
-    @shielded
-    def _keep_loss(self, loss: Any) -> None:
-        """A reference to the loss without its graph; it is read only when something is wrong."""
-        if hasattr(loss, "detach") and len(self._losses) < MOST_LOSSES:
-            self._losses.append(loss.detach())
 
     @shielded
     def _keep_call(self, module: Any, args: Any, kwargs: Any) -> None:
@@ -154,7 +144,8 @@ class EngineWatch:
             finally:
                 self._in_step = False
             self._judge(self._overflow_code())
-            self._losses, self._call = [], None
+            self._losses.forget()
+            self._call = None
             return result
 
         return take_model_step
@@ -181,9 +172,9 @@ class EngineWatch:
         norm = getattr(self.engine.optimizer, "_global_grad_norm", None)
         reduced = self._norms if norm is None else [*self._norms, norm]
         if not reduced:
-            told = kind(non_finite(each.grad for each in parameters(optimizer)))
+            told = kind(each.grad for each in parameters(optimizer))
             return None if told is None else ("grad_norm", told)
-        series = self._losses[-1:] if self._alone else []
+        series = self._losses.kept[-1:] if self._alone else []
         values = _numbers([*reduced, *series])
         values, loss = values[: len(reduced)], values[len(reduced) :]
         if any(math.isnan(each) for each in values):
@@ -199,28 +190,17 @@ class EngineWatch:
     def _overflow_code(self) -> int:
         """What the losses hold on any rank, where the engine has skipped its step; FINITE in all other steps.
 
-        The overflow is reduced over the ranks, so all of them come here in the same step. What may fail is shielded:
-        the collective is entered in any case.
+        The overflow is reduced over the ranks, so all of them come here in the same step.
         """
         optimizer = getattr(self.engine, "optimizer", None)
         if not getattr(optimizer, "overflow", False) or getattr(self.engine, "pipeline_parallelism", False):
-            return 0
-        mine = self._loss_code() or 0
-        return (self._strongest(mine) or 0) if self._together() else mine
+            return FINITE
+        return self._losses.worst(together=bool(self._together())) or FINITE
 
     @shielded
     def _together(self) -> bool:
         """Whether all ranks have a guard that works, so that what one enters here the others enter too."""
         return distributed() is None or self.guard.group.join()
-
-    @shielded
-    def _loss_code(self) -> int:
-        code = non_finite(self._losses)
-        return 0 if code is None else int(code)
-
-    @shielded
-    def _strongest(self, mine: int) -> int:
-        return self.guard.group.strongest(mine)
 
     @shielded
     def _judge(self, loss_code: int) -> None:
@@ -230,7 +210,7 @@ class EngineWatch:
             self.guard.scale(reading)
         bad = self._bad
         if loss_code:
-            bad = ("loss", _KINDS[loss_code])
+            bad = ("loss", KINDS[loss_code])
         elif bad is None and reading is not None and reading.overflow and not _scaled(self.engine):
             bad = ("grad_norm", None)  # bf16 and fp32 have no scale that could be too high
         if bad is not None:
@@ -243,20 +223,15 @@ class EngineWatch:
     def _birth(self) -> Optional[Birth]:
         """Search for the birth; the weights are as they were before the step, the gradients are gone."""
         together, limit_s = bool(self._together()), self.guard.options.locate_s
-        forward = (self.forward or self._again()) if together else None
-        return locate(self.engine.module, forward, deadline_s=limit_s, together=together)
+        forward, group = (self.forward or self._again(), self.guard.group) if together else (None, None)
+        return locate(self.engine.module, forward, deadline_s=limit_s, group=group)
 
     def _again(self) -> Optional[Callable[[], Any]]:
         """The last forward of the step, and the loss that was made of it."""
         if self._call is None:
             return None
-        (args, kwargs), module, losses = self._call, self.engine.module, self._losses
-
-        def forward() -> Any:
-            output = module(*args, **kwargs)
-            return losses[-1] if losses else output
-
-        return forward
+        args, kwargs = self._call
+        return self._losses.made_of(functools.partial(self.engine.module, *args, **kwargs))
 
     def _around_step(self, original: Any) -> Any:
         def step(*args: Any, **kwargs: Any) -> Any:

@@ -37,6 +37,16 @@ MOST_FINDINGS = 200
 #: seconds between two events that tell the step
 STEP_EVENT_S = 1.0
 
+#: said where the ranks can decide nothing together
+APART = {
+    "en": "doctor: guard: not every rank has a guard, so this one only warns; add it on all ranks, not rank 0 alone",
+    "zh": "doctor: guard: 并非每个 rank 都有 guard,因此这里只发出警告;请在所有 rank 上添加,而不是只在 rank 0 上",
+}
+LEFT = {
+    "en": "doctor: guard: a rank takes no part in decisions any more, so from here on the guard only warns",
+    "zh": "doctor: guard: 有一个 rank 不再参与共同决定,此后 guard 只发出警告",
+}
+
 #: first line of a file of metrics
 HEADER = "step,t_ns,name,value\n"
 
@@ -95,7 +105,7 @@ class Guard:
         self._told_step_s = 0.0
         #: told of every step
         self.on_step: Optional[Callable[[int], Any]] = None
-        self._closed = False
+        self._closed = self._told_apart = False
 
     def observe(self, step: int, metrics: Mapping[str, Any], t_ns: Optional[int] = None) -> list[Finding]:
         """Take in what was logged at a step; gives what is found because of it, which is said already.
@@ -186,24 +196,33 @@ class Guard:
     def agree(self) -> Optional[Policy]:
         """The strongest policy pending on any rank; the same answer on all of them.
 
-        With several ranks this is a collective of one number: all of them call it at the same place, at the cadence of
-        logging. Where one has no guard nothing is reduced and the answer is None, for what one rank alone does hangs
-        the others. A rank that has pending what another asked for has said so.
+        With several ranks one number goes round: all of them call it at the same place, at the cadence of logging.
+        Where one has no guard, or leaves, nothing is decided and the answer is None, for what one rank alone does
+        hangs the others; no rank waits for another one for ever. A rank that has pending what another asked for has
+        said so.
         """
         return self._agree()
 
     @shielded
     def _agree(self) -> Optional[Policy]:
-        if not self.group.join():
-            return None
         mine = self._pending
-        decision = decode(self.group.strongest(0 if mine is None else encode(*mine)))
+        told = self.group.strongest(0 if mine is None else encode(*mine)) if self.group.join() else None
+        if told is None:
+            self.tell_apart()
+            return None
+        decision = decode(told)
         if decision is not None and decision != mine:
             self._pending = decision
             if self.rank == 0:
                 done = self.alerts.done(decision.policy)
                 self.alerts.print(f"doctor: {decision.problem} on rank {decision.rank}\n    -> {done}")
         return None if decision is None else decision.policy
+
+    def tell_apart(self) -> None:
+        """Say once that the ranks decide nothing together, and so nothing is done."""
+        if not self._told_apart:
+            self._told_apart = True
+            self.alerts.print((LEFT if self.group.left else APART)[self.options.language])
 
     def settled(self) -> None:
         """Forget what is pending: it has been carried out."""

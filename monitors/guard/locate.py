@@ -6,14 +6,18 @@ under hooks, without gradients; random states and buffers are put back, modes of
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from operator import itemgetter
 from typing import Any, Callable, NamedTuple, Optional
 
+from doctor.monitors.guard.agree import AGREE_S, Group
 from doctor.monitors.guard.finite import readable
+from doctor.monitors.guard.shards import let_go
 
 #: what a wrapper puts before the names of a user's own modules: DDP, torch.compile, FSDP, checkpointing
 WRAPPERS = ("module.", "_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
@@ -41,7 +45,7 @@ class Birth(NamedTuple):
         kind: "nan" or "inf".
         what: "parameter", "buffer", "input" (of the model), "activation" (computed by `module` from finite inputs),
             "loss" (computed from finite outputs of the model), "gradient" (the first in the order of the backward
-            while everything in the forward is finite).
+            while everything in the forward is finite), "loss or gradient" (the same where the loss was not seen).
         rows: rows of this micro-batch that hold it, where the values have that dimension.
         rank: of the process that saw it; None in a run of one process.
 
@@ -60,9 +64,14 @@ class _Late(BaseException):
 
 
 def locate(
-    model: Any, forward: Optional[Callable[[], Any]], *, deadline_s: float = 30.0, together: bool = True
+    model: Any,
+    forward: Optional[Callable[[], Any]],
+    *,
+    deadline_s: float = 30.0,
+    group: Optional[Group] = None,
+    saw_loss: bool = True,
 ) -> Optional[Birth]:
-    """Find the birth of a non-finite value; all ranks call it together.
+    """Find the birth of a non-finite value; all ranks of the group call it together.
 
     Args:
         model: the module that the training calls, in whatever wrapper.
@@ -70,7 +79,9 @@ def locate(
             `loss`); None: only weights, buffers and gradients are looked at.
         deadline_s: after it a run of one process breaks the forward off; one of several lets it end unobserved, for
             the other ranks wait in its collectives.
-        together: whether all ranks are here; where not, nothing is exchanged, and `forward` must hold no collective.
+        group: the ranks that are here; None: nothing is exchanged, and `forward` must hold no collective. Where a rank
+            has left it, no forward is run.
+        saw_loss: whether `forward` gives the loss of the step and not only the model's output.
 
     Returns:
         The birth that comes first on any rank, the same on all; None where all is finite or the search failed.
@@ -78,9 +89,11 @@ def locate(
     """
     import torch
 
-    several = together and _world_size(torch) > 1
+    several = group is not None and group.several
+    if group is not None and group.complete is False:
+        forward = None
 
-    def first(search: Callable[[], Optional[tuple[int, Birth]]]) -> Optional[Birth]:
+    def first(search: Callable[[], Optional[tuple[int, Birth]]], limit_s: float) -> Optional[Birth]:
         """What a search finds on any rank; all ranks come to the exchange, also the one whose search failed."""
         found: Optional[tuple[int, Birth]] = None
         try:
@@ -90,19 +103,26 @@ def locate(
             sys.stderr.write(
                 f"doctor: guard: the search for the module ended early ({type(error).__name__}: {error})\n"
             )
-        return _first_of_all(torch, found) if several else None if found is None else found[1]
+        told = _of_all(group, found, limit_s) if several and group is not None else [found]
+        return min((each for each in told if each is not None), key=itemgetter(0), default=(0, None))[1]
 
     # a weight may lie on one rank alone, and the forward is a collective: none enters it before all know of the weights
-    return first(lambda: _stored(torch, model)) or first(lambda: _run_again(torch, model, forward, deadline_s, several))
+    weight = first(lambda: _stored(torch, model), AGREE_S)
+    if weight is not None or (several and not _all_may(group, forward)):
+        return weight
+    birth = first(lambda: _run_again(torch, model, forward, deadline_s, several), deadline_s + AGREE_S)
+    unseen = birth is not None and birth.what == "gradient" and not saw_loss
+    return birth._replace(what="loss or gradient") if unseen and birth is not None else birth
 
 
 def module_name(name: str) -> str:
     """A module's or parameter's name as the user's own code has it, without those of wrappers."""
+    name = f"{name}."
     for wrapper in WRAPPERS[1:]:
         name = name.replace(wrapper, "")
     while name.startswith(WRAPPERS[0]):
         name = name[len(WRAPPERS[0]) :]
-    return "" if name == WRAPPERS[0][:-1] else name
+    return name[:-1]
 
 
 def _stored(torch: Any, model: Any) -> Optional[tuple[int, Birth]]:
@@ -125,6 +145,7 @@ def _run_again(
     if forward is not None:
         with _unchanged(torch, model) as possible:
             loss = trace.run(forward) if possible else None
+        let_go(model)
         birth = trace.birth(loss)
         if birth is not None:
             return birth
@@ -304,19 +325,23 @@ def _eager(torch: Any) -> Any:
     return nullcontext() if stance is None else stance("force_eager")
 
 
-def _world_size(torch: Any) -> int:
-    group = torch.distributed
-    return int(group.get_world_size()) if group.is_available() and group.is_initialized() else 1
+def _all_may(group: Any, forward: Optional[Callable[[], Any]]) -> bool:
+    """Whether every rank is here still, and has a forward to run or none: the door to a collective."""
+    told = group.gathered(str(forward is None))
+    return told is not None and len(set(told)) == 1
 
 
-def _first_of_all(torch: Any, birth: Optional[tuple[int, Birth]]) -> Optional[Birth]:
-    """The earliest birth on any rank, the same on all."""
-    group = torch.distributed
-    mine = None if birth is None else (birth[0], group.get_rank(), tuple(birth[1]))
-    everyone: list[Any] = [None] * group.get_world_size()
-    group.all_gather_object(everyone, mine)
-    told = [each for each in everyone if each is not None]
-    if not told:
+def _of_all(group: Group, birth: Optional[tuple[int, Birth]], limit_s: float) -> list[Optional[tuple[int, Birth]]]:
+    """What each rank has found; this one's own where a rank has left."""
+    told = group.gathered(json.dumps(birth), limit_s)
+    if told is None:
+        return [birth]
+    return [_with_rank(each, rank) for rank, each in enumerate(json.loads(text) for text in told)]
+
+
+def _with_rank(told: Any, rank: int) -> Optional[tuple[int, Birth]]:
+    if told is None:
         return None
-    _, rank, values = min(told, key=lambda each: each[:2])
-    return Birth(*values)._replace(rank=rank)
+    order, values = told
+    birth = Birth(*values)
+    return order, birth._replace(rows=tuple(birth.rows), rank=rank)

@@ -17,24 +17,21 @@ from typing import Any, Callable, Optional
 
 from doctor.monitors.guard.agree import distributed
 from doctor.monitors.guard.born import not_finite
-from doctor.monitors.guard.finite import INF, NAN, kind, non_finite
+from doctor.monitors.guard.finite import FINITE, KINDS, worst
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.locate import locate
+from doctor.monitors.guard.losses import Losses
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.scale import Reading
+from doctor.monitors.guard.shards import SHARDED, is_any, sharded
 from doctor.monitors.guard.shield import GuardStop, shielded
 from doctor.monitors.guard.veto import Veto, parameters
 
-#: classes of models whose ranks all make each step; of these DDP leaves the same gradient on all of them
-TOGETHER = ("DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule")
+#: classes of models whose ranks all make each step; all but the first leave each rank with a part of the gradients
+TOGETHER = ("DistributedDataParallel", *SHARDED)
 
 #: optimizer steps between two agreements of the ranks, and between two looks at a scale that has not been lowered
 AGREE_EVERY, LOOK_EVERY = 10, 50
-
-#: losses of the micro-batches of one step that are kept
-MOST_LOSSES = 1024
-
-_KINDS = {INF: "inf", NAN: "nan"}
 
 
 class LoopWatch:
@@ -62,12 +59,11 @@ class LoopWatch:
         self._model, self._save = model, save
         self._scaler = scaler if scaler is not None and scaler.is_enabled() else None
         self._first = optimizers[0]
-        classes = {each.__name__ for each in type(model).__mro__}
-        self._together = bool(classes & set(TOGETHER))
-        self._reduced = TOGETHER[0] in classes
+        self._parts = sharded(model)
+        self._together = self._parts or is_any(model, TOGETHER)
         self._steps = self._skipped = 0
         self._scale: Optional[float] = None
-        self._losses: list[Any] = []
+        self._losses = Losses(guard)
         self._call: Optional[tuple[Any, Any]] = None
         self._reached = self._overflow = False
         self._agreed: Optional[Policy] = None
@@ -116,16 +112,20 @@ class LoopWatch:
         if optimizer is self._first:
             self._steps += 1
             self.guard.step = self._steps
-        told = kind(non_finite(each.grad for each in parameters(optimizer)))
-        return told is not None and self._alarm("grad_norm", told) is not Policy.WARN
+        code = worst(each.grad for each in parameters(optimizer))
+        if self._parts and self._all_here():
+            told = self.guard.group.strongest(code)
+            code = code if told is None else told
+        return code != FINITE and self._alarm("grad_norm", KINDS[code]) is not Policy.WARN
 
     def _alarm(self, name: str, told: str) -> Policy:
-        """Say what is not finite, and where it was born; all ranks are here where gradients are reduced."""
+        """Say what is not finite, and where it was born; ranks that train one model are all here."""
         together = bool(self._all_here())
         birth = None
         if self._model is not None:
-            forward = self._again() if together else None
-            birth = locate(self._model, forward, deadline_s=self.guard.options.locate_s, together=together)
+            forward, group = (self._again(), self.guard.group) if together else (None, None)
+            limit_s, saw_loss = self.guard.options.locate_s, bool(self._losses.kept)
+            birth = locate(self._model, forward, deadline_s=limit_s, group=group, saw_loss=saw_loss)
         policy = self.guard.alarm(not_finite(name, told, self._steps, birth))
         if policy is not Policy.WARN and together:
             self._agreed = self.guard.agree()
@@ -135,13 +135,8 @@ class LoopWatch:
         """The last forward of the step, and the loss that was made of it where the scaler has seen it."""
         if self._call is None:
             return None
-        (args, kwargs), model, losses = self._call, self._model, self._losses
-
-        def forward() -> Any:
-            output = model(*args, **kwargs)
-            return losses[-1] if losses else output
-
-        return forward
+        args, kwargs = self._call
+        return self._losses.made_of(functools.partial(self._model, *args, **kwargs))
 
     @shielded
     def _behind(self, optimizer: Any) -> None:
@@ -150,7 +145,8 @@ class LoopWatch:
 
     def _end_of_step(self) -> None:
         """Let the ranks agree from time to time, and carry out what they agree on. Raises GuardStop to end the run."""
-        self._losses, self._call = [], None
+        self._losses.forget()
+        self._call = None
         self.guard.stepped(self._steps)
         policy, self._agreed = self._agreed, None
         if policy is None and (distributed() is None or (self._together and self._steps % AGREE_EVERY == 0)):
@@ -170,17 +166,10 @@ class LoopWatch:
 
     def _around_scale(self, original: Any) -> Any:
         def scale(outputs: Any, *args: Any, **kwargs: Any) -> Any:
-            self._keep_loss(outputs)
+            self._losses.keep(*(outputs if isinstance(outputs, (list, tuple)) else [outputs]))
             return original(outputs, *args, **kwargs)
 
         return scale
-
-    @shielded
-    def _keep_loss(self, outputs: Any) -> None:
-        """References to the losses without their graph; they are read only when something is wrong."""
-        for each in outputs if isinstance(outputs, (list, tuple)) else [outputs]:
-            if hasattr(each, "detach") and len(self._losses) < MOST_LOSSES:
-                self._losses.append(each.detach())
 
     def _around_step(self, original: Any) -> Any:
         def step(*args: Any, **kwargs: Any) -> Any:
@@ -203,25 +192,15 @@ class LoopWatch:
         return update
 
     def _overflow_code(self) -> int:
-        """What the losses hold where the scaler has skipped the step: on any rank under DDP, which sees it on all."""
+        """What the losses hold, on any rank, where the scaler has skipped the step: it does so on all ranks."""
         if not self._overflow:
-            return 0
-        mine = self._loss_code() or 0
-        return (self._strongest(mine) or 0) if self._all_here() else mine
+            return FINITE
+        return self._losses.worst(together=bool(self._all_here())) or FINITE
 
     @shielded
     def _all_here(self) -> bool:
-        """Whether what one rank sees all see in the same step, each with a guard that works."""
-        return distributed() is None or (self._reduced and self.guard.group.join())
-
-    @shielded
-    def _loss_code(self) -> int:
-        code = non_finite(self._losses)
-        return 0 if code is None else int(code)
-
-    @shielded
-    def _strongest(self, mine: int) -> int:
-        return self.guard.group.strongest(mine)
+        """Whether all ranks come here in the same step, each with a guard that works."""
+        return distributed() is None or (self._together and self.guard.group.join())
 
     @shielded
     def _judge(self, loss_code: int) -> None:
@@ -232,7 +211,7 @@ class LoopWatch:
             self._scale = float(scaler.get_scale())
         self.guard.scale(Reading(self._scale, None, self._skipped, self._overflow, type(scaler).__name__))
         if loss_code:
-            self._alarm("loss", _KINDS[loss_code])
+            self._alarm("loss", KINDS[loss_code])
 
     @shielded
     def _finish(self) -> None:
@@ -246,7 +225,7 @@ def _missing(optimizers: list[Any], model: Any, save: Optional[Callable[[int], A
         lines.append("no `save=` was given, so the policy checkpoint stops without saving")
     if model is None:
         lines.append("no model was given, so a NaN cannot be traced to its module")
-    elif distributed() is not None and not {each.__name__ for each in type(model).__mro__} & set(TOGETHER):
+    elif distributed() is not None and not (sharded(model) or is_any(model, TOGETHER)):
         lines.append("the ranks of this loop may step apart, so the guard drops bad steps and warns, and stops none")
     if any(getattr(each, "_step_supports_amp_scaling", False) for each in optimizers):
         lines.append("a fused optimizer is asked whether it skipped, which is one read from the device a step")

@@ -26,6 +26,7 @@ from doctor.monitors.guard.locate import Birth, locate, module_name
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.rewards import Bad, Rewards, born_in_reward, returned_no_number
 from doctor.monitors.guard.scale import Reading
+from doctor.monitors.guard.shards import sharded
 from doctor.monitors.guard.shield import GuardStop, shielded
 
 #: losses of one step that are kept, and batches for the search: a forward of each is run again at most
@@ -177,7 +178,7 @@ class TrainerHooks:
         if number is None or math.isfinite(number):
             return
         step = self.guard.step or 0
-        losses = finite.kind(finite.non_finite(self._losses))
+        losses = finite.kind(self._losses)
         norm = None if self._norm is None else float(_whole(self._norm))
         name = "loss" if losses else "grad_norm"
         kind = losses or ("nan" if norm is None or math.isnan(norm) else "inf")
@@ -203,17 +204,18 @@ class TrainerHooks:
             norm = norm.detach() + (near[0] if len(near) == 1 else _stacked(near).sum()) * 0
         return float(norm)
 
-    def _checked(self, losses: list[Any]) -> Optional[float]:
+    def _checked(self, losses: list[Any]) -> float:
         """The same where nobody clips: 0, inf or NaN of all gradients; of all ranks, where each holds a part."""
-        parameters = list(self._model.parameters())
-        gradients = [each.grad for each in parameters if each.grad is not None]
-        scalar = finite.non_finite([*gradients, *losses])
-        if scalar is None:
-            return None
-        code = int(scalar)
-        if self.several and any(hasattr(each, "full_tensor") for each in gradients):
-            code = self.guard.group.strongest(code)
+        gradients = [each.grad for each in self._model.parameters()]
+        code = finite.worst([*gradients, *losses])
+        if self.several and self._parts and self.guard.group.join():
+            told = self.guard.group.strongest(code)
+            code = code if told is None else told
         return (0.0, math.inf, math.nan)[code]
+
+    @functools.cached_property
+    def _parts(self) -> bool:
+        return sharded(self._model)
 
     @property
     def _model(self) -> Any:
@@ -247,7 +249,7 @@ class TrainerHooks:
         found = None
         batches = self._batches[: self._in_common(len(self._batches))]
         if not self.several:
-            codes = [finite.kind(finite.non_finite([each.loss])) for each in batches]
+            codes = [finite.kind([each.loss]) for each in batches]
             batches = [each for each, code in zip(batches, codes) if code] or batches  # noqa: B905 - Python 3.9
         if not batches:
             return self._search(None)
@@ -258,13 +260,15 @@ class TrainerHooks:
         return found
 
     def _in_common(self, count: int) -> int:
-        """How many batches every rank has kept."""
-        return MOST_BATCHES - self.guard.group.strongest(MOST_BATCHES - count)
+        """How many batches every rank has kept; none where a rank has left."""
+        told = self.guard.group.strongest(MOST_BATCHES - count)
+        return 0 if told is None else MOST_BATCHES - told
 
     def _search(self, batch: Optional[Batch]) -> Optional[Birth]:
         if batch is None:
-            return locate(self._model, None, deadline_s=self.guard.options.locate_s)
-        return locate(batch.model, functools.partial(self._forward, batch), deadline_s=self.guard.options.locate_s)
+            return locate(self._model, None, deadline_s=self.guard.options.locate_s, group=self.guard.group)
+        forward = functools.partial(self._forward, batch)
+        return locate(batch.model, forward, deadline_s=self.guard.options.locate_s, group=self.guard.group)
 
     def _forward(self, batch: Batch) -> Any:
         with self._metrics_kept(), self.trainer.compute_loss_context_manager():
@@ -290,7 +294,7 @@ class TrainerHooks:
         for batch in self._batches:
             items = batch.inputs.items() if hasattr(batch.inputs, "items") else ()
             for name, value in items:
-                kind = finite.kind(finite.non_finite([value])) if hasattr(value, "is_floating_point") else None
+                kind = finite.kind([value]) if hasattr(value, "is_floating_point") else None
                 if kind is not None:
                     bad = ~value.isfinite()
                     rows = sorted({int(each[0]) for each in bad.nonzero().tolist()[:1000]}) if value.dim() else []
@@ -348,9 +352,9 @@ class TrainerHooks:
         A backward in fp16 whose scale is too high makes NaN of infinities (inf - inf in a softmax), in the calibration
         of a run that is well too; the rules of the loss scale judge that. All ranks are here, for all have skipped.
         """
-        code = finite.non_finite(self._losses)
-        together, mine = self.guard.group.join(), 0 if code is None else int(code)
-        worst = self.guard.group.strongest(mine) if together else mine
+        mine = finite.worst(self._losses)
+        told = self.guard.group.strongest(mine) if self.guard.group.join() else None
+        worst = mine if told is None else told
         if worst:
             self.apply(self._alarm("loss", "nan" if worst == finite.NAN else "inf", step), before=False)
 
@@ -383,7 +387,7 @@ def _whole(norm: Any) -> Any:
 def _bad_weight(model: Any, rank: int) -> Optional[Birth]:
     """The first weight that is not finite, as far as this rank holds it."""
     for name, parameter in model.named_parameters():
-        kind = finite.kind(finite.non_finite([parameter]))
+        kind = finite.kind([parameter])
         if kind is not None:
             name = module_name(name)  # noqa: PLW2901
             return Birth(name.rpartition(".")[0], name, kind, "parameter", (), rank)

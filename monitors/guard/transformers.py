@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 from doctor.monitors.guard import exceptions
 from doctor.monitors.guard.canary import server_of, server_probe
-from doctor.monitors.guard.guard import Guard
+from doctor.monitors.guard.guard import APART, Guard
 from doctor.monitors.guard.options import Options, options
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import GuardStop, shielded
@@ -18,13 +18,16 @@ from doctor.monitors.guard.trainer_hooks import TrainerHooks
 #: callers looked at in search of the trainer: it is the third one of `on_train_begin` in every known version
 MOST_FRAMES = 20
 
-_BLIND = (
-    "doctor: guard: the trainer was not found: no NaN is caught before the step, only in what is logged; "
-    "`with doctor.guard(trainer):` names it"
-)
-_APART = (
-    "doctor: guard: not every rank has a guard, so this one only warns; add the callback on all ranks, not rank 0 alone"
-)
+_BLIND = {
+    "en": (
+        "doctor: guard: the trainer was not found: no NaN is caught before the step, only in what is logged; "
+        "`with doctor.guard(trainer):` names it"
+    ),
+    "zh": (
+        "doctor: guard: 没有找到 trainer:无法在优化器执行该步之前发现 NaN,只能从日志指标中发现;"
+        "可以用 `with doctor.guard(trainer):` 指明"
+    ),
+}
 
 
 class DoctorCallback:
@@ -96,12 +99,15 @@ class DoctorCallback:
         guard = self.guard
         assert guard is not None  # noqa: S101 - for the type checker
         together = guard.group.join()
-        unseen = [text for text, holds in ((_BLIND, trainer is None), (_APART, not together)) if holds]
+        unseen = [_BLIND[guard.options.language]] if trainer is None else []
         if self._hooks is not None and self._hooks.engine is not None:
             unseen += [f"doctor: guard: {each}" for each in self._hooks.engine.missing]
         if guard.rank == 0 or not together:
             for text in unseen:
                 guard.alerts.print(text)
+        if not together:
+            guard.tell_apart()
+            unseen.append(APART[guard.options.language])
         modules = {
             name: getattr(sys.modules.get(name), "__version__", None) for name in ("transformers", "trl", "torch")
         }

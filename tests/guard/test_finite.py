@@ -1,4 +1,4 @@
-"""One number on the device tells whether tensors are finite, and what it is if not."""
+"""One number read from the device tells whether tensors are finite, and what it is if not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from doctor.monitors.guard.finite import INF, NAN, kind, non_finite
+from doctor.monitors.guard.finite import FINITE, INF, NAN, SIDE_BY_SIDE, SMALL, kind, worst
 
 torch = pytest.importorskip("torch")
 inf, nan = math.inf, math.nan
@@ -22,36 +22,53 @@ inf, nan = math.inf, math.nan
 )  # fmt: skip
 def test_inf_and_nan_are_told_apart(dtype, values, answer):
     tensor = torch.tensor(values).to(getattr(torch, dtype))
-    assert kind(non_finite([torch.ones(3), tensor])) == answer
-    assert kind(non_finite([tensor.reshape(2, 1), torch.ones(2, dtype=torch.float64)])) == answer
+    assert kind([torch.ones(3), tensor]) == answer
+    assert kind([tensor.reshape(2, 1), torch.ones(2, dtype=torch.float64)]) == answer
 
 
 def test_large_values_of_half_precision_are_finite():
     """Their sum and their 2-norm are not, in fp16."""
-    assert kind(non_finite([torch.full((100_000,), 60_000.0, dtype=torch.float16)])) is None
+    assert kind([torch.full((100_000,), 60_000.0, dtype=torch.float16)]) is None
 
 
 def test_a_nan_wins_over_an_infinity_in_another_tensor():
-    scalar = non_finite([torch.tensor([inf]), torch.tensor([nan], dtype=torch.bfloat16)])
-    assert scalar is not None
-    assert int(scalar) == NAN
-    assert int(non_finite([torch.tensor([inf], dtype=torch.float16)])) == INF
+    assert worst([torch.tensor([inf]), torch.tensor([nan], dtype=torch.bfloat16)]) == NAN
+    assert worst([torch.tensor([inf], dtype=torch.float16)]) == INF
+
+
+def test_infinities_that_cancel_and_sums_that_overflow_are_told_rightly():
+    assert worst([torch.tensor([inf, 1.0]), torch.tensor([-inf])]) == INF
+    assert worst([torch.full((8,), 3e38)]) == FINITE
+    assert worst([torch.full((8,), -1e308, dtype=torch.float64), torch.tensor([1e30 + 0j])]) == FINITE
+
+
+def test_one_bad_element_among_many_tensors_of_all_sizes_is_found():
+    """Small tensors are copied side by side: none may be lost at the seams."""
+    sizes = [1, 7, SMALL, SMALL + 1, 0] * 30 + [SMALL] * (SIDE_BY_SIDE // SMALL) + [3 * SMALL]
+    tensors = [torch.randn(each) for each in sizes]
+    assert worst(tensors) == FINITE
+    for index, tensor in enumerate(tensors):
+        if len(tensor):
+            tensor[-1], kept = (nan, -inf)[index % 2], tensor[-1].clone()
+            assert worst(tensors) == (NAN, INF)[index % 2], sizes[index]
+            tensor[-1] = kept
+    assert worst(tensors) == FINITE
 
 
 def test_what_holds_no_fractions_is_left_out():
-    assert non_finite([]) is None
-    assert non_finite([None, torch.arange(3), torch.empty(0), torch.empty(3, device="meta")]) is None
+    assert worst([]) == FINITE
+    assert worst([None, torch.arange(3), torch.empty(0), torch.empty(3, device="meta")]) == FINITE
+    assert worst([torch.empty(0), torch.empty(0, dtype=torch.float64), torch.tensor([nan])]) == NAN
 
 
 def test_eight_bit_and_sparse_values_are_read():
     eight = torch.tensor([1.0, nan]).to(torch.float8_e4m3fn)
     sparse = torch.sparse_coo_tensor([[0, 1]], [1.0, nan], (3,), check_invariants=True)
-    assert kind(non_finite([eight])) == "nan"
-    assert kind(non_finite([sparse])) == "nan"
+    assert kind([eight]) == "nan"
+    assert kind([sparse]) == "nan"
 
 
-def test_gradients_keep_their_graph_and_nothing_is_read():
-    """The number stays where it is: no `item()` on the way."""
+def test_gradients_keep_their_graph_and_one_number_is_read_a_second_one_only_in_trouble():
     from torch.utils._python_dispatch import TorchDispatchMode
 
     reads = []
@@ -65,9 +82,19 @@ def test_gradients_keep_their_graph_and_nothing_is_read():
     weight = torch.ones(4, requires_grad=True)
     loss = (weight * 2).sum()
     with Reads():
-        scalar = non_finite([weight, loss])
-        assert not reads
-        assert kind(scalar) is None
-    assert len(reads) == 1
+        assert worst([weight, loss, torch.ones(3, dtype=torch.float64)]) == FINITE
+        assert len(reads) == 1
+        assert worst([weight, loss * nan]) == NAN
+    assert len(reads) == 3
     loss.backward()
     assert weight.grad is not None
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], [inf, 1.0], [-inf, nan]])
+def test_the_fused_norm_of_other_devices_tells_the_same(values, monkeypatch):
+    from doctor.monitors.guard import finite
+
+    tensors = [torch.tensor(values), torch.ones(5000)]
+    expected = worst(tensors)
+    monkeypatch.setattr(finite, "_sum", finite._norm)
+    assert worst(tensors) == expected

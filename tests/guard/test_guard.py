@@ -138,7 +138,7 @@ def test_nothing_is_reduced_where_there_is_one_rank() -> None:
     group = Group()
     assert group.join()
     assert group.strongest(42) == 42
-    assert group.collected("me", 1.0) == {0: "me"}
+    assert group.gathered("me") == ["me"]
 
 
 def observe_all(guard: Guard, seed: int, steps: int) -> None:

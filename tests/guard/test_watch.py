@@ -183,7 +183,7 @@ def test_a_fused_optimizer_is_stepped_by_the_scaler_and_skips_itself(model):
 
 def test_a_bug_of_ours_changes_nothing(model, optimizer, monkeypatch, capsys):
     watched = doctor.watch(model, optimizer, save=print)
-    monkeypatch.setattr("doctor.monitors.guard.loop.non_finite", lambda tensors: 1 / 0)
+    monkeypatch.setattr("doctor.monitors.guard.loop.worst", lambda tensors: 1 / 0)
     before = [each.detach().clone() for each in model.parameters()]
     assert steps(model, optimizer, 5) == 5
     assert not all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))

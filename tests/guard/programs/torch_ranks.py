@@ -1,15 +1,19 @@
 """Plain PyTorch loops of several ranks under `doctor.watch`: torch_ranks.py WRAPPER:BAD...
 
-WRAPPER is `ddp`, `scaler` (DDP, fp16 and a GradScaler) or `fsdp` (torch's fully_shard); BAD is `never`, or
-`nan@STEP/RANK`, for a NaN loss on one rank. Prints one line of JSON for each case and rank.
+WRAPPER is `ddp`, `scaler` (DDP, fp16 and a GradScaler), `fsdp` (torch's fully_shard) or `fsdp1`
+(FullyShardedDataParallel). BAD is `never`, or something at STEP/RANK on one rank alone: `nan` (the loss), `activation`
+(one element in layer 2), `skipped` (the same, and the policy drops the step and goes on; `byhand` makes all ranks leave
+that step out). `fails` is a NaN loss on all ranks while the guard of one fails in its search, `absent` the same while
+one rank does not come to agree. Prints one line of JSON for each case and rank.
 """
 
 import json
 import sys
+import time
 
 import torch
 from torch import distributed
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 import doctor
@@ -24,31 +28,79 @@ def model_of(wrapper):
         for layer in (model[0], model[2]):
             fully_shard(layer)
         return fully_shard(model)
+    if wrapper == "fsdp1":
+        for place in (0, 2):
+            model[place] = FullyShardedDataParallel(model[place], device_id=torch.device("cpu"), use_orig_params=True)
+        return FullyShardedDataParallel(model, device_id=torch.device("cpu"), use_orig_params=True)
     return DistributedDataParallel(model)
+
+
+def layer(model, place):
+    """A layer below whatever wraps it."""
+    inner = getattr(model, "module", model)[place]
+    return getattr(inner, "module", inner)
+
+
+class Spoilt:
+    """What goes wrong at one step of one rank."""
+
+    def __init__(self, bad, model):
+        self.kind, _, place = bad.partition("@")
+        at, _, rank = place.partition("/")
+        self.at, self.step = int(at or 0), 0
+        self.here = int(rank or -1) == distributed.get_rank()
+        if self.kind in {"activation", "skipped"}:
+            layer(model, 2).register_forward_hook(self.spoil)
+
+    @property
+    def now(self):
+        return self.step == self.at
+
+    def spoil(self, _module, _args, output):
+        return output + torch.tensor([[0.0, float("nan")]]) if self.now and self.here else None
+
+    def loss(self, loss):
+        bad = self.now and (self.kind in {"fails", "absent"} or (self.kind == "nan" and self.here))
+        return loss * float("nan") if bad else loss
+
+    def guard(self, watch):
+        """Let the guard of this rank fail, or stay away from the others, when they search together."""
+        group, whole = watch.guard.group, watch.guard.group.gathered
+
+        def gathered(*args):
+            if self.now and self.here and self.kind == "fails":
+                raise RuntimeError("a bug of the guard")
+            if self.now and self.here and self.kind == "absent":
+                group.complete = False
+                group.left = True
+                return None
+            return whole(args[0], 3.0) if self.now and self.kind == "absent" else whole(*args)
+
+        group.gathered = gathered
 
 
 def run(case):
     wrapper, _, bad = case.partition(":")
-    _, _, place = bad.partition("@")
-    at, _, rank = place.partition("/")
     model = model_of(wrapper)
+    spoilt = Spoilt(bad, model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**8) if wrapper == "scaler" else None
     objects = [each for each in (scaler, model, optimizer) if each is not None]
     saved = []
-    watch = doctor.watch(*objects, save=saved.append)
+    policy = {"NUM006": "skip-step"} if spoilt.kind == "skipped" else None
+    watch = doctor.watch(*objects, save=saved.append, policy=policy)
+    spoilt.guard(watch)
     torch.manual_seed(distributed.get_rank())
-    step, stopped = 0, None
+    stopped, began = None, time.monotonic()
     try:
-        for step in range(1, STEPS + 1):
+        for spoilt.step in range(1, STEPS + 1):
             optimizer.zero_grad()
             with torch.autocast("cpu", dtype=torch.float16, enabled=scaler is not None):
-                loss = (model(torch.randn(4, 8)) - 1).float().pow(2).mean()
-            if at and step == int(at) and distributed.get_rank() == int(rank):
-                loss = loss * float("nan")
+                loss = spoilt.loss((model(torch.randn(4, 8)) - 1).float().pow(2).mean())
             if scaler is None:
                 loss.backward()
-                optimizer.step()
+                if not (spoilt.now and spoilt.kind == "byhand"):
+                    optimizer.step()
             else:
                 scaler.scale(loss).backward()
                 scaler.step(optimizer)
@@ -58,8 +110,10 @@ def run(case):
     weights = [each.to_local() if hasattr(each, "to_local") else each for each in model.parameters()]
     watch.close()
     return {
-        "case": case, "rank": distributed.get_rank(), "step": step, "stopped": stopped, "saved": saved,
+        "case": case, "rank": distributed.get_rank(), "step": spoilt.step, "stopped": stopped, "saved": saved,
         "finite": all(bool(each.isfinite().all()) for each in weights), "missing": watch.missing,
+        "sum": float(sum(each.detach().double().abs().sum() for each in weights)),
+        "loss": float(loss.detach()), "seconds": time.monotonic() - began,
         "found": [[each.problem.id, each.where.step, each.words("en").headline] for each in watch.guard.findings],
     }  # fmt: skip
 
