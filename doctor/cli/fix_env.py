@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -253,32 +253,47 @@ def _reasons(limits: Any, misfits: Any, language: str) -> tuple[tuple[str, str, 
         (", ".join(each.constraints), each.reason_zh if language == "zh" else each.reason, "") for each in limits
     ]
     of_misfits = [
-        (", ".join(f"{name}{text}" for name, text in each.when.items()), each.cause, next(iter(each.links), ""))
+        (
+            ", ".join(f"{name}{text}" for name, text in each.when.items()),
+            each.cause_zh if language == "zh" else each.cause,
+            next(iter(each.links), ""),
+        )
         for each in misfits
     ]
     return (*of_limits, *of_misfits)
 
 
+def _reserved(after: Mapping[str, str], wished: Sequence[str], language: str) -> tuple[tuple[str, str, str], ...]:
+    """What the chosen versions are known for in some uses: which ones, under what conditions, why."""
+    from doctor.fixes.environment.knowledge import reservations
+
+    chinese = language == "zh"
+    return tuple(
+        (
+            ", ".join(f"{name} {after[name]}" for name in rule.when),
+            ";".join(rule.conditions_zh) if chinese else "; ".join(rule.conditions),
+            rule.cause_zh if chinese else rule.cause,
+        )
+        for rule in reservations(after, wished)
+    )
+
+
 def _resolution(
     seen: _Seen, wishes: Any, environment: Any, answer: Any, made: Any, of_machine: Any, language: str
 ) -> Any:
-    from doctor.fixes.environment import knowledge, plan, uv
+    from doctor.fixes.environment import plan, uv
     from doctor.render.resolution import Resolution
 
     after = environment.after(answer.solution)
     change = _change(answer.solution, environment.installed, wishes)
     pins = _shown(change, after, wishes)
     command = plan.command(seen.packages, seen.interpreter.executable, pins, wishes.wanted) if made else ()
-    reserved = [
-        (", ".join(f"{name} {after[name]}" for name in rule.when), "; ".join(rule.conditions), rule.cause)
-        for rule in knowledge.reservations(after, wishes.names)
-    ]
     unseen = (*seen.unseen, *answer.solution.remarks)
     return Resolution(
         _title(seen),
         change,
         _reasons(of_machine, answer.avoided, language),
-        tuple(reserved),
+        _reserved(after, wishes.names, language),
         unseen,
         tuple(plan.unmet(seen.packages, after, seen.interpreter)),
         command,

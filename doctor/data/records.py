@@ -253,13 +253,15 @@ class KnownBad:
     """A known-bad pair or range that no package's metadata states, kept by hand with its sources.
 
     ``when`` maps a distribution name to a version specifier; all must hold. ``conditions`` are what must hold besides,
-    in words.
+    in words. Both these and ``cause`` come in Chinese too.
     """
 
     id: str
     when: Mapping[str, str]
     conditions: tuple[str, ...]
+    conditions_zh: tuple[str, ...]
     cause: str
+    cause_zh: str
     fix: str
     confidence: str  # "confirmed" or "likely"
     links: tuple[str, ...]

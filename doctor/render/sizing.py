@@ -18,17 +18,21 @@ from doctor.sizing.words import WORDS
 _STYLES = {"fits": "bold green", "unsure": "bold yellow", "too-large": "bold red"}
 _SIGNS = {"fits": ("✓", "+"), "unsure": ("▲", "!"), "too-large": ("✗", "x")}
 _BAR = 8
+_WIDEST = 400  # columns, more than the table ever takes
 _BLOCKS = "█▓░"
 _PLAIN = "#+."
 Words = Mapping[str, str]
 
 
 def draw(plan: Any, console: Console, language: str) -> None:
-    """Print the plan; 80 columns do."""
+    """Print the plan; 80 columns do, and on fewer the table is folded."""
     words = WORDS[language]
     _title(plan, console, words)
     console.print()
-    console.print(_table(plan, console, words))
+    table = _table(plan, console, words)
+    if console.measure(table, options=console.options.update(width=_WIDEST)).maximum > console.width:
+        table = _table(plan, console, words, narrow=True)
+    console.print(table)
     console.print()
     _verdict(plan, console, words)
     _engine(plan, console, words)
@@ -72,10 +76,11 @@ def _title(plan: Any, console: Console, words: Words) -> None:
     _line(console, Text(" · ".join(facts), style="dim"), indent=0)
 
 
-def _table(plan: Any, console: Console, words: Words) -> Table:
+def _table(plan: Any, console: Console, words: Words, *, narrow: bool = False) -> Table:
+    """What is needed in each phase; a narrow one has the bounds in two rows and no bars."""
     phases = plan.budget.phases
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column(words["head_table"], no_wrap=True)
+    table.add_column(words["head_table"], no_wrap=not narrow)
     peak = plan.budget.peak.name
     for phase in phases:
         style = "bold" if phase.name == peak else ""
@@ -87,12 +92,15 @@ def _table(plan: Any, console: Console, words: Words) -> Table:
         if any(size / GIB >= 0.05 for size in sizes):
             table.add_row(words[f"part_{key}"], *(gib(size) for size in sizes))
     table.add_row(Text(words["total"], style="bold"), *(Text(gib(phase.likely), style="bold") for phase in phases))
-    table.add_row(
-        Text(words["range"], style="dim"),
-        *(Text(f"{gib(phase.low)} – {gib(phase.high)}", style="dim") for phase in phases),
-    )
+    if narrow:
+        table.add_row(Text(words["low"], style="dim"), *(Text(gib(phase.low), style="dim") for phase in phases))
+        table.add_row(Text(words["high"], style="dim"), *(Text(gib(phase.high), style="dim") for phase in phases))
+    else:
+        bounds = (f"{gib(phase.low)} – {gib(phase.high)}" for phase in phases)
+        table.add_row(Text(words["range"], style="dim"), *(Text(each, style="dim") for each in bounds))
     limit = plan.setup.hardware.gpu_bytes
-    table.add_row(Text(words["of_gpu"], style="dim"), *(_bar(phase, limit, console) for phase in phases))
+    shares = (_bar(phase, limit, console)[-6 if narrow else 0 :] for phase in phases)
+    table.add_row(Text(words["of_gpu"], style="dim"), *shares)
     return table
 
 
@@ -147,6 +155,7 @@ def _verdict(plan: Any, console: Console, words: Words) -> None:
     for number, line in enumerate(lines):
         for part_number, part in enumerate(Text(line, style=style).wrap(console, console.width - 2)):
             first = number == 0 and part_number == 0
+            part.rstrip()
             console.print(Text(f"{sign} " if first else "  ", style=style) + part)
     if host and verdict.host in {None, "fits"}:
         _line(console, words["host"].format(need=gib(host)), style="dim")
@@ -178,11 +187,12 @@ def _engine(plan: Any, console: Console, words: Words) -> None:
     if served is None:
         return
     _head(console, words["engine"])
-    copies = served.replicas
-    _line(console, words[f"engine_{rollout.engine}"].format(
-        share=f"{rollout.share * 100:.0f} %", tp=served.tensor_parallel, copies=copies,
-        gpus=rollout.tensor_parallel * rollout.data_parallel,
-    ))  # fmt: skip
+    copies, parallel = served.replicas, served.tensor_parallel
+    gpus = rollout.tensor_parallel * rollout.data_parallel
+    counts = (parallel, copies) if rollout.engine == "colocate" else (gpus,)
+    key = "_".join([f"engine_{rollout.engine}", *("one" if each == 1 else "many" for each in counts)])
+    share = f"{rollout.share * 100:.0f} %"
+    _line(console, words[key].format(share=share, tp=parallel, copies=copies, gpus=gpus))
     _line(console, words["engine_memory"].format(
         weights=gib(served.weights), working=gib(served.working), cache=f"{served.cache / GIB:.1f}",
     ))  # fmt: skip

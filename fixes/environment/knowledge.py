@@ -141,6 +141,7 @@ class Misfit:
 
     when: Mapping[str, str]
     cause: str
+    cause_zh: str
     links: tuple[str, ...]
     ways: tuple[str, ...]
 
@@ -150,7 +151,7 @@ def misfits(versions: Mapping[str, str]) -> Iterator[Misfit]:
     for rule in data.known_bad():
         if rule.when and not rule.conditions and _all_in(rule.when, versions.get):
             ways = tuple(way for name, text in rule.when.items() for way in _outside(name, text))
-            yield Misfit(rule.when, rule.cause, rule.links, ways)
+            yield Misfit(rule.when, rule.cause, rule.cause_zh, rule.links, ways)
     yield from _beyond_window(versions)
 
 
@@ -174,6 +175,7 @@ def _beyond_window(versions: Mapping[str, str]) -> Iterator[Misfit]:
         yield Misfit(
             {"trl": f"=={release.version}", "vllm": f"=={public(vllm)}"},
             f"TRL {release.version} supports vLLM {low} to {high}",
+            f"TRL {release.version} 支持 vLLM {low} 至 {high}",
             (f"https://github.com/huggingface/trl/blob/v{release.version}/trl/import_utils.py",),
             (f"vllm{window}", f"trl!={release.version}"),
         )

@@ -119,6 +119,9 @@ def test_overlay_rules_have_sources_and_readable_conditions() -> None:
         assert rule.links
         assert all(link.startswith("https://github.com/") for link in rule.links)
         assert rule.when or rule.conditions
+        assert len(rule.conditions_zh) == len(rule.conditions)
+        for text in (rule.cause_zh, *rule.conditions_zh):
+            assert re.search("[\u4e00-\u9fff]", text), f"{rule.id}: {text} is not Chinese"
         for specifier in rule.when.values():
             SpecifierSet(specifier)  # raises on anything invalid
         if rule.symptom:

@@ -103,7 +103,8 @@ def test_a_pair_that_is_known_not_to_work_is_avoided(tmp_path: Path, index: dict
     # vLLM 0.9 and transformers 4.54 and newer both register `aimv2`; no package's metadata says so
     python = environment(tmp_path / "v", index, "vllm==0.9.2", "transformers==4.56.0")
     done = fix(python, index)
-    assert "aimv2" in done.stdout
+    assert "vLLM registers its own aimv2" in done.stdout
+    assert "vLLM 自行注册了 aimv2" in fix(python, index, "--lang", "zh").stdout
     assert "vllm 0.9.2 -> 0.10.0" in done.stdout or "transformers 4.56.0 -> 4.53.0" in done.stdout
     assert "torch 2.8.0 ->" not in done.stdout
     # TRL before 0.27 imports a class that vLLM 0.12 has not

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -81,6 +82,33 @@ def test_page_fits_eighty_columns(plan: Callable[..., Answer], language: str) ->
     assert all(wide(line) <= 80 for line in body.splitlines())
     assert "{" not in body
     assert "…" not in out
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_narrow_page_loses_no_figure(
+    plan: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    wide_page = plan("7B", "--gpus", "8xH100", "--lang", language)[1]
+    monkeypatch.setenv("COLUMNS", "50")
+    code, out, _ = plan("7B", "--gpus", "8xH100", "--lang", language)
+    assert code == 0
+    table, wide_table = (page.split(WORDS[language]["engine"] + "\n")[0] for page in (out, wide_page))
+    figures = re.compile(r"\d+\.\d|\d+ %")
+    assert sorted(figures.findall(table)) == sorted(figures.findall(wide_table))
+    assert "…" not in out
+    assert all(wide(line) <= 50 for line in table.splitlines())
+
+
+@pytest.mark.parametrize(("words", "sentence"), [
+    (("0.5B", "--gpus", "1xH100"), "beside the trainer, 30 % of the GPU\n"),
+    (("7B", "--gpus", "8xH100"), "beside the trainer, 30 % of each GPU: 8 copies, one on each GPU\n"),
+    (("72B", "--gpus", "8xH100"), "beside the trainer, 30 % of each GPU: one copy over 8 GPUs\n"),
+    (("72B", "--gpus", "8xH100", "--vllm", "server"), "server, 90 % of each of its 4 GPUs: tensor parallel 4, "),
+])  # fmt: skip
+def test_copies_of_the_engine_are_counted_in_words(
+    plan: Callable[..., Answer], words: tuple[str, ...], sentence: str
+) -> None:
+    assert sentence in plan("--lang", "en", *words)[1]
 
 
 def wide(line: str) -> int:
