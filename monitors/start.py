@@ -11,7 +11,7 @@ from pathlib import Path
 from doctor.core.run_dir import RunDir
 
 #: it has a second's tick to end, and the worker below it as much; nodes of a cluster some seconds
-END_S, END_OF_ALL_S = 5.0, 15.0
+END_S, END_OF_ALL_S = 5.0, 18.0
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ Keeps to Python 3.9, the standard library and Ray.
 from __future__ import annotations
 
 import time
-from typing import Any, Optional
+from typing import Any
 
 from doctor.cluster.ray_main import STOP, Write, function_of, nodes_of
 from doctor.cluster.ray_work import fetched
@@ -21,6 +21,8 @@ PERIOD_S, MOST_CALLS_S = 1.0, 200.0
 #: the first comparisons of a node's clock come with each reading, later ones seldom
 CLOCKS, CLOCK_S = 5, 30.0
 JOIN_S, BEAT_S, TRIES = 20.0, 1.0, 3
+#: the first answer waits for a worker of Ray's to start, and for what it imports
+STARTING_S = 120.0
 _LOOK_S = 0.2
 
 
@@ -86,10 +88,13 @@ class Stream:
         for source in self._sources.values():
             if source.actor is not None and not source.doing and now >= source.next_s:
                 self._send(source, "clock" if now >= source.clock_s else "read")
-            elif source.doing and not source.silent and now - source.sent_s > self._request["timeout_s"]:
+            elif source.doing and not source.silent and now - source.sent_s > self._patience_s(source):
                 source.silent = True
                 self._lose(source, f"no answer for {now - source.sent_s:.0f} s")
         self._take(_LOOK_S)
+
+    def _patience_s(self, source: Source) -> float:
+        return float(self._request["timeout_s"]) if source.clocks else STARTING_S
 
     def _send(self, source: Source, doing: str) -> None:
         source.doing, source.sent_s = doing, time.monotonic()
@@ -133,14 +138,13 @@ class Stream:
     def close(self, seconds: float) -> None:
         """Fetch the rest of all nodes that answer in time."""
         end = time.monotonic() + seconds
-        closed: Optional[bool] = None
-        while time.monotonic() < end and closed is not True:
-            for source in self._sources.values():
-                if source.actor is not None and not source.doing and source.tries <= TRIES:
-                    source.tries = TRIES + 1  # closed once, started never again
+        left = [source for source in self._sources.values() if source.actor is not None]
+        while (left or self._calls) and time.monotonic() < end:
+            for source in left:
+                if not source.doing:
                     self._send(source, "close")
+            left = [source for source in left if source.doing != "close"]
             self._take(_LOOK_S)
-            closed = not self._calls
 
 
 def stream(ray: Any, request: dict[str, Any], nodes: list[dict[str, Any]], write: Write) -> None:

@@ -22,7 +22,7 @@ from doctor.monitors import gpu_worker, sampler  # noqa: F401 - carried: they ru
 
 #: of one answer; what is more waits for the next
 MOST_BYTES = 8 << 20
-_END_S = 3.0
+_END_S = 7.0  # Ray runs its workers at nice 15, and a busy node has little left for them
 _KEEP_SIZE_PUNCH_HOLE = 0x01 | 0x02  # linux/falloc.h
 
 

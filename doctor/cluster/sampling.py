@@ -23,7 +23,7 @@ from doctor.core.run_dir import Appender, Events, RunDir
 from doctor.monitors.sampler import alive
 
 #: longest silence of the Ray driver, which tells something every second; of one node
-SILENT_S, NODE_SILENT_S, CLOSE_S = 60.0, 20.0, 8.0
+SILENT_S, NODE_SILENT_S, CLOSE_S = 60.0, 30.0, 12.0
 _FILE = re.compile(r"(gpu|host|events)/[A-Za-z0-9._-]+\.(csv|jsonl)")
 _TASK = "doctor.cluster.sampled_node:SampledNode"
 

@@ -1,0 +1,307 @@
+"""`doctor monitor` and `doctor report` over several machines: a real Ray cluster, a shared folder, many nodes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.cluster import shared_run
+from doctor.cluster.clocks import Comparisons, against_folder
+from doctor.cluster.sampled_node import Tail
+from doctor.cluster.sampling import Gathered
+from doctor.core.carry import carry
+from doctor.core.run_dir import HOST_VARIABLE, Events, RunDir, host_name, read_rows
+from tests.cluster.rays import Rays, ray_cluster
+from tests.facts.environments import interpreter
+from tests.monitors.conftest import wait_for
+from tests.nvml import build_standin, scenario_env, shared_directory
+
+DOCTOR = (sys.executable, "-m", "doctor")
+SCENARIO = "include = h100x8.ini\n[system]\ngpus = 2\n[gpu *]\nactivity = 0 busy=1 sm=0.5\n"
+
+
+@pytest.fixture(scope="module")
+def nvml(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the stand-in of two cards adds to an environment."""
+    env = scenario_env(build_standin(shared_directory(tmp_path_factory)), SCENARIO)
+    return {name: value for name, value in env.items() if os.environ.get(name) != value}
+
+
+@pytest.fixture(scope="module")
+def rays(nvml: dict[str, str]) -> Iterator[Rays]:
+    """Three nodes; the last has no GPU."""
+    with ray_cluster([{"cpus": 1, "env": nvml}, {"cpus": 1, "env": nvml}, {"cpus": 1}]) as cluster:
+        yield cluster
+
+
+def data_of(run: RunDir, what: str) -> list[dict[str, Any]]:
+    return [each["data"] for each in run.read_events() if each["data"].get("what") == what]
+
+
+def samplers() -> list[int]:
+    """Process ids of samplers that write into a temporary folder of their own."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"doctor.monitors.sampler" in words and b"--temporary" in words:
+            found.append(int(path.parent.name))
+    return found
+
+
+def rows_of(run: RunDir, host: str) -> int:
+    return sum(1 for row in read_rows(run.gpu(host)) if row["memory_used_mib"])
+
+
+@pytest.fixture(scope="module")
+def sampled(rays: Rays, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunDir, str]:
+    """A command under `--ray`, during which the second node is killed; its run folder, and what the doctor said."""
+    folder = tmp_path_factory.mktemp("ray")
+    go = folder / "go"
+    script = f"import pathlib, time\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.1)\nraise SystemExit(7)"
+    process = subprocess.Popen(
+        [*DOCTOR, "monitor", "--ray", rays.address, "--during-run", "--", sys.executable, "-c", script],
+        cwd=folder, env=rays.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        wait_for(lambda: list(folder.glob("doctor-runs/*")), 60)
+        run = RunDir(next(folder.glob("doctor-runs/*")))
+        own = host_name()
+        wait_for(lambda: data_of(run, "nodes"), 120)
+        names = {each["id"]: each["name"] for each in data_of(run, "nodes")[0]["nodes"]}
+        first, second, third = (names[ident] for ident in rays.ids)
+        wait_for(lambda: min(rows_of(run, first), rows_of(run, second)) > 20 and run.host(third).exists(), 120)
+        assert {first, second, third} == {own, f"{own}-2", f"{own}-3"}
+        rays.kill(1)
+        wait_for(lambda: data_of(run, "node lost"), 90)
+        before = rows_of(run, first)
+        wait_for(lambda: rows_of(run, first) > before + 10, 60)
+        (run.path / "order").write_text(f"{first} {second} {third}")
+        go.touch()
+        _, said = process.communicate(timeout=90)
+    finally:
+        process.kill()
+    assert process.returncode == 7, said
+    return run, said
+
+
+def test_every_node_of_ray_is_sampled_and_a_lost_one_is_told(sampled: tuple[RunDir, str]) -> None:
+    run, said = sampled
+    first, second, third = (run.path / "order").read_text().split()
+    for host in (first, second):
+        rows = list(read_rows(run.gpu(host)))
+        assert {(row["host"], row["gpu"]) for row in rows} == {(host, "0"), (host, "1")}
+        assert any(row["sm_active_pct"] == "50" for row in rows)
+    assert not run.gpu(third).exists()
+    assert [row["gpu_sampling"] for row in read_rows(run.host(third))][-1] == "absent"
+    assert {each["of"] for each in data_of(run, "node lost")} == {second}
+    assert f"lost during the run: {second}" in " ".join(said.split())
+    assert f"{first}:0" in said
+
+
+def test_the_samplers_end_with_the_command(sampled: tuple[RunDir, str]) -> None:
+    run, _ = sampled
+    wait_for(lambda: not samplers(), 20)
+    first, _, third = (run.path / "order").read_text().split()
+    ended = {each["host"] for each in run.read_events() if each["data"].get("what") == "sampler ended"}
+    assert {first, third} <= ended  # their last lines came, too
+
+
+def test_clocks_of_one_machine_agree_within_what_the_comparison_is_worth(sampled: tuple[RunDir, str]) -> None:
+    run, said = sampled
+    told = data_of(run, "clock")
+    assert {each["of"] for each in told} >= set((run.path / "order").read_text().split()[::2])
+    for each in told:
+        assert abs(each["offset_s"]) <= each["error_s"] + 1e-3
+    assert "within the error of measuring it" in " ".join(said.split())
+
+
+def test_samplers_end_when_the_doctor_is_killed(rays: Rays, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*DOCTOR, "monitor", "--ray", rays.address, "--for", "300s", "--no-live"], cwd=tmp_path, env=rays.environ,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        wait_for(samplers, 120)
+    finally:
+        process.kill()
+        process.wait()
+    wait_for(lambda: not samplers(), 30)
+
+
+def test_without_a_cluster_this_machine_is_sampled_and_the_run_goes_on(tmp_path: Path, nvml: dict[str, str]) -> None:
+    done = subprocess.run(
+        [*DOCTOR, "monitor", "--ray", "127.0.0.1:9", "--during-run", "--", sys.executable, "-c",
+         "import time; time.sleep(12); raise SystemExit(3)"],
+        cwd=tmp_path, env={**os.environ, **nvml}, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert "this machine alone is: nothing accepts a connection at 127.0.0.1:9" in done.stderr
+    (run,) = map(RunDir, (tmp_path / "doctor-runs").iterdir())
+    assert rows_of(run, host_name()) > 5
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--ray", "auto", "--csv", "x.csv"), "--ray samples several machines: without --csv"),
+        (("--collect", "x", "--prometheus", "9400"), "--collect samples several machines: without --prometheus"),
+        (("--ray", "auto", "--collect", "x"), "without --collect"),
+        (("--python", "x"), "with --ray"),
+        (("--ray", "auto", "--python", "/nowhere/python"), "--ray: "),
+    ],
+)
+def test_mistakes_are_told(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    done = subprocess.run(
+        [*DOCTOR, "monitor", *words], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert said in " ".join(done.stderr.split())
+
+
+# A shared folder -------------------------------------------------------------------------------------------------
+
+RANK = """
+import doctor, os, sys, time
+with doctor.phase("update"):
+    time.sleep(6)
+print("rank", os.environ["RANK"])
+sys.exit(3 if os.environ["RANK"] == "2" else 0)
+"""
+
+
+@pytest.fixture(scope="module")
+def collected(nvml: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[RunDir, list[Any]]:
+    """Two ranks on each of two hosts, as srun starts them; what came of each."""
+    folder = tmp_path_factory.mktemp("shared")
+    (folder / "train.py").write_text(RANK)
+    started = [
+        subprocess.Popen(
+            [*DOCTOR, "monitor", "--collect", "run", "--during-run", "--", sys.executable, "train.py"],
+            env={**os.environ, **nvml, HOST_VARIABLE: f"n{rank // 2}", "RANK": str(rank), "LOCAL_RANK": str(rank % 2)},
+            cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for rank in range(4)
+    ]  # fmt: skip
+    return RunDir(folder / "run"), [(each.communicate(timeout=120), each.returncode) for each in started]
+
+
+def test_one_sampler_a_node_and_every_command_keeps_its_code(collected: tuple[RunDir, list[Any]]) -> None:
+    run, ended = collected
+    assert [code for _, code in ended] == [0, 0, 3, 0]
+    assert [out for (out, _), _ in ended] == [f"rank {rank}\n" for rank in range(4)]
+    assert [bool(said) for (_, said), _ in ended] == [True, False, False, False]  # one tells, of all
+    assert sorted(path.name for path in run.path.glob("gpu/n*.csv")) == ["n0.csv", "n1.csv"]
+    for host in ("n0", "n1"):
+        assert {(row["host"], row["gpu"]) for row in read_rows(run.gpu(host))} == {(host, "0"), (host, "1")}
+        ranks = {row["rank"] for row in read_rows(run.processes(host)) if row["role"] == "trainer"}
+        assert {"0": {"0", "1"}, "1": {"2", "3"}}[host[1]] <= ranks
+        assert sum("offset unknown" in line for line in run.gpu(host).read_text().splitlines()[:12]) == 1
+    assert run.read_run()["host"] == "n0"
+    marks = {(each["host"], each["rank"]) for each in run.read_events() if each["kind"] == "phase"}
+    assert marks == {("n0", 0), ("n0", 1), ("n1", 2), ("n1", 3)}
+
+
+def test_the_report_of_a_shared_folder_tells_both_nodes(collected: tuple[RunDir, list[Any]]) -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed (extra `report`)")
+    usage = report(collected[0].path)["usage"]
+    assert [each["label"] for each in usage["gpus"]] == ["n0:0", "n0:1", "n1:0", "n1:1"]
+    assert [(each["hosts"], each["gpus"]) for each in usage["hosts"]] == [(["n0"], 2), (["n1"], 2)]
+    assert usage["phases_from"] == "marks"
+
+
+def report(path: Path) -> Any:
+    done = subprocess.run(
+        [*DOCTOR, "report", str(path), "--format", "json"], capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_folder_that_cannot_be_written_stops_no_command(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    words = [*DOCTOR, "monitor", "--collect", str(tmp_path / "file" / "run")]
+    done = subprocess.run([*words, "--during-run", "--", "sh", "-c", "exit 9"], capture_output=True, text=True,
+                          timeout=60, check=False)  # fmt: skip
+    assert (done.returncode, "without the doctor" in done.stderr) == (9, True)
+    assert subprocess.run([*words, "--for", "2s"], capture_output=True, timeout=60, check=False).returncode == 2
+
+
+def test_machines_of_one_name_get_names_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HOST_VARIABLE, "node")
+    run = RunDir(tmp_path)
+    assert [shared_run.own_name(run, each) for each in ("a", "b", "a", "c")] == ["node", "node-2", "node", "node-3"]
+
+
+@pytest.mark.parametrize(
+    ("environ", "samples", "keeps"),
+    [
+        ({}, True, True),
+        ({"SLURM_LOCALID": "0", "SLURM_PROCID": "0"}, True, True),
+        ({"SLURM_LOCALID": "0", "SLURM_PROCID": "8"}, True, False),
+        ({"SLURM_LOCALID": "1", "SLURM_PROCID": "1"}, False, False),
+        ({"LOCAL_RANK": "0", "RANK": "4", "SLURM_LOCALID": "0", "SLURM_PROCID": "0"}, True, False),
+    ],
+)
+def test_who_samples(environ: dict[str, str], samples: bool, keeps: bool) -> None:
+    assert (shared_run.samples(environ), shared_run.keeps_record(environ)) == (samples, keeps)
+
+
+# Parts -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_travels_to_a_node_is_imported_by_a_bare_python_39(tmp_path: Path) -> None:
+    names = ["doctor.cluster.sampled_node", "doctor.cluster.ray_stream", "doctor.cluster.ray_main"]
+    carry(names, tmp_path)
+    code = (
+        f"import sys, importlib; sys.path.insert(0, {str(tmp_path)!r}); [importlib.import_module(n) for n in {names}]"
+    )
+    done = subprocess.run([interpreter("3.9"), "-I", "-S", "-B", "-c", code], capture_output=True, text=True,
+                          timeout=60, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_file_is_read_once_and_emptied_behind(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    block = "x" * 99 + "\n"
+    path.write_text(block * 1000 + "torn")
+    tail = Tail(path)
+    assert tail.lines() == block * 1000
+    assert tail.lines() == ""
+    with path.open("a") as file:
+        file.write(" no more\n")
+    assert tail.lines() == "torn no more\n"
+    if path.stat().st_blocks * 512 > 20_000:
+        pytest.skip("this file system cannot punch holes")
+    assert path.stat().st_size > 100_000
+
+
+def test_the_best_comparison_of_clocks_is_told_when_it_is_better_or_old() -> None:
+    clocks = Comparisons()
+    assert clocks.take("n1", 0.2, 0.010, 0.0) == (0.2, 0.010)
+    assert clocks.take("n1", 0.3, 0.009, 1.0) is None
+    assert clocks.take("n1", 0.21, 0.002, 2.0) == (0.21, 0.002)
+    assert clocks.take("n1", 0.5, 0.050, 3.0) is None
+    assert clocks.take("n1", 0.22, 0.003, 700.0) == (0.22, 0.003)
+
+
+def test_stamps_of_a_file_system_of_this_machine_tell_no_offset(tmp_path: Path) -> None:
+    assert against_folder(tmp_path) is None
+
+
+def test_a_node_writes_into_the_folders_of_the_run_and_nowhere_else(tmp_path: Path) -> None:
+    run = RunDir(tmp_path / "run")
+    gathered = Gathered(run, Events(run))
+    names = ("gpu/n1.csv", "../gpu/n1.csv", "run.json", "gpu/../../x.csv", "/tmp/x.csv", "names/n1.csv", "gpu/x.py")
+    gathered.take({"kind": "rows", "node": "n1", "value": dict.fromkeys(names, "a,b\n")})
+    gathered.close()
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()] == ["run/gpu/n1.csv"]
