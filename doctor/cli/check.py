@@ -227,7 +227,8 @@ def _from_ray(context: Any, chosen: dict[str, Any]) -> Any:
                 _measure_over_ray(context, chosen, folder, python)
             return read([folder]).cluster
         except (RayRefused, NotFacts) as exc:
-            msg = f"--ray: {exc}"
+            wrong = isinstance(exc, RayRefused) and exc.what == "version"
+            msg = f"--ray: {exc}" + ("; name an interpreter of the cluster's versions with --python" if wrong else "")
             raise click.UsageError(msg) from None
         except OSError as exc:
             msg = f"cannot write into `{folder}`: {exc.strerror}"

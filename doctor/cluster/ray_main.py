@@ -19,6 +19,8 @@ from typing import Any, Callable, Optional
 from urllib.parse import urlsplit
 
 _KNOCK_S = 5.0
+#: `NodeDeathInfo.Reason` in Ray's common.proto: EXPECTED_TERMINATION (`ray stop`), AUTOSCALER_DRAIN_IDLE
+_ON_PURPOSE = (1, 4)
 
 #: over -> function(ray, request, nodes, write), see `ray_work` for what a request holds
 MODES = {
@@ -154,10 +156,10 @@ def _knock(address: str) -> None:
 
 
 def nodes_of(ray: Any) -> list[dict[str, Any]]:
-    """Nodes as Ray lists them, the dead ones too.
+    """Nodes as Ray lists them, those too that were lost.
 
-    A dead entry is left out where a live node has its place (address and host name): Ray keeps entries of nodes that
-    were restarted.
+    Left out are the entries of nodes that went on purpose, and of those that are back: at their address and host name
+    another one lives.
     """
     listed = ray.nodes()
     living = {_place(each) for each in listed if each.get("Alive")}
@@ -168,10 +170,10 @@ def nodes_of(ray: Any) -> list[dict[str, Any]]:
             "address": each.get("NodeManagerAddress"),
             "alive": bool(each.get("Alive")),
             "resources": _resources(each.get("Resources") or {}),
-            "reason": _death(each),
+            "reason": each.get("DeathReasonMessage") or "",
         }
         for each in listed
-        if each.get("Alive") or _place(each) not in living
+        if each.get("Alive") or (_place(each) not in living and each.get("DeathReason") not in _ON_PURPOSE)
     ]
 
 
@@ -182,12 +184,6 @@ def _place(node: dict[str, Any]) -> tuple[Optional[str], Optional[str]]:
 def _resources(resources: dict[str, float]) -> dict[str, float]:
     """Resources without the marks that Ray itself makes of each node ("node:10.0.0.1")."""
     return {name: float(value) for name, value in resources.items() if not name.startswith("node:")}
-
-
-def _death(node: dict[str, Any]) -> str:
-    """Why Ray says that a node is dead; "" where it does not say."""
-    words = [node.get(key) for key in ("DeathReason", "DeathReasonMessage")]
-    return ": ".join(str(each) for each in words if each)
 
 
 if __name__ == "__main__":

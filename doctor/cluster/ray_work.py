@@ -52,7 +52,8 @@ def ask_nodes(ray: Any, request: dict[str, Any], nodes: list[dict[str, Any]], wr
         if node["alive"]:
             crew.hand_out(Work(request["arguments"]), node)
         else:
-            write(_line(node["id"], None, "died", f"Ray lists it as dead {node['reason']}".strip()))
+            why = node["reason"] or "Ray does not say why"
+            write(_line(node["id"], None, "died", f"dead before it was asked: {why}"))
     while crew.busy:
         crew.look()
 

@@ -15,6 +15,7 @@ import pytest
 
 from doctor.cluster import gathered
 from doctor.cluster.ray_child import RayChild, RayRefused, Request, answers
+from doctor.cluster.ray_main import nodes_of
 from doctor.facts.cluster import Cluster, Node
 from tests.cluster.rays import Rays, ray_cluster
 
@@ -96,6 +97,33 @@ def _agrees_with_collect(rays: Rays, node: Node, tmp_path: Path) -> None:
         for name in fields:
             assert name in vars(own.value(fact))
             assert getattr(node.value(fact), name) == getattr(own.value(fact), name), (fact, name)
+
+
+def test_nodes_that_went_on_purpose_or_came_back_are_not_counted_as_lost() -> None:
+    def entry(name: str, address: str, *, alive: bool = False, reason: int | None = 2) -> dict[str, Any]:
+        told = {} if reason is None else {"DeathReason": reason, "DeathReasonMessage": "missing too many heartbeats"}
+        places = {"NodeManagerAddress": address, "NodeManagerHostname": f"host-{address}"}
+        return {"NodeID": name, "Alive": alive, **places, "Resources": {"CPU": 8.0, f"node:{address}": 1.0}, **told}
+
+    class Listed:
+        @staticmethod
+        def nodes() -> list[dict[str, Any]]:
+            return [
+                entry("head", "10.0.0.1", alive=True, reason=0),
+                entry("before", "10.0.0.1"),
+                entry("lost", "10.0.0.2"),
+                entry("stopped", "10.0.0.3", reason=1),
+                entry("idle", "10.0.0.4", reason=4),
+                entry("of an old Ray", "10.0.0.5", reason=None),
+            ]
+
+    found = nodes_of(Listed())
+    assert [(node["id"], node["alive"], node["reason"]) for node in found] == [
+        ("head", True, "missing too many heartbeats"),
+        ("lost", False, "missing too many heartbeats"),
+        ("of an old Ray", False, ""),
+    ]
+    assert found[0]["resources"] == {"CPU": 8.0}
 
 
 def test_a_wrong_address_is_refused_at_once(rays: Rays) -> None:
