@@ -47,6 +47,11 @@ _REST_TIMES = 9  # what is read anew takes at most a tenth of the time
     type=click.Path(path_type=Path),
     help="Write report and relevant log parts, redacted (.tar.gz).",
 )
+@click.option(
+    "--ray", metavar="auto|ADDRESS",
+    help="Let the nodes of a running Ray cluster read the logs, where these lie on a file system that they share.",
+)  # fmt: skip
+@click.option("--python", metavar="PATH", help="With --ray: the interpreter, venv or conda prefix that has Ray.")
 @options.ignore
 @options.strict
 @options.report
@@ -59,11 +64,13 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     doctor postmortem train.log
     doctor postmortem logs/ --context environment.txt --context zero3.yaml
     srun ... 2>&1 | tee train.log; doctor postmortem train.log --html report.html
+    doctor postmortem /shared/logs/run-7 --ray auto
     """
     paths = paths or ((chosen["run_dir"],) if chosen["run_dir"] else ())
     if not paths:
         msg = "give at least one log, a folder of logs, or - for standard input"
         raise click.UsageError(msg)
+    _refuse_wrong_pairs(paths, chosen)
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     language = options.language(chosen["lang"], settings)
     if chosen["follow"]:
@@ -75,6 +82,43 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     return int(result.diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict))
 
 
+def _refuse_wrong_pairs(paths: tuple[str, ...], chosen: dict[str, Any]) -> None:
+    """Options that cannot go together."""
+    if chosen["python"] is not None and chosen["ray"] is None:
+        msg = "--python names the interpreter for --ray, which is not given"
+        raise click.UsageError(msg)
+    if chosen["ray"] is None:
+        return
+    if not chosen["ray"].strip():
+        msg = "--ray names nothing (an unset variable?): give `auto` or host:port"
+        raise click.UsageError(msg)
+    if chosen["follow"] or "-" in paths:
+        msg = "--ray reads files that the nodes share, once: it goes neither with --follow nor with standard input"
+        raise click.UsageError(msg)
+
+
+@contextmanager
+def _cluster(chosen: dict[str, Any]) -> Iterator[Any]:
+    """Who reads the logs over Ray; None where it is this machine."""
+    if chosen["ray"] is None:
+        yield None
+        return
+    import os
+
+    from doctor.cli.check import refuse_wrong_python
+    from doctor.cluster.ray_child import RayRefused, interpreter_with_ray
+    from doctor.cluster.ray_logs import RayLogs
+    from doctor.facts.base import Context
+
+    context = Context(environ=dict(os.environ), python=chosen["python"])
+    refuse_wrong_python(context)
+    try:
+        yield RayLogs(chosen["ray"], interpreter_with_ray(context))
+    except RayRefused as exc:
+        msg = f"--ray: {exc}"
+        raise click.UsageError(msg) from None
+
+
 def _examined(
     paths: tuple[str, ...], chosen: dict[str, Any], settings: Any, language: str, prepared: Any = None
 ) -> Any:
@@ -83,13 +127,16 @@ def _examined(
     from doctor.logs.postmortem import NotReadable, examine
 
     try:
-        with _table(chosen["metrics_csv"]) as table:
-            return examine(
+        with _cluster(chosen) as nodes, _table(chosen["metrics_csv"]) as table:
+            result = examine(
                 paths, context=_context(chosen), ignored=settings.ignored, language=language,
-                run_dir=chosen["run_dir"], prepared=prepared, table=table,
+                run_dir=chosen["run_dir"], prepared=prepared, table=table, work=nodes,
             )  # fmt: skip
+        for note in nodes.notes if nodes is not None else ():
+            click.echo(f"--ray: {note}", err=True)
     except (NoLogs, NotReadable, NotFacts, OSError) as exc:
         raise click.UsageError(str(exc)) from None
+    return result
 
 
 @contextmanager

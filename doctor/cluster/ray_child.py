@@ -53,6 +53,7 @@ class Request:
         modules: what is carried for the task, dotted names; that of the task itself always is.
         env: further variables of the tasks.
         more: what a mode needs besides.
+        files: data that the carried code reads beside the package, by name.
 
     """
 
@@ -66,6 +67,7 @@ class Request:
     modules: tuple[str, ...] = ()
     env: Mapping[str, str] | None = None
     more: Mapping[str, Any] | None = None
+    files: Mapping[str, str] | None = None
 
 
 class RayChild:
@@ -212,6 +214,8 @@ def _as_json(request: Request) -> dict[str, Any]:
 def _pack(folder: Path, request: Request) -> list[str]:
     """Carry the code, and NVIDIA's binding from where this interpreter finds it; paths for Ray's `py_modules`."""
     carry([*_MODULES, *request.modules, request.task.partition(":")[0]], folder)
+    for name, text in (request.files or {}).items():
+        (folder / "doctor" / name).write_text(text, encoding="utf-8")
     packed = [str(folder / "doctor")]
     found = importlib.util.find_spec("pynvml")
     if found is not None and found.origin and Path(found.origin).is_file():

@@ -68,6 +68,7 @@ def read_all(found: Sequence[Source], reader: Reader, judge: Judge, work: Work |
         take(places, next(results))
     whole = [Joined(joined([next(results) for _ in parts]), tuple(found[place] for place in places))
              for places, parts in plan.large]  # fmt: skip
+    next(results, None)  # the end, at which a worker may have something to say
     for (places, _), said in zip(plan.large, here(reader, whole, workers), strict=True):
         take(places, said)
     for place, source in enumerate(found):

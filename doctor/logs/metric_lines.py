@@ -82,8 +82,34 @@ class ToldRange:
         if self.spilled:
             with Path(self.spilled).open("rb") as file:
                 Path(self.spilled).unlink()
-                while size := file.read(_SIZE_BYTES):
-                    yield from _unpacked(file.read(int.from_bytes(size, "little")))
+                for chunk in _chunks(file):
+                    yield from _unpacked(chunk)
+
+    def inlined(self) -> ToldRange:
+        """The same rows without a file, to travel to another machine."""
+        if not self.spilled:
+            return self
+        with Path(self.spilled).open("rb") as file:
+            Path(self.spilled).unlink()
+            return ToldRange((*self.packed, *_chunks(file)), lost=self.lost)
+
+    def spooled(self, folder: str) -> ToldRange:
+        """The same rows in a file of a folder, where they are more than stay in memory."""
+        if sum(map(len, self.packed)) <= MOST_IN_MEMORY_BYTES:
+            return self
+        try:
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+                for chunk in self.packed:
+                    file.write(len(chunk).to_bytes(_SIZE_BYTES, "little") + chunk)
+        except OSError as error:
+            return ToldRange((), lost=f"{folder}: {error.strerror}")
+        return ToldRange((), file.name, self.lost)
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    """Packed rows of a file."""
+    while size := file.read(_SIZE_BYTES):
+        yield file.read(int.from_bytes(size, "little"))
 
 
 class MetricLines:

@@ -12,7 +12,7 @@ from doctor.core.index import Entry
 from doctor.core.outcome import Crashed
 from doctor.core.signature import Hit, Hits
 from doctor.core.unknown import Unknown
-from doctor.logs import unknown
+from doctor.logs import unknown, wrapped
 from doctor.logs.case import Case
 from doctor.logs.catalogue import Catalogue, in_range, is_victims_word, words_of
 from doctor.logs.exits import Exit
@@ -116,10 +116,13 @@ def rank(
 
     """
     crashed: list[Crashed] = []
+    unbroken = wrapped.hits_in(case, catalogue, counts)
+    hits, counts = [*hits, *unbroken], {**dict.fromkeys((index for index, _ in unbroken), 1), **counts}
     candidates = _candidates(case, hits, counts, catalogue, crashed)
     failures = [each for each in case.failures if not _is_noise(case, each)]
     lost = _words_of_loss(case, candidates)
-    own, victims = [], []
+    own: list[Failure] = []
+    victims: list[Failure] = []
     for each in failures:
         (own if failed_by_itself(each) and not _lost_another(lost, each) else victims).append(each)
     if not failures and not any(_bad(case, each) for each in case.exits):
@@ -500,7 +503,7 @@ def _ended(case: Case) -> list[tuple[Key, Link]]:
         process = f"rank {each.rank}" if each.rank is not None else f"pid {each.pid}" if each.pid is not None else ""
         link = Link(
             what, "symptom" if each.by_launcher else "", process, each.rank, line.file, line.number, line.time_ns,
-            each.signal or str(each.code),
+            each.signal or ("?" if each.code is None else str(each.code)),
         )  # fmt: skip
         links.append((case.key(line.source, line.number), link))
     return links

@@ -116,7 +116,11 @@ class Reader:
             return self.scanner.part(item)
         if isinstance(item, Joined):
             return self.readings(scanned(item.hits, is_labelled(item.hits.name)), item.sources)
-        return self.readings(self.scanner.file(item[0].path, brief=self.settings.brief), item)
+        return self.log(item[0].path, item)
+
+    def log(self, path: str, sources: tuple[Source, ...]) -> list[Reading]:
+        """Read one log, which lies at a path, under each of its names."""
+        return self.readings(self.scanner.file(path, brief=self.settings.brief), sources)
 
     def stdin(self, source: Source) -> Reading:
         """Read standard input."""

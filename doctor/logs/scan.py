@@ -64,8 +64,8 @@ class Scanner:
         """Take the signatures; an engine is made when it is needed."""
         self.signatures = signatures
         self._matchers: dict[bool, Matcher] = {}
-        self._folder = _own_folder()
-        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self.folder = _own_folder()
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     def file(self, path: str, *, brief: bool = False) -> Scanned:
         """Read a log once.
@@ -106,7 +106,7 @@ class Scanner:
         """What scans; `labels`: a log that srun labelled."""
         if labels not in self._matchers:
             anchors = (Probe(name, words, first=0, last=0) for name, words in ANCHORS.items())
-            probes = (*anchors, metric_probe(partial(MetricLines, self._folder)))
+            probes = (*anchors, metric_probe(partial(MetricLines, self.folder)))
             cut = strip_labelled if labels else strip_text
             self._matchers[labels] = Matcher(self.signatures, probes, strip=cut)
         return self._matchers[labels]

@@ -77,10 +77,22 @@ def _key(roots: Mapping[str, Path]) -> int:
     return zlib.crc32("\n".join(seen).encode())
 
 
+def from_json(data: bytes) -> tuple[Compiled, ...]:
+    """Signatures as `to_json` has written them."""
+    return tuple(_compiled(*row) for row in json.loads(data))
+
+
+def to_json(signatures: Iterable[Compiled]) -> str:
+    """Signatures with their literals."""
+    return json.dumps([
+        (each.problem_id, each.index, asdict(each.signature), [literal.decode() for literal in each.literals])
+        for each in signatures
+    ])  # fmt: skip
+
+
 def _read(path: Path) -> tuple[Compiled, ...] | None:
     try:
-        rows = json.loads(path.read_bytes())
-        return tuple(_compiled(*row) for row in rows)
+        return from_json(path.read_bytes())
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
@@ -94,17 +106,13 @@ def _compiled(problem_id: str, index: int, signature: Mapping[str, Any], literal
 
 def _keep(path: Path, signatures: tuple[Compiled, ...]) -> None:
     """Write them for next time; a read-only home costs only the imports."""
-    rows = [
-        (each.problem_id, each.index, asdict(each.signature), [literal.decode() for literal in each.literals])
-        for each in signatures
-    ]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         others = sorted(path.parent.glob("signatures-*.json"), key=lambda each: each.stat().st_mtime)
         for old in others[:-_OTHERS_KEPT]:
             old.unlink()
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        temporary.write_text(json.dumps(rows))
+        temporary.write_text(to_json(signatures))
         temporary.replace(path)
     except OSError:
         return
