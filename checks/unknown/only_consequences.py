@@ -19,6 +19,7 @@ https://man7.org/linux/man-pages/man7/signal.7.html
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
@@ -58,6 +59,12 @@ LOST = Message(
         "`--log-dir logs --redirects 3`;若是挂起,对每个 rank 执行 `py-spy dump`,并设置 "
         "`TORCH_NCCL_TRACE_BUFFER_SIZE=2000`,让 flight recorder 指出是哪个集合通信。",
     ),
+)
+
+#: the same where not even those that lost it say anything
+GONE = Message(
+    en=replace(LOST.en, headline="the logs tell that a process died, and not why"),
+    zh=replace(LOST.zh, headline="日志只说有进程死亡,没有说明原因"),
 )
 
 #: what a signal says about who sent it, and where to look
@@ -142,7 +149,7 @@ def answer(unknown: Unknown) -> Finding | None:
     if unknown.exit_code is None and not unknown.signal:
         return found(
             PROBLEM,
-            LOST,
+            LOST if unknown.type else GONE,
             where=unknown.where,
             evidence=unknown.evidence,
             confidence=LIKELY,

@@ -90,12 +90,16 @@ _NATIVE = re.compile(
 )
 #: what MPI's launchers print of a process that a signal has ended
 _MPI = re.compile(rf"^\[[\w.\-]{{1,80}}:\d{{1,9}}\] Signal: (?P<word>{_WORD}) \(\d{{1,3}}\)")
+#: what vLLM's server says of the process that ran its engine
+#: https://github.com/vllm-project/vllm/blob/v0.6.6/vllm/engine/multiprocessing/client.py, entrypoints/launcher.py
+_ENGINE = re.compile(r"\bEngine process \(pid (?P<pid>\d{1,9})\) died\b|^MQLLMEngine is already dead, terminating")
 _REASONS = {"TIME LIMIT": "time limit", "PREEMPTION": "preempted", "NODE FAILURE": "node failure", "": "cancelled"}
 
 
 #: one of these is in every line that the patterns above match
 _HINTS = ("xit", "illed", "ignal", "oom", "OOM", "Segm", "Abort", "Bus error", "CANCEL", "Termin", "Float", "Illegal",
-          "Out Of Memory", "Check failed", "double", "free(", "malloc(", "corrupted", "munmap", "smashing")  # fmt: skip
+          "Out Of Memory", "Check failed", "double", "free(", "malloc(", "corrupted", "munmap", "smashing",
+          "ngine process (pid", "MQLLMEngine is")  # fmt: skip
 
 
 def exits_of(line: Line) -> Iterator[Exit]:
@@ -144,6 +148,8 @@ def _of_others(line: Line) -> Iterator[Exit]:
         yield Exit(line.rank, None, None, "SIGABRT", line)
     elif match := _MPI.search(text):
         yield Exit(line.rank, None, None, _WORDS[match["word"]], line)
+    elif match := _ENGINE.search(text):
+        yield Exit(line.rank, int(match["pid"]) if match["pid"] else None, None, "", line)
     elif match := _LOADER.search(text):
         word = (match["word"] or "").strip().rstrip(".")
         yield Exit(line.rank, int(match["pid"]), None, _WORDS.get(word, ""), line)

@@ -36,6 +36,9 @@ _BARE = re.compile(
 )
 #: one of these is in every line that begins a failure, or tells that what follows is noise
 _BEGINNINGS = ("Traceback (", "Error", "xception", "Interrupt", "OOM", "ray::", "File ", "terminate called", "Fatal Py")
+#: the same where a console broke the line behind the colon, for what follows is one word of its width
+_BROKEN = re.compile(r"^(?P<type>[A-Z]\w{0,100}(?:Error|Exception)): ?$")
+_LONG_WORD = 60  # characters
 _DURING = "During handling of the above exception, another exception occurred:"
 _BECAUSE = "The above exception was the direct cause of the following exception:"
 _ORIGINAL = re.compile(r"^Original Traceback \(most recent call last\):")
@@ -53,7 +56,10 @@ _PASSES_ON = re.compile(r"RemoteTraceback$|RemoteError$|_ExceptionWithTraceback$
 
 @dataclass(frozen=True)
 class Raised:
-    """One exception of a chain. `link` is how it hangs on the one before: "", "during", "because" or "remote"."""
+    """One exception of a chain. `link` is how it hangs on the one before: "", "during", "because" or "remote".
+
+    `width`: of the console for which the message was broken into lines, 0 where it was not.
+    """
 
     type: str
     message: str
@@ -62,6 +68,17 @@ class Raised:
     last_line: int
     kind: str = "python"
     link: str = ""
+    width: int = 0
+
+    @property
+    def unbroken(self) -> str:
+        """The message in one line: a word longer than the console was cut at its edge, the others between them."""
+        if not self.width:
+            return self.message
+        text = ""
+        for each in self.message.split("\n"):
+            text += each if len(each.rstrip()) >= self.width else f"{each.rstrip()} "
+        return text.rstrip()
 
     @property
     def name(self) -> str:
@@ -122,11 +139,13 @@ class _Block:
     last: int = 0
     link: str = ""
     lost: int = 0
+    width: int = 0
 
     def raised(self) -> Raised:
         text = "\n".join(self.message).strip()
         return Raised(
             self.type, text, tuple(self.frames), self.line or self.first, self.last, self.kind, self.link,
+            self.width,
         )  # fmt: skip
 
 
@@ -163,6 +182,8 @@ class Assembler:
     def close(self) -> list[Failure]:
         """End of input: whatever is open is a failure too. Returns all, in order of their first lines."""
         for state in self._states.values():
+            if state.mode == "broken":
+                self._drop(state)
             self._emit(state)
         self.failures.sort(key=lambda each: each.first.place)
         return self.failures
@@ -186,13 +207,16 @@ class Assembler:
             block = _Block(line, kind="bare", type=match["type"], message=[match["message"] or ""], line=line)
             self._begin(state, block, line)
             state.mode = "message"
+        elif match := _BROKEN.match(text):
+            self._begin(state, _Block(line, kind="broken", type=match["type"], line=line), line)
+            state.mode = "broken"
         elif text.strip():
             state.noise = state.thread = False
 
     def _opens(self, state: _State, line: Line, text: str) -> bool:
         """Begin a block where the line is a header of any kind."""
-        if _HEADER.search(text) or _RICH.match(text):
-            self._begin(state, _Block(line), line)
+        if (rich := _RICH.match(text)) or _HEADER.search(text):
+            self._begin(state, _Block(line, width=len(text.rstrip()) if rich else 0), line)
             state.mode = "frames"
             return True
         if match := _RAY_HEADER.match(text):
@@ -314,6 +338,22 @@ class Assembler:
             each.match(text) for each in patterns
         )  # fmt: skip
 
+    def _broken(self, state: _State, line: Line, text: str) -> None:
+        """Take the word that a console put on a line of its own; anything else begins anew."""
+        block, word = state.block, text.rstrip()
+        assert block is not None  # noqa: S101
+        if len(word) >= _LONG_WORD and " " not in word:
+            block.message, block.width, block.last, block.kind, state.mode = (
+                [text],
+                len(word),
+                line.number,
+                "bare",
+                "message",
+            )
+            return
+        self._drop(state)
+        self._idle(state, line, text)
+
     def _what(self, state: _State, line: Line, text: str) -> None:
         block = state.block
         assert block is not None  # noqa: S101
@@ -395,6 +435,10 @@ class Assembler:
     def _abandon(self, state: _State) -> None:
         state.block = None
         self._emit(state)
+
+    def _drop(self, state: _State) -> None:
+        """Forget what only looked like the beginning of a failure."""
+        state.block, state.first, state.mode = None, None, "idle"
 
     def _emit(self, state: _State) -> None:
         """End the chain and keep it."""
