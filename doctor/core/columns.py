@@ -99,12 +99,6 @@ def points_of(row: MetricRow, names: Optional[Collection[str]] = None) -> Iterat
             yield Point(name, value, step, t_ns, rank, source)
 
 
-def rows_of(points: Iterable[Point]) -> Iterator[MetricRow]:
-    """Points one by one as rows of one value."""
-    for name, value, step, t_ns, rank, source in points:
-        yield MetricRow(step, (name,), (value,), t_ns, rank, source)
-
-
 def stretches(rows: Iterable[MetricRow]) -> Iterator[list[MetricRow]]:
     """Rows cut where the rank changes, where a step goes back, and where a stretch is long enough."""
     together: list[MetricRow] = []

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, Optional
 
-from doctor.core.columns import MetricRow, Stretch, points_of, stretches
+from doctor.core.columns import Stretch, points_of
 from doctor.core.finding import Evidence, Finding, Role, Where
 from doctor.core.problem import Problem
 from doctor.core.series import Point
@@ -162,11 +162,6 @@ class RuleEngine:
     def feed_all(self, points: Iterable[Point]) -> list[Finding]:
         """Feed many points; gives what the rules found."""
         return [finding for point in points for finding in self.feed(point)]
-
-    def feed_rows(self, rows: Iterable[MetricRow]) -> None:
-        """Feed many rows; the findings are those of `feed` with each of their points, in the same order."""
-        for together in stretches(rows):
-            self.feed_stretch(Stretch(together))
 
     def feed_stretch(self, stretch: Stretch) -> None:
         """Feed rows of one rank; rules that say `calm` to them are not asked about each point."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Optional
 
 from doctor.core.columns import Column
@@ -203,11 +203,6 @@ class Timeline:
         if steps:
             self.first_step = min(steps) if self.first_step is None else self.first_step
             self.last_step = max(steps)
-
-    def add_all(self, points: Iterable[Point]) -> None:
-        """Take many points in."""
-        for point in points:
-            self.add(point)
 
     def began(self) -> dict[str, int]:
         """Metric -> step at which it first was NaN or infinite."""

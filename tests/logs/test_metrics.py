@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from doctor.core.columns import MetricRow, Stretch, points_of, rows_of, stretches
+from doctor.core.columns import MetricRow, Stretch, points_of, stretches
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.series import Point
 from doctor.logs import metrics
@@ -182,7 +182,7 @@ def test_csv_written_is_read_again(tmp_path) -> None:
         Point("rewards/a,b/mean", -math.inf, None, None, 3, "b\n.log"),
     ]
     file = io.StringIO()
-    MetricsCsv(file).write(rows_of(points))
+    MetricsCsv(file).write(MetricRow(p.step, (p.name,), (p.value,), p.t_ns, p.rank, p.source) for p in points)
     path = tmp_path / "m.csv"
     path.write_text(file.getvalue() + "7,1,torn")
     read = [point for row in read_metrics_csv(path) for point in points_of(row)]
@@ -228,7 +228,8 @@ def test_time_line_of_columns_is_that_of_points(seed: int) -> None:
         values = tuple(pick.choice((math.nan, math.inf)) if odd else pick.gauss(0, 1) for _ in told)
         rows.append(MetricRow(None if pick.random() < 0.01 else step, told, values))
     for row in rows:
-        by_points.add_all(points_of(row))
+        for point in points_of(row):
+            by_points.add(point)
     for together in stretches(rows):
         by_columns.add_columns(Stretch(together).columns)
     for name in names:

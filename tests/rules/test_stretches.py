@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from doctor.core import columns
-from doctor.core.columns import MetricRow, rows_of
+from doctor.core.columns import MetricRow
 from doctor.core.finding import Finding
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.series import Point
@@ -50,9 +50,14 @@ def by_points(rows: list[MetricRow]) -> list[Finding]:
     return everything_said(engine)
 
 
+def feed(engine: RuleEngine, rows: list[MetricRow]) -> None:
+    for together in columns.stretches(rows):
+        engine.feed_stretch(columns.Stretch(together))
+
+
 def by_rows(rows: list[MetricRow]) -> list[Finding]:
     engine = RuleEngine(RULES)
-    engine.feed_rows(rows)
+    feed(engine, rows)
     return everything_said(engine)
 
 
@@ -152,7 +157,7 @@ def test_rules_that_see_a_calm_run_are_not_asked_about_its_points(monkeypatch: p
 
     monkeypatch.setattr(RuleEngine, "_ask", staticmethod(counted))
     engine = RuleEngine(RULES)
-    engine.feed_rows(rows)
+    feed(engine, rows)
     stretches = len(list(columns.stretches(rows)))
     per_rule = {name: asked.count(name) for name in asked}
     assert max(per_rule.values()) <= stretches // 2, per_rule
@@ -182,7 +187,7 @@ def test_ranks_take_turns() -> None:
     points = [
         Point("grad_norm", math.nan if step == 7 else 1.0, step, rank=rank) for step in range(20) for rank in (0, 1)
     ]
-    rows = list(rows_of(points))
+    rows = [MetricRow(p.step, (p.name,), (p.value,), p.t_ns, p.rank, p.source) for p in points]
     assert by_rows(rows) == by_points(rows)
     assert {each.where.rank for each in by_rows(rows)} == {0}
 
