@@ -88,7 +88,8 @@ def read(sources: Sequence[Path]) -> Gathered:
     rows = [row for _, each in manifests for row in each["nodes"]]
     listed = {folder / row["file"]: row for folder, each in manifests for row in each["nodes"] if row.get("file")}
     files = list(_files(facts_files(sources) or [], listed, notes))
-    files = list(_current(files, notes))
+    places = {path: at for at, path in enumerate(listed)}
+    files = sorted(_current(files, notes), key=lambda each: places.get(each.path, 0))
     if not files and not rows:
         msg = f"`{sources[0]}` holds no facts file (*.json written by `doctor check --collect` or `--save-facts`)"
         raise NotFacts("; ".join([msg, *notes]))

@@ -23,8 +23,11 @@ _SET_BY_RAY = (
     "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "OMP_NUM_THREADS",
     "PYTHONPATH", "PYTHONBREAKPOINT", "SPT_NOENV",
 )  # fmt: skip
-#: not a node's own matter: it comes from gathering
-_NOT_HERE = frozenset({"cluster"})
+#: no matter of a node: a Ray job is started from one place, and the nodes together come from gathering
+_NOT_HERE = {
+    "cluster": FactState("unavailable", reason="one machine is judged", applies=False),
+    "commands": FactState("unavailable", reason="the launch command is not started on this node", applies=False),
+}
 
 
 def collect(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,7 +43,7 @@ def collect(arguments: Mapping[str, Any]) -> dict[str, Any]:
     names = [name for name in fact_names() if name not in _NOT_HERE and not about_command(name)]
     collector = Collector(context, given)
     collector.ask(names)
-    return as_json({name: state for name, state in collector.states.items() if name in names})
+    return as_json({**{name: state for name, state in collector.states.items() if name in names}, **_NOT_HERE})
 
 
 def variables(own: Mapping[str, str], proc: Path = Path("/proc")) -> dict[str, str]:
