@@ -73,7 +73,8 @@ class Usage:
     @property
     def several_hosts(self) -> bool:
         """Whether a GPU's index alone does not name it."""
-        return len({key.host for key in self.gpus}) > 1
+        first = next((key.host for key in self.gpus), None)
+        return any(key.host != first for key in self.gpus)  # asked for each label: ends at the first that differs
 
     def label(self, key: GpuKey) -> str:
         """A GPU's name in this report."""

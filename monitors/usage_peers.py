@@ -8,7 +8,7 @@ from doctor.monitors.usage import Grid
 from doctor.monitors.usage_files import SERVER_ROLES, GpuKey, Usage
 
 #: GPUs that make a median; cards for which it is told; mean points of departure that are worth telling
-FEWEST, MOST_TOLD, LEAST_APART = 4, 32, 5.0
+FEWEST, MANY, MOST_TOLD, LEAST_APART = 4, 64, 32, 5.0
 #: cards that the rules look at one by one; where there are more, those that differ most and some that do not
 MOST_WATCHED, ORDINARY = 256, 32
 
@@ -30,26 +30,30 @@ def medians(usage: Usage, grid: Grid) -> dict[GpuKey, tuple[int, Any]]:
     found: dict[GpuKey, tuple[int, Any]] = {}
     for keys in groups(usage, grid):
         table = np.array([grid.activity[key] for key in keys])
-        told = ~np.isnan(table).all(axis=0)
-        middle = np.full(grid.count, np.nan)
-        middle[told] = np.nanmedian(table[:, told], axis=0)
+        middle = _median(table)
         apart = np.nan_to_num(np.abs(np.nan_to_num(table - middle)).mean(axis=1))
         for number in np.argsort(-apart, kind="stable")[:MOST_TOLD].tolist():
             if apart[number] >= LEAST_APART:
-                others = np.full(grid.count, np.nan)
-                others[told] = _median_of_others(table[:, told], number)
+                # of many, one more or less moves no median
+                others = middle if len(keys) > MANY else _median_of_others(table, number)
                 found[keys[number]] = (len(keys) - 1, others)
+    return found
+
+
+def _median(table: Any) -> Any:
+    """Of what is told in each bin; NaN where nothing is."""
+    import numpy as np
+
+    told = ~np.isnan(table).all(axis=0)
+    found = np.full(table.shape[1], np.nan)
+    found[told] = np.nanmedian(table[:, told], axis=0)
     return found
 
 
 def _median_of_others(table: Any, number: int) -> Any:
     import numpy as np
 
-    rest = np.delete(table, number, axis=0)
-    told = ~np.isnan(rest).all(axis=0)
-    found = np.full(rest.shape[1], np.nan)
-    found[told] = np.nanmedian(rest[:, told], axis=0)
-    return found
+    return _median(np.delete(table, number, axis=0))
 
 
 def watched(usage: Usage, grid: Grid) -> list[GpuKey]:

@@ -112,8 +112,11 @@ def test_the_samplers_end_with_the_command(sampled: tuple[RunDir, str]) -> None:
     run, _ = sampled
     wait_for(lambda: not samplers(), 20)
     first, _, third = (run.path / "order").read_text().split()
-    ended = {each["host"] for each in run.read_events() if each["data"].get("what") == "sampler ended"}
-    assert {first, third} <= ended  # their last lines came, too
+
+    def ended() -> set[str]:
+        return {each["host"] for each in run.read_events() if each["data"].get("what") == "sampler ended"}
+
+    wait_for(lambda: {first, third} <= ended(), 20)  # their last lines came, too
 
 
 def test_clocks_of_one_machine_agree_within_what_the_comparison_is_worth(sampled: tuple[RunDir, str]) -> None:
