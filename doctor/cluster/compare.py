@@ -81,8 +81,13 @@ def compare(cluster: Cluster, readings: Iterable[Reading]) -> tuple[Compared, ..
     found = []
     for reading in readings:
         nodes = with_gpus if reading.hardware else heard
-        found += [each for each in _one(reading, nodes) if each.seen > 1]
+        found += [each for each in _one(reading, nodes) if each.seen > 1 and not _names_nodes(each)]
     return tuple(found)
+
+
+def _names_nodes(row: Compared) -> bool:
+    """Whether a variable tells nodes apart rather than sets them: more than half of many have a value of their own."""
+    return row.area == "environment" and len(row.values) > max(3, row.seen // 2)
 
 
 def _with_gpus(nodes: tuple[Node, ...]) -> tuple[Node, ...]:

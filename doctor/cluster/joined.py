@@ -46,7 +46,8 @@ def _one(group: list[tuple[Finding, list[str]]], language: str) -> Finding:
     left = len(others) - _OTHERS_SHOWN
     if left > 0:
         others = [*others[:_OTHERS_SHOWN], Evidence("...", f"+{left}")]
-    return replace(first, where=where, evidence=(*first.evidence, *others), nodes=nodes)
+    named = [Evidence("nodes", folded(nodes, _RANGES_SHOWN))] if len(nodes) > 1 else []
+    return replace(first, where=where, evidence=(*first.evidence, *others, *named), nodes=nodes)
 
 
 def joined_skips(parts: Iterable[tuple[Iterable[Skipped], list[str]]], heard: int) -> Iterator[Skipped]:

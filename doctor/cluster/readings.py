@@ -23,7 +23,7 @@ STACK = (
 _VIRTUAL = re.compile(r"lo|(docker|veth|br-|cali|cni|flannel|ifb|virbr|tap|tun|vnet|cilium|lxc|kube|dummy|podman).*")
 #: variables that launchers and schedulers set to another value on each node or in each task, and those of a login
 _PER_NODE = re.compile(
-    r"(SLURM|OMPI|PMI|PMIX|XDG|CONDA|KUBERNETES)_.*|PET_NODE_RANK|TORCHELASTIC_.*|(LOCAL_|GROUP_|ROLE_|NODE_)?RANK"
+    r"(SLURM|SLURMD|OMPI|PMI|PMIX|XDG|CONDA|KUBERNETES)_.*|PET_NODE_RANK|TORCHELASTIC_.*|(LOCAL_|GROUP_|ROLE_|NODE_)?RANK"
     r"|(VLLM_HOST_IP|VLLM_DP_RANK.*|RAY_.*(IP|ID|ADDRESS|PORT|TOKEN|JOB|NODE).*|NCCL_HOSTID|HOSTNAME|HOME|LANG|TMPDIR"
     r"|MASTER_ADDR|HF_HUB_SESSION_ID|WANDB_(RUN_ID|SERVICE|NAME).*|ACCELERATE_PROCESS_INDEX|FLASHINFER_WORKSPACE.*)"
 )

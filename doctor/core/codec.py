@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -41,9 +41,12 @@ def _is_default(each: dataclasses.Field[Any], value: Any) -> bool:
     return each.default_factory is not dataclasses.MISSING and value == each.default_factory()
 
 
-@lru_cache(maxsize=256)
-def _hints(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls)
+class _MisfitError(CodecError):
+    """What does not fit, and the way to it, which grows as the error rises; `top` stands for an empty way."""
+
+    def __init__(self, tail: str, top: str = "the top") -> None:
+        super().__init__(tail)
+        self.way, self.tail, self.top = "", tail, top
 
 
 def load(cls: Any, data: Any, path: str = "") -> Any:
@@ -53,76 +56,145 @@ def load(cls: Any, data: Any, path: str = "") -> Any:
         CodecError: a field is unknown or missing, or a value has the wrong type.
 
     """
+    try:
+        return _loader(cls)(data)
+    except _MisfitError as exc:
+        msg = f"{path}{exc.way}" or exc.top
+        raise CodecError(f"{msg}{exc.tail}") from None
+
+
+Loader = Callable[[Any], Any]
+
+
+@lru_cache(maxsize=1024)
+def _loader(cls: Any) -> Loader:
+    """A function that loads a type; each type is taken apart once, for thousands of files hold the same types."""
     if cls is Any:
-        return data
+        return lambda data: data
     origin = get_origin(cls)
     if origin in (Union, types.UnionType):
-        return _load_union(cls, data, path)
+        return _union_loader(get_args(cls))
     if origin is Literal:
-        return _expect(data in get_args(cls), data, data, path, f"one of {get_args(cls)}")
+        choices = get_args(cls)
+        return lambda data: data if data in choices else _refuse(data, f"one of {choices}")
     if origin is tuple:
-        return _load_tuple(get_args(cls), data, path)
+        return _tuple_loader(get_args(cls))
     if origin is frozenset:
-        return frozenset(load(get_args(cls)[0], each, path) for each in data)
+        item = _loader(get_args(cls)[0])
+        return lambda data: frozenset(item(each) for each in data)
     if origin is not None and issubclass(origin, Mapping):
-        _expect(isinstance(data, Mapping), data, data, path, "a mapping")
-        key_type, value_type = get_args(cls)
-        return {_key(key_type, key, path): load(value_type, each, f"{path}.{key}") for key, each in data.items()}
+        return _mapping_loader(*get_args(cls))
     if dataclasses.is_dataclass(cls):
-        return _load_dataclass(cls, data, path)
+        return _dataclass_loader(cls)
     if isinstance(cls, type) and issubclass(cls, Enum):
-        return cls(data)
+        return cls
+    return _scalar_loader(cls)
+
+
+def _refuse(data: Any, what: str) -> Any:
+    tail = f": {data!r} is not {what}"
+    raise _MisfitError(tail)
+
+
+def _scalar_loader(cls: Any) -> Loader:
     if cls is float:
-        return float(_expect(isinstance(data, (int, float)), data, data, path, "a number"))
+        return lambda data: float(data) if isinstance(data, (int, float)) else _refuse(data, "a number")
     if cls is int:
-        return _expect(isinstance(data, int) and not isinstance(data, bool), data, data, path, "an integer")
-    return _expect(isinstance(data, cls), data, data, path, cls.__name__)
+        return lambda data: (
+            data if isinstance(data, int) and not isinstance(data, bool) else _refuse(data, "an integer")
+        )
+    return lambda data: data if isinstance(data, cls) else _refuse(data, cls.__name__)
 
 
-def _expect(condition: bool, value: Any, data: Any, path: str, what: str) -> Any:
-    if not condition:
-        msg = f"{path or 'the top'}: {data!r} is not {what}"
-        raise CodecError(msg)
-    return value
+def _union_loader(members: tuple[Any, ...]) -> Loader:
+    loaders = [_loader(each) for each in members if each is not type(None)]
+    may_lack = len(loaders) < len(members)
+
+    def load_union(data: Any) -> Any:
+        if data is None:
+            return None if may_lack else _refuse(None, "a value")
+        first: _MisfitError | None = None
+        for each in loaders:
+            try:
+                return each(data)
+            except _MisfitError as exc:
+                first = first or exc
+        raise first or _MisfitError(": there is no type")
+
+    return load_union
 
 
-def _key(cls: Any, key: Any, path: str) -> Any:
+def _mapping_loader(key_type: Any, value_type: Any) -> Loader:
+    value_loader = _loader(value_type)
+
+    def load_mapping(data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            _refuse(data, "a mapping")
+        found = {}
+        for key, each in data.items():
+            try:
+                found[_key(key_type, key)] = value_loader(each)
+            except _MisfitError as exc:
+                exc.way = f".{key}{exc.way}"
+                raise
+        return found
+
+    return load_mapping
+
+
+def _key(cls: Any, key: Any) -> Any:
     """A mapping's key: JSON has only text, so that a port number comes back as a word."""
     if cls is int and isinstance(key, str) and key.isdecimal():
         return int(key)
-    return _expect(cls is not int or isinstance(key, int), key, key, path, "an integer as key")
+    return key if cls is not int or isinstance(key, int) else _refuse(key, "an integer as key")
 
 
-def _load_union(cls: Any, data: Any, path: str) -> Any:
-    members = [each for each in get_args(cls) if each is not type(None)]
-    if data is None:
-        return _expect(len(members) < len(get_args(cls)), None, data, path, "a value")
-    errors = []
-    for member in members:
+def _tuple_loader(members: tuple[Any, ...]) -> Loader:
+    alike = _loader(members[0]) if len(members) == 2 and members[1] is Ellipsis else None
+    loaders = [] if alike else [_loader(each) for each in members]
+
+    def load_tuple(data: Any) -> Any:
+        if not isinstance(data, (list, tuple)):
+            _refuse(data, "a list")
+        if alike is None and len(data) != len(loaders):
+            _refuse(data, f"{len(loaders)} values")
+        found = []
+        for number, each in enumerate(data):
+            try:
+                found.append((alike or loaders[number])(each))
+            except _MisfitError as exc:
+                exc.way = f"[{number}]{exc.way}"
+                raise
+        return tuple(found)
+
+    return load_tuple
+
+
+def _dataclass_loader(cls: Any) -> Loader:
+    """Loaders of the fields are looked up when first needed, for a type may hold itself."""
+    hints = get_type_hints(cls)
+    fields: dict[str, Loader | None] = dict.fromkeys(each.name for each in dataclasses.fields(cls))
+
+    def load_dataclass(data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            _refuse(data, f"a mapping for {cls.__name__}")
+        values = {}
+        for key, each in data.items():
+            if key not in fields:
+                unknown = min(set(data) - fields.keys())
+                raise _MisfitError(f": unknown field {unknown!r}", cls.__name__)
+            loader = fields[key]
+            if loader is None:
+                loader = fields[key] = _loader(hints[key])
+            try:
+                values[key] = loader(each)
+            except _MisfitError as exc:
+                exc.way = f".{key}{exc.way}"
+                raise
         try:
-            return load(member, data, path)
-        except CodecError as exc:
-            errors.append(str(exc))
-    raise CodecError(errors[0])
+            return cls(**values)
+        except TypeError as exc:
+            tail = f": {exc}"
+            raise _MisfitError(tail, cls.__name__) from None
 
-
-def _load_tuple(members: tuple[Any, ...], data: Any, path: str) -> tuple[Any, ...]:
-    _expect(isinstance(data, (list, tuple)), data, data, path, "a list")
-    if len(members) == 2 and members[1] is Ellipsis:
-        return tuple(load(members[0], each, f"{path}[{i}]") for i, each in enumerate(data))
-    _expect(len(data) == len(members), data, data, path, f"{len(members)} values")
-    return tuple(load(member, each, f"{path}[{i}]") for i, (member, each) in enumerate(zip(members, data, strict=True)))
-
-
-def _load_dataclass(cls: Any, data: Any, path: str) -> Any:
-    _expect(isinstance(data, Mapping), data, data, path, f"a mapping for {cls.__name__}")
-    hints = _hints(cls)
-    names = {each.name for each in dataclasses.fields(cls)}
-    if unknown := set(data) - names:
-        msg = f"{path or cls.__name__}: unknown field {min(unknown)!r}"
-        raise CodecError(msg)
-    try:
-        return cls(**{key: load(hints[key], each, f"{path}.{key}") for key, each in data.items()})
-    except TypeError as exc:
-        msg = f"{path or cls.__name__}: {exc}"
-        raise CodecError(msg) from None
+    return load_dataclass

@@ -9,7 +9,7 @@ from typing import IO, Any
 from rich.console import Console
 from rich.text import Text
 
-from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, quiet_of, verdict_of, without_command
+from doctor.render.words import WORDS, chain_of, folded_reasons, place_in, quiet_of, verdict_of, without_command
 
 _SIGNS = {"error": ("✗", "x", "bold red"), "warning": ("▲", "!", "bold yellow"), "info": ("·", "-", "bold blue")}
 _VERDICTS = {"known": "bold red", "unknown": "bold yellow", "healthy": "bold green"}
@@ -51,6 +51,11 @@ def draw(report: dict[str, Any], console: Console, *, language: str = "en", verb
         from doctor.render.timeline import draw_timeline
 
         draw_timeline(report, console, words, plain=not can_draw(console, sparkline.BLOCKS))
+    if report.get("nodes"):
+        from doctor.render.matrix_text import draw_nodes
+
+        console.print()
+        draw_nodes(report["nodes"], console, language, verbose=verbose)
     console.print()
     _draw_counts(report, console, words, verbose=verbose)
 
@@ -79,7 +84,7 @@ def _draw_finding(finding: dict[str, Any], console: Console, words: Any, *, with
     title.append(f" {finding['name']}", style="bold")
     if with_role:
         title.append(f"  {words[finding['role']]}", style="italic")
-    place = place_of(finding["where"])
+    place = place_in(finding, words)
     room = console.width - title.cell_len - len(place) - 1
     if place and room > 0:
         title.append(" " * room + " ")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from doctor.render import plots, sparkline
-from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, quiet_of, verdict_of
+from doctor.render import matrix, plots, sparkline
+from doctor.render.words import WORDS, chain_of, folded_reasons, place_in, quiet_of, verdict_of
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2330; --soft: #5b6577; --paper: #f6f7f9; --card: #ffffff; --line: #dfe3ea;
@@ -64,13 +64,14 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
     parts = [
         f'<!doctype html>\n<html lang="{"zh-CN" if language == "zh" else "en"}">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>doctor {escape(report['command'])}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
+        f"<title>doctor {escape(report['command'])}</title>\n<style>{_style(report)}</style>\n</head>\n<body>\n<main>",
         f"<header><h1>doctor {escape(report['command'])}</h1>",
         f"<p>{escape(' · '.join(report['target']['summary']))}</p>",
         f"<p><code>{escape(argv)}</code></p>" if argv else "",
         f"</header>\n{_verdict(report, words, level, counts)}",
         *(_finding(finding, words) for finding in report["findings"]),
         _chain(report, words),
+        matrix.page(report["nodes"], language) if report.get("nodes") else "",
         plots.fragment(
             [*series, *_plots(report)],
             _marks(report),
@@ -88,6 +89,10 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
         "</main>\n</body>\n</html>\n",
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _style(report: dict[str, Any]) -> str:
+    return _STYLE + (matrix.STYLE if report.get("nodes") else "")
 
 
 def _plots(report: dict[str, Any]) -> list[plots.Plot]:
@@ -137,7 +142,7 @@ def _chain(report: dict[str, Any], words: Any) -> str:
 
 
 def _finding(finding: dict[str, Any], words: Any) -> str:
-    place = place_of(finding["where"])
+    place = place_in(finding, words)
     severity = finding["severity"]
     tags = [f"<b>{escape(words[severity])}</b>", f"<span>{finding['id']} {escape(finding['name'])}</span>"]
     tags += [f'<span class="place">{escape(place)}</span>'] if place else []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.render.words import WORDS, chain_of, folded_reasons, place_of, quiet_of, verdict_of
+from doctor.render import matrix
+from doctor.render.words import WORDS, chain_of, folded_reasons, place_in, quiet_of, verdict_of
 
 
 def render(report: dict[str, Any], language: str = "en") -> str:
@@ -24,6 +25,8 @@ def render(report: dict[str, Any], language: str = "en") -> str:
             for step in steps
         ]
         lines.append("")
+    if report.get("nodes"):
+        lines += matrix.markdown(report["nodes"], language)
     if not report["findings"] and "verdict" not in report:
         lines += [quiet_of(report, words), ""]
     for crash in report["crashed"]:
@@ -35,7 +38,7 @@ def render(report: dict[str, Any], language: str = "en") -> str:
 
 
 def _finding(finding: dict[str, Any], words: Any) -> list[str]:
-    place = place_of(finding["where"])
+    place = place_in(finding, words)
     lines = [f"### {words[finding['severity']]}: {finding['id']} {finding['name']}{f' ({place})' if place else ''}", ""]
     lines += [f"**{finding['headline']}**", ""]
     if finding["confidence"] == "likely":

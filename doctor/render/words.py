@@ -36,6 +36,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_known": "Cause found: {id} {name}", "verdict_known_at": "Cause found: {id} {name}, {place}",
         "verdict_unknown": "Cause unknown: no known problem matches; below is where it began",
         "verdict_healthy": "Healthy: nothing in these logs went wrong",
+        "nodes": "{count:,} of {of:,} nodes",
         "cause": "cause", "symptom": "consequence", "contributing": "contributing",
         "counts_log": "errors: {errors} · warnings: {warnings} · notes: {infos} · {checks} problems looked for "
             "in {seconds:.1f} s",
@@ -70,6 +71,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_known": "已找到原因:{id} {name}", "verdict_known_at": "已找到原因:{id} {name},{place}",
         "verdict_unknown": "原因未知:没有匹配的已知问题;下面说明从哪里开始",
         "verdict_healthy": "正常:这些日志中没有出错",
+        "nodes": "{of:,} 个节点中的 {count:,} 个",
         "cause": "原因", "symptom": "后果", "contributing": "促成因素",
         "counts_log": "错误 {errors} · 警告 {warnings} · 提示 {infos} · 查找了 {checks} 个问题,用时 {seconds:.1f} 秒",
         "chain_title": "事情经过(按先后)", "chain_somebody": "某进程",
@@ -91,6 +93,19 @@ def place_of(where: Mapping[str, object]) -> str:
         f"{name} {where[key]}" for key, name in (("gpu", "GPU"), ("rank", "rank"), ("step", "step")) if key in where
     ]
     return ", ".join([*parts, *(str(where[key]) for key in ("host", "module") if key in where)])
+
+
+_NODES_COLUMNS = 30
+
+
+def place_in(finding: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """Place of a finding; of one that several nodes have their names, or their number where the names are many."""
+    nodes = finding.get("nodes")
+    if not nodes or nodes["count"] < 2:
+        return place_of(finding["where"])
+    told = nodes["names"] if len(nodes["names"]) <= _NODES_COLUMNS else words["nodes"].format(**nodes)
+    place = place_of({key: value for key, value in finding["where"].items() if key not in {"host", "gpu"}})
+    return f"{place}, {told}" if place else str(told)
 
 
 def without_command(skipped: list[dict[str, object]]) -> int:
