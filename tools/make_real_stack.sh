@@ -5,7 +5,7 @@
 #   tools/make_real_stack.sh [FOLDER]        .venv-real by default
 set -euo pipefail
 folder=$(realpath -m "${1:-.venv-real}")
-complete="$folder/complete-3" # counted up when what is installed below changes
+complete="$folder/complete-4" # counted up when what is installed below changes
 if [[ -e $complete ]]; then exit 0; fi
 python3 -m venv "$folder"
 install() { "$folder/bin/python" -m pip install -q "$@"; }
@@ -23,7 +23,9 @@ install cachetools cloudpickle pyzmq msgspec pillow blake3 fastapi==0.165.0 uvic
 # pip refuses this source distribution (the build adds +empty to its version), uv takes it
 VLLM_TARGET_DEVICE=empty "$folder/bin/uv" pip install -q --python "$folder/bin/python" --no-deps --no-build-isolation \
   --no-binary vllm --target "$folder/vllm-0.8.5" vllm==0.8.5.post1
-# the oldest pair that the guard is tested with, beside the same torch; what else it needs is installed above
+# old pairs that the guard is tested with, beside the same torch; what else they need is installed above
+install --target "$folder/trl-0.14" --upgrade --no-deps trl==0.14.0 transformers==4.46.3 accelerate==1.2.1 \
+  datasets==3.2.0 peft==0.14.0 'huggingface-hub<0.28' 'tokenizers<0.21' 'fsspec<=2024.9.0' 'dill<0.3.9' 'multiprocess<0.70.17'
 install --target "$folder/trl-0.17" --upgrade --no-deps trl==0.17.0 transformers==4.51.3 accelerate==1.6.0 \
   datasets==3.5.1 peft==0.15.2 'huggingface-hub<1' 'tokenizers<0.22' 'fsspec<=2025.3.0' 'dill<0.3.9' 'multiprocess<0.70.17'
 # releases of vLLM that `doctor serve` is tried with, each with what it imports besides; a build "for a CPU" has a platform

@@ -187,7 +187,17 @@ def test_a_forward_that_fails_is_no_error(model, capsys):
     assert not any(each._forward_hooks for each in model.modules())
 
 
+def test_where_the_loss_is_not_seen_it_is_not_called_finite(model):
+    nn.init.ones_(model.head.weight)
+    (model(IDS)["logits"].mean() * nan).backward()
+    found = locate(model, lambda: model(IDS)["logits"], saw_loss=False)
+    assert found is not None
+    assert (found.what, found.kind) == ("loss or gradient", "nan")
+
+
 def test_names_are_the_users_own():
+    assert module_name("layers.2._fsdp_wrapped_module") == "layers.2"
+    assert module_name("_orig_mod") == ""
     assert module_name("module.module.layers.0") == "layers.0"
     assert module_name("_orig_mod.model._fsdp_wrapped_module.head.weight") == "model.head.weight"
     assert module_name("encoder.module.weight") == "encoder.module.weight"

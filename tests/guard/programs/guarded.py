@@ -85,12 +85,29 @@ def spoil(module, args, output):
     return None
 
 
+def generating_is_no_loss(model):
+    """TRL 0.14 generates within `compute_loss`."""
+    generate = model.generate
+
+    def generated(*args, **kwargs):
+        was, Trainer.in_loss = Trainer.in_loss, False
+        try:
+            return generate(*args, **kwargs)
+        finally:
+            Trainer.in_loss = was
+
+    model.generate = generated
+
+
 def main():
     At.step = 0
+    tokenizer = tiny.tokenizer()
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]  # Transformers 4.46 hands all of them to the model
     trainer = Trainer(
         model=MODEL, reward_funcs=reward, args=GRPOConfig(output_dir="out", **{**SMALL, **CONFIG.get(CASE, {})}),
-        train_dataset=tiny.sums(), processing_class=tiny.tokenizer(), callbacks=[At()],
+        train_dataset=tiny.sums(), processing_class=tokenizer, callbacks=[At()],
     )  # fmt: skip
+    generating_is_no_loss(trainer.model)
     if CASE.startswith(("activation", "unclipped", "accumulates", "skips", "raises")):
         trainer.model.model.layers[1].mlp.down_proj.register_forward_hook(spoil)
     if CARRIED == "none":
