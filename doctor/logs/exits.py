@@ -83,9 +83,11 @@ _LOADER = re.compile(
     r"DataLoader worker \(pid\(?s?\)? ?\(?(?P<pid>\d{1,9})[^)\n]{0,60}\) "
     r"(?:is killed by signal: (?P<word>[A-Z][a-z ]{3,30})|exited unexpectedly)"
 )
-#: glibc, the compiler's guard and the checks of C++ programs (glog, Ray) end a process by abort() and say why
+#: glibc (assert() included), the compiler's guard and the checks of C++ programs (glog, Ray) end a process by abort()
+#: and say why
 _NATIVE = re.compile(
     r"^(?:double free or corruption|free\(\): |malloc\(\): |corrupted (?:size|double-linked)|munmap_chunk\(\)"
+    r"|[\w./+\-]{1,120}: [^\n]{1,600}: Assertion `[^\n]{1,300}' failed\.$"
     r"|\*\*\* stack smashing detected \*\*\*)|(?:^|\.(?:cc|cpp|h):\d{1,6}[:\]] {1,2})Check failed: "
 )
 #: what MPI's launchers print of a process that a signal has ended
@@ -99,7 +101,7 @@ _REASONS = {"TIME LIMIT": "time limit", "PREEMPTION": "preempted", "NODE FAILURE
 #: one of these is in every line that the patterns above match
 _HINTS = ("xit", "illed", "ignal", "oom", "OOM", "Segm", "Abort", "Bus error", "CANCEL", "Termin", "Float", "Illegal",
           "Out Of Memory", "Check failed", "double", "free(", "malloc(", "corrupted", "munmap", "smashing",
-          "ngine process (pid", "MQLLMEngine is")  # fmt: skip
+          "ngine process (pid", "MQLLMEngine is", ": Assertion `")  # fmt: skip
 
 
 def exits_of(line: Line) -> Iterator[Exit]:

@@ -52,10 +52,10 @@ class Stripped(NamedTuple):
 class _Found:
     """What the layers said so far."""
 
-    __slots__ = ("actor", "level", "rank", "stamp")
+    __slots__ = ("actor", "host", "level", "rank", "stamp")
 
     def __init__(self) -> None:
-        self.actor = self.level = ""
+        self.actor = self.host = self.level = ""
         self.rank: int | None = None
         self.stamp: Stamp | None = None
 
@@ -93,6 +93,10 @@ def _named_container(found: _Found, match: re.Match[str]) -> None:
     found.actor = found.actor or match["actor"].strip()
 
 
+def _hosted(found: _Found, match: re.Match[str]) -> None:
+    found.host = found.host or match["host"]
+
+
 _Layer = tuple[str, re.Pattern[str], Callable[[_Found, re.Match[str]], None]]
 
 
@@ -128,6 +132,9 @@ _TABLE: tuple[_Layer, ...] = (
     _layer("d", rf"{AMERICAN} - {_LEVEL} - [\w.]{{1,80}} - ", _stamped),
     _layer("d", rf"{ISO}{ZONE}(?: ?[-:] ?|[ \t]{{1,4}})", _stamped),
     _layer("d", rf"{AMERICAN}(?: ?[-:] ?| )", _stamped),
+    # pdsh, with which DeepSpeed starts several nodes: https://github.com/chaos/pdsh
+    _layer("d", r"(?P<host>\d{1,3}(?:\.\d{1,3}){3}): ", _hosted),
+    _layer("A", r"(?P<host>[A-Za-z][\w.\-]{0,80}): (?=\[rank ?\d{1,6}\]:)", _hosted),
     _layer("A", rf"{_LEVEL} {SHORT} \[?[\w/.\-]{{1,120}}:\d{{1,6}}\] ?", _stamped),  # vLLM
     _layer("A", rf"{_LEVEL} {ISO}{ZONE} ", _stamped),  # cloud consoles
     _layer("A", rf"(?P<level>[EWIDF]){GLOG} [ \d]{{1,12}} [\w/.\-<>]{{1,160}}:\d{{1,6}}\] ?", _stamped),  # torch
@@ -178,7 +185,7 @@ def strip(line: str, *, slurm_labels: bool = False) -> Stripped:
         if shorter is None:
             break
         text = shorter
-    process = found.actor or (f"rank {found.rank}" if found.rank is not None else "")
+    process = found.actor or (f"rank {found.rank}" if found.rank is not None else found.host)
     return Stripped(process, found.rank, found.stamp, text, found.level, repeated)
 
 

@@ -67,3 +67,18 @@ def test_slurm_labels_only_where_the_file_has_them() -> None:
 
 def test_a_megabyte_without_a_blank_costs_little() -> None:
     assert strip("[rank0]: " + "x" * (1 << 20)).rank == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "process", "rank", "text"),
+    [
+        ("29.127.65.230: [rank3]: ValueError: no", "rank 3", 3, "ValueError: no"),
+        ('worker-1.cluster: [rank12]:   File "a.py", line 3, in f', "rank 12", 12, '  File "a.py", line 3, in f'),
+        ("10.0.0.7: Traceback (most recent call last):", "10.0.0.7", None, "Traceback (most recent call last):"),
+        ("ValueError: [rank3] is not a rank", "", None, "ValueError: [rank3] is not a rank"),
+        ("10.0.0.7:29500 is taken", "", None, "10.0.0.7:29500 is taken"),
+    ],
+)
+def test_what_pdsh_writes_before_a_line(line, process, rank, text) -> None:
+    told = strip(line)
+    assert (told.process, told.rank, told.text) == (process, rank, text)

@@ -93,3 +93,13 @@ INFO:     172.27.0.4:56768 - "POST /v1/chat/completions HTTP/1.1" 500 Internal S
     assert [each.pid for each in done.case.exits] == [77, None]
     assert [each.problem.id for each in done.diagnosis.outcome.findings] == ["UNK002"]
     assert all("None" not in each["detail"] for each in done.diagnosis.chain)
+
+
+def test_a_failed_assertion_of_c_is_quoted(tmp_path: Path) -> None:
+    text = """\
+python: /srv/deepspeed/ops/csrc/aio/py_lib/deepspeed_py_aio_handle.cpp:159: void deepspeed_aio_handle_t::_stop_threads(): Assertion `0 == _num_pending_ops' failed.
+Killing subprocess 484
+"""
+    done = _examined(tmp_path, text)
+    assert [each.signal for each in done.case.exits] == ["SIGABRT"]
+    assert "_num_pending_ops" in done.diagnosis.outcome.findings[0].evidence[0].text
