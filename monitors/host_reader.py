@@ -107,7 +107,8 @@ class HostReader:
         idle = times[3] + times[4]
         # the clock of these counters is their own sum
         busy = self._rates.rate("cpu", sum(times) - idle, sum(times))
-        return {"cpus": text.count(b"\ncpu"), "cpu_pct": None if busy is None else round(100 * busy, 2)}
+        # the kernel may count waiting for storage backwards (proc(5)): then more is busy than there is
+        return {"cpus": text.count(b"\ncpu"), "cpu_pct": None if busy is None else min(100.0, round(100 * busy, 2))}
 
     def _memory(self) -> dict[str, Any]:
         text = self._meminfo.read()
@@ -185,6 +186,8 @@ class ProcessReader:
         stat, storage = self._files[pid]
         try:
             words = stat.read().rpartition(b")")[2].split(None, 22)
+            if words[0] in {b"Z", b"X"}:  # ended, and nobody has fetched it yet
+                return None
             cpu_s = (int(words[11]) + int(words[12])) / _TICKS
             row: dict[str, Any] = {"pid": pid, "threads": int(words[17]), "memory_mib": int(words[21]) * _PAGE // _MIB}
         except (IndexError, ValueError):

@@ -100,6 +100,10 @@ def _over_hosts(usage: Usage, cards: int) -> Iterator[str]:
     back = {str(each["data"]["of"]) for each in usage.events if each["data"].get("what") == "node back"}
     if lost - back:
         yield f"lost during the run: {folded(sorted(lost - back), 3)}"
+    live = [node["name"] for each in usage.events if each["data"].get("what") == "nodes"
+            for node in each["data"]["nodes"] if node["alive"]]  # fmt: skip
+    if silent := sorted({*live} - {*usage.hosts} - {key.host for key in usage.gpus}):
+        yield f"nodes that told nothing: {folded(silent, 3)}"
     for event in usage.events:
         if event["data"].get("what") == "no cluster":
             yield f"this machine alone: {event['data']['reason']}"

@@ -302,6 +302,18 @@ def _say_gpu(run: Any) -> None:
         click.echo(f"doctor: no GPU sampled, figures of the host only: {why}", err=True)
 
 
+def _say_unheard(run: Any) -> None:
+    from doctor.cluster.hosts import folded
+    from doctor.cluster.shared_run import unheard
+
+    if nodes := unheard(run):
+        click.echo(
+            f"doctor: {len(nodes)} nodes told nothing before the end (their samplers had not begun, or they do not "
+            f"answer): {folded(nodes, 8)}",
+            err=True,
+        )
+
+
 def _bytes_of(run: Any, csv: Path | None) -> int:
     """Size of what a summary would read."""
     files = [*run.path.glob("gpu/*.csv"), *run.path.glob("host/*.csv"), *([csv] if csv is not None else [])]
@@ -325,10 +337,12 @@ def summary(run: Any, csv: Path | None) -> None:
     from doctor.monitors.usage_report import as_report, diagnose
 
     try:
+        _say_unheard(run)
         usage = load(run.path)
         if csv is not None and csv.exists():
             read_gpu_file(csv, usage)
-    except NotUsage:  # it ended before anything was sampled
+    except NotUsage:
+        click.echo("doctor: nothing was sampled: the command ended before the sampler had begun", err=True)
         return
     settings = options.user_settings(Path.cwd(), ())
     language = options.language(None, settings)

@@ -39,6 +39,12 @@ def _number(environ: Mapping[str, str], names: tuple[str, ...]) -> int:
     return next((int(text) for name in names if (text := environ.get(name, "")).isdecimal()), 0)
 
 
+def unheard(run: RunDir) -> list[str]:
+    """Live nodes of the cluster that was to be sampled of which nothing was written."""
+    told = [node for each in run.read_events() if each["data"].get("what") == "nodes" for node in each["data"]["nodes"]]
+    return sorted({node["name"] for node in told if node["alive"] and not run.host(node["name"]).exists()})
+
+
 def own_name(run: RunDir, machine: str | None = None) -> str:
     """Name of this machine in the run, which no other machine has there: its host name, or one with a number behind.
 

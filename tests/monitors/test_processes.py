@@ -123,3 +123,10 @@ def test_the_host_without_proc_tells_nothing(tmp_path: Path) -> None:
     row = HostReader(tmp_path, tmp_path / "nowhere").read(1.0)
     assert row["load1"] is None
     assert "memory_used_mib" not in row
+
+
+def test_a_process_that_has_ended_is_none_though_nobody_has_fetched_it() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    wait_for(lambda: Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z")
+    assert ProcessReader().read(process.pid, 1.0) is None
+    process.wait()

@@ -316,7 +316,10 @@ out["idle"] = q("nvmlDeviceGetProcessUtilization", h, now_us() - 5_000_000)
 out["alive"] = [p.pid for p in n.nvmlDeviceGetComputeRunningProcesses(h)]
 """
     )
-    out = ask(scenario(gpu), code, DOCTOR_NVML_TIME_SCALE="20")
+    for _ in range(8):  # a busy machine may hold the program up until the buffer has moved on: then once more
+        out = ask(scenario(gpu), code, DOCTOR_NVML_TIME_SCALE="20")
+        if seconds(out["newest"][1]) < 14:
+            break
     rows = {pid: (sm, memory) for pid, sm, memory in out["all"]}
     assert rows[100][0] > 5  # gone, and still in the buffer
     assert rows[200][0] > 50
