@@ -191,7 +191,7 @@ def _list(language: str) -> int:
 
 
 def _asked(problem: str, argv: tuple[str, ...], python: str | None, language: str) -> _Asked:
-    """The problem, and the command that the last check judged where none is given."""
+    """The problem, and the command and interpreter that the last check judged where no command is given."""
     from doctor.core.index import load
     from doctor.core.state import read_last
 
@@ -204,7 +204,14 @@ def _asked(problem: str, argv: tuple[str, ...], python: str | None, language: st
         argv = tuple(last["target"]["argv"])
         if any("***" in word for word in argv):
             raise click.UsageError(_PHRASES[language]["hidden"].format(id=entry.id))
+        python = python or _still_there(last["target"].get("python"))
     return _Asked(entry, argv, python, language)
+
+
+def _still_there(python: str | None) -> str | None:
+    """The interpreter of a report, where its path was not redacted and leads to it still."""
+    path = Path(python or "").expanduser()
+    return str(path) if python and path.is_file() else None
 
 
 def _undo(asked: _Asked) -> int:

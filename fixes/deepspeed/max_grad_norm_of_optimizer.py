@@ -32,10 +32,16 @@ def max_grad_norm_of_optimizer(
         note = "" if same else f"`{_KEY}` at the top of the file, {there.text}, counts then."
         note_zh = "" if same else f"此后以文件顶层的 `{_KEY}`({there.text})为准。"
         return Plan(PROBLEM.id, Safety.SAFE if same else Safety.UNSAFE, (editor.step(),), note, note_zh)
-    decided = effective(training, packages, "max_grad_norm") if training is not None and training.config_class else None
+    by_trainer = training is not None and training.config_class is not None
+    decided = effective(training, packages, "max_grad_norm") if training is not None and by_trainer else None
     if decided is None or number(decided.value) == number(value):
         editor.add_top(_KEY, value)
-        return Plan(PROBLEM.id, Safety.SAFE, (editor.step(),))
+        unknown = by_trainer and decided is None
+        return Plan(
+            PROBLEM.id, Safety.UNSAFE if unknown else Safety.SAFE, (editor.step(),),
+            "The training argument `max_grad_norm` must say the same: the Trainer refuses another." if unknown else "",
+            "训练参数 `max_grad_norm` 必须与之相同,否则 Trainer 会拒绝。" if unknown else "",
+        )  # fmt: skip
     editor.add_top(_KEY, "auto")
     return Plan(
         PROBLEM.id, Safety.UNSAFE, (editor.step(),),

@@ -13,7 +13,7 @@ from doctor.core import journal
 from doctor.core.plan import Plan, Safety, SetEnv
 
 from .conftest import Run
-from .environments import run_doctor
+from .environments import bare_venv, lay, run_doctor, site_packages_of
 
 SampleRun = Callable[[str], Run]
 COMMAND = ["accelerate", "launch", "--config_file", "zero2.yaml", "train_grpo.py"]
@@ -69,6 +69,21 @@ def test_what_the_last_check_found_is_listed_and_its_command_is_remembered(sampl
     listed = fix(run)
     assert all(f"  {each} " in listed.stdout for each in offered)
     assert "num_processes: 8" in fix(run, "LCH005").stdout
+
+
+def test_the_interpreter_of_the_last_check_is_remembered(tmp_path: Path) -> None:
+    python = bare_venv(tmp_path / "v")
+    for name, version in (("trl", "1.16.0"), ("transformers", "5.17.0")):
+        lay(site_packages_of(python), {"name": name, "version": version, "metadata_version": "2.1"})
+    (tmp_path / "train.py").write_text(
+        "from trl import GRPOConfig, GRPOTrainer\n"
+        "args = GRPOConfig('out', per_device_train_batch_size=3, num_generations=4)\n"
+        "GRPOTrainer('m', len, args=args).train()\n"
+    )
+    state = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    run_doctor("check", "--python", str(python), "--", "python", "train.py", cwd=tmp_path, env=state)
+    done = run_doctor("fix", "TRL006", "--lang", "en", cwd=tmp_path, env=state)
+    assert "+args = GRPOConfig" in done.stdout, done.stdout + done.stderr
 
 
 def test_what_changes_the_computation_asks_first(sample_run: SampleRun) -> None:
