@@ -100,13 +100,13 @@ def _variable(facts: Facts, name: str, value: str) -> None:
 DEVIATIONS: tuple[tuple[str, str, tuple[int, ...], Callable[[Facts], None]], ...] = (
     ("CUD014", "driver", (3, 7), lambda facts: facts["gpus"]["value"].update(driver_version="535.129.03")),
     ("GPU017", "GPUs", (42,), lambda facts: facts["gpus"]["value"]["gpus"].pop()),
-    ("GPU018", "power limit (W)", (100, 101, 102), lambda facts: _gpu(facts, power_limit_w=500.0)),
-    ("NCC028", "MTU of eth0", (200,), lambda facts: facts["network"]["value"]["interfaces"][0].update(mtu=1500)),
-    ("NCC027", "RDMA devices", (300,), lambda facts: facts["network"]["value"].pop("infiniband")),
-    ("LCH027", "click", (400, 401), lambda facts: _package(facts, "click", "7.0")),
-    ("NCC026", "NCCL_IB_DISABLE", (500,), lambda facts: _variable(facts, "NCCL_IB_DISABLE", "1")),
-    ("LCH031", "LD_LIBRARY_PATH", (600,), lambda facts: _variable(facts, "LD_LIBRARY_PATH", "/opt/old/lib")),
-    ("HST013", "/dev/shm", (700,), lambda facts: facts["host"]["value"].update(shm_total_bytes=64 << 20)),  # noqa: S108
+    ("GPU018", "power limit (W)", (60, 61, 62), lambda facts: _gpu(facts, power_limit_w=500.0)),
+    ("NCC028", "MTU of eth0", (70,), lambda facts: facts["network"]["value"]["interfaces"][0].update(mtu=1500)),
+    ("NCC027", "RDMA devices", (80,), lambda facts: facts["network"]["value"].pop("infiniband")),
+    ("LCH027", "click", (90, 91), lambda facts: _package(facts, "click", "7.0")),
+    ("NCC026", "NCCL_IB_DISABLE", (100,), lambda facts: _variable(facts, "NCCL_IB_DISABLE", "1")),
+    ("LCH031", "LD_LIBRARY_PATH", (110,), lambda facts: _variable(facts, "LD_LIBRARY_PATH", "/opt/old/lib")),
+    ("HST013", "/dev/shm", (120,), lambda facts: facts["host"]["value"].update(shm_total_bytes=64 << 20)),  # noqa: S108
 )
 
 

@@ -1,0 +1,97 @@
+"""The matrix stays readable: equal nodes are one column, it fits 80 columns, and it says what it leaves out."""
+
+from __future__ import annotations
+
+import io
+import re
+
+from rich.console import Console
+
+from doctor.cluster.matrix import section
+from doctor.facts.base import FactState
+from doctor.facts.cluster import Cluster, Node
+from doctor.facts.environment import Environment
+from doctor.render import matrix
+from doctor.render.matrix_text import draw_nodes
+
+
+def node(name: str, variables: dict[str, str], **more: object) -> Node:
+    return Node(name, facts={"environment": FactState("ok", Environment(variables))}, **more)  # type: ignore[arg-type]
+
+
+def cluster(groups: int, each: int = 3) -> Cluster:
+    made = [
+        node(f"node{group:02d}{number:02d}", {"VLLM_A": f"value-{group}", "VLLM_SAME": "1"})
+        for group in range(groups)
+        for number in range(each if group else 30)
+    ]
+    return Cluster("folder", tuple(made))
+
+
+def drawn(cluster: Cluster, *, width: int = 80, verbose: bool = False, language: str = "en") -> str:
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+    draw_nodes(section(cluster), console, language, verbose=verbose)
+    return stream.getvalue()
+
+
+def test_four_nodes() -> None:
+    text = drawn(Cluster("folder", tuple(node(f"n{i}", {"VLLM_A": "2" if i == 3 else "1"}) for i in range(1, 5))))
+    assert "4 of 4 nodes answered · 2 readings compared, 1 alike on all of them" in text
+    assert re.search(r"A  3  n\[1-2,4\]  most nodes", text)
+    assert re.search(r"VLLM_A +1 +2", text)
+
+
+def test_many_groups_fit_the_width_and_say_what_is_left_out() -> None:
+    text = drawn(cluster(20))
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert "and 8 more groups of 24 nodes" in text
+    assert "value-19" not in text
+    assert "value-11" in text
+    assert "value-19" in drawn(cluster(20), verbose=True)
+
+
+def test_a_thousand_nodes_are_no_longer_than_ten() -> None:
+    nodes = tuple(node(f"n{i:04d}", {"VLLM_A": "2" if i == 500 else "1"}) for i in range(1000))
+    text = drawn(Cluster("folder", nodes))
+    assert len(text.splitlines()) < 12
+    assert "n[0000-0499,0501-0999]" in text
+
+
+def test_equal_nodes_are_one_line_and_equal_rows_on_request() -> None:
+    alike = Cluster("folder", tuple(node(f"n{i}", {"VLLM_A": "1"}) for i in range(9)))
+    assert drawn(alike).splitlines()[1:] == ["  9 nodes are alike in all 2 readings that were compared"]
+    assert re.search(r"VLLM_A +1", drawn(alike, verbose=True))
+
+
+def test_silent_nodes_are_never_left_out() -> None:
+    silent = Node("n9", "silent", "no answer within 20 s")
+    text = drawn(Cluster("ray", (node("n1", {"VLLM_A": "1"}), node("n2", {"VLLM_A": "1"}), silent)))
+    assert "2 of 3 nodes answered, alike in all" in text
+    assert "n9  no answer: no answer within 20 s" in text
+    assert "there is nothing to compare with" in drawn(Cluster("ray", (silent, node("n1", {}))))
+
+
+def test_without_majority_the_first_column_is_the_largest_group() -> None:
+    half = Cluster("folder", tuple(node(f"n{i}", {"VLLM_A": str(i % 2)}) for i in range(4)))
+    assert "largest group" in drawn(half)
+    assert "最大的一组" in drawn(half, language="zh")
+
+
+def test_markdown_and_html_hold_every_group_and_nothing_unescaped() -> None:
+    evil = Cluster("folder", (node("a", {"VLLM_A": "<b>|x"}), node("b", {"VLLM_A": "1"}), node("c", {"VLLM_A": "1"})))
+    lines = matrix.markdown(section(evil), "en")
+    assert "| VLLM_A | 1 | <b>\\|x |" in lines
+    page = matrix.page(section(evil), "en")
+    assert "<b>|x" not in page
+    assert "&lt;b&gt;|x" in page
+    assert "<td class='other'>" in page
+
+
+def test_long_values_are_cut_in_the_middle() -> None:
+    long = "/opt/" + "x" * 90 + "/lib"
+    text = drawn(
+        Cluster("folder", (node("a", {"VLLM_A": long}), node("b", {"VLLM_A": "1"}), node("c", {"VLLM_A": "1"})))
+    )
+    assert "…" in text
+    assert max(len(line) for line in text.splitlines()) <= 80
