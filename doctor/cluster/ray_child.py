@@ -107,6 +107,7 @@ class RayChild:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
+            cwd=self._folder.name,  # Ray hands this folder on to its workers as one to import from
             env=environ,
             start_new_session=True,
         )
