@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,10 +22,16 @@ _TRIES = 3
 
 
 class Rays:
-    """A running cluster: `address`, ids of its nodes, `environ` for what shall find it by "auto"."""
+    """A running cluster: `address`, ids of its nodes, `environ` for what shall find it by "auto".
 
-    def __init__(self, process: subprocess.Popen[str], told: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+    `started_s`: what its start took, which tells how busy this machine is.
+    """
+
+    def __init__(
+        self, process: subprocess.Popen[str], told: Mapping[str, Any], environ: Mapping[str, str], started_s: float
+    ) -> None:
         self.process = process
+        self.started_s = started_s
         self.address = str(told["address"])
         self.ids = [str(each["id"]) for each in told["nodes"]]
         self.raylets = [int(each["raylet"]) for each in told["nodes"]]
@@ -47,6 +54,7 @@ class Rays:
 def _started(nodes: Sequence[Mapping[str, Any]], environ: Mapping[str, str]) -> Rays:
     """Start it; again where the machine is so busy that Ray gives up on a node of its own after 30 s."""
     for _ in range(_TRIES):
+        began = time.monotonic()
         process = subprocess.Popen(
             [sys.executable, str(_SCRIPT), json.dumps(list(nodes))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ,
@@ -55,7 +63,7 @@ def _started(nodes: Sequence[Mapping[str, Any]], environ: Mapping[str, str]) -> 
         assert process.stderr is not None
         line = process.stdout.readline()
         if line:
-            return Rays(process, json.loads(line), environ)
+            return Rays(process, json.loads(line), environ, time.monotonic() - began)
         said = process.stderr.read()
         _end(process)
         if "timed out during startup" not in said:

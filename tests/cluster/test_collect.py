@@ -11,11 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from doctor.cluster import collect as collecting
 from doctor.cluster.gathered import MANIFEST, read, write_manifest
 from doctor.cluster.hostlist import expanded
+from doctor.core.schema import FACTS
 from doctor.facts._mounts import MountPoint
 from doctor.facts.base import FactState
 from doctor.facts.environment import Environment
@@ -76,6 +78,8 @@ def test_nodes_write_side_by_side_and_are_read_together(tmp_path: Path) -> None:
     assert len({node.name for node in gathered.cluster.nodes}) == 2
     assert gathered.cluster.nodes[1].value("launch").kind == "torchrun"
     assert not [each for each in folder.iterdir() if each.suffix != ".json"]
+    for each in folder.iterdir():
+        jsonschema.validate(json.loads(each.read_text()), FACTS)
     judged = _doctor("check", "--from", str(folder), "--format", "json", cwd=tmp_path)
     report = json.loads(judged.stdout)
     assert not report["crashed"]
@@ -188,6 +192,7 @@ def test_a_clock_is_compared_with_a_file_server_alone(tmp_path: Path, monkeypatc
 
 
 def test_a_clock_in_a_file_is_the_nodes(tmp_path: Path) -> None:
-    _put(tmp_path, "n1", Node(boot_id="b1"), clock={"offset_s": -3.5, "error_s": 0.01})
+    path = _put(tmp_path, "n1", Node(boot_id="b1"), clock={"offset_s": -3.5, "error_s": 0.01})
+    jsonschema.validate(json.loads(path.read_text()), FACTS)
     (node,) = read([tmp_path]).cluster.nodes
     assert (node.clock_offset_s, node.clock_error_s) == (-3.5, 0.01)
