@@ -15,6 +15,7 @@ from pathlib import Path
 CONTENTS = "_carried.json"
 
 _PACKAGE = "doctor"
+_TRIES = 5
 
 
 class NotCarried(ImportError):  # noqa: N818 - the message says what is wrong
@@ -101,7 +102,7 @@ def _closure(names: Iterable[str], root: Path) -> dict[str, Path]:
 
 def _imported(path: Path, root: Path) -> Iterator[str]:
     """Modules of the doctor that a file imports when it is imported."""
-    for node in _run_on_import(ast.parse(path.read_bytes(), str(path)).body):
+    for node in _run_on_import(_tree(path).body):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names if each.name.partition(".")[0] == _PACKAGE)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == _PACKAGE:
@@ -109,6 +110,19 @@ def _imported(path: Path, root: Path) -> Iterator[str]:
             yield node.module
             submodules = (f"{node.module}.{each.name}" for each in node.names)
             yield from (each for each in submodules if _source(each, root) is not None)
+
+
+def _tree(path: Path) -> ast.Module:
+    """Parse a file; again where another thread parsed at the same time, which CPython up to 3.12 may not bear.
+
+    https://github.com/python/cpython/issues/106905
+    """
+    for _ in range(_TRIES):
+        try:
+            return ast.parse(path.read_bytes(), str(path))
+        except SystemError:
+            continue
+    return ast.parse(path.read_bytes(), str(path))
 
 
 def _run_on_import(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
