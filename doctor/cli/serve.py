@@ -79,7 +79,9 @@ class _Own(click.Command):
     "--startup-timeout", type=Duration(), default="30m", show_default=True, help="End a server that is not up by then."
 )
 @click.option("--drain", type=Duration(), default="30s", show_default=True, help="What requests get at the end.")
-@click.option("--max-request", type=click.IntRange(1), default=128, show_default=True, metavar="MIB")
+@click.option(
+    "--max-request", type=click.IntRange(1), default=128, show_default=True, metavar="MIB", help="Largest request."
+)
 @click.option("--max-prompts", type=click.IntRange(1), default=16384, show_default=True, help="In one request.")
 @options.ignore
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
@@ -111,6 +113,7 @@ class _Serve:
         self._language = language
         self._phrases = _PHRASES[language]
         self._serving: Any = None
+        self._read: Any = None
         self._mode: Any = "openai" if chosen["openai"] else "trl" if chosen["trl"] else "demo"
 
     def run(self) -> int:
@@ -229,7 +232,7 @@ class _Serve:
         with suppress(OSError):
             (run.path / "check.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         self._say(self._phrases["run"].format(run.path))
-        watch = Watch(run, self._deadline(), self._address(), self._reader(run), self._say)
+        watch = Watch(run, self._deadline(), self._address(), self._reader(run), self._say, self._signatures)
         environment = variables(folder, self._limits(), os.environ)
         code = supervise(argv, run, environment=environment, on_start=watch.start)
         # neither the doctor's own failure nor an impatient Ctrl-C changes the code of the server
@@ -255,10 +258,19 @@ class _Serve:
             from doctor.core.report import as_dict
             from doctor.logs.postmortem import examine
 
-            result = examine([str(run.path)], run_dir=str(run.path), language=self._language)
+            signatures = self._signatures()
+            result = examine([str(run.path)], run_dir=str(run.path), language=self._language, prepared=signatures)
             return as_dict(result.diagnosis)
 
         return read
+
+    def _signatures(self) -> Any:
+        """What every post-mortem needs, read once."""
+        if self._read is None:
+            from doctor.logs.postmortem import prepare
+
+            self._read = prepare()
+        return self._read
 
     def _explain(self, code: int, watch: Any, read: Callable[[], dict[str, Any]]) -> None:
         """Say why it ended, where nobody asked it to."""

@@ -36,6 +36,7 @@ class Watch:
         address: where it will listen: a server that does so without uvicorn (gRPC) is up as well.
         diagnose: reads the console log.
         say: tells the user one sentence.
+        prepare: makes what `diagnose` needs, once the server is up: when an engine has died its clients wait.
 
     """
 
@@ -46,6 +47,7 @@ class Watch:
         address: tuple[str, int],
         diagnose: Diagnose,
         say: Callable[[str], None],
+        prepare: Callable[[], object] = lambda: None,
     ) -> None:
         self.listening = False
         self.engine_died = False
@@ -55,6 +57,7 @@ class Watch:
         self._address = address
         self._diagnose = diagnose
         self._say = say
+        self._prepare = prepare
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._sizes: dict[str, int] = {}
@@ -87,9 +90,13 @@ class Watch:
 
     def _watch(self, pid: int) -> None:
         started = time.monotonic()
-        told = False
+        told = prepared = False
         while not self._stop.wait(_LOOK_S):
             self._look()
+            if self.listening and not prepared:
+                prepared = True
+                with suppress(Exception):  # `diagnose` will meet it again
+                    self._prepare()
             if self.engine_died and not told:
                 told = True
                 self._stop.wait(_SETTLE_S)

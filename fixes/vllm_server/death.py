@@ -177,6 +177,7 @@ def bounded(shutdown: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[
         bound = ANSWERED_S if DEATH.look() is not None else max(1.0, SETTINGS.drain_s)
         given = getattr(self.config, "timeout_graceful_shutdown", None)
         self.config.timeout_graceful_shutdown = bound if given is None else min(given, bound)
+        HEALTH.draining = True  # from here on the engine may go
         return await shutdown(self, *args, **kwargs)
 
     return end

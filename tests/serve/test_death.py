@@ -129,6 +129,8 @@ def test_the_shutdown_is_bounded(
 ) -> None:
     engine(monkeypatch, errored=errored)
     assert asyncio.run(death.bounded(Uvicorn.shutdown)(Uvicorn(given))) == bound
+    engine(monkeypatch, errored=True)  # after a shutdown that is not its fault, an engine that is gone is no death
+    assert (death.DEATH.look() is not None) is errored
 
 
 def test_what_the_launcher_leaves_ends_with_an_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -430,8 +430,17 @@ def test_the_diagnosis_of_a_dead_engine_is_left_for_the_clients(tmp_path: Path) 
     events.write("start", listening=True)
     found = {"id": "MEM016", "name": "n", "severity": "error", "headline": "h", "explanation": "e", "remedy": {}}
     note = {**found, "id": "PYT009", "severity": "info"}
-    watch = Watch(run, 0.1, NOWHERE, lambda: {"findings": [note, found]}, print)
+    steps: list[str] = []
+
+    def diagnose() -> dict[str, Any]:
+        steps.append("diagnosed")
+        return {"findings": [note, found]}
+
+    watch = Watch(run, 0.1, NOWHERE, diagnose, print, lambda: steps.append("prepared"))
     watch.start(os.getpid())
+    end = time.monotonic() + 20
+    while not steps and time.monotonic() < end:
+        time.sleep(0.05)
     events.write("exception", engine_dead=True)
     end = time.monotonic() + 20
     while not (tmp_path / "cause.json").exists() and time.monotonic() < end:
@@ -439,3 +448,4 @@ def test_the_diagnosis_of_a_dead_engine_is_left_for_the_clients(tmp_path: Path) 
     watch.stop()
     assert json.loads((tmp_path / "cause.json").read_text())["id"] == "MEM016"
     assert (watch.listening, watch.engine_died, watch.overdue) == (True, True, False)
+    assert steps == ["prepared", "diagnosed"]
