@@ -83,7 +83,7 @@ def _distance(host: HostSummary, middle: dict[str, float | None]) -> float:
     found = [(host.slowed_share or 0.0) / LIKE_SLOWED, 0.0 if host.gpus == middle["gpus"] else 2.0]
     activity = middle["activity_pct"]
     found.append(_apart(host.activity_pct, activity, LIKE_PCT))
-    found += [_apart(each, activity, 2 * LIKE_PCT) for each in (host.lowest_pct, host.highest_pct)]  # of one card
+    found += [_apart(each, activity, LIKE_PCT) for each in (host.lowest_pct, host.highest_pct)]  # of one card
     found += [_apart(getattr(host, name), middle[name], LIKE_SHARE * (middle[name] or 1.0)) for name in _SHARES]
     return max(found)
 
