@@ -34,13 +34,13 @@ _DYNAMIC = frozenset({"c10d", "etcd-v2"})  # rendezvous back ends that are built
 
 MESSAGE = Message(
     en=Words(
-        "Clocks of {count} nodes are up to {most} s off the others: {hosts}",
+        "Clock off the others by up to {most} s: {hosts}",
         "Logs and measurements of the nodes cannot be laid side by side, and tokens may be refused. From 15 s on "
         "torchrun's rendezvous takes nodes for dead whose heartbeats seem old, and removes them.",
         "Start the time service on these nodes: `timedatectl set-ntp true`, or chrony.",
     ),
     zh=Words(
-        "{count} 个节点的时钟与其他节点最多相差 {most} 秒:{hosts}",
+        "时钟与其他节点最多相差 {most} 秒:{hosts}",
         "各节点的日志与测量无法对齐,令牌也可能被拒绝。相差 15 秒以上时,torchrun 的汇合会把心跳显得陈旧的节点"
         "当作已死而移除。",
         "在这些节点上启动时间同步:`timedatectl set-ntp true` 或 chrony。",
@@ -90,7 +90,6 @@ def clocks_differ_between_nodes(cluster: Cluster, launch: Launch | None) -> Judg
         nodes=hosts,
         commands=("timedatectl status", "timedatectl set-ntp true"),
         evidence=tuple(Evidence(name, f"{offset:+.1f} s against the middle") for name, offset in wrong[:8]),
-        count=len(wrong),
         most=f"{most:.1f}" if pair else f"{most:+.1f}",
         hosts=folded(hosts, 3),
     )

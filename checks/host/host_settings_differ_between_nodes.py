@@ -36,7 +36,7 @@ _HARMLESS = named("kernel", "system", "NUMA nodes", "container", "module {}")
 
 ODD = Message(
     en=Words(
-        "{hosts} differ from {others} other nodes: {told}",
+        "{hosts} against {others} other nodes: {told}",
         "What fits on most nodes may not fit here: offloading, data workers and start-up then fail on these "
         "ranks alone. Intel and AMD processors in one group have made NCCL choose different algorithms on "
         "both sides and hang.",

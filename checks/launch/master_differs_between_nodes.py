@@ -33,7 +33,7 @@ PROBLEM = Problem(id="LCH030", name="master-differs-between-nodes", severity=ERR
 
 ODD = Message(
     en=Words(
-        "{hosts} look for another master than {others} other nodes: {told}",
+        "Another master on {hosts} than on {others} other nodes: {told}",
         "They wait at another address than the one where rank 0 opens its store, and end with a time-out.",
         "Give the address and port of rank 0 to all nodes.",
     ),

@@ -28,7 +28,7 @@ PROBLEM = Problem(id="LCH026", name="nodes-not-heard", severity=WARNING, since="
 
 DIED = Message(
     en=Words(
-        "{count} of {asked} nodes were lost: {hosts}",
+        "Lost: {count} of {asked} nodes: {hosts}",
         "They were known to the cluster and are gone, or went while they were asked. Ranks that are placed on them do "
         "not start, and a run that waits for them stands still.",
         "Look whether the machine is up; start its daemon again, or leave it out of the run.",
@@ -41,7 +41,7 @@ DIED = Message(
 )
 SILENT = Message(
     en=Words(
-        "{count} of {asked} nodes did not answer in time: {hosts}",
+        "No answer in time from {count} of {asked} nodes: {hosts}",
         "Nothing is known of them. A node that cannot run a small task in time is overloaded, hangs on a dead mount or "
         "is cut off, and ranks on it start late or never.",
         "Log in to the node and look at its load and its mounts; leave it out of the run, or ask again.",
@@ -55,7 +55,7 @@ SILENT = Message(
 )
 MISSING = Message(
     en=Words(
-        "{count} of {asked} expected nodes left no facts: {hosts}",
+        "No facts from {count} of {asked} expected nodes: {hosts}",
         "Nothing is known of them: the command did not run there, has not finished yet, or could not write into the "
         "shared folder. They are not judged.",
         "Run the collecting command there too, and see that the folder is the same one on all nodes.",

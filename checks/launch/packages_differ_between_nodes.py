@@ -33,7 +33,7 @@ _OF_RAY = frozenset({"Python", "ray"})
 
 ODD = Message(
     en=Words(
-        "{hosts} differ from {others} other nodes: {told}",
+        "{hosts} against {others} other nodes: {told}",
         "The ranks run different code in the same step: arguments that one side does not know, objects that "
         "it cannot unpickle, kernels with other results, and in the worst case collectives that do not fit "
         "together and hang.",

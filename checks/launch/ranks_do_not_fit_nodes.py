@@ -72,7 +72,7 @@ TWICE = Message(
 )
 NOBODY = Message(
     en=Words(
-        "Of {wanted} nodes the ranks {ranks} are nobody's",
+        "Nobody has rank {ranks} of {wanted} nodes",
         "The others wait for them in the rendezvous until it times out.",
         "Start the nodes that are missing, or count the ranks from 0 without gaps.",
     ),
@@ -84,7 +84,7 @@ NOBODY = Message(
 )
 ODD = Message(
     en=Words(
-        "{hosts} were told another number of nodes than {others} others: {told}",
+        "Another number of nodes was told to {hosts} than to {others} others: {told}",
         "Each waits for as many as it was told: the group never completes.",
         "Give all nodes the same `--nnodes` (`--num_machines`).",
     ),

@@ -67,7 +67,7 @@ def explain(hits: Hits) -> Finding:
 
 MESSAGE = Message(
     en=Words(
-        "{wanted} nodes with {gpus} GPUs each are asked for, and {there} nodes have so many",
+        "{wanted} nodes with {gpus} GPUs each are asked for; found with so many: {there}",
         "The placement group can never be made: the driver waits, and ends with an error of veRL or Trinity-RFT, or "
         "after half an hour.",
         "Join the nodes that are missing, see with `ray status` which hide GPUs, or ask for less.",

@@ -138,8 +138,12 @@ def _target(context: Context, states: Mapping[str, FactState], hosts: int) -> Ta
         python=interpreter.executable if interpreter else None,
         argv=context.argv,
         files=tuple(_files(states)),
-        summary=(*([f"{hosts:,} nodes, the first:"] if hosts > 1 else []), *summary(states)),
+        summary=_of_first(hosts, tuple(summary(states))) if hosts > 1 else tuple(summary(states)),
     )
+
+
+def _of_first(hosts: int, clauses: tuple[str, ...]) -> tuple[str, ...]:
+    return (f"{hosts:,} nodes, the first: {clauses[0]}", *clauses[1:]) if clauses else (f"{hosts:,} nodes",)
 
 
 def _value(states: Mapping[str, FactState], name: str) -> Any:

@@ -194,6 +194,7 @@ def page(nodes: Mapping[str, Any], language: str) -> str:
 
 
 STYLE = """
+.nodes > table td:nth-child(-n+2) { white-space: nowrap; } .nodes > table td:nth-child(4) { min-width: 8rem; }
 .nodes .matrix { overflow-x: auto; margin: .8rem 0; border: 1px solid var(--line); border-radius: 8px;
   background: var(--card); max-height: 40rem; }
 .nodes .matrix table { border-collapse: collapse; min-width: 100%; }

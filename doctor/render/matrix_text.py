@@ -50,7 +50,7 @@ def _draw_groups(nodes: Mapping[str, Any], console: Console, language: str, *, v
         wrapped = text.wrap(console, max(20, console.width - indent))
         for at, line in enumerate(wrapped[:_LINE]):
             line.rstrip()
-            console.print((head if at == 0 else Text(" " * indent)) + line)
+            console.print(Text.assemble(head if at == 0 else " " * indent, line))
         if len(wrapped) > _LINE:
             console.print(Text(" " * indent + "…", style="dim"))
     if more := matrix.left_over(nodes, language, verbose=verbose):
