@@ -1,0 +1,90 @@
+"""Trainers of TRL and Transformers under the callback, a NaN in one layer at step 2: trainers.py DOCTOR MODEL NAME...
+
+Prints one line of JSON for each.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+CARRIED, MODEL, *NAMES = sys.argv[1:]
+sys.path.insert(0, CARRIED)
+sys.path.append(str(Path(__file__).parents[2] / "real" / "programs"))
+
+import tiny  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
+import trl  # noqa: E402
+from datasets import Dataset  # noqa: E402
+
+from doctor import DoctorCallback  # noqa: E402
+
+BROKEN_AT = 2
+SMALL = {
+    "per_device_train_batch_size": 2, "max_steps": 4, "logging_steps": 1, "report_to": [], "use_cpu": True,
+    "bf16": False, "save_strategy": "no", "seed": 1, "learning_rate": 1e-3, "disable_tqdm": True,
+}  # fmt: skip
+PAIRS = Dataset.from_list(
+    [{"prompt": f"{each}+1=", "chosen": f"{each + 1}", "rejected": f"{each}"} for each in range(16)]
+)
+WHOLE = Dataset.from_list([{"text": f"{each}+1={each + 1}"} for each in range(16)])
+
+
+def tokens(tokenizer):
+    rows = [tokenizer(each["text"], padding="max_length", max_length=12)["input_ids"] for each in WHOLE]
+    return Dataset.from_list([{"input_ids": each, "labels": each} for each in rows])
+
+
+def made(name, tokenizer):
+    """The trainer's class, its configuration, its data, and what else it takes."""
+    if name == "Trainer":
+        model = transformers.AutoModelForCausalLM.from_pretrained(MODEL)
+        return transformers.Trainer, transformers.TrainingArguments, tokens(tokenizer), {}, {"model": model}
+    model = MODEL
+    if name == "RewardTrainer":
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(MODEL, num_labels=1)
+        model.config.pad_token_id = tokenizer.pad_token_id
+    data = {"SFTTrainer": WHOLE, "DPOTrainer": PAIRS, "RewardTrainer": PAIRS}.get(name, tiny.sums())
+    more, also = {}, {"model": model, "processing_class": tokenizer}
+    if name == "RLOOTrainer":
+        more = {"num_generations": 2, "max_completion_length": 8}
+        also["reward_funcs"] = tiny.variety
+    return getattr(trl, name), getattr(trl, name.replace("Trainer", "Config")), data, more, also
+
+
+def run(name):
+    base, config, data, more, also = made(name, tiny.tokenizer())
+
+    class Spoilt(base):
+        in_loss = False
+
+        def compute_loss(self, *args, **kwargs):
+            self.in_loss = True
+            try:
+                return super().compute_loss(*args, **kwargs)
+            finally:
+                self.in_loss = False
+
+    callback = DoctorCallback()
+    args = config(output_dir=name, **SMALL, **more)
+    trainer = Spoilt(args=args, train_dataset=data, callbacks=[callback], **also)
+
+    def spoil(module, _args, output):
+        if trainer.in_loss and trainer.state.global_step == BROKEN_AT - 1:
+            return output + torch.zeros_like(output).index_fill_(-1, torch.tensor([0]), float("nan"))
+        return None
+
+    trainer.model.model.layers[1].mlp.down_proj.register_forward_hook(spoil)
+    trainer.train()
+    return {
+        "name": name, "step": trainer.state.global_step, "saved": Path(name, f"checkpoint-{BROKEN_AT}").is_dir(),
+        "finite": all(bool(each.isfinite().all()) for each in trainer.model.parameters()),
+        "found": [
+            [each.problem.id, each.where.step, each.where.module]
+            for each in callback.guard.findings if each.problem.id == "NUM006"
+        ],
+    }  # fmt: skip
+
+
+for NAME in NAMES:
+    print(json.dumps(run(NAME)), flush=True)
