@@ -13,6 +13,8 @@ Compare its network cards with those of a fast node (rate, state, errors), leave
 a node against all pairs without it: 1.5 times slower (2 times for latency, more where only a few pairs can be compared)
 and more than 5 standard deviations of the measured noise, in three quarters of its pairs, after those that looked slow
 were measured up to three times more and the best counted. Confirmed where it is 2 times and measured more than once.
+Where the time was not enough for the pairs, all-reduces over halves of the nodes: for each binary digit of the nodes'
+numbers the half with the slow one takes 3 times as long or more; likely.
 ## References
 https://dathan.github.io/blog/posts/debugging-slow-nodes-in-an-infiniband-network
 https://engineering.fluidstack.io/post/debugging-a-flaky-nvlink
@@ -71,6 +73,19 @@ INSIDE = Message(
     ),
 )
 
+HALVES = Message(
+    en=Words(
+        "All-reduces with {who} take {factor} times as long as those without it",
+        "A collective operation runs at the speed of its slowest member, so all nodes wait for this one at every step.",
+        "Measure again with more `--deep-seconds`, so that all pairs are measured, or without that node.",
+    ),
+    zh=Words(
+        "有 {who_zh} 参加的 all-reduce 耗时是没有它时的 {factor} 倍",
+        "集合通信的速度由最慢的成员决定,所有节点的每一步都在等它。",
+        "用更大的 `--deep-seconds` 重新测量,以便测完所有节点对,或去掉该节点再测。",
+    ),
+)
+
 _TOLD = {"bandwidth": bandwidth, "latency": latency}
 
 
@@ -89,6 +104,28 @@ def node_slow(cluster: Cluster) -> Judgement:
             if (end.node, end.local, end.inside) not in known:
                 known.add((end.node, end.local, end.inside))
                 yield _finding(measured, end)
+    if not known and not measured.whole:
+        yield from _by_halves(measured)
+
+
+def _by_halves(measured: Measured) -> Judgement:
+    """Where the time was not enough for the pairs: what the rings over halves of the nodes spell."""
+    found_by_halves = measured.slow_by_halves()
+    if found_by_halves is None:
+        return
+    node, factor = found_by_halves
+    name = measured.name(node)
+    text = f"for each binary digit of its number ({node}) the half with it was {factor:.1f} times slower or more"
+    yield found(
+        PROBLEM,
+        HALVES,
+        who=f"`{name}`",
+        who_zh=f"`{name}`",
+        factor=f"{factor:.1f}",
+        confidence=LIKELY,
+        where=Where(host=name),
+        evidence=(Evidence("doctor check --deep", text),),
+    )
 
 
 def _finding(measured: Measured, end: SlowEnd) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
@@ -11,12 +12,15 @@ from doctor.core.record import record
 from doctor.core.stats import median_of_sorted
 from doctor.facts.cluster import Cluster, Node
 from doctor.facts.collectives import Collectives, Exchange, Process
+from doctor.facts.patient.rings import digits_of
 
 Cost = Literal["bandwidth", "latency"]
 End = tuple[int, int]  # (node, local)
 
 #: how many times slower is too slow; latency is noisier than bandwidth
 FACTORS: dict[Cost, float] = {"bandwidth": 1.5, "latency": 2.0}
+#: how many times slower the half with a node must be, in each digit of its number
+HALVES_FACTOR = 3.0
 #: microseconds below which a longer latency matters to nobody
 LEAST_US = 20.0
 #: seconds for a byte or a message -> the cost that is compared
@@ -119,6 +123,29 @@ class Measured:
         node, local = slow.who
         return SlowEnd(node, local, cost, slow, self._again(node, local), inside=inside)
 
+    def slow_by_halves(self) -> tuple[int, float] | None:
+        """The node that the slower halves of the rings spell, and how many times slower they are at least.
+
+        Each binary digit of the node's number has a ring over the nodes that have it 0 and one over those that have it
+        1; None unless in every digit one of the two is clearly the slower.
+        """
+        seconds = {
+            each.group: each.seconds for part in self.parts.values() for each in part.told.rings if each.nodes > 1
+        }
+        number, factor = 0, math.inf
+        for digit in range(digits_of(self.nodes)):
+            zero, one = (seconds.get(f"digit {digit} is {value}") for value in (0, 1))
+            if zero is None or one is None:
+                return None
+            number |= (one > zero) << digit
+            factor = min(factor, max(one, zero) / min(one, zero))
+        return (number, factor) if HALVES_FACTOR <= factor < math.inf and number in self.parts else None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the time was enough for all pairs."""
+        return all(each.outcome == "ok" for _, each in self.processes())
+
     def slow_links(self, cost: Cost) -> list[tuple[Slow, int]]:
         """Single pairs of nodes that are slow while both get on well with the others, and how often they were measured.
 
@@ -143,6 +170,20 @@ class Measured:
     def _repeats(self, a: Any, b: Any) -> int:
         pair = {a, b}
         return max(each.repeat for each in self.exchanges(inside=False) if {each.node_a, each.node_b} == pair)
+
+
+def summary(cluster: Cluster) -> str | None:
+    """One clause on what was measured between nodes; None where nothing was."""
+    measured = Measured(cluster)
+    costs = {cost: sorted(each.cost for each in measured.samples(cost, inside=False)) for cost in FACTORS}
+    if not costs["bandwidth"]:
+        return None
+    slowest, median = 1 / costs["bandwidth"][-1], 1 / median_of_sorted(costs["bandwidth"])
+    count = len(costs["bandwidth"])
+    return (
+        f"{count} link{'' if count == 1 else 's'} measured: median {median:.3g} GB/s and "
+        f"{median_of_sorted(costs['latency']):,.0f} µs, slowest {slowest:.3g} GB/s"
+    )
 
 
 def _ends(sample: Sample) -> tuple[End, End]:

@@ -98,7 +98,7 @@ def diagnose(
         outcome = replace(outcome, findings=tuple(localised_finding(each, language) for each in outcome.findings))
     diagnosis = Diagnosis(
         "check",
-        _target(context, states, len(cluster.nodes) if cluster else 1),
+        _target(context, states, len(cluster.nodes) if cluster else 1, _measured(cluster)),
         outcome,
         {entry.id: entry for entry in entries},
         language,
@@ -132,13 +132,24 @@ def _nodes(cluster: Cluster | None) -> Mapping[str, Any]:
     return section(cluster)
 
 
-def _target(context: Context, states: Mapping[str, FactState], hosts: int) -> Target:
+def _measured(cluster: Cluster | None) -> tuple[str, ...]:
+    """What `--deep` measured between the nodes, as one clause."""
+    if cluster is None or all(node.value("collectives") is None for node in cluster.nodes):
+        return ()
+    from doctor.cluster.measured import summary as measured
+
+    clause = measured(cluster)
+    return (clause,) if clause else ()
+
+
+def _target(context: Context, states: Mapping[str, FactState], hosts: int, measured: tuple[str, ...]) -> Target:
     interpreter = _value(states, "interpreter")
+    clauses = (*summary(states), *measured)
     return Target(
         python=interpreter.executable if interpreter else None,
         argv=context.argv,
         files=tuple(_files(states)),
-        summary=_of_first(hosts, tuple(summary(states))) if hosts > 1 else tuple(summary(states)),
+        summary=_of_first(hosts, clauses) if hosts > 1 else clauses,
     )
 
 

@@ -46,17 +46,22 @@ def measure(
         if me == members[0] or not line["sum"]:
             yield {"group": "all", "nodes": len({node for node, _ in members}), **line}
         fast = line["seconds"] * TIMES * _NEXT < _SIZE_S
-    nodes = sorted({node for node, _ in members})
-    for digit in range(digits_of(len(nodes))):
+    for digit in range(digits_of(max(node for node, _ in members) + 1)):
         if not go_on(True):
             return
         for value in (0, 1):
-            half = [rank for rank, (node, _) in enumerate(members) if nodes.index(node) >> digit & 1 == value]
+            half = [rank for rank, (node, _) in enumerate(members) if node >> digit & 1 == value]
+            if len(half) < 2:
+                continue
             group = dist.new_group(half)  # every process must make every group
-            if me in (members[rank] for rank in half) and len(half) > 1:
+            if me in (members[rank] for rank in half):
                 line = _ring(torch, dist, device, HALF_BYTES[device.type], group, len(half))
                 if me == members[half[0]] or not line["sum"]:
-                    yield {"group": "digit %d is %d" % (digit, value), "nodes": len(half), **line}
+                    yield {
+                        "group": "digit %d is %d" % (digit, value),
+                        "nodes": len({members[rank][0] for rank in half}),
+                        **line,
+                    }
 
 
 def digits_of(nodes: int) -> int:
