@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from doctor.cluster.joined import joined_findings, joined_skips
@@ -95,6 +96,7 @@ def _with(entry: Entry, *, whole: bool) -> Entry:
 def _judged_parts(entries: list[Entry], cluster: Cluster, states: list[Mapping[str, FactState]]) -> list[_Part]:
     """Each problem over each class of nodes whose facts are the same objects, as far as the problem looks at them."""
     hosts = [node.name for node in cluster.heard]
+    identities = cache(lambda name: [id(its.get(name)) for its in states])
     facts: dict[str, frozenset[str]] = {}
     classes: dict[frozenset[str], list[list[int]]] = {}
     found: dict[str, set[int]] = {}
@@ -103,7 +105,7 @@ def _judged_parts(entries: list[Entry], cluster: Cluster, states: list[Mapping[s
         needs = {need for each in entry.checks for need in each.requires}
         facts[entry.id] = names = _facts_of(entry).union(*(facts.get(need, ()) for need in needs))
         if names not in classes:
-            classes[names] = _classes(names, states)
+            classes[names] = _classes([identities(name) for name in sorted(names)], len(states))
         for members in classes[names]:
             run = Run(found_ids={need for need in needs if members[0] in found.get(need, ())})
             judge_entry(run, entry, states[members[0]])
@@ -118,11 +120,11 @@ def _facts_of(entry: Entry) -> frozenset[str]:
     return frozenset(names | ({"packages"} if entry.affects else set()))
 
 
-def _classes(names: frozenset[str], states: list[Mapping[str, FactState]]) -> list[list[int]]:
-    """Numbers of the nodes put together that share these facts."""
+def _classes(columns: list[list[int]], count: int) -> list[list[int]]:
+    """Numbers of the nodes put together whose facts, one column each, have the same identity."""
     classes: dict[tuple[int, ...], list[int]] = {}
-    for number, its in enumerate(states):
-        classes.setdefault(tuple(id(its.get(name)) for name in names), []).append(number)
+    for number, key in enumerate(zip(*columns, strict=True) if columns else [()] * count):
+        classes.setdefault(key, []).append(number)
     return list(classes.values())
 
 
