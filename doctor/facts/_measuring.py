@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -59,7 +58,7 @@ def measure(meeting: Meeting, executable: str, environ: Mapping[str, str], gpus:
     """
     started = time.monotonic()
     chosen, busy = devices(gpus, environ.get("CUDA_VISIBLE_DEVICES"), forced=meeting.forced)
-    with tempfile.TemporaryDirectory(prefix="doctor-", ignore_cleanup_errors=True) as folder:
+    with _patient_child.own_folder() as folder:
         carry(("doctor.facts.patient.measure",), Path(folder))
         children: list[_patient_child.Child] = []
         try:
@@ -68,7 +67,7 @@ def measure(meeting: Meeting, executable: str, environ: Mapping[str, str], gpus:
                 children.append(_child(executable, folder, plan, environ))
         finally:  # also where a later one cannot be started
             ended = [each.finish() for each in children]
-    parts = list(zip(chosen, ended, strict=True))
+    parts = list(zip(chosen, ended))  # noqa: B905 - Python 3.9
     return Collectives(
         meeting.token,
         meeting.node,

@@ -24,6 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.cluster.deep import NoMeeting, announcement, load, meeting
+from doctor.core.carry import carry
 from doctor.core.finding import Finding
 from doctor.core.index import load as catalogue
 from doctor.core.runner import run_checks
@@ -34,6 +35,7 @@ from doctor.facts.collectives import Collectives
 from doctor.facts.gpus import Gpu, GpuProcess, Gpus
 from doctor.facts.patient import exchanges
 from doctor.facts.patient.meeting import decide
+from tests.facts.environments import interpreter
 
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason=f"torch is not installed in {sys.prefix}"
@@ -332,3 +334,19 @@ def test_options_that_make_no_sense_are_refused(options: tuple[str, ...], words:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
     assert done.returncode == 2
     assert words in done.stderr
+
+
+def test_a_node_of_ray_with_python_39_measures_and_tells_what_it_lacks(tmp_path: Path) -> None:
+    modules = ("doctor.cluster.deep_node", "doctor.facts", "doctor.facts.patient", "doctor.core.carry")
+    carry((*modules, "doctor.core.redact"), tmp_path)
+    program = (
+        "import json, sys\nsys.path.insert(0, sys.argv[1])\nfrom doctor.cluster import deep_node\n"
+        "here = {'node': {'id': 'a', 'address': '127.0.0.1'}}\n"
+        "plan = {'order': ['a'], 'token': 't', 'seconds': 5.0, 'forced': False}\n"
+        "print(json.dumps(deep_node.measure({**here, **plan, **deep_node.offer(here)})))"
+    )
+    command = [interpreter("3.9"), "-I", "-S", "-B", "-c", program, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    (process,) = json.loads(done.stdout)["value"]["processes"]
+    assert (process["outcome"], process["phase"]) == ("error", "import")
+    assert "torch" in process["error"]
