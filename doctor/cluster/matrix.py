@@ -59,12 +59,20 @@ def _row(row: Compared, cells: list[str | None], labels: list[str]) -> dict[str,
 
 
 def _groups(cluster: Cluster, rows: list[Compared]) -> list[tuple[tuple[str | None, ...], list[str]]]:
-    """(cell of each row, hosts), the largest group first; a cell is None where the row is not compared on the node."""
+    """(cell of each row, hosts); a cell is None where the row is not compared on the node.
+
+    The largest group comes first, of equal ones that which departs in the fewest rows.
+    """
     columns = [_cells(row) for row in rows]
     groups: dict[tuple[str | None, ...], list[str]] = {}
     for node in cluster.heard:
         groups.setdefault(tuple(column.get(node.name) for column in columns), []).append(node.name)
-    return sorted(groups.items(), key=lambda item: (-len(item[1]), item[1][0]))
+    usual = [row.majority.text if row.majority else None for row in rows]
+
+    def departing(cells: tuple[str | None, ...]) -> int:
+        return sum(most is not None and cell != most for cell, most in zip(cells, usual, strict=True))
+
+    return sorted(groups.items(), key=lambda item: (-len(item[1]), departing(item[0]), item[1][0]))
 
 
 def _cells(row: Compared) -> dict[str, str]:

@@ -55,10 +55,10 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 
 @record
 class Block:
-    """Some groups beside the largest: their columns, and (area, name, cells) of each row that tells them apart."""
+    """Some groups beside the first: their columns, and (area, name, cells, which of them depart) of each row."""
 
     columns: tuple[Mapping[str, Any], ...]
-    rows: tuple[tuple[str, str, tuple[str, ...]], ...]
+    rows: tuple[tuple[str, str, tuple[str, ...], tuple[bool, ...]], ...]
     rows_left: int = 0
 
 
@@ -79,11 +79,18 @@ def group_lines(nodes: Mapping[str, Any], language: str, *, verbose: bool) -> It
     words = WORDS[language]
     shown = nodes["groups"] if verbose else nodes["groups"][:_GROUPS_SHOWN]
     for number, group in enumerate(shown if nodes["rows"] else ()):
-        first = words["largest" if 2 * group["count"] > nodes["heard"] else "largest_no_majority"]
-        yield group["label"], group["count"], group["names"], first if number == 0 else ""
+        yield group["label"], group["count"], group["names"], _remark(nodes, words) if number == 0 else ""
     for each in nodes["states"]:
         reason = f": {each['reason']}" if each["reason"] else ""
         yield "", each["count"], each["names"], f"{words[each['state']]}{reason}"
+
+
+def _remark(nodes: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """What the first group is: most nodes, the largest group, or one of several that are as large."""
+    first, *others = nodes["groups"]
+    if 2 * first["count"] > nodes["heard"]:
+        return words["largest"]
+    return words["largest_no_majority"] if all(each["count"] < first["count"] for each in others) else ""
 
 
 def left_over(nodes: Mapping[str, Any], language: str, *, verbose: bool) -> str:
@@ -116,8 +123,14 @@ def _block(nodes: Mapping[str, Any], first: Mapping[str, Any], others: Sequence[
         cells = [row["cells"][each["label"]] for each in others]
         if any(cell != usual for cell in cells if cell is not None):
             shown = [SAME if cell == usual else _short(cell) for cell in cells]
-            rows.append((row["area"], row["name"], (_short(usual), *shown)))
+            departs = tuple(_departs(cell, row["majority"], usual) for cell in (usual, *cells))
+            rows.append((row["area"], row["name"], (_short(usual), *shown), departs))
     return Block((first, *others), tuple(rows))
+
+
+def _departs(cell: str | None, majority: str | None, first: str | None) -> bool:
+    """Whether a cell is not as most nodes have it; where there is no majority, not as the first group has it."""
+    return cell not in {None, UNSEEN, first if majority is None else majority}
 
 
 def _short(cell: str | None) -> str:
@@ -158,7 +171,7 @@ def markdown(nodes: Mapping[str, Any], language: str) -> list[str]:
     for block in blocks(nodes, 10_000, verbose=False):
         lines.append("| " + " | ".join(["", *(head(each) for each in block.columns)]) + " |")
         lines.append("|---" * (len(block.columns) + 1) + "|")
-        for _, name, cells in block.rows:
+        for _, name, cells, _ in block.rows:
             lines.append("| " + " | ".join(_cell(each) for each in (name, *cells)) + " |")
         lines += ["", *([words["more_rows"].format(rows=block.rows_left), ""] if block.rows_left else [])]
         lines += [words["legend"].format(same=SAME, unseen=UNSEEN), ""]
@@ -212,11 +225,14 @@ def _table(block: Block, words: Mapping[str, str]) -> str:
         f"<th title='{escape(each['names'], quote=True)}'>{escape(head(each))}</th>" for each in block.columns
     )
     body, area = [], ""
-    for row_area, name, cells in block.rows:
+    for row_area, name, cells, departs in block.rows:
         if row_area != area:
             area = row_area
             body.append(f"<tr class='area'><th colspan='{len(cells) + 1}'>{escape(words[area])}</th></tr>")
-        kinds = ["", *("same" if cell in {SAME, ""} else "other" for cell in cells[1:])]
+        kinds = [
+            "other" if own else "same" if cell in {SAME, UNSEEN, ""} else ""
+            for cell, own in zip(cells, departs, strict=True)
+        ]
         shown = "".join(f"<td class='{kind}'>{escape(cell)}</td>" for kind, cell in zip(kinds, cells, strict=True))
         body.append(f"<tr><th>{escape(name)}</th>{shown}</tr>")
     legend = escape(words["legend"].format(same=SAME, unseen=UNSEEN))

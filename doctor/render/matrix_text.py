@@ -11,6 +11,7 @@ from rich.text import Text
 from doctor.render import matrix
 from doctor.render.matrix import Block
 
+_QUIET = frozenset({matrix.SAME, matrix.UNSEEN, ""})
 _LINE = 3  # lines that the names of a group may take
 
 
@@ -62,13 +63,13 @@ def _draw_block(block: Block, console: Console, words: Mapping[str, str]) -> Non
     heads = "  ".join(matrix.head(each).ljust(width) for each, width in zip(block.columns, columns, strict=True))
     console.print(Text(f"    {' ' * name_width}  {heads}".rstrip(), style="bold cyan"), soft_wrap=True)
     area = ""
-    for row_area, name, cells in block.rows:
+    for row_area, name, cells, departs in block.rows:
         if row_area != area:
             area = row_area
             console.print(Text(f"  {words[area]}", style="dim"))
         line = Text(f"    {_fit(name, name_width)}  ")
-        for number, (cell, width) in enumerate(zip(cells, columns, strict=True)):
-            line.append(cell, style=_style(number, cell))
+        for cell, width, departing in zip(cells, columns, departs, strict=True):
+            line.append(cell, style="bold yellow" if departing else "dim" if cell in _QUIET else "")
             line.append(" " * (width - len(cell) + 2))
         line.rstrip()
         console.print(line, soft_wrap=True)
@@ -77,9 +78,3 @@ def _draw_block(block: Block, console: Console, words: Mapping[str, str]) -> Non
 def _fit(name: str, width: int) -> str:
     """A name in its column; of a long one the end, which tells paths apart."""
     return name.ljust(width) if len(name) <= width else f"…{name[-(width - 1) :]}"
-
-
-def _style(number: int, cell: str) -> str:
-    if number == 0:
-        return ""
-    return "dim" if cell in {matrix.SAME, matrix.UNSEEN, ""} else "bold yellow"

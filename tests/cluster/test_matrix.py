@@ -74,8 +74,21 @@ def test_silent_nodes_are_never_left_out() -> None:
 
 def test_without_majority_the_first_column_is_the_largest_group() -> None:
     half = Cluster("folder", tuple(node(f"n{i}", {"VLLM_A": str(i % 2)}) for i in range(4)))
-    assert "largest group" in drawn(half)
-    assert "最大的一组" in drawn(half, language="zh")
+    assert "largest group" not in drawn(half)  # there are two of that size
+    five = Cluster("folder", tuple(node(f"n{i}", {"VLLM_A": str(i % 3)}) for i in (0, 3, 1, 2, 5, 6)))
+    assert "largest group" in drawn(five)
+    assert "最大的一组" in drawn(five, language="zh")
+
+
+def test_of_equal_groups_that_which_departs_least_is_first_and_departures_are_marked() -> None:
+    odd = {"VLLM_A": "eth7", "VLLM_B": "1", "VLLM_D": "x"}
+    three = (node("a", odd), node("b", {"VLLM_B": "2"}), node("c", {"VLLM_C": "3", "VLLM_B": "1"}))
+    told = section(Cluster("ray", three))
+    assert [each["names"] for each in told["groups"]] == ["b", "c", "a"]
+    (block,) = matrix.blocks(told, 80, verbose=False)
+    marked = {name: departs for _, name, _, departs in block.rows}
+    assert marked["VLLM_A"] == (False, False, True)
+    assert marked["VLLM_B"] == (True, False, False)
 
 
 def test_markdown_and_html_hold_every_group_and_nothing_unescaped() -> None:
