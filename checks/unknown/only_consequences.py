@@ -43,28 +43,26 @@ ENDED = Message(
         "(`torchrun --log-dir logs --redirects 3`,`RAY_DEDUP_LOGS=0`)。",
     ),
 )
-LOST = Message(
-    en=Words(
-        "the logs show only processes that lost another one (`{type}`)",
-        "These are consequences: a process failed or hung before, and its own words are not in what was "
-        "given.{waiting}",
-        "Give the logs of the ranks that are missing here; the first failure stands there. For a run under Ray set "
-        "`RAY_DEDUP_LOGS=0`, under torchrun `--log-dir logs --redirects 3`; for a hang take `py-spy dump` of each rank "
-        "and set `TORCH_NCCL_TRACE_BUFFER_SIZE=2000`, so that the flight recorder names the collective.",
-    ),
-    zh=Words(
-        "日志中只有失去同伴的进程(`{type}`)",
-        "这些是后果:之前已有进程失败或挂起,而它自己的输出不在给出的日志里。{waiting_zh}",
-        "请给出此处缺失的 rank 的日志,最初的失败在那里。Ray 下设置 `RAY_DEDUP_LOGS=0`,torchrun 下使用 "
-        "`--log-dir logs --redirects 3`;若是挂起,对每个 rank 执行 `py-spy dump`,并设置 "
-        "`TORCH_NCCL_TRACE_BUFFER_SIZE=2000`,让 flight recorder 指出是哪个集合通信。",
-    ),
+_LOST_EN = Words(
+    "the logs show only processes that lost another one (`{type}`)",
+    "These are consequences: a process failed or hung before, and its own words are not in what was given.{waiting}",
+    "Give the logs of the ranks that are missing here; the first failure stands there. For a run under Ray set "
+    "`RAY_DEDUP_LOGS=0`, under torchrun `--log-dir logs --redirects 3`; for a hang take `py-spy dump` of each rank "
+    "and set `TORCH_NCCL_TRACE_BUFFER_SIZE=2000`, so that the flight recorder names the collective.",
 )
+_LOST_ZH = Words(
+    "日志中只有失去同伴的进程(`{type}`)",
+    "这些是后果:之前已有进程失败或挂起,而它自己的输出不在给出的日志里。{waiting_zh}",
+    "请给出此处缺失的 rank 的日志,最初的失败在那里。Ray 下设置 `RAY_DEDUP_LOGS=0`,torchrun 下使用 "
+    "`--log-dir logs --redirects 3`;若是挂起,对每个 rank 执行 `py-spy dump`,并设置 "
+    "`TORCH_NCCL_TRACE_BUFFER_SIZE=2000`,让 flight recorder 指出是哪个集合通信。",
+)
+LOST = Message(en=_LOST_EN, zh=_LOST_ZH)
 
 #: the same where not even those that lost it say anything
 GONE = Message(
-    en=replace(LOST.en, headline="the logs tell that a process died, and not why"),
-    zh=replace(LOST.zh, headline="日志只说有进程死亡,没有说明原因"),
+    en=replace(_LOST_EN, headline="the logs tell that a process died, and not why"),
+    zh=replace(_LOST_ZH, headline="日志只说有进程死亡,没有说明原因"),
 )
 
 #: what a signal says about who sent it, and where to look
