@@ -25,6 +25,7 @@ from doctor.fixes.vllm_server.health import HEALTH
 from doctor.fixes.vllm_server.settings import SETTINGS
 
 _LOOK_S = 1.0
+_EXIT_S = 2.0
 #: what the server gets to answer by itself those who wait for a dead engine
 _GRACE_S = 3.0
 #: until all of them have the doctor's diagnosis
@@ -114,6 +115,13 @@ def found() -> Optional[str]:
     return None
 
 
+async def known() -> None:
+    """Wait for how the process of an engine that failed has ended: vLLM hears of its death before the system tells."""
+    end = time.monotonic() + _EXIT_S
+    while DEATH.reason is None and found() and processes.lost() is None and time.monotonic() < end:  # noqa: ASYNC110
+        await asyncio.sleep(0.05)
+
+
 # The server's end ----------------------------------------------------------------------------------------------
 
 
@@ -126,8 +134,12 @@ def watch(server: Any, loop: Any) -> None:
 
 
 def _watch(server: Any, loop: Any, waiting: int) -> None:
-    while DEATH.look() is None:
-        time.sleep(_LOOK_S)
+    while DEATH.reason is None:
+        if found() is None or HEALTH.draining:
+            time.sleep(_LOOK_S)
+        else:
+            asyncio.run(known())
+            DEATH.look()
     with suppress(RuntimeError):  # the loop is closed: the server has ended
         loop.call_soon_threadsafe(_begin_end, server)
         while True:
@@ -174,6 +186,7 @@ def bounded(shutdown: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[
 
     @functools.wraps(shutdown)
     async def end(self: Any, *args: Any, **kwargs: Any) -> Any:
+        await known()
         bound = ANSWERED_S if DEATH.look() is not None else max(1.0, SETTINGS.drain_s)
         given = getattr(self.config, "timeout_graceful_shutdown", None)
         self.config.timeout_graceful_shutdown = bound if given is None else min(given, bound)

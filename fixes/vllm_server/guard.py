@@ -14,7 +14,7 @@ import traceback
 from typing import Any, Awaitable, Callable, Mapping, Optional
 
 from doctor.fixes.vllm_server import processes, record, state
-from doctor.fixes.vllm_server.death import DEATH, EngineDeadError
+from doctor.fixes.vllm_server.death import DEATH, EngineDeadError, known
 from doctor.fixes.vllm_server.health import HEALTH
 from doctor.fixes.vllm_server.requests import DEMO, GENERATING, Receive, Refused, check_key, checked, header, path_of
 from doctor.fixes.vllm_server.settings import SETTINGS
@@ -236,6 +236,7 @@ async def failure(error: Optional[BaseException]) -> dict[str, Any]:
 
 async def dead(kind: str = "") -> Optional[str]:
     """What is known against the engine, by itself or by the kind of an error; None while nothing is."""
+    await known()
     return DEATH.look() or await HEALTH.engine_fault() or (kind if kind in _DEAD else None)
 
 

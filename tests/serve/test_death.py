@@ -67,6 +67,18 @@ def test_it_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     assert ended.value.code == 1
 
 
+def test_the_end_of_its_process_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine(monkeypatch, errored=True)
+    begun = time.monotonic()
+    killed = "process `a` was killed by signal 9"
+    monkeypatch.setattr(processes, "lost", lambda: killed if time.monotonic() - begun > 0.3 else None)
+    asyncio.run(death.known())
+    assert death.DEATH.look() == killed
+    assert capsys.readouterr().err == f"doctor: {killed}\n"
+
+
 @pytest.mark.parametrize(("keep", "ends"), [(None, True), ("0", True), ("1", False)])
 def test_a_server_without_an_engine_ends(monkeypatch: pytest.MonkeyPatch, keep: str | None, *, ends: bool) -> None:
     monkeypatch.setattr(death, "_LOOK_S", 0.02)
