@@ -101,11 +101,12 @@ def announcement(nodes: int, seconds: float, *, forced: bool) -> str:
     """What `--deep` is going to do to the cluster, told before it begins."""
     gpu, cpu = load(nodes, "cuda"), load(nodes, "cpu")
     left = "also those that others use" if forced else "those that others use are left alone"
+    rounds = f"{_size(gpu.round_bytes)} sent and received in each of up to {gpu.rounds} rounds"
+    wait = f"before that they wait up to {join_s(seconds):.0f} s for each other"
     return (
-        f"--deep measures {nodes} nodes for up to {seconds:.0f} s; "
-        f"before that they wait up to {join_s(seconds):.0f} s for each other.\n"
-        f"Each GPU ({left}): up to {LONGEST_S:.0f} s of matrix products; {_size(gpu.memory_bytes)} of its memory; up to "
-        f"{_size(gpu.round_bytes)} sent and received in each of up to {gpu.rounds} rounds, {_size(gpu.link_bytes)} in all.\n"
+        f"--deep measures {nodes} nodes for up to {seconds:.0f} s; {wait}.\n"
+        f"Each GPU ({left}): up to {LONGEST_S:.0f} s of matrix products; {_size(gpu.memory_bytes)} of its memory; "
+        f"up to {rounds}, {_size(gpu.link_bytes)} in all.\n"
         f"Nodes without GPUs: the same on one core, {_size(cpu.round_bytes)} a round, {_size(cpu.link_bytes)} in all."
     )
 

@@ -46,9 +46,8 @@ class Ended:
 
 def own_folder() -> tempfile.TemporaryDirectory[str]:
     """An empty folder; what a killed child leaves half-written there is no error, where Python can be told so."""
-    if sys.version_info >= (3, 10):  # noqa: UP036 - runs on a node of Ray with 3.9 too
-        return tempfile.TemporaryDirectory(prefix="doctor-", ignore_cleanup_errors=True)
-    return tempfile.TemporaryDirectory(prefix="doctor-")
+    more: dict[str, Any] = {"ignore_cleanup_errors": True} if sys.version_info >= (3, 10) else {}
+    return tempfile.TemporaryDirectory(prefix="doctor-", **more)
 
 
 class Child:
