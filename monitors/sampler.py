@@ -229,7 +229,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--for-s", type=float)
     parser.add_argument("--note", action="append", default=[], help="a comment line for the heads of the files")
     parser.add_argument("--with-parent", action="store_true", help="end with whoever started it, too")
-    parser.add_argument("--temporary", action="store_true", help="take the run folder away at the end")
+    parser.add_argument("--temporary", action="store_true", help="take the run folder away, unless SIGTERM ends it")
     parser.add_argument("--retry-s", type=float, default=RETRY_S)
     parser.add_argument("--silent-s", type=float, default=SILENT_S)
     chosen = parser.parse_args(argv)
@@ -252,7 +252,7 @@ def main(argv: list[str] | None = None) -> int:
     sampler = Sampler(run, chosen.tree or chosen.watch, worker, events, notes=chosen.note)
     _sample(sampler, chosen.watch, chosen.for_s, stop, with_parent=chosen.with_parent or chosen.watch is None)
     sampler.close()
-    if chosen.temporary:
+    if chosen.temporary and not stop:  # who says stop reads the rest, and clears up
         shutil.rmtree(run.path, ignore_errors=True)
     return 0
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -60,12 +61,11 @@ class SampledNode:
 
     def close(self) -> dict[str, str]:
         """End the sampler; what was left to read."""
-        told = self.read()  # what came last is open now, and can be read when the folder is gone
         self._sampler.terminate()
         with suppress(subprocess.TimeoutExpired):
             self._sampler.wait(_END_S)
-        for name, text in self.read().items():
-            told[name] = told.get(name, "") + text
+        told = self.read()
+        shutil.rmtree(self._folder, ignore_errors=True)
         return told
 
 

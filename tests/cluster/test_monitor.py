@@ -14,7 +14,7 @@ import pytest
 
 from doctor.cluster import shared_run
 from doctor.cluster.clocks import Comparisons, against_folder
-from doctor.cluster.sampled_node import Tail
+from doctor.cluster.sampled_node import SampledNode, Tail
 from doctor.cluster.sampling import Gathered
 from doctor.core.carry import carry
 from doctor.core.run_dir import HOST_VARIABLE, Events, RunDir, host_name, read_rows
@@ -271,6 +271,14 @@ def test_what_travels_to_a_node_is_imported_by_a_bare_python_39(tmp_path: Path) 
     done = subprocess.run([interpreter("3.9"), "-I", "-S", "-B", "-c", code], capture_output=True, text=True,
                           timeout=60, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def test_the_end_of_a_node_is_read_and_its_folder_taken_away() -> None:
+    node = SampledNode({"options": [], "name": "n1"})
+    wait_for(lambda: any(name == "host/n1.csv" for name in node.read()))
+    rest = node.close()
+    assert any("sampler ended" in text for name, text in rest.items() if name.startswith("events/n1-"))
+    assert not node._folder.exists()
 
 
 def test_a_file_is_read_once_and_emptied_behind(tmp_path: Path) -> None:
