@@ -105,6 +105,9 @@ _TRAINING_BARS = frozenset({b"", b"Train", b"train", b"Training", b"Training Pro
 #: a dict line is one of metrics when it holds one of these; a configuration that is printed holds none
 _TELLING = (b"'loss': ", b"'grad_norm': ", b"'epoch': ", b"'actor/", b"'critic/", b"'rollout/")
 
+#: keys of a dict line that tell its step, where nothing before the dict does
+_STEP_KEYS = frozenset({b"step", b"global_step"})
+
 _names: dict[bytes, str] = {}
 _kinds: dict[tuple[str, ...], tuple[str, ...]] = {}
 
@@ -212,6 +215,8 @@ def _dict_row(line: bytes, start: int) -> Optional[Row]:
     step = int(before[1]) if before else None
     # quotes out in one go: half of the time of a careful parser, and no metric's name or value holds one
     body = line[start + 1 : end].translate(None, b"'")
+    if step is None and (b"'step': " in line or b"'global_step': " in line):
+        return _careful_dict_row(None, body) if any(each in line for each in _TELLING) else None
     parts = body.replace(b": ", b", ").split(b", ")
     quick = _by_shape(_dict_shapes, parts, step)
     if quick is not None:
@@ -231,6 +236,9 @@ def _careful_dict_row(step: Optional[int], body: bytes) -> Optional[Row]:
     known = _names.get
     for part in body.split(b", "):
         raw, _, value = part.partition(b": ")
+        if step is None and raw in _STEP_KEYS and value.isdigit():
+            step = int(value)
+            continue
         try:
             number = float(value)
         except ValueError:

@@ -47,6 +47,7 @@ def test_values_of_a_line(name) -> None:
         assert row is not None
         assert row.step == step
         got = dict(row.pairs)
+        assert not {"step", "global_step"} & got.keys()
         assert {name: got.get(name) for name in expected} == pytest.approx(expected, nan_ok=True)
     assert any(literal in line for literal in METRIC_LITERALS)
 
