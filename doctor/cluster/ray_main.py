@@ -30,6 +30,10 @@ MODES = {
 }
 #: set when the asker says "stop": a stream is to be ended in good order
 STOP = threading.Event()
+_NONE_FOUND = (
+    "no running Ray cluster is found from here: neither RAY_ADDRESS nor a `ray start` on this machine names one; "
+    "name it with --ray HOST:PORT"
+)
 Write = Callable[[dict[str, Any]], None]
 
 
@@ -113,7 +117,7 @@ def _connected(request: dict[str, Any]) -> Any:
     try:
         ray.init(address=address, runtime_env=environment, log_to_driver=False, logging_level="ERROR")
     except ConnectionError as exc:
-        raise _Refused("connect", one_line(exc)) from None
+        raise _Refused("connect", _NONE_FOUND if address == "auto" else one_line(exc)) from None
     except RuntimeError as exc:
         what = "version" if "ersion mismatch" in str(exc) else "connect"
         raise _Refused(what, " ".join(str(exc).split())[:600]) from None
