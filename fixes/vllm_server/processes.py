@@ -8,6 +8,7 @@ second whether it still has its parent. PR_SET_PDEATHSIG would be told of the en
 from __future__ import annotations
 
 import functools
+import multiprocessing
 import os
 import signal
 import sys
@@ -32,10 +33,21 @@ def watched(bootstrap: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(bootstrap)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         with suppress(RuntimeError):  # no more threads: the process does without
-            threading.Thread(target=_look, args=(os.getppid(),), name="doctor-parent", daemon=True).start()
+            threading.Thread(target=_look, args=(_parent_of(self),), name="doctor-parent", daemon=True).start()
         return bootstrap(self, *args, **kwargs)
 
     return run
+
+
+def _parent_of(process: Any) -> int:
+    """Whom a child belongs to, told by its own object: by now the parent may be dead and the kernel name another.
+
+    What a fork server starts is its child and lives as long as it does, which is as long as the server lives.
+    """
+    method = getattr(process, "_start_method", None) or multiprocessing.get_start_method(allow_none=True)
+    method = method or multiprocessing.get_all_start_methods()[0]  # the platform's own, none having been set
+    own = None if method == "forkserver" else getattr(process, "_parent_pid", None)
+    return own or os.getppid()
 
 
 def _look(parent: int) -> None:

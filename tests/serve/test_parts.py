@@ -100,10 +100,13 @@ def test_a_folder_named_doctor_where_the_server_is_started_is_not_ours(
     assert out.strip() == "start"
 
 
-def test_an_engine_whose_server_was_killed_ends(tmp_path: Path) -> None:
-    code = """
+@pytest.mark.parametrize("late_s", [0, 1])
+def test_an_engine_whose_server_was_killed_ends(tmp_path: Path, late_s: int) -> None:
+    """Also where the server was dead before the engine's process could look whose child it is."""
+    code = f"""
 import multiprocessing, os, time
 if __name__ == "__main__":
+    os.register_at_fork(after_in_child=lambda: time.sleep({late_s}))
     context = multiprocessing.get_context("fork")
     child = context.Process(target=time.sleep, args=(120,))
     child.start()
@@ -113,11 +116,12 @@ if __name__ == "__main__":
     server = patient(tmp_path, code, wait=False)
     engine = int(server.stdout.readline())
     server.kill()
-    server.communicate()
+    server.wait()
     end = time.monotonic() + 30
     while time.monotonic() < end and _lives(engine):
         time.sleep(0.1)
     assert not _lives(engine)
+    server.communicate()
 
 
 def _lives(pid: int) -> bool:
