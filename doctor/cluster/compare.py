@@ -76,13 +76,29 @@ class Compared:
 
 def compare(cluster: Cluster, readings: Iterable[Reading]) -> tuple[Compared, ...]:
     """Each reading that at least two nodes report, in the order of the table."""
-    heard = cluster.heard
-    with_gpus = _with_gpus(heard)
-    found = []
-    for reading in readings:
-        nodes = with_gpus if reading.hardware else heard
-        found += [each for each in _one(reading, nodes) if each.seen > 1 and not _names_nodes(each)]
-    return tuple(found)
+    if not _latest or _latest[0].cluster is not cluster:
+        _latest[:] = [_Comparison(cluster)]
+    return tuple(row for reading in readings for row in _latest[0].rows(reading))
+
+
+class _Comparison:
+    """One cluster's rows, each made once: the checks and the matrix ask for the same readings."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self._nodes = {False: cluster.heard, True: _with_gpus(cluster.heard)}
+        self._rows: dict[Reading, tuple[Compared, ...]] = {}
+
+    def rows(self, reading: Reading) -> tuple[Compared, ...]:
+        """What at least two nodes report, and what does not tell them apart by its nature."""
+        if reading not in self._rows:
+            compared = _one(reading, self._nodes[reading.hardware])
+            self._rows[reading] = tuple(each for each in compared if each.seen > 1 and not _names_nodes(each))
+        return self._rows[reading]
+
+
+#: of the cluster that was asked for last, if any
+_latest: list[_Comparison] = []
 
 
 def _names_nodes(row: Compared) -> bool:

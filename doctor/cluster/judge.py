@@ -71,7 +71,7 @@ def _judged(
     context: Context, cluster: Cluster, entries: list[Entry], names: set[str], language: str
 ) -> tuple[Outcome, list[Mapping[str, FactState]]]:
     states = _states_of_nodes(context, cluster, names)
-    parts = _judged_parts([_with(entry, whole=False) for entry in entries], cluster, states)
+    parts, checks_run = _judged_parts([_with(entry, whole=False) for entry in entries], cluster, states)
     together = run_checks([_with(entry, whole=True) for entry in entries], _whole(context, cluster, states, names))
     findings = [*joined_findings(((each.run.findings, each.hosts) for each in parts), language), *together.findings]
     heard = len(cluster.heard)
@@ -81,7 +81,7 @@ def _judged(
             dict.fromkeys([*joined_skips(((each.run.skipped, each.hosts) for each in parts), heard), *together.skipped])
         ),
         (*_crashes(parts), *together.crashed),
-        sum(each.run.checks_run * len(each.hosts) for each in parts) + together.checks_run,
+        checks_run + together.checks_run,
         0.0,
     )
     return outcome, states
@@ -93,14 +93,19 @@ def _with(entry: Entry, *, whole: bool) -> Entry:
     return replace(entry, checks=checks)
 
 
-def _judged_parts(entries: list[Entry], cluster: Cluster, states: list[Mapping[str, FactState]]) -> list[_Part]:
-    """Each problem over each class of nodes whose facts are the same objects, as far as the problem looks at them."""
+def _judged_parts(
+    entries: list[Entry], cluster: Cluster, states: list[Mapping[str, FactState]]
+) -> tuple[list[_Part], int]:
+    """Each problem over each class of nodes whose facts are the same objects, as far as the problem looks at them.
+
+    Returns what had something to say, and how many checks ran over all nodes.
+    """
     hosts = [node.name for node in cluster.heard]
     identities = cache(lambda name: [id(its.get(name)) for its in states])
     facts: dict[str, frozenset[str]] = {}
     classes: dict[frozenset[str], list[list[int]]] = {}
     found: dict[str, set[int]] = {}
-    parts = []
+    parts, checks_run = [], 0
     for entry in in_order(entries):
         needs = {need for each in entry.checks for need in each.requires}
         facts[entry.id] = names = _facts_of(entry).union(*(facts.get(need, ()) for need in needs))
@@ -111,8 +116,10 @@ def _judged_parts(entries: list[Entry], cluster: Cluster, states: list[Mapping[s
             judge_entry(run, entry, states[members[0]])
             if run.findings:
                 found.setdefault(entry.id, set()).update(members)
-            parts.append(_Part(run, [hosts[number] for number in members]))
-    return parts
+            if run.findings or run.skipped or run.crashed:
+                parts.append(_Part(run, [hosts[number] for number in members]))
+            checks_run += run.checks_run * len(members)
+    return parts, checks_run
 
 
 def _facts_of(entry: Entry) -> frozenset[str]:
