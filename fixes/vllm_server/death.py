@@ -53,14 +53,27 @@ class Death:
         self._cut: set[Any] = set()
         self._told = False
         self._lock = threading.Lock()
+        self._failed_since: Optional[float] = None
 
     def look(self) -> Optional[str]:
         """The reason, looked for where there is none yet; at the server's own end processes may go."""
         if self.reason is None and not HEALTH.draining:
-            self.reason = found()
-            if self.reason is not None:
-                self.tell("EngineDeadError", self.reason)
+            reason = found()
+            if reason is not None and self.settled():
+                self.reason = reason
+                self.tell("EngineDeadError", reason)
         return self.reason
+
+    def settled(self) -> bool:
+        """Whether it is known how the process of a failed engine ended, or has been waited for long enough.
+
+        vLLM hears of the death of a process before the system tells how it ended.
+        """
+        if processes.lost() is not None:
+            return True
+        now = time.monotonic()
+        self._failed_since = now if self._failed_since is None else self._failed_since
+        return now - self._failed_since >= _EXIT_S
 
     def tell(self, kind: str, message: str) -> None:
         """Say it to the doctor, who then looks for the cause: once."""
@@ -115,10 +128,9 @@ def found() -> Optional[str]:
     return None
 
 
-async def known() -> None:
-    """Wait for how the process of an engine that failed has ended: vLLM hears of its death before the system tells."""
-    end = time.monotonic() + _EXIT_S
-    while DEATH.reason is None and found() and processes.lost() is None and time.monotonic() < end:  # noqa: ASYNC110
+async def known(*, failed: bool = False) -> None:
+    """Wait for how the process of an engine that failed has ended; `failed`: that it has is known already."""
+    while DEATH.reason is None and (failed or found()) and not DEATH.settled():  # noqa: ASYNC110
         await asyncio.sleep(0.05)
 
 

@@ -236,8 +236,12 @@ async def failure(error: Optional[BaseException]) -> dict[str, Any]:
 
 async def dead(kind: str = "") -> Optional[str]:
     """What is known against the engine, by itself or by the kind of an error; None while nothing is."""
-    await known()
-    return DEATH.look() or await HEALTH.engine_fault() or (kind if kind in _DEAD else None)
+    await known(failed=kind in _DEAD)
+    fault = DEATH.look() or await HEALTH.engine_fault() or (kind if kind in _DEAD else None)
+    if fault is None:
+        return None
+    await known(failed=True)
+    return DEATH.look() or fault
 
 
 async def explained(body: bytes) -> dict[str, Any]:

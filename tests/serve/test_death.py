@@ -46,6 +46,7 @@ def test_what_counts_as_dead(
     if errored is not None:
         engine(monkeypatch, errored=errored)
     monkeypatch.setattr(processes, "lost", lambda: lost)
+    asyncio.run(death.known())
     assert death.DEATH.look() == reason
 
 
@@ -77,6 +78,19 @@ def test_the_end_of_its_process_is_waited_for(
     asyncio.run(death.known())
     assert death.DEATH.look() == killed
     assert capsys.readouterr().err == f"doctor: {killed}\n"
+
+
+def test_a_failure_is_told_only_with_how_its_process_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client's error may come before the engine says that it has failed, and that before the system says how."""
+    engine(monkeypatch, errored=False)
+    begun = time.monotonic()
+    killed = "process `a` was killed by signal 9"
+    monkeypatch.setattr(processes, "lost", lambda: killed if time.monotonic() - begun > 0.5 else None)
+    asyncio.run(death.known())
+    engine(monkeypatch, errored=True)
+    assert death.DEATH.look() is None
+    asyncio.run(death.known(failed=True))
+    assert death.DEATH.look() == killed
 
 
 @pytest.mark.parametrize(("keep", "ends"), [(None, True), ("0", True), ("1", False)])
@@ -159,6 +173,7 @@ def test_what_the_launcher_leaves_ends_with_an_exit_code(monkeypatch: pytest.Mon
 
     asyncio.run(run_server())
     engine(monkeypatch, errored=True)
+    asyncio.run(death.known())
     death.DEATH.look()
     with pytest.raises(SystemExit) as ended:
         asyncio.run(run_server())
