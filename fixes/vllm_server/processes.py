@@ -8,7 +8,6 @@ second whether it still has its parent. PR_SET_PDEATHSIG would be told of the en
 from __future__ import annotations
 
 import functools
-import multiprocessing
 import os
 import signal
 import sys
@@ -44,6 +43,8 @@ def _parent_of(process: Any) -> int:
 
     What a fork server starts is its child and lives as long as it does, which is as long as the server lives.
     """
+    import multiprocessing  # not above: this module is there before the hook on what it imports is
+
     method = getattr(process, "_start_method", None) or multiprocessing.get_start_method(allow_none=True)
     method = method or multiprocessing.get_all_start_methods()[0]  # the platform's own, none having been set
     own = None if method == "forkserver" else getattr(process, "_parent_pid", None)

@@ -100,6 +100,11 @@ def test_a_folder_named_doctor_where_the_server_is_started_is_not_ours(
     assert out.strip() == "start"
 
 
+def test_what_is_hooked_is_not_imported_before_its_hook(tmp_path: Path) -> None:
+    code = "import sys; from doctor.fixes.vllm_server import processes; print('multiprocessing.process' in sys.modules)"
+    assert patient(tmp_path, code).strip() == "False"
+
+
 @pytest.mark.parametrize("late_s", [0, 1])
 def test_an_engine_whose_server_was_killed_ends(tmp_path: Path, late_s: int) -> None:
     """Also where the server was dead before the engine's process could look whose child it is."""
