@@ -59,14 +59,14 @@ LOG_MESSAGE = Message(
 
 MESSAGE = Message(
     en=Words(
-        "Ray's folder on {hosts} lies on a disk that is {percent:.0f} % full",
+        "Ray's folder on {hosts} lies on a disk that is {percent} % full",
         "Ray spills nothing to a disk that is more than 95 % full. When the object store of such a node has no room, "
         "the next result there fails with `OutOfDiskError`.",
         "Make room there, start Ray on another disk (`ray start --temp-dir=DIR`), or, where much is left in bytes, "
         "raise the threshold before `ray start`.",
     ),
     zh=Words(
-        "{hosts} 上 Ray 的目录所在磁盘已使用 {percent:.0f} %",
+        "{hosts} 上 Ray 的目录所在磁盘已使用 {percent} %",
         "磁盘使用超过 95 % 时 Ray 不再溢写。这样的节点一旦对象存储没有空间,下一个结果就会以 `OutOfDiskError` 失败。",
         "在那里腾出空间,让 Ray 使用别的磁盘(`ray start --temp-dir=目录`);若剩余字节数其实很多,则在 `ray start` "
         "之前提高阈值。",
@@ -85,7 +85,7 @@ def spill_folder_nearly_full(cluster: Cluster) -> Judgement:
         PROBLEM,
         MESSAGE,
         hosts=folded(hosts, 3),
-        percent=100 * _used(full[hosts[0]]),
+        percent=f"{100 * _used(full[hosts[0]]):.0f}",
         confidence=CONFIRMED,
         where=Where(host=hosts[0]),
         nodes=hosts,
