@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,9 +22,17 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
+@pytest.fixture(scope="session")
+def _new_homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Names of folders that nobody has yet. `mktemp` lists all siblings for each new number: a minute for all tests."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = tmp_path_factory.mktemp("home")
+def _own_home(_new_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    home = next(_new_homes)
+    home.mkdir()
     for name, folder in (("HOME", home), ("XDG_STATE_HOME", home / "state"), ("HF_HOME", home / "hf")):
         monkeypatch.setenv(name, str(folder))
     for name in ("HF_TOKEN", "WANDB_API_KEY", "CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV", "CONDA_PREFIX", "DOCTOR_RUN_DIR"):
