@@ -1,10 +1,15 @@
 """What sampling costs: CPU, achieved rate and jitter of the doctor's sampler beside gpustat, nvitop and plain polling.
 
     python benchmarks/monitor.py [--seconds 10] [--gpus 1 8] [--interval 0.1] [--busy]
+    python benchmarks/monitor.py --real [--train]
 
 All of them read the C stand-in of NVML (`tests/nvml`), which costs next to nothing itself: what is measured is the
 client. `--busy` runs a spinning process per CPU beside them. gpustat and nvitop are measured when they are installed,
 `nvidia-smi -lms` when there is one (it cannot read the stand-in).
+
+`--real` reads the machine's own driver and all of its GPUs; the driver's work in the kernel counts as the client's.
+`--train` also trains on the first GPU, in turns without and with the sampler beside it, and prints how much longer a
+step lasts (needs a torch that sees the GPU).
 """
 
 from __future__ import annotations
@@ -51,6 +56,30 @@ h = [n.nvmlDeviceGetHandleByIndex(k) for k in range(n.nvmlDeviceGetCount())]
 def read(x):
     return (n.nvmlDeviceGetUtilizationRates(x), n.nvmlDeviceGetMemoryInfo(x), n.nvmlDeviceGetPowerUsage(x),
             n.nvmlDeviceGetTemperature(x, 0), n.nvmlDeviceGetClockInfo(x, 1))"""
+#: steps of a small transformer on the GPU: milliseconds of each, by the host's clock, to standard output
+TRAIN = """
+import sys, time, torch
+torch.manual_seed(0)
+layer = torch.nn.TransformerEncoderLayer(1024, 16, 4096, batch_first=True, dropout=0.0)
+model = torch.nn.TransformerEncoder(layer, 8, enable_nested_tensor=False).cuda()
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
+batch = torch.randn(32, 512, 1024, device="cuda")
+def step():
+    optimizer.zero_grad()
+    with torch.autocast("cuda", torch.bfloat16): loss = model(batch).float().pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    torch.cuda.synchronize()
+for _ in range(10): step()
+for line in sys.stdin:
+    end = time.monotonic() + float(line)
+    spent = []
+    while time.monotonic() < end:
+        began = time.perf_counter()
+        step()
+        spent.append(1000 * (time.perf_counter() - began))
+    print(*spent, flush=True)
+"""
 #: name -> (module, what is done once, what is measured)
 CLIENTS = {
     "gpustat": ("gpustat", "import gpustat", "gpustat.new_query()"),
@@ -67,15 +96,13 @@ def main() -> None:
     parser.add_argument("--gpus", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--interval", type=float, default=0.1)
     parser.add_argument("--busy", action="store_true")
+    parser.add_argument("--real", action="store_true", help="the machine's own NVML and GPUs")
+    parser.add_argument("--train", action="store_true", help="with --real: how much slower is a training step?")
     chosen = parser.parse_args()
     heads = ("GPUs", "% of a core", "ms/sample", "reached", "late p50", "late p99")
     print("{:28} {:>4} {:>11} {:>9} {:>8} {:>9} {:>9}".format("sampler", *heads))
     with tempfile.TemporaryDirectory() as folder, load(chosen.busy):
-        library = build_standin(Path(folder))
-        for gpus in chosen.gpus:
-            env = scenario_env(
-                library, f"include = h100x8.ini\n[system]\ngpus = {gpus}\n[gpu *]\nactivity = 0 busy=1 sm=0.5\n"
-            )
+        for gpus, env in machines(Path(folder), chosen):
             show("doctor monitor", gpus, chosen, *doctor(Path(folder) / f"run{gpus}", env, chosen))
             for name, (module, prepare, snapshot) in CLIENTS.items():
                 if importlib.util.find_spec(module) is None:
@@ -86,6 +113,60 @@ def main() -> None:
         show("nvidia-smi -lms", 0, chosen, *smi(chosen))
     else:
         print("nvidia-smi                   not on this machine")
+    if chosen.train:
+        slow_down(chosen)
+
+
+def machines(folder: Path, chosen: argparse.Namespace) -> Iterator[tuple[int, dict[str, str]]]:
+    """How many GPUs there are, and the environment in which they are seen."""
+    if chosen.real:
+        import pynvml
+
+        pynvml.nvmlInit()
+        yield pynvml.nvmlDeviceGetCount(), dict(os.environ)
+        return
+    library = build_standin(folder)
+    for gpus in chosen.gpus:
+        scenario = f"include = h100x8.ini\n[system]\ngpus = {gpus}\n[gpu *]\nactivity = 0 busy=1 sm=0.5\n"
+        yield gpus, scenario_env(library, scenario)
+
+
+def slow_down(chosen: argparse.Namespace) -> None:
+    """Print how much longer a training step lasts beside the sampler: without, with, with, without, and again."""
+    training = subprocess.Popen(
+        [sys.executable, "-c", TRAIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+    ratios, plain = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(4):
+            turns = {name: [] for name in ("without", "with")}
+            for place, name in enumerate(("without", "with", "with", "without")):
+                beside = None if name == "without" else beside_training(Path(folder) / f"{number}-{place}", chosen)
+                assert training.stdin is not None
+                assert training.stdout is not None
+                training.stdin.write(f"{chosen.seconds / 2}\n")
+                steps = [float(each) for each in training.stdout.readline().split()]
+                turns[name].append(statistics.fmean(steps))
+                if beside is not None:
+                    beside.terminate()
+                    beside.wait()
+            ratios.append(sum(turns["with"]) / sum(turns["without"]))
+            plain += turns["without"]
+    training.kill()
+    training.wait()
+    told = ", ".join(f"{100 * (each - 1):+.2f} %" for each in ratios)
+    print(f"a training step of {statistics.fmean(plain):.1f} ms beside the sampler: {told}")
+
+
+def beside_training(run: Path, chosen: argparse.Namespace) -> subprocess.Popen[bytes]:
+    """The sampler, once it has its first samples."""
+    run.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "doctor.monitors.sampler", "--run", str(run), "--for-s", "600",
+         "--interval", str(chosen.interval), "--watch", str(os.getpid())],
+    )  # fmt: skip
+    time.sleep(3)
+    return process
 
 
 @contextmanager
