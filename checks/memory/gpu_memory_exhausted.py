@@ -21,7 +21,7 @@ from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="MEM016", name="gpu-memory-exhausted", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(OUT_OF_MEMORY),)
+SIGNATURES = (Signature(OUT_OF_MEMORY, symptom_of=("VLL070",)),)
 
 LOG_MESSAGE = Message(
     en=Words(

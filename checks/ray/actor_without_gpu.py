@@ -22,7 +22,7 @@ from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="RAY011", name="ray-actor-without-gpu", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"^RuntimeError: No CUDA GPUs are available"),)
+SIGNATURES = (Signature(r"^RuntimeError: No CUDA GPUs are available", symptom_of=("GPU001",)),)
 
 LOG_MESSAGE = Message(
     en=Words(

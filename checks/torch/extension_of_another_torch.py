@@ -17,6 +17,8 @@ https://github.com/sgl-project/sglang/issues/5100
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -25,7 +27,7 @@ PROBLEM = Problem(id="TOR011", name="extension-of-another-torch", severity=ERROR
 
 SIGNATURES = (
     Signature(
-        r"^(?:(?:\w{1,40}\.){0,4}(?:ImportError|OSError): |[^\n]{0,80}symbol lookup error: )?"
+        r"^(?:- )?(?:(?:\w{1,40}\.){0,4}(?:ImportError|OSError): |[^\n]{0,80}symbol lookup error: )?"
         r"(?P<library>/[^\s:'\"(]{1,300}\.so(?:\.\d{1,4}){0,4}): undefined symbol: (?P<symbol>\w{1,300})",
     ),
 )
@@ -91,11 +93,11 @@ def explain(hits: Hits) -> Finding | None:
     if symbol.startswith("__nvJitLink") or told_elsewhere:
         return None  # told by problems of their own
     folder, base = ["", *library.split("/")][-2:]
-    name = (f"{folder}/" if folder not in ("", "site-packages") else "") + base.partition(".")[0]
-    after = library.rpartition("site-packages/")[2] if "site-packages/" in library else ""
+    name = (f"{folder}/" if folder not in ("", "site-packages", "dist-packages") else "") + base.partition(".")[0]
+    after = re.split(r"(?:site|dist)-packages/", library)[-1] if "-packages/" in library else ""
     package = after.partition("/")[0].partition(".")[0] or base.partition(".")[0]
     own = package in ("torch", "nvidia") or base.startswith(("libtorch", "libc10"))
-    of_torch = any(part in symbol for part in ("N3c10", "5torch", "N2at", "THP", "_ZN6caffe2"))
+    of_torch = any(part in symbol for part in ("3c10", "5torch", "N2at", "THP", "_ZN6caffe2"))
     old = symbol.endswith("Ss") or "RKSs" in symbol or "KSs" in symbol
     return found(
         PROBLEM,

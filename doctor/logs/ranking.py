@@ -179,7 +179,7 @@ def _sorted_out(
     measured = [each for each in split.symptoms if _follows(each, live)]
     if primary is not None and not (
         any(_explains(case, each, primary) for each in split.causes)
-        or any(_within(case, each, primary) for each in measured)
+        or any(_within(case, each, primary) for each in (*measured, *_named_by_id(split)))
     ):
         first = _answers(unknown.of_failure(case, primary), entries)
         split.helpers, split.causes = [*split.helpers, *split.causes], []
@@ -188,6 +188,12 @@ def _sorted_out(
     if not first and not split.causes and split.symptoms and not measured:
         split.causes, split.symptoms = split.symptoms[:1], split.symptoms[1:]  # nobody said anything better
     return first, split
+
+
+def _named_by_id(split: _Split) -> list[_Candidate]:
+    """Symptoms that name one of the causes itself, not just its area: wherever it stands, it explains them."""
+    causes = {each.id for each in split.causes}
+    return [each for each in split.symptoms if each.wanted("symptom_of") & causes]
 
 
 def _words_of_loss(case: Case, candidates: Sequence[_Candidate]) -> dict[int, list[int]]:
