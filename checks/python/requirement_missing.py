@@ -28,7 +28,12 @@ from doctor.facts.packages import Packages
 
 PROBLEM = Problem(id="PYT015", name="requirement-missing", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"^ModuleNotFoundError: No module named '(?P<module>[A-Za-z_]\w{0,60})(?:\.[\w.]{1,100})?'$"),)
+SIGNATURES = (
+    Signature(
+        r"^ModuleNotFoundError: No module named "
+        r"'(?P<module>(?!unsloth_compiled_cache)[A-Za-z_]\w{0,60})(?:\.[\w.]{1,100})?'$"
+    ),
+)
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -156,7 +161,8 @@ def _shown(names: list[str], limit: int) -> str:
 OWN_PROBLEM = frozenset({
     "vllm", "deepspeed", "flash_attn", "bitsandbytes", "wandb", "swanlab", "liger_kernel", "peft", "mpi4py",
     "distutils", "asyncore", "asynchat", "imp", "pkg_resources", "kernels", "modelscope", "hf_transfer", "jsonschema",
-    "torch", "triton",
+    "torch", "triton", "megatron", "transformer_engine", "mbridge", "megatron_bridge", "mindspeed", "apex",
+    "grouped_gemm",
 })  # fmt: skip
 #: packages of which another release may lack a part
 STACK_PACKAGES = frozenset({

@@ -1,0 +1,97 @@
+"""The placeholders of images in the ids do not match the features of the images.
+
+## What it means
+A vision language model puts the features of its images in the place of placeholder tokens, one for one. There are
+fewer placeholders where the prompt was cut (`max_prompt_length`, `cutoff_len`) or the text lacks the image token;
+there are one or a few too many where the model itself has written the placeholder into its completion; other numbers
+come from images that were resized differently for text and for pixels.
+## What it does to a run
+ValueError in the forward pass, often only after many steps.
+## What to do
+It depends on which of the two is larger.
+## How it is found
+In a log: by the exception with both numbers.
+## References
+https://github.com/StarsfieldAI/R1-V/issues/91
+https://github.com/hiyouga/EasyR1/issues/110
+https://github.com/2U1/Qwen-VL-Series-Finetune/issues/128
+https://github.com/verl-project/verl/issues/3469
+https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/models/qwen2_vl/modeling_qwen2_vl.py
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="TRF035", name="image-tokens-do-not-match", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"(?P<kind>[Ii]mage|[Vv]ideo|[Aa]udio)s? features and \w{5} tokens do not match[:,] "
+        r"tokens: (?P<tokens>\d{1,9}),? features:? (?P<features>\d{1,9})"
+    ),
+)
+
+NONE = Message(
+    en=Words(
+        "the ids hold no placeholder for the {kind}, whose features take {features} positions",
+        "The text was built without the model's {kind} token: another chat template, a tokenizer without the "
+        "processor, `tokenizer_config.json` or `chat_template` files that are missing or old, or all of it was cut "
+        "away.",
+        "Build the text with `processor.apply_chat_template` from messages that hold "
+        '`{{"type": "{kind}"}}`; download the model\'s processor files again; raise `max_prompt_length`.',
+    ),
+    zh=Words(
+        "token 中没有 {kind} 的占位符,而其特征需要 {features} 个位置",
+        "文本中没有该模型的 {kind} token:用了别的聊天模板、只用了 tokenizer 没用 processor、`tokenizer_config.json` 或 "
+        "`chat_template` 文件缺失或过旧,或者全部被截掉。",
+        '用含有 `{{"type": "{kind}"}}` 的消息经 `processor.apply_chat_template` 构造文本;重新下载模型的 processor 文件;'
+        "增大 `max_prompt_length`。",
+    ),
+)
+
+CUT = Message(
+    en=Words(
+        "the ids hold {tokens} placeholders for {kind} features of {features} positions",
+        "Placeholders were cut away with the end or the beginning of the prompt (`max_prompt_length`, `max_length`, "
+        "`cutoff_len`), or text and pixels were made with different sizes of the {kind}.",
+        "Raise the length limit above {features} plus the text, or shrink the {kind} (`max_pixels` of the "
+        "processor) in both places alike; drop long samples instead of cutting them.",
+    ),
+    zh=Words(
+        "token 中有 {tokens} 个占位符,而 {kind} 特征需要 {features} 个位置",
+        "占位符随提示的结尾或开头被截掉(`max_prompt_length`、`max_length`、`cutoff_len`),"
+        "或文本与像素使用了不同的 {kind} 尺寸。",
+        "把长度上限提高到 {features} 加上文本长度以上,或在两处一致地缩小 {kind}(processor 的 `max_pixels`);"
+        "丢弃过长样本,而不是截断。",
+    ),
+)
+
+WRITTEN = Message(
+    en=Words(
+        "the ids hold {tokens} placeholders for {kind} features of {features} positions: too many",
+        "In RL the policy now and then writes the placeholder token itself into a completion; in supervised data the "
+        "text holds the tag more often than there are {kind}s.",
+        "Forbid the token while generating (vLLM: `bad_words` or `logit_bias` in the sampling parameters; "
+        "Transformers: `suppress_tokens`), or replace it in the completion ids before the forward pass. In data: "
+        "one tag of the dataset format for each {kind}.",
+    ),
+    zh=Words(
+        "token 中有 {tokens} 个占位符,多于 {kind} 特征的 {features} 个位置",
+        "在强化学习中,策略有时会在回答里自己写出占位 token;在监督数据中,文本里的标签比 {kind} 多。",
+        "生成时禁止该 token(vLLM:采样参数 `bad_words` 或 `logit_bias`;Transformers:`suppress_tokens`),"
+        "或在前向之前替换回答中的该 token。数据方面:每个 {kind} 只写一个数据格式规定的标签。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """Too many were written, none were never there, fewer were cut."""
+    tokens, features = int(hits.get("tokens") or 0), int(hits.get("features") or 0)
+    message = NONE if tokens == 0 else CUT if tokens < features else WRITTEN
+    return found(
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        kind=(hits.get("kind") or "image").lower(), tokens=tokens, features=features,
+    )  # fmt: skip
