@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from doctor.core import index
+from tests.case_files import read_cases
 
 from .cases import compare, run_case
 
@@ -20,7 +20,7 @@ def _all_cases() -> list[Any]:
     return [
         pytest.param(path.stem, case, id=f"{path.stem}-{name}")
         for path in sorted(HERE.glob("*.yaml"))
-        for name, case in yaml.safe_load(path.read_text()).items()
+        for name, case in read_cases(path).items()
     ]
 
 
@@ -34,7 +34,7 @@ def test_every_check_has_cases_that_find_and_cases_that_do_not() -> None:
     lacking = []
     for entry in ENTRIES.values():
         path = HERE / f"{entry.id}.yaml"
-        cases = yaml.safe_load(path.read_text()).values() if path.exists() else ()
+        cases = read_cases(path).values() if path.exists() else ()
         if entry.checks and not (any("found" in case for case in cases) and any("found" not in case for case in cases)):
             lacking.append(entry.id)
     assert not lacking

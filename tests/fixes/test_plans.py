@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from doctor.core import journal
 from doctor.core.fixes import Fix, load_fix
@@ -18,10 +17,11 @@ from doctor.core.plan import Plan
 from doctor.core.runner import facts_needed, run_checks
 from doctor.facts.base import Context, FactState
 from doctor.facts.collector import Collector
+from tests.case_files import read_cases
 from tests.checks.cases import build_fact
 
 ENTRIES = {each.id: each for each in load()}
-CASES: Mapping[str, Mapping[str, Any]] = yaml.safe_load((Path(__file__).parent / "plans.yaml").read_text())
+CASES: Mapping[str, Mapping[str, Any]] = read_cases(Path(__file__).parent / "plans.yaml")
 PREAMBLE = "import os\nfrom trl import GRPOConfig, GRPOTrainer\n"
 
 

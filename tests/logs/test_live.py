@@ -15,7 +15,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 from doctor.core.finding import Finding
 from doctor.core.index import load
@@ -30,6 +29,7 @@ from doctor.logs.metric_files import MetricsCsv
 from doctor.logs.metric_lines import MetricLines, numbered
 from doctor.logs.metric_sources import in_folder, metric_file
 from doctor.logs.postmortem import Postmortem, Prepared, examine, prepare
+from tests.case_files import read_cases
 from tests.rules.series_cases import points_of
 
 FOLDER = Path(__file__).parents[1] / "rules"
@@ -37,7 +37,7 @@ CASES = [
     pytest.param(case, id=f"{entry.id}-{name}")
     for entry in load()
     if entry.has_rule
-    for name, case in yaml.safe_load((FOLDER / f"{entry.id}.yaml").read_text()).items()
+    for name, case in read_cases(FOLDER / f"{entry.id}.yaml").items()
 ]
 
 

@@ -11,7 +11,6 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-import yaml
 
 from doctor.core.columns import MetricRow, Stretch, points_of, stretches
 from doctor.core.rules import RuleEngine, load_rules
@@ -30,8 +29,9 @@ from doctor.logs.metrics import (
     read_lines,
 )
 from doctor.logs.timeline import MOST_METRICS, MOST_POINTS, Timeline
+from tests.case_files import read_cases
 
-LINES = yaml.safe_load((Path(__file__).parent / "metric_lines.yaml").read_text())
+LINES = read_cases(Path(__file__).parent / "metric_lines.yaml")
 MEGATRON = LINES["megatron"]["line"].encode()
 
 

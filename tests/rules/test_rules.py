@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from doctor.core.index import load
+from tests.case_files import read_cases
 
 from .series_cases import compare, module_of, run_case
 
@@ -20,7 +20,7 @@ CASES = [
     pytest.param(entry, case, id=f"{entry.id}-{name}")
     for entry in RULES
     if FILES[entry.id].exists()
-    for name, case in yaml.safe_load(FILES[entry.id].read_text()).items()
+    for name, case in read_cases(FILES[entry.id]).items()
 ]
 
 
@@ -31,7 +31,7 @@ def test_series(entry, case) -> None:
 
 @pytest.mark.parametrize("entry", RULES, ids=lambda entry: entry.id)
 def test_each_rule_has_cases_that_find_and_cases_that_do_not(entry) -> None:
-    cases = yaml.safe_load(FILES[entry.id].read_text()).values()
+    cases = read_cases(FILES[entry.id]).values()
     assert any("found" in case for case in cases)
     assert any("silent" in case for case in cases)
 

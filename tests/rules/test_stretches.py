@@ -9,19 +9,19 @@ from itertools import groupby, islice
 from pathlib import Path
 
 import pytest
-import yaml
 
 from doctor.core import columns
 from doctor.core.columns import MetricRow
 from doctor.core.finding import Finding
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.series import Point
+from tests.case_files import read_cases
 from tests.rules.series_cases import points_of
 
 CASES = [
     pytest.param(case, id=f"{file.stem}-{name}")
     for file in sorted(Path(__file__).parent.glob("*.yaml"))
-    for name, case in yaml.safe_load(file.read_text()).items()
+    for name, case in read_cases(file).items()
 ]
 
 RULES = load_rules()
