@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.host import Host
 from doctor.facts.training import Training
 
@@ -58,7 +58,26 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_COMMANDS = ("df -h . /tmp ~/.cache",)
+LOG_MESSAGE_BROKEN_OFF = Message(
+    en=Words(
+        "a file that torch was saving could not be written to its end",
+        "torch says no more than that. Most often the disk or the quota of the user is full; a network file system "
+        "that was out of reach for a moment looks the same. The file is incomplete: do not resume from it.",
+        "Look with `df -h . /tmp` and `df -i .`, and with `quota -s` (Lustre: `lfs quota -h -u $USER PATH`). "
+        "Delete old "
+        "checkpoints, set `save_total_limit=2` and `save_only_model=True`, or move `output_dir`. If there is room "
+        "enough, look for the storage in `dmesg -T`, and resume from the last complete checkpoint.",
+    ),
+    zh=Words(
+        "torch 正在保存的文件没有写完",
+        "torch 只说了这些。最常见的是磁盘或用户配额已满;网络文件系统短暂中断也是同样的表现。该文件不完整,"
+        "不能用来恢复。",
+        "用 `df -h . /tmp` 与 `df -i .` 查看,并查看 `quota -s`(Lustre:`lfs quota -h -u $USER 路径`)。删除旧检查点,"
+        "设置 `save_total_limit=2` 和 `save_only_model=True`,或更换 `output_dir`。若空间足够,请在 `dmesg -T` "
+        "中查看存储,并从最近一个完整的检查点恢复。",
+    ),
+)
+LOG_COMMAND = "df -h . /tmp ~/.cache"
 
 LEAST_BYTES = 1024**3  # an adapter with its optimizer and a tokenizer is of this order
 
@@ -103,3 +122,16 @@ def disk_full(host: Host, training: Training) -> Judgement:
         free = disk.free_bytes // 1024**2
         commands = (f"df -h {disk.path}",)
         yield found(PROBLEM, BYTES, free=free, path=disk.path, where=place, commands=commands, evidence=proof)
+
+
+def explain(hits: Hits) -> Finding:
+    """Only the system's own number proves that the disk was full."""
+    proven = bool(hits.of(0) or hits.of(2))
+    return found(
+        PROBLEM,
+        LOG_MESSAGE if proven else LOG_MESSAGE_BROKEN_OFF,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED if proven else LIKELY,
+        commands=(LOG_COMMAND,),
+    )

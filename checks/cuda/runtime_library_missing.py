@@ -29,6 +29,34 @@ SIGNATURES = (
         r"|cupti|nvrtc|nvJitLink|nccl|cudnn|cufile|nvshmem_host)\.so\.(?P<major>\d{1,3})[\d.]{0,12}:"
         r" cannot open shared object file",
     ),
+    Signature(
+        r"(?P<program>(?:python|pt_main_thread)[\d.]{0,8}|bash|sh|env): error while loading shared libraries: "
+        r"lib(?:cu|nv|nccl)",
+        kind="sign",
+    ),
+)
+
+LOG_MESSAGE_PRELOAD = Message(
+    en=Words(
+        "`{program}` does not start: a library in LD_PRELOAD needs `lib{library}.so.{major}`, which the loader "
+        "cannot find",
+        "`{program}` itself needs no CUDA. A library that is loaded before it does (SGLang's torch_memory_saver, a "
+        "profiler, NCCL by hand): pip puts CUDA's libraries into site-packages/nvidia, where only torch looks for "
+        "them, so `import torch` works and this does not.",
+        "Name their folders to the loader before the start: `export LD_LIBRARY_PATH=$(python -c 'import glob, site; "
+        'print(":".join(glob.glob(site.getsitepackages()[0] + "/nvidia/*/lib")))\'):$LD_LIBRARY_PATH`, install the '
+        "CUDA {major} toolkit of the system, or turn off what preloads (`--enable-memory-saver`; see `echo "
+        "$LD_PRELOAD`).",
+    ),
+    zh=Words(
+        "`{program}` 无法启动:LD_PRELOAD 中的库需要 `lib{library}.so.{major}`,而加载器找不到它",
+        "`{program}` 本身不需要 CUDA,是在它之前加载的库需要(SGLang 的 torch_memory_saver、性能分析工具、"
+        "手动指定的 NCCL):"
+        "pip 把 CUDA 的库放在 site-packages/nvidia 下,只有 torch 会去那里找,因此 `import torch` 正常而这里失败。",
+        "在启动前把这些目录告诉加载器:`export LD_LIBRARY_PATH=$(python -c 'import glob, site; "
+        'print(":".join(glob.glob(site.getsitepackages()[0] + "/nvidia/*/lib")))\'):$LD_LIBRARY_PATH`,安装系统的 '
+        "CUDA {major} toolkit,或关闭预加载它的功能(`--enable-memory-saver`;用 `echo $LD_PRELOAD` 查看)。",
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -55,7 +83,7 @@ LOG_MESSAGE = Message(
 
 def explain(hits: Hits) -> Finding | None:
     """Libcudart and its siblings carry the major version of CUDA in their names; cuDNN and NCCL carry their own."""
-    library, major = hits.get("library") or "", hits.get("major")
+    library, major, program = hits.get("library") or "", hits.get("major"), hits.get("program")
     frames = [frame for hit in hits for frame in hit.frames]
     package = next((name for name in ("vllm", "sgl_kernel", "flash_attn", "xformers", "bitsandbytes", "torch")
                     if any(f"/{name}/" in f"/{frame}" for frame in frames[-3:])), "")  # fmt: skip
@@ -63,13 +91,14 @@ def explain(hits: Hits) -> Finding | None:
     cuda = f"CUDA {major}" if own else "another CUDA"
     return found(
         PROBLEM,
-        LOG_MESSAGE,
+        LOG_MESSAGE_PRELOAD if program else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
+        program=program or "",
         library=library,
         major=major,
         what=f"`{package}`" if package else "a compiled package",
         cuda=cuda,
-        confidence=LIKELY if not own else CONFIRMED,
-        commands=("python -c 'import torch; print(torch.version.cuda)'",),
+        confidence=CONFIRMED if own and not program else LIKELY,
+        commands=("echo $LD_PRELOAD",) if program else ("python -c 'import torch; print(torch.version.cuda)'",),
     )

@@ -58,16 +58,60 @@ LOG_MESSAGE = Message(
     ),
 )
 
+LOG_MESSAGE_DOCKER = Message(
+    en=Words(
+        "the meeting point {host}:{port} is the address of a docker bridge, which other machines cannot reach",
+        "The process that opened the group told the others the address of the first network card it found, and in "
+        "a container that is the bridge docker0. On one host it works, between hosts nobody comes.",
+        "Run the containers with `--network host`, or tell the program the card that joins the nodes: start Ray with "
+        "`--node-ip-address=IP_OF_THE_HOST` on every node, set `MASTER_ADDR` to that of node 0, and "
+        "`NCCL_SOCKET_IFNAME` and `GLOO_SOCKET_IFNAME` to its name (`ip -br addr`); for vLLM `VLLM_HOST_IP`.",
+    ),
+    zh=Words(
+        "会合点 {host}:{port} 是 docker 网桥的地址,其他机器无法到达",
+        "打开进程组的进程把它找到的第一块网卡的地址告诉了其他进程,而在容器中那是 docker0 网桥。同一主机上可行,"
+        "跨主机则无人能来。",
+        "用 `--network host` 运行容器,或告诉程序连接各节点的网卡:每个节点启动 Ray 时用 `--node-ip-address=主机IP`,"
+        "`MASTER_ADDR` 设为 node 0 的地址,`NCCL_SOCKET_IFNAME` 与 `GLOO_SOCKET_IFNAME` 设为其网卡名(`ip -br addr`);"
+        "vLLM 用 `VLLM_HOST_IP`。",
+    ),
+)
+
+LOG_MESSAGE_ABSENT = Message(
+    en=Words(
+        "only {came} of {wanted} processes came to the meeting point within {seconds} s",
+        "Rank 0 was there and waited; the others were not started, failed before they came, still loaded something, "
+        "or have another address or port. Trainers that talk to engines (OpenRLHF, TRL with a vLLM server) count the "
+        "engine's processes in this group: an engine that died or hangs is one that does not come.",
+        "Look for the earliest failure in the logs of the processes that are missing: vLLM engines first, then other "
+        "nodes. Check that as many processes were started as were told (`--nnodes`, `--nproc_per_node`; number of "
+        "engines times their tensor-parallel size), and that the port of rank 0 is open between the nodes.",
+    ),
+    zh=Words(
+        "在 {seconds} 秒内,{wanted} 个进程中只有 {came} 个到达会合点",
+        "rank 0 已到并一直等待;其余进程没有启动、到达前已失败、仍在加载,或使用了别的地址、端口。"
+        "与推理引擎通信的训练框架"
+        "(OpenRLHF、使用 vLLM 服务的 TRL)把引擎的进程也算在该组内:引擎死亡或挂住,就不会来。",
+        "在缺席进程的日志中找最早的失败:先看 vLLM 引擎,再看其他节点。确认启动的进程数与声明的一致(`--nnodes`、"
+        "`--nproc_per_node`;引擎数乘以其张量并行大小),并确认 rank 0 的端口在节点间是开放的。",
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding:
     """With the meeting point and the number of ranks that came, where told."""
     host, came, wanted = hits.get("host"), hits.get("came"), hits.get("wanted")
     return found(
         PROBLEM,
-        LOG_MESSAGE,
+        LOG_MESSAGE_DOCKER if (host or "").startswith("172.17.") else LOG_MESSAGE_ABSENT if came else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
         at=f" at {host}:{hits.get('port')}" if host else "",
         count=f" ({came} of {wanted} came)" if came else "",
+        host=host or "",
+        port=hits.get("port") or "",
+        came=came or "",
+        wanted=wanted or "",
+        seconds=hits.get("seconds") or "",
     )

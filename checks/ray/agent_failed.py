@@ -17,9 +17,9 @@ https://docs.ray.io/en/latest/ray-observability/user-guides/configure-logging.ht
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="RAY018", name="ray-agent-failed", severity=ERROR, since="0.1")
 
@@ -27,12 +27,37 @@ SIGNATURES = (
     Signature(
         r"The raylet exited immediately because (?:one|the) Ray agent failed(?:, agent_name = (?P<agent>\w{1,40}))?"
     ),
+    Signature(r"No available agent to submit job, please try again later"),
+)
+
+LOG_MESSAGE_SUBMIT = Message(
+    en=Words(
+        "`ray job submit` found no agent that takes a job",
+        "Each node runs an agent of the dashboard, and the head hands jobs to one. None registered: it still starts, "
+        "it ended at its start (another `grpcio`, `opentelemetry` or `pydantic` than this Ray wants, a port that is "
+        "taken), or the head cannot reach it at the address that the node told (0.0.0.0, a proxy).",
+        "Wait a minute and submit again. Then read `/tmp/ray/session_latest/logs/dashboard_agent.log` on the head: "
+        "an import error there is mended by `pip install -U 'ray[default]'` in a clean environment and `pip check`. "
+        "Start the head with its real address (`--node-ip-address`), `unset http_proxy https_proxy`, `ray stop "
+        "--force` before. Or run the command on the head without `ray job submit`.",
+    ),
+    zh=Words(
+        "`ray job submit` 找不到可以接收作业的 agent",
+        "每个节点运行一个 dashboard agent,head 把作业交给其中之一。没有 agent 登记:它仍在启动,启动时退出(`grpcio`、"
+        "`opentelemetry` 或 `pydantic` 版本与该 Ray 不符,端口被占用),或 head "
+        "无法用该节点登记的地址到达它(0.0.0.0、代理)。",
+        "等一分钟再提交。然后在 head 上查看 `/tmp/ray/session_latest/logs/dashboard_agent.log`:"
+        "其中的导入错误用干净环境中的 "
+        "`pip install -U 'ray[default]'` 与 `pip check` 解决。先 `ray stop --force`,`unset http_proxy https_proxy`,"
+        "再用真实地址启动 head(`--node-ip-address`)。或不用 `ray job submit`,直接在 head 上运行命令。",
+    ),
 )
 
 LOG_MESSAGE = Message(
     en=Words(
         "a Ray node ended because an agent beside its raylet had ended",
-        "The raylet shares the fate of its dashboard and runtime-environment agents. They end when `grpcio` is not the "
+        "The raylet shares the fate of its dashboard and runtime-environment agents. They end when `grpcio` is "
+        "not the "
         "version that this Ray wants, when a port of theirs is taken, or when the machine or container runs out of "
         "memory. The actors that died lost their node.",
         "Read `/tmp/ray/session_latest/logs/dashboard_agent.log` and `runtime_env_agent.log` on that node. Run `pip "
@@ -44,8 +69,21 @@ LOG_MESSAGE = Message(
         "raylet 与 dashboard agent、runtime-env agent 同生共死。`grpcio` 版本不符、"
         "端口被占用或机器(容器)内存不足都会使 "
         "agent 退出。死亡的 actor 只是失去了所在节点。",
-        "在该节点查看 `/tmp/ray/session_latest/logs/dashboard_agent.log` 与 `runtime_env_agent.log`。运行 `pip check`,"
+        "在该节点查看 `/tmp/ray/session_latest/logs/dashboard_agent.log` 与 `runtime_env_agent.log`。运行 `pip "
+        "check`,"
         "按 Ray 的要求重装 `grpcio`(`pip install -U 'ray[default]'`),用 `ray stop --force` 结束旧集群,"
         "对节点自身地址取消代理,并检查 `dmesg -T | grep -i killed`。",
     ),
 )
+
+
+def explain(hits: Hits) -> Finding:
+    """A node that ended, or jobs that nobody takes."""
+    ended = bool(hits.of(0))
+    return found(
+        PROBLEM,
+        LOG_MESSAGE if ended else LOG_MESSAGE_SUBMIT,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED,
+    )

@@ -48,17 +48,17 @@ SIGNATURES = (
         r"ImportError: cannot import name '(?P<name>\w{1,80})' from (?:partially initialized module"
         r" )?'(?P<owner>(?:vllm|sglang|sgl_kernel|lmdeploy|flashinfer|megatron|mbridge|verl)(?:\.[\w.]"
         r"{1,120})?)'",
-        symptom_of=("TRL", "FLA", "TOR", "CUD", "DAT", "VLL002"),
+        symptom_of=("TRL", "FLA", "TOR", "CUD", "DAT", "VLL002", "VRL026"),
     ),
     Signature(
         r"ModuleNotFoundError: No module named '(?P<owner>(?:vllm|sglang|lmdeploy|flashinfer|megatron|"
         r"verl|ray)\.[\w.]{1,120})'",
-        symptom_of=("TRL", "FLA", "TOR", "CUD", "DAT", "VLL002"),
+        symptom_of=("TRL", "FLA", "TOR", "CUD", "DAT", "VLL002", "VRL026"),
     ),
     Signature(
         r"AttributeError: module '(?P<owner>(?:vllm|sglang|flashinfer|megatron|mbridge|ray)(?:\.[\w.]{"
         r"1,120})?)' has no attribute '(?P<name>\w{1,80})'",
-        symptom_of=("TRL", "FLA", "TOR", "CUD", "DAT", "VLL002"),
+        symptom_of=("TRL", "FLA", "TOR", "CUD", "DAT", "VLL002", "VRL026"),
     ),
     Signature(
         r"TypeError: (?:\w{1,60}\.)?(?P<owner>EngineArgs|AsyncEngineArgs|LLM|LLMEngine|AsyncLLM|Sampli"

@@ -1,0 +1,116 @@
+"""A file on a network file system could not be read or written, for reasons of the storage.
+
+## What it means
+NFS, Lustre, GPFS, Ceph and FUSE mounts fail in ways that a local disk does not: a file that was replaced or removed on
+another machine leaves a stale handle, a server that is gone a broken connection, a damaged disk an input/output error.
+## What it does to a run
+Whatever touched the file ends: a checkpoint, the cache of a data set, the log.
+## What to do
+Look at the mount and its server; keep temporary files and caches on a local disk; resume from the last checkpoint.
+## How it is found
+In a log: by the number of the system's error.
+## References
+https://github.com/huggingface/transformers/issues/9732
+https://github.com/pytorch/pytorch/issues/45826
+https://github.com/pytorch/pytorch/issues/143471
+https://man7.org/linux/man-pages/man3/errno.3.html
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="HST016", name="network-filesystem-failed", severity=ERROR, since="0.1")
+
+#: errors that a local file system in order does not give, by the system's own number
+NUMBERS = {"116": "stale", "5": "input", "107": "gone", "108": "gone", "121": "gone", "70": "gone", "112": "gone"}
+
+SIGNATURES = (
+    Signature(
+        r"\[Errno (?P<number>116|107|108|121|70|112|5)\] (?:Stale file handle|Stale NFS file handle|In"
+        r"put/output error|Transport endpoint is not connected|Cannot send after transport endpoint sh"
+        r"utdown|Remote I/O error|Communication error on send|Host is down)(?:: '(?P<path>[^'\n]{1,300"
+        r"})')?",
+    ),
+    Signature(
+        r"read\(\): fd \d{1,6} failed with (?P<stale>Stale file handle)",
+    ),
+)
+
+STALE = Message(
+    en=Words(
+        "a file{at} was replaced or removed on another machine while it was open here (stale handle)",
+        "The server of a network file system no longer knows the file. Another rank or job rewrote or "
+        "deleted it (a cache, an old checkpoint that is rotated away, a file that every rank writes), or "
+        "the export was mounted anew.",
+        "Let one rank write and delete (`save_on_each_node=False` on shared storage), give each job its "
+        "own output and cache folder, and keep `TMPDIR`, `TRITON_CACHE_DIR`, `TORCHINDUCTOR_CACHE_DIR` "
+        "and the cache of data sets on a local disk. If every access fails, mount it again (`umount -l`, "
+        "`mount`). Resume from the last complete checkpoint.",
+    ),
+    zh=Words(
+        "文件{at_zh}在本机打开期间被另一台机器替换或删除(stale handle)",
+        "网络文件系统的服务器已不认识该文件:另一个 rank 或作业重写或删除了它(缓存、被轮换掉的旧检查点、每"
+        "个 rank 都写的文件),或导出被重新挂载。",
+        "只让一个 rank 写入和删除(共享存储上 `save_on_each_node=False`),每个作业使用各自的输出与缓存目录,"
+        "并把 `TMPDIR`、`TRITON_CACHE_DIR`、`TORCHINDUCTOR_CACHE_DIR` 与数据集缓存放在本地磁盘。若所有访"
+        "问都失败,请重新挂载(`umount -l`、`mount`)。从最近一个完整的检查点恢复。",
+    ),
+)
+
+INPUT = Message(
+    en=Words(
+        "the storage gave an input/output error{at}",
+        "The kernel could not read or write the device behind this path: a failing disk, a network or "
+        "FUSE mount whose server has trouble, or a quota that the server reports like this. The file "
+        "that was written is not complete.",
+        "`df -hT` on the path tells the kind of file system, `dmesg -T` on this node whether a disk "
+        "(`I/O error, dev ...`) or the network file system complains. Copy what is still readable, "
+        "choose another disk or node for output and cache, and resume from the last complete checkpoint.",
+    ),
+    zh=Words(
+        "存储返回输入/输出错误{at_zh}",
+        "内核无法读写该路径背后的设备:磁盘故障,网络或 FUSE 挂载的服务器异常,或服务器以此报告配额。正在写的文件不完整。",
+        "对该路径执行 `df -hT` 可知文件系统类型,在该节点执行 `dmesg -T` 看是磁盘(`I/O error, dev ...`)还"
+        "是网络文件系统报错。先复制仍可读的内容,为输出和缓存换一块盘或节点,并从最近一个完整的检查点恢复。",
+    ),
+)
+
+GONE = Message(
+    en=Words(
+        "the connection to a network file system was lost{at}",
+        "The mount is still there, and the server or the FUSE process behind it is not. Everything that "
+        "touches a path below it fails until it is mounted again.",
+        "`mount | grep -E 'nfs|lustre|fuse|ceph'` and `df -hT` show the mount; tell the administrators "
+        "of the storage, or mount it again (`umount -l PATH`, then `mount PATH`; restart the FUSE "
+        "client: s3fs, goofys, juicefs, ossfs). Resume from the last complete checkpoint.",
+    ),
+    zh=Words(
+        "与网络文件系统的连接中断{at_zh}",
+        "挂载点还在,但其背后的服务器或 FUSE 进程已不在。重新挂载之前,访问其下任何路径都会失败。",
+        "用 `mount | grep -E 'nfs|lustre|fuse|ceph'` 与 `df -hT` 查看挂载;联系存储管理员,或重新挂载"
+        "(`umount -l 路径`,再 `mount 路径`;重启 FUSE 客户端:s3fs、goofys、juicefs、ossfs)。从最近一个完整"
+        "的检查点恢复。",
+    ),
+)
+
+
+WORDS = {"stale": STALE, "input": INPUT}
+
+
+def explain(hits: Hits) -> Finding:
+    """A stale handle, a device that fails, or a connection that is gone."""
+    kind = "stale" if hits.get("stale") else NUMBERS.get(hits.get("number") or "", "gone")
+    path = hits.get("path")
+    return found(
+        PROBLEM,
+        WORDS.get(kind, GONE),
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED,
+        at=f" at `{path}`" if path else "",
+        at_zh=f"(`{path}`)" if path else "",
+        commands=("df -hT .", "dmesg -T | tail -50"),
+    )

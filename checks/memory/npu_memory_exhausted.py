@@ -1,0 +1,69 @@
+"""An Ascend NPU has no memory left for what was asked.
+
+## What it means
+torch_npu's allocator asked the NPU for more and got nothing: weights, gradients, optimizer states, activations and the
+KV cache of an engine on the same card share its memory.
+## What it does to a run
+The process ends; the others wait for it in HCCL until their time-out.
+## What to do
+Less per NPU and step, a smaller share for the engine, or less fragmentation.
+## How it is found
+In a log: by torch_npu's message, with its sizes.
+## References
+https://github.com/vllm-project/vllm-ascend/issues/5020
+https://github.com/vllm-project/vllm-ascend/pull/786
+https://docs.vllm.ai/projects/ascend/en/latest/faqs.html
+"""
+
+from __future__ import annotations
+
+from doctor.checks.memory._oom import training_knobs
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="MEM026", name="npu-memory-exhausted", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"(?:OutOfMemoryError|RuntimeError): NPU out of memory\. Tried to allocate (?P<asked>[\d.]{1,1"
+        r"2} [KMGT]iB) \(NPU (?P<npu>\d{1,3}); (?P<total>[\d.]{1,12} [KMGT]iB) total capacity; (?P<hel"
+        r"d>[\d.]{1,12} [KMGT]iB) already allocated;[^\n]{0,60}?(?P<free>[\d.]{1,12} [KMGT]?i?B(?:ytes"
+        r")?) free;",
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "out of NPU memory: {asked} more wanted of {total}, {free} free",
+        "NPU {npu} is full; this process holds {held} of it as tensors. What is neither free nor held is "
+        "another process's (an engine beside the trainer), HCCL's buffers, or fragments.",
+        "{knobs} For vLLM-Ascend on the same NPU lower `gpu_memory_utilization`. Against fragments: "
+        "`export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True` (not with sleep mode). `npu-smi info` "
+        "shows who holds the rest; `export HCCL_BUFFSIZE=100` makes HCCL's buffers smaller (200 MB for "
+        "each communication group by default).",
+    ),
+    zh=Words(
+        "NPU 内存不足:还需要 {asked},总共 {total},剩余 {free}",
+        "NPU {npu} 已满;本进程以张量占用 {held}。既不空闲也不属于它的部分,是另一个进程(与训练同卡的引擎)"
+        "、HCCL 缓冲区或碎片。",
+        "{knobs_zh}若同一 NPU 上有 vLLM-Ascend,请降低 `gpu_memory_utilization`。针对碎片:`export "
+        "PYTORCH_NPU_ALLOC_CONF=expandable_segments:True`(不可与睡眠模式同用)。`npu-smi info` 显示其余内"
+        "存归谁;`export HCCL_BUFFSIZE=100` 可减小 HCCL 缓冲区(默认每个通信域 200 MB)。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """With torch's own sizes, and the settings of the framework that runs."""
+    english, chinese = training_knobs(hits)
+    return found(
+        PROBLEM,
+        LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED,
+        knobs=english,
+        knobs_zh=chinese,
+        **{name: hits.get(name) or "?" for name in ("asked", "npu", "total", "held", "free")},
+    )
