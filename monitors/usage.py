@@ -22,7 +22,8 @@ HOLD_S = 60.0
 MOST_BINS, SHORTEST_BIN_S = 10_000, 1.0
 MOST_CELLS, FEWEST_BINS = 2_000_000, 250
 
-_BAD_REASONS = 0x8 | 0x20 | 0x40 | 0x80  # hw_slowdown, sw_thermal, hw_thermal, hw_power_brake
+#: hw_slowdown, sw_thermal_slowdown, hw_thermal_slowdown, hw_power_brake_slowdown
+BAD_REASONS = 0x8 | 0x20 | 0x40 | 0x80
 
 
 @dataclass
@@ -181,7 +182,7 @@ def _gpu(usage: Usage, key: GpuKey, name: str, grid: Grid) -> GpuSummary:
     if "sm_clock_mhz" in figures:
         summary.sm_clock_mhz = float(np.median(figures["sm_clock_mhz"].v))
     if "throttle" in figures:
-        slowed = (figures["throttle"].v.astype(int) & _BAD_REASONS) != 0
+        slowed = (figures["throttle"].v.astype(int) & BAD_REASONS) != 0
         summary.slowed_share = mean(Track(figures["throttle"].t, slowed.astype(float)))
     summary.roles = sorted(role if rank is None else f"{role} {rank}" for role, rank in usage.gpu_roles.get(key, ()))
     activity = grid.activity.get(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -13,33 +13,14 @@ from doctor.core.outcome import Crashed, Outcome, Skipped
 from doctor.core.report import Diagnosis, Target, as_dict
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.suppress import Ignored, suppress
+from doctor.facts.sampled import NO_GPU, duration
 from doctor.monitors.usage import Summary, summarise
 from doctor.monitors.usage_files import Usage
-from doctor.monitors.usage_findings import of_run
 from doctor.monitors.usage_hosts import folded as alike
 from doctor.monitors.usage_hosts import of_gpus
 from doctor.monitors.usage_peers import MOST_WATCHED
 from doctor.monitors.usage_points import points
-
-#: problems that only figures of a GPU show
-_OF_GPUS = (
-    "GPU001",
-    "GPU002",
-    "GPU004",
-    "GPU007",
-    "GPU008",
-    "GPU010",
-    "GPU016",
-    "MEM025",
-    "PRF010",
-    "PRF011",
-    "PRF012",
-    "PRF013",
-    "PRF015",
-    "PRF017",
-)
-
-_SEVERITIES = ("error", "warning", "info")
+from doctor.monitors.usage_sampled import judged
 
 
 def diagnose(
@@ -49,42 +30,53 @@ def diagnose(
     began = time.monotonic()
     summary = summarise(usage)
     entries = load()
-    engine = RuleEngine(load_rules([each.module for each in entries if each.has_rule]))
+    rules = load_rules([each.module for each in entries if each.has_rule])
+    engine = RuleEngine(rules)
     engine.feed_all(points(usage, summary))
     engine.close()
-    findings = [*of_run(usage, summary), *engine.findings]
-    findings.sort(key=lambda each: _SEVERITIES.index(each.severity.value))
+    checked = judged(entries, usage, summary)
+    findings = sorted([*checked.findings, *engine.findings], key=lambda each: each.severity.rank)
     crashed = tuple(Crashed(ident, error, "") for ident, error in engine.crashed.items())
-    rules = sum(each.has_rule for each in entries)
-    outcome = suppress(
-        Outcome(tuple(findings), tuple(blind_spots(usage)), crashed, rules, time.monotonic() - began), ignored, None
-    )
+    outcome = Outcome(
+        tuple(findings), (*checked.skipped, *blind_spots(usage, rules)), (*checked.crashed, *crashed),
+        checked.checks_run + len(rules), time.monotonic() - began,
+    )  # fmt: skip
+    outcome = suppress(outcome, ignored, None)
     argv = tuple(str(word) for word in usage.run.get("argv") or ())
     target = Target(argv=argv, files=(usage.name,), run_dir=run_dir, summary=tuple(clauses(usage, summary)))
     by_id = {entry.id: entry for entry in entries}
-    return Diagnosis("report", target, outcome, by_id, language, time.monotonic() - began), summary
+    machines = len({*usage.hosts, *(key.host for key in usage.gpus)})
+    elapsed = time.monotonic() - began
+    return Diagnosis("report", target, outcome, by_id, language, elapsed, machines=machines), summary
 
 
-def blind_spots(usage: Usage) -> Iterator[Skipped]:
+def blind_spots(usage: Usage, rules: Iterable[type]) -> Iterator[Skipped]:
     """What could not be judged for want of figures: never the same as well."""
+    missing = _missing(usage)
+    for each in rules:
+        why = next((missing[want] for want in vars(each).get("wants", ()) if want in missing), None)
+        if why is not None:
+            yield Skipped(vars(each)["__doctor_rule__"][0].id, why)
+
+
+def _missing(usage: Usage) -> dict[str, str]:
+    """What rules may want of a run (`doctor.core.usage_rules`) and this one does not tell -> why."""
+    found: dict[str, str] = {}
     if not usage.gpus:
-        yield from (Skipped(ident, "no GPU was sampled") for ident in _OF_GPUS)
+        found["gpus"] = NO_GPU
     elif not usage.gpu_roles:
-        yield from (Skipped(ident, "which processes were on the GPUs is not known") for ident in ("MEM025", "PRF010"))
+        found["roles"] = "which processes were on the GPUs is not known"
     elif not usage.engines and any(each["data"].get("name") == "generation" for each in usage.events):
-        yield Skipped("MEM025", "no vLLM process of its own: in the trainer's, the memory of the two is one figure")
-    if usage.gpus and not any(
-        {"gpu_busy_pct", "power_w", "power_limit_w"} <= set(each) for each in usage.gpus.values()
-    ):
-        yield Skipped("PRF015", "busy figure, power and power limit are not told together")
+        found["engines"] = "no vLLM process of its own: in the trainer's, the memory of the two is one figure"
+    if not any({"gpu_busy_pct", "power_w", "power_limit_w"} <= set(each) for each in usage.gpus.values()):
+        found["power"] = "busy figure, power and power limit are not told together"
     if not usage.hosts:
-        yield Skipped("PRF012", "there are no figures of the host")
+        found["hosts"] = "there are no figures of the host"
+    return found
 
 
 def clauses(usage: Usage, summary: Summary) -> list[str]:
     """What was examined, one clause each."""
-    from doctor.monitors.usage_findings import duration
-
     said = [duration(summary.seconds)]
     cards = [key for key in usage.gpus if key.mig is None]
     said.append(f"{len(cards)} GPU{'' if len(cards) == 1 else 's'}" if cards else "no GPU sampled")

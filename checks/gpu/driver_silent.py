@@ -9,7 +9,8 @@ CUDA finds no device, or fails with error 803 or 804; training falls back to the
 Load the module (`modprobe nvidia`), reboot after a driver upgrade, or start the container with `--gpus all`.
 ## How it is found
 NVIDIA display controllers under /sys/bus/pci and device nodes under /dev, against the answer of NVML. A mismatch of
-library and kernel module is NVML's own word, whatever the PCI bus shows.
+library and kernel module is NVML's own word, whatever the PCI bus shows. During a run: a call of `doctor monitor`'s
+sampler that does not come back.
 In a log: by the words of nvidia-smi or NVML.
 ## References
 https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html
@@ -19,11 +20,12 @@ https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/trouble
 from __future__ import annotations
 
 from doctor.core.check import Judgement, check
-from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Finding, Message, Skip, Where, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 from doctor.facts.host import Host
 from doctor.facts.nvidia import Nvidia
+from doctor.facts.sampled import NO_EVENTS, NO_GPU, Sampled, duration
 
 PROBLEM = Problem(id="GPU001", name="gpu-driver-silent", severity=ERROR, since="0.1")
 
@@ -128,6 +130,19 @@ SLOW = Message(
     ),
 )
 
+DURING = Message(
+    en=Words(
+        "the NVIDIA driver stopped answering {after} into the run ({times} in all)",
+        "For that time there are no figures of the GPUs; a driver that hangs often takes the run with it.",
+        "Look for Xids and errors of the driver in `dmesg`; a reboot is the usual way out.",
+    ),
+    zh=Words(
+        "NVIDIA 驱动在运行 {after} 时停止响应(共 {times} 次)",
+        "这段时间没有 GPU 数据;驱动挂起往往也会使训练停住。",
+        "在 `dmesg` 中查找 Xid 和驱动错误;通常需要重启。",
+    ),
+)
+
 NO_ANSWER = "no answer in time"  # of doctor.facts.nvidia
 
 
@@ -169,3 +184,17 @@ def explain(hits: Hits) -> Finding | None:
         commands=("nvidia-smi",),
         confidence=CONFIRMED if mismatch else LIKELY,
     )
+
+
+@check(PROBLEM)
+def silent_during_the_run(sampled: Sampled) -> Judgement:
+    """Whether the sampler had to give up a call that did not come back, and how often."""
+    hangs = sorted(sampled.hangs, key=lambda each: each.after_s)
+    if hangs:
+        hosts = tuple(sorted({each.host for each in hangs if each.host is not None}))
+        yield found(
+            PROBLEM, DURING, times=len(hangs), after=duration(hangs[0].after_s), nodes=hosts,
+            where=Where(host=hangs[0].host), evidence=(Evidence("sampler", f"silent for {hangs[0].silent_s} s"),),
+        )  # fmt: skip
+    elif not sampled.events_told:
+        yield Skip(NO_EVENTS if sampled.gpus else NO_GPU)

@@ -8,7 +8,8 @@ operations time out on all other ranks.
 ## What to do
 Drain the node, reset the card or reboot. When it comes back, look at power, seating and temperature of the card.
 ## How it is found
-NVML answers GPU_IS_LOST or fails for this card while others answer.
+NVML answers GPU_IS_LOST or fails for this card while others answer; during a run, what the sampler of
+`doctor monitor` was answered.
 In a log: by the message that the program or the driver prints.
 ## References
 https://docs.nvidia.com/deploy/xid-errors/
@@ -17,11 +18,13 @@ https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html
 
 from __future__ import annotations
 
+from doctor.checks.gpu._sampled import FEW, alone, together
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Where, Words, found
+from doctor.core.finding import Evidence, Message, Skip, Where, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Signature
 from doctor.facts.gpus import Gpus
+from doctor.facts.sampled import NO_EVENTS, NO_GPU, Sampled, duration
 
 PROBLEM = Problem(id="GPU002", name="gpu-lost", severity=ERROR, since="0.1")
 
@@ -67,6 +70,34 @@ MESSAGE = Message(
 )
 
 
+DURING = Message(
+    en=Words(
+        "GPU {gpu} was lost {after} into the run",
+        "The driver no longer reached the card. What ran on it hangs or dies, and every other rank waits for it.",
+        "Drain the node and reboot it. If it happens again, look at power, heat and seating of the card.",
+    ),
+    zh=Words(
+        "GPU {gpu} 在运行 {after} 后失去联系",
+        "驱动无法再访问该卡,其上的程序会挂起或退出,其余 rank 一直等待。",
+        "排空节点并重启;若再次发生,检查该卡的供电、温度和插槽。",
+    ),
+)
+DURING_MANY = Message(
+    en=Words(
+        "{count} of {all} GPUs were lost, the first {after} into the run",
+        "The driver no longer reached these cards. What ran on them hangs or dies, and every other rank waits for it. "
+        "Several at once share a cause: the power or the board of a machine, a driver that was reloaded.",
+        "Drain these nodes and reboot them; look for the first Xid in their `dmesg`.",
+    ),
+    zh=Words(
+        "{all} 块 GPU 中有 {count} 块失去联系,最早在运行 {after} 时",
+        "驱动无法再访问这些卡,其上的程序会挂起或退出,其余 rank 一直等待。"
+        "多块同时丢失多有共同原因:机器的供电或主板,或驱动被重新加载。",
+        "排空这些节点并重启;在其 `dmesg` 中找最早的 Xid。",
+    ),
+)
+
+
 @check(PROBLEM)
 def gpu_lost(gpus: Gpus) -> Judgement:
     """One finding a card that gave an error instead of readings."""
@@ -80,3 +111,22 @@ def gpu_lost(gpus: Gpus) -> Judgement:
                 commands=(f"sudo nvidia-smi --gpu-reset -i {gpu.index}",),
                 evidence=(Evidence("NVML", gpu.error),),
             )
+
+
+@check(PROBLEM)
+def lost_during_the_run(sampled: Sampled) -> Judgement:
+    """Cards that stopped answering while the run went on, in order of time."""
+    lost = sorted(sampled.lost, key=lambda each: each.after_s)
+    if len(lost) > FEW:
+        told = [(each, f"{duration(each.after_s)} into the run, code {each.code}") for each in lost]
+        yield found(
+            PROBLEM, DURING_MANY, count=len(lost), all=len(sampled.gpus), after=duration(lost[0].after_s),
+            **together(told, "NVML"),
+        )  # fmt: skip
+        return
+    for each in lost:
+        yield found(
+            PROBLEM, DURING, gpu=each.label, after=duration(each.after_s), **alone(each, "NVML", f"code {each.code}")
+        )
+    if not sampled.gpus or not sampled.events_told:
+        yield Skip(NO_EVENTS if sampled.gpus else NO_GPU)

@@ -53,6 +53,8 @@ GRAVE, MOST_CRC_PER_S = ("replay", "recovery"), 100.0
 class NvlinkErrorsGrowing:
     """Adds up what is new on each link: `gpu/<label>/nvlink_<link>_replay`, `..._recovery`, `..._crc_per_s`."""
 
+    wants = ("gpus",)
+
     def __init__(self) -> None:
         self._counts: dict[str, dict[str, float]] = {}
         self._first: dict[str, Point] = {}

@@ -10,7 +10,8 @@ time-out.
 Look the number up in NVIDIA's table, which names the action: restart the program, reset the GPU, or have the card
 examined.
 ## How it is found
-Lines `NVRM: Xid` of the kernel's message buffer, where it may be read.
+Lines `NVRM: Xid` of the kernel's message buffer, where it may be read; during a run, the driver's events
+that `doctor monitor` waits for.
 In a log: by the message that the program or the driver prints.
 ## References
 https://docs.nvidia.com/deploy/xid-errors/
@@ -18,11 +19,15 @@ https://docs.nvidia.com/deploy/xid-errors/
 
 from __future__ import annotations
 
+from typing import Any
+
+from doctor.checks.gpu._sampled import FEW, alone, together
 from doctor.core.check import Judgement, check
 from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Finding, Message, Skip, Where, Words, found
-from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.problem import ERROR, INFO, WARNING, Problem
 from doctor.core.signature import Hits, Signature
 from doctor.facts.gpus import Gpus
+from doctor.facts.sampled import NO_EVENTS, NO_GPU, Sampled, SampledEvent, duration
 
 PROBLEM = Problem(id="GPU010", name="gpu-xid-since-boot", severity=WARNING, since="0.1")
 
@@ -88,6 +93,34 @@ MESSAGE = Message(
         "自启动以来 {place} 出现 Xid {xid}:{meaning}",
         "硬件类 Xid 往往会再次出现,届时该卡上的进程会退出,其余 rank 会卡住。",
         "在长时间训练之前,请查阅 NVIDIA 的 Xid 表并按其建议处理。",
+    ),
+)
+
+
+DURING = Message(
+    en=Words(
+        "Xid {xid} on GPU {gpu}, {after} into the run: {meaning}",
+        "The driver reports with this number what went wrong on the card at that moment.",
+        "Look the number up in NVIDIA's table and compare the time with what the run printed then.",
+    ),
+    zh=Words(
+        "运行 {after} 时 GPU {gpu} 出现 Xid {xid}:{meaning}",
+        "驱动用这个编号报告当时该卡上发生的问题。",
+        "请查阅 NVIDIA 的 Xid 表,并与当时的日志对照。",
+    ),
+)
+DURING_MANY = Message(
+    en=Words(
+        "Xid {xid} on {count} of {all} GPUs, the first {after} into the run: {meaning}",
+        "The driver reports with this number what went wrong on the card. On many cards at once it follows from one "
+        "event: the first card to report, or the end of the program.",
+        "Look the number up in NVIDIA's table, begin with the card that reported first, and compare the time with what "
+        "the run printed then.",
+    ),
+    zh=Words(
+        "{all} 块 GPU 中有 {count} 块出现 Xid {xid},最早在运行 {after} 时:{meaning}",
+        "驱动用这个编号报告该卡上发生的问题。许多卡同时出现时,多由同一事件引起:最先报告的卡,或程序的退出。",
+        "请查阅 NVIDIA 的 Xid 表,从最先报告的卡开始,并与当时的日志对照。",
     ),
 )
 
@@ -216,3 +249,33 @@ def explain(hits: Hits) -> Finding | None:
         deed=deed,
         deed_zh=deed_zh,
     )
+
+
+@check(PROBLEM)
+def xid_during_the_run(sampled: Sampled) -> Judgement:
+    """One finding a card and number; one a number where many cards report it."""
+    numbers: dict[int, list[SampledEvent]] = {}
+    for each in sorted(sampled.xids, key=lambda event: event.after_s):
+        of_number = numbers.setdefault(each.code or 0, [])
+        if all(each.label != other.label for other in of_number):
+            of_number.append(each)
+    for xid, cards in numbers.items():
+        severity = None if xid in HARDWARE else INFO
+        words: dict[str, Any] = {
+            "xid": xid,
+            "meaning": HARDWARE.get(xid, "often a fault of the program"),
+            "severity": severity,
+        }
+        if len(cards) > FEW:
+            told = [(each, f"Xid {xid}, {duration(each.after_s)} into the run") for each in cards]
+            yield found(
+                PROBLEM, DURING_MANY, **words, count=len(cards), all=len(sampled.gpus),
+                after=duration(cards[0].after_s), **together(told, "NVML event"),
+            )  # fmt: skip
+            continue
+        for each in cards:
+            place = alone(each, "NVML event", f"Xid {xid}")
+            yield found(PROBLEM, DURING, **words, gpu=each.label, after=duration(each.after_s), **place)
+    if not sampled.xids_watched:
+        yield Skip("the driver tells the sampler of no Xids" if sampled.events_told else
+                   NO_EVENTS if sampled.gpus else NO_GPU)  # fmt: skip

@@ -125,6 +125,8 @@ class Engine:
 class SleepKeepsMemory:
     """Follows the memory of each vLLM process on each card through the turns of the run."""
 
+    wants = ("gpus", "roles", "engines")
+
     def __init__(self) -> None:
         self._engines: dict[str, Engine] = {}
         self._first: dict[str, Point] = {}

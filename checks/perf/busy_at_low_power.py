@@ -51,6 +51,8 @@ LOW, LEAST_S, LEAST_SHARE = 30.0, 120.0, 0.10
 class BusyAtLowPower:
     """Counts the bins in which a card was busy throughout and drew little power."""
 
+    wants = ("gpus", "power")
+
     def __init__(self) -> None:
         self._bin_s = 1.0
         self._bins_of_run = 0

@@ -94,6 +94,8 @@ class _Card:
 class GpuDepartsFromItsPeers:
     """Keeps the cards for which the report tells the median of their peers."""
 
+    wants = ("gpus",)
+
     def __init__(self) -> None:
         self._bin_s = 1.0
         self._phase: tuple[str, Optional[int]] = ("", None)

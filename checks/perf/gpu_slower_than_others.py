@@ -48,6 +48,8 @@ WORKING, BELOW, LEAST_S, KEPT = 20.0, 0.10, 60.0, 512
 class GpuSlowerThanOthers:
     """Keeps the clocks of the bins in which a card worked."""
 
+    wants = ("gpus",)
+
     def __init__(self) -> None:
         self._bin_s = 1.0
         self._activity: dict[str, Point] = {}

@@ -45,6 +45,8 @@ IDLE, LEAST_SHARE, LEAST_S = 5.0, 0.5, 600.0
 class GpusMostlyIdle:
     """Counts idle bins a GPU."""
 
+    wants = ("gpus",)
+
     def __init__(self) -> None:
         self._bin_s = 1.0
         self._bins: dict[str, int] = {}

@@ -49,6 +49,8 @@ FULL, WAITING, LEAST_SHARE, LEAST_S = 90.0, 30.0, 0.5, 120.0
 class GpusWaitForCpu:
     """Counts the bins in which the CPUs are full and the GPUs are not."""
 
+    wants = ("gpus", "hosts")
+
     def __init__(self) -> None:
         self._bin_s = 1.0
         self._gpus: Optional[Point] = None

@@ -124,6 +124,8 @@ PAUSE, FEWEST_PAUSES, IDLE_SHARE = 3, 6, 0.4
 class ServerWaitsForTrainer:
     """Adds up the pauses between the server's busy lines, where a trainer tells a loss in the same log or beside it."""
 
+    wants = ("gpus", "roles")
+
     def __init__(self) -> None:
         self._first: Optional[Point] = None
         self._busy: Optional[Point] = None

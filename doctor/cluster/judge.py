@@ -22,7 +22,7 @@ from doctor.core.runner import Run, importance, in_order, judge_entry, run_check
 from doctor.facts._launchers import understand
 from doctor.facts.base import NO_COMMAND, Context, FactState
 from doctor.facts.cluster import Cluster, Node
-from doctor.facts.collector import Collector, about_command
+from doctor.facts.collector import Collector, about_command, about_elsewhere
 from doctor.facts.environment import Environment
 
 ORIGIN = "the node's facts"
@@ -144,9 +144,10 @@ def _crashes(parts: Iterable[_Part]) -> tuple[Crashed, ...]:
 def _states_of_nodes(context: Context, cluster: Cluster, names: set[str]) -> list[Mapping[str, FactState]]:
     """Facts of each node: its own, the launch command's where it is given here, and why the others are missing."""
     lacking = {name: FactState("unavailable", reason=f"not in {ORIGIN}") for name in names}
-    lacking[CLUSTER] = FactState("unavailable", reason="one machine is judged", applies=False)
-    commands = _Commands(context, {name for name in names if about_command(name) and name != CLUSTER})
-    return [{**lacking, **_own(node), **commands.of(node)} for node in cluster.heard]
+    one = FactState("unavailable", reason="one machine is judged", applies=False)
+    elsewhere = {name: one for name in names if about_elsewhere(name)}
+    commands = _Commands(context, {name for name in names if about_command(name)})
+    return [{**lacking, **_own(node), **commands.of(node), **elsewhere} for node in cluster.heard]
 
 
 def _own(node: Node) -> dict[str, FactState]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.facts.base import Context, FactState
-from doctor.facts.collector import Collector, about_command
+from doctor.facts.collector import Collector, about_command, about_elsewhere
 from doctor.facts.saved import as_json, fact_names
 
 #: what Ray itself sets in workers that have no GPU or CPU of their own: `ray/_private/utils.py`, `accelerators/`
@@ -40,7 +40,9 @@ def collect(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """
     given: dict[str, FactState] = pickle.loads(base64.b64decode(arguments["given"]))  # noqa: S301 - see above
     context = Context(cwd=Path(arguments["cwd"]), environ=variables(os.environ), python=sys.executable, gathering=True)
-    names = [name for name in fact_names() if name not in _NOT_HERE and not about_command(name)]
+    names = [
+        name for name in fact_names() if name not in _NOT_HERE and not (about_command(name) or about_elsewhere(name))
+    ]
     collector = Collector(context, given)
     collector.ask(names)
     return as_json({**{name: state for name, state in collector.states.items() if name in names}, **_NOT_HERE})

@@ -43,6 +43,7 @@ class Diagnosis:
     chain: tuple[Mapping[str, Any], ...] = ()  # what happened, process by process, in order of time
     series: tuple[Mapping[str, Any], ...] = ()  # metrics worth drawing, those that findings judge first
     nodes: Mapping[str, Any] = field(default_factory=dict)  # several machines side by side (doctor.cluster.matrix)
+    machines: int = 0  # of a monitored run
 
 
 def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -161,4 +162,8 @@ def _nodes(finding: Finding, diagnosis: Diagnosis) -> dict[str, Any]:
     """Which of the nodes have a problem: how many, of how many that were heard, and their names, ranges folded."""
     from doctor.cluster.hosts import folded
 
-    return {"count": len(finding.nodes), "of": diagnosis.nodes.get("asked", 0), "names": folded(finding.nodes)}
+    return {
+        "count": len(finding.nodes),
+        "of": diagnosis.nodes.get("asked", diagnosis.machines),
+        "names": folded(finding.nodes),
+    }

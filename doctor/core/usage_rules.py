@@ -5,6 +5,10 @@ The report cuts a run into equal bins and feeds one point a bin and figure: ``us
 throughout; ``vllm_<pid>_awake_mib`` and ``..._asleep_mib``: samples of what a vLLM process holds on the card),
 ``role/trainer/activity_pct``, ``role/server/activity_pct``, ``host/<figure>``; `step` is the number of the bin. Runs
 inside the patient too, so it keeps to Python 3.9 and the standard library.
+
+A rule says in its attribute ``wants`` what a run must tell for it to judge at all; where that is missing the report
+says so: ``gpus``, ``roles`` (of the processes on them), ``engines`` (vLLM's own processes), ``power`` (beside the busy
+figure and the limit), ``hosts``.
 """
 
 from __future__ import annotations

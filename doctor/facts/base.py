@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 from doctor.core.record import record
 
 Status = Literal["ok", "unavailable", "timeout"]
+About = Literal["machine", "command", "elsewhere"]
 Collect = TypeVar("Collect", bound=Callable[..., Any])
 
 NO_COMMAND = "no launch command given"
@@ -117,11 +118,11 @@ class FactState:
     applies: bool = True  # False: there is nothing of the kind to be seen here
 
 
-def fact(*, timeout_s: float = 3.0, about: Literal["machine", "command"] = "machine") -> Callable[[Collect], Collect]:
+def fact(*, timeout_s: float = 3.0, about: About = "machine") -> Callable[[Collect], Collect]:
     """Mark `collect` of a fact module.
 
     `about="machine"` facts come from a saved file when one is given; `about="command"` facts are read from the launch
-    command and its files, also then.
+    command and its files, also then; `about="elsewhere"` facts are of more than this machine, and only given.
     """
 
     def mark(function: Collect) -> Collect:

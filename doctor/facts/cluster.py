@@ -67,7 +67,7 @@ class Cluster:
         return tuple(node for node in self.nodes if node.state == "ok")
 
 
-@fact(about="command")  # not of a machine: a file of one machine's facts does not lack it
+@fact(about="elsewhere")
 def collect(context: Context) -> Cluster:  # noqa: ARG001 - it comes from gathering, never from this machine alone
     """Only gathering (`--ray`, `--from FOLDER`) gives this fact.
 

@@ -45,6 +45,14 @@ def about_command(name: str) -> bool:
         return False
 
 
+def about_elsewhere(name: str) -> bool:
+    """Whether a fact is only ever given, for it is of more than one machine or of a run; False for unknown names."""
+    try:
+        return provider(name).about == "elsewhere"
+    except ModuleNotFoundError:
+        return False
+
+
 class Collector:
     """Facts of one request: `ask` for names, read `states`.
 
