@@ -65,5 +65,9 @@ def explain(hits: Hits) -> Finding:
         confidence=CONFIRMED,
         knobs=english,
         knobs_zh=chinese,
-        **{name: hits.get(name) or "?" for name in ("asked", "npu", "total", "held", "free")},
+        asked=hits.get("asked"),
+        npu=hits.get("npu"),
+        total=hits.get("total"),
+        held=hits.get("held"),
+        free=hits.get("free"),
     )
