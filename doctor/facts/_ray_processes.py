@@ -15,12 +15,16 @@ _VERSION = re.compile(r"^version\s*=\s*[\"']([^\"']+)", re.MULTILINE)
 
 @record
 class Raylet:
-    """A running raylet. `package` is the folder of the `ray` package it comes from, None when that was replaced."""
+    """A running raylet. `package` is the folder of the `ray` package it comes from, None when that was replaced.
+
+    `node_address`: by which it registers with the cluster.
+    """
 
     pid: int
     gcs_address: str | None
     session_dir: str | None
     package: str | None
+    node_address: str | None = None
 
     @property
     def version(self) -> str | None:
@@ -49,6 +53,7 @@ def raylets(proc: Path = Path("/proc")) -> tuple[Raylet, ...]:
                 options.get("gcs-address"),
                 options.get("session_dir"),
                 _package(Path(entry.path), words[0]),
+                options.get("node_ip_address"),
             )
         )
     return tuple(found)

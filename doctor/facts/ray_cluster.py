@@ -18,7 +18,8 @@ class RayCluster:
     """`address`: RAY_ADDRESS or the file that `ray start` leaves; `answers`: its port accepts a connection.
 
     `version` and `python_version` ("3.11", major and minor) of the running cluster, from its daemon on this machine;
-    None when not seen: a cluster elsewhere, or a package replaced under it.
+    None when not seen: a cluster elsewhere, or a package replaced under it. `node_address`: by which this machine's
+    daemon is registered there.
     """
 
     address: str | None = None
@@ -28,6 +29,7 @@ class RayCluster:
     version: str | None = None
     python_version: str | None = None
     session_dir: str | None = None
+    node_address: str | None = None
 
 
 @fact()
@@ -52,6 +54,7 @@ def collect(context: Context, environment: Environment) -> RayCluster:  # noqa: 
         version=here[0].version if here else None,
         python_version=here[0].python_version if here else None,
         session_dir=(here[0].session_dir if here else None) or _latest(folder),
+        node_address=here[0].node_address if here else None,
     )
 
 

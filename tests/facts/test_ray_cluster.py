@@ -21,7 +21,13 @@ def daemon(proc: Path, package: Path, pid: int = 42, gcs: str = "10.0.0.5:6379",
     folder = proc / str(pid)
     folder.mkdir(parents=True)
     program = f"{package}/core/src/ray/raylet/raylet"
-    words = [program, "--node_manager_port=0", f"--gcs-address={gcs}", "--session_dir=/tmp/ray/session_x", "--head"]
+    words = [
+        program,
+        "--node_ip_address=10.0.0.6",
+        f"--gcs-address={gcs}",
+        "--session_dir=/tmp/ray/session_x",
+        "--head",
+    ]
     (folder / "comm").write_text("raylet\n")
     (folder / "cmdline").write_text("\0".join(words) + "\0")
     (folder / "exe").symlink_to(program + gone)
@@ -40,7 +46,7 @@ def test_daemon_tells_its_versions_by_the_package_it_lies_in(tmp_path):
     (tmp_path / "proc" / "43" / "comm").write_text("python\n")
     (found,) = _ray_processes.raylets(tmp_path / "proc")
     assert (found.pid, found.gcs_address, found.session_dir) == (42, "10.0.0.5:6379", "/tmp/ray/session_x")
-    assert (found.version, found.python_version) == ("2.56.0", "3.11")
+    assert (found.version, found.python_version, found.node_address) == ("2.56.0", "3.11", "10.0.0.6")
 
 
 def test_a_package_replaced_under_the_cluster_tells_nothing(tmp_path):
