@@ -15,6 +15,7 @@ from doctor.facts.deep import Collective, Import, Mapped, Matmul
 IMPORT_TIMEOUT_S = 60.0
 DEVICE_TIMEOUT_S = 60.0
 COLLECTIVE_TIMEOUT_S = 45.0
+_OTHER_RANK_S = 5.0  # to say what it knows once the first has failed; it would wait for that one in vain
 _ERROR_CHARACTERS = 400
 
 _UNDEFINED = re.compile(r"undefined symbol: ([^\s,]+)")
@@ -144,7 +145,7 @@ def collective(patient: Patient, backend: str) -> Collective | None:
             )
             for rank in (0, 1)
         ]
-        ended = [rank.finish() for rank in ranks]
+        ended = _patient_child.finish_together(ranks, grace_s=_OTHER_RANK_S)
     seconds = round(max(each.seconds for each in ended), 3)
     for rank, each in enumerate(ended):
         if each.signal:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -107,14 +107,27 @@ class Child:
             self._errors.close()
             self._folder.cleanup()
 
+    def over(self) -> bool:
+        """Whether it has ended or used up its time, so that `finish` does not wait."""
+        return self._status() is not None or time.monotonic() >= self._deadline
+
+    def failed(self) -> bool:
+        """Whether it has ended with an error that it told, or without a word."""
+        return self._status() is not None and [line.get("outcome") for line in self._said()][-1:] != ["ok"]
+
+    def end_within(self, seconds: float) -> None:
+        """Leave it only so much time more."""
+        self._deadline = min(self._deadline, time.monotonic() + seconds)
+
     def _exited(self) -> bool:
         """Whether the child ended in time; it is left unreaped."""
-        while True:
-            if os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-                return True
-            if time.monotonic() >= self._deadline:
-                return False
+        while not self.over():
             time.sleep(_POLL_S)
+        return self._status() is not None
+
+    def _status(self) -> object | None:
+        """What the system tells of its end, None while it runs; it is left unreaped."""
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
 
     def _kill_group(self) -> None:
         try:
@@ -147,6 +160,17 @@ class Child:
 def run(executable: str, arguments: tuple[str, ...], *, environ: Mapping[str, str], timeout_s: float) -> Ended:
     """Start a probe and wait for its end."""
     return Child(executable, arguments, environ=environ, timeout_s=timeout_s).finish()
+
+
+def finish_together(children: Sequence[Child], *, grace_s: float) -> list[Ended]:
+    """Wait for children that wait for each other: once one has failed, the others get only `grace_s` more."""
+    while not all(child.over() for child in children):
+        if any(child.failed() for child in children):
+            for child in children:
+                child.end_within(grace_s)
+            break
+        time.sleep(_POLL_S)
+    return [child.finish() for child in children]
 
 
 def _signal_name(number: int) -> str:
