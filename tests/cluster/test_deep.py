@@ -258,7 +258,7 @@ def _kill_while_pairs_are_measured(node: int) -> None:
 def test_a_process_that_is_killed_is_named_and_what_was_measured_is_kept(tmp_path: Path) -> None:
     killer = threading.Thread(target=_kill_while_pairs_are_measured, args=(0,))
     killer.start()
-    cluster, told = measured(*folder_meetings(tmp_path, 3, 60.0))
+    cluster, told = measured(*folder_meetings(tmp_path, 3, 20.0))
     killer.join()
     assert (told[0].processes[0].outcome, told[0].processes[0].signal) == ("died", "SIGKILL")
     assert told[0].exchanges
