@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from doctor.cluster.compare import has_no_gpu
-from doctor.core.finding import Evidence, Where
+from doctor.cluster.hosts import folded
+from doctor.core.finding import Confidence, Evidence, Finding, Message, Where, found
+from doctor.core.problem import Problem, Severity
 from doctor.core.reading import whole
 from doctor.facts.base import Setting
 from doctor.facts.cluster import Cluster
@@ -87,19 +89,61 @@ def shown(name: str, value: str) -> tuple[Evidence, ...]:
     return (Evidence("environment", f"{name}={value}"),)
 
 
-def without_interface(
+def judged_by_node(launch: Launch | None) -> bool:
+    """Whether a command says that the ranks start on the nodes themselves: then each node was judged already."""
+    return launch is not None and not runs_elsewhere(launch)
+
+
+def interface_absent_on_nodes(
+    problem: Problem,
+    message: Message,
+    cluster: Cluster,
+    variable: str,
+    lacks: Callable[[str, tuple[Interface, ...]], bool],
+    *,
+    severity: Severity,
+    confidence: Confidence,
+) -> Iterator[Finding]:
+    """For each value of a variable the nodes on which it names no usable interface.
+
+    Args:
+        problem: what is found.
+        message: with the braces {variable}, {value} and {hosts}.
+        cluster: all nodes.
+        variable: NCCL_SOCKET_IFNAME or GLOO_SOCKET_IFNAME.
+        lacks: whether a value selects nothing that can be used among these interfaces.
+        severity: of the findings.
+        confidence: of the findings.
+
+    """
+    for value, (hosts, interfaces) in _without_interface(cluster, variable, lacks).items():
+        yield found(
+            problem,
+            message,
+            variable=variable,
+            value=value,
+            hosts=folded(hosts, 3),
+            confidence=confidence,
+            severity=severity,
+            where=Where(host=hosts[0]),
+            nodes=tuple(hosts),
+            evidence=(*shown(variable, value), Evidence(hosts[0], names(interfaces))),
+        )
+
+
+def _without_interface(
     cluster: Cluster, variable: str, lacks: Callable[[str, tuple[Interface, ...]], bool]
 ) -> dict[str, tuple[list[str], tuple[Interface, ...]]]:
     """Value of a variable -> nodes on which it names no usable interface, and the interfaces of the first of them."""
-    found: dict[str, tuple[list[str], tuple[Interface, ...]]] = {}
+    without: dict[str, tuple[list[str], tuple[Interface, ...]]] = {}
     for node in cluster.heard:
         if variable.startswith("NCCL_") and has_no_gpu(node):
             continue  # no NCCL runs there
         environment, network = node.value("environment"), node.value("network")
         value = environment.get(variable) if environment is not None else None
         if value and network is not None and lacks(value, network.interfaces):
-            found.setdefault(value, ([], network.interfaces))[0].append(node.name)
-    return found
+            without.setdefault(value, ([], network.interfaces))[0].append(node.name)
+    return without
 
 
 def is_usable(interface: Interface) -> bool:

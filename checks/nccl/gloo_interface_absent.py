@@ -19,17 +19,17 @@ from __future__ import annotations
 
 from doctor.checks.nccl._helpers import (
     group_size,
+    interface_absent_on_nodes,
     is_usable,
+    judged_by_node,
     names,
     runs_elsewhere,
     shown,
     value_of,
     where_set,
-    without_interface,
 )
-from doctor.cluster.hosts import folded
 from doctor.core.check import Judgement, check
-from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Message, Where, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Message, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
 from doctor.core.signature import Signature
 from doctor.facts.cluster import Cluster
@@ -128,21 +128,10 @@ ON_NODES = Message(
 
 @check(PROBLEM)
 def gloo_interface_absent_on_nodes(cluster: Cluster, launch: Launch | None) -> Judgement:
-    """Where no command says that the ranks start on the nodes themselves: then each node was judged already."""
-    if launch is not None and not runs_elsewhere(launch):
-        return
-    for value, (hosts, interfaces) in without_interface(cluster, VARIABLE, _lacks).items():
-        yield found(
-            PROBLEM,
-            ON_NODES,
-            variable=VARIABLE,
-            value=value,
-            hosts=folded(hosts, 3),
-            confidence=LIKELY,
-            severity=WARNING,
-            where=Where(host=hosts[0]),
-            nodes=tuple(hosts),
-            evidence=(*shown(VARIABLE, value), Evidence(hosts[0], names(interfaces))),
+    """Where no command says what each node is to start."""
+    if not judged_by_node(launch):
+        yield from interface_absent_on_nodes(
+            PROBLEM, ON_NODES, cluster, VARIABLE, _lacks, severity=WARNING, confidence=LIKELY
         )
 
 

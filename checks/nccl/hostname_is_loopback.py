@@ -9,7 +9,7 @@ can reach. NCCL looks at the interfaces instead and is not touched.
 ## What to do
 Map the name to the machine's address in `/etc/hosts` on every machine, or set GLOO_SOCKET_IFNAME.
 ## How it is found
-Addresses of the own name, and the number of machines of the command.
+Addresses of the own name, and the number of machines of the command, or of the nodes that are judged together.
 ## References
 https://github.com/ray-project/ray/issues/37461
 https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use
@@ -17,11 +17,14 @@ https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-inter
 
 from __future__ import annotations
 
-from doctor.checks.nccl._helpers import machines_of, runs_elsewhere, value_of
+from doctor.checks.nccl._helpers import judged_by_node, machines_of, runs_elsewhere, value_of
+from doctor.cluster.compare import machine
+from doctor.cluster.hosts import folded
 from doctor.core.check import Judgement, check
-from doctor.core.finding import LIKELY, Evidence, Message, Skip, Words, found
+from doctor.core.finding import LIKELY, Evidence, Message, Skip, Where, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.signature import Signature
+from doctor.facts.cluster import Cluster
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.network import Network
@@ -100,7 +103,7 @@ def hostname_is_loopback(
         yield Skip(f"the name servers did not say what `{network.hostname}` resolves to")
         return
     addresses = network.hostname_addresses
-    if not addresses or not all(each == "::1" or each.startswith("127.") for each in addresses):
+    if not _only_loopback(network):
         return
     others = [each.name for each in network.interfaces if each.name != "lo" and each.is_up and each.addresses]
     yield found(
@@ -113,3 +116,51 @@ def hostname_is_loopback(
         commands=(f"export GLOO_SOCKET_IFNAME={others[0]}",) if others else (),
         evidence=(Evidence("name resolution", f"{network.hostname} -> {', '.join(addresses)}"),),
     )
+
+
+ON_NODES = Message(
+    en=Words(
+        "The own name of {hosts} resolves only to {addresses}",
+        "Gloo on such a node tells the others this address, which only the node itself can reach: groups for CPU "
+        "tensors end with `Connection refused` or hang. NCCL is not touched.",
+        "Map each name to the machine's address in /etc/hosts there, or set GLOO_SOCKET_IFNAME to the interface that "
+        "the machines share.",
+    ),
+    zh=Words(
+        "{hosts} 的自身主机名只解析到 {addresses}",
+        "这类节点上的 gloo 会把这个地址告诉其他节点,但只有它自己能访问:"
+        "用于 CPU 张量的组会以 `Connection refused` 失败或挂住。NCCL 不受影响。",
+        "在那里的 /etc/hosts 中把主机名映射到真实地址,或把 GLOO_SOCKET_IFNAME 设为各机器互通的网卡。",
+    ),
+)
+
+
+@check(PROBLEM)
+def hostnames_are_loopback(cluster: Cluster, launch: Launch | None) -> Judgement:
+    """Where no command says what each node is to start: nodes on several machines are a run over them."""
+    if judged_by_node(launch) or len({machine(node) or node.name for node in cluster.nodes}) < 2:
+        return
+    hosts: dict[tuple[str, ...], list[str]] = {}
+    for node in cluster.heard:
+        network, environment = node.value("network"), node.value("environment")
+        if network is None or environment is None or environment.get("GLOO_SOCKET_IFNAME"):
+            continue
+        if network.hostname_answered and _only_loopback(network):
+            hosts.setdefault(network.hostname_addresses, []).append(node.name)
+    for addresses, names in hosts.items():
+        yield found(
+            PROBLEM,
+            ON_NODES,
+            hosts=folded(names, 3),
+            addresses=", ".join(addresses),
+            confidence=LIKELY,
+            where=Where(host=names[0]),
+            nodes=tuple(names),
+            evidence=(Evidence("name resolution", f"{names[0]} -> {', '.join(addresses)}"),),
+        )
+
+
+def _only_loopback(network: Network) -> bool:
+    """Whether the own name resolves, and to nothing that another machine could use."""
+    addresses = network.hostname_addresses
+    return bool(addresses) and all(each == "::1" or each.startswith("127.") for each in addresses)

@@ -24,6 +24,7 @@ import ipaddress
 from collections.abc import Iterator
 
 from doctor.checks.nccl._helpers import machines_of, runs_elsewhere
+from doctor.cluster.compare import machine
 from doctor.cluster.hosts import folded
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Finding, Message, Where, Words, found
@@ -141,14 +142,8 @@ def _address(node: Node) -> str | None:
 def _apart(node: Node, other: Node) -> bool:
     """Whether another node of the same cluster lives on another machine than a node with a local address."""
     if node.address and other.address:  # Ray lists both
-        boots = {_boot(node), _boot(other)} - {None}
-        return not is_local(other.address) or len(boots) == 2
+        return not is_local(other.address) or len({machine(node), machine(other)} - {None}) == 2
     return _joined(node, other) or _joined(other, node)
-
-
-def _boot(node: Node) -> str | None:
-    told = node.value("node")
-    return told.boot_id if told is not None else None
 
 
 def _joined(head: Node, other: Node) -> bool:

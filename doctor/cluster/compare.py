@@ -120,6 +120,12 @@ def has_no_gpu(node: Node) -> bool:
     return nvidia is not None and nvidia.pci_devices == 0 and not nvidia.device_nodes
 
 
+def machine(node: Node) -> str | None:
+    """What tells the machine of a node from others, its kernel's boot id; None where it is not known."""
+    told = node.value("node")
+    return told.boot_id if told is not None else None
+
+
 def _one(reading: Reading, nodes: tuple[Node, ...]) -> Iterator[Compared]:
     """One comparison; of a reading of many values one for each key that any node has."""
     values = _values(reading, nodes)
