@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from doctor.checks.trl._helpers import is_grpo
 from doctor.core.check import Judgement, check
-from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Message, Skip, Where, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Finding, Message, Skip, Where, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.dataset import Dataset
 from doctor.facts.model import Model
 from doctor.facts.training import Training
@@ -31,7 +31,10 @@ PROBLEM = Problem(
     id="DAT009", name="chat-template-missing", severity=ERROR, since="0.1", affects={"transformers": ">=4.44"}
 )
 
-SIGNATURES = (Signature(r"chat_template is not set and no template argument was passed"),)
+SIGNATURES = (
+    Signature(r"chat_template is not set and no template argument was passed"),
+    Signature(r"does not have a \{% if (?P<part>add_generation_prompt) %\} for generation purposes"),
+)
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -45,6 +48,24 @@ LOG_MESSAGE = Message(
         "消息列表由 `tokenizer.chat_template` 转换为文本。基座模型往往不附带模板。",
         "使用该模型的 instruct 版本,或设置 `tokenizer.chat_template`(TRL:SFT 阶段的 `chat_template_path`,"
         "或 `clone_chat_template`),或把 prompt 改为普通字符串。",
+    ),
+)
+
+WITHOUT_TURN = Message(
+    en=Words(
+        "the tokenizer's chat template does not know `{part}`",
+        "Unsloth looks for `{{% if {part} %}}` in the template, which opens the assistant's turn. Checkpoints saved by "
+        "LLaMA-Factory and older tools carry templates without it.",
+        "Put the template of the model's original repository back (copy its `tokenizer_config.json` or "
+        "`chat_template.jinja` over the saved one, or set `tokenizer.chat_template` before Unsloth sees it), or "
+        "upgrade: `pip install -U --no-deps unsloth unsloth_zoo`.",
+    ),
+    zh=Words(
+        "分词器的聊天模板不认识 `{part}`",
+        "Unsloth 在模板中查找 `{{% if {part} %}}`,它用于开启助手的回合。由 LLaMA-Factory 和旧工具保存的检查点所带的"
+        "模板没有它。",
+        "换回模型原仓库的模板(用其 `tokenizer_config.json` 或 `chat_template.jinja` 覆盖已保存的文件,或在 Unsloth 读"
+        "取之前设置 `tokenizer.chat_template`),或升级:`pip install -U --no-deps unsloth unsloth_zoo`。",
     ),
 )
 
@@ -81,3 +102,10 @@ def chat_template_missing(training: Training, dataset: Dataset, model: Model) ->
             confidence=LIKELY if own else CONFIRMED,
             model=model.name,
         )
+
+
+def explain(hits: Hits) -> Finding:
+    """No template at all, or one that cannot open a turn."""
+    part = hits.get("part")
+    message = WITHOUT_TURN if part else LOG_MESSAGE
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), part=part or "")

@@ -23,7 +23,8 @@ PROBLEM = Problem(id="LCH020", name="master-not-reached", severity=ERROR, since=
 SIGNATURES = (
     Signature(
         r"The client socket has timed out after (?P<after>\d{1,10} ?m?s) while trying to connect to"
-        r" \((?P<host>[^,\n]{1,120}), (?P<port>\d{1,5})\)"
+        r" \((?P<host>[^,\n]{1,120}), (?P<port>\d{1,5})\)",
+        symptom_of=("TRL055",),
     ),
     Signature(
         r"Timed out after (?P<seconds>\d{1,8}) seconds waiting for clients\."

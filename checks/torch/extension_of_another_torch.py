@@ -30,6 +30,10 @@ SIGNATURES = (
         r"^(?:- )?(?:(?:\w{1,40}\.){0,4}(?:ImportError|OSError): |[^\n]{0,80}symbol lookup error: )?"
         r"(?P<library>/[^\s:'\"(]{1,300}\.so(?:\.\d{1,4}){0,4}): undefined symbol: (?P<symbol>\w{1,300})",
     ),
+    Signature(
+        r"Failed to import from vllm\._\w{1,10} with ImportError\(['\"](?P<library>/[^\s:'\"(]{1,300}\.so): "
+        r"undefined symbol: (?P<symbol>\w{1,300})"
+    ),
 )
 
 LOG_MESSAGE = Message(

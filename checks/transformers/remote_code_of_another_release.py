@@ -31,7 +31,11 @@ _FOLDER = r"transformers_modules[\\/]"
 
 SIGNATURES = (
     Signature(r"^ImportError: cannot import name '(?P<what>\w{1,100})' from '(?P<library>transformers)", frame=_FOLDER),
-    Signature(r"^AttributeError: '\w{1,100}' object has no attribute '(?P<what>\w{1,100})'", frame=_FOLDER),
+    Signature(
+        r"^AttributeError: '\w{1,100}' object has no attribute '(?P<what>\w{1,100})'",
+        frame=_FOLDER,
+        symptom_of=("TRF023",),
+    ),
     Signature(r"^TypeError: \S{0,160}\(\) (?:got an unexpected|missing|takes) ", frame=_FOLDER),
     Signature(r"^ValueError: (?:too many|not enough) values to unpack", frame=_FOLDER),
 )

@@ -37,6 +37,9 @@ SIGNATURES = (
         r"ConnectionError: The vLLM server can't be reached at (?P<address>[^\s]{1,200}) after"
         r" (?P<seconds>[\d.]{1,12}) seconds",
     ),
+    Signature(
+        r"ConnectionError: Servers not reachable after (?P<seconds>[\d.]{1,12})s: \['(?P<address>[^'\s]{1,200})'"
+    ),
     Signature(r"Server is not up yet\. Retrying in [\d.]{1,8} seconds", kind="sign"),
 )
 
@@ -48,7 +51,8 @@ LOG_MESSAGE = Message(
         "Start the server on GPUs of its own and wait until it is up before training (`trl vllm-serve "
         "--model ...`; from TRL 1.11 `VLLM_SERVER_DEV_MODE=1 vllm serve ...`), raise "
         "`vllm_server_timeout` for a model that loads longer than {seconds} s, or let vLLM share the "
-        'GPUs with `vllm_mode="colocate"` (TRL 0.18 and newer).',
+        'GPUs with `vllm_mode="colocate"` (TRL 0.18 and newer). ms-swift: `swift rollout --model ...` and '
+        "`--vllm_server_timeout`; a proxy in between needs `no_proxy` for that host.",
     ),
     zh=Words(
         "{address} 处的 vLLM 服务器在 {seconds} 秒内没有应答",
@@ -56,7 +60,8 @@ LOG_MESSAGE = Message(
         "有运行服务器,或服务器仍在加载。",
         "训练前先在单独的 GPU 上启动服务器并等待其就绪(`trl vllm-serve --model ...`;TRL 1.11 起为 "
         "`VLLM_SERVER_DEV_MODE=1 vllm serve ...`);若模型加载超过 {seconds} 秒,提高 `vllm_server_timeout`;"
-        '或用 `vllm_mode="colocate"` 让 vLLM 共用 GPU(TRL 0.18 及以上)。',
+        '或用 `vllm_mode="colocate"` 让 vLLM 共用 GPU(TRL 0.18 及以上)。'
+        "ms-swift 对应 `swift rollout --model ...` 和 `--vllm_server_timeout`;中间有代理时,为该主机设置 `no_proxy`。",
     ),
 )
 

@@ -27,6 +27,7 @@ SIGNATURES = (
     Signature(
         r"AttributeError: '_OpNamespace' '(?P<space>_(?:C|moe_C|rocm_C|C_cpu|C_cache_ops|vllm_fa[23]_C"
         r")\w{0,12})' object has no attribute '(?P<op>\w{1,80})'",
+        symptom_of=("TOR011",),
     ),
     Signature(r"Failed to import from vllm\._(?:C|moe_C) with", kind="sign"),
 )

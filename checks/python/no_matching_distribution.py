@@ -1,0 +1,70 @@
+"""pip finds no release of a package that it may install.
+
+## What it means
+None of the files on the index fits the version that was asked for and this interpreter: the version does not exist
+(or was withdrawn), the index is a mirror that lacks it, or every file is for another Python, platform or C library.
+pip itself may be too old to know the platform tags.
+## What it does to a run
+Nothing was installed, and what comes next uses the old environment.
+## What to do
+Compare the version wanted with those pip lists, and the interpreter with `requires-python`.
+## How it is found
+In a log: by pip's message, which tells the versions that it saw.
+## References
+https://pip.pypa.io/en/stable/topics/more-dependency-resolution/
+https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
+https://github.com/JIA-Lab-research/Seg-Zero/issues/12
+https://github.com/vllm-project/vllm/issues/11542
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="PYT028", name="no-matching-distribution", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"Could not find a version that satisfies the requirement (?P<wanted>[\w.\-\[\],]{1,80}[^\s;(]{0,60})"
+        r"[^\n]{0,200}\(from versions: (?P<seen>[^)\n]{1,4000})\)"
+    ),
+    Signature(r"No matching distribution found for (?P<wanted>[\w.\-\[\],]{1,80}[^\s;(]{0,60})"),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "pip found no installable release of `{wanted}`{seen_en}",
+        "The version does not exist there, was withdrawn, or has files for other Pythons and platforms only. Nothing "
+        "was installed.",
+        "Look what there is: `pip index versions {name}` and `python --version; pip --version`. Upgrade pip "
+        "(`python -m pip install -U pip`), ask the official index when a mirror is behind "
+        "(`-i https://pypi.org/simple`), use a Python that the package supports, or install the package that pins "
+        "`{name}` in a newer release.",
+    ),
+    zh=Words(
+        "pip 没有找到可安装的 `{wanted}`{seen_zh}",
+        "该版本在那里不存在、已撤回,或只有其他 Python 和平台的文件。没有安装任何东西。",
+        "查看有哪些版本:`pip index versions {name}` 和 `python --version; pip --version`。升级 pip"
+        "(`python -m pip install -U pip`);镜像滞后时使用官方索引(`-i https://pypi.org/simple`);"
+        "换用该包支持的 Python;或安装固定 `{name}` 版本的那个包的新版本。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """With the newest versions that pip saw, or that it saw none."""
+    seen = [each.strip() for each in (hits.get("seen") or "").split(",") if each.strip()]
+    none = seen == ["none"]
+    wanted = hits.get("wanted") or "?"
+    name = wanted.partition("[")[0]
+    for mark in ("=", "<", ">", "~", "!"):
+        name = name.partition(mark)[0]
+    newest = ", ".join(seen[-3:])
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
+        wanted=wanted, name=name,
+        seen_en="" if not seen else ": none for this Python and platform" if none else f": it saw {newest}",
+        seen_zh="" if not seen else ":没有适合此 Python 和平台的文件" if none else f":它看到的是 {newest}",
+    )  # fmt: skip

@@ -1,0 +1,91 @@
+"""A library reads a field of the model's configuration that the installed Transformers does not fill.
+
+## What it means
+vLLM, trainers and model code read fields of the configuration class (`mlp_only_layers`, `rope_parameters`,
+`num_hidden_layers` ...). Transformers adds and moves such fields: with one that is older than the model or the
+library they are absent; 5.0 moved some (`rope_theta` and `rope_scaling` into `rope_parameters`, fields of composite
+models into `text_config`).
+## What it does to a run
+AttributeError on the configuration while the model is built.
+## What to do
+Bring Transformers and the library to releases of the same time.
+## How it is found
+In a log: by the exception about a configuration class; the innermost frame outside of it tells who reads the field.
+## References
+https://github.com/QwenLM/Qwen3/issues/724
+https://github.com/QwenLM/Qwen3-Omni/issues/116
+https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="TRF038", name="config-field-absent", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"^AttributeError: '(?P<config>(?!Lora|Peft|GRPO|DPO|SFT|Vllm|Training)\w{2,80}Config)' object has no "
+        r"attribute '(?P<name>\w{1,80})'",
+        frame=r"transformers[\\/]configuration_utils\.py:|[\\/]modeling_\w{1,60}\.py:|model_executor[\\/]models[\\/]",
+    ),
+)
+
+_FIVE = frozenset({"rope_parameters"})
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "{who} reads `{name}` of `{config}`, which the installed Transformers does not fill",
+        "The field came with a newer Transformers, or moved (5.0 put rotary settings into `rope_parameters` and "
+        "fields of composite models into `text_config`). The library and Transformers are of different times.",
+        "{what_en}",
+    ),
+    zh=Words(
+        "{who} 读取 `{config}` 的 `{name}`,而已安装的 Transformers 没有该字段",
+        "该字段来自更新的 Transformers,或已被移动(5.0 把旋转位置设置放进 `rope_parameters`,"
+        "把组合模型的字段放进 `text_config`)。该库与 Transformers 不属于同一时期。",
+        "{what_zh}",
+    ),
+)
+
+_UPGRADE = (
+    (
+        "Upgrade Transformers to the version that the model card or the library's metadata names: "
+        "`pip install -U transformers`, then `pip check`. With Transformers 5 installed the field has moved instead: "
+        "upgrade the library, or install `'transformers<5'`."
+    ),
+    (
+        "把 Transformers 升级到模型说明或该库元数据要求的版本:`pip install -U transformers`,然后 `pip check`。"
+        "若安装的是 Transformers 5,则是字段被移动:升级该库,或安装 `'transformers<5'`。"
+    ),
+)
+_DOWNGRADE = (
+    (
+        "The reader was written for Transformers 5 or a development version of it. Install the released version "
+        "4 that the model card names (`pip install 'transformers<5'`), or upgrade everything that reads the "
+        "configuration to releases made for 5."
+    ),
+    (
+        "读取方是为 Transformers 5 或其开发版编写的。安装模型说明所写的正式 4.x 版本(`pip install 'transformers<5'`),"
+        "或把读取配置的各个库都升级到支持 5 的版本。"
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """Who reads the field is the innermost frame outside of the configuration class."""
+    frames = [frame for frame in hits.first.frames if "configuration_utils" not in frame]
+    place = frames[-1].rpartition(":")[0] if frames else ""
+    owner = re.search(r"(?:site|dist)-packages[\\/]([\w\-]{1,60})", place)
+    name = hits.get("name") or ""
+    what_en, what_zh = _DOWNGRADE if name in _FIVE else _UPGRADE
+    file = re.split(r"[\\/]", place)[-1]
+    who = f"`{owner[1] if owner else file or 'transformers'}`"
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        who=who, config=hits.get("config"), name=name, what_en=what_en, what_zh=what_zh,
+    )  # fmt: skip

@@ -1,0 +1,74 @@
+"""A trainer that is derived from TRL's was written for another release of TRL.
+
+## What it means
+Projects derive from `GRPOTrainer` and override parts of it. TRL renames and drops attributes and methods between
+minor releases (`llm`, `num_iterations`, `_last_loaded_step`, `_step` ...); what the derived class still reads is
+gone, or what TRL now reads the derived class never set.
+## What it does to a run
+AttributeError on the trainer itself, at the first step.
+## What to do
+Install the release of TRL that the project names.
+## How it is found
+In a log: by the exception about a class that is not TRL's own, with frames of TRL and of the derived class.
+## References
+https://github.com/PrimeIntellect-ai/verifiers/issues/46
+https://github.com/dhcode-cpp/X-R1/issues/51
+https://github.com/StarsfieldAI/R1-V/pull/44
+https://github.com/huggingface/trl/releases
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="TRL057", name="trainer-of-another-release", severity=ERROR, since="0.1")
+
+_TRL = r"trl[\\/](?:trainer|extras|experimental)[\\/]"
+
+SIGNATURES = (
+    Signature(
+        r"^AttributeError: '(?P<trainer>(?!Unsloth)\w{0,60}(?:GRPO|DPO|RLOO|SFT|PPO|KTO|ORPO|GKD)\w{0,40}Trainer)' "
+        r"object has no attribute '(?P<name>(?!current_gradient_accumulation_steps)\w{1,80})'",
+        frame=_TRL,
+    ),
+)
+
+#: classes of TRL itself
+_OWN = re.compile(r"(?:Online|Iterative|Nash\w*|XPO|Async)?(?:GRPO|DPO|RLOO|SFT|PPO(?:v2)?|KTO|ORPO|GKD)Trainer")
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "`{trainer}` is derived from another release of TRL: `{name}` is not there",
+        "The class overrides parts of TRL's trainer, whose attributes and methods change between minor releases. "
+        "Either it reads `{name}`, which the installed TRL no longer has, or TRL reads it and the class never set "
+        "it.",
+        "Install the TRL that the project was written for (its requirements.txt, pyproject.toml or README; the date "
+        "of its last commit tells the release): `pip install 'trl==VERSION'`, with the Transformers and vLLM of "
+        "that time; or update the project. `pip show trl` tells the installed one{installed_en}.",
+    ),
+    zh=Words(
+        "`{trainer}` 派生自另一版本的 TRL:缺少 `{name}`",
+        "该类重写了 TRL 训练器的一部分,而其属性和方法在小版本之间会变化。要么它读取的 `{name}` 在已安装的 TRL 中已不"
+        "存在,要么 TRL 读取它而该类从未设置。",
+        "安装该项目所针对的 TRL(见其 requirements.txt、pyproject.toml 或 README;最后一次提交的日期可推断版本):`pip "
+        "install 'trl==VERSION'`,并配上同期的 Transformers 和 vLLM;或更新该项目。`pip show trl` 可查看已安装版本"
+        "{installed_zh}。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """A class of TRL's own that lacks an attribute is another matter."""
+    trainer = hits.get("trainer") or ""
+    if _OWN.fullmatch(trainer):
+        return None
+    installed = hits.versions.get("trl")
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        trainer=trainer, name=hits.get("name"),
+        installed_en=f" ({installed})" if installed else "", installed_zh=f"({installed})" if installed else "",
+    )  # fmt: skip
