@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from doctor.checks.checkpoint._pieces import shown
 from doctor.core.check import Judgement, check
-from doctor.core.finding import LIKELY, Evidence, Message, Where, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Finding, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.checkpoints import WEIGHTS, Checkpoints
 
 PROBLEM = Problem(id="CKP016", name="checkpoint-pieces-missing", severity=ERROR, since="0.1")
@@ -32,6 +32,30 @@ SIGNATURES = (
     Signature(
         r"ValueError: Expected (?P<world>\d{1,6}) of '\*_optim_states\.pt' under '(?P<path>[^'\n]{1,300})' but found "
         r"(?P<there>\d{1,6}) files"
+    ),
+    Signature(
+        r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<folder>[^'\n]{1,400})/(?:"
+        r"model|optim|extra_state)_world_size"
+        r"_(?P<ranks>\d{1,6})_rank_(?P<rank>\d{1,6})\.pt'"
+    ),
+)
+
+LOG_MESSAGE_RANK = Message(
+    en=Words(
+        "the shard of rank {rank} is missing: the checkpoint was saved by {ranks} ranks",
+        "veRL and Trinity-RFT save one file for each rank, and all are needed to resume or to join the weights. The "
+        "nodes of that run had no common disk and each kept its own ranks' files, or the save was cut off.",
+        "Look for `*_world_size_{ranks}_rank_{rank}.pt` on the other nodes and copy all files into this folder; "
+        "if it "
+        "is nowhere, take the checkpoint before. Point `trainer.default_local_dir` at a disk that all nodes share.",
+    ),
+    zh=Words(
+        "缺少 rank {rank} 的分片:该检查点由 {ranks} 个 rank 保存",
+        "veRL 与 Trinity-RFT 为每个 rank 各存一个文件,恢复训练或合并权重时都需要齐全。"
+        "那次运行的各节点没有共享磁盘,各自只存了自己 rank 的文件,或保存被中断。",
+        "在其他节点上查找 `*_world_size_{ranks}_rank_{rank}.pt` 并把所有文件复制到该目录;若都找不到,"
+        "请用上一个检查点。"
+        "把 `trainer.default_local_dir` 指向所有节点共享的磁盘。",
     ),
 )
 
@@ -53,7 +77,8 @@ LOG_MESSAGE = Message(
 MESSAGE = Message(
     en=Words(
         "{count} pieces of checkpoint `{folder}` are missing, first `{first}`",
-        "The save was cut off, or the nodes of the run have no common disk and each holds its own ranks' part. Neither "
+        "The save was cut off, or the nodes of the run have no common disk and each holds its own ranks' part. "
+        "Neither "
         "resuming nor joining the weights works without them.",
         "Copy the missing files from the other nodes into the same folder; where they are nowhere, take the "
         "checkpoint before.",
@@ -82,3 +107,19 @@ def pieces_missing(checkpoints: Checkpoints) -> Judgement:
             count=len(each.missing),
             first=each.missing[0].rpartition("/")[2],
         )
+
+
+def explain(hits: Hits) -> Finding:
+    """One rank's shard, or a count of ZeRO's partitions."""
+    rank = hits.get("rank")
+    return found(
+        PROBLEM,
+        LOG_MESSAGE_RANK if rank else LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED,
+        rank=rank or "",
+        ranks=hits.get("ranks") or "",
+        there=hits.get("there") or "",
+        world=hits.get("world") or "",
+    )

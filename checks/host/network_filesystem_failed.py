@@ -35,6 +35,10 @@ SIGNATURES = (
         r"})')?",
     ),
     Signature(
+        r"\[Errno 16\] Device or resource busy: '(?P<path>[^'\n]{0,300}\.nfs[0-9a-f]{8,40})'",
+        kind="warning",
+    ),
+    Signature(
         r"read\(\): fd \d{1,6} failed with (?P<stale>Stale file handle)",
     ),
 )
@@ -78,6 +82,26 @@ INPUT = Message(
     ),
 )
 
+BUSY = Message(
+    en=Words(
+        "a temporary folder lies on NFS: a file{at} was still open when it was to be removed",
+        "NFS keeps a removed file under a name like `.nfs0000` as long as a process has it open, and a folder with "
+        "one cannot be removed. Python says so when a data loader or a child process ends; the data are not hurt,"
+        " and "
+        "where the training ended early the reason is another one.",
+        "Put temporary files on a local disk: `export TMPDIR=/tmp/$USER` (`/dev/shm` for small ones), in the batch "
+        "script and on every node. If the run ended here, look above for an earlier error.",
+    ),
+    zh=Words(
+        "临时目录位于 NFS:要删除的文件{at_zh}仍被打开",
+        "只要还有进程打开着,NFS 就把已删除的文件保留为 `.nfs0000` 之类的名称,含有它的目录无法删除。"
+        "数据加载进程或子进程结束时 "
+        "Python 会这样报告;数据没有受损,若训练提前结束,原因另有其他。",
+        "把临时文件放在本地磁盘:在批处理脚本和每个节点上 `export TMPDIR=/tmp/$USER`(小文件可用 `/dev/shm`)。"
+        "若运行在此结束,请在上方查找更早的错误。",
+    ),
+)
+
 GONE = Message(
     en=Words(
         "the connection to a network file system was lost{at}",
@@ -97,16 +121,16 @@ GONE = Message(
 )
 
 
-WORDS = {"stale": STALE, "input": INPUT}
+WORDS = {"stale": STALE, "input": INPUT, "gone": GONE}
 
 
 def explain(hits: Hits) -> Finding:
     """A stale handle, a device that fails, or a connection that is gone."""
-    kind = "stale" if hits.get("stale") else NUMBERS.get(hits.get("number") or "", "gone")
+    kind = "stale" if hits.get("stale") else NUMBERS.get(hits.get("number") or "", "busy")
     path = hits.get("path")
     return found(
         PROBLEM,
-        WORDS.get(kind, GONE),
+        WORDS.get(kind, BUSY),
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=CONFIRMED,

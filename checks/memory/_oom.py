@@ -14,7 +14,7 @@ from doctor.core.signature import Hit, Hits
 
 #: torch's message of either era; the older one names the total in brackets
 OUT_OF_MEMORY = (
-    r"(?:^|[.\s])(?:OutOfMemoryError|RuntimeError): (?:CUDA|HIP"
+    r"(?:^|[.\s])(?:OutOfMemoryError|RuntimeError|Exception: Capture cuda graph failed): (?:CUDA|HIP"
     r"|XPU) out of memory\. Tried to allocate (?P<asked>[\d.]{1,12} [KMGT]iB)"
     r"(?:[^\n]{0,80}?(?:total capacity of |GPU \d{1,3}; )(?P<total>[\d.]{1,12} [KMGT]iB))?"
     r"(?:[^\n]{0,80}?of which (?P<free>[\d.]{1,12} [KMGT]?i?B(?:ytes)?) is free)?"

@@ -28,7 +28,7 @@ SIGNATURES = (
         r" \((?P<name>[^)\n]{1,40})\)"
     ),
     Signature(r"slurmstepd: error: Detected \d{1,6} oom[-_]kill event"),
-    Signature(r"\bOOMKilled\b[^\n]{0,80}"),
+    Signature(r"\bOOMKill(?:ed)?\b[^\n]{0,80}"),
     Signature(r"task \d{1,6}: Out Of Memory"),
     Signature(r"DataLoader worker \(pid\(?s?\)? ?[\d, ]{1,80}\) is killed by signal: Killed"),
 )

@@ -27,8 +27,8 @@ PROBLEM = Problem(id="NCC018", name="nccl-peer-not-reached", severity=ERROR, sin
 
 SIGNATURES = (
     Signature(
-        r"(?:socketStartConnect|socketPollConnect|NCCL WARN)(?:: | )(?:Net ?: )?Connect to (?P<peer>[\w.:"
-        r"%\-]{1,80})<\d{1,5}> (?:failed ?: ?|returned \d{1,4}\()(?P<why>No route to host|"
+        r"(?:socket(?:Start|Poll|Finalize)Connect|NCCL WARN)(?:: | )(?:Net ?: )?[Cc]onnect to (?P<peer>[\w.:"
+        r"%\-]{1,80})<\d{1,5}> (?:failed ?: ?|returned (?:\d{1,4}\()?)(?P<why>No route to host|"
         r"Connection refused|Connection timed out|Network is unreachable|Software caused "
         r"connection abort|Invalid argument|Cannot assign requested address|Connection reset by "
         r"peer)"

@@ -28,6 +28,10 @@ SIGNATURES = (
         r"The raylet exited immediately because (?:one|the) Ray agent failed(?:, agent_name = (?P<agent>\w{1,40}))?"
     ),
     Signature(r"No available agent to submit job, please try again later"),
+    Signature(r"Runtime Env Agent timed out in \d{1,9}ms\b"),
+    Signature(
+        r"The raylet exited immediately because the runtime env agent timed out when Raylet try to connect to it"
+    ),
 )
 
 LOG_MESSAGE_SUBMIT = Message(
@@ -79,7 +83,7 @@ LOG_MESSAGE = Message(
 
 def explain(hits: Hits) -> Finding:
     """A node that ended, or jobs that nobody takes."""
-    ended = bool(hits.of(0))
+    ended = not hits.of(1)
     return found(
         PROBLEM,
         LOG_MESSAGE if ended else LOG_MESSAGE_SUBMIT,

@@ -33,6 +33,11 @@ SIGNATURES = (
         symptom_of=("RAY008", "CKP", "HST"),
     ),
     Signature(
+        r"Fails to create or get runtime env\b|for URI (?:pip|conda|uv|gcs)://\S{1,120} does not exist on the "
+        r"cluster",
+        symptom_of=("RAY008", "CKP", "HST"),
+    ),
+    Signature(
         r"Failed to (?:set up|setup|create) runtime env(?:ironment)?\b",
         symptom_of=("RAY008", "CKP", "HST"),
     ),

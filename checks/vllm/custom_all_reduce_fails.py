@@ -31,11 +31,16 @@ SIGNATURES = (
         r"RuntimeError: CUDART error: (?P<why>[\w ]{1,60})",
         frame=r"custom_all_reduce\.py",
     ),
+    Signature(
+        r"RuntimeError: CUDA error: (?P<why>invalid argument|invalid resource handle|peer access is not "
+        r"supported[\w ]{0,40})",
+        frame=r"custom_all_reduce\.py:|sgl_kernel[\\/]allreduce\.py:",
+    ),
 )
 
 LOG_MESSAGE = Message(
     en=Words(
-        "vLLM's custom all-reduce failed: {why}",
+        "the custom all-reduce of vLLM or SGLang failed: {why}",
         "It maps memory of the other GPUs of this machine by CUDA IPC. That is not possible here: no "
         "peer access between the cards (PCIe switches, virtual machines, MIG), a container without the "
         "host IPC namespace, or memory of `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, which IPC "
@@ -45,7 +50,7 @@ LOG_MESSAGE = Message(
         "`--ipc=host`, and check `nvidia-smi topo -p2p r`.",
     ),
     zh=Words(
-        "vLLM 的 custom all-reduce 失败:{why}",
+        "vLLM 或 SGLang 的 custom all-reduce 失败:{why}",
         "它通过 CUDA IPC 映射本机其他 GPU 的显存。此处无法做到:显卡之间没有 peer access(PCIe 交换、虚拟机"
         "、MIG),容器没有主机 IPC 命名空间,或显存来自 "
         "`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`,IPC 无法共享。",

@@ -1,0 +1,146 @@
+"""Kubernetes did not start the pod, or took it away.
+
+## What it means
+A pod waits when no node has the GPUs, memory or labels that it asks for, or when its image cannot be fetched. It is
+evicted when its node runs short of disk, memory or processes, or when a more important pod needs the place.
+## What it does to a run
+Nothing starts; or all its processes end without a word of their own.
+## What to do
+Ask for what a node has free, mend the name of the image, or give the pod the disk and memory it uses as a request.
+## How it is found
+In a log: by the words of `kubectl describe pod`, `kubectl get events`, or the operator.
+## References
+https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
+https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
+https://kubernetes.io/docs/concepts/containers/images/#imagepullbackoff
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="LCH036", name="kubernetes-pod-stopped", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"The node was low on resource: (?P<evicted>[\w.\-]{1,40})\.",
+    ),
+    Signature(
+        r"(?P<free>\d{1,5})/(?P<total>\d{1,5}) nodes are available: [^\n]{0,400}?(?:Insufficient (?P<r"
+        r"esource>[\w.\-]{1,60}/?[\w.\-]{0,40}\w)|didn't match Pod's node affinity|had untolerated tai"
+        r"nt)",
+    ),
+    Signature(
+        r'(?:Failed to pull image "(?P<image>[^"\n]{1,300})"|\b(?:ErrImagePull|ImagePullBackOff|Invali'
+        r"dImageName)\b)",
+    ),
+    Signature(
+        r"(?P<preempted>Preempted by (?:pod )?\S{1,120} on node|Pod was preempted|pod was preempted|Re"
+        r"ason:\s{1,20}(?:Preempting|Preempted)\b)",
+        symptom_of=("*",),
+    ),
+)
+
+LOG_MESSAGE_EVICTED = Message(
+    en=Words(
+        "Kubernetes evicted the pod: its node ran short of {evicted}",
+        "The kubelet ends pods when the node's disk, memory or process numbers run out, first those that "
+        "use most above their request. Checkpoints, caches and logs inside of the container, emptyDir "
+        "volumes and the image's own layer count as ephemeral-storage.",
+        "Write checkpoints, `HF_HOME`, `TMPDIR` and Ray's folder (`--temp-dir`) to a mounted volume, and "
+        "request what the pod uses (`resources.requests.ephemeral-storage`, `memory`; for an emptyDir "
+        "`sizeLimit`), so that it goes to a node that has it. Resume from the last checkpoint on that "
+        "volume.",
+    ),
+    zh=Words(
+        "Kubernetes 驱逐了该 pod:节点的 {evicted} 不足",
+        "当节点的磁盘、内存或进程数耗尽时,kubelet 会结束 pod,首先是超出 request 最多的。容器内的检查点、"
+        "缓存与日志、emptyDir 卷以及镜像可写层都计入 ephemeral-storage。",
+        "把检查点、`HF_HOME`、`TMPDIR` 与 Ray 的目录(`--temp-dir`)写到挂载卷,并按实际用量设置 "
+        "request(`resources.requests.ephemeral-storage`、`memory`;emptyDir 用 `sizeLimit`),使其被调度到有"
+        "余量的节点。从该卷上最近的检查点恢复。",
+    ),
+)
+
+LOG_MESSAGE_WAITS = Message(
+    en=Words(
+        "no node takes the pod: {free} of {total} nodes have what it asks for ({resource})",
+        "The pod stays Pending and nothing of it runs. Every GPU of a pod must be free on one node; GPUs "
+        "count only where the NVIDIA device plugin offers them, and a taint without a toleration keeps "
+        "pods away.",
+        "`kubectl describe nodes | grep -A8 'Allocated resources'` shows what is free. Ask for fewer "
+        "GPUs, CPUs or memory a pod (more pods with fewer GPUs), end what is left over, add "
+        "`tolerations` or correct `nodeSelector`, and check `kubectl get nodes -o "
+        "custom-columns=N:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu`: no number means that "
+        "the device plugin does not run there.",
+    ),
+    zh=Words(
+        "没有节点接收该 pod:{total} 个节点中只有 {free} 个满足其申请({resource})",
+        "pod 停留在 Pending,什么都没有运行。一个 pod 的全部 GPU 必须在同一节点上空闲;只有 NVIDIA device "
+        "plugin 上报的 GPU 才算数;没有 toleration 时 taint 会把 pod 拒之门外。",
+        "`kubectl describe nodes | grep -A8 'Allocated resources'` 显示空闲资源。减少每个 pod 的 GPU、"
+        "CPU 或内存(用更多、更小的 pod),结束残留的任务,添加 `tolerations` 或更正 `nodeSelector`,并检查 "
+        "`kubectl get nodes -o custom-columns=N:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu`:"
+        "没有数字说明那里没有运行 device plugin。",
+    ),
+)
+
+LOG_MESSAGE_IMAGE = Message(
+    en=Words(
+        "Kubernetes cannot fetch the image {image}",
+        "Its name or tag is wrong, the registry wants a login (`imagePullSecrets`), is out of reach from "
+        "the node, or the node's disk has no room for it. Nothing of the pod ran.",
+        "Try it on the node: `crictl pull IMAGE` or `docker pull IMAGE`. Correct name and tag, add the "
+        "secret (`kubectl create secret docker-registry`), name a mirror that the cluster can reach, and "
+        "look at `df -h` under /var/lib/containerd.",
+    ),
+    zh=Words(
+        "Kubernetes 无法拉取镜像 {image}",
+        "名称或 tag 有误,仓库需要登录(`imagePullSecrets`),节点无法访问该仓库,或节点磁盘没有空间。pod 什么都没有运行。",
+        "在节点上试一次:`crictl pull IMAGE` 或 `docker pull IMAGE`。更正名称与 tag,添加 secret(`kubectl "
+        "create secret docker-registry`),改用集群可访问的镜像源,并查看 /var/lib/containerd 所在磁盘的 "
+        "`df -h`。",
+    ),
+)
+
+LOG_MESSAGE_PREEMPTED = Message(
+    en=Words(
+        "Kubernetes took the pod away for one of higher priority",
+        "The scheduler or the queue of the cluster needed its GPUs. The training itself did not fail; "
+        "other pods of the same run lose it.",
+        "Resume from the last checkpoint. Give the job a `priorityClassName` that is not preempted, "
+        "start all its pods as one gang (Kueue, Volcano), and save often enough.",
+    ),
+    zh=Words(
+        "Kubernetes 为更高优先级的 pod 收回了该 pod",
+        "调度器或集群队列需要它的 GPU。训练本身没有失败,同一运行的其他 pod 只是失去了它。",
+        "从最近的检查点恢复。给作业设置不会被抢占的 `priorityClassName`,将其全部 pod 作为一组调度(Kueue、"
+        "Volcano),并提高保存频率。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """Taken away or never started, and for want of what."""
+    message = LOG_MESSAGE_IMAGE
+    if hits.get("evicted"):
+        message = LOG_MESSAGE_EVICTED
+    elif hits.get("preempted"):
+        message = LOG_MESSAGE_PREEMPTED
+    elif hits.get("total"):
+        message = LOG_MESSAGE_WAITS
+    return found(
+        PROBLEM,
+        message,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED,
+        evicted=hits.get("evicted") or "",
+        free=hits.get("free") or "0",
+        total=hits.get("total") or "",
+        resource=hits.get("resource") or "labels, taints",
+        image=hits.get("image") or "of the pod",
+        commands=("kubectl describe pod NAME", "kubectl get events --sort-by=.lastTimestamp"),
+    )

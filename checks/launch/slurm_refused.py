@@ -1,0 +1,164 @@
+"""Slurm refuses a job or a step, or makes it wait for itself.
+
+## What it means
+A job step needs what the job has left: an `srun` inside of one that already holds all CPUs, memory or GPUs waits for
+ever, and one that asks for more than the job has is refused. A job that no node of the partition could ever hold is
+refused when it is submitted. Credentials fail when the clocks of the nodes differ or munge is down.
+## What it does to a run
+Nothing starts.
+## What to do
+Let steps share (`--overlap`), ask for what the job and the partition have, or tell the administrators.
+## How it is found
+In a log: by the words of srun, sbatch and salloc.
+## References
+https://github.com/verl-project/verl/issues/491
+https://github.com/ai4d-iasc/trixie/issues/58
+https://slurm.schedmd.com/srun.html#OPT_overlap
+https://slurm.schedmd.com/faq.html
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="LCH035", name="slurm-refused", severity=ERROR, since="0.1")
+
+#: a part of Slurm's words -> what it says, https://github.com/SchedMD/slurm/blob/master/src/common/slurm_errno.c
+REASONS = (
+    ("memory required by task", "more memory than the job has left", "内存超出作业剩余"),
+    ("node configuration is not available", "no node has all that is asked for", "没有节点满足全部要求"),
+    ("generic resource", "it does not know GPUs of that kind or number", "不认识所写的 GPU 类型或数量"),
+    ("account", "the account may not use this partition", "该账户不能使用此分区"),
+    ("qos", "the QOS does not allow it", "QOS 不允许"),
+    ("policy", "a limit of the account or QOS is reached", "达到账户或 QOS 的上限"),
+    ("partition", "the partition does not exist or is not open", "分区不存在或未开放"),
+    ("time limit", "more time than the partition allows", "时间超过分区上限"),
+    ("processors", "more CPUs than the job or partition has", "CPU 超出作业或分区所有"),
+    ("task count", "more tasks than the job has room for", "任务数超出作业容量"),
+    ("invalid job id", "the job has ended or is another user's", "作业已结束或属于其他用户"),
+)
+OTHER_REASON = ("see its own words", "见其原文")
+
+SIGNATURES = (
+    Signature(
+        r"srun: Job (?P<waiting>\d{1,12}) step creation (?:temporarily|still) disabled, retrying \(Req"
+        r"uested nodes are busy\)",
+    ),
+    Signature(
+        r"(?:srun|sbatch|salloc): error: (?:Unable to create step for job \d{1,12}|Batch job submissio"
+        r"n failed|Unable to allocate resources|Job submit/allocate failed): (?P<why>[^\n]{3,160}\w)",
+    ),
+    Signature(
+        r"srun: (?:error: (?:Task launch for \S{1,60} failed on node (?P<node>[\w.\-]{1,80})|Applicati"
+        r"on launch failed)|fatal): (?P<launch>Job credential (?:expired|replayed|revoked)|Invalid job"
+        r" credential|Communication connection failure|Protocol authentication error)",
+    ),
+    Signature(
+        r"(?P<exclusive>SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE are mutually excl"
+        r"usive)",
+    ),
+)
+
+LOG_MESSAGE_WAITS = Message(
+    en=Words(
+        "`srun` waits inside of job {job}: another step holds the CPUs, memory or GPUs it asks for",
+        "A step takes all resources of the job unless told otherwise. A second `srun` on the same nodes "
+        "(Ray's head and then its workers, a job started from an `srun --pty` shell, one in the "
+        "background) waits for the first to end, for ever.",
+        "Add `--overlap` to every `srun` that shall run beside another (`srun --overlap --nodes=1 "
+        "--ntasks=1 -w NODE ray start ...`), and give each its share (`--exact`, `--mem=0`, "
+        "`--gpus-per-node`). Inside of an interactive `srun --pty` start the program directly, or get "
+        "the shell with `salloc`.",
+    ),
+    zh=Words(
+        "`srun` 在作业 {job} 内等待:另一个 step 占着它申请的 CPU、内存或 GPU",
+        "除非另行说明,一个 step 会占用作业的全部资源。同一节点上的第二个 `srun`(先 Ray head 再 worker、在"
+        " `srun --pty` 的 shell 里启动、后台启动)会一直等第一个结束。",
+        "给每个要并行运行的 `srun` 加上 `--overlap`(`srun --overlap --nodes=1 --ntasks=1 -w NODE ray "
+        "start ...`),并分配各自的份额(`--exact`、`--mem=0`、`--gpus-per-node`)。在交互式 `srun --pty` 里"
+        "请直接运行程序,或用 `salloc` 获得 shell。",
+    ),
+)
+
+LOG_MESSAGE_REQUEST = Message(
+    en=Words(
+        "Slurm refuses the request: {why}",
+        "What is asked for does not fit: a step more than its job has, or a job more than any node of "
+        "the partition has (GPUs of that type, CPUs or memory for each node, time), or the account or "
+        "QOS does not allow it. Nothing was started.",
+        "Compare the `#SBATCH` lines and the options of `srun` with `scontrol show job $SLURM_JOB_ID`, "
+        "`sinfo -o '%P %G %c %m %l'` (GPUs, CPUs, memory, time limit of each partition) and `sacctmgr "
+        "show assoc user=$USER`. In a step give no more GPUs, memory or tasks than the job, or leave the "
+        "options out: they are inherited.",
+    ),
+    zh=Words(
+        "Slurm 拒绝了该请求:{why_zh}",
+        "所申请的不合适:step 超出作业所有,或作业超出分区中任何节点所有(该型号的 GPU、每节点 CPU 或内存、"
+        "时间),或账户、QOS 不允许。什么都没有启动。",
+        "将 `#SBATCH` 行与 `srun` 的选项同 `scontrol show job $SLURM_JOB_ID`、`sinfo -o '%P %G %c %m "
+        "%l'`(各分区的 GPU、CPU、内存、时限)和 `sacctmgr show assoc user=$USER` 比较。step 中的 GPU、内存"
+        "、任务数不要超过作业,或干脆不写:会自动继承。",
+    ),
+)
+
+LOG_MESSAGE_CREDENTIAL = Message(
+    en=Words(
+        "Slurm could not start the step on {node}: its credential or connection was not accepted",
+        "The step carries a signed ticket that the node checks. It fails when the clocks of the nodes "
+        "differ by minutes, when munge or slurmd on the node is not well, or after the node was "
+        "rebooted. Your command has no part in it.",
+        "Leave the node out (`#SBATCH --exclude={node}`) and submit again; tell the administrators "
+        "(`date` on each node, `munge -n | ssh NODE unmunge`, `systemctl status slurmd munge`).",
+    ),
+    zh=Words(
+        "Slurm 无法在 {node} 上启动 step:凭证或连接未被接受",
+        "step 带有一个由节点校验的签名凭证。节点间时钟相差数分钟、该节点的 munge 或 slurmd 异常,或节点重"
+        "启之后都会失败。与你的命令无关。",
+        "排除该节点(`#SBATCH --exclude={node}`)后重新提交;并告知管理员(各节点的 `date`、`munge -n | ssh "
+        "NODE unmunge`、`systemctl status slurmd munge`)。",
+    ),
+)
+
+LOG_MESSAGE_EXCLUSIVE = Message(
+    en=Words(
+        "two ways to ask for memory were given, and Slurm takes one: per CPU, per GPU or per node",
+        "The job was submitted with one of `--mem`, `--mem-per-cpu` and `--mem-per-gpu`, and the step "
+        "(or an environment variable that an outer job left behind) has another.",
+        "Use one of them everywhere. Where it was inherited: `unset SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU "
+        "SLURM_MEM_PER_NODE` before `srun` or `sbatch`.",
+    ),
+    zh=Words(
+        "同时给出了两种内存申请方式,而 Slurm 只接受一种:每 CPU、每 GPU 或每节点",
+        "作业提交时用了 `--mem`、`--mem-per-cpu`、`--mem-per-gpu` 之一,而 step(或外层作业遗留的环境变量)用了另一种。",
+        "各处只用一种。若是继承而来:在 `srun` 或 `sbatch` 之前 `unset SLURM_MEM_PER_CPU "
+        "SLURM_MEM_PER_GPU SLURM_MEM_PER_NODE`。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """It waits for itself, asks for too much, or cannot prove who it is."""
+    told = hits.get("why") or ""
+    english, chinese = next(((en, zh) for part, en, zh in REASONS if part in told.lower()), OTHER_REASON)
+    message = LOG_MESSAGE_REQUEST
+    if hits.get("why"):
+        message = LOG_MESSAGE_REQUEST
+    elif hits.get("exclusive"):
+        message = LOG_MESSAGE_EXCLUSIVE
+    elif hits.get("launch"):
+        message = LOG_MESSAGE_CREDENTIAL
+    elif hits.get("waiting"):
+        message = LOG_MESSAGE_WAITS
+    return found(
+        PROBLEM,
+        message,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED,
+        job=hits.get("waiting") or "",
+        why=english,
+        why_zh=chinese,
+        node=hits.get("node") or "a node",
+    )

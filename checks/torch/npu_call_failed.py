@@ -1,0 +1,124 @@
+"""torch_npu cannot use an Ascend NPU.
+
+## What it means
+The libraries of CANN and of the driver come with no Python package: they are found through the variables that CANN's
+`set_env.sh` sets, and in a container the driver's folder has to be mounted. Calls that reach the NPU fail with a number
+when the card is in error or taken, or when the versions do not belong together.
+## What it does to a run
+The import of torch_npu or the first call to the NPU ends the process.
+## What to do
+Source the environment of CANN, mount driver and devices, and look at the card with `npu-smi info`.
+## How it is found
+In a log: by the missing library or by torch_npu's message with the call and its number.
+## References
+https://github.com/vllm-project/vllm-ascend/issues/19
+https://docs.vllm.ai/projects/ascend/en/latest/installation.html
+https://gitcode.com/Ascend/pytorch
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="TOR038", name="npu-call-failed", severity=ERROR, since="0.1")
+
+#: these come with the driver on the host, all others with CANN
+_OF_DRIVER = frozenset({"ascend_hal", "drvdsmi_host", "c_sec"})
+
+SIGNATURES = (
+    Signature(
+        r"(?:^|[\s:])lib(?P<library>ascend_hal|ascendcl|hccl|ge_runner|graph|runtime|opapi|nnopbase|ms"
+        r"profiler|drvdsmi_host|c_sec|acl_op_compiler|acl_dvpp|platform|register)\.so(?:\.\d{1,3})?: c"
+        r"annot open shared object file",
+    ),
+    Signature(
+        r"NPU function error: (?P<call>[\w:]{2,80})[^\n]{0,80}error code is (?P<number>\d{1,7})",
+        symptom_of=("MEM026", "NCC029"),
+    ),
+)
+
+LOG_MESSAGE_DRIVER = Message(
+    en=Words(
+        "`lib{library}.so`, a library of the Ascend driver, is not found",
+        "It comes with the NPU's driver on the host, not with CANN or a Python package. In a container "
+        "the driver's folder and the devices must be mounted; else its path is missing in "
+        "LD_LIBRARY_PATH.",
+        "Start the container with `--device /dev/davinci0 ... --device /dev/davinci_manager --device "
+        "/dev/devmm_svm --device /dev/hisi_hdc -v /usr/local/Ascend/driver:/usr/local/Ascend/driver -v "
+        "/usr/local/dcmi:/usr/local/dcmi -v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi`, and `export "
+        "LD_LIBRARY_PATH=/usr/local/Ascend/driver/lib64/driver:/usr/local/Ascend/driver/lib64/common:"
+        "$LD_LIBRARY_PATH`. "
+        "`npu-smi info` must work inside.",
+    ),
+    zh=Words(
+        "找不到昇腾驱动的库 `lib{library}.so`",
+        "它随宿主机的 NPU 驱动提供,不在 CANN 或 Python 包中。容器需要挂载驱动目录与设备;否则是 "
+        "LD_LIBRARY_PATH 中缺少其路径。",
+        "启动容器时加上 `--device /dev/davinci0 ... --device /dev/davinci_manager --device "
+        "/dev/devmm_svm --device /dev/hisi_hdc -v /usr/local/Ascend/driver:/usr/local/Ascend/driver -v "
+        "/usr/local/dcmi:/usr/local/dcmi -v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi`,并 `export "
+        "LD_LIBRARY_PATH=/usr/local/Ascend/driver/lib64/driver:/usr/local/Ascend/driver/lib64/common:"
+        "$LD_LIBRARY_PATH`"
+        "。容器内 `npu-smi info` 必须可用。",
+    ),
+)
+
+LOG_MESSAGE_CANN = Message(
+    en=Words(
+        "`lib{library}.so`, a library of CANN, is not found",
+        "torch_npu needs CANN (toolkit, kernels, and nnal for vLLM-Ascend), which no Python package "
+        "brings. Its variables are not set in the shell, batch script or Ray worker that runs this, or "
+        "CANN is not installed.",
+        "`source /usr/local/Ascend/ascend-toolkit/set_env.sh` (and "
+        "`/usr/local/Ascend/nnal/atb/set_env.sh`) before the start, on every node and before `ray "
+        "start`; check `echo $ASCEND_HOME_PATH`. CANN, torch and torch_npu must be a triple that "
+        "torch_npu's release table lists.",
+    ),
+    zh=Words(
+        "找不到 CANN 的库 `lib{library}.so`",
+        "torch_npu 需要 CANN(toolkit、kernels,vLLM-Ascend 还需要 nnal),没有 Python 包会附带它。运行此程序"
+        "的 shell、批处理脚本或 Ray worker 没有设置其变量,或没有安装 CANN。",
+        "启动前在每个节点、在 `ray start` 之前 `source /usr/local/Ascend/ascend-toolkit/set_env.sh`(以及 "
+        "`/usr/local/Ascend/nnal/atb/set_env.sh`);用 `echo $ASCEND_HOME_PATH` 检查。CANN、torch 与 "
+        "torch_npu 必须是 torch_npu 版本配套表中的一组。",
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "a call to the Ascend NPU failed: `{call}`, code {number}",
+        "The number alone does not tell why. The card may be in error or held by another process, a task "
+        "on it ran too long or touched wrong memory (reported late, like CUDA errors), or driver, CANN "
+        "and torch_npu do not belong together. CUDA has no part in it.",
+        "Read the lines with a code (E followed by letters and digits) below the traceback, and "
+        "`~/ascend/log/debug/plog`. `npu-smi info` shows the health of each card and who is on it: end "
+        "what is left over, `npu-smi set -t reset -i ID -c 0` as root resets one. `export "
+        "ASCEND_LAUNCH_BLOCKING=1` makes the traceback point at the call that failed.",
+    ),
+    zh=Words(
+        "对昇腾 NPU 的调用失败:`{call}`,错误码 {number}",
+        "仅凭该数字看不出原因。可能是卡处于故障或被另一进程占用,卡上任务超时或访问了错误内存(像 CUDA 错误"
+        "一样延迟报告),或驱动、CANN、torch_npu 版本不配套。与 CUDA 无关。",
+        "查看回溯下方带错误码(E 加字母数字)的行,以及 `~/ascend/log/debug/plog`。`npu-smi info` 显示各卡健"
+        "康状况与占用者:结束残留进程,以 root 执行 `npu-smi set -t reset -i ID -c 0` 可复位。`export "
+        "ASCEND_LAUNCH_BLOCKING=1` 让回溯指向真正失败的调用。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """A library that is not found, or a call that the NPU refused."""
+    library = hits.get("library")
+    return found(
+        PROBLEM,
+        LOG_MESSAGE_DRIVER if library in _OF_DRIVER else LOG_MESSAGE_CANN if library else LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED if library else LIKELY,
+        library=library or "",
+        call=hits.get("call") or "",
+        number=hits.get("number") or "",
+        commands=("npu-smi info",),
+    )
