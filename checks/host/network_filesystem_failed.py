@@ -18,8 +18,8 @@ https://man7.org/linux/man-pages/man3/errno.3.html
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
-from doctor.core.problem import ERROR, Problem
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
+from doctor.core.problem import ERROR, WARNING, Problem
 from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="HST016", name="network-filesystem-failed", severity=ERROR, since="0.1")
@@ -133,7 +133,8 @@ def explain(hits: Hits) -> Finding:
         WORDS.get(kind, BUSY),
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=CONFIRMED,
+        severity=WARNING if kind == "busy" else ERROR,
+        confidence=LIKELY if kind == "busy" else CONFIRMED,
         at=f" at `{path}`" if path else "",
         at_zh=f"(`{path}`)" if path else "",
         commands=("df -hT .", "dmesg -T | tail -50"),
