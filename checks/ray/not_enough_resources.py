@@ -7,20 +7,23 @@ The request waits for ever, or ends after half an hour.
 ## What to do
 Ask for less or free what is held.
 ## How it is found
-Words of Ray, vLLM and veRL in a log. Before the launch: nodes and GPUs that the command asks for against what the nodes
-of the cluster would hand out, whether free or not.
+Words of Ray, vLLM and veRL in a log. Before the launch: nodes and GPUs that the command of veRL, Trinity-RFT or
+OpenRLHF asks for against what the nodes of the cluster would hand out, whether free or not.
 ## References
 https://docs.ray.io/en/latest/ray-core/scheduling/placement-group.html
+https://github.com/OpenRLHF/OpenRLHF/blob/main/openrlhf/cli/train_ppo_ray.py
 """
 
 from __future__ import annotations
 
 from doctor.checks.nccl._helpers import machines_of, ranks_here
+from doctor.checks.openrlhf._gpus import gpus_asked_for
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
-from doctor.facts.cluster import Cluster
+from doctor.facts.cluster import Cluster, Node
+from doctor.facts.launch import Launch
 from doctor.facts.trinity_config import TrinityConfig
 from doctor.facts.verl_config import VerlConfig
 
@@ -80,18 +83,36 @@ MESSAGE = Message(
 )
 
 
+TOTAL = Message(
+    en=Words(
+        "OpenRLHF asks for at least {wanted} GPUs, and the nodes of the Ray cluster have {there}",
+        "Roles that are not colocated take GPUs of their own, 8 each unless told otherwise. A placement group that can "
+        "never be made is waited for without end: `ray.get(pg.ready())` says nothing.",
+        "Set the numbers of each role (`actor`, `ref`, `critic`, `reward`, `vllm`), colocate them "
+        "(`--colocate_all_models`, `--train.colocate_all` from 0.10 on), or join more nodes.",
+    ),
+    zh=Words(
+        "OpenRLHF 至少要求 {wanted} 块 GPU,而 Ray 集群的节点共有 {there} 块",
+        "未共置的角色各占自己的 GPU,未指定时每个角色 8 块。永远无法建立的放置组会一直等待:"
+        "`ray.get(pg.ready())` 不给任何提示。",
+        "设置各角色(`actor`、`ref`、`critic`、`reward`、`vllm`)的数目,或将其共置"
+        "(`--colocate_all_models`,0.10 起为 `--train.colocate_all`),或加入更多节点。",
+    ),
+)
+
+
 @check(PROBLEM)
 def cluster_has_resources(
     cluster: Cluster, verl_config: VerlConfig | None, trinity_config: TrinityConfig | None
 ) -> Judgement:
     """A share is packed on one node; who holds the GPUs now is not judged."""
-    if cluster.engine != "ray" or (verl_config is None and trinity_config is None):
+    alive = _alive(cluster)
+    if not alive or (verl_config is None and trinity_config is None):
         return
     gpus = ranks_here(None, None, verl_config, trinity_config)
     nodes = machines_of(None, verl_config, trinity_config)
-    alive = [node for node in cluster.nodes if node.state != "died"]
-    there = [node for node in alive if node.resources.get("GPU", 0) >= gpus]
-    if gpus < 1 or len(there) >= nodes or not any(node.resources for node in alive):
+    there = [node for node in alive if _gpus(node) >= gpus]
+    if gpus < 1 or len(there) >= nodes:
         return
     yield found(
         PROBLEM,
@@ -100,5 +121,30 @@ def cluster_has_resources(
         gpus=gpus,
         there=len(there),
         commands=("ray status",),
-        evidence=tuple(Evidence(node.name, f"GPU: {node.resources.get('GPU', 0):g}") for node in alive[:8]),
+        evidence=_evidence(alive),
     )
+
+
+@check(PROBLEM)
+def cluster_has_gpus_for_openrlhf(cluster: Cluster, launch: Launch | None) -> Judgement:
+    """Its bundles have one GPU each and may lie anywhere, so all GPUs count."""
+    alive = _alive(cluster)
+    wanted = gpus_asked_for(launch) if launch is not None else None
+    there = sum(_gpus(node) for node in alive)
+    if not alive or wanted is None or wanted <= there:
+        return
+    yield found(PROBLEM, TOTAL, wanted=wanted, there=f"{there:g}", commands=("ray status",), evidence=_evidence(alive))
+
+
+def _alive(cluster: Cluster) -> list[Node]:
+    """Nodes that Ray may place something on; none where it does not tell what they have."""
+    alive = [node for node in cluster.nodes if node.state != "died"] if cluster.engine == "ray" else []
+    return alive if any(node.resources for node in alive) else []
+
+
+def _gpus(node: Node) -> float:
+    return node.resources.get("GPU", 0)
+
+
+def _evidence(nodes: list[Node]) -> tuple[Evidence, ...]:
+    return tuple(Evidence(node.name, f"GPU: {_gpus(node):g}") for node in nodes[:8])
