@@ -11,7 +11,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Optional, Union
@@ -226,11 +226,21 @@ class Events:
         """
         if kind not in KINDS:
             raise ValueError(f"no such kind of event: {kind}")
+        return self._file.write(self._line(time.time_ns(), kind, id, step, data))
+
+    def write_phases(self, marks: Sequence[tuple[int, str, str, Optional[int]]]) -> bool:
+        """Append marks (t_ns, name, "begin" or "end", step) that were made before now, in one write."""
+        lines = [
+            self._line(t_ns, "phase", None, step, {"name": name, "edge": edge}) for t_ns, name, edge, step in marks
+        ]
+        return self._file.write("".join(lines))
+
+    def _line(self, t_ns: int, kind: str, id: Optional[str], step: Optional[int], data: dict[str, Any]) -> str:  # noqa: A002
         event = {
-            "t_ns": time.time_ns(), "host": self._host, "pid": self._pid, "rank": self._rank, "role": self._role,
+            "t_ns": t_ns, "host": self._host, "pid": self._pid, "rank": self._rank, "role": self._role,
             "step": step, "kind": kind, "id": id, "data": data,
         }  # fmt: skip
-        return self._file.write(json.dumps(event, default=str) + "\n")
+        return json.dumps(event, default=str) + "\n"
 
     def close(self) -> None:
         """Close the file."""

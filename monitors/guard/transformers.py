@@ -10,6 +10,7 @@ from doctor.monitors.guard import exceptions
 from doctor.monitors.guard.canary import server_of, server_probe
 from doctor.monitors.guard.guard import APART, Guard
 from doctor.monitors.guard.options import Options, options
+from doctor.monitors.guard.phase_marks import PhaseMarks
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import GuardStop, shielded
 from doctor.monitors.guard.stuck import Watch
@@ -50,6 +51,7 @@ class DoctorCallback:
         self._trainer = trainer
         self.guard: Optional[Guard] = None
         self._hooks: Optional[TrainerHooks] = None
+        self._phases: Optional[PhaseMarks] = None
         self._watch: Any = None
         self._log_due = self._idle = self._stop = self._save = False
 
@@ -92,6 +94,8 @@ class DoctorCallback:
         assert self.guard is not None  # noqa: S101 - for the type checker
         self._hooks = TrainerHooks(trainer, self.guard)
         self._hooks.attach()
+        self._phases = PhaseMarks(trainer, self.guard)
+        self._phases.attach()
         self.guard.alerts.writers = lambda: _tensorboard(trainer)
 
     def _begin(self, trainer: Any) -> None:
@@ -120,6 +124,8 @@ class DoctorCallback:
             self.guard.step = state.global_step + 1
         if self._hooks is not None:
             self._hooks.begin_step()
+        if self._phases is not None:
+            self._phases.step_begun()
 
     @shielded
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
@@ -139,6 +145,8 @@ class DoctorCallback:
         guard = self.guard
         if guard is None:
             return
+        if self._phases is not None:
+            self._phases.step_ended()
         guard.stepped(state.global_step)
         if self._watch is not None:
             self._watch.beat(state.global_step)
@@ -209,6 +217,9 @@ class DoctorCallback:
         if self._watch is not None:
             self._watch.close()
             self._watch = None
+        if self._phases is not None:
+            self._phases.detach()
+            self._phases = None
         if self._hooks is not None:
             self._hooks.detach()
             self._hooks = None

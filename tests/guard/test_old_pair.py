@@ -42,6 +42,7 @@ def test_a_nan_is_dropped_in_its_step(
     versions = start["data"]["versions"]
     assert (versions["trl"], versions["transformers"], start["data"]["unseen"]) == (trl, transformers, [])
     assert ("NUM006", 3, "checkpoint") in run.alarms
+    assert {"generation", "update"} <= {each["data"]["name"] for each in run.events("phase")}
     assert words in run.text
     assert run.result["step"] == 3
     assert run.result["finite"]
