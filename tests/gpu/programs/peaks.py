@@ -1,7 +1,7 @@
 """Trains real sizes with TRL's GRPO on a GPU and prints the most bytes of each phase: peaks.py CASES-AS-JSON.
 
 Phases: generation, update (forward and backward), step (the optimizer), as torch's allocator counts them: `allocated`
-bytes of tensors, `reserved` what it holds; `card`: what NVML says that this process uses, at the end.
+bytes of tensors, `reserved` what it holds; `card`: what NVML says is in use at the end, with the driver's reserve.
 """
 
 from __future__ import annotations
