@@ -51,7 +51,9 @@ def test_peaks(tmp_path: Path, env: dict[str, str]) -> None:
         generations=8, prompt_length=PROMPT, completion_length=96, checkpointing=True,
     )  # fmt: skip
     for found in map(json.loads, lines):
-        phases = {each.name: each for each in budget_of(replace(base, **CASES[found["name"]][2])).phases}
+        budget = budget_of(replace(base, **CASES[found["name"]][2]))
+        assert budget.peak.likely == pytest.approx(found["card"], rel=CLOSE), found["name"]
+        phases = {each.name: each for each in budget.phases}
         for name in ("update", "step"):
             tensors = sum(each.likely for each in phases[name].parts if each.key not in ("context", "slack"))
             assert tensors == pytest.approx(found["allocated"][name], rel=CLOSE), (found["name"], name)

@@ -1,7 +1,7 @@
 """Trains real sizes with TRL's GRPO on a GPU and prints the most bytes of each phase: peaks.py CASES-AS-JSON.
 
 Phases: generation, update (forward and backward), step (the optimizer), as torch's allocator counts them: `allocated`
-bytes of tensors, `reserved` what it holds; `card`: what NVML says is in use at the end, with the driver's reserve.
+bytes of tensors; `card`: what NVML says is in use at the end, without the driver's own reserve.
 """
 
 from __future__ import annotations
@@ -27,17 +27,13 @@ class Peaks(TrainerCallback):
     """The peak of each phase."""
 
     def __init__(self):
-        self.allocated, self.reserved, self.phase = {}, {}, "rest"
+        self.allocated, self.phase = {}, "rest"
         torch.cuda.reset_peak_memory_stats()
 
     def enter(self, phase):
-        self.note(self.allocated, torch.cuda.max_memory_allocated())
-        self.note(self.reserved, torch.cuda.max_memory_reserved())
+        self.allocated[self.phase] = max(self.allocated.get(self.phase, 0), torch.cuda.max_memory_allocated())
         self.phase = phase
         torch.cuda.reset_peak_memory_stats()
-
-    def note(self, where, value):
-        where[self.phase] = max(where.get(self.phase, 0), value)
 
     def on_pre_optimizer_step(self, *_, **__):
         self.enter("step")
@@ -92,12 +88,13 @@ def measured(case, folder):
     trainer.add_callback(peaks)
     trainer.train()
     peaks.enter("rest")
-    return {"allocated": peaks.allocated, "reserved": peaks.reserved, "card": on_card()}
+    return {"allocated": peaks.allocated, "card": on_card()}
 
 
 def on_card():
     pynvml.nvmlInit()
-    return pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(0)).used
+    handle = pynvml.nvmlDeviceGetHandleByIndex(0)
+    return pynvml.nvmlDeviceGetMemoryInfo(handle, version=pynvml.nvmlMemory_v2).used
 
 
 for number, case in enumerate(CASES):
