@@ -114,6 +114,41 @@ _BEHIND = Message(
         "输出之后的开方、范数和掩码。只要丢弃该步,权重仍然完好。",
     ),
 )
+_BACKWARD = Message(
+    en=Words(
+        "`{name}` is {value} at step {step}, born in the backward",
+        "The forward and the loss are finite, the way back is not: a slope that does not exist (the root or the norm "
+        "of zero), zero times infinity behind a mask, or an overflow of half precision in the backward. Where it began "
+        "cannot be told any more: every gradient is {kind} by now, as clipping with such a norm leaves them.",
+        "Add a small number under roots and norms, and mask before such an operation rather than behind it. Without "
+        "clipping, the guard names the first gradient that is not finite. The weights are still good where the step is "
+        "dropped.",
+    ),
+    zh=Words(
+        "`{name}` 在第 {step} 步为 {value},产生于反向传播",
+        "前向计算和 loss 都是有限值,而反向传播不是:不存在的斜率(对零开方或零向量的范数)、掩码之后的零乘无穷,或反向传播"
+        "中的半精度溢出。已无法判断它从哪里开始:此时所有梯度都是 {kind},用这样的范数做梯度裁剪就会如此。",
+        "在根号和范数内加一个小常数,在这类运算之前而不是之后做掩码。不做梯度裁剪时,guard 会指出第一个不是有限值的梯度。"
+        "只要丢弃该步,权重仍然完好。",
+    ),
+)
+_BEHIND_ALL = Message(
+    en=Words(
+        "`{name}` is {value} at step {step}: the model's outputs are finite, what follows is not",
+        "Either the loss that is made of the outputs is not finite, or the way back from it is not. The guard does not "
+        "see the loss of a plain loop, and every gradient is {kind}.",
+        "Print the loss of this step first: logarithms, rewards, advantages, or a division by a number of tokens that "
+        "is zero make it NaN. Where it is finite, look at roots, norms and masks. The weights are still good where the "
+        "step is dropped.",
+    ),
+    zh=Words(
+        "`{name}` 在第 {step} 步为 {value}:模型输出是有限值,其后的计算不是",
+        "要么由输出算出的 loss 不是有限值,要么从它开始的反向传播不是。guard 看不到普通训练循环的 loss,而所有梯度都是"
+        " {kind}。",
+        "先打印这一步的 loss:对数、奖励、优势值,或除以等于零的 token 数都会使它变为 NaN。如果它是有限值,再查看开方、"
+        "范数和掩码。只要丢弃该步,权重仍然完好。",
+    ),
+)
 _UNKNOWN = Message(
     en=Words(
         "`{name}` is {value} at step {step}, seen before the optimizer's step",
@@ -133,6 +168,9 @@ _MESSAGES = {
     "gradient": _GRADIENT, "loss or gradient": _BEHIND,
 }  # fmt: skip
 
+#: the same where no parameter can be named, for all of all gradients is not finite
+_MESSAGES_OF_ALL = {"gradient": _BACKWARD, "loss or gradient": _BEHIND_ALL}
+
 
 def not_finite(name: str, kind: Optional[str], step: int, birth: Optional[Birth] = None) -> Finding:
     """The finding that a number of this step is not finite.
@@ -149,7 +187,7 @@ def not_finite(name: str, kind: Optional[str], step: int, birth: Optional[Birth]
         evidence.append(Evidence("guard", _sighting(birth)))
     return found(
         PROBLEM,
-        _MESSAGES.get(birth.what, _UNKNOWN) if birth is not None else _UNKNOWN,
+        _message(birth),
         where=Where(step=step, rank=birth and birth.rank, module=(birth and birth.module) or None),
         evidence=tuple(evidence),
         name=name,
@@ -161,8 +199,18 @@ def not_finite(name: str, kind: Optional[str], step: int, birth: Optional[Birth]
     )
 
 
+def _message(birth: Optional[Birth]) -> Message:
+    """What is said of a birth."""
+    if birth is None:
+        return _UNKNOWN
+    of_all = _MESSAGES_OF_ALL.get(birth.what) if birth.parameter is None else None
+    return of_all or _MESSAGES.get(birth.what, _UNKNOWN)
+
+
 def _sighting(birth: Birth) -> str:
     """What the search saw, as a line."""
+    if birth.parameter is None and birth.what in _MESSAGES_OF_ALL:
+        return f"all elements of all gradients are {birth.kind}"
     place = birth.parameter or birth.module or "the model"
     rows = f", rows {', '.join(map(str, birth.rows[:20]))} of the micro-batch" if birth.rows else ""
     return f"first {birth.kind}: {birth.what} of {place}{rows}"

@@ -2,6 +2,10 @@
 
 Runs inside the patient, and only after an alarm: Python 3.9, the patient's own torch. The step's forward is run again
 under hooks, without gradients; random states and buffers are put back, modes of modules are not touched.
+
+Where entering a module is a collective (ZeRO-3, FSDP, DDP with buffers), all ranks first meet at its door: there they
+learn in time that one of them has failed, is late, or computes something else, and all break off in the same place,
+rather than wait in a collective for one that never comes.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from typing import Any, Callable, NamedTuple, Optional
 
 from doctor.monitors.guard.agree import AGREE_S, Group
 from doctor.monitors.guard.finite import readable
-from doctor.monitors.guard.shards import let_go
+from doctor.monitors.guard.shards import gathers, let_go
 
 #: what a wrapper puts before the names of a user's own modules: DDP, torch.compile, FSDP, checkpointing
 WRAPPERS = ("module.", "_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
@@ -45,7 +49,8 @@ class Birth(NamedTuple):
         kind: "nan" or "inf".
         what: "parameter", "buffer", "input" (of the model), "activation" (computed by `module` from finite inputs),
             "loss" (computed from finite outputs of the model), "gradient" (the first in the order of the backward
-            while everything in the forward is finite), "loss or gradient" (the same where the loss was not seen).
+            while everything in the forward is finite; of no parameter where all of all gradients is not finite, as
+            clipping with such a norm leaves them), "loss or gradient" (the same where the loss was not seen).
         rows: rows of this micro-batch that hold it, where the values have that dimension.
         rank: of the process that saw it; None in a run of one process.
 
@@ -59,8 +64,12 @@ class Birth(NamedTuple):
     rank: Optional[int] = None
 
 
-class _Late(BaseException):
-    """Ends the forward of a run of one process; no `except Exception` of a model stops it."""
+#: what a rank says at a door: that it would go on into the module, or that its forward is over
+_GO, _OVER = "go", "over"
+
+
+class _BreakOff(BaseException):
+    """Ends the forward that is run again; no `except Exception` of a model stops it."""
 
 
 def locate(
@@ -77,8 +86,8 @@ def locate(
         model: the module that the training calls, in whatever wrapper.
         forward: runs this step's forward again and gives the loss (or an output that begins with it, or holds it as
             `loss`); None: only weights, buffers and gradients are looked at.
-        deadline_s: after it a run of one process breaks the forward off; one of several lets it end unobserved, for
-            the other ranks wait in its collectives.
+        deadline_s: after it the forward is broken off, where there are several ranks at the next module into which
+            they go together; one that has no such module any more ends unobserved.
         group: the ranks that are here; None: nothing is exchanged, and `forward` must hold no collective. Where a rank
             has left it, no forward is run.
         saw_loss: whether `forward` gives the loss of the step and not only the model's output.
@@ -100,9 +109,7 @@ def locate(
             with torch.no_grad():
                 found = search()
         except Exception as error:  # noqa: BLE001 - the other ranks wait for this one's word
-            sys.stderr.write(
-                f"doctor: guard: the search for the module ended early ({type(error).__name__}: {error})\n"
-            )
+            _tell(error)
         told = _of_all(group, found, limit_s) if several and group is not None else [found]
         return min((each for each in told if each is not None), key=itemgetter(0), default=(0, None))[1]
 
@@ -110,7 +117,8 @@ def locate(
     weight = first(lambda: _stored(torch, model), AGREE_S)
     if weight is not None or (several and not _all_may(group, forward)):
         return weight
-    birth = first(lambda: _run_again(torch, model, forward, deadline_s, several), deadline_s + AGREE_S)
+    together = group if several else None
+    birth = first(lambda: _run_again(torch, model, forward, deadline_s, together), deadline_s + AGREE_S)
     unseen = birth is not None and birth.what == "gradient" and not saw_loss
     return birth._replace(what="loss or gradient") if unseen and birth is not None else birth
 
@@ -138,19 +146,26 @@ def _stored(torch: Any, model: Any) -> Optional[tuple[int, Birth]]:
 
 
 def _run_again(
-    torch: Any, model: Any, forward: Optional[Callable[[], Any]], deadline_s: float, several: bool
+    torch: Any, model: Any, forward: Optional[Callable[[], Any]], deadline_s: float, group: Optional[Group]
 ) -> Optional[tuple[int, Birth]]:
     """The birth in a forward of finite weights, else in the gradients."""
-    trace = _Trace(torch, model, time.monotonic() + deadline_s, several)
+    trace = _Trace(torch, model, time.monotonic() + deadline_s, group)
     if forward is not None:
-        with _unchanged(torch, model) as possible:
-            loss = trace.run(forward) if possible else None
+        try:
+            with _unchanged(torch, model) as possible:
+                loss = trace.run(forward) if possible else None
+        finally:
+            trace.over()
         let_go(model)
         birth = trace.birth(loss)
-        if birth is not None:
+        if birth is not None or trace.blind:  # what was not seen may be where it was born
             return birth
     gradient = _gradient(torch, model, trace.order)
     return None if gradient is None else (_LAST, gradient)
+
+
+def _tell(error: Exception) -> None:
+    sys.stderr.write(f"doctor: guard: the search for the module ended early ({type(error).__name__}: {error})\n")
 
 
 class _Event(NamedTuple):
@@ -162,18 +177,28 @@ class _Event(NamedTuple):
 
 
 class _Trace:
-    """Hooks on all modules, and what they saw; nothing is read from the device before the end."""
+    """Hooks on all modules, and what they saw; nothing is read from the device before the end.
 
-    def __init__(self, torch: Any, model: Any, deadline: float, several: bool) -> None:
-        self._torch, self._model, self._deadline, self._several = torch, model, deadline, several
+    Args:
+        torch: the patient's.
+        model: the module that the training calls.
+        deadline: monotonic seconds.
+        group: the ranks that run the same forward; None: this one alone.
+
+    """
+
+    def __init__(self, torch: Any, model: Any, deadline: float, group: Optional[Group]) -> None:
+        self._torch, self._model, self._deadline, self._group = torch, model, deadline, group
         self._names = {id(each): module_name(name) for name, each in model.named_modules()}
         self._stack: list[str] = []
         self._rows: Optional[int] = None
+        #: whether a part of the forward was not seen, or not run
+        self.blind = False
         self.events: list[_Event] = []
         self.order: dict[str, int] = {}
 
     def run(self, forward: Callable[[], Any]) -> Any:
-        """Run the forward under the hooks; gives what it returned, None where it was broken off."""
+        """Run the forward under the hooks; gives what it returned, None where it was broken off or failed."""
         with ExitStack() as stack:
             for module in self._model.modules():
                 for hook in (
@@ -181,37 +206,73 @@ class _Trace:
                     module.register_forward_hook(self._leave, with_kwargs=True),
                 ):
                     stack.callback(hook.remove)
+                if self._group is not None and (module is self._model or gathers(module)):
+                    stack.callback(module.register_forward_pre_hook(self._door, prepend=True).remove)
             stack.enter_context(_eager(self._torch))
             try:
                 return forward()
-            except _Late:
-                return None
+            except _BreakOff:
+                self.blind = True
+            except Exception as error:  # noqa: BLE001 - what was seen so far may tell
+                self.blind = True
+                _tell(error)
+        return None
+
+    def _door(self, _module: Any, _args: Any) -> None:
+        """Go on into a collective with all other ranks, or break off with them."""
+        if self._group is not None and self._said(_OVER if self._late() else _GO) != {_GO}:
+            self._group = None
+            raise _BreakOff
+
+    def over(self) -> None:
+        """Say to ranks that may stand at a door that this one is through, or comes no more."""
+        if self._group is not None:
+            self._said(_OVER)
+            self._group = None
+
+    def _said(self, word: str) -> Optional[set[str]]:
+        limit_s = max(0.0, self._deadline - time.monotonic()) + AGREE_S
+        told = None if self._group is None else self._group.gathered(word, limit_s)
+        return None if told is None else set(told)
+
+    def _late(self) -> bool:
+        return time.monotonic() > self._deadline
 
     def _enter(self, module: Any, args: Any, kwargs: Any) -> None:
-        if not self._in_time():
-            return
-        caller = self._stack[-1] if self._stack else None
-        self._stack.append(self._names[id(module)])
-        tensors = list(_tensors((args, kwargs)))
-        if caller is None:
-            self._rows = next((len(each) for each in tensors if each.dim() > 1), None)
-        self._note(caller, "input" if caller is None else "activation", tensors, masks=False)
+        if self._sees():
+            with self._unharmed():
+                caller = self._stack[-1] if self._stack else None
+                self._stack.append(self._names[id(module)])
+                tensors = list(_tensors((args, kwargs)))
+                if caller is None:
+                    self._rows = next((len(each) for each in tensors if each.dim() > 1), None)
+                self._note(caller, "input" if caller is None else "activation", tensors, masks=False)
 
     def _leave(self, module: Any, _args: Any, _kwargs: Any, output: Any) -> None:
-        name = self._names[id(module)]
-        if self._stack and self._stack[-1] == name:
-            self._stack.pop()
-        if self._in_time():
-            self.order.setdefault(name, len(self.order))
-            own = bool(module._parameters) and not module._modules  # noqa: SLF001 - named_parameters goes down
-            self._note(name, "activation", list(_tensors(output)), masks=own)
+        if self._sees():
+            with self._unharmed():
+                name = self._names[id(module)]
+                if self._stack and self._stack[-1] == name:
+                    self._stack.pop()
+                self.order.setdefault(name, len(self.order))
+                own = bool(module._parameters) and not module._modules  # noqa: SLF001 - named_parameters goes down
+                self._note(name, "activation", list(_tensors(output)), masks=own)
 
-    def _in_time(self) -> bool:
-        if time.monotonic() < self._deadline:
-            return True
-        if not self._several:
-            raise _Late
-        return False
+    def _sees(self) -> bool:
+        if not self.blind and self._late():
+            self.blind = True
+            if self._group is None:
+                raise _BreakOff
+        return not self.blind
+
+    @contextmanager
+    def _unharmed(self) -> Iterator[None]:
+        """A hook that fails (no memory is left) sees nothing more, and the forward goes on: other ranks are in it."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001
+            self.blind = True
+            _tell(error)
 
     def _note(self, module: Optional[str], what: str, tensors: list[Any], *, masks: bool) -> None:
         """Keep the codes of some tensors; a -inf counts only where no mask can be meant by it."""
@@ -220,12 +281,12 @@ class _Trace:
             self.events.append(_Event(module, what, codes if masks else [each * (each > MINUS_INF) for each in codes]))
 
     def birth(self, loss: Any) -> Optional[tuple[int, Birth]]:
-        """The first event that is not finite, then the loss."""
+        """The first event that is not finite, then the loss, of which the forward must be seen as a whole."""
         worst = _read(self._torch, [self._worst(each.codes) for each in self.events])
         for order, (code, event) in enumerate(zip(worst, self.events)):  # noqa: B905 - Python 3.9
             if code:
                 return order, Birth(event.module, None, _KINDS[code], event.what, _rows(event.codes))
-        final = next((readable(each) for each in _tensors(loss)), None)
+        final = None if self.blind else next((readable(each) for each in _tensors(loss)), None)
         code = 0 if final is None else _read(self._torch, [_code(final)])[0]
         return (len(worst), Birth(None, None, _KINDS[code], "loss")) if code else None
 
@@ -287,6 +348,8 @@ def _gradient(torch: Any, model: Any, order: dict[str, int]) -> Optional[Birth]:
     bad = [(name, code) for (name, _), code in zip(kept, codes) if code]  # noqa: B905 - Python 3.9
     if not bad:
         return None
+    if len(bad) == len(kept) > 1 and not any(_read(torch, [each.isfinite().any() for _, each in kept])):
+        return Birth(None, None, _KINDS[bad[0][1]], "gradient")
     last = max(range(len(bad)), key=lambda index: (order.get(bad[index][0].rpartition(".")[0], -1), index))
     name, code = bad[last]
     return Birth(name.rpartition(".")[0], name, _KINDS[code], "gradient")

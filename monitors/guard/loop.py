@@ -13,22 +13,21 @@ Runs inside the patient: Python 3.9, the patient's own objects.
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, Callable, Optional
 
 from doctor.monitors.guard.agree import distributed
 from doctor.monitors.guard.born import not_finite
-from doctor.monitors.guard.finite import FINITE, KINDS, worst
+from doctor.monitors.guard.clipping import Clipping
+from doctor.monitors.guard.finite import FINITE, INF, KINDS, worst_gradient
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.locate import locate
 from doctor.monitors.guard.losses import Losses
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.scale import Reading
-from doctor.monitors.guard.shards import SHARDED, is_any, sharded
+from doctor.monitors.guard.shards import GATHERING, is_any, sharded
 from doctor.monitors.guard.shield import GuardStop, shielded
 from doctor.monitors.guard.veto import Veto, parameters
-
-#: classes of models whose ranks all make each step; all but the first leave each rank with a part of the gradients
-TOGETHER = ("DistributedDataParallel", *SHARDED)
 
 #: optimizer steps between two agreements of the ranks, and between two looks at a scale that has not been lowered
 AGREE_EVERY, LOOK_EVERY = 10, 50
@@ -60,10 +59,11 @@ class LoopWatch:
         self._scaler = scaler if scaler is not None and scaler.is_enabled() else None
         self._first = optimizers[0]
         self._parts = sharded(model)
-        self._together = self._parts or is_any(model, TOGETHER)
+        self._together = self._parts or is_any(model, GATHERING)
         self._steps = self._skipped = 0
         self._scale: Optional[float] = None
         self._losses = Losses(guard)
+        self._clipping: Optional[Clipping] = None
         self._call: Optional[tuple[Any, Any]] = None
         self._reached = self._overflow = False
         self._agreed: Optional[Policy] = None
@@ -74,6 +74,9 @@ class LoopWatch:
     def _attach(self, optimizers: list[Any]) -> None:
         for each in optimizers:
             self._undo.append(Veto(each, self._refuse, self._behind).close)
+        if self._scaler is None and self._model is not None:  # which tells when gradients come behind the clipping
+            self._clipping = Clipping()
+            self._undo.append(self._clipping.close)
         if self._model is not None:
             handle = self._model.register_forward_pre_hook(self._keep_call, with_kwargs=True)
             self._undo.append(handle.remove)
@@ -100,6 +103,8 @@ class LoopWatch:
     def _keep_call(self, module: Any, args: Any, kwargs: Any) -> None:
         if module.training:
             self._call = (args, kwargs)
+        if self._clipping is not None:
+            self._clipping.forget()
 
     @shielded
     def _refuse(self, optimizer: Any) -> bool:
@@ -112,11 +117,20 @@ class LoopWatch:
         if optimizer is self._first:
             self._steps += 1
             self.guard.step = self._steps
-        code = worst(each.grad for each in parameters(optimizer))
+        code = self._gradients(parameters(optimizer))
         if self._parts and self._all_here():
             told = self.guard.group.strongest(code)
             code = code if told is None else told
         return code != FINITE and self._alarm("grad_norm", KINDS[code]) is not Policy.WARN
+
+    def _gradients(self, changed: list[Any]) -> int:
+        """What the gradients of these weights hold; where the loop clips them, its norm tells when all is well."""
+        norm = None if self._clipping is None else self._clipping.norm_of(changed)
+        number = 0.0 if norm is None else float(norm)
+        if norm is not None and math.isfinite(number):
+            return FINITE
+        code = worst_gradient(each.grad for each in changed)  # of finite ones too large for a norm, clipping makes 0
+        return INF if code and math.isinf(number) else code  # clipping has made NaN of infinities
 
     def _alarm(self, name: str, told: str) -> Policy:
         """Say what is not finite, and where it was born; ranks that train one model are all here."""
@@ -147,10 +161,12 @@ class LoopWatch:
         """Let the ranks agree from time to time, and carry out what they agree on. Raises GuardStop to end the run."""
         self._losses.forget()
         self._call = None
+        if self._clipping is not None:
+            self._clipping.forget()
         self.guard.stepped(self._steps)
         policy, self._agreed = self._agreed, None
-        if policy is None and (distributed() is None or (self._together and self._steps % AGREE_EVERY == 0)):
-            policy = self.guard.agree()
+        if policy is None:
+            policy = self._agree()
         if policy is None:
             return
         self.guard.settled()
@@ -158,6 +174,13 @@ class LoopWatch:
             self._checkpoint()
         if policy.stops:
             raise GuardStop(f"the doctor's guard ends the run at step {self._steps} (policy {policy.value})")
+
+    def _agree(self) -> Optional[Policy]:
+        """What is to be done: of one process at once, of several from time to time, for all of them are asked."""
+        due = self._together and self._steps % AGREE_EVERY == 0
+        if self.guard.pending is None and not due:
+            return None
+        return self.guard.agree() if due or distributed() is None else None
 
     @shielded
     def _checkpoint(self) -> None:
@@ -225,7 +248,7 @@ def _missing(optimizers: list[Any], model: Any, save: Optional[Callable[[int], A
         lines.append("no `save=` was given, so the policy checkpoint stops without saving")
     if model is None:
         lines.append("no model was given, so a NaN cannot be traced to its module")
-    elif distributed() is not None and not (sharded(model) or is_any(model, TOGETHER)):
+    elif distributed() is not None and not (sharded(model) or is_any(model, GATHERING)):
         lines.append("the ranks of this loop may step apart, so the guard drops bad steps and warns, and stops none")
     if any(getattr(each, "_step_supports_amp_scaling", False) for each in optimizers):
         lines.append("a fused optimizer is asked whether it skipped, which is one read from the device a step")

@@ -140,11 +140,12 @@ class TrainerHooks:
         loss = result[0] if isinstance(result, tuple) else result
         if not hasattr(loss, "detach") or len(self._losses) >= MOST_LOSSES:
             return
-        self._losses.append(loss.detach())
+        loss = loss.detach()
+        self._losses.append(loss)
         if len(self._batches) < MOST_BATCHES and len(self._batches) + 1 == len(self._losses):
             self._kept_bytes += _bytes(inputs)
             if self._kept_bytes <= MOST_KEPT_BYTES:
-                self._batches.append(Batch(model, inputs, args, kwargs, loss.detach()))
+                self._batches.append(Batch(model, inputs, args, kwargs, loss))
 
     def _around_clip(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         self._norm = original(*args, **kwargs)
@@ -200,8 +201,8 @@ class TrainerHooks:
         if norm.device.type == "xla":
             return None  # to read a number there would cut the step's graph in two
         near = [each.mean() if each.dim() else each for each in losses if each.device == norm.device]
-        if near:
-            norm = norm.detach() + (near[0] if len(near) == 1 else _stacked(near).sum()) * 0
+        if near:  # 0 times a number that is not finite is NaN; one small kernel in a step without accumulation
+            norm = norm.detach().add(near[0] if len(near) == 1 else _stacked(near).sum(), alpha=0)
         return float(norm)
 
     def _checked(self, losses: list[Any]) -> float:
@@ -401,7 +402,6 @@ def _stacked(pair: Any) -> Any:
 
 
 def _bytes(inputs: Any) -> int:
-    """Memory that the tensors of a batch keep alive, views with what they are views of."""
+    """Memory that the tensors of a batch keep alive, at most: views of the same tensor are counted each."""
     values = inputs.values() if hasattr(inputs, "values") else ()
-    storages = (each.untyped_storage() for each in values if hasattr(each, "untyped_storage"))
-    return sum({each.data_ptr(): each.nbytes() for each in storages}.values())
+    return sum(each.untyped_storage().nbytes() for each in values if hasattr(each, "untyped_storage"))

@@ -18,6 +18,8 @@ from doctor.monitors.guard.locate import Birth
         (Birth("", None, "nan", "activation"), "`model`"),
         (Birth(None, None, "nan", "loss"), "outputs are finite"),
         (Birth("head", "head.weight", "nan", "gradient"), "head.weight"),
+        (Birth(None, None, "nan", "gradient"), "backward"),
+        (Birth(None, None, "nan", "loss or gradient"), "outputs are finite"),
         (None, "before the optimizer's step"),
     ],
 )  # fmt: skip
@@ -26,7 +28,7 @@ def test_the_headline_names_the_place_in_both_languages(birth, words):
     assert words in finding.words("en").headline
     assert finding.words("en").headline.startswith("`grad_norm` is NaN at step 7")
     assert "第 7 步" in finding.words("zh").headline
-    assert "None" not in finding.words("en").headline + finding.words("zh").headline
+    assert "None" not in f"{finding.words('en')} {finding.words('zh')} {[each.text for each in finding.evidence]}"
     assert finding.where.step == 7
     assert finding.where.module == ((birth.module or None) if birth else None)
 

@@ -20,7 +20,14 @@ NAN = ["0:bf16:loss-nan@3", "3:bf16:loss-nan@3", "0:fp32:loss-nan@3", "1:fp16:lo
 GRADIENT = ["0:bf16:gradient-nan@3", "2:bf16:gradient-nan@3", "3:bf16:gradient-nan@3"]
 WELL = ["0:bf16:never", "0:fp16:never", "1:fp16:never", "2:fp32:never", "3:fp16:never"]
 WEIGHT = "3:bf16:weight-nan@3"
-TWO = ["0:bf16:loss-nan@3/1", "2:fp16:loss-nan@3/1", "2:bf16:gradient-nan@3/0", "3:bf16:weight-nan@3"]
+TWO = [
+    "0:bf16:loss-nan@3/1",
+    "2:fp16:loss-nan@3/1",
+    "2:bf16:gradient-nan@3/0",
+    "3:bf16:weight-nan@3",
+    "3:bf16:loss-nan@3/1",
+]
+RAISES = "3:bf16:raises@3/1"
 TWO_OVERFLOW, TWO_WELL = "3:fp16:overflow@4:40", "2:bf16:never"
 
 Outcome = dict[str, Any]
@@ -52,7 +59,7 @@ def one(python: Path, carried: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="module")
 def two(python: Path, carried: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Outcome]]:
-    return outcomes(python, carried, tmp_path_factory.mktemp("two"), 2, [*TWO, TWO_OVERFLOW, TWO_WELL])
+    return outcomes(python, carried, tmp_path_factory.mktemp("two"), 2, [*TWO, RAISES, TWO_OVERFLOW, TWO_WELL])
 
 
 def found(outcome: Outcome, problem: str) -> dict[str, Any]:
@@ -122,6 +129,14 @@ def test_what_one_rank_sees_ends_both_in_the_same_step(two, case):
         assert outcome["step"] == 3
         assert found(outcome, "NUM006")["step"] == 3
         assert outcome["finite"] or "weight" in case
+
+
+def test_a_search_that_fails_on_one_rank_is_broken_off_by_both(two):
+    """Under ZeRO 3 the other one would wait for ever in the collective that gathers the next weight."""
+    for outcome in two[RAISES]:
+        assert outcome["stopped"].startswith("GuardStop"), outcome
+        assert (outcome["step"], outcome["finite"]) == (3, True)
+        assert "seen before the optimizer's step" in found(outcome, "NUM006")["headline"]
 
 
 def test_two_ranks_tell_the_same_of_a_scale_that_falls(two):

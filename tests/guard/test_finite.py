@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from doctor.monitors.guard.finite import FINITE, INF, NAN, SIDE_BY_SIDE, SMALL, kind, worst
+from doctor.monitors.guard import finite
+from doctor.monitors.guard.finite import FINITE, INF, NAN, SIDE_BY_SIDE, SMALL, kind, worst, worst_gradient
 
 torch = pytest.importorskip("torch")
 inf, nan = math.inf, math.nan
@@ -92,9 +93,49 @@ def test_gradients_keep_their_graph_and_one_number_is_read_a_second_one_only_in_
 
 @pytest.mark.parametrize("values", [[1.0, 2.0], [inf, 1.0], [-inf, nan]])
 def test_the_fused_norm_of_other_devices_tells_the_same(values, monkeypatch):
-    from doctor.monitors.guard import finite
-
     tensors = [torch.tensor(values), torch.ones(5000)]
     expected = worst(tensors)
     monkeypatch.setattr(finite, "_sum", finite._norm)
     assert worst(tensors) == expected
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """No device has refused GradScaler's kernel yet."""
+    monkeypatch.setattr(finite, "_refused", set())
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
+def test_no_gradient_is_changed_by_looking_at_it(dtype):
+    """Denormal numbers, both zeros, infinities; of a NaN only that it is one."""
+    kind_of = getattr(torch, dtype)
+    whole = {2: torch.int16, 4: torch.int32, 8: torch.int64}[torch.empty(0, dtype=kind_of).element_size()]
+    limits = torch.iinfo(whole)
+    bits = torch.randint(limits.min, limits.max, (40_000,), dtype=whole, generator=torch.Generator().manual_seed(1))
+    bits[:2] = torch.tensor([0, limits.min], dtype=whole)
+    gradient = bits.clone().view(kind_of)
+    worst_gradient([gradient])
+    assert finite._refused == set()
+    same = (gradient.view(whole) == bits) | (gradient.isnan() & bits.view(kind_of).isnan())
+    assert bool(same.all())
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize(("value", "told"), [(1.0, FINITE), (inf, INF), (-inf, INF), (nan, NAN)])
+def test_gradients_of_all_kinds_are_told_rightly(value, told):
+    bad = torch.tensor([1.0, value])
+    assert worst_gradient([None, torch.ones(3), bad]) == told
+    assert worst_gradient([torch.ones(3, dtype=torch.float64), bad]) == told
+    assert worst_gradient([torch.ones(3), torch.sparse_coo_tensor([[0, 1]], bad, (3,), check_invariants=True)]) == told
+    assert worst_gradient([bad.to(torch.complex64)]) == told, "which the kernel refuses"
+    assert worst_gradient([torch.ones(3), bad]) == told
+    assert worst_gradient([]) == worst_gradient([None]) == FINITE
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_gradient_that_has_a_graph_itself_is_not_written():
+    gradient = torch.ones(3, requires_grad=True) * 2
+    version = gradient._version
+    assert worst_gradient([gradient, torch.ones(2)]) == FINITE
+    assert gradient._version == version

@@ -134,6 +134,14 @@ def test_a_gradient_that_is_born_in_the_backward(model):
     assert found.parameter in {"layers.1.q.weight", "layers.1.q.bias"}
 
 
+def test_no_parameter_is_accused_where_clipping_has_spread_the_nan_over_all_gradients(model):
+    model.layers[1].break_it = lambda x: (x * 0).sqrt()
+    (model(IDS)["logits"].sum()).backward()
+    assert torch.isfinite(model.head.weight.grad).all()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    assert born(model) == Birth(None, None, "nan", "gradient")
+
+
 def test_without_a_forward_weights_and_gradients_are_looked_at(model):
     assert locate(model, None) is None
     model.head.bias.grad = torch.full((10,), nan)
@@ -185,6 +193,35 @@ def test_a_forward_that_fails_is_no_error(model, capsys):
     assert locate(model, fail) is None
     assert "out of memory" in capsys.readouterr().err
     assert not any(each._forward_hooks for each in model.modules())
+
+
+def test_what_was_not_seen_is_not_called_finite(model, monkeypatch, capsys):
+    """A hook that fails lets the forward go on, for other ranks are in it; neither loss nor gradient is blamed then."""
+    from doctor.monitors.guard import locate as module
+
+    def fail(*_):
+        raise RuntimeError("no memory is left for that")
+
+    calls = []
+    monkeypatch.setattr(module, "_code", fail)
+    trace = module._Trace(torch, model, time.monotonic() + 30, None)
+    loss = trace.run(lambda: calls.append(model(IDS)["logits"].sum()) or calls[0] * nan)
+    assert len(calls) == 1
+    assert capsys.readouterr().err.count("no memory is left for that") == 1
+    assert trace.blind
+    monkeypatch.undo()
+    assert trace.birth(loss) is None
+    model.head.bias.grad = torch.full((10,), nan)
+    model.layers[0].break_it = lambda _x: fail()
+    assert locate(model, lambda: model(IDS)) is None
+
+
+def test_a_birth_that_was_seen_before_the_forward_failed_counts(model):
+    def fail(_):
+        raise RuntimeError("too late")
+
+    model.layers[0].break_it, model.layers[1].break_it = lambda x: x * nan, fail
+    assert locate(model, lambda: model(IDS)) == Birth("layers.0", None, "nan", "activation", (0, 1, 2))
 
 
 def test_where_the_loss_is_not_seen_it_is_not_called_finite(model):

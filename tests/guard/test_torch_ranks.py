@@ -18,6 +18,8 @@ WRAPPERS = ["ddp", "scaler", "fsdp", "fsdp1"]
 SHARDED = ["fsdp", "fsdp1"]
 CASES = [f"{each}:never" for each in WRAPPERS] + [f"{each}:nan@3/1" for each in WRAPPERS]
 CASES += [f"{each}:{bad}@3/1" for each in SHARDED for bad in ("activation", "skipped", "byhand")]
+CUT_SHORT = [f"{each}:{how}@3/1" for each in SHARDED for how in ("raises", "slow")]
+CASES += CUT_SHORT
 LEFT = ["ddp:fails@13/1", "ddp:fails@13/0", "fsdp:fails@13/1", "ddp:absent@13/1"]
 CASES += LEFT
 
@@ -80,6 +82,19 @@ def test_after_the_search_the_run_goes_on_as_if_it_had_not_been(told, wrapper):
         assert (skipped[rank]["step"], skipped[rank]["stopped"]) == (24, None)
         assert skipped[rank]["sum"] == byhand[rank]["sum"]
         assert skipped[rank]["loss"] == byhand[rank]["loss"]
+
+
+@pytest.mark.parametrize("case", CUT_SHORT)
+def test_a_search_that_fails_or_is_late_on_one_rank_is_broken_off_by_both(told, case):
+    """At the door of the next module, in whose collective the other one would wait for ever."""
+    byhand = {each["rank"]: each for each in told[f"{case.partition(':')[0]}:byhand@3/1"]}
+    for outcome in told[case]:
+        ((id_, step, headline),) = outcome["found"]
+        assert (id_, step) == ("NUM006", 3)
+        assert "seen before the optimizer's step" in headline, "nobody knows where it was born"
+        assert (outcome["step"], outcome["stopped"]) == (24, None)
+        assert outcome["sum"] == byhand[outcome["rank"]]["sum"]
+        assert outcome["seconds"] < 30
 
 
 @pytest.mark.parametrize("case", LEFT)

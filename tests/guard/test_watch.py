@@ -26,8 +26,8 @@ class Model(nn.Module):
         return self.second(x if self.spoil is None else self.spoil(x))
 
 
-def steps(model, optimizer, count, *, scaler=None, spoil_at=None, factor_at=None):
-    """Train; from a step on the model computes something else, or the loss is multiplied."""
+def steps(model, optimizer, count, *, scaler=None, spoil_at=None, factor_at=None, clip=None):
+    """Train; from a step on the model computes something else, or the loss is multiplied. `clip` clips gradients."""
     done = 0
     for step in range(1, count + 1):
         model.spoil = spoil_at[1] if spoil_at and step >= spoil_at[0] else None
@@ -38,6 +38,8 @@ def steps(model, optimizer, count, *, scaler=None, spoil_at=None, factor_at=None
             loss = loss * factor_at[1]
         if scaler is None:
             loss.backward()
+            if clip is not None:
+                clip(model.parameters(), 1.0)
             optimizer.step()
         else:
             scaler.scale(loss).backward()
@@ -117,10 +119,83 @@ def test_a_run_that_is_well_learns_the_same_and_is_read_once_a_step():
     assert 0 < with_guard - without <= 20
 
 
+@pytest.fixture
+def looked(monkeypatch):
+    """Counts how often gradients are looked at one by one."""
+    from doctor.monitors.guard import loop
+
+    counted, original = [], loop.worst_gradient
+    monkeypatch.setattr(loop, "worst_gradient", lambda gradients: counted.append(1) or original(gradients))
+    return counted
+
+
+@pytest.mark.parametrize("factor", [nan, math.inf])
+def test_where_the_loop_clips_its_norm_is_read_and_no_gradient_looked_at(factor, model, optimizer, looked):
+    from torch.nn.utils import clip_grad_norm_ as imported_before
+
+    watched = doctor.watch(model, optimizer, save=print)
+    with pytest.raises(GuardStop, match="step 6"):
+        steps(model, optimizer, 9, factor_at=(6, factor), clip=imported_before)
+    assert looked == [1], "behind the alarm alone"
+    (finding,) = watched.guard.findings
+    assert (finding.problem.id, finding.where.step) == ("NUM006", 6)
+    assert finding.words().headline.startswith("`grad_norm` is NaN")  # inf * 0 behind the relu's dead cells
+    assert finite(model)
+    watched.close()
+
+
+def test_a_norm_of_infinity_is_told_as_one_though_clipping_has_made_nan_of_it(model, optimizer):
+    def clip(parameters, most):
+        model.first.weight.grad[0, 0] = math.inf
+        torch.nn.utils.clip_grad_norm_(parameters, most)
+        assert model.first.weight.grad[0, 0].isnan()
+
+    watched = doctor.watch(model, optimizer, save=print)
+    with pytest.raises(GuardStop, match="step 1"):
+        steps(model, optimizer, 2, clip=clip)
+    assert watched.guard.findings[0].words().headline.startswith("`grad_norm` is inf")
+    watched.close()
+
+
+def test_a_norm_of_finite_gradients_that_overflows_is_no_alarm(model, optimizer):
+    watched = doctor.watch(model, optimizer, save=print)
+    assert steps(model, optimizer, 3, factor_at=(2, 1e25), clip=torch.nn.utils.clip_grad_norm_) == 3
+    assert watched.guard.findings == []
+    watched.close()
+
+
+def test_gradients_behind_or_beside_the_clipping_are_looked_at(model, optimizer, looked):
+    """Clipped half of the weights, clipped before the last backward, never clipped again."""
+    watched = doctor.watch(model, optimizer, save=print)
+    steps(
+        model,
+        optimizer,
+        2,
+        clip=lambda parameters, most: torch.nn.utils.clip_grad_norm_(model.first.parameters(), most),
+    )
+    assert len(looked) == 2
+
+    def clip_and_add(parameters, most):
+        torch.nn.utils.clip_grad_norm_(parameters, most)
+        model(torch.randn(8, 4)).sum().backward()
+
+    steps(model, optimizer, 2, clip=clip_and_add)
+    assert len(looked) == 4
+    steps(model, optimizer, 1, clip=torch.nn.utils.clip_grad_norm_)
+    assert len(looked) == 4
+    steps(model, optimizer, 1)
+    assert len(looked) == 5
+    watched.close()
+
+
 def test_nothing_stays_behind(model, optimizer):
+    from torch.nn.utils import clip_grad
+
     scaler = torch.amp.GradScaler("cpu")
-    before = dict(vars(scaler))
+    before, functions = dict(vars(scaler)), dict(vars(clip_grad))
+    doctor.watch(model, optimizer).close()
     doctor.watch(scaler, model, optimizer).close()
+    assert vars(clip_grad) == functions
     assert vars(scaler).keys() == before.keys()
     assert not model._forward_pre_hooks
     assert not optimizer._optimizer_step_pre_hooks
@@ -183,7 +258,7 @@ def test_a_fused_optimizer_is_stepped_by_the_scaler_and_skips_itself(model):
 
 def test_a_bug_of_ours_changes_nothing(model, optimizer, monkeypatch, capsys):
     watched = doctor.watch(model, optimizer, save=print)
-    monkeypatch.setattr("doctor.monitors.guard.loop.worst", lambda tensors: 1 / 0)
+    monkeypatch.setattr("doctor.monitors.guard.loop.worst_gradient", lambda tensors: 1 / 0)
     before = [each.detach().clone() for each in model.parameters()]
     assert steps(model, optimizer, 5) == 5
     assert not all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))

@@ -1,7 +1,8 @@
 """Bare DeepSpeed engines under `doctor.watch`, one after another: deepspeed_engine.py STAGE:PRECISION:BAD[:STEPS]...
 
 BAD is `never`, or KIND@STEP[/RANK]: `loss-nan@3` (a NaN loss), `gradient-nan@3` (a finite loss, NaN on the way back),
-`overflow@3` (every loss from step 3 on is too large for fp16), `loss-nan@3/1` (on rank 1 alone), `weight-nan@3`.
+`overflow@3` (every loss from step 3 on is too large for fp16), `loss-nan@3/1` (on rank 1 alone), `weight-nan@3`,
+`raises@3/1` (a NaN loss on all ranks, and the forward that is run again fails on rank 1 between two layers).
 Prints one line of JSON for each case and rank.
 """
 
@@ -30,9 +31,13 @@ class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.first, self.second = torch.nn.Linear(16, 32), torch.nn.Linear(32, 4)
+        self.works_once = False
 
     def forward(self, x):
-        return self.second(torch.nn.functional.gelu(self.first(x)))
+        x = torch.nn.functional.gelu(self.first(x))
+        if self.works_once and not torch.is_grad_enabled():
+            raise RuntimeError("it works once only")
+        return self.second(x)
 
 
 class Case:
@@ -47,6 +52,9 @@ class Case:
     def loss(self, engine, step):
         output = engine(torch.randn(4, 16, dtype=DTYPES[self.precision]))
         loss = (output - 1).float().pow(2).mean()
+        if self.kind == "raises" and step == self.at:
+            engine.module.works_once = self.here
+            return loss * float("nan")
         if step < self.at or not self.here:
             return loss
         if self.kind == "gradient-nan" and step == self.at:

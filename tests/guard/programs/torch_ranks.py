@@ -3,7 +3,8 @@
 WRAPPER is `ddp`, `scaler` (DDP, fp16 and a GradScaler), `fsdp` (torch's fully_shard) or `fsdp1`
 (FullyShardedDataParallel). BAD is `never`, or something at STEP/RANK on one rank alone: `nan` (the loss), `activation`
 (one element in layer 2), `skipped` (the same, and the policy drops the step and goes on; `byhand` makes all ranks leave
-that step out). `fails` is a NaN loss on all ranks while the guard of one fails in its search, `absent` the same while
+that step out; `raises` and `slow` are as `skipped`, and the forward that is run again fails on that rank between two
+layers, or lasts longer than the search may). `fails` is a NaN loss on all ranks while the guard of one fails in its search, `absent` the same while
 one rank does not come to agree. Prints one line of JSON for each case and rank.
 """
 
@@ -49,8 +50,10 @@ class Spoilt:
         at, _, rank = place.partition("/")
         self.at, self.step = int(at or 0), 0
         self.here = int(rank or -1) == distributed.get_rank()
-        if self.kind in {"activation", "skipped"}:
+        if self.kind in {"activation", "skipped", "raises", "slow"}:
             layer(model, 2).register_forward_hook(self.spoil)
+        if self.kind in {"raises", "slow"}:
+            layer(model, 0).register_forward_hook(self.hold_up)
 
     @property
     def now(self):
@@ -58,6 +61,12 @@ class Spoilt:
 
     def spoil(self, _module, _args, output):
         return output + torch.tensor([[0.0, float("nan")]]) if self.now and self.here else None
+
+    def hold_up(self, _module, _args, _output):
+        if self.here and not torch.is_grad_enabled():
+            if self.kind == "raises":
+                raise RuntimeError("it works once only")
+            time.sleep(3.0)
 
     def loss(self, loss):
         bad = self.now and (self.kind in {"fails", "absent"} or (self.kind == "nan" and self.here))
@@ -87,8 +96,8 @@ def run(case):
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**8) if wrapper == "scaler" else None
     objects = [each for each in (scaler, model, optimizer) if each is not None]
     saved = []
-    policy = {"NUM006": "skip-step"} if spoilt.kind == "skipped" else None
-    watch = doctor.watch(*objects, save=saved.append, policy=policy)
+    policy = {"NUM006": "skip-step"} if spoilt.kind in {"skipped", "raises", "slow"} else None
+    watch = doctor.watch(*objects, save=saved.append, policy=policy, locate_s=2.0 if spoilt.kind == "slow" else 30.0)
     spoilt.guard(watch)
     torch.manual_seed(distributed.get_rank())
     stopped, began = None, time.monotonic()
