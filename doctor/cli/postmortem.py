@@ -45,7 +45,8 @@ _REST_TIMES = 9  # what is read anew takes at most a tenth of the time
     "--bundle",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Write report and relevant log parts, redacted (.tar.gz).",
+    help="Write report and relevant log parts, redacted (.tar.gz); of more than 500 logs, or 48 MB of parts, those "
+    "that matter most.",
 )
 @click.option(
     "--ray", metavar="auto|ADDRESS",
@@ -178,8 +179,9 @@ def _extras(result: Any, report: dict[str, Any], chosen: dict[str, Any], languag
         if chosen["bundle"]:
             from doctor.logs.bundle import write
 
-            write(result.case, report, chosen["bundle"])
-            click.echo(f"written to {chosen['bundle']}", err=True)
+            left_out = write(result.case, report, chosen["bundle"])
+            less = f", without {left_out} of {len(result.case.sources)} logs (left-out.txt in it)" if left_out else ""
+            click.echo(f"written to {chosen['bundle']}{less}", err=True)
     except OSError as exc:
         msg = f"cannot write `{exc.filename or chosen['page'] or chosen['bundle']}`: {exc.strerror}"
         raise click.UsageError(msg) from None

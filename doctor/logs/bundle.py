@@ -1,11 +1,17 @@
-"""A redacted archive to attach to an issue: the report, the relevant parts of the logs, the context."""
+"""A redacted archive to attach to an issue: the report, the relevant parts of the logs, the context.
+
+Of thousands of logs those that matter come first: those that the report cites, then those of the processes that failed,
+the earliest first. What finds no room is counted and named in `left-out.txt`.
+"""
 
 from __future__ import annotations
 
 import io
 import json
+import os
 import tarfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +22,15 @@ from doctor.logs.reading import lines_of
 _AROUND = 60  # lines before and after each place that matters
 _ENDS = 200  # lines kept at the head and at the end of every log
 _LONGEST_LINE = 4_000
+_MOST_BYTES = 48 << 20  # of log parts before packing: some 5 MB behind it, as much as issue trackers take
+_MOST_LOGS = 500
 
 
-def write(case: Case, report: dict[str, Any], path: Path) -> None:
+def write(case: Case, report: dict[str, Any], path: Path) -> int:
     """Write a .tar.gz; nothing in it is a secret that the doctor can recognise.
+
+    Returns:
+        How many logs were left out.
 
     Raises:
         OSError: it cannot be written.
@@ -35,10 +46,56 @@ def write(case: Case, report: dict[str, Any], path: Path) -> None:
         _add(archive, "report.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
         if case.given.text:
             _add(archive, "context.txt", redact_text(case.given.text))
-        for index, source in enumerate(case.sources):
-            name = f"logs/{index:03d}-{Path(source.path).name if source.path != '-' else 'stdin.log'}"
-            plain = redact_text(name).removesuffix(".gz").removesuffix(".zst").removesuffix(".xz")
-            _add(archive, plain, _cut(case, index))
+        left_out = _add_logs(archive, case, report)
+        if left_out:
+            _add(archive, "left-out.txt", "".join(f"{each}\n" for each in left_out))
+    return len(left_out)
+
+
+def _add_logs(archive: tarfile.TarFile, case: Case, report: dict[str, Any]) -> list[str]:
+    """Add parts of logs while there is room; a line for each log that was left out."""
+    left_out: list[str] = []
+    names: dict[str, str] = {}  # file -> its name in the archive; links to one file are added once
+    width = max(3, len(str(len(case.sources) - 1)))
+    size = 0
+    for index in _by_importance(case, report):
+        path = case.sources[index].path
+        real = os.path.realpath(path)
+        if real in names:
+            left_out.append(redact_text(f"{path}: the same file as {names[real]}"))
+        elif size >= _MOST_BYTES or len(names) >= _MOST_LOGS:
+            left_out.append(redact_text(path))
+        else:
+            name = f"logs/{index:0{width}d}-{Path(path).name if path != '-' else 'stdin.log'}"
+            names[real] = redact_text(name).removesuffix(".gz").removesuffix(".zst").removesuffix(".xz")
+            text = _cut(case, index)
+            size += len(text)
+            _add(archive, names[real], text)
+    return left_out
+
+
+def _by_importance(case: Case, report: dict[str, Any]) -> list[int]:
+    """Positions of the logs: cited by findings, then by the time of their first failure or exit, then the rest."""
+    cited: dict[str, int] = {}
+    for place in _cited(report):
+        cited.setdefault(place, len(cited))
+    first: dict[int, tuple[int, int, int]] = {}
+    for line in [*(each.first for each in case.failures), *(each.line for each in case.exits)]:
+        key = case.key(line.source, line.number)
+        first[line.source] = min(key, first.get(line.source, key))
+
+    def importance(index: int) -> tuple[int, bool, tuple[int, int, int], int]:
+        number = cited.get(redact_text(case.sources[index].path), len(cited))
+        return number, index not in first, first.get(index, (0, 0, 0)), index
+
+    return sorted(range(len(case.sources)), key=importance)
+
+
+def _cited(report: dict[str, Any]) -> Iterator[str]:
+    """Files that findings name, the causes first as they stand in the report."""
+    for finding in report["findings"]:
+        if file := (finding.get("where") or {}).get("file"):
+            yield file
 
 
 def _add(archive: tarfile.TarFile, name: str, text: str) -> None:
