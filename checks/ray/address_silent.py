@@ -30,7 +30,11 @@ from doctor.facts.serving import Serving
 PROBLEM = Problem(id="RAY002", name="ray-address-silent", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"Failed to connect to GCS at address (?P<address>[\w.\-]{1,80}:\d{1,5})"),
+    Signature(
+        # a first try that failed is no silence: who then says that the node was not found has reached the head
+        r"Failed to connect to GCS at address (?P<address>[\w.\-]{1,80}:\d{1,5})",
+        symptom_of=("RAY017",),
+    ),
     Signature(r"Failed to connect to GCS at address (?P<address>:\d{1,5}) ", kind="warning"),
     Signature(r"Failed to get cluster ID from GCS server: TimedOut", kind="warning"),
     Signature(r"ConnectionError: Could not find any running Ray instance"),

@@ -16,9 +16,9 @@ https://docs.ray.io/en/latest/cluster/running-applications/job-submission/index.
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="RAY017", name="ray-node-not-started", severity=ERROR, since="0.1")
 
@@ -31,9 +31,11 @@ SIGNATURES = (
         r" Ray instance",
         kind="warning",
     ),
+    Signature(r"Exception: The current node (?:timed out|has not been updated within \d{1,5} seconds)"),
     Signature(
-        r"Exception: The current node timed out during startup\.",
-        symptom_of=("RAY002",),
+        r"(?:GCS cannot find the node with node ID |waiting for node to startup\. Did not find socket name "
+        r")(?P<late>\S{3,200})",
+        kind="sign",
     ),
     Signature(
         r"This node has an IP address of (?P<here>[\d.:a-f]{2,45}), (?:and|while) Ray expects this IP"
@@ -65,4 +67,40 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_CONFIDENCE = LIKELY
+LOG_MESSAGE_LATE = Message(
+    en=Words(
+        "a Ray node did not come up in time on this machine",
+        "`ray start` or `ray.init()` waits for the node's raylet to report, and gave up: the raylet ended at its "
+        "start, or "
+        "it was too slow. Many CPUs in sight of few that may be used, a slow disk under the environment or the "
+        "session "
+        "folder, a proxy in the environment, a port or session of an earlier Ray, and a busy head are the usual "
+        "reasons.",
+        "Read raylet.err and raylet.out in /tmp/ray/session_latest/logs of this machine first. Then `ray stop "
+        "--force`, "
+        "`unset http_proxy https_proxy`, start with the CPUs that may be used (`--num-cpus`, "
+        "`ray.init(num_cpus=8)`) and a "
+        "local disk (`--temp-dir=/tmp/ray-$USER`), and give more time: `export RAY_raylet_start_wait_time_s=120`.",
+    ),
+    zh=Words(
+        "本机的 Ray 节点没有及时启动",
+        "`ray start` 或 `ray.init()` 等待该节点的 raylet 报到,最终放弃:raylet 在启动时退出,或启动太慢。常见原因:"
+        "看得到很多 CPU 而只允许用几个,"
+        "环境或会话目录所在磁盘太慢,环境中有代理,旧 Ray 占用端口或会话,以及 head 过忙。",
+        "先查看本机 /tmp/ray/session_latest/logs 中的 raylet.err 与 raylet.out。然后 `ray stop --force`,"
+        "`unset http_proxy https_proxy`,按可用 CPU 启动(`--num-cpus`、`ray.init(num_cpus=8)`),使用本地磁盘"
+        "(`--temp-dir=/tmp/ray-$USER`),并给更多时间:`export RAY_raylet_start_wait_time_s=120`。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """A node of another address or container, or one of this machine that was too slow."""
+    elsewhere = hits.of(0) or hits.of(1) or hits.of(4)
+    return found(
+        PROBLEM,
+        LOG_MESSAGE if elsewhere else LOG_MESSAGE_LATE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+    )

@@ -1,0 +1,129 @@
+"""Megatron-Core refuses the parallel sizes or the environment.
+
+## What it means
+Megatron checks its settings when the workers build the model: attention heads and key-value groups have to be shared
+out evenly over tensor-parallel ranks, sequence parallelism needs tensor parallelism, and on GPUs before Blackwell the
+variable CUDA_DEVICE_MAX_CONNECTIONS=1.
+## What it does to a run
+The workers end before the first step.
+## What to do
+Choose a tensor-parallel size that divides heads and groups of the model; set the variable in the workers.
+## How it is found
+In a log: by the error that is raised in Megatron's own files.
+## References
+https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/transformer/transformer_config.py
+https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/model_parallel_config.py
+https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/tensor_parallel/layers.py
+"""
+
+from __future__ import annotations
+
+from doctor.checks.launch._refusals import AREAS, refused
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="VRL027", name="megatron-configuration-refused", severity=ERROR, since="0.1")
+
+FRAME = r"[\\\\/]megatron[\\\\/](?:core|training|legacy|bridge)[\\\\/]"
+
+SIGNATURES = (
+    Signature(
+        r"(?:ValueError|AssertionError): (?P<kind>num_attention_heads|num_query_groups|num_key_value_h"
+        r"eads) \((?P<heads>\d{1,5})\) must be a multiple (?:or divisor )?of tensor_model_parallel_siz"
+        r"e \((?P<size>\d{1,5})\)",
+    ),
+    Signature(
+        r"RuntimeError: Using (?:sequence parallelism|async grad allreduce) requires setting the envir"
+        r"onment variable (?P<variable>CUDA_DEVICE_MAX_CONNECTIONS) to 1",
+    ),
+    Signature(
+        r"(?:ValueError|AssertionError): (?P<sequence>Can ?not use sequence parall+elism without tenso"
+        r"r parallelism)",
+    ),
+    Signature(
+        r"^(?:\w{1,40}\.)?(?:AssertionError|ValueError|NotImplementedError): (?P<message>[^\n]{8,600})",
+        frame=FRAME,
+        symptom_of=tuple(each for each in AREAS if each != "VRL"),
+    ),
+)
+
+HEADS = Message(
+    en=Words(
+        "tensor parallel size {size} does not divide the model's {heads} ({kind})",
+        "Megatron gives every tensor-parallel rank the same number of attention heads and of key-value "
+        "groups. The largest smaller size that divides {heads} is {fitting}; it must divide both numbers "
+        "of the model's config.json (`num_attention_heads`, `num_key_value_heads`).",
+        "Set `actor_rollout_ref.actor.megatron.tensor_model_parallel_size={fitting}` (and for `ref` and "
+        "`critic`; slime, NeMo-RL: `tensor_model_parallel_size`), and use the other GPUs for pipeline, "
+        "context or data parallelism. The size of the rollout (`rollout.tensor_model_parallel_size`) is "
+        "a setting of its own. Megatron-Core 0.16 and newer take a size that is a multiple of the "
+        "key-value groups.",
+    ),
+    zh=Words(
+        "张量并行大小 {size} 不能整除模型的 {heads}({kind})",
+        "Megatron 让每个张量并行 rank 得到同样多的注意力头与 KV 组。能整除 {heads} 的较小值中最大的是 "
+        "{fitting};它必须同时整除模型 config.json 中的两个数(`num_attention_heads`、"
+        "`num_key_value_heads`)。",
+        "设置 `actor_rollout_ref.actor.megatron.tensor_model_parallel_size={fitting}`(`ref` 与 `critic` "
+        "同样;slime、NeMo-RL 为 `tensor_model_parallel_size`),其余 GPU 用于流水线、上下文或数据并行。"
+        "rollout 的大小(`rollout.tensor_model_parallel_size`)是独立的设置。Megatron-Core 0.16 及以上允许"
+        "大小为 KV 组数的倍数。",
+    ),
+)
+
+CONNECTIONS = Message(
+    en=Words(
+        "Megatron wants `CUDA_DEVICE_MAX_CONNECTIONS=1` in the workers, and it is not set there",
+        "With sequence parallelism on GPUs before Blackwell, Megatron relies on one hardware queue to "
+        "order communication before computation. The variable must be in the environment of the training "
+        "processes; an `export` on the driver does not reach Ray's workers on other nodes.",
+        "`export CUDA_DEVICE_MAX_CONNECTIONS=1` before `ray start` on every node, or hand it on: veRL "
+        "`+ray_kwargs.ray_init.runtime_env.env_vars.CUDA_DEVICE_MAX_CONNECTIONS='\"1\"'`, `ray job submit "
+        '--runtime-env-json \'{{"env_vars": {{"CUDA_DEVICE_MAX_CONNECTIONS": "1"}}}}\'`. Or turn '
+        "`sequence_parallel` off. FSDP2 workers in the same job want it unset.",
+    ),
+    zh=Words(
+        "Megatron 要求 worker 中有 `CUDA_DEVICE_MAX_CONNECTIONS=1`,而那里没有设置",
+        "在 Blackwell 之前的 GPU 上使用序列并行时,Megatron 依赖单一硬件队列来保证通信先于计算。该变量必须"
+        "位于训练进程的环境中;在 driver 上 `export` 到不了其他节点的 Ray worker。",
+        "在每个节点 `ray start` 之前 `export CUDA_DEVICE_MAX_CONNECTIONS=1`,或传递下去:veRL 用 "
+        "`+ray_kwargs.ray_init.runtime_env.env_vars.CUDA_DEVICE_MAX_CONNECTIONS='\"1\"'`,`ray job submit "
+        '--runtime-env-json \'{{"env_vars": {{"CUDA_DEVICE_MAX_CONNECTIONS": "1"}}}}\'`。或关闭 '
+        "`sequence_parallel`。同一作业中的 FSDP2 worker 则不应设置它。",
+    ),
+)
+
+SEQUENCE = Message(
+    en=Words(
+        "Megatron's sequence parallelism is on, and tensor parallelism is not",
+        "It splits activations over the tensor-parallel ranks, so it needs at least two of them.",
+        "Set `megatron.sequence_parallel=False` for actor, ref and critic "
+        "(`+actor_rollout_ref.actor.megatron.override_transformer_config.sequence_parallel=False` in "
+        "some releases), or `tensor_model_parallel_size` of 2 or more.",
+    ),
+    zh=Words(
+        "Megatron 打开了序列并行,却没有张量并行",
+        "序列并行把激活分到各张量并行 rank 上,因此至少需要两个。",
+        "为 actor、ref 与 critic 设置 `megatron.sequence_parallel=False`(部分版本为 "
+        "`+actor_rollout_ref.actor.megatron.override_transformer_config.sequence_parallel=False`),或把 "
+        "`tensor_model_parallel_size` 设为 2 以上。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Heads that do not divide, the two that Megatron says in words, else what its message names."""
+    heads, size = hits.ints("heads"), hits.ints("size")
+    if heads and size:
+        fitting = [each for each in range(1, size[0]) if heads[0] % each == 0]
+        return _told(hits, HEADS, heads=heads[0], size=size[0], kind=hits.get("kind"), fitting=fitting[-1])
+    if hits.get("variable"):
+        return _told(hits, CONNECTIONS)
+    if hits.get("sequence"):
+        return _told(hits, SEQUENCE)
+    return refused(PROBLEM, "Megatron-Core", hits, FRAME)
+
+
+def _told(hits: Hits, message: Message, **values: object) -> Finding:
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, **values)
