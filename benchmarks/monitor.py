@@ -198,7 +198,7 @@ def doctor(run: Path, env: dict[str, str], chosen: argparse.Namespace) -> Figure
     spent = float(rows[-1]["sampler_cpu_s"]) - float(rows[0]["sampler_cpu_s"])
     seconds = float(rows[-1]["mono_s"]) - float(rows[0]["mono_s"])
     ticks = [
-        float(row["mono_s"]) for row in read_rows(RunDir(run).gpu()) if row["gpu"] == "0" and row["memory_used_mib"]
+        float(row["mono_s"]) for row in read_rows(RunDir(run).gpu()) if row["gpu"] == "0" and row["power_w"]
     ]
     begin = float(rows[0]["mono_s"])
     return spent / seconds, [each for each in ticks if begin <= each <= begin + seconds]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import lru_cache
+from math import ceil
+from statistics import median
 
 #: a tick may come so much too early for a whole number of periods
 _EARLY_S = 0.02
+#: rounds whose middle cost is what a round costs
+_COSTS = 9
 
 
 @dataclass(frozen=True)
@@ -89,3 +94,33 @@ class Every:
         if self._next <= mono_s:  # asked too seldom: from here on anew
             self._next = mono_s + self._period_s
         return True
+
+
+class Paced:
+    """Like `Every`, in whole seconds that grow with what it costs, so that it stays within a share of one core.
+
+    Args:
+        share: of a core that it may take, unless `longest_s` says sooner.
+        longest_s: it comes at least so often.
+
+    """
+
+    def __init__(self, share: float, longest_s: float) -> None:
+        self._share, self._longest_s = share, longest_s
+        self._costs: deque[float] = deque(maxlen=_COSTS)
+        self._next = 0.0
+        self.period_s = 1.0
+
+    def due(self, mono_s: float) -> bool:
+        """Whether it is time."""
+        if mono_s < self._next - _EARLY_S:
+            return False
+        on_time = mono_s - self._next < self.period_s
+        self._next = (self._next if on_time else mono_s) + self.period_s
+        return True
+
+    def spent(self, cpu_s: float) -> None:
+        """Take in what the last round cost; one that a busy machine made dear does not count alone."""
+        self._costs.append(cpu_s)
+        wanted = ceil(median(self._costs) / self._share)
+        self.period_s = float(min(max(1, wanted), max(1, int(self._longest_s))))

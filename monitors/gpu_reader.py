@@ -1,7 +1,7 @@
-"""Reads one GPU for the sampler: states at every tick, means once a second, what is slow every ten seconds.
+"""Reads one GPU for the sampler; `gpu_worker` says how often what is read.
 
 `utilization.gpu` is the driver's mean over its own window of 1/6 to 1 s; asking more often repeats values, asking more
-seldom loses windows. So the driver's buffer of windows is drained once a second (it holds ten seconds of them).
+seldom loses windows. So the driver's buffer of windows is drained (it holds ten seconds of them, an H100's fourteen).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from doctor.monitors.gpm import Gpm, supported
 from doctor.monitors.nvlink import LinkErrors
 from doctor.monitors.nvml_calls import FOR_GOOD, Call, Field, Fields, SampleBuffer, State, Way
 
-_GPU_SAMPLES, _MEMORY_SAMPLES = 1, 2  # nvmlSamplingType_t
+_GPU_SAMPLES = 1  # nvmlSamplingType_t
 _CLOCK_SM = 1
 _MIB = 1 << 20
 
@@ -29,9 +29,8 @@ _MIB = 1 << 20
 _ENERGY, _POWER_CAPPED, _THERMAL, _POWER_NOW = 83, 74, 75, 186
 _NVLINK_TX, _NVLINK_RX, _PCIE_TX, _PCIE_RX = 138, 139, 197, 198
 _ALL_LINKS = 0xFFFFFFFF
-_SECOND_FIELDS = (
-    _ENERGY, _POWER_CAPPED, _THERMAL, _PCIE_TX, _PCIE_RX, (_NVLINK_TX, _ALL_LINKS), (_NVLINK_RX, _ALL_LINKS),
-)  # fmt: skip
+_TOTAL_FIELDS = (_ENERGY, _POWER_CAPPED, _THERMAL)
+_LINK_FIELDS = (_PCIE_TX, _PCIE_RX, (_NVLINK_TX, _ALL_LINKS), (_NVLINK_RX, _ALL_LINKS))
 #: field -> column, what makes a unit of it
 _TOTALS = ((_ENERGY, "energy_j", 1e3), (_POWER_CAPPED, "power_capped_s", 1e9), (_THERMAL, "thermal_slowed_s", 1e9))
 _COUNTERS = (
@@ -39,10 +38,11 @@ _COUNTERS = (
     (_NVLINK_TX, "nvlink_tx_mib_s", 1024), (_NVLINK_RX, "nvlink_rx_mib_s", 1024),
 )  # fmt: skip
 
-#: columns of what is read at every tick
+#: columns of what is so at a moment; the driver has a new power twice as often as anybody needs the others
+POWER = ("power_w",)
 STATES = ("memory_used_mib", "power_w", "sm_clock_mhz", "throttle_reasons")
 #: columns of the driver's windows
-BUSY = ("gpu_busy_pct", "memory_busy_pct", "busy_source")
+BUSY = ("gpu_busy_pct", "busy_source")
 
 #: gaps between windows whose median is their period; an idle card's buffer may have holes
 _FEWEST_GAPS = 5
@@ -89,14 +89,14 @@ class Samples:
         offset = 0 if abs(self._offset_ns) < _SAME_CLOCK_NS else self._offset_ns
         return sorted((t_ns, v) for stamp, v in rows if (t_ns := stamp * 1000 + offset) >= self._begun_ns)
 
-    def period_s(self) -> float | None:
-        """Seconds from window to window, as the stamps that the buffer holds already tell; None where they do not.
+    def reach(self) -> tuple[float | None, float]:
+        """Seconds from window to window and from the first to the last, as the stamps that the buffer holds tell.
 
-        No waiting and one call: the buffer reaches some seconds back.
+        No waiting and one call. The period is None where they do not tell it.
         """
         stamps = sorted({stamp for stamp, _ in self._buffer.read(0)[0]})
         gaps = [(later - earlier) / 1e6 for earlier, later in zip(stamps, stamps[1:])]  # noqa: B905, RUF007 - Python 3.9 has neither strict= nor pairwise
-        return median(gaps) if len(gaps) >= _FEWEST_GAPS else None
+        return median(gaps) if len(gaps) >= _FEWEST_GAPS else None, sum(gaps)
 
 
 class GpuReader:
@@ -114,23 +114,25 @@ class GpuReader:
         self._dropped: set[str] = set()
         self._told: set[str] = set()
         self._gpm: dict[int | None, Gpm] = {}
-        self._busy, self._memory_busy = (
-            Samples(SampleBuffer(nvml, card.handle, kind), self._failed) for kind in (_GPU_SAMPLES, _MEMORY_SAMPLES)
-        )
+        self._busy = Samples(SampleBuffer(nvml, card.handle, _GPU_SAMPLES), self._failed)
         self._bytes: dict[str, tuple[float, float]] = {}  # column -> (counter in MiB, when)
-        self._fields_wanted: tuple[int | tuple[int, int], ...] = _SECOND_FIELDS
-        self._fields: Fields | None = Fields(nvml, _SECOND_FIELDS)
         ask = questions(nvml)
         memory, self._power, *others, self._temperature = (State(card.handle, each, self._failed) for each in ask)
         self._states = (memory, self._power, *others)
         self._of_instances = [(*each, State(each[1], ask[0], self._failed)) for each in card.instances]
         self.links = LinkErrors(nvml, card.handle)
-        self.busy_period_s = None if card.instances else self._busy.period_s()
+        self.busy_period_s, self.busy_depth_s = (None, 0.0) if card.instances else self._busy.reach()
+        self.busy_now: int | None = None
         self.has_gpm = False
         if supported(nvml, card.handle):
             self._gpm = {instance: Gpm(nvml, card.handle, instance) for instance, _, _ in card.instances}
             self._gpm[None] = Gpm(nvml, card.handle)
             self.has_gpm = True
+        # each id costs the driver up to some milliseconds: what GPM tells is not asked for
+        self._fields_wanted: tuple[int | tuple[int, int], ...] = (
+            _TOTAL_FIELDS if self.has_gpm else (*_TOTAL_FIELDS, *_LINK_FIELDS)
+        )
+        self._fields: Fields | None = Fields(nvml, self._fields_wanted)
 
     def call(self, function: str, *arguments: Any) -> Any:
         """Ask the card; None when it cannot tell. A call that it will never answer is not made again."""
@@ -160,9 +162,26 @@ class GpuReader:
             for instance, _, uuid, memory in self._of_instances
         ]
 
-    def second(self, at: Now) -> tuple[dict[str, Any], list[tuple[Now, dict[str, Any]]]]:
-        """What is told once a second: values of now, and rows that have a stamp of their own or an instance."""
+    def power(self) -> tuple[str]:
+        """Cell of POWER."""
+        return (self._power.read(),)
+
+    def second(self) -> dict[str, Any]:
+        """What costs little and changes slowly: temperature, the share of time in which memory was in use."""
         row: dict[str, Any] = {"temperature_c": self._temperature.read()}
+        if self._power.gone:
+            milliwatts = self.call("nvmlDeviceGetPowerUsage")
+            row["power_w"] = None if milliwatts is None else milliwatts / 1000
+        if self.card.instances:  # nvml.h: not under MIG
+            return row
+        rates = self.call("nvmlDeviceGetUtilizationRates")
+        if rates is not None:
+            row["memory_busy_pct"], self.busy_now = rates.memory, rates.gpu
+        return row
+
+    def means(self, at: Now) -> tuple[dict[str, Any], list[tuple[Now, dict[str, Any]]]]:
+        """GPM's means since the last call: of the card, and rows of its instances."""
+        row: dict[str, Any] = {}
         rows: list[tuple[Now, dict[str, Any]]] = []
         for instance, gpm in self._gpm.items():
             values: dict[str, Any] = dict(gpm.read(at.mono_s))
@@ -176,16 +195,13 @@ class GpuReader:
             elif values:
                 uuid = next(each[2] for each in self.card.instances if each[0] == instance)
                 rows.append((at, {"mig": instance, "uuid": uuid, **values}))
-        row.update(self._of_fields(at.mono_s, counters="pcie_rx_mib_s" not in row))
-        if self._power.gone:
-            milliwatts = self.call("nvmlDeviceGetPowerUsage")
-            row["power_w"] = None if milliwatts is None else milliwatts / 1000
         return row, rows
 
-    def slow(self) -> dict[str, Any]:
-        """What changes seldom or costs much: ECC, the link, the power limit."""
+    def slow(self, mono_s: float) -> dict[str, Any]:
+        """What changes seldom or costs much: ECC, the link, the power limit; counters that lose nothing by waiting."""
         milliwatts = self.call("nvmlDeviceGetEnforcedPowerLimit")
         return {
+            **self._of_fields(mono_s),
             "power_limit_w": None if milliwatts is None else milliwatts / 1000,
             "ecc_corrected": self.call("nvmlDeviceGetTotalEccErrors", 0, 0),
             "ecc_uncorrected": self.call("nvmlDeviceGetTotalEccErrors", 1, 0),
@@ -225,13 +241,13 @@ class GpuReader:
             self._fields = Fields(self._nvml, wanted) if wanted else None
         return found
 
-    def _of_fields(self, mono_s: float, *, counters: bool) -> dict[str, Any]:
+    def _of_fields(self, mono_s: float) -> dict[str, Any]:
         values = self._field_values()
         row: dict[str, Any] = {}
         for ident, column, scale in _TOTALS:
             if ident in values:
                 row[column] = round(values[ident] / scale, 3)
-        for ident, column, per_mib in _COUNTERS if counters else ():
+        for ident, column, per_mib in _COUNTERS:
             if ident in values:
                 rate = self._rate(column, values[ident] / per_mib, mono_s)
                 if rate is not None:
@@ -246,23 +262,19 @@ class GpuReader:
             return None
         return round((counter - before[0]) / (mono_s - before[1]), 3)
 
-    def drained(self) -> list[tuple[int | None, str, str, str]]:
+    def drained(self) -> list[tuple[int | None, str, str]]:
         """Cells of BUSY for each window that the driver closed, behind its end (t_ns).
 
         Where the buffer gives none, the figure of now, with None for its end.
         """
         if self.card.instances:  # nvml.h: not under MIG
             return []
-        now_ns = time.time_ns()
-        busy, memory = self._busy.new(now_ns), self._memory_busy.new(now_ns)
-        if busy is not None:
-            merged = {t_ns: ["", ""] for t_ns, _ in (*busy, *(memory or ()))}
-            for place, windows in enumerate((busy, memory or ())):
-                for t_ns, value in windows:
-                    merged[t_ns][place] = str(value)
-            return [(t_ns, *cells, "samples") for t_ns, cells in merged.items()]
-        rates = self.call("nvmlDeviceGetUtilizationRates")
-        return [] if rates is None else [(None, str(rates.gpu), str(rates.memory), "polled")]
+        windows = self._busy.new(time.time_ns())
+        return self.polled() if windows is None else [(t_ns, str(value), "samples") for t_ns, value in windows]
+
+    def polled(self) -> list[tuple[int | None, str, str]]:
+        """The busy figure as `second` read it, for those who watch while the buffer waits to be drained."""
+        return [] if self.busy_now is None else [(None, str(self.busy_now), "polled")]
 
 
 @lru_cache

@@ -1,6 +1,10 @@
 """The process that talks to NVML, and to nothing else, so that a driver that hangs takes only this process with it.
 
 Started by the sampler, to which it says on its standard output once a second that it lives. Ends when nobody listens.
+
+How often what is asked goes by what it costs. CPU time of a call on an H100 (driver 580), which spins while it waits
+for the card: power 0.1 ms, memory 0.2, clock and reasons less, utilization 0.1; GPM 2.3 (a sample and its
+difference); the buffer of windows 2.8; energy 3.8 and time slowed by heat 1.2.
 """
 
 from __future__ import annotations
@@ -10,25 +14,49 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from doctor.core.run_dir import Events, RunDir
 from doctor.facts._nvml import DRIVER_NOT_LOADED, UNINITIALIZED, GpuLost, NvmlUnavailable, open_nvml
 from doctor.monitors import columns, xid
-from doctor.monitors.clock import Every, Now, Ticker, now
+from doctor.monitors.clock import Every, Now, Paced, Ticker, now
 from doctor.monitors.dcgm import DEFAULT_URL, Exporter
-from doctor.monitors.gpu_reader import BUSY, STATES, GpuReader, open_card
+from doctor.monitors.gpu_reader import BUSY, POWER, STATES, GpuReader, open_card
 from doctor.monitors.processes import identify
 from doctor.monitors.table import Row, Table, clock_notes, form
 
 #: exit codes: there is no GPU; the driver went away
 ABSENT, DRIVER_GONE = 5, 6
 
-SECOND_S, SLOW_S, LINKS_S, RETRY_S = 1.0, 10.0, 30.0, 5.0
+#: power is new so often, nobody needs the other states oftener; and what changes seldom or costs much
+POWER_S, STATES_S, SECOND_S, SLOW_S, LINKS_S, RETRY_S = 0.1, 0.2, 1.0, 10.0, 30.0, 5.0
+#: shares of a core that GPM of all cards, and the buffer of each, may take; seconds that they wait at most for it
+GPM_SHARE, GPM_S, DRAIN_SHARE, DRAIN_S = 0.0025, 5.0, 0.0004, 5.0
+#: the buffer as documented; one that reaches further back may be left alone for half of it
+_BUFFER_S = 10.0
 _MIB = 1 << 20
+
+
+class Due(NamedTuple):
+    """What the tick of a second reads beside what every one does."""
+
+    gpm: bool
+    drain: bool
+    slow: bool
+    last: bool
+
+
+@dataclass
+class Spent:
+    """CPU seconds of this process in calls that are paced by them, all cards together."""
+
+    gpm_s: float = 0.0
+    drain_s: float = 0.0
 
 
 class Slot:
@@ -37,7 +65,7 @@ class Slot:
     def __init__(self, index: int) -> None:
         self.index = index
         self.reader: GpuReader | None = None
-        self.states_form = self.busy_form = ""  # rows that tell STATES, BUSY
+        self.power_form = self.states_form = self.busy_form = ""  # rows that tell POWER, STATES, BUSY
         self.lost = False
         self.retry = Every(RETRY_S)
         self.links, self.links_seen_s = Every(LINKS_S), 0.0
@@ -52,6 +80,7 @@ class Worker:
         wanted: indices; None: all.
         exporter_url: of dcgm-exporter; None: the usual place.
         notes: further comment lines for the head of the file.
+        interval_s: from tick to tick.
 
     """
 
@@ -62,6 +91,7 @@ class Worker:
         wanted: frozenset[int] | None,
         exporter_url: str | None,
         notes: Sequence[str] = (),
+        interval_s: float = POWER_S,
     ) -> None:
         self.nvml = open_nvml()
         begun = now()
@@ -74,7 +104,12 @@ class Worker:
         self.exporter = self._exporter(exporter_url)
         self.table = Table(csv, columns.GPU, [*self._notes(), *clock_notes(begun), *notes])
         self.processes = Table(run.gpu_processes(), columns.GPU_PROCESS, [f"schema {columns.GPU_PROCESS_SCHEMA}"])
+        self.number = -1  # of the tick
+        self.power_ticks, self.states_ticks = (max(1, round(each / interval_s)) for each in (POWER_S, STATES_S))
         self.second, self.slow = Every(SECOND_S), Every(SLOW_S)
+        reach = min((reader.busy_depth_s for reader in self.readers), default=0.0)
+        self.gpm = Paced(GPM_SHARE, GPM_S)
+        self.drain = Paced(DRAIN_SHARE, reach / 2 if reach > _BUFFER_S else DRAIN_S)
         handles = {reader.card.index: reader.card.handle for reader in self.readers}
         watched = xid.watch(self.nvml, handles, self._xid)
         self.events.write(
@@ -118,7 +153,9 @@ class Worker:
             self._lost(slot, exc)
             return
         ident = {"gpu": card.index, "uuid": card.uuid}
-        slot.states_form, slot.busy_form = (form(columns.GPU, ident, told) for told in (STATES, BUSY))
+        slot.power_form, slot.states_form, slot.busy_form = (
+            form(columns.GPU, ident, told) for told in (POWER, STATES, BUSY)
+        )
         if slot.lost:
             slot.lost = False
             self.events.write("gpu", what="back", gpu=slot.index)
@@ -140,24 +177,55 @@ class Worker:
 
     def tick(self, at: Now) -> None:
         """Read what is due and append it."""
-        second = self.second.due(at.mono_s)
-        slow = second and self.slow.due(at.mono_s)
+        self.number += 1
+        full = self.number % self.states_ticks == 0
         lines: list[str] = []
-        stamp = self.table.stamp(at)
+        if self.second.due(at.mono_s):
+            lines = self._second(at, slow=self.slow.due(at.mono_s))
+        elif full or self.number % self.power_ticks == 0:
+            lines = self._states(at, full=full)
+        if self.exporter is not None:
+            lines += [self.table.line(*row) for row in self._from_exporter(self.exporter, at)]
+        self._append("".join(lines))
+
+    def last(self, at: Now) -> None:
+        """Everything once more, so that totals and the driver's buffer reach to the end of the run."""
+        self._append("".join(self._second(at, slow=True, last=True)))
+
+    def _answering(self, at: Now) -> Iterator[tuple[Slot, GpuReader]]:
+        """Slots whose card can be read; those that were lost are tried again."""
         for slot in self.slots:
             if slot.reader is None and slot.retry.due(at.mono_s):
                 self._open(slot)
             if slot.reader is not None:
-                try:
-                    if second:
-                        lines += self._lines(slot, slot.reader, at, slow=slow)
-                    else:
-                        lines.append(stamp + slot.states_form % slot.reader.states())
-                except GpuLost as exc:
-                    self._lost(slot, exc)
-        if self.exporter is not None:
-            lines += [self.table.line(*row) for row in self._from_exporter(self.exporter, at)]
-        self._append("".join(lines))
+                yield slot, slot.reader
+
+    def _states(self, at: Now, *, full: bool) -> list[str]:
+        """Lines of an ordinary tick."""
+        lines, stamp = [], self.table.stamp(at)
+        for slot, reader in self._answering(at):
+            try:
+                told = slot.states_form % reader.states() if full else slot.power_form % reader.power()
+                lines.append(stamp + told)
+            except GpuLost as exc:
+                self._lost(slot, exc)
+        return lines
+
+    def _second(self, at: Now, *, slow: bool, last: bool = False) -> list[str]:
+        """Lines of the tick that comes once a second."""
+        lines: list[str] = []
+        spent = Spent()
+        due = Due(last or self.gpm.due(at.mono_s), last or self.drain.due(at.mono_s), slow, last)
+        for slot, reader in self._answering(at):
+            try:
+                lines += self._lines(slot, reader, at, due, spent)
+            except GpuLost as exc:
+                self._lost(slot, exc)
+        if due.gpm:
+            self._pace(spent.gpm_s)
+        if due.drain:
+            self.drain.spent(spent.drain_s / max(1, len(self.slots)))
+        return lines
 
     def _append(self, text: str) -> None:
         was_full = self.table.full
@@ -167,24 +235,43 @@ class Worker:
                 "monitor", what="disk full" if self.table.full else "room again", rows_lost=self.table.lost
             )
 
-    def _lines(self, slot: Slot, reader: GpuReader, at: Now, *, slow: bool) -> list[str]:
-        """Lines of the tick that comes once a second."""
+    def _pace(self, gpm_s: float) -> None:
+        before = self.gpm.period_s
+        self.gpm.spent(gpm_s)
+        if self.gpm.period_s != before:
+            self.events.write("monitor", what="gpm paced", every_s=self.gpm.period_s)
+
+    def _lines(self, slot: Slot, reader: GpuReader, at: Now, due: Due, spent: Spent) -> list[str]:
         ident = {"gpu": reader.card.index, "uuid": reader.card.uuid}
         states = zip(STATES, reader.states())  # noqa: B905 - Python 3.9 has no strict=
-        moment = now()  # the window of the means ends when they are read
-        row, of_instances = reader.second(moment)
-        row.update((name, text) for name, text in states if text)
+        row: dict[str, Any] = {name: text for name, text in states if text}
+        of_instances: list[tuple[Now, dict[str, Any]]] = []
+        if due.gpm:
+            began = time.thread_time()
+            means, of_instances = reader.means(now())  # their window ends when they are read
+            spent.gpm_s += time.thread_time() - began
+            row.update(means)
+        row.update(reader.second())
         lines = [
             self.table.stamp(at if end_ns is None else at.at(end_ns)) + slot.busy_form % tuple(cells)
-            for end_ns, *cells in reader.drained()
+            for end_ns, *cells in self._windows(reader, due, spent)
         ]
-        if slow:
-            row.update(reader.slow())
+        if due.slow:
+            row.update(reader.slow(at.mono_s))
             self._list_processes(reader, at)
             if slot.links.due(at.mono_s):
                 self._look_at_links(slot, reader, at)
         of_instances += [(at, state) for state in reader.instance_states()]
         return [*lines, *(self.table.line(when, {**ident, **each}) for when, each in [*of_instances, (at, row)])]
+
+    def _windows(self, reader: GpuReader, due: Due, spent: Spent) -> list[tuple[int | None, str, str]]:
+        """The driver's windows; between two drains that are far apart the figure of now."""
+        if not due.drain:
+            return reader.polled()
+        began = time.thread_time()
+        found = reader.drained()
+        spent.drain_s += time.thread_time() - began
+        return [each for each in found if each[0] is not None] if due.last else found
 
     def _look_at_links(self, slot: Slot, reader: GpuReader, at: Now) -> None:
         if errors := reader.links.new():
@@ -231,7 +318,7 @@ def main(argv: list[str] | None = None) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     wanted = frozenset(int(each) for each in chosen.gpus.split(",")) if chosen.gpus else None
     try:
-        worker = Worker(RunDir(chosen.run), chosen.csv, wanted, chosen.dcgm, chosen.note)
+        worker = Worker(RunDir(chosen.run), chosen.csv, wanted, chosen.dcgm, chosen.note, chosen.interval)
     except NvmlUnavailable as exc:
         _say(f"absent {exc}")
         return ABSENT
@@ -244,12 +331,24 @@ def main(argv: list[str] | None = None) -> int:
 
 def _sample(worker: Worker, interval_s: float) -> None:
     ticker, alive = Ticker(interval_s), Every(SECOND_S)
-    while True:
-        ticker.wait()
-        at = now()
-        worker.tick(at)
-        if alive.due(at.mono_s) and not _say(f"ok {ticker.missed} {worker.table.lost} {time.process_time():.3f}"):
-            return
+    with suppress(_Told):
+        signal.signal(signal.SIGTERM, _told)
+        while True:
+            ticker.wait()
+            at = now()
+            worker.tick(at)
+            if alive.due(at.mono_s) and not _say(f"ok {ticker.missed} {worker.table.lost} {time.process_time():.3f}"):
+                break
+    worker.last(now())
+
+
+class _Told(BaseException):
+    """SIGTERM: it must not wait for the next tick, which may be a minute away."""
+
+
+def _told(_number: int, _frame: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the last lines are being written
+    raise _Told
 
 
 def _say(text: str) -> bool:

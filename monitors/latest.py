@@ -13,8 +13,8 @@ Key = TypeVar("Key")
 #: rows of one file that are read at a time; a file that grew by more is read from its end
 _MOST_BYTES = 1 << 20
 
-#: a figure that has not come again for so long is no longer shown
-STALE_S = 5.0
+#: a figure that has not come again for so long is no longer shown; the dearest come every five seconds
+STALE_S = 8.0
 
 
 class Tail:

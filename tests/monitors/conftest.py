@@ -92,7 +92,7 @@ def scenarios(exporter_url: str) -> dict[str, tuple[str, tuple[str, ...]]]:
     """Name -> (scenario, options of the worker)."""
     hopper = "include = h100x8.ini\n" + "".join(f"[gpu {k}]\n{truth.lines()}\n" for k, truth in TRUTH.items())
     gpu_2 = f"[gpu 2]\n{STATES.lines()}\nevent = at=3 xid=31\n"
-    errors = "nvmlDeviceGetTemperature = code=NO_PERMISSION\nnvmlDeviceGetClockInfo = code=UNKNOWN after=20 calls=20\n"
+    errors = "nvmlDeviceGetTemperature = code=NO_PERMISSION\nnvmlDeviceGetClockInfo = code=UNKNOWN after=10 calls=10\n"
     mig = "activity = 0 sm=0.5 busy=1\nactivity = 0 gi=2 sm=0.125\n"
     return {
         "hopper": (hopper + gpu_2, ("--gpus", "0,1,2")),

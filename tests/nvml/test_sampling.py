@@ -550,7 +550,7 @@ from doctor.facts._nvml import open_nvml
 from doctor.monitors.gpu_reader import Samples
 from doctor.monitors.nvml_calls import SampleBuffer
 begun = time.monotonic()
-out = [Samples(SampleBuffer(open_nvml(), gpus()[0], 1), None).period_s(), time.monotonic() - begun]
+out = [Samples(SampleBuffer(open_nvml(), gpus()[0], 1), None).reach()[0], time.monotonic() - begun]
 """
     period, took_s = ask(scenario(gpu, base=base), code)
     assert period == pytest.approx(expected, abs=1e-4)
