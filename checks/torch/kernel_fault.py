@@ -27,7 +27,7 @@ SIGNATURES = (
     Signature(
         r"CUDA error: (?:an )?(?P<what>illegal memory access|misaligned address|illegal"
         r" instruction|unspecified launch failure)",
-        symptom_of=("NCC008", "GPU002", "GPU004", "TOR012"),
+        symptom_of=("NCC008", "GPU002", "GPU004", "TOR012", "FLA010"),
     ),
 )
 

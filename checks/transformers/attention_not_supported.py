@@ -29,6 +29,9 @@ SIGNATURES = (
         r"an attention implementation through torch's flex_attention) ?(?:yet)?"
     ),
     Signature(r"ValueError: The current architecture does not support (?P<kind>Flash Attention \d(?:\.\d)?)"),
+    Signature(
+        r"^KeyError: '(?P<kind>\w{0,40}attention\w{0,20}|sdpa|eager|flex)'", frame=r"modeling_\w{1,60}\.py:__init__$"
+    ),
 )
 
 
@@ -36,14 +39,17 @@ LOG_MESSAGE = Message(
     en=Words(
         "`{model}` has no `{kind}` variant of its attention",
         "The architecture, in the installed Transformers, does not implement what `attn_implementation` asks for.",
-        'Load with `attn_implementation="eager"` (or `"sdpa"` instead of `"flash_attention_2"`), '
-        "or upgrade Transformers, which adds variants with each release.",
+        'Load with `attn_implementation="eager"` (or `"sdpa"` instead of `"flash_attention_2"`), or upgrade '
+        "Transformers, which adds variants with each release. A name that belongs to a fork or plugin "
+        "(`sequence_parallel_attention`) needs the Transformers that this fork was made for, or the option that "
+        "asks for it taken out.",
     ),
     zh=Words(
         "`{model}` 没有 `{kind}` 形式的注意力实现",
         "该架构在已安装的 Transformers 中没有实现 `attn_implementation` 所要求的方式。",
-        '用 `attn_implementation="eager"` 加载(或用 `"sdpa"` 代替 `"flash_attention_2"`),或升级 '
-        "Transformers,新版本会增加支持。",
+        '用 `attn_implementation="eager"` 加载(或用 `"sdpa"` 代替 `"flash_attention_2"`),或升级 Transformers,新版本'
+        "会增加支持。属于某个分支或插件的名称(如 `sequence_parallel_attention`)需要该分支所针对的 Transformers,或去"
+        "掉要求它的选项。",
     ),
 )
 
@@ -54,5 +60,5 @@ def explain(hits: Hits) -> Finding | None:
     kind = "SDPA" if "scaled_dot" in kind else "flex attention" if "flex" in kind else kind
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), kind=kind,
-        model=hits.get("model") or "the model",
+        model=hits.get("model") or "model",
     )  # fmt: skip

@@ -11,6 +11,9 @@ Add `num_items_in_batch=None` to the override, or pin Transformers below 4.46.
 ## How it is found
 In a log: by the refused argument.
 ## References
+https://github.com/shangshang-wang/Tina/issues/4
+https://github.com/hiyouga/LlamaFactory/issues/8207
+https://github.com/huggingface/transformers/blob/v4.52.4/src/transformers/trainer.py
 https://github.com/huggingface/transformers/pull/34198
 https://huggingface.co/docs/transformers/trainer
 """
@@ -34,6 +37,10 @@ SIGNATURES = (
     Signature(
         r"TypeError: (?:(?P<owner>\w{1,80})\.)?(?P<method>training_step|log)\(\) takes (?:from )?\d"
         r" (?:to \d )?positional arguments but (?P<count>[345]) were given",
+    ),
+    Signature(
+        r"TypeError: (?:(?P<owner>\w{1,80})\.)?(?P<method>_get_(?:train|eval)_sampler)\(\) takes 1 positional "
+        r"argument but 2 were given",
     ),
 )
 
@@ -74,6 +81,22 @@ OF_TRL = Message(
     ),
 )
 
+SAMPLER = Message(
+    en=Words(
+        "`{owner}.{method}` does not take the dataset that the installed Transformers passes",
+        "From 4.52 on the Trainer hands the dataset to `_get_train_sampler`; `{owner}` overrides it with the "
+        "signature of older releases.",
+        'A trainer of TRL: `pip install -U "trl>=0.18"`. Another library\'s: upgrade it (LLaMA-Factory: pull '
+        'again), or pin `pip install "transformers<4.52"`. An own class: `def {method}(self, dataset=None)`.',
+    ),
+    zh=Words(
+        "`{owner}.{method}` 不接受已安装的 Transformers 传入的数据集",
+        "自 4.52 起 Trainer 会把数据集传给 `_get_train_sampler`;`{owner}` 以旧版本的签名重写了它。",
+        'TRL 的训练器:`pip install -U "trl>=0.18"`。其他库的:升级该库(LLaMA-Factory:重新拉取代码),或固定 '
+        '`pip install "transformers<4.52"`。自己的类:`def {method}(self, dataset=None)`。',
+    ),
+)
+
 #: trainers of TRL that override these methods
 #: https://github.com/huggingface/trl/tree/v0.12.0/trl/trainer
 TRL_TRAINERS = frozenset({
@@ -85,5 +108,5 @@ TRL_TRAINERS = frozenset({
 def explain(hits: Hits) -> Finding | None:
     """Name the class where the exception does; before Python 3.10 it names the method alone."""
     owner, method = hits.get("owner") or "the trainer's subclass", hits.get("method")
-    message = OF_TRL if owner in TRL_TRAINERS else LOG_MESSAGE
+    message = SAMPLER if "sampler" in (method or "") else OF_TRL if owner in TRL_TRAINERS else LOG_MESSAGE
     return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), owner=owner, method=method)

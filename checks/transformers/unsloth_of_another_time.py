@@ -8,8 +8,11 @@ after it has other names, and the rewritten code fails with NameError, ImportErr
 ## What to do
 Upgrade unsloth and unsloth_zoo together, or install the Transformers and TRL that their metadata name.
 ## How it is found
-In a log: by exceptions whose innermost library frame is Unsloth's.
+In a log: by exceptions whose innermost frame (torch and Triton aside) is Unsloth's.
 ## References
+https://github.com/unslothai/unsloth/issues/2148
+https://github.com/unslothai/unsloth/issues/1699
+https://github.com/unslothai/unsloth/issues/1248
 https://docs.unsloth.ai/get-started/install-and-update
 https://github.com/unslothai/unsloth/blob/main/pyproject.toml
 https://github.com/unslothai/unsloth/issues/3415
@@ -18,11 +21,17 @@ https://github.com/unslothai/unsloth/issues/3057
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+import re
+
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TRF030", name="unsloth-of-another-time", severity=ERROR, since="0.1")
+
+_UNSLOTH = (
+    r"[\\/]unsloth(?:_zoo|_compiled_cache)?[\\/]|unsloth_compiled_module_\w{1,40}\.py:|Unsloth\w{1,40}Trainer\.py:"
+)
 
 SIGNATURES = (
     Signature(r"^NameError: name '(?P<name>\w{1,80})' is not defined", frame=r"unsloth(?:_zoo)?[\\/]"),
@@ -36,9 +45,19 @@ SIGNATURES = (
         r"has no attribute '(?P<name>\w{1,80})'",
         frame=r"unsloth(?:_zoo)?[\\/]",
     ),
+    Signature(r"^TypeError: (?P<name>_unsloth_\w{1,80})\(\) (?:takes|got|missing) "),
+    Signature(r"^RuntimeError: Unsloth: Please file a bug report! Error patching (?P<name>\w{1,80})"),
+    Signature(r"^AttributeError: (?P<name>_\w{0,20}(?:old_generate|saved_temp_tokenizer)\w{0,20})$", frame=_UNSLOTH),
+    Signature(
+        r"^AttributeError: '(?P<owner>\w{1,80})' object has no attribute '(?P<name>(?!vllm_engine|llm\b)\w{1,80})'",
+        frame=_UNSLOTH,
+        symptom_of=("TRL", "TRF", "BNB", "VLL", "DAT", "TOR"),
+    ),
+    Signature(
+        r"^(?:triton\.compiler\.errors\.)?CompilationError: at \d{1,5}:\d{1,4}",
+        frame=r"unsloth(?:_zoo)?[\\/]kernels[\\/]",
+    ),
 )
-
-LOG_CONFIDENCE = LIKELY
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -56,3 +75,44 @@ LOG_MESSAGE = Message(
         "Unsloth 版本所要求的 Transformers 和 TRL 范围,安装范围内的版本,并重启进程。",
     ),
 )
+
+REWRITTEN = Message(
+    en=Words(
+        "Unsloth's own code failed in `{place}`: {name_en}",
+        "Unsloth replaces functions of Transformers, TRL and PEFT and compiles kernels of its own. Most failures "
+        "inside of it come from a release that does not fit these packages or this model, and are mended by a newer "
+        "one.",
+        "Upgrade both of its packages: `pip install -U --no-deps unsloth unsloth_zoo`, delete "
+        "`unsloth_compiled_cache`, and restart the process. Then `pip check`: TRL, Transformers and PEFT must lie "
+        "inside the ranges that Unsloth names. `import unsloth` must come before trl and transformers. To see "
+        "whether its compiling is the cause: `UNSLOTH_COMPILE_DISABLE=1`.",
+    ),
+    zh=Words(
+        "Unsloth 自己的代码在 `{place}` 中失败:{name_zh}",
+        "Unsloth 会替换 Transformers、TRL 和 PEFT 的函数,并编译自己的内核。其内部的多数失败源于该版本与这些包或该模"
+        "型不匹配,较新的版本会修复。",
+        "升级它的两个包:`pip install -U --no-deps unsloth unsloth_zoo`,删除 `unsloth_compiled_cache`,并重启进程。然"
+        "后运行 `pip check`:TRL、Transformers 和 PEFT 必须在 Unsloth 给出的范围内。`import unsloth` 必须在 trl 和 "
+        "transformers 之前。要判断是否由其编译引起:`UNSLOTH_COMPILE_DISABLE=1`。",
+    ),
+)
+
+_THROUGH = re.compile(r"torch[\\/](?:nn[\\/]modules[\\/]module|autograd|_dynamo|_compile|utils)|triton[\\/]")
+
+
+def explain(hits: Hits) -> Finding | None:
+    """A missing name, or a failure whose innermost frame (torch and Triton aside) is Unsloth's."""
+    if hits.of(0) or hits.of(1) or hits.of(2):
+        name = hits.get("name")
+        return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=name)
+    frames = [frame for frame in hits.first.frames if not _THROUGH.search(frame)]
+    innermost = frames[-1] if frames else "unsloth"
+    if not re.search(r"unsloth|Unsloth|^<string>", innermost):
+        return None
+    place = re.split(r"[\\/]", innermost.rpartition(":")[0] or innermost)[-1]
+    kernel = bool(hits.of(7))
+    return found(
+        PROBLEM, REWRITTEN, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, place=place,
+        name_en="a Triton kernel does not compile" if kernel else f"`{hits.get('name')}`",
+        name_zh="一个 Triton 内核无法编译" if kernel else f"`{hits.get('name')}`",
+    )  # fmt: skip
