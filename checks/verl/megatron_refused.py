@@ -114,16 +114,18 @@ SEQUENCE = Message(
 
 def explain(hits: Hits) -> Finding | None:
     """Heads that do not divide, the two that Megatron says in words, else what its message names."""
-    heads, size = hits.ints("heads"), hits.ints("size")
-    if heads and size:
-        fitting = [each for each in range(1, size[0]) if heads[0] % each == 0]
-        return _told(hits, HEADS, heads=heads[0], size=size[0], kind=hits.get("kind"), fitting=fitting[-1])
-    if hits.get("variable"):
-        return _told(hits, CONNECTIONS)
-    if hits.get("sequence"):
-        return _told(hits, SEQUENCE)
-    return refused(PROBLEM, "Megatron-Core", hits, FRAME)
-
-
-def _told(hits: Hits, message: Message, **values: object) -> Finding:
-    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, **values)
+    heads, size = next(iter(hits.ints("heads")), 0), next(iter(hits.ints("size")), 0)
+    message = HEADS if heads and size else CONNECTIONS if hits.get("variable") else SEQUENCE
+    if not (heads and size) and not hits.get("variable") and not hits.get("sequence"):
+        return refused(PROBLEM, "Megatron-Core", hits, FRAME)
+    return found(
+        PROBLEM,
+        message,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED,
+        heads=heads,
+        size=size,
+        kind=hits.get("kind") or "",
+        fitting=max((each for each in range(2, size) if heads % each == 0), default=1),
+    )
