@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from doctor.logs import hints
 from doctor.logs.context import Given
 from doctor.logs.exits import ElasticTable, Exit, exits_of
+from doctor.logs.heads import is_bare, process_of
 from doctor.logs.layouts import Source, looks_like_markdown, markdown_lines
 from doctor.logs.lines import Line
-from doctor.logs.marks import Marks, versions_in
+from doctor.logs.marks import Marks, may_be_bar, versions_in
 from doctor.logs.prefixes import Stripped, has_slurm_labels, strip
 from doctor.logs.tracebacks import Assembler, Failure
 
 _MOST_EXITS = 2_000
+_TO_BE_SEEN = hints.EVERYBODY | hints.DICT
 _SAMPLE = 200  # lines by which a file's habits are told
 _WORLD = re.compile(
     r"\bworld[_ ]size\b[\"'=: ]{1,4}(\d{1,6})\b|Num processes: (\d{1,6})\b|\bnranks (\d{1,6})\b"
@@ -150,31 +154,27 @@ class Builder:
         lines, labelled, backwards = prepare(source, raw)
         self.case.labelled |= {index} if labelled else set()
         self.case.backwards |= {index} if backwards else set()
-        table = ElasticTable()
-        for number, text in lines:
-            stripped = strip(text, slurm_labels=labelled)
-            order = -number if backwards else number
-            self._line(line_of(stripped, source, index, number, self.year, order), table)
-        self.case.exits += table.exits
+        own = _OfSource(self, source, index, labelled=labelled, backwards=backwards)
+        own.read(lines)
+        self.case.exits += own.table.exits
         self.case.lines += total or max((number for number, _ in raw), default=0)
 
-    def _line(self, line: Line, table: ElasticTable) -> None:
+    @property
+    def busy(self) -> AbstractSet[tuple[int, str]]:
+        """(source, process) of those that are in the middle of something, so that every line of theirs matters."""
+        return self._assembler.open
+
+    def look(self, line: Line, worth: int) -> None:
+        """Show a line to those who may take note of it, see `doctor.logs.hints`."""
         case = self.case
-        line = table.feed(line)
-        if line.time_ns is not None:
-            case.clocks.setdefault(line.source, []).append((line.order, line.time_ns))
-        self._assembler.feed(line)
-        case.marks.feed(line)
-        if line.text.strip():
-            case.last = line
-            process = case.processes.get(line.process)
-            if process is None:
-                case.processes[line.process] = Process(line.process, line.rank, line, line)
-            else:
-                process.last = line
-        if len(case.exits) < _MOST_EXITS:
+        if worth & hints.FAILURE or (self.busy and (line.source, line.process) in self.busy):
+            self._assembler.feed(line)
+        if worth & hints.MARK or (worth & hints.SERVING and not case.marks.served):
+            case.marks.feed(line)
+        if worth & hints.EXIT and len(case.exits) < _MOST_EXITS:
             case.exits += exits_of(line)
-        self._settings(line)
+        if worth & hints.SETTING or (worth & hints.DICT and "loss" not in line.text):
+            self._settings(line)
 
     def _settings(self, line: Line) -> None:
         case, text = self.case, line.text
@@ -198,6 +198,75 @@ class Builder:
         """What the sources say, and nothing more: failures in order of time, duplicates out."""
         self.case.failures = unique(self._assembler.close())
         return self.case
+
+
+class _OfSource:
+    """Shows the lines of one source to those whom they concern; of most lines only the process counts."""
+
+    def __init__(self, builder: Builder, source: Source, index: int, *, labelled: bool, backwards: bool) -> None:
+        self.table = ElasticTable()
+        self._builder, self._case, self._year = builder, builder.case, builder.year
+        self._source, self._index = source, index
+        self._labelled, self._sign = labelled, -1 if backwards else 1
+        self._clock: list[tuple[int, int]] = []
+        self._progress: list[tuple[int, str, bool]] = []  # order, text, whether it is stripped
+        #: number, text and what came of it, of the last line of each process, in order of these lines
+        self._last: dict[str, tuple[int, str, Line | None]] = {}
+
+    def read(self, lines: Sequence[tuple[int, str]]) -> None:
+        """Read them all, and tell the case what only the end shows."""
+        worths, marks = hints.worth([text for _, text in lines]), self._case.marks
+        for (number, text), worth in zip(lines, worths, strict=True):
+            wanted = worth & (_TO_BE_SEEN if marks.served else _TO_BE_SEEN | hints.SERVING)
+            told = None if wanted or self._labelled or self.table.open else process_of(text)
+            process = told or self._source.label
+            if told is None or (self._builder.busy and (self._index, process) in self._builder.busy):
+                self._see(text, number, worth)
+                continue
+            if worth & hints.PROGRESS:
+                self._progress.append((self._sign * number, text, False))
+            if process not in self._last:
+                self._begins(process, self._line(strip(text), number))
+            self._last.pop(process, None)
+            self._last[process] = (number, text, None)
+        self._close()
+
+    def _see(self, text: str, number: int, worth: int) -> None:
+        """Take a line apart, and show it to everybody if it matters."""
+        stripped = strip(text, slurm_labels=self._labelled)
+        line = self._line(stripped, number)
+        if self.table.open or worth & hints.TABLE:
+            line = self.table.feed(line)
+        self._builder.look(line, worth)
+        if line.time_ns is not None:
+            self._clock.append((line.order, line.time_ns))
+        if worth & hints.PROGRESS:
+            self._progress.append((line.order, line.text, True))
+        if line.text and not line.text.isspace():
+            self._begins(line.process, line)
+            self._last.pop(line.process, None)
+            self._last[line.process] = (number, text, line)
+
+    def _begins(self, process: str, line: Line) -> None:
+        if process not in self._case.processes:
+            self._case.processes[process] = Process(process, line.rank, line, line)
+
+    def _line(self, stripped: Stripped, number: int) -> Line:
+        return line_of(stripped, self._source, self._index, number, self._year, self._sign * number)
+
+    def _close(self) -> None:
+        for process, (number, text, line) in self._last.items():
+            self._case.last = self._case.processes[process].last = line or self._line(strip(text), number)
+        if self._clock:
+            self._case.clocks[self._index] = self._clock
+        shown = [each for each in self._progress if may_be_bar(each[1])]
+        self._case.marks.see(self._index, self._stripped(self._progress), self._stripped(shown))
+
+    @staticmethod
+    def _stripped(lines: Sequence[tuple[int, str, bool]]) -> Iterator[tuple[int, str]]:
+        """Order and message of what may show progress, the last first."""
+        for order, text, stripped in reversed(lines):
+            yield order, text if stripped or is_bare(text) else strip(text).text
 
 
 def line_of(stripped: Stripped, source: Source, index: int, number: int, year: int, order: int = 0) -> Line:

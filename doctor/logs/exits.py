@@ -99,7 +99,7 @@ _REASONS = {"TIME LIMIT": "time limit", "PREEMPTION": "preempted", "NODE FAILURE
 
 
 #: one of these is in every line that the patterns above match
-_HINTS = ("xit", "illed", "ignal", "oom", "OOM", "Segm", "Abort", "Bus error", "CANCEL", "Termin", "Float", "Illegal",
+HINTS = ("xit", "illed", "ignal", "oom", "OOM", "Segm", "Abort", "Bus error", "CANCEL", "Termin", "Float", "Illegal",
           "Out Of Memory", "Check failed", "double", "free(", "malloc(", "corrupted", "munmap", "smashing",
           "ngine process (pid", "MQLLMEngine is", ": Assertion `")  # fmt: skip
 
@@ -107,7 +107,7 @@ _HINTS = ("xit", "illed", "ignal", "oom", "OOM", "Segm", "Abort", "Bus error", "
 def exits_of(line: Line) -> Iterator[Exit]:
     """What one line says about the ends of processes."""
     text = line.text
-    for word in _HINTS:
+    for word in HINTS:
         if word in text:
             break
     else:
@@ -192,19 +192,19 @@ class ElasticTable:
     def __init__(self) -> None:
         """Start outside of any table."""
         self.exits: list[Exit] = []
-        self._open = self._root = self._traceback = False
+        self.open = self._root = self._traceback = False
         self._rank: int | None = None
 
     def feed(self, line: Line) -> Line:
         """Take the next line; returns it, or the rank's own line inside a traceback."""
         text = line.text
         if text.startswith(("Failures:", "Root Cause (first observed failure):")):
-            self._open, self._root, self._traceback = True, text.startswith("Root"), False
+            self.open, self._root, self._traceback = True, text.startswith("Root"), False
             return line
-        if not self._open:
+        if not self.open:
             return line
         if text.startswith("=====") or (text and not text.startswith((" ", "[", "-", "<"))):
-            self._open = self._traceback = False
+            self.open = self._traceback = False
             return line
         if match := _TABLE_KEY.match(text):
             self._traceback = match["key"] == "traceback"

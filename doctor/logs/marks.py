@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
 from doctor.logs.lines import Line
 
@@ -16,13 +18,17 @@ _SUCCESS = re.compile(
     re.IGNORECASE,
 )
 #: one of these is in every line that `_SUCCESS` matches, in lower case: looking for words is many times as fast
-_SUCCESS_HINTS = ("train", "final val", "exits succ")
+SUCCESS_HINTS = (
+    "train_runtime", "train metrics", "training completed", "training finished", "final validation metrics",
+    "exits successfully", "training progress: 100%", "explorer training finished", "trainer finished",
+    "traine finished",
+)  # fmt: skip
 #: somebody asked it to stop: what follows is the noise of a shutdown
 _ASKED = re.compile(
     r"trigger received signal=SIG(?:TERM|INT)|API server: shutdown triggered|^Shutting down$|^KeyboardInterrupt\b"
     r"|Received signal 15|received SIGTERM|Received SIGINT|got signal: (?:15|2)\b|SIGTERM received"
 )
-_ASKED_HINTS = ("SIG", "shutdown trig", "Shutting", "KeyboardInt", "signal")
+ASKED_HINTS = ("SIG", "shutdown trig", "Shutting", "KeyboardInt", "signal")
 #: what only lines of progress say; then, by a word that each of its matches holds, what they begin with or hold
 _GOING_ON = ("Avg generation throughput:", 'HTTP/1.1" 200')
 _PROGRESS = (
@@ -30,16 +36,18 @@ _PROGRESS = (
     ("step:", re.compile(r"\bstep:\d{1,9} - ")),
     ("iteration ", re.compile(r"^ ?iteration +\d{1,9}/")),
 )
+#: one of these is in every line that `_is_progress` takes for one, and in every line that `_TRAINING` matches
+PROGRESS_HINTS = (*_GOING_ON, "{'", '{"', "step:", "iteration ", *(f"{digit} [" for digit in range(10)))
 _BAR = re.compile(r"\b\d{1,9}/\d{1,9} \[\d{1,4}:\d\d")
 _BAR_END = re.compile(r"/\d{1,9} \[\d{1,4}:\d\d")  # begins with a literal: told in a tenth of the time
 _TRAINING = re.compile(r"\b(?P<done>\d{1,9})/(?P<all>\d{1,9}) \[(?:\d{1,4}:)?\d{1,4}:\d\d<[^\n]{0,40}(?:it/s|s/it)")
 _SERVING = re.compile(r"Application startup complete|HTTP/1\.1\" \d{3}|Avg generation throughput:")
-_SERVING_HINTS = ("startup", "HTTP/", "throughput:")
+SERVING_HINTS = ("Application startup", 'HTTP/1.1" ', "Avg generation throughput:")
 #: words before a bar that is not the training's own
 _LOADING = re.compile(
     r"Map|Load|Tokeniz|Fetch|Download|checkpoint|Generat|Filter|examples/s|Captur|Process|Iterat", re.IGNORECASE
 )
-_STEPS_ON = 5  # other ranks print a step or two more when one has failed
+STEPS_ON = 5  # other ranks print a step or two more when one has failed
 
 
 @dataclass
@@ -48,7 +56,7 @@ class Marks:
 
     Args:
         success: last line that says the run ended well; `asked`: first that says somebody stopped it.
-        progress: where lines of progress stand, by source; `steps`: (done, all) of the main bar's last state.
+        progress: where the last lines of progress stand, by source; `steps`: (done, all) of the main bar's last state.
         served: whether a server answered.
 
     """
@@ -65,21 +73,33 @@ class Marks:
         text = line.text
         if line.repeated and self.folded is None:
             self.folded = line
-        if _is_progress(text):
-            self.progress.setdefault(line.source, []).append(line.order)
-        if "<" in text and ("it/s" in text or "s/it" in text) and (match := _last_bar(text)) is not None:
-            self.steps = match
-        if not self.served and _holds(text, _SERVING_HINTS) and _SERVING.search(text):
+        if not self.served and _holds(text, SERVING_HINTS) and _SERVING.search(text):
             self.served = True
-        if _holds(text.lower(), _SUCCESS_HINTS) and _SUCCESS.search(text):
+        if _holds(text.lower(), SUCCESS_HINTS) and _SUCCESS.search(text):
             self.success = line
-        elif self.asked is None and _holds(text, _ASKED_HINTS) and _ASKED.search(text):
+        elif self.asked is None and _holds(text, ASKED_HINTS) and _ASKED.search(text):
             self.asked = line
+
+    def see(self, source: int, progress: Iterable[tuple[int, str]], bars: Iterable[tuple[int, str]]) -> None:
+        """Look for the last signs of life of a source.
+
+        Args:
+            source: its position.
+            progress: (order, text) of lines that may be some, the last first.
+            bars: the same of those that may be bars.
+
+        """
+        going_on = (order for order, text in progress if _is_progress(text))
+        orders = list(islice(going_on, STEPS_ON))
+        if orders:
+            self.progress[source] = orders[::-1]
+        drawn = (bar for _, text in bars if (bar := _last_bar(text)) is not None)
+        self.steps = next(drawn, self.steps)
 
     def went_on(self, line: Line) -> bool:
         """Whether its source shows progress after a line."""
         orders = self.progress.get(line.source, [])
-        return len(orders) - bisect_right(orders, line.order) >= _STEPS_ON
+        return len(orders) - bisect_right(orders, line.order) >= STEPS_ON
 
     def ended_well_after(self, line: Line) -> bool:
         """Whether its source says after a line that the run ended well."""
@@ -102,6 +122,11 @@ def _is_progress(text: str) -> bool:
         if word in text and pattern.search(text):
             return True
     return False
+
+
+def may_be_bar(text: str) -> bool:
+    """Whether a text may be a bar with its rate."""
+    return "<" in text and ("it/s" in text or "s/it" in text)
 
 
 def _last_bar(text: str) -> tuple[int, int] | None:
@@ -139,9 +164,11 @@ _VERSIONS = (
     ),
 )
 #: one of each is in every line that `_VERSIONS` match, in lower case
-_BEFORE_VERSION = (":", "=", "ersion", "(")
-_NAME_HINTS = ("torch", "llm", "transformers", "trl", "accelerate", "peft", "deepspeed", "datasets", "triton", "sglang",
-               "bitsandbytes", "ray", "flash_attn", "verl", "nccl", "wandb")  # fmt: skip
+_BEFORE_VERSION = re.compile(r"(?:[=:(]|ersion)\s{0,21}v?\d{1,4}\.\d", re.IGNORECASE)
+NAME_HINTS = (
+    "torch", "vllm", "llm engine (", "transformers", "trl", "accelerate", "peft", "deepspeed", "datasets", "triton",
+    "sglang", "bitsandbytes", "ray", "flash_attn", "verl", "nccl version", "nccl==", "wandb version",
+)  # fmt: skip
 _PYTHON = re.compile(r"[/\\]python(?P<version>3\.\d{1,2})[/\\]")
 
 
@@ -150,8 +177,7 @@ def versions_in(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     if "." not in text:
         return found
-    lowered = text.lower()
-    if _holds(lowered, _BEFORE_VERSION) and _holds(lowered, _NAME_HINTS):
+    if _BEFORE_VERSION.search(text) and _holds(text.lower(), NAME_HINTS):
         for pattern in _VERSIONS:
             for match in pattern.finditer(text):
                 name = match["name"].lower()

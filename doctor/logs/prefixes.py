@@ -17,7 +17,7 @@ _LONGEST_ACTOR = 400  # characters with the brackets
 #: colours, also where copying through a web page ate the escape character
 ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|\x1b\][^\x07\n]{0,200}\x07|\x1b|\[(?:\d{1,2}(?:;\d{1,3}){0,4})m(?!\])")
 #: a colour without its escape character; begins with a literal, so that looking for it costs next to nothing
-_EATEN = re.compile(r"\[\d{1,2}(?:;\d{1,3}){0,4}m(?!\])")
+EATEN = re.compile(r"\[\d{1,2}(?:;\d{1,3}){0,4}m(?!\])")
 #: Ray tells how often it folded a line
 _REPEATED = re.compile(r"\s*\[repeated (\d{1,9})x across cluster\](?:\s*\(Ray deduplicates logs[^\n]{0,300})?\s*$")
 #: a bar without a line end, and then a rank that begins to speak
@@ -61,7 +61,7 @@ class _Found:
 
 
 _LEVELS = {"ERROR": "E", "WARNING": "W", "WARN": "W", "INFO": "I", "DEBUG": "D", "CRITICAL": "F", "FATAL": "F"}
-_LEVEL = r"(?P<level>ERROR|WARNING|WARN|INFO|DEBUG|CRITICAL|FATAL)"
+LEVEL = r"(?P<level>ERROR|WARNING|WARN|INFO|DEBUG|CRITICAL|FATAL)"
 
 
 def _rank(found: _Found, match: re.Match[str]) -> None:
@@ -112,13 +112,13 @@ _TABLE: tuple[_Layer, ...] = (
     _layer("[", r"\[(?P<actor>pod/[^\]\n]{1,200})\] ?", _named_container),
     _layer("[", rf"\[{ISO} (?P<level>[EWIDFC]) \d{{1,9}} \d{{1,9}}\] ?", _stamped),  # Ray's C++ side
     # DeepSpeed, SGLang, containers
-    _layer("[", rf"\[{ISO}(?: (?:TP|DP|PP|EP)[0-9 TPDE]{{0,20}})?{ZONE}\](?: ?\[{_LEVEL}\])?"
+    _layer("[", rf"\[{ISO}(?: (?:TP|DP|PP|EP)[0-9 TPDE]{{0,20}})?{ZONE}\](?: ?\[{LEVEL}\])?"
                 rf"(?: ?\[[\w.<>]{{1,60}}:\d{{1,6}}(?::[\w<>]{{1,60}})?\])?(?: ?\[Rank (?P<rank>-?\d{{1,6}})\])? ?",
            _stamped),
     _layer("[", rf"\[(?P<level>[EWIDFC]){GLOG} [\w/.\-]{{1,120}}:\d{{1,6}}\] ?", _stamped),  # ProcessGroupNCCL
     _layer("[", r"\[(?P<level>[EWIDFC]) [\w/.\-]{1,120}:\d{1,6}\] ?", _stamped),
-    _layer("[", rf"\[{_LEVEL}\|[^\]\n]{{1,120}}\] ?(?:{ISO} ?)?(?:>> ?)?", _stamped),  # transformers
-    _layer("[", rf"\[{_LEVEL}\] ", _stamped),
+    _layer("[", rf"\[{LEVEL}\|[^\]\n]{{1,120}}\] ?(?:{ISO} ?)?(?:>> ?)?", _stamped),  # transformers
+    _layer("[", rf"\[{LEVEL}\] ", _stamped),
     _layer("(", r"\((?P<actor>(?:[A-Za-z_][\w.:+\- ]{0,80}?)?(?: ?(?:rank|pid)=\d{1,9}){1,2}(?:, ?ip=[\w.:]{1,60})?"
                 r"|raylet(?:, ?ip=[\w.:]{1,60})?|autoscaler [+\w]{1,12}|gcs_server)\) ?", _actor),
     _layer("(", r"\((?P<actor>(?:head|worker\d{0,4}), (?:rank=\d{1,6}, )?pid=\d{1,9}(?:, ?ip=[\w.:]{1,60})?)\) ?",
@@ -126,25 +126,35 @@ _TABLE: tuple[_Layer, ...] = (
     _layer(">", r"(?:> ?){1,4}", _quoted),  # a log quoted in an issue or a mail
     _layer("d", rf"{ISO}{ZONE} (?:stdout|stderr) [FP] ", _stamped),  # Kubernetes' container runtime
     # Ray's Python side
-    _layer("d", rf"{ISO}{ZONE}[ \t]{{1,4}}{_LEVEL}[ \t]{{1,4}}[\w.]{{1,60}}:\d{{1,6}} -- ", _stamped),
-    _layer("d", rf"{ISO}{ZONE}(?: ?(?:-|\|) ?[\w.]{{1,80}})?(?: ?(?:-|\|) ?| ){_LEVEL}\b ?(?:(?:-|\||:) ?)?"
+    _layer("d", rf"{ISO}{ZONE}[ \t]{{1,4}}{LEVEL}[ \t]{{1,4}}[\w.]{{1,60}}:\d{{1,6}} -- ", _stamped),
+    _layer("d", rf"{ISO}{ZONE}(?: ?(?:-|\|) ?[\w.]{{1,80}})?(?: ?(?:-|\|) ?| ){LEVEL}\b ?(?:(?:-|\||:) ?)?"
                 r"(?:[\w.:<>]{1,120} - )?", _stamped),  # logging, loguru
-    _layer("d", rf"{AMERICAN} - {_LEVEL} - [\w.]{{1,80}} - ", _stamped),
+    _layer("d", rf"{AMERICAN} - {LEVEL} - [\w.]{{1,80}} - ", _stamped),
     _layer("d", rf"{ISO}{ZONE}(?: ?[-:] ?|[ \t]{{1,4}})", _stamped),
     _layer("d", rf"{AMERICAN}(?: ?[-:] ?| )", _stamped),
     # pdsh, with which DeepSpeed starts several nodes: https://github.com/chaos/pdsh
     _layer("d", r"(?P<host>\d{1,3}(?:\.\d{1,3}){3}): ", _hosted),
     _layer("A", r"(?P<host>[A-Za-z][\w.\-]{0,80}): (?=\[rank ?\d{1,6}\]:)", _hosted),
-    _layer("A", rf"{_LEVEL} {SHORT} \[?[\w/.\-]{{1,120}}:\d{{1,6}}\] ?", _stamped),  # vLLM
-    _layer("A", rf"{_LEVEL} {ISO}{ZONE} ", _stamped),  # cloud consoles
+    _layer("A", rf"{LEVEL} {SHORT} \[?[\w/.\-]{{1,120}}:\d{{1,6}}\] ?", _stamped),  # vLLM
+    _layer("A", rf"{LEVEL} {ISO}{ZONE} ", _stamped),  # cloud consoles
     _layer("A", rf"(?P<level>[EWIDF]){GLOG} [ \d]{{1,12}} [\w/.\-<>]{{1,160}}:\d{{1,6}}\] ?", _stamped),  # torch
-    _layer("A", rf"{_LEVEL}:(?: {{1,8}}|[\w.]{{1,80}}:)", _stamped),  # uvicorn, logging.basicConfig
+    _layer("A", rf"{LEVEL}:(?: {{1,8}}|[\w.]{{1,80}}:)", _stamped),  # uvicorn, logging.basicConfig
     _layer("A", rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {NAMED} (?P<year>20\d\d) ", _stamped),
     # syslog, journal
     _layer("A", rf"{NAMED} [\w.\-]{{1,80}} (?P<unit>[\w.\-/]{{1,80}})(?:\[\d{{1,9}}\])?: ", _stamped),
     _layer("A", r"(?P<actor>[a-z][\w.\-]{0,60}-\d{1,4}) {1,20}\| ", _named_container),  # docker compose
 )  # fmt: skip
 _SLURM = re.compile(r" {0,5}(\d{1,5}): ?")
+
+#: what a line with a form begins with: of those that begin with a letter or a digit the whole word
+_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_DIGITS, _OTHERS = frozenset("0123456789"), frozenset("[({>")
+_FIRST_WORD = re.compile(
+    rf"(?:[A-Za-z][\w.\-]{{0,80}}:|{LEVEL}(?::.*)?|[EWIDF]\d{{3,4}}|Mon|Tue|Wed|Thu|Fri|Sat|Sun"
+    r"|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|[a-z][\w.\-]{0,60}-\d{1,4}"
+    r"|20\d\d[-/].*|\d\d/\d\d/20\d\d|\d{1,3}(?:\.\d{1,3}){3}:)\Z", re.DOTALL
+)  # fmt: skip
+_LONGEST_WORD, _LONGEST_RANK = 100, 16
 
 
 def _class_of(text: str) -> str:
@@ -169,17 +179,21 @@ def strip(line: str, *, slurm_labels: bool = False) -> Stripped:
 
     `slurm_labels`: whether ``srun --label`` wrote the file (see `has_slurm_labels`): then ``3: text`` is rank 3.
     """
-    found = _Found()
     text = line.rstrip("\r\n")
     if not text.startswith("{") and ("\x1b" in text or _has_eaten(text)):
         text = ANSI.sub("", text)  # inside JSON the escape character is written out, and cut once it is read
     repeated = 0
     if text.endswith(("]", ")")) and (match := _REPEATED.search(text)):
         repeated, text = int(match[1]), text[: match.start()]
+    rank: int | None = None
     if slurm_labels and (label := _SLURM.match(text)):
-        found.rank, text = int(label[1]), text[label.end() :]
+        rank, text = int(label[1]), text[label.end() :]
     if "]:" in text and "t/s" in text and (bar := _BAR.match(text)):
         text = text[bar.end() :]
+    if rank is None and not may_begin(text):
+        return Stripped("", None, None, text, "", repeated)
+    found = _Found()
+    found.rank = rank
     for _ in range(_LAYERS):
         shorter = _cut(text, found)
         if shorter is None:
@@ -191,7 +205,29 @@ def strip(line: str, *, slurm_labels: bool = False) -> Stripped:
 
 def _has_eaten(text: str) -> bool:
     """Whether a line that lost its escape characters is coloured, as far as its beginning or its end tells."""
-    return ("m" in text[:40] or "[0m" in text) and _EATEN.search(text) is not None
+    return "[" in text and ("m" in text[:40] or "[0m" in text) and EATEN.search(text) is not None
+
+
+def has_codes(text: str) -> bool:
+    """Whether a text of many lines holds colours, with or without their escape characters."""
+    return "\x1b" in text or EATEN.search(text) is not None
+
+
+def may_begin(text: str) -> bool:
+    """Whether a text may begin with one of the forms; most do not, and their first word says so."""
+    first = text[:1]
+    if first in _LETTERS:
+        end = text.find(" ", 0, _LONGEST_WORD)
+        return end < 0 or _is_first_word(text[:end])
+    if first in _DIGITS:
+        end = text.find(" ", 0, _LONGEST_WORD)
+        return end < 0 or _FIRST_WORD.match(text[:end]) is not None
+    return first in _OTHERS or text.startswith((" [", " (")) or not first.isascii()
+
+
+@lru_cache(maxsize=8192)
+def _is_first_word(word: str) -> bool:
+    return _FIRST_WORD.match(word) is not None
 
 
 def _cut(text: str, found: _Found) -> str | None:
@@ -202,8 +238,11 @@ def _cut(text: str, found: _Found) -> str | None:
     first = _class_of(head)
     if first == "(":
         return _without_actor(head, found)
+    if first == "[" and (end := head.find("]: ", 0, _LONGEST_RANK) + 3) > 2 and (rank := _rank_in(head[:end])) >= 0:
+        found.rank = rank
+        return head[end:]
     begins = _ANY_BY_FIRST.get(first)
-    if begins is None or begins.match(head) is None:
+    if begins is None or (first in "Ad" and not may_begin(head)) or begins.match(head) is None:
         return None
     for _, pattern, handler in _BY_FIRST[first]:
         if match := pattern.match(head):
@@ -220,6 +259,13 @@ def _without_actor(text: str, found: _Found) -> str | None:
     match, handler = told
     handler(found, match)
     return text[match.end() :]
+
+
+@lru_cache(maxsize=4096)
+def _rank_in(head: str) -> int:
+    """The rank that the first form of the table tells; -1 where it is not that one."""
+    match = _TABLE[0][1].fullmatch(head)
+    return -1 if match is None else int(match["rank"])
 
 
 @lru_cache(maxsize=4096)

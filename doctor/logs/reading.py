@@ -34,8 +34,8 @@ OWN, OWN_RANK = "\0own", -1
 KEPT_LINES = 3_000
 #: kept of each log where there are very many: hits of each signature, failures
 BRIEF_FIRST, BRIEF_LAST, BRIEF_FAILURES = 4, 2, 20
-#: signs of life that matter are the last ones; stamps that nothing asks for
-_PROGRESS, _FEW_STAMPS = 5, 8
+#: stamps that nothing asks for
+_FEW_STAMPS = 8
 #: how a stamp with a year begins
 YEAR = r"\b(20[1-9]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])\b"
 _YEAR = re.compile(YEAR)
@@ -199,10 +199,9 @@ def _ends(items: list[_T], first: int, last: int) -> list[_T]:
 
 
 def _thin(case: Case, hits: Iterable[tuple[int, Hit]], *, keep: bool) -> None:
-    """Leave out what nobody asks for any more: lines, stamps between those that matter, early signs of life."""
+    """Leave out what nobody asks for any more: lines, and stamps between those that matter."""
     if not keep:
         case.kept = [[]]
-    case.marks.progress = {source: orders[-_PROGRESS:] for source, orders in case.marks.progress.items()}
     raised = (each.line.number for failure in case.failures for each in failure.chain)
     asked = {
         *(hit.line for _, hit in hits), *raised, *(each.first.number for each in case.failures),

@@ -35,7 +35,7 @@ _BARE = re.compile(
     r"(?:: (?P<message>[^\n]*))$"
 )
 #: one of these is in every line that begins a failure, or tells that what follows is noise
-_BEGINNINGS = ("Traceback (", "Error", "xception", "Interrupt", "OOM", "ray::", "File ", "terminate called", "Fatal Py")
+BEGINNINGS = ("Traceback (", "Error", "xception", "Interrupt", "OOM", "ray::", "File ", "terminate called", "Fatal Py")
 #: the same where a console broke the line behind the colon, for what follows is one word of its width
 _BROKEN = re.compile(r"^(?P<type>[A-Z]\w{0,100}(?:Error|Exception)): ?$")
 _LONG_WORD = 60  # characters
@@ -169,15 +169,24 @@ class Assembler:
     def __init__(self) -> None:
         """Start with nothing open."""
         self.failures: list[Failure] = []
+        #: (source, process) of those that are in the middle of something: only to these does every line matter
+        self.open: set[tuple[int, str]] = set()
         self._states: dict[tuple[int, str], _State] = {}
 
     def feed(self, line: Line) -> None:
         """Take the next line."""
-        state = self._states.setdefault((line.source, line.process), _State())
+        key = (line.source, line.process)
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = _State()
         text = line.text
         if text.startswith((" ", "+", "|")) and ("|" in text[:14] or "+-" in text[:14]):
             text = _GROUP_BARS.sub("", text)
         getattr(self, f"_{state.mode}")(state, line, text)
+        if state.mode != "idle" or state.noise or state.thread:
+            self.open.add(key)
+        else:
+            self.open.discard(key)
 
     def close(self) -> list[Failure]:
         """End of input: whatever is open is a failure too. Returns all, in order of their first lines."""
@@ -191,7 +200,7 @@ class Assembler:
     # what each mode does with a line ------------------------------------------------------------------------------
 
     def _idle(self, state: _State, line: Line, text: str) -> None:
-        for word in _BEGINNINGS:
+        for word in BEGINNINGS:
             if word in text:
                 break
         else:
