@@ -32,7 +32,7 @@ SIGNATURES = (
 
 LOG_MESSAGE = Message(
     en=Words(
-        "a worker process of `Dataset.map` ended without a word{count_en}",
+        "a worker process of `Dataset.map` ended without a word{count}",
         "The system ended it, nearly always for memory (each process holds a copy of the tokenizer and its share of "
         "the data; images and long texts multiply it), or it crashed in native code. It has nothing to do with the "
         "GPU.",
@@ -60,6 +60,6 @@ def explain(hits: Hits) -> Finding | None:
     processes = hits.of(1)[-1].groups["processes"] if hits.of(1) else None
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-        count_en=f" ({processes} processes were started)" if processes else "",
+        count=f" ({processes} processes were started)" if processes else "",
         count_zh=f"(共启动 {processes} 个进程)" if processes else "",
     )  # fmt: skip

@@ -39,7 +39,7 @@ SIGNATURES = (
 LOG_MESSAGE = Message(
     en=Words(
         "the installed flash-attn holds no kernel that this GPU and driver can load",
-        "{why_en} torch's own kernels are not concerned, nor is the model.",
+        "{why} torch's own kernels are not concerned, nor is the model.",
         "Look at `nvidia-smi` (driver, card) and `pip show flash-attn`, and install a build that fits both and "
         "torch's CUDA: `pip uninstall -y flash-attn`, then the wheel of your torch, CUDA and Python from "
         "https://github.com/Dao-AILab/flash-attention/releases (2.8.3, or 2.8.0.post2 with older drivers), or build it "
@@ -77,5 +77,5 @@ def explain(hits: Hits) -> Finding:
     why, why_zh = _INVALID if hits.get("how") == "invalid" else _ABSENT
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-        why_en=why, why_zh=why_zh,
+        why=why, why_zh=why_zh,
     )  # fmt: skip

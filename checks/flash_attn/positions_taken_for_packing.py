@@ -39,7 +39,7 @@ SIGNATURES = (
 LOG_MESSAGE = Message(
     en=Words(
         "flash-attn was handed lengths of sequences that do not fit the batch",
-        "Transformers makes them from the attention mask or the position ids{of_en}: a mask of four dimensions, "
+        "Transformers makes them from the attention mask or the position ids{of}: a mask of four dimensions, "
         "positions of several dimensions (multi-dimensional rotary embeddings), or a cache of another length are "
         "read as packed sequences.",
         'Load the model with `attn_implementation="sdpa"` (ms-swift: `--attn_impl sdpa`); that settles whether it '
@@ -66,5 +66,5 @@ def explain(hits: Hits) -> Finding | None:
     model = next((m[1] for frame in frames if (m := re.search(r"modeling_(\w{2,40})\.py:forward$", frame))), None)
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-        of_en=f" (here of `{model}`)" if model else "", of_zh=f"(此处为 `{model}`)" if model else "",
+        of=f" (here of `{model}`)" if model else "", of_zh=f"(此处为 `{model}`)" if model else "",
     )  # fmt: skip

@@ -35,7 +35,7 @@ SIGNATURES = (
 
 LOG_MESSAGE = Message(
     en=Words(
-        "pip found no installable release of `{wanted}`{seen_en}",
+        "pip found no installable release of `{wanted}`{seen}",
         "The version does not exist there, was withdrawn, or has files for other Pythons and platforms only. Nothing "
         "was installed.",
         "Look what there is: `pip index versions {name}` and `python --version; pip --version`. Upgrade pip "
@@ -65,6 +65,6 @@ def explain(hits: Hits) -> Finding:
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
         wanted=wanted, name=name,
-        seen_en="" if not seen else ": none for this Python and platform" if none else f": it saw {newest}",
+        seen="" if not seen else ": none for this Python and platform" if none else f": it saw {newest}",
         seen_zh="" if not seen else ":没有适合此 Python 和平台的文件" if none else f":它看到的是 {newest}",
     )  # fmt: skip

@@ -33,7 +33,7 @@ SIGNATURES = (
 
 LOG_MESSAGE = Message(
     en=Words(
-        "Triton{version} gave up while it compiled a kernel{card_en}",
+        "Triton{version} gave up while it compiled a kernel{card}",
         "A pass of its compiler failed; the program is not at fault. It is known of Triton 3.3.0 on cards before "
         "Ampere (T4, V100, RTX 20) and of Triton 3.7.0 with vLLM's sampler; fp8 and bf16 kernels on cards that lack "
         "them look the same.",
@@ -61,6 +61,6 @@ def explain(hits: Hits) -> Finding | None:
     version, card = hits.versions.get("triton") or hits.get("triton"), hits.get("gpu")
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-        version=f" {version}" if version else "", card_en=f" for the {card}" if card else "",
+        version=f" {version}" if version else "", card=f" for the {card}" if card else "",
         card_zh=f"(显卡 {card})" if card else "",
     )  # fmt: skip

@@ -42,7 +42,7 @@ LOG_MESSAGE = Message(
         "{who} reads `{name}` of `{config}`, which the installed Transformers does not fill",
         "The field came with a newer Transformers, or moved (5.0 put rotary settings into `rope_parameters` and "
         "fields of composite models into `text_config`). The library and Transformers are of different times.",
-        "{what_en}",
+        "{what}",
     ),
     zh=Words(
         "{who} 读取 `{config}` 的 `{name}`,而已安装的 Transformers 没有该字段",
@@ -87,5 +87,5 @@ def explain(hits: Hits) -> Finding:
     who = f"`{owner[1] if owner else file or 'transformers'}`"
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-        who=who, config=hits.get("config"), name=name, what_en=what_en, what_zh=what_zh,
+        who=who, config=hits.get("config"), name=name, what=what_en, what_zh=what_zh,
     )  # fmt: skip

@@ -34,8 +34,8 @@ SIGNATURES = (
 LOG_MESSAGE = Message(
     en=Words(
         "`generate` was handed {names}, which this model does not take",
-        "{why_en}",
-        "{what_en}",
+        "{why}",
+        "{what}",
     ),
     zh=Words(
         "`generate` 收到了该模型不接受的 {names}",
@@ -115,5 +115,5 @@ def explain(hits: Hits) -> Finding:
     )
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
-        names=", ".join(f"`{name}`" for name in names), why_en=why, what_en=what, why_zh=why_zh, what_zh=what_zh,
+        names=", ".join(f"`{name}`" for name in names), why=why, what=what, why_zh=why_zh, what_zh=what_zh,
     )  # fmt: skip

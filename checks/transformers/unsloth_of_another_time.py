@@ -78,7 +78,7 @@ LOG_MESSAGE = Message(
 
 REWRITTEN = Message(
     en=Words(
-        "Unsloth's own code failed in `{place}`: {name_en}",
+        "Unsloth's own code failed in `{place}`: {name}",
         "Unsloth replaces functions of Transformers, TRL and PEFT and compiles kernels of its own. Most failures "
         "inside of it come from a release that does not fit these packages or this model, and are mended by a newer "
         "one.",
@@ -113,6 +113,6 @@ def explain(hits: Hits) -> Finding | None:
     kernel = bool(hits.of(7))
     return found(
         PROBLEM, REWRITTEN, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, place=place,
-        name_en="a Triton kernel does not compile" if kernel else f"`{hits.get('name')}`",
+        name="a Triton kernel does not compile" if kernel else f"`{hits.get('name')}`",
         name_zh="一个 Triton 内核无法编译" if kernel else f"`{hits.get('name')}`",
     )  # fmt: skip

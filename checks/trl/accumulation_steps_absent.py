@@ -48,7 +48,7 @@ LOG_MESSAGE = Message(
 
 EVALUATION = Message(
     en=Words(
-        "`{trainer}` evaluates before its first step and reads `current_gradient_accumulation_steps` too early",
+        "`{trainer}` evaluates before `current_gradient_accumulation_steps` is set",
         "Transformers sets it when a training step begins; TRL before 0.28 divides the loss of an evaluation by it, "
         "too, so `eval_on_start=True` or `evaluate()` before `train()` ends the run.",
         "Set `eval_on_start=False` (evaluate after a step), or upgrade: `pip install -U 'trl>=0.28'`.",

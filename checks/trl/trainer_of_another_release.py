@@ -48,7 +48,7 @@ LOG_MESSAGE = Message(
         "it.",
         "Install the TRL that the project was written for (its requirements.txt, pyproject.toml or README; the date "
         "of its last commit tells the release): `pip install 'trl==VERSION'`, with the Transformers and vLLM of "
-        "that time; or update the project. `pip show trl` tells the installed one{installed_en}.",
+        "that time; or update the project. `pip show trl` tells the installed one{installed}.",
     ),
     zh=Words(
         "`{trainer}` 派生自另一版本的 TRL:缺少 `{name}`",
@@ -70,5 +70,5 @@ def explain(hits: Hits) -> Finding | None:
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         trainer=trainer, name=hits.get("name"),
-        installed_en=f" ({installed})" if installed else "", installed_zh=f"({installed})" if installed else "",
+        installed=f" ({installed})" if installed else "", installed_zh=f"({installed})" if installed else "",
     )  # fmt: skip
