@@ -47,7 +47,7 @@ ODD = Message(
         "Set them in one place for all nodes: the job script, the image, or Ray's `runtime_env`.",
     ),
     zh=Words(
-        "{hosts} 与其余 {others} 个节点不同:{told}",
+        "{hosts} 与其余 {others} 个节点不同:{told_zh}",
         "那里可能加载别的库、选择别的算子、到别处找文件:由此引起的错误只出现在部分 rank 上。",
         "在同一处为所有节点设置:作业脚本、镜像,或 Ray 的 `runtime_env`。",
     ),
@@ -60,7 +60,7 @@ SPLIT = Message(
         "Decide which value is right and give it to all nodes; none has a majority.",
     ),
     zh=Words(
-        "`{name}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
+        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
         "那里可能加载别的库、选择别的算子、到别处找文件:由此引起的错误只出现在部分 rank 上。",
         "没有占多数的取值:请先确定哪个正确,再让所有节点一致。",
     ),

@@ -36,7 +36,7 @@ ODD = Message(
         "Keep script, configuration and model in one shared folder, or copy them again; mount what is missing.",
     ),
     zh=Words(
-        "{hosts} 与其余 {others} 个节点不同:{told}",
+        "{hosts} 与其余 {others} 个节点不同:{told_zh}",
         "这些节点上的 rank 运行另一份程序、构造另一个模型,或查看另一个目录:形状对不上、集合通信挂住、检查点找不到。",
         "把脚本、配置与模型放在同一个共享目录,或重新复制一份;挂载缺少的目录。",
     ),
@@ -49,7 +49,7 @@ SPLIT = Message(
         "Decide which value is right and give it to all nodes; none has a majority.",
     ),
     zh=Words(
-        "`{name}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
+        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
         "这些节点上的 rank 运行另一份程序、构造另一个模型,或查看另一个目录:形状对不上、集合通信挂住、检查点找不到。",
         "没有占多数的取值:请先确定哪个正确,再让所有节点一致。",
     ),

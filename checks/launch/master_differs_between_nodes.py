@@ -38,7 +38,7 @@ ODD = Message(
         "Give the address and port of rank 0 to all nodes.",
     ),
     zh=Words(
-        "{hosts} 寻找的主节点与其余 {others} 个节点不同:{told}",
+        "{hosts} 寻找的主节点与其余 {others} 个节点不同:{told_zh}",
         "它们等在另一个地址,而不是 rank 0 打开存储的地址,最后超时退出。",
         "把 rank 0 的地址与端口给所有节点。",
     ),
@@ -50,7 +50,7 @@ SPLIT = Message(
         "Give the address and port of rank 0 to all nodes.",
     ),
     zh=Words(
-        "`{name}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
+        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
         "各节点等在不同的地址,最后超时退出。",
         "把 rank 0 的地址与端口给所有节点。",
     ),

@@ -59,11 +59,11 @@ _WHY_EN = "All ranks of a group must load the same NCCL: the communicator is ref
 _WHY_ZH = "同一组的所有 rank 必须加载相同的 NCCL:否则通信组被拒绝,或一开始就挂住。"
 ODD = Message(
     en=Words("NCCL of {hosts} is not that of {others} other nodes: {told}", _WHY_EN, _DO_EN),
-    zh=Words("{hosts} 的 NCCL 与其余 {others} 个节点不同:{told}", _WHY_ZH, _DO_ZH),
+    zh=Words("{hosts} 的 NCCL 与其余 {others} 个节点不同:{told_zh}", _WHY_ZH, _DO_ZH),
 )
 SPLIT = Message(
     en=Words("`{name}` differs between {seen} nodes, none has a majority: {told}", _WHY_EN, _DO_EN),
-    zh=Words("`{name}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}", _WHY_ZH, _DO_ZH),
+    zh=Words("`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}", _WHY_ZH, _DO_ZH),
 )
 
 

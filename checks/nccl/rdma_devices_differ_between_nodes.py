@@ -46,11 +46,11 @@ _DO_EN = (
 _DO_ZH = "加载驱动、把 `/dev/infiniband` 交给容器、用 `ibstat` 查看端口;或在所有节点上设置 `NCCL_IB_DISABLE=1`。"
 ODD = Message(
     en=Words("RDMA on {hosts} is not as on {others} other nodes: {told}", _WHY_EN, _DO_EN),
-    zh=Words("{hosts} 的 RDMA 与其余 {others} 个节点不同:{told}", _WHY_ZH, _DO_ZH),
+    zh=Words("{hosts} 的 RDMA 与其余 {others} 个节点不同:{told_zh}", _WHY_ZH, _DO_ZH),
 )
 SPLIT = Message(
     en=Words("`{name}` differs between {seen} nodes, none has a majority: {told}", _WHY_EN, _DO_EN),
-    zh=Words("`{name}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}", _WHY_ZH, _DO_ZH),
+    zh=Words("`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}", _WHY_ZH, _DO_ZH),
 )
 
 

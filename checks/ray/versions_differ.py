@@ -105,11 +105,11 @@ _DO_EN = "Install the same Python and the same Ray on all nodes, and start the d
 _DO_ZH = "在所有节点安装相同的 Python 与 Ray,并重新启动那里的守护进程。"
 ODD = Message(
     en=Words("Ray or Python of {hosts} is not that of {others} other nodes: {told}", _WHY_EN, _DO_EN),
-    zh=Words("{hosts} 的 Ray 或 Python 与其余 {others} 个节点不同:{told}", _WHY_ZH, _DO_ZH),
+    zh=Words("{hosts} 的 Ray 或 Python 与其余 {others} 个节点不同:{told_zh}", _WHY_ZH, _DO_ZH),
 )
 SPLIT = Message(
     en=Words("`{name}` differs between {seen} nodes, none has a majority: {told}", _WHY_EN, _DO_EN),
-    zh=Words("`{name}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}", _WHY_ZH, _DO_ZH),
+    zh=Words("`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}", _WHY_ZH, _DO_ZH),
 )
 
 

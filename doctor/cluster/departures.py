@@ -11,6 +11,7 @@ from doctor.cluster.compare import Compared, Value
 from doctor.cluster.hosts import folded
 from doctor.core.finding import CONFIRMED, Confidence, Evidence, Finding, Message, Where, found
 from doctor.core.problem import Problem, Severity
+from doctor.core.reasons import translated
 from doctor.core.record import record
 
 _FINDINGS = 6  # groups of departing nodes with a finding of their own; the rest share one
@@ -25,12 +26,17 @@ class Item:
     compared: Compared
     value: Value | None
 
-    @property
-    def told(self) -> str:
+    def told(self, language: str) -> str:
         """`torch` 2.5.1 ≠ 2.6.0."""
         usual = self.compared.majority
         own = self.value.text if self.value else "..."
-        return f"`{self.compared.name}` {own} ≠ {usual.text}" if usual else f"`{self.compared.name}`"
+        name = name_of(self.compared, language)
+        return f"`{name}` {own} ≠ {usual.text}" if usual else f"`{name}`"
+
+
+def name_of(row: Compared, language: str) -> str:
+    """Name of a reading; variables are called the same in every language."""
+    return row.name if row.area == "environment" else translated(row.name, language, "readings")
 
 
 @record
@@ -71,7 +77,8 @@ def told_apart(
 ) -> Iterator[Finding]:
     """A finding for each group of nodes that depart alike, and one for each reading without a majority.
 
-    `odd` has the braces {hosts}, {others} and {told}; `split` has {name}, {seen} and {told}.
+    `odd` has the braces {hosts}, {others} and {told}; `split` has {name}, {seen} and {told}; names of readings are in
+    Chinese in odd's {told_zh} and split's {name_zh}.
     """
     rows = [row for row in rows if row.differs]
     groups = departures(rows)
@@ -79,7 +86,8 @@ def told_apart(
         yield found(
             problem, odd, severity=severity, confidence=confidence, commands=commands, nodes=each.hosts,
             where=Where(host=each.hosts[0]), evidence=tuple(_proof(item.compared) for item in each.items[:_PROVED]),
-            hosts=folded(each.hosts, 3), others=each.others, told=_told(each.items),
+            hosts=folded(each.hosts, 3), others=each.others, told=_told(each.items, "en"),
+            told_zh=_told(each.items, "zh"),
         )  # fmt: skip
     for row in rows:
         if row.majority is None:
@@ -87,7 +95,7 @@ def told_apart(
             told = ", ".join(f"{value.text} ({len(value.hosts)})" for value in row.values[:4])
             yield found(
                 problem, split, severity=severity, confidence=confidence, commands=commands, nodes=hosts,
-                evidence=(_proof(row),), name=row.name, seen=row.seen,
+                evidence=(_proof(row),), name=row.name, name_zh=name_of(row, "zh"), seen=row.seen,
                 told=told + (" ..." if len(row.values) > 4 else ""),
             )  # fmt: skip
 
@@ -101,8 +109,8 @@ def _rest(groups: list[Departure]) -> list[Departure]:
     return [Departure(hosts, tuple(Item(row, None) for row in rows.values()))]
 
 
-def _told(items: tuple[Item, ...]) -> str:
-    told = ", ".join(each.told for each in items[:_TOLD])
+def _told(items: tuple[Item, ...], language: str) -> str:
+    told = ", ".join(each.told(language) for each in items[:_TOLD])
     return f"{told}, +{len(items) - _TOLD}" if len(items) > _TOLD else told
 
 

@@ -1,8 +1,8 @@
-"""Reasons why something was not judged, in the reader's language.
+"""Reasons why something was not judged, and names of what is compared between nodes, in the reader's language.
 
-A reason is written once, in English, where it arises. `doctor/data/reasons_zh.json` holds each of these sentences with
-`{}` where a value stands, and its Chinese with `{0}`, `{1}` in the order that Chinese wants. What was captured may be a
-reason in its turn. A sentence that the table lacks stays as it is.
+Each is written once, in English, where it arises. `doctor/data/reasons_zh.json` and `readings_zh.json` hold these texts
+with `{}` where a value stands, and their Chinese with `{0}`, `{1}` in the order that Chinese wants. What was captured
+may be such a text in its turn. A text that the table lacks stays as it is.
 """
 
 from __future__ import annotations
@@ -12,44 +12,46 @@ import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from doctor.core.finding import Finding
 
 #: values of findings that are sentences or names of ours, not the user's words
 _SENTENCES = frozenset({"message", "reason", "what"})
-_TABLE = Path(__file__).parent.parent / "data" / "reasons_zh.json"
+_DATA = Path(__file__).parent.parent / "data"
+Kind = Literal["reasons", "readings"]
 
 
 @cache
-def table() -> dict[str, str]:
+def table(kind: Kind = "reasons") -> dict[str, str]:
     """English template -> Chinese."""
-    data: dict[str, str] = json.loads(_TABLE.read_text(encoding="utf-8"))
+    data: dict[str, str] = json.loads((_DATA / f"{kind}_zh.json").read_text(encoding="utf-8"))
     return data
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+def _patterns(kind: Kind) -> tuple[tuple[re.Pattern[str], str], ...]:
     """Templates with places for values, those with most fixed text first: they say most precisely what is meant."""
-    templates = sorted((each for each in table() if "{}" in each), key=lambda each: -len(each.replace("{}", "")))
+    known = table(kind)
+    templates = sorted((each for each in known if "{}" in each), key=lambda each: -len(each.replace("{}", "")))
     return tuple(
-        (re.compile("(.*?)".join(map(re.escape, each.split("{}"))), re.DOTALL), table()[each]) for each in templates
+        (re.compile("(.*?)".join(map(re.escape, each.split("{}"))), re.DOTALL), known[each]) for each in templates
     )
 
 
-def translated(reason: str, language: str) -> str:
-    """The reason in `language`; English where there is no other."""
-    if language != "zh" or not reason:
-        return reason
-    whole = table().get(reason)
+def translated(text: str, language: str, kind: Kind = "reasons") -> str:
+    """The reason, or the name of a reading, in `language`; English where there is no other."""
+    if language != "zh" or not text:
+        return text
+    whole = table(kind).get(text)
     if whole is not None:
         return whole
-    for pattern, chinese in _patterns():
-        match = pattern.fullmatch(reason)
+    for pattern, chinese in _patterns(kind):
+        match = pattern.fullmatch(text)
         if match:
-            return chinese.format(*(translated(value, language) for value in match.groups()))
-    return reason
+            return chinese.format(*(translated(value, language, kind) for value in match.groups()))
+    return text
 
 
 def localised_finding(finding: Finding, language: str) -> Finding:
@@ -62,6 +64,19 @@ def localised_finding(finding: Finding, language: str) -> Finding:
 
 
 def localised(report: dict[str, Any], language: str) -> dict[str, Any]:
-    """A report whose reasons are in `language`."""
+    """A report whose reasons and names of readings are in `language`."""
     skipped = [{**each, "reason": translated(each["reason"], language)} for each in report["skipped"]]
-    return {**report, "skipped": skipped}
+    nodes = {"nodes": _localised_nodes(report["nodes"], language)} if report.get("nodes") else {}
+    return {**report, "skipped": skipped, **nodes}
+
+
+def _localised_nodes(nodes: dict[str, Any], language: str) -> dict[str, Any]:
+    """The section of many nodes: readings by their names, and why nodes gave no facts."""
+    named = {part: [{**each, "name": _name(each, language)} for each in nodes[part]] for part in ("rows", "alike")}
+    states = [{**each, "reason": translated(each["reason"], language)} for each in nodes["states"]]
+    return {**nodes, **named, "states": states}
+
+
+def _name(row: dict[str, Any], language: str) -> str:
+    name: str = row["name"]
+    return name if row["area"] == "environment" else translated(name, language, "readings")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
+from unicodedata import east_asian_width
 
 from doctor.core.record import record
 
@@ -143,9 +144,14 @@ def _short(cell: str | None) -> str:
 
 def widths(block: Block) -> tuple[int, list[int]]:
     """Width of the names, and of each column."""
-    name = max([8, *(min(_NAME_WIDTH, len(row[1])) for row in block.rows)])
-    heads = [len(head(each)) for each in block.columns]
-    return name, [max([heads[i], *(len(row[2][i]) for row in block.rows)]) for i in range(len(heads))]
+    name = max([8, *(min(_NAME_WIDTH, cells_of(row[1])) for row in block.rows)])
+    heads = [cells_of(head(each)) for each in block.columns]
+    return name, [max([heads[i], *(cells_of(row[2][i]) for row in block.rows)]) for i in range(len(heads))]
+
+
+def cells_of(text: str) -> int:
+    """How many columns of a terminal a text takes: two for each Chinese character."""
+    return len(text) + sum(east_asian_width(each) in "WF" for each in text)
 
 
 def head(group: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from doctor.render import matrix
 from doctor.render.matrix import Block
+from doctor.render.wrapping import wrapped
 
 _QUIET = frozenset({matrix.SAME, matrix.UNSEEN, ""})
 _LINE = 3  # lines that the names of a group may take
@@ -48,11 +49,11 @@ def _draw_groups(nodes: Mapping[str, Any], console: Console, language: str, *, v
         if remark:
             text.append(f"  {remark}", style="dim" if name else "yellow")
         head = Text(f"  {name.ljust(label)}  {f'{number:,}'.rjust(count)}  ", style="bold cyan")
-        wrapped = text.wrap(console, max(20, console.width - indent))
-        for at, line in enumerate(wrapped[:_LINE]):
+        told = wrapped(text, console, max(20, console.width - indent))
+        for at, line in enumerate(told[:_LINE]):
             line.rstrip()
             console.print(Text.assemble(head if at == 0 else " " * indent, line))
-        if len(wrapped) > _LINE:
+        if len(told) > _LINE:
             console.print(Text(" " * indent + "…", style="dim"))
     if more := matrix.left_over(nodes, language, verbose=verbose):
         console.print(Text(f"  {more}", style="dim"))
@@ -70,11 +71,16 @@ def _draw_block(block: Block, console: Console, words: Mapping[str, str]) -> Non
         line = Text(f"    {_fit(name, name_width)}  ")
         for cell, width, departing in zip(cells, columns, departs, strict=True):
             line.append(cell, style="bold yellow" if departing else "dim" if cell in _QUIET else "")
-            line.append(" " * (width - len(cell) + 2))
+            line.append(" " * (width - matrix.cells_of(cell) + 2))
         line.rstrip()
         console.print(line, soft_wrap=True)
 
 
 def _fit(name: str, width: int) -> str:
     """A name in its column; of a long one the end, which tells paths apart."""
-    return name.ljust(width) if len(name) <= width else f"…{name[-(width - 1) :]}"
+    room = width - matrix.cells_of(name)
+    if room >= 0:
+        return name + " " * room
+    while matrix.cells_of(name) > width - 1:
+        name = name[1:]
+    return f"…{name}".ljust(width)

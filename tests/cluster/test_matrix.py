@@ -7,10 +7,17 @@ import re
 
 from rich.console import Console
 
+from doctor.cluster.compare import Compared, Value
+from doctor.cluster.departures import told_apart
 from doctor.cluster.matrix import section
+from doctor.cluster.readings import READINGS
+from doctor.core.finding import Message, Words
+from doctor.core.problem import WARNING, Problem
+from doctor.core.reasons import localised, table
 from doctor.facts.base import FactState
 from doctor.facts.cluster import Cluster, Node
 from doctor.facts.environment import Environment
+from doctor.facts.host import Host
 from doctor.render import matrix
 from doctor.render.matrix_text import draw_nodes
 
@@ -31,7 +38,8 @@ def cluster(groups: int, each: int = 3) -> Cluster:
 def drawn(cluster: Cluster, *, width: int = 80, verbose: bool = False, language: str = "en") -> str:
     stream = io.StringIO()
     console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
-    draw_nodes(section(cluster), console, language, verbose=verbose)
+    report = localised({"skipped": [], "nodes": section(cluster)}, language)
+    draw_nodes(report["nodes"], console, language, verbose=verbose)
     return stream.getvalue()
 
 
@@ -108,3 +116,31 @@ def test_long_values_are_cut_in_the_middle() -> None:
     )
     assert "…" in text
     assert max(len(line) for line in text.splitlines()) <= 80
+
+
+def test_names_of_readings_have_their_chinese() -> None:
+    as_everywhere = {"Python", "glibc", "torch", "NCCL", "nvcc", "ECC", "MIG", "/dev/shm", "{}"}
+    assert {each.name for each in READINGS} <= set(table("readings")) | as_everywhere
+    assert all(text.count("{}") == chinese.count("{0}") for text, chinese in table("readings").items())
+
+
+def test_chinese_names_stand_in_the_matrix_and_keep_its_columns() -> None:
+    def having(name: str, kernel: str, mode: str) -> Node:
+        facts = {"host": FactState("ok", Host(hostname=name, kernel=kernel)), **node(name, {"driver": mode}).facts}
+        return Node(name, facts=facts)
+
+    lines = drawn(
+        Cluster("ray", (having("a", "6.1", "x"), having("b", "6.1", "x"), having("c", "5.15", "y"))), language="zh"
+    ).splitlines()
+    (kernel,) = [line for line in lines if "内核" in line]
+    (variable,) = [line for line in lines if line.lstrip().startswith("driver")]  # a variable is never translated
+    assert matrix.cells_of(kernel[: kernel.index("6.1")]) == matrix.cells_of(variable[: variable.index("x")])
+
+
+def test_findings_name_readings_in_the_readers_language() -> None:
+    words = Words("{hosts} {others}: {told}", "Why.", "Do.")
+    odd = Message(en=words, zh=Words("{hosts} {others}:{told_zh}", "原因。", "处理。"))
+    row = Compared("kernel", "host", (Value("6.1", ("a", "b")), Value("5.15", ("c",))))
+    (found,) = told_apart(Problem(id="HST999", name="x", severity=WARNING, since="0.1"), odd, odd, [row])
+    assert found.words("en").headline == "c 2: `kernel` 5.15 ≠ 6.1"
+    assert found.words("zh").headline == "c 2:`内核` 5.15 ≠ 6.1"
