@@ -2,13 +2,15 @@
 
 On the instance only, and taken off when the training ends: `compute_loss` (the losses and batches of this step),
 `training_step` (a generation that dies of NaN weights), `accelerator.clip_grad_norm_` (the norm, which is reduced over
-the ranks and the same on all of them), and the reward functions of a TRL trainer.
+the ranks and the same on all of them), and the reward functions of a TRL trainer. A trainer that computes the loss in a
+`training_step` of its own (OnlineDPO of TRL) is watched at `accelerator.backward` and at its model's forward.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import math
 import re
 from collections.abc import Iterator
@@ -45,13 +47,14 @@ _NOT_FINITE = re.compile(r"\b(nan|inf|infinity)\b", re.IGNORECASE)
 
 
 class Batch(NamedTuple):
-    """What `compute_loss` was called with, and the loss that it gave."""
+    """What `compute_loss` was called with, or the model itself (`alone`), and the loss that was made of it."""
 
     model: Any
     inputs: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     loss: Any
+    alone: bool = False
 
 
 class TrainerHooks:
@@ -75,6 +78,7 @@ class TrainerHooks:
         self._batches: list[Batch] = []
         self._kept_bytes = 0
         self._last: Optional[Batch] = None
+        self._call: Optional[tuple[Any, Any]] = None
         self._compute_loss: Callable[..., Any] = trainer.compute_loss
         self._undo: list[Callable[[], None]] = []
         self._bad_rewards: dict[str, int] = {}
@@ -89,6 +93,10 @@ class TrainerHooks:
         self._wrap(self.trainer, "training_step", self._around_training_step)
         if hasattr(accelerator, "clip_grad_norm_"):
             self._wrap(accelerator, "clip_grad_norm_", self._around_clip)
+        if _steps_alone(self.trainer):
+            self._wrap(accelerator, "backward", self._around_backward)
+            handle = self.trainer.model.register_forward_pre_hook(self._keep_call, with_kwargs=True)
+            self._undo.append(handle.remove)
         wrapped = getattr(accelerator, "deepspeed_engine_wrapped", None)
         if wrapped is not None:
             self.engine = EngineWatch(wrapped.engine, self.guard, forward=self._last_forward)
@@ -104,7 +112,7 @@ class TrainerHooks:
         while self._undo:
             with suppress(Exception):
                 self._undo.pop()()
-        self._losses, self._batches, self._last, self._norm = [], [], None, None
+        self._losses, self._batches, self._last, self._norm, self._call = [], [], None, None, None
 
     def _wrap(self, owner: Any, name: str, around: Callable[..., Any]) -> None:
         original, own = getattr(owner, name), name in vars(owner)
@@ -135,17 +143,37 @@ class TrainerHooks:
 
     @shielded
     def _saw_loss(self, model: Any, inputs: Any, args: Any, kwargs: Any, result: Any) -> None:
-        if not model.training:
-            return
         loss = result[0] if isinstance(result, tuple) else result
-        if not hasattr(loss, "detach") or len(self._losses) >= MOST_LOSSES:
+        if model.training and hasattr(loss, "detach"):
+            self._keep(Batch(model, inputs, args, kwargs, loss.detach()))
+
+    def _keep(self, batch: Batch) -> None:
+        if len(self._losses) >= MOST_LOSSES:
             return
-        loss = loss.detach()
-        self._losses.append(loss)
+        self._losses.append(batch.loss)
         if len(self._batches) < MOST_BATCHES and len(self._batches) + 1 == len(self._losses):
-            self._kept_bytes += _bytes(inputs)
+            self._kept_bytes += _bytes(batch.inputs)
             if self._kept_bytes <= MOST_KEPT_BYTES:
-                self._batches.append(Batch(model, inputs, args, kwargs, loss))
+                self._batches.append(batch)
+
+    @shielded
+    def _keep_call(self, module: Any, args: Any, kwargs: Any) -> None:
+        import torch
+
+        if module.training and torch.is_grad_enabled():  # neither a generation nor the reference
+            self._call = (args, kwargs)
+
+    def _around_backward(self, original: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
+        self._saw_backward(loss)
+        return original(loss, *args, **kwargs)
+
+    @shielded
+    def _saw_backward(self, loss: Any) -> None:
+        call, self._call = self._call, None
+        if call is not None and hasattr(loss, "detach"):
+            args, kwargs = call
+            inputs = {**{f"argument {at}": each for at, each in enumerate(args)}, **kwargs}
+            self._keep(Batch(self._model, inputs, args, kwargs, loss.detach(), alone=True))
 
     def _around_clip(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         self._norm = original(*args, **kwargs)
@@ -272,6 +300,9 @@ class TrainerHooks:
         return locate(batch.model, forward, deadline_s=self.guard.options.locate_s, group=self.guard.group)
 
     def _forward(self, batch: Batch) -> Any:
+        if batch.alone:
+            batch.model(*batch.args, **batch.kwargs)
+            return batch.loss
         with self._metrics_kept(), self.trainer.compute_loss_context_manager():
             return self._compute_loss(batch.model, copy.copy(batch.inputs), *batch.args, **batch.kwargs)
 
@@ -378,6 +409,12 @@ class TrainerHooks:
         if birth is not None:
             finding: Finding = not_finite("logits", birth.kind, self.guard.step or 0, birth)
             self.guard.alarm(finding, Policy.WARN, aloud=True)
+
+
+def _steps_alone(trainer: Any) -> bool:
+    """Whether its `training_step` neither calls `compute_loss` nor hands on to that of another class."""
+    code = getattr(inspect.unwrap(type(trainer).training_step), "__code__", None)
+    return code is not None and not {"compute_loss", "training_step"} & set(code.co_names)
 
 
 def _whole(norm: Any) -> Any:

@@ -13,7 +13,7 @@ from tests.real.runs import Ran
 
 from .conftest import PROGRAMS
 
-NAMES = ["Trainer", "SFTTrainer", "DPOTrainer", "RewardTrainer", "RLOOTrainer"]
+NAMES = ["Trainer", "SFTTrainer", "DPOTrainer", "RewardTrainer", "RLOOTrainer", "OnlineDPOTrainer"]
 
 
 @pytest.fixture(scope="module")

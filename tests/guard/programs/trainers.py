@@ -46,6 +46,11 @@ def made(name, tokenizer):
         model.config.pad_token_id = tokenizer.pad_token_id
     data = {"SFTTrainer": WHOLE, "DPOTrainer": PAIRS, "RewardTrainer": PAIRS}.get(name, tiny.sums())
     more, also = {}, {"model": model, "processing_class": tokenizer}
+    if name == "OnlineDPOTrainer":
+        from trl.experimental.online_dpo import OnlineDPOConfig, OnlineDPOTrainer
+
+        also["reward_funcs"] = tiny.variety
+        return OnlineDPOTrainer, OnlineDPOConfig, data, {"max_new_tokens": 8}, also
     if name == "RLOOTrainer":
         more = {"num_generations": 2, "max_completion_length": 8}
         also["reward_funcs"] = tiny.variety
@@ -56,7 +61,7 @@ def run(name):
     base, config, data, more, also = made(name, tiny.tokenizer())
 
     class Spoilt(base):
-        in_loss = False
+        in_loss = generates = False
 
         def compute_loss(self, *args, **kwargs):
             self.in_loss = True
@@ -65,15 +70,27 @@ def run(name):
             finally:
                 self.in_loss = False
 
+    alone = name == "OnlineDPOTrainer"  # it generates and computes its loss within `training_step`
     callback = DoctorCallback()
     args = config(output_dir=name, **SMALL, **more)
     trainer = Spoilt(args=args, train_dataset=data, callbacks=[callback], **also)
 
     def spoil(module, _args, output):
-        if trainer.in_loss and trainer.state.global_step == BROKEN_AT - 1:
+        if (trainer.in_loss or (alone and not trainer.generates)) and trainer.state.global_step == BROKEN_AT - 1:
             return output + torch.zeros_like(output).index_fill_(-1, torch.tensor([0]), float("nan"))
         return None
 
+    generate = trainer.model.generate if alone else None
+
+    def generated(*args, **kwargs):
+        trainer.generates = True
+        try:
+            return generate(*args, **kwargs)
+        finally:
+            trainer.generates = False
+
+    if alone:
+        trainer.model.generate = generated
     trainer.model.model.layers[1].mlp.down_proj.register_forward_hook(spoil)
     trainer.train()
     return {
