@@ -36,6 +36,10 @@ SIGNATURES = (
         r"TypeError: full\(\): argument 'fill_value' \(position 2\) must be Number, not NoneType",
         frame=r"trl[\\/]trainer[\\/]utils\.py:pad$",
     ),
+    Signature(
+        r"TypeError: nonzero\(\): argument 'input' \(position 1\) must be Tensor, not bool",
+        frame=r":_pre_process_inputs$",
+    ),
 )
 
 LOG_MESSAGE = Message(

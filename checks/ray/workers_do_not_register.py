@@ -25,7 +25,7 @@ SIGNATURES = (
         r"Some workers of the worker process(?:\(\d{1,10}\)| \d{1,10}) have not registered within"
         r" the timeout",
     ),
-    Signature(r"Failed to register worker \w{1,80} to Raylet"),
+    Signature(r"Failed to register worker (?:\w{1,80} )?to Raylet"),
 )
 
 LOG_MESSAGE = Message(

@@ -124,6 +124,30 @@ DEFINITION = Kind(
     "将抛出异常的包与其发布时所支持的版本对照(`pip show`),升级或固定其中之一。",
 )
 
+NOTHING = Kind(
+    "A value that the code needs there is `None`: a setting that was not given, an object that was not made, or a "
+    "function that returned nothing.",
+    "该处代码需要的值是 `None`:某个设置没有给出,某个对象没有创建,或某个函数没有返回值。",
+    "See in the innermost frame which name is `None`, and where it should have been set: an option, a column, a "
+    "return.",
+    "在最内层栈帧中看哪个名称是 `None`,以及它应在何处被设置:选项、数据列或返回值。",
+)
+OTHER_TYPE = Kind(
+    "A value has another type than the code there expects: often a column of the data or a setting in another form.",
+    "某个值的类型与该处代码的预期不同:常常是数据列或设置的形式不同。",
+    "Print the value that enters the innermost frame; compare it with the form that the documentation shows (text or "
+    "a list of messages, a number or a string).",
+    "打印进入最内层栈帧的值,与文档给出的形式比较(文本或消息列表,数字或字符串)。",
+)
+ENTRY = Kind(
+    "An entry that the code looks up by name is not there: a column of the data, a key of the configuration, or the "
+    "name of a weight.",
+    "代码按名称查找的条目不存在:数据列、配置键或权重名称。",
+    "Print the names that are there, and compare them with the one it asks for; a setting that should have added it "
+    "may be off.",
+    "打印现有的名称并与所需的比较;也可能是本应添加它的设置没有打开。",
+)
+
 _BY_TYPE = (
     (re.compile(r"ImportError|ModuleNotFound|undefined symbol|DLL"), IMPORT),
     (re.compile(r"OutOfMemory|MemoryError|OOM"), MEMORY),
@@ -148,10 +172,18 @@ _BY_MESSAGE = (
     (re.compile(r"scalar type|dtype|\bHalf\b|BFloat16|bfloat16|float16"), DTYPE),
     (
         re.compile(
-            r"must match the size|size of tensor|shapes? cannot be|invalid for input of size|dimension|Sizes of tensors"
+            r"must match the size|size of tensor|shapes? cannot be|invalid for input of size|dimension|Sizes of "
+            r"tensors"
         ),
         SHAPE,
     ),
+)
+_NONE = re.compile(r"\bNoneType\b|\bis None\b")
+_TYPES = re.compile(
+    r"can only concatenate|unsupported operand|indices must be|not supported between instances|must be (?:str|a "
+    r"string|Tensor)"
+    r"|object is not (?:callable|iterable|subscriptable)|expected string or bytes|argument '\w{1,40}' \(position "
+    r"\d{1,2}\) must be"
 )
 _CALL = re.compile(r"unexpected keyword argument|required positional argument|positional arguments? but")
 
@@ -161,16 +193,26 @@ def kind_of(exception: str, *, own_code: bool, message: str = "") -> Kind:
     for pattern, kind in _BY_TYPE:
         if pattern.search(exception):
             return kind
+    told = message[:2000]
     if exception in ("RuntimeError", "ValueError", "AssertionError", "Exception", "NotImplementedError"):
         for pattern, kind in _BY_MESSAGE:
-            if pattern.search(message[:2000]):
+            if pattern.search(told):
                 return kind
-    if exception == "TypeError" and _CALL.search(message[:2000]):
+    if exception == "TypeError" and _CALL.search(told):
         return ARGUMENT  # also where own code calls a library's function that has changed
-    if own_code:
-        return OWN_CODE
+    if exception in ("TypeError", "AttributeError") and _NONE.search(told):
+        return NOTHING  # own code hits it too, where a setting of a library was left out
+    return OWN_CODE if own_code else _of_library(exception, told)
+
+
+def _of_library(exception: str, message: str) -> Kind:
+    """The kind of what a library raised, where neither type nor subject told."""
+    if exception == "TypeError" and _TYPES.search(message):
+        return OTHER_TYPE
     if exception in ("TypeError", "AttributeError"):
         return ARGUMENT
-    if exception in ("ValueError", "AssertionError", "KeyError", "NotImplementedError") or "Config" in exception:
+    if exception == "KeyError":
+        return ENTRY
+    if exception in ("ValueError", "AssertionError", "NotImplementedError") or "Config" in exception:
         return CONFIGURATION
     return OTHER

@@ -28,6 +28,25 @@ SIGNATURES = (
         r"^KeyError: '(?P<column>\w{1,60})'$",
         frame=r"(?:reward_(?:manager|loop|score)\w{0,20}[\\/.][^\n]{0,80}|rl_dataset\.py|rm_dataset\.py|sft_dataset\.py|verl[\\/]utils[\\/]dataset\w{0,20}[^\n]{0,60}):",
     ),
+    Signature(r"^KeyError: '(?P<raw>raw_prompt|raw_chat)'$", frame=r"[\\/]verl[\\/]"),
+)
+
+LOG_MESSAGE_RAW = Message(
+    en=Words(
+        "a part of veRL needs the prompts as messages, and the data loader does not keep them (`{raw}`)",
+        "Reward models with another chat template, multi-turn rollouts and agent loops read the conversation "
+        "itself. The "
+        "data loader of older releases hands over tokens alone unless it is told otherwise.",
+        "Set `data.return_raw_chat=True`. The prompt column must hold a list of messages "
+        '(`[{{"role": "user", "content": ...}}]`), for train and validation files.',
+    ),
+    zh=Words(
+        "veRL 的某部分需要消息形式的提示,而数据加载器没有保留(`{raw}`)",
+        "使用另一 chat template 的奖励模型、多轮 rollout 与 agent loop 会读取对话本身。"
+        "旧版本的数据加载器默认只交出 token。",
+        "设置 `data.return_raw_chat=True`。训练与验证文件的 prompt 列必须是消息列表"
+        '(`[{{"role": "user", "content": ...}}]`)。',
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -60,11 +79,13 @@ LOG_CONFIDENCE = LIKELY
 
 def explain(hits: Hits) -> Finding:
     """With the column."""
+    raw = hits.get("raw")
     return found(
         PROBLEM,
-        LOG_MESSAGE,
+        LOG_MESSAGE_RAW if raw else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
         column=hits.get("column"),
+        raw=raw,
     )

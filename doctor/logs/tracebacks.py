@@ -18,7 +18,8 @@ _MOST = 5_000  # failures kept; the rest of a log that repeats itself says nothi
 _HEADER = re.compile(r"Traceback \(most recent call last\):?\s*$")
 _RICH = re.compile(r"^\s*[╭┌+][─\-]{2,} ?Traceback \(most recent call last\) ?[─\-]{0,400}[╮┐+]?")
 _RAY_HEADER = re.compile(
-    r"^(?:(?P<type>ray\.exceptions\.RayTaskError(?:\([\w.]{1,120}\))?): )?ray::[^\s(]{1,200}\(\)? ?\(pid=\d{1,9}"
+    r"^(?:(?P<type>ray\.exceptions\.(?:RayTaskError(?:\([\w.]{1,120}\))?|ActorDiedError|RayActorError)): "
+    r"(?:The actor died because of an error raised in its creation task, )?)?ray::[^\s(]{1,200}\(\)? ?\(pid=\d{1,9}"
 )
 _EXCEPTION = re.compile(
     r"^(?P<type>(?:[A-Za-z_]\w{0,80}\.){0,12}_{0,2}[A-Z]\w{0,120}(?:\([\w., ]{1,160}\))?)(?:: ?(?P<message>[^\n]*))?$"
