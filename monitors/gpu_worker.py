@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -27,7 +27,7 @@ from doctor.monitors import columns, xid
 from doctor.monitors.clock import Every, Now, Paced, Ticker, now
 from doctor.monitors.dcgm import DEFAULT_URL, Exporter
 from doctor.monitors.gpu_reader import BUSY, POWER, STATES, GpuReader, open_card
-from doctor.monitors.processes import identify
+from doctor.monitors.processes import identify, lone_trainer
 from doctor.monitors.table import Row, Table, clock_notes, form
 
 #: exit codes: there is no GPU; the driver went away
@@ -81,6 +81,7 @@ class Worker:
         exporter_url: of dcgm-exporter; None: the usual place.
         notes: further comment lines for the head of the file.
         interval_s: from tick to tick.
+        root: process of the run whose tree is watched; None: none.
 
     """
 
@@ -92,7 +93,9 @@ class Worker:
         exporter_url: str | None,
         notes: Sequence[str] = (),
         interval_s: float = POWER_S,
+        root: int | None = None,
     ) -> None:
+        self.root = root
         self.nvml = open_nvml()
         begun = now()
         self.events = Events(run, role="monitor")
@@ -283,6 +286,8 @@ class Worker:
         rows = []
         for instance, pid, used in reader.processes():
             who = identify(pid)
+            if who.role == "other" and self.root is not None and pid == lone_trainer(self.root):
+                who = replace(who, role="trainer")
             rows.append(
                 (at, {
                     "gpu": reader.card.index, "mig": instance, "pid": pid, "name": who.name, "role": who.role,
@@ -314,11 +319,12 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--gpus", default="")
     parser.add_argument("--dcgm")
     parser.add_argument("--note", action="append", default=[])
+    parser.add_argument("--root", type=int)
     chosen = parser.parse_args(argv)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     wanted = frozenset(int(each) for each in chosen.gpus.split(",")) if chosen.gpus else None
     try:
-        worker = Worker(RunDir(chosen.run), chosen.csv, wanted, chosen.dcgm, chosen.note, chosen.interval)
+        worker = Worker(RunDir(chosen.run), chosen.csv, wanted, chosen.dcgm, chosen.note, chosen.interval, chosen.root)
     except NvmlUnavailable as exc:
         _say(f"absent {exc}")
         return ABSENT

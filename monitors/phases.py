@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+#: letters of a run's own name for a phase
+_LONGEST = 40
+
 
 @dataclass(frozen=True)
 class Phase:
@@ -36,10 +39,16 @@ def _of_one(events: list[dict[str, Any]]) -> list[Phase]:
         if open_names and at_s > since_s:
             found.append(Phase(open_names[-1], since_s, at_s))
         since_s = at_s
-        name = str(event["data"].get("name"))
+        name = _name(event["data"])
         if event["data"].get("edge") == "begin":
             open_names.append(name)
         elif name in open_names:
             # what was begun inside and never ended (an exception, a killed thread) ends with it
             del open_names[len(open_names) - 1 - open_names[::-1].index(name) :]
     return found
+
+
+def _name(mark: dict[str, Any]) -> str:
+    """A phase by its name; one of the run's own making by the name that the run gave it."""
+    label = mark.get("label")
+    return f"{mark.get('name')}: {str(label)[:_LONGEST]}" if label else str(mark.get("name"))

@@ -32,6 +32,7 @@ _LAUNCHER = re.compile(
     r"(^|/|\s)(torchrun|accelerate launch|deepspeed|srun|mpirun|mpiexec)(\s|$)|torch\.distributed\.(run|launch)\b|"
     r"accelerate\.commands\.(launch|accelerate_cli)|deepspeed\.launcher\."
 )
+_GPU_DEVICE = re.compile(r"/dev/nvidia\d+")
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,35 @@ def identity(pid: int, proc: Path = Path("/proc")) -> Identity:
     if rank is None and role in {"vllm_engine", "vllm_worker"}:
         rank = next((found for each in _ancestors(pid, proc) if (found := _rank(each, proc)) is not None), None)
     return Identity(pid, name, role or "other", rank, parent)
+
+
+def lone_trainer(root: int, proc: Path = Path("/proc")) -> int | None:
+    """The process that trains where no launcher gave out ranks: the run's command, or its only child, in Python."""
+    if _is_python(root, proc):
+        return root
+    try:
+        children = [pid for pid in tree(root, proc) if pid != root and name_and_parent(pid, proc)[1] == root]
+    except (OSError, ValueError):
+        return None
+    found = [pid for pid in children if _is_python(pid, proc)]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_python(pid: int, proc: Path) -> bool:
+    try:
+        return (proc / str(pid) / "exe").readlink().name.startswith("python")
+    except OSError:
+        return False
+
+
+def holds_a_gpu(pid: int, proc: Path = Path("/proc")) -> bool:
+    """Whether a process has a GPU's device file open, as CUDA does."""
+    with suppress(OSError):
+        for each in (proc / str(pid) / "fd").iterdir():
+            with suppress(OSError):  # it was closed meanwhile
+                if _GPU_DEVICE.fullmatch(str(each.readlink())):
+                    return True
+    return False
 
 
 def name_and_parent(pid: int, proc: Path = Path("/proc")) -> tuple[str, int]:

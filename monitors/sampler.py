@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from doctor.core.run_dir import Events, RunDir
@@ -24,7 +25,7 @@ from doctor.monitors import columns
 from doctor.monitors.clock import Every, Now, Ticker, now
 from doctor.monitors.gpu_worker import ABSENT
 from doctor.monitors.host_reader import HostReader, Kept, ProcessReader
-from doctor.monitors.processes import Identity, identity, tree
+from doctor.monitors.processes import Identity, holds_a_gpu, identity, lone_trainer, tree
 from doctor.monitors.table import Table, clock_notes
 
 #: a worker that says nothing for so long is given up; at its start the driver may have to wake card after card
@@ -192,6 +193,10 @@ class Sampler:
         pids = set(tree(self._root, parents=self._parents)) - {os.getpid(), *self.worker.pids()}
         # anew each time: a process changes its title
         self._known = {pid: identity(pid) for pid in sorted(pids)}
+        if all(who.role != "trainer" for who in self._known.values()):
+            alone = self._known.get(lone_trainer(self._root) or 0)
+            if alone is not None and alone.role == "other" and holds_a_gpu(alone.pid):
+                self._known[alone.pid] = replace(alone, role="trainer")
         self._processes.forget_all_but(self._known)
 
     def close(self) -> None:
@@ -248,8 +253,10 @@ def main(argv: list[str] | None = None) -> int:
     arguments += ["--gpus", chosen.gpus] if chosen.gpus else []
     arguments += ["--dcgm", chosen.dcgm] if chosen.dcgm else []
     arguments += [word for note in chosen.note for word in ("--note", note)]
+    root = chosen.tree or chosen.watch
+    arguments += ["--root", str(root)] if root else []
     worker = GpuWorker(arguments, events, retry_s=chosen.retry_s, silent_s=chosen.silent_s)
-    sampler = Sampler(run, chosen.tree or chosen.watch, worker, events, notes=chosen.note)
+    sampler = Sampler(run, root, worker, events, notes=chosen.note)
     _sample(sampler, chosen.watch, chosen.for_s, stop, with_parent=chosen.with_parent or chosen.watch is None)
     sampler.close()
     if chosen.temporary and not stop:  # who says stop reads the rest, and clears up

@@ -94,6 +94,7 @@ def load(path: Path) -> Usage:
         read_gpu_file(path, usage)
         return usage
     run = RunDir(path)
+    usage.events, usage.run = run.read_events(), run.read_run()
     for file in sorted((path / "gpu").glob("*.csv")):
         if file.stem.endswith("-processes"):
             _read_roles(file, usage)
@@ -104,7 +105,6 @@ def load(path: Path) -> Usage:
             _read_host_file(file, usage)
     if not usage.gpus and not usage.hosts:
         raise NotUsage(f"{path} holds no figures of a monitored run (no gpu/*.csv, no host/*.csv)")
-    usage.events, usage.run = run.read_events(), run.read_run()
     align(usage)
     return usage
 
@@ -237,10 +237,16 @@ def _read_roles(path: Path, usage: Usage) -> None:
     import numpy as np
 
     engines: dict[tuple[GpuKey, int], list[tuple[float, float]]] = {}
+    own = {
+        (each.get("host"), each.get("pid")): ("trainer", each.get("rank"))
+        for each in usage.events if each.get("role") == "trainer"
+    }  # fmt: skip
     for row in read_rows(path):
         if row["role"]:
             key = GpuKey(row["host"], int(row["gpu"]), int(row["mig"]) if row["mig"] else None)
             who = (row["role"], int(row["rank"]) if row["rank"] else None)
+            if row["role"] == "other":  # the guard inside of it knows better
+                who = own.get((row["host"], int(row["pid"])), who)
             usage.gpu_roles.setdefault(key, set()).add(who)
             if row["role"] in SERVER_ROLES and row["memory_used_mib"]:
                 sample = (int(row["t_ns"]) / 1e9, float(row["memory_used_mib"]))

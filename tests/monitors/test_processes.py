@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from doctor.monitors.host_reader import HostReader, ProcessReader, Rates
-from doctor.monitors.processes import identify, identity, tree
+from doctor.monitors.processes import holds_a_gpu, identify, identity, lone_trainer, tree
 from tests.monitors.conftest import wait_for
 
 WAIT = "import sys; print('ready', flush=True); sys.stdin.read()"
@@ -130,3 +130,25 @@ def test_a_process_that_has_ended_is_none_though_nobody_has_fetched_it() -> None
     wait_for(lambda: Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z")
     assert ProcessReader().read(process.pid, 1.0) is None
     process.wait()
+
+
+def test_the_only_python_of_a_run_is_its_trainer_where_no_launcher_gave_out_ranks(start: Started) -> None:
+    alone, _ = start("-c", WAIT)
+    assert lone_trainer(alone) == alone
+    assert not holds_a_gpu(alone)
+    for children in (1, 2):
+        script = "\n".join([f"'{sys.executable}' -c 'import time; time.sleep(60)' &"] * children)
+        shell = subprocess.Popen(["sh", "-c", f"{script}\nwait"], start_new_session=True)
+        wait_for(lambda shell=shell, children=children: len(tree(shell.pid)) == children + 1)
+        wait_for(lambda shell=shell, children=children: (lone_trainer(shell.pid) is not None) == (children == 1))
+        os.killpg(shell.pid, 9)
+        shell.wait()
+
+
+def test_whose_card_is_open(tmp_path: Path) -> None:
+    folder = tmp_path / "7" / "fd"
+    folder.mkdir(parents=True)
+    (folder / "3").symlink_to("/dev/nvidiactl")
+    assert not holds_a_gpu(7, tmp_path)
+    (folder / "4").symlink_to("/dev/nvidia1")
+    assert holds_a_gpu(7, tmp_path)

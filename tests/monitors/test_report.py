@@ -295,6 +295,25 @@ def processes(run: RunDir, role: str, seconds: int, mib: Callable[[int], int]) -
     run.gpu_processes("n1").write_text("\n".join([header, *rows, ""]))
 
 
+def test_a_trainer_that_the_guard_names_is_one(tmp_path: Path) -> None:
+    run = written(tmp_path, 60, 1, lambda _gpu, _at: gpm(70))
+    processes(run, "other", 60, lambda _at: 100)
+    assert report(str(tmp_path))["usage"]["gpus"][0]["roles"] == ["other"]
+    line = {"t_ns": BEGIN_NS, "host": os.uname().nodename, "pid": 77, "rank": 0, "role": "trainer", "kind": "start"}
+    run.events("n1", 77).parent.mkdir(exist_ok=True)
+    run.events("n1", 77).write_text(json.dumps({**line, "data": {}}) + "\n")
+    assert report(str(tmp_path))["usage"]["gpus"][0]["roles"] == ["trainer 0"]
+
+
+def test_a_phase_of_the_runs_own_naming_has_a_row(tmp_path: Path) -> None:
+    run = written(tmp_path, 60, 1, lambda _gpu, _at: gpm(70))
+    for at_s, edge, label in ((0, "begin", "my tools"), (20, "end", "my tools"), (20, "begin", "judge")):
+        event(run, at_s, "phase", rank=0, name="other", edge=edge, label=label)
+    event(run, 50, "phase", rank=0, name="other", edge="end", label="judge")
+    seconds = {each["name"]: each["seconds"] for each in report(str(tmp_path))["usage"]["phases"]}
+    assert seconds == {"other: judge": 30, "other: my tools": 20}
+
+
 @pytest.mark.parametrize("marks", [True, False], ids=["marked", "unmarked"])
 @pytest.mark.parametrize(
     ("role", "asleep", "expected"),
