@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
-from doctor.core.outliers import Sample, Slow, best_of, slow_pairs, slow_points, slow_values
+from doctor.core.outliers import PAIR_FACTOR, Sample, Slow, best_of, slow_pairs, slow_points, slow_values
 from doctor.core.record import record
 from doctor.core.stats import median_of_sorted
 from doctor.facts.cluster import Cluster, Node
@@ -157,6 +157,24 @@ class Measured:
         times = [(each, 1 + self._repeats(*each.who)) for each in slow]
         return [(each, count) for each, count in times if count > 1]
 
+    def slow_rails(self, cost: Cost) -> list[tuple[Slow, int]]:
+        """Of two nodes alone: pairs of their GPUs that are slow while the other pairs are not; as `slow_links` gives.
+
+        Each GPU has one partner there, so either of the two may be the slow one.
+        """
+        samples = self.samples(cost, inside=False)
+        if len({frozenset(end[0] for end in _ends(each)) for each in samples}) != 1:
+            return []
+        named = [Sample(_ends(each), None, each.cost, each.spread) for each in samples]
+        slow = _enough(slow_values(named, factor=PAIR_FACTOR), cost)
+        times = [(each, 1 + self._repeats_of(each.who)) for each in slow]
+        return [(each, count) for each, count in times if count > 1]
+
+    @staticmethod
+    def node_of(end: Any) -> int:
+        """The node of an end of a sample."""
+        return int(end[0])
+
     def _again(self, node: int, local: int | None) -> bool:
         """Whether most pairs of a node or process were measured more than once."""
         first: set[tuple[End, End]] = set()
@@ -170,6 +188,13 @@ class Measured:
     def _repeats(self, a: Any, b: Any) -> int:
         pair = {a, b}
         return max(each.repeat for each in self.exchanges(inside=False) if {each.node_a, each.node_b} == pair)
+
+    def _repeats_of(self, ends: tuple[End, End]) -> int:
+        found = [
+            (each.repeat, {(each.node_a, each.local_a), (each.node_b, each.local_b)})
+            for each in self.exchanges(inside=False)
+        ]
+        return max(repeat for repeat, pair in found if pair == set(ends))
 
 
 def summary(cluster: Cluster) -> str | None:

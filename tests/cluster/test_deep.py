@@ -40,7 +40,7 @@ from tests.facts.environments import interpreter
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason=f"torch is not installed in {sys.prefix}"
 )
-OURS = {"NCC022", "NCC023", "NCC024", "NCC025", "PRF016"}
+OURS = {"NCC022", "NCC023", "NCC024", "NCC025", "NCC030", "PRF016"}
 SHARED = Path("/shared")
 
 # -- who meets whom --
