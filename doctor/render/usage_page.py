@@ -70,6 +70,7 @@ _DRAW = """
   const line = k => `hsl(${(k * 47 + 215) % 360} 70% 52%)`;
   const drawn = [];
   const clip = (u, t) => Math.min(Math.max(u.valToPos(t, 'x', true), u.bbox.left), u.bbox.left + u.bbox.width);
+  const room = (u, labels) => Math.max(50, 18 + 7 * Math.max(0, ...(labels || []).map(each => String(each).length)));
   const bands = u => {
     u.ctx.save();
     for (const [name, from, to] of data.bands) {
@@ -101,7 +102,7 @@ _DRAW = """
       drawn.push(new uPlot({
         width: box.clientWidth - 8, height: 190,
         cursor: {sync: {key: 'doctor-usage'}, drag: {x: true, y: false}},
-        scales: {x: {time: true}}, axes: [{...axis, size: 30}, axis], series: [{}, ...lines],
+        scales: {x: {time: true}}, axes: [{...axis, size: 30}, {...axis, size: room}], series: [{}, ...lines],
         hooks: {drawClear: [bands], draw: [marks]},
       }, uPlot.join(plot.lines.map(([, x, y]) => [x, y])), box.querySelector('div')));
     });
@@ -155,7 +156,7 @@ def _phases(usage: Mapping[str, Any], words: Mapping[str, str]) -> str:
     rows = [
         [
             each["name"], duration(each["seconds"]), shown(each["share"], ".0%"), shown(each["activity_pct"], ".1f"),
-            shown(each["gpu_hours"], ".2f"), shown(each["idle_gpu_hours"], ".2f"),
+            shown(each["gpu_hours"], "h"), shown(each["idle_gpu_hours"], "h"),
         ]
         for each in usage["phases"]
     ]  # fmt: skip

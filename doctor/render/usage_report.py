@@ -12,28 +12,30 @@ from rich.text import Text
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "gpu": "GPU", "sm": "SM active %", "busy": "busy %", "tensor": "tensor %", "dram": "DRAM %", "power": "W",
-        "memory": "peak MiB", "heat": "max °C", "clock": "MHz", "slowed": "slowed %", "idle": "idle h",
+        "memory": "peak MiB", "heat": "max °C", "clock": "MHz", "slowed": "slowed %", "idle": "idle",
         "roles": "roles", "phase": "phase", "time": "time", "share": "share %", "activity": "active %",
-        "hours": "GPU h", "value": "value", "change": "change", "node": "node", "nodes": "nodes", "gpus": "GPUs",
+        "hours": "GPU time", "value": "value", "change": "change", "node": "node", "nodes": "nodes", "gpus": "GPUs",
         "lowest": "lowest", "highest": "highest",
         "left_out": "{count} more nodes differ: `--format json` lists all.",
         "marks": "Phases as marked by the run.",
         "activity_from": "No phase was marked: found from the activity itself.",
         "hours_line": "{idle:.2f} of {all:.2f} GPU-hours were idle ({share:.0f} %).",
+        "minutes_line": "{idle:.1f} of {all:.1f} GPU-minutes were idle ({share:.0f} %).",
         "no_truth": "No true SM activity is to be had here: `busy` counts time in which some kernel was resident, on "
         "however few SMs. Read it together with the power.",
 
     },
     "zh": {
         "gpu": "GPU", "sm": "SM 活跃 %", "busy": "占用 %", "tensor": "张量 %", "dram": "显存带宽 %", "power": "瓦",
-        "memory": "峰值 MiB", "heat": "最高 °C", "clock": "MHz", "slowed": "降频 %", "idle": "空闲小时",
+        "memory": "峰值 MiB", "heat": "最高 °C", "clock": "MHz", "slowed": "降频 %", "idle": "空闲",
         "roles": "角色", "phase": "阶段", "time": "时间", "share": "占比 %", "activity": "活跃 %",
-        "hours": "GPU 小时", "value": "数值", "change": "变化", "node": "节点", "nodes": "节点数", "gpus": "GPU 数",
+        "hours": "GPU 时间", "value": "数值", "change": "变化", "node": "节点", "nodes": "节点数", "gpus": "GPU 数",
         "lowest": "最低", "highest": "最高",
         "left_out": "另有 {count} 个节点不同:`--format json` 列出全部。",
         "marks": "阶段由运行自身标记。",
         "activity_from": "没有标记阶段:由活跃度推断。",
         "hours_line": "{all:.2f} GPU 小时中有 {idle:.2f} 空闲({share:.0f} %)。",
+        "minutes_line": "{all:.1f} GPU 分钟中有 {idle:.1f} 空闲({share:.0f} %)。",
         "no_truth": "此处无法得到真实的 SM 活跃度:`占用` 只表示有内核驻留,无论用了多少 SM。请与功率一起看。",
 
     },
@@ -44,7 +46,7 @@ COLUMNS = (
     ("sm", "sm_active_pct", ".1f"), ("busy", "gpu_busy_pct", ".1f"), ("tensor", "tensor_active_pct", ".1f"),
     ("dram", "dram_active_pct", ".1f"), ("power", "power_w", ".0f"), ("memory", "memory_peak_mib", ",.0f"),
     ("heat", "temperature_max_c", ".0f"), ("clock", "sm_clock_mhz", ".0f"), ("slowed", "slowed_share", ".0%"),
-    ("idle", "idle_hours", ".2f"),
+    ("idle", "idle_hours", "h"),
 )  # fmt: skip
 
 
@@ -53,8 +55,11 @@ HOST_COLUMNS = (
     ("nodes", "nodes", "d"), ("gpus", "gpus", "d"), ("activity", "activity_pct", ".1f"),
     ("lowest", "lowest_pct", ".1f"), ("highest", "highest_pct", ".1f"), ("power", "power_w", ",.0f"),
     ("clock", "sm_clock_mhz", ".0f"), ("heat", "temperature_max_c", ".0f"), ("memory", "memory_peak_mib", ",.0f"),
-    ("slowed", "slowed_share", ".0%"), ("idle", "idle_hours", ".2f"),
+    ("slowed", "slowed_share", ".0%"), ("idle", "idle_hours", "h"),
 )  # fmt: skip
+
+#: hours that are told as such; fewer are told in minutes
+FEW_HOURS = 0.1
 
 #: GPUs that have a row each; more of them are told machine by machine
 MOST_GPU_ROWS = 32
@@ -68,16 +73,21 @@ def duration(seconds: float) -> str:
 
 
 def shown(value: float | None, form: str) -> str:
-    """A figure; a dot for "not told"."""
+    """A figure; a dot for "not told". `h` are hours, told in minutes or seconds where they are few."""
     if value is None:
         return "·"
+    if form == "h":
+        return f"{value:.2f} h" if value >= FEW_HOURS else duration(3600 * value)
     return format(value * 100, ".0f") if form == ".0%" else format(value, form)
 
 
 def hours_line(usage: Mapping[str, Any], words: Mapping[str, str]) -> str:
     """Idle hours in one sentence; empty where no GPU was sampled."""
     whole, idle = usage["gpu_hours"], usage["idle_gpu_hours"]
-    return words["hours_line"].format(idle=idle, all=whole, share=100 * idle / whole) if whole else ""
+    if not whole:
+        return ""
+    line, scale = ("hours_line", 1) if whole >= FEW_HOURS else ("minutes_line", 60)
+    return words[line].format(idle=scale * idle, all=scale * whole, share=100 * idle / whole)
 
 
 def lacks_truth(usage: Mapping[str, Any]) -> bool:
@@ -147,8 +157,7 @@ def _phases(usage: Mapping[str, Any], words: Mapping[str, str]) -> Table:
     for phase in usage["phases"]:
         table.add_row(
             phase["name"], duration(phase["seconds"]), shown(phase["share"], ".0%"),
-            shown(phase["activity_pct"], ".1f"), shown(phase["gpu_hours"], ".2f"),
-            shown(phase["idle_gpu_hours"], ".2f"),
+            shown(phase["activity_pct"], ".1f"), shown(phase["gpu_hours"], "h"), shown(phase["idle_gpu_hours"], "h"),
         )  # fmt: skip
     return table
 
