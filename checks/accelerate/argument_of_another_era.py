@@ -33,6 +33,12 @@ SIGNATURES = (
         r"TypeError: (?:Accelerator\.)?unwrap_model\(\) got an unexpected keyword argument"
         r" '(?P<new>keep_torch_compile)'",
     ),
+    Signature(
+        r"TypeError: (?P<owner>Accelerator|GradientAccumulationPlugin|DataLoaderConfiguration|DeepSpeedPlugin|"
+        r"FullyShardedDataParallelPlugin|ProjectConfiguration)\.(?P<method>\w{1,60})\(\) got an unexpected keyword "
+        r"argument '(?P<new>(?!dispatch_batches|split_batches|even_batches|use_seedable|keep_torch)\w{1,60})'",
+        frame=r"transformers[\\/]trainer\w{0,20}\.py:|transformers[\\/]training_args\.py:|trl[\\/]",
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -52,12 +58,12 @@ LOG_MESSAGE = Message(
 
 LOG_MESSAGE_OLD = Message(
     en=Words(
-        "`unwrap_model` does not know `{name}`: accelerate is too old for the installed Transformers",
+        "`{where_used}` does not know `{name}`: accelerate is too old for the installed Transformers",
         "The Trainer passes an argument that the installed accelerate does not have yet.",
         "Upgrade accelerate: `pip install -U accelerate`.",
     ),
     zh=Words(
-        "`unwrap_model` 不认识 `{name}`:accelerate 对已安装的 Transformers 来说太旧",
+        "`{where_used}` 不认识 `{name}`:accelerate 对已安装的 Transformers 来说太旧",
         "Trainer 传入了已安装的 accelerate 还没有的参数。",
         "升级 accelerate:`pip install -U accelerate`。",
     ),
@@ -74,4 +80,5 @@ def explain(hits: Hits) -> Finding | None:
         evidence=hits.evidence(),
         commands=("pip install -U transformers",) if old else ("pip install -U accelerate",),
         name=old or hits.get("new"),
+        where_used=hits.get("owner") or "unwrap_model",
     )

@@ -46,6 +46,11 @@ SIGNATURES = (
     Signature(r"Configured CUDA binary not found at [^\n]{0,200}libbitsandbytes_cuda(?P<cuda>\d{2,3})"),
     Signature(r"CUDA Setup failed despite (?:CUDA|GPU) being available"),
     Signature(r"libbitsandbytes_cuda(?P<cuda>\d{2,3})\w{0,16}\.so: cannot open shared object"),
+    Signature(
+        r"^AttributeError: 'NoneType' object has no attribute "
+        r"'c(?:de)?(?:quantize|gemm|adam|lion|get|igemm)\w{0,60}'",
+        frame=r"bitsandbytes[\\/]|unsloth[\\/]kernels[\\/]",
+    ),
     Signature(r"Could not find the bitsandbytes CUDA binary at [^\n]{0,200}libbitsandbytes_cuda(?P<cuda>\d{2,3})"),
 )
 

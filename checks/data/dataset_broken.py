@@ -17,15 +17,16 @@ https://jsonlines.org/
 from __future__ import annotations
 
 from doctor.core.check import Judgement, check
-from doctor.core.finding import LIKELY, Message, Where, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.dataset import Dataset
 
 PROBLEM = Problem(id="DAT006", name="dataset-broken", severity=ERROR, since="0.1")
 
 SIGNATURES = (
     Signature(r"(?:ArrowInvalid|DatasetGenerationError|JSONDecodeError|ValueError): JSON parse error: "),
+    Signature(r"ArrowInvalid: (?P<straddling>straddling object) straddles two block boundaries"),
     Signature(r"ArrowInvalid: Parquet (?:magic bytes not found in footer|file size is)"),
     Signature(
         r"(?:^|\.)JSONDecodeError: (?:Expecting|Extra data|Invalid|Unterminated)",
@@ -52,7 +53,24 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_CONFIDENCE = LIKELY
+STRADDLING = Message(
+    en=Words(
+        "a JSON file of the dataset holds one object that is larger than a block of the reader",
+        "The reader takes one object a line. A file that is one large list or object, or a row of many megabytes "
+        "(images in base64), does not end inside of a block.",
+        "Write one object a line: `python -c \"import json; rows = json.load(open('in.json')); open('out.jsonl', 'w')"
+        ".writelines(json.dumps(r) + chr(10) for r in rows)\"`. For a list under a key: `load_dataset('json', "
+        "data_files=..., field='data')`. For large rows keep images as files, or `chunksize=100 << 20`.",
+    ),
+    zh=Words(
+        "数据集的某个 JSON 文件含有比读取块更大的对象",
+        "读取器要求每行一个对象。整个文件是一个大列表或大对象,或某一行有数兆字节(base64 图像),就无法在一个块内结束。",
+        "每行写一个对象:`python -c \"import json; rows = json.load(open('in.json')); open('out.jsonl', "
+        "'w').writelines(json.dumps(r) + chr(10) for r in rows)\"`。列表位于某个键下时:`load_dataset('json', "
+        "data_files=..., field='data')`。行很大时把图像存为文件,或使用 `chunksize=100 << 20`。",
+    ),
+)
+
 
 MESSAGE = Message(
     en=Words(
@@ -80,3 +98,9 @@ def dataset_broken(dataset: Dataset) -> Judgement:
             path=dataset.path.rpartition("/")[2],
             message=dataset.broken.message.rstrip("."),
         )
+
+
+def explain(hits: Hits) -> Finding:
+    """An object that is too large is no broken file."""
+    message = STRADDLING if hits.get("straddling") else LOG_MESSAGE
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)

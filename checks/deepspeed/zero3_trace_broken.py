@@ -29,6 +29,7 @@ SIGNATURES = (
     Signature(r"RuntimeError: still have inflight params"),
     Signature(r"AssertionError: \{'id': (?P<id>\d{1,7}), 'status': '(?P<status>NOT_AVAILABLE|INFLIGHT|AVAILABLE)'"),
     Signature(r"RuntimeError: tracing error at step (?P<step>\d{1,9}):"),
+    Signature(r"^IndexError: pop from an empty deque", frame=r"partitioned_param_coordinator\.py:"),
     Signature(
         r"^AssertionError(?:: expected param)?",
         keywords=("AssertionError",),

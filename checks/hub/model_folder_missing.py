@@ -78,12 +78,13 @@ TILDE = Message(
         "`~` in the model's path `{path}` is not replaced",
         "Only a shell replaces it. The program looks for a folder named `~` and then takes the path for the name of "
         "a repository, which ends with `Repo id must be in the form`.",
-        "Write the path out.",
+        "Write the path out (`$HOME/...` in a shell script, an absolute path in a YAML file), and check that it is "
+        "there.",
     ),
     zh=Words(
         "模型路径 `{path}` 中的 `~` 不会被展开",
         "只有 shell 会展开它。程序会去找名为 `~` 的目录,然后把路径当成仓库名,报 `Repo id must be in the form`。",
-        "写出完整路径。",
+        "写出完整路径(shell 脚本中用 `$HOME/...`,YAML 文件中用绝对路径),并确认它存在。",
     ),
 )
 
@@ -122,4 +123,5 @@ def explain(hits: Hits) -> Finding | None:
     """The end of a long path is enough to know it by."""
     parts = (hits.get("path") or "").split("/")
     path = "/".join(parts) if len(parts) <= 3 else ".../" + "/".join(parts[-2:])
-    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), path=path)
+    message = TILDE if path.startswith("~") else LOG_MESSAGE
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), path=path)

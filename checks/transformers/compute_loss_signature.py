@@ -39,6 +39,10 @@ SIGNATURES = (
         r" (?:to \d )?positional arguments but (?P<count>[345]) were given",
     ),
     Signature(
+        r"TypeError: (?:(?P<owner>\w{1,80})\.)?(?P<method>_maybe_log_save_evaluate)\(\) missing \d required positional "
+        r"arguments?: '(?P<absent>\w{1,60})'"
+    ),
+    Signature(
         r"TypeError: (?:(?P<owner>\w{1,80})\.)?(?P<method>_get_(?:train|eval)_sampler)\(\) takes 1 positional "
         r"argument but 2 were given",
     ),
@@ -81,6 +85,21 @@ OF_TRL = Message(
     ),
 )
 
+COPIED = Message(
+    en=Words(
+        "`{owner}.{method}` is called as an older Transformers wanted it",
+        "The class copies the training loop of one release, and the installed Trainer's `{method}` takes other "
+        "arguments (`start_time` came after 4.45).",
+        "Install the Transformers that the code was copied from (requirements.txt, README), or hand the new argument "
+        "`{absent}` on in the copied loop.",
+    ),
+    zh=Words(
+        "`{owner}.{method}` 的调用方式属于更旧的 Transformers",
+        "该类复制了某一版本的训练循环,而已安装 Trainer 的 `{method}` 需要其他参数(4.45 之后增加了 `start_time`)。",
+        "安装被复制代码所属的 Transformers(见 requirements.txt、README),或在复制的循环中传入新参数 `{absent}`。",
+    ),
+)
+
 SAMPLER = Message(
     en=Words(
         "`{owner}.{method}` does not take the dataset that the installed Transformers passes",
@@ -108,5 +127,12 @@ TRL_TRAINERS = frozenset({
 def explain(hits: Hits) -> Finding | None:
     """Name the class where the exception does; before Python 3.10 it names the method alone."""
     owner, method = hits.get("owner") or "the trainer's subclass", hits.get("method")
-    message = SAMPLER if "sampler" in (method or "") else OF_TRL if owner in TRL_TRAINERS else LOG_MESSAGE
-    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), owner=owner, method=method)
+    message = OF_TRL if owner in TRL_TRAINERS else LOG_MESSAGE
+    if "sampler" in (method or ""):
+        message = SAMPLER
+    elif hits.get("absent"):
+        message = COPIED
+    return found(
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), owner=owner, method=method,
+        absent=hits.get("absent") or "",
+    )  # fmt: skip

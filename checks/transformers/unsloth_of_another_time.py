@@ -103,6 +103,8 @@ _THROUGH = re.compile(r"torch[\\/](?:nn[\\/]modules[\\/]module|autograd|_dynamo|
 def explain(hits: Hits) -> Finding | None:
     """A missing name, or a failure whose innermost frame (torch and Triton aside) is Unsloth's."""
     if hits.of(0) or hits.of(1) or hits.of(2):
+        if hits.first.frames and not re.search(r"unsloth|Unsloth|^<", hits.first.frames[-1]):
+            return None  # another library's import, below Unsloth's
         name = hits.get("name")
         return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=name)
     frames = [frame for frame in hits.first.frames if not _THROUGH.search(frame)]

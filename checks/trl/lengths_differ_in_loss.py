@@ -42,6 +42,10 @@ SIGNATURES = (
         r"length of (?P<limit>\d{1,9})",
         kind="sign",
     ),
+    Signature(
+        r"RuntimeError: The size of tensor a \((?P<a>\d{1,9})\) must match the size of tensor b \((?P<b>\d{1,9})\) at "
+        r"non-singleton dimension 1"
+    ),
 )
 
 CUT = Message(
@@ -83,7 +87,7 @@ LOG_MESSAGE = Message(
 
 def explain(hits: Hits) -> Finding | None:
     """Unsloth's own notice settles the cause; without it two lengths are all that is known."""
-    if not (hits.of(0) or hits.of(1)):
+    if not (hits.of(0) or hits.of(1) or (hits.of(2) and hits.of(3))):
         return None
     cut = hits.of(2)
     values = cut[-1].groups if cut else {"a": hits.get("a"), "b": hits.get("b")}

@@ -10,6 +10,8 @@ Hand over names and a model class that belong together.
 ## How it is found
 In a log, by the message that the program prints.
 ## References
+https://github.com/vllm-project/vllm/issues/4989
+https://github.com/unslothai/unsloth/issues/1208
 https://github.com/vllm-project/vllm/issues/12961
 https://github.com/huggingface/trl/issues/5269
 """
@@ -22,7 +24,14 @@ from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VLL036", name="vllm-weight-name-unknown", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"There is no module or parameter named '(?P<name>[\w.\-]{1,200})' in (?P<model>\w{1,80})"),)
+SIGNATURES = (
+    Signature(r"There is no module or parameter named '(?P<name>[\w.\-]{1,200})' in (?P<model>\w{1,80})"),
+    Signature(
+        r"^KeyError: '(?P<key>[\w.\-]{1,160}\.(?:weight|bias|w\d{1,2}_(?:weight|bias)|lora_[AB]\S{0,40}))'",
+        frame=r"(?:vllm|sglang)[\\/]\S{1,160}:_?load_weights?$",
+        symptom_of=("VLL072",),
+    ),
+)
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -63,8 +72,71 @@ LOG_MESSAGE_PEFT = Message(
 )
 
 
+LOG_MESSAGE_KEY = Message(
+    en=Words("the engine's model class has no place for the weight `{key}`", "{why}", "{what}"),
+    zh=Words("引擎的模型类没有权重 `{key}` 的位置", "{why_zh}", "{what_zh}"),
+)
+
+_ORIGINAL = (
+    (
+        "The name is that of the model's original format (`attention.wk`, `feed_forward`, `tok_embeddings`): the "
+        "folder holds files of two formats, such as Mistral's `consolidated.safetensors` beside those of "
+        "Transformers."
+    ),
+    (
+        "Remove or move `consolidated*.safetensors` (or download again with `--exclude 'consolidated*'`), or load "
+        "the original format: `--tokenizer-mode mistral --config-format mistral --load-format mistral`."
+    ),
+    (
+        "该名称属于模型的原始格式(`attention.wk`、`feed_forward`、`tok_embeddings`):文件夹里有两种格式的文件,例如 "
+        "Mistral 的 `consolidated.safetensors` 与 Transformers 的文件并存。"
+    ),
+    (
+        "删除或移走 `consolidated*.safetensors`(或下载时使用 `--exclude 'consolidated*'`),或加载原始格式"
+        ":`--tokenizer-mode mistral --config-format mistral --load-format mistral`。"
+    ),
+)
+_ORDINARY = (
+    (
+        "Either the checkpoint is quantized (bitsandbytes 4-bit, AWQ, FP8) and the engine's layer has other names, "
+        "or the engine quantizes a layer that the checkpoint brings in full, or the class does not fit the "
+        "checkpoint (another architecture, a newer model, an adapter that was not merged, a partial save)."
+    ),
+    (
+        "Look at `quantization_config` and `architectures` in config.json and at the names in "
+        "`model.safetensors.index.json`. Quantized by bitsandbytes (Unsloth `merged_4bit`): `--quantization "
+        "bitsandbytes --load-format bitsandbytes`, or save in 16 bit (`save_method='merged_16bit'`). A mixture of "
+        "experts or a very new model: upgrade vLLM. An adapter: merge it, or serve the base model with "
+        "`--enable-lora`."
+    ),
+    (
+        "要么检查点是量化的(bitsandbytes 4 位、AWQ、FP8)而引擎的层使用别的名称,要么引擎量化了检查点中完整保存的层,要"
+        "么模型类与检查点不符(其他架构、更新的模型、未合并的适配器、不完整的保存)。"
+    ),
+    (
+        "查看 config.json 的 `quantization_config` 和 `architectures`,以及 `model.safetensors.index.json` 中的名称。"
+        "由 bitsandbytes 量化(Unsloth `merged_4bit`):`--quantization bitsandbytes --load-format bitsandbytes`,或以 "
+        "16 位保存(`save_method='merged_16bit'`)。专家混合或很新的模型:升级 vLLM。适配器:先合并,或用 "
+        "`--enable-lora` 部署基座模型。"
+    ),
+)
+
+
+def _of_key(hits: Hits) -> Finding:
+    """A name of the original format has one cause, any other has several."""
+    key = hits.get("key") or ""
+    original = any(part in key for part in ("attention.w", "feed_forward.w", "tok_embeddings", "attention_norm"))
+    why, what, why_zh, what_zh = _ORIGINAL if original else _ORDINARY
+    return found(
+        PROBLEM, LOG_MESSAGE_KEY, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        key=key, why=why, what=what, why_zh=why_zh, what_zh=what_zh,
+    )  # fmt: skip
+
+
 def explain(hits: Hits) -> Finding | None:
     """A PEFT wrapper shows by its prefix."""
+    if not hits.of(0):
+        return _of_key(hits)
     name = hits.get("name") or ""
     peft = name.startswith("base_model") or "lora_" in name
     return found(
