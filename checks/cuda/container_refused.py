@@ -88,7 +88,7 @@ LOG_MESSAGE_SILENT = Message(
 
 LOG_MESSAGE_TOOLKIT = Message(
     en=Words(
-        "docker does not know how to give a container GPUs: the NVIDIA container toolkit is not set up",
+        "docker cannot give a container GPUs: the NVIDIA container toolkit is not set up",
         "`--gpus` and `--runtime=nvidia` need the NVIDIA container toolkit on the host, and docker has "
         "to be told of it once. Nothing of the container ran.",
         "Install the package nvidia-container-toolkit on the host, then `sudo nvidia-ctk runtime "

@@ -38,8 +38,7 @@ SIGNATURES = (
 
 LOG_MESSAGE_PRELOAD = Message(
     en=Words(
-        "`{program}` does not start: a library in LD_PRELOAD needs `lib{library}.so.{major}`, which the loader "
-        "cannot find",
+        "`{program}` does not start: what LD_PRELOAD loads misses `lib{library}.so.{major}`",
         "`{program}` itself needs no CUDA. A library that is loaded before it does (SGLang's torch_memory_saver, a "
         "profiler, NCCL by hand): pip puts CUDA's libraries into site-packages/nvidia, where only torch looks for "
         "them, so `import torch` works and this does not.",

@@ -3,7 +3,7 @@
 ## What it means
 Ray tells ActorUnavailableError where the actor is not known to be dead, and the call to it did not get through: the
 network between the nodes breaks off, the process restarts, or a node gave an address that the others cannot use. A
-head that was started with `--node-ip-address 0.0.0.0` or a loopback address works on one machine only.
+head that was started with `--node-ip-address 0.0.0.0` works on one machine only.
 ## What it does to a run
 The call fails, and with it the step.
 ## What to do
@@ -26,11 +26,10 @@ PROBLEM = Problem(id="RAY021", name="ray-actor-unavailable", severity=ERROR, sin
 SIGNATURES = (
     Signature(
         r"(?:\bThe actor [0-9a-f]{8,64} is unavailable|^(?:ray\.exceptions\.)?ActorUnavailableError: )",
-        symptom_of=("MEM", "HST", "GPU", "RAY009", "RAY018", "LCH018"),
+        symptom_of=("MEM", "HST", "GPU", "RAY009", "RAY018", "RAY022", "LCH018"),
     ),
     Signature(
-        r"(?:--node-ip-address[= ]|Local node IP: |'node_ip_address': ')(?P<address>0\.0\.0\.0|127"
-        r"\.\d{1,3}\.\d{1,3}\.\d{1,3}|localhost)\b",
+        r"(?:--node-ip-address[= ]|Local node IP: |'node_ip_address': ')(?P<address>0\.0\.0\.0)\b",
         kind="sign",
     ),
 )
