@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,8 +12,6 @@ from typing import Any
 import click
 
 from doctor.cli import options
-
-NEEDS = "the report needs pandas and tsdownsample: pip install 'grpo-doctor[report]'"
 
 
 @click.command()
@@ -25,7 +24,11 @@ NEEDS = "the report needs pandas and tsdownsample: pip install 'grpo-doctor[repo
     help="Write a page with interactive plots.",
 )
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
-@click.option("--compare", is_flag=True, help="Two runs side by side.")
+@click.option(
+    "--compare",
+    is_flag=True,
+    help="Two runs side by side, by phase and GPU or node: what changed by more than chance comes first.",
+)
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of the findings (default: the locale's).")
 @click.option("-v", "--verbose", is_flag=True, help="List what was not judged, and why.")
 @options.ignore
@@ -38,10 +41,13 @@ def command(paths: tuple[Path, ...], **chosen: Any) -> int:
     \b
     doctor report doctor-runs/20260301T101500Z-accelerate --html report.html
     doctor report gpu.csv --format json
-    doctor report --compare run-a run-b
+    doctor report --compare run-a run-b --html changes.html
     """
+    for path in paths:
+        if not path.exists():
+            raise click.UsageError(f"`{path}` does not exist")
     if not available():
-        raise click.UsageError(NEEDS)
+        raise click.UsageError(needs())
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     language = options.language(chosen["lang"], settings)
     if chosen["compare"]:
@@ -55,6 +61,12 @@ def command(paths: tuple[Path, ...], **chosen: Any) -> int:
 def available() -> bool:
     """Whether what the report is made with is installed."""
     return all(find_spec(name) is not None for name in ("pandas", "tsdownsample"))
+
+
+def needs() -> str:
+    """What to type where something is missing: with this interpreter, which may be none of those on PATH."""
+    pip = f"{shlex.quote(sys.executable)} -m pip install 'grpo-doctor[report]'"
+    return f"the report needs pandas and tsdownsample: {pip}"
 
 
 def _load(path: Path) -> Any:
@@ -100,6 +112,10 @@ def _write_page(path: Path, report: dict[str, Any], usage: Any, summary: Any, la
     from doctor.render import html, usage_page
 
     page = usage_page.render(html.render(report, language), report["usage"], *of_run(usage, summary), language)
+    _put(path, page)
+
+
+def _put(path: Path, page: str) -> None:
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as exc:
@@ -110,19 +126,45 @@ def _write_page(path: Path, report: dict[str, Any], usage: Any, summary: Any, la
 def _compare(paths: tuple[Path, ...], chosen: dict[str, Any], language: str) -> int:
     if len(paths) != 2:
         raise click.UsageError("--compare takes two runs")
-    if chosen["page"]:
-        raise click.UsageError("--compare writes no page")
     from doctor.monitors.usage import summarise
+    from doctor.monitors.usage_compare import compare
     from doctor.monitors.usage_report import figures
     from doctor.render.console import console_for
     from doctor.render.usage_report import compared, draw_comparison
 
-    first, second = (figures(summarise(_load(path))) for path in paths)
+    usages = [_load(path) for path in paths]
+    one, other = ((usage, summarise(usage)) for usage in usages)
+    parts = [_as_row(each) for each in compare(one, other)]
+    first, second = figures(one[1]), figures(other[1])
     if chosen["form"] == "json":
         rows = [{"what": what, "first": one, "second": other} for what, one, other in compared(first, second)]
-        click.echo(
-            json.dumps({"schema": "doctor-compare/1", "files": [str(each) for each in paths], "rows": rows}, indent=2)
-        )
-        return 0
-    draw_comparison(first, second, (paths[0].name, paths[1].name), console_for(sys.stdout), language)
+        changed = [each for each in parts if each["changed"]]
+        told = {"files": [str(each) for each in paths], "changed": changed, "parts": parts, "rows": rows}
+        click.echo(json.dumps({"schema": "doctor-compare/1", **told}, indent=2, ensure_ascii=False))
+    else:
+        from doctor.render import comparison
+
+        screen, names = console_for(sys.stdout), (paths[0].name, paths[1].name)
+        comparison.draw(parts, names, screen, language)
+        screen.print()
+        draw_comparison(first, second, names, screen, language)
+    if chosen["page"]:
+        _write_comparison(chosen["page"], parts, (paths[0].name, paths[1].name), language)
     return 0
+
+
+def _as_row(difference: Any) -> dict[str, Any]:
+    kind, name = difference.part
+    numbers = {
+        key: None if (value := getattr(difference, key)) is None else round(value, 4)
+        for key in ("first", "second", "noise")
+    }
+    return {"kind": kind, "name": name, "figure": difference.figure, **numbers, "changed": difference.changed}
+
+
+def _write_comparison(path: Path, parts: list[dict[str, Any]], names: tuple[str, str], language: str) -> None:
+    from doctor.render import comparison, html, usage_page
+
+    _put(
+        path, html.bare(comparison.page(parts, names, language), "doctor report --compare", usage_page.STYLE, language)
+    )

@@ -7,7 +7,16 @@ from html import escape
 from typing import Any
 
 from doctor.render import matrix, plots, sparkline
-from doctor.render.words import WORDS, chain_of, folded_reasons, place_in, quiet_of, verdict_of
+from doctor.render.words import (
+    WORDS,
+    chain_of,
+    commands_of,
+    folded_reasons,
+    place_in,
+    quiet_of,
+    source_of,
+    verdict_of,
+)
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2330; --soft: #5b6577; --paper: #f6f7f9; --card: #ffffff; --line: #dfe3ea;
@@ -91,6 +100,16 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
     return "\n".join(part for part in parts if part)
 
 
+def bare(body: str, title: str, style: str, language: str) -> str:
+    """A page that holds no findings."""
+    return "\n".join((
+        f'<!doctype html>\n<html lang="{"zh-CN" if language == "zh" else "en"}">\n<head>\n<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}{style}</style>\n</head>\n<body>\n<main>",
+        body, "</main></body></html>\n",
+    ))  # fmt: skip
+
+
 def _style(report: dict[str, Any]) -> str:
     return _STYLE + (matrix.STYLE if report.get("nodes") else "")
 
@@ -154,13 +173,10 @@ def _finding(finding: dict[str, Any], words: Any) -> str:
         f"<p><b>{escape(words['why'])}</b>{prose(finding['explanation'])}</p>",
         f"<p><b>{escape(words['do'])}</b>{prose(finding['remedy']['text'])}</p>",
     ]
-    if finding["remedy"]["commands"]:
-        lines.append(f"<pre><code>{escape(chr(10).join(finding['remedy']['commands']))}</code></pre>")
+    if commands := commands_of(finding, words):
+        lines.append(f"<pre><code>{escape(chr(10).join(commands))}</code></pre>")
     if finding["evidence"]:
-        quotes = "\n".join(
-            f"{each['source']}{':' + str(each['line']) if each['line'] else ''}  {each['text']}"
-            for each in finding["evidence"]
-        )
+        quotes = "\n".join(f"{source_of(each, words)}  {each['text']}" for each in finding["evidence"])
         opened = " open" if finding["role"] == "cause" else ""
         lines.append(
             f"<details{opened}><summary>{escape(words['seen'])}</summary><pre><code>{escape(quotes)}</code></pre></details>"

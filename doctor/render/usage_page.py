@@ -46,7 +46,7 @@ class Moment:
     label: str
 
 
-_STYLE = """
+STYLE = """
 .usage { overflow-x: auto; } .usage table { border-collapse: collapse; width: 100%; }
 .usage th { text-align: right; font-size: .8rem; color: var(--soft); font-weight: 600; padding: .2rem .6rem; }
 .usage td { text-align: right; font-variant-numeric: tabular-nums; padding: .2rem .6rem; white-space: nowrap;
@@ -121,7 +121,7 @@ def render(page: str, usage: Mapping[str, Any], plots: Sequence[Lines], bands: S
            moments: Sequence[Moment], language: str) -> str:  # fmt: skip
     """The page of the findings, with the figures put at its end. Drag to zoom, double click to zoom out."""
     words = WORDS[language]
-    parts = [f"<style>{_STYLE}</style>", _gpus(usage, words), f"<p>{escape(hours_line(usage, words))}</p>"]
+    parts = [f"<style>{STYLE}</style>", _gpus(usage, words), f"<p>{escape(hours_line(usage, words))}</p>"]
     if lacks_truth(usage):
         parts.append(f"<p>{escape(words['no_truth'])}</p>")
     parts.append(_phases(usage, words))

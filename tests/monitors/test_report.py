@@ -367,6 +367,34 @@ def test_two_runs_side_by_side(tmp_path: Path) -> None:
     assert doctor("--compare", str(tmp_path / "a")).returncode == 2
 
 
+def turns(folder: Path, generation_s: int, update_pct: float) -> None:
+    """Six turns of generation and update, of lengths that vary by a second."""
+    run = written(folder, 6 * (generation_s + 30), 2, lambda gpu, at_s: {
+        **gpm(30 if at_s % (generation_s + 30) < generation_s else update_pct + at_s % 3),
+        "sm_clock_mhz": 1900 - 5 * gpu, "memory_used_mib": 40000,
+    })  # fmt: skip
+    begin = 0.0
+    for turn in range(6):
+        for name, seconds in (("generation", generation_s + turn % 2), ("update", 30 - turn % 2)):
+            event(run, begin, "phase", rank=0, name=name, edge="begin")
+            begin += seconds
+            event(run, begin, "phase", rank=0, name=name, edge="end")
+
+
+def test_what_changed_by_more_than_chance_is_told_by_phase_and_card(tmp_path: Path) -> None:
+    turns(tmp_path / "a", 50, 80)
+    turns(tmp_path / "b", 35, 80)
+    turns(tmp_path / "c", 50, 80.5)
+    page = tmp_path / "x.html"
+    done = doctor("--compare", str(tmp_path / "a"), str(tmp_path / "b"), "--format", "json", "--html", str(page))
+    changed = {(each["kind"], each["name"], each["figure"]) for each in json.loads(done.stdout)["changed"]}
+    assert changed == {("phase", "generation", "seconds_a_turn")}
+    shown = doctor("--compare", str(tmp_path / "a"), str(tmp_path / "b")).stdout
+    assert re.search(r"by more than chance:\n.*\nphase generation +seconds a turn +50\.5 +35\.5 +-30 %", shown)
+    assert "phase generation" in page.read_text()
+    assert "Nothing changed by more" in doctor("--compare", str(tmp_path / "a"), str(tmp_path / "c")).stdout
+
+
 PROBE = """<script>addEventListener('load', () => setTimeout(() => {
   const plots = window.doctorPlots, before = plots[0].scales.x.max - plots[0].scales.x.min;
   const over = plots[0].over, box = over.getBoundingClientRect();
