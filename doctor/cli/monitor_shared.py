@@ -89,7 +89,9 @@ def _compared(run: Any) -> tuple[str, ...]:
     from doctor.cluster.clocks import against_folder
     from doctor.core.run_dir import Events, host_name
 
-    found = against_folder(run.path)
+    found = None
+    with suppress(OSError):  # a folder that cannot be written is told elsewhere
+        found = against_folder(run.path)
     if found is None:
         return ("clock offset unknown: the stamps of this file system are not those of a server's clock",)
     events = Events(run, role="monitor")

@@ -6,21 +6,19 @@ at most half of the way, and the quickest round trip knows most: https://www.rfc
 
 from __future__ import annotations
 
-import ctypes
 import os
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from doctor.facts import _mounts
+
 #: a comparison is told anew when it is so much better, or so old
 BETTER, AGAIN_S = 0.5, 600.0
 
-#: f_type (linux/magic.h) of the file system whose server stamps with its own time when it is asked to (SETATTR with
-#: SET_TO_SERVER_TIME, https://www.rfc-editor.org/rfc/rfc1813#section-3.3.2); Lustre, GPFS and Ceph stamp with the
-#: client's clock, so nothing is learned there
-NFS = 0x6969
 _TRIES = 5
+_STEP_S = 0.01  # a server's kernel may stamp files by its timer's tick
 
 
 class Offset(NamedTuple):
@@ -51,27 +49,33 @@ class Comparisons:
         return best
 
 
-def against_folder(folder: Path) -> Offset | None:
-    """Our clock minus that of the server of a shared folder; None where its stamps do not tell it."""
-    if _file_system(folder) != NFS:
-        return None
-    path = folder / f".clock-{os.uname().nodename}-{os.getpid()}"
-    found: list[Offset] = []
-    with suppress(OSError):
-        try:
-            path.touch()
-            for _ in range(_TRIES):
-                before = time.time()
-                os.utime(path)  # without times: the server's own
-                after = time.time()
-                found.append(Offset((before + after) / 2 - path.stat().st_mtime, (after - before) / 2))
-        finally:
-            path.unlink()
-    return min(found, key=lambda each: each.error_s, default=None)
+def against_folder(folder: Path, mounts: tuple[_mounts.MountPoint, ...] | None = None) -> Offset | None:
+    """Our clock minus that of the server of a shared folder; None where its stamps do not tell it.
+
+    Only NFS is asked: its server stamps what is set to "now" (SET_TO_SERVER_TIME,
+    https://www.rfc-editor.org/rfc/rfc8881#section-18.30), of a folder always, of a file unless it is delegated
+    (https://www.rfc-editor.org/rfc/rfc9754#section-5). Lustre, CephFS and GPFS take the client's own clock, which would
+    always agree with itself.
+
+    Raises:
+        OSError: the folder cannot be written.
+
+    """
+    probe = folder / f".{os.uname().nodename}.{os.urandom(4).hex()}.clock"
+    try:
+        probe.mkdir()
+        mount = _mounts.above(str(folder.resolve()), _mounts.read() if mounts is None else mounts)
+        if mount is None or mount.kind not in {"nfs", "nfs4"}:
+            return None
+        return min((_compared(probe) for _ in range(_TRIES)), key=lambda each: each.error_s)
+    finally:
+        with suppress(FileNotFoundError):
+            probe.rmdir()
 
 
-def _file_system(folder: Path) -> int | None:
-    """`f_type` of statfs(2), its first word."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    answer = (ctypes.c_long * 32)()
-    return int(answer[0]) if libc.statfs(os.fsencode(folder), ctypes.byref(answer)) == 0 else None
+def _compared(probe: Path) -> Offset:
+    """One look at the server's clock: half of the way there and back is what it can be wrong by."""
+    before = time.time()
+    os.utime(probe)  # without times: the server's own
+    after = time.time()
+    return Offset((before + after) / 2 - probe.stat().st_mtime, (after - before) / 2 + _STEP_S)

@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 
 from doctor.cluster import collect as collecting
+from doctor.cluster.clocks import against_folder
 from doctor.cluster.gathered import MANIFEST, read, write_manifest
 from doctor.cluster.hostlist import expanded
 from doctor.core.schema import FACTS
@@ -179,16 +180,25 @@ def test_the_manifest_names_nodes_without_an_answer(tmp_path: Path) -> None:
 
 def test_a_clock_is_compared_with_a_file_server_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nfs, local = (MountPoint("/", kind, "filer:/x") for kind in ("nfs4", "ext4"))
-    assert collecting.clock_of(tmp_path, (local,)) is None
-    clock = collecting.clock_of(tmp_path, (nfs,))
+    assert against_folder(tmp_path, (local,)) is None
+    clock = against_folder(tmp_path, (nfs,))
     assert clock is not None
-    assert abs(clock["offset_s"]) <= clock["error_s"]  # here the file system has this machine's clock
+    assert abs(clock.offset_s) <= clock.error_s  # here the file system has this machine's clock
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + 40)
-    clock = collecting.clock_of(tmp_path, (nfs,))
+    clock = against_folder(tmp_path, (nfs,))
     assert clock is not None
-    assert clock["offset_s"] == pytest.approx(40, abs=clock["error_s"])
+    assert clock.offset_s == pytest.approx(40, abs=clock.error_s)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_clock_of_the_server_stands_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nfs = (MountPoint("/", "nfs", "filer:/x"),)
+    monkeypatch.setattr(collecting, "against_folder", lambda folder: against_folder(folder, nfs))
+    path = collecting.collect({"environment": FactState("ok", Environment({}))}, tmp_path)
+    data = json.loads(path.read_text())
+    jsonschema.validate(data, FACTS)
+    assert set(data["clock"]) == {"offset_s", "error_s"}
 
 
 def test_a_clock_in_a_file_is_the_nodes(tmp_path: Path) -> None:
