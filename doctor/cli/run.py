@@ -55,7 +55,7 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     if chosen["gate"] and _refused(checked, voice):
         return REFUSED
     try:
-        run = new_run(Path(words[0]).name)
+        run = new_run(Path(words[0]).name, voice.language)
     except OSError as exc:
         voice.say("no_folder", reason=exc.strerror)
         return bare(words)
@@ -137,7 +137,8 @@ def _supervised(words: tuple[str, ...], run: Any, chosen: dict[str, Any], voice:
             samplers.append(start.start(run, start.Wishes(), pid))
 
     voice.say("folder", path=short(run.path))
-    code = supervise(words, run, capture=not chosen["no_capture"], environment=variables, on_start=on_start)
+    capture, language = not chosen["no_capture"], voice.language
+    code = supervise(words, run, capture=capture, environment=variables, on_start=on_start, language=language)
     with suppress(Exception, KeyboardInterrupt):
         for each in samplers:
             start.end(each)

@@ -12,9 +12,14 @@ import click
 from doctor.core.run_dir import RUNS, RunDir
 from doctor.core.supervise import NOT_EXECUTABLE, NOT_FOUND
 
+_ELSEWHERE = {
+    "en": "no run folder here ({reason}); it lies in {base}",
+    "zh": "无法在此处创建运行目录({reason});它位于 {base}",
+}
 
-def new_run(name: str) -> RunDir:
-    """A new run folder; in the temporary folder where the working directory may not be written.
+
+def new_run(name: str, language: str = "en") -> RunDir:
+    """A new run folder; in the temporary folder where the working directory may not be written, which is said.
 
     Raises:
         OSError: nor may that one.
@@ -24,7 +29,7 @@ def new_run(name: str) -> RunDir:
         return RunDir.create(name)
     except OSError as exc:
         base = Path(tempfile.gettempdir()) / RUNS
-        click.echo(f"doctor: no run folder here ({exc.strerror}); it lies in {base}", err=True)
+        click.echo(f"doctor: {_ELSEWHERE[language].format(reason=exc.strerror, base=base)}", err=True)
         return RunDir.create(name, base)
 
 

@@ -224,7 +224,7 @@ class _Serve:
         from doctor.fixes.serve.watch import Watch
 
         try:
-            run = new_run("serve")
+            run = new_run("serve", self._language)
             folder = lay(run.path)
         except OSError as exc:
             self._say(self._phrases["bare"].format(exc.strerror))
@@ -234,7 +234,7 @@ class _Serve:
         self._say(self._phrases["run"].format(run.path))
         watch = Watch(run, self._deadline(), self._address(), self._reader(run), self._say, self._signatures)
         environment = variables(folder, self._limits(), os.environ)
-        code = supervise(argv, run, environment=environment, on_start=watch.start)
+        code = supervise(argv, run, environment=environment, on_start=watch.start, language=self._language)
         # neither the doctor's own failure nor an impatient Ctrl-C changes the code of the server
         with suppress(Exception, KeyboardInterrupt):
             watch.stop()

@@ -23,6 +23,18 @@ from doctor.core.run_dir import VARIABLE, RunDir, host_name
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 
+#: what is said here, by language
+_SENTENCES = {
+    "en": {
+        "not_started": "`{command}` cannot be started: {reason}",
+        "not_kept": "the console is not kept: {reason}",
+    },
+    "zh": {
+        "not_started": "无法启动 `{command}`:{reason}",
+        "not_kept": "未保存控制台输出:{reason}",
+    },
+}
+
 #: handed on to the command; SIGCHLD only wakes us
 _HANDED_ON = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT")
@@ -45,6 +57,7 @@ def supervise(
     environment: Optional[Mapping[str, str]] = None,
     on_start: Optional[Callable[[int], None]] = None,
     noted: bool = True,
+    language: str = "en",
 ) -> int:
     """Run the command to its end.
 
@@ -55,6 +68,7 @@ def supervise(
         environment: further variables of the command.
         on_start: called with the command's process id.
         noted: write `run.json`; False where another machine's process writes that of the run they share.
+        language: `en` or `zh`, of what is said about the command.
 
     Returns:
         Its exit code; 128+n where signal n ended it; 126 or 127 where it could not be started.
@@ -65,12 +79,13 @@ def supervise(
         variables.setdefault("PYTHONUNBUFFERED", "1")
     note = partial(_note, run) if noted else _not_noted
     note(argv=_shown(argv), cwd=str(Path.cwd()), started_ns=time.time_ns(), host=host_name(), ranks=None)
-    with _signals_caught() as early, _console(run, capture=capture) as (console, follower):
+    say = partial(_say, _SENTENCES[language])
+    with _signals_caught() as early, _console(run, say, capture=capture) as (console, follower):
         try:
             child = subprocess.Popen(list(argv), env=variables, stdout=console, stderr=console)
         except OSError as exc:
             code = NOT_FOUND if isinstance(exc, FileNotFoundError) else NOT_EXECUTABLE
-            _say(f"`{argv[0]}` cannot be started: {exc.strerror}")
+            say("not_started", command=argv[0], reason=exc.strerror)
             note(ended_ns=time.time_ns(), exit=code)
             return code
         if on_start is not None:
@@ -96,13 +111,15 @@ def _not_noted(**_values: Any) -> None:
     """Leave the note to another."""
 
 
-def _say(text: str) -> None:
+def _say(sentences: Mapping[str, str], name: str, **values: object) -> None:
     with suppress(OSError):
-        sys.stderr.write(f"doctor: {text}\n")
+        sys.stderr.write(f"doctor: {sentences[name].format(**values)}\n")
 
 
 @contextmanager
-def _console(run: RunDir, *, capture: bool) -> Iterator[tuple[Optional[IO[bytes]], Optional[_Follower]]]:
+def _console(
+    run: RunDir, say: Callable[..., None], *, capture: bool
+) -> Iterator[tuple[Optional[IO[bytes]], Optional[_Follower]]]:
     """The file that the command writes into, and who follows it; None where the terminal is the command's.
 
     A file that cannot be made leaves the terminal to the command too.
@@ -115,7 +132,7 @@ def _console(run: RunDir, *, capture: bool) -> Iterator[tuple[Optional[IO[bytes]
         file = run.console.open("ab")
         follower = _Follower(run.console)
     except OSError as exc:
-        _say(f"the console is not kept: {exc.strerror}")
+        say("not_kept", reason=exc.strerror)
         yield None, None
         return
     with file:

@@ -126,6 +126,17 @@ def test_a_command_that_does_not_exist_is_127(tmp_path: Path) -> None:
     assert "guard" not in done.stderr
 
 
+def test_what_hinders_the_command_is_said_in_chinese_too(tmp_path: Path) -> None:
+    done = doctor_run(tmp_path, *QUIET, "--lang", "zh", "--", "no-such-program")
+    assert done.returncode == 127
+    assert "doctor: 无法启动 `no-such-program`:" in done.stderr
+    (tmp_path / "doctor-runs").rename(tmp_path / "before")
+    (tmp_path / "doctor-runs").write_text("a file where the folder should be")
+    done = doctor_run(tmp_path, *QUIET, "--lang", "zh", "--", sys.executable, "-c", "print('it ran')")
+    assert done.stdout.strip() == "it ran"
+    assert "doctor: 无法在此处创建运行目录(" in done.stderr
+
+
 def test_the_check_comes_first_and_the_command_runs_all_the_same(tmp_path: Path) -> None:
     done = doctor_run(tmp_path, "--no-monitor", "--", sys.executable, "nowhere.py")
     assert "LCH003" in done.stderr.partition("run folder")[0]
