@@ -31,7 +31,10 @@ SIGNATURES = (
         r" Ray instance",
         kind="warning",
     ),
-    Signature(r"Exception: The current node (?:timed out|has not been updated within \d{1,5} seconds)"),
+    Signature(
+        r"(?:Exception: The current node (?:timed out|has not been updated within \d{1,5} seconds)"
+        r"|TimeoutError: Timed out after \d{1,5} seconds while waiting for node to startup)"
+    ),
     Signature(
         r"(?:GCS cannot find the node with node ID |waiting for node to startup\. Did not find socket name "
         r")(?P<late>\S{3,200})",

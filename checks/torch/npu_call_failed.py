@@ -34,8 +34,35 @@ SIGNATURES = (
         r"annot open shared object file",
     ),
     Signature(
+        r"RuntimeError: (?:call )?(?P<operation>aclnn\w{2,60}|aclop\w{2,60}) (?:failed|error)",
+        symptom_of=("MEM026", "NCC029"),
+    ),
+    Signature(
         r"NPU function error: (?P<call>[\w:]{2,80})[^\n]{0,80}error code is (?P<number>\d{1,7})",
         symptom_of=("MEM026", "NCC029"),
+    ),
+)
+
+LOG_MESSAGE_OPERATION = Message(
+    en=Words(
+        "an operation of the Ascend NPU failed: `{operation}`",
+        "CANN refused it or it went wrong on the card: a dtype, shape or layout that this operation does not take on "
+        "this NPU, a CANN without the kernels of this card, or versions of CANN, torch_npu and vLLM-Ascend that "
+        "do not "
+        "belong together. CUDA has no part in it.",
+        "Read the lines with a code (EZ1001 and EZ3003: an argument or a missing kernel; EZ9999: inner error) "
+        "below. Use "
+        "bfloat16 or float16, install the CANN kernels of this chip, and take the triple of versions that the "
+        "release table of torch_npu or vLLM-Ascend names. `export ASCEND_LAUNCH_BLOCKING=1` shows the call.",
+    ),
+    zh=Words(
+        "昇腾 NPU 的算子失败:`{operation}`",
+        "CANN 拒绝了它,或在卡上出错:该算子在此 NPU 上不支持的 dtype、形状或布局,CANN 缺少该芯片的 kernels,或 CANN、"
+        "torch_npu、vLLM-Ascend 版本不配套。与 CUDA 无关。",
+        "查看下方带错误码的行(EZ1001、EZ3003:参数问题或缺少算子;EZ9999:内部错误)。使用 bfloat16 或 float16,"
+        "安装该芯片的 "
+        "CANN kernels,并采用 torch_npu 或 vLLM-Ascend 版本配套表中的一组版本。`export ASCEND_LAUNCH_BLOCKING=1` "
+        "可显示出错的调用。",
     ),
 )
 
@@ -110,14 +137,16 @@ LOG_MESSAGE = Message(
 
 def explain(hits: Hits) -> Finding:
     """A library that is not found, or a call that the NPU refused."""
-    library = hits.get("library")
+    library, operation = hits.get("library"), hits.get("operation")
+    message = LOG_MESSAGE_DRIVER if library in _OF_DRIVER else LOG_MESSAGE_CANN if library else LOG_MESSAGE
     return found(
         PROBLEM,
-        LOG_MESSAGE_DRIVER if library in _OF_DRIVER else LOG_MESSAGE_CANN if library else LOG_MESSAGE,
+        LOG_MESSAGE_OPERATION if operation and not library else message,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=CONFIRMED if library else LIKELY,
         library=library or "",
+        operation=operation or "",
         call=hits.get("call") or "",
         number=hits.get("number") or "",
         commands=("npu-smi info",),

@@ -48,7 +48,6 @@ SIGNATURES = (
     ),
     Signature(
         r"flashinfer/\S{1,200}:\d{1,6}:\d{1,4}: fatal error: (?P<tool>[\w./+\-]{1,120}): No such file or directory",
-        kind="sign",
     ),
 )
 
