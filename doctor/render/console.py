@@ -1,4 +1,4 @@
-"""Draws a report on a terminal. The only module that imports rich."""
+"""Draws a report on a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from typing import IO, Any
 from rich.console import Console
 from rich.text import Text
 
-from doctor.render.words import WORDS, chain_of, folded_reasons, place_in, quiet_of, verdict_of, without_command
+from doctor.render.words import (
+    WORDS,
+    chain_of,
+    commands_of,
+    folded_reasons,
+    place_in,
+    quiet_of,
+    source_of,
+    verdict_of,
+    without_command,
+)
+from doctor.render.wrapping import wrapped
 
 _SIGNS = {"error": ("✗", "x", "bold red"), "warning": ("▲", "!", "bold yellow"), "info": ("·", "-", "bold blue")}
 _VERDICTS = {"known": "bold red", "unknown": "bold yellow", "healthy": "bold green"}
@@ -98,13 +109,10 @@ def _draw_finding(finding: dict[str, Any], console: Console, words: Any, *, with
         console.print(Text(f"  {words['likely']}", style="italic"))
     _labelled(console, words["why"], prose(finding["explanation"]))
     _labelled(console, words["do"], prose(finding["remedy"]["text"]))
-    for command in finding["remedy"]["commands"]:
+    for command in commands_of(finding, words):
         _command(console, command)
-    if finding["remedy"]["fix"]:
-        _command(console, words["fix"].format(id=finding["remedy"]["fix"]))
     for number, evidence in enumerate(finding["evidence"]):
-        source = f"{evidence['source']}:{evidence['line']}" if evidence["line"] else evidence["source"]
-        text = Text.assemble((f"{source}  ", "dim"))
+        text = Text.assemble((f"{source_of(evidence, words)}  ", "dim"))
         text.append(evidence["text"])
         _labelled(console, words["seen"] if number == 0 else "", text)
     _labelled(console, words["more"], Text(f"doctor explain {finding['id']}", style="dim"))
@@ -138,7 +146,7 @@ def _labelled(console: Console, label: str, text: Text) -> None:
 
 
 def _wrapped(text: Text, console: Console, *, indent: int) -> Iterator[Text]:
-    for line in text.wrap(console, max(20, console.width - indent)):
+    for line in wrapped(text, console, max(20, console.width - indent)):
         line.rstrip()
         yield Text(" " * indent) + _said_only(line)
 

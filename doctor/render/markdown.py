@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from doctor.render import matrix
-from doctor.render.words import WORDS, chain_of, folded_reasons, place_in, quiet_of, verdict_of
+from doctor.render.words import (
+    WORDS,
+    chain_of,
+    commands_of,
+    folded_reasons,
+    place_in,
+    quiet_of,
+    source_of,
+    verdict_of,
+)
 
 
 def render(report: dict[str, Any], language: str = "en") -> str:
@@ -44,12 +53,11 @@ def _finding(finding: dict[str, Any], words: Any) -> list[str]:
     if finding["confidence"] == "likely":
         lines += [f"*{words['likely']}*", ""]
     lines += [finding["explanation"], "", finding["remedy"]["text"], ""]
-    if finding["remedy"]["commands"]:
-        lines += ["```sh", *finding["remedy"]["commands"], "```", ""]
+    if commands := commands_of(finding, words):
+        lines += ["```sh", *commands, "```", ""]
     if finding["evidence"]:
         lines.append("```text")
         for each in finding["evidence"]:
-            source = f"{each['source']}:{each['line']}" if each["line"] else each["source"]
-            lines.append(f"{source}: {each['text']}".replace("```", "'''"))
+            lines.append(f"{source_of(each, words)}: {each['text']}".replace("```", "'''"))
         lines += ["```", ""]
     return lines

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from doctor.render.console import can_draw, prose
+from doctor.render.wrapping import wrapped
 from doctor.sizing.setup import GIB
 from doctor.sizing.verdict import spelled
 from doctor.sizing.words import WORDS
@@ -120,7 +121,7 @@ def _bar(phase: Any, limit: int, console: Console) -> Text:
 def _line(console: Console, text: Text | str, indent: int = 2, style: str = "") -> None:
     """A paragraph, wrapped under its indent."""
     shown = prose(text, style) if isinstance(text, str) else text
-    for part in shown.wrap(console, max(20, console.width - indent)):
+    for part in wrapped(shown, console, max(20, console.width - indent)):
         part.rstrip()
         console.print(Text(" " * indent) + part)
 
@@ -153,7 +154,7 @@ def _verdict(plan: Any, console: Console, words: Words) -> None:
         key = "host_small" if verdict.host == "too-large" else "host_tight"
         lines.append(words[key].format(need=gib(host), memory=gib(plan.setup.hardware.host_bytes)))
     for number, line in enumerate(lines):
-        for part_number, part in enumerate(Text(line, style=style).wrap(console, console.width - 2)):
+        for part_number, part in enumerate(wrapped(Text(line, style=style), console, console.width - 2)):
             first = number == 0 and part_number == 0
             part.rstrip()
             console.print(Text(f"{sign} " if first else "  ", style=style) + part)
@@ -174,7 +175,7 @@ def _advice(plan: Any, console: Console, words: Words) -> None:
         label = Text(words["first" if number == 0 else "then"], style="dim")
         label.append(" " * (width - label.cell_len + 2))
         text = prose(words[f"change_{change.key}"].format(before=change.before, after=change.after))
-        for line_number, line in enumerate(text.wrap(console, console.width - width - 4)):
+        for line_number, line in enumerate(wrapped(text, console, console.width - width - 4)):
             console.print(Text("  ") + (label if line_number == 0 else Text(" " * (width + 2))) + line)
     outcome = words[f"word_{plan.advice.verdict.word}"]
     _line(console, words["with_it" if len(changes) == 1 else "with_them"].format(word=outcome))
@@ -239,5 +240,5 @@ def _notes(plan: Any, console: Console, words: Words) -> None:
     _head(console, words["notes"])
     for key, values in plan.notes:
         text = prose(words[f"note_{key}"].format(**values), "dim")
-        for number, line in enumerate(text.wrap(console, console.width - 4)):
+        for number, line in enumerate(wrapped(text, console, console.width - 4)):
             console.print(Text("  · " if number == 0 else "    ", style="dim") + line)

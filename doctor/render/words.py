@@ -84,6 +84,30 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 
 
+#: where evidence comes from, when that is no name of a file or a program
+_SOURCES_ZH: Mapping[str, str] = {
+    "launch command": "启动命令", "environment": "环境变量", "installed packages": "已安装的包",
+    "batch rule": "批次规则", "release history": "版本历史", "name resolution": "主机名解析",
+    "visible GPUs": "可见的 GPU", "cache": "缓存", "kernel messages": "内核消息",
+    "listening sockets": "监听的套接字", "listening ports": "监听的端口", "interfaces": "网络接口",
+    "memory": "内存", "host": "主机", "connection": "连接", "sampler": "采样器", "doctor's data": "doctor 的数据",
+    "CUDA toolkit": "CUDA 工具包", "torch's architectures": "torch 支持的架构",
+}  # fmt: skip
+
+
+def commands_of(finding: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
+    """What to paste: the remedy's commands, and the doctor's own that mends it."""
+    fix = finding["remedy"]["fix"]
+    return [*finding["remedy"]["commands"], *([words["fix"].format(id=fix)] if fix else [])]
+
+
+def source_of(evidence: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """Where evidence comes from, with its line."""
+    source = str(evidence["source"])
+    told = _SOURCES_ZH.get(source, source) if words is WORDS["zh"] else source
+    return f"{told}:{evidence['line']}" if evidence["line"] else told
+
+
 def place_of(where: Mapping[str, object]) -> str:
     """Short form of a place: `train.py:12:5`, `train.log:31, step 4`, `GPU 3`, `rank 1`; empty when there is none."""
     if file := where.get("file"):

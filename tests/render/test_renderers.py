@@ -189,3 +189,15 @@ def test_healthy_report_is_short() -> None:
     assert len(drawn(healthy).strip().splitlines()) == 2
     blind = as_dict(Diagnosis("check", Target(), Outcome((), (Skipped("GPU004", "no driver"),), (), 40, 0.1)))
     assert "could not see everything" in drawn(blind)
+
+
+def test_every_form_for_people_has_the_fix_and_names_sources_in_the_readers_language() -> None:
+    outcome = Outcome((finding(ERROR),), (), (), 1, 0.1)
+    told = as_dict(Diagnosis("check", Target(None, (), (), None, ()), outcome, seconds=0.1))
+    told["findings"][0]["remedy"]["fix"] = "TRL901"
+    told["findings"][0]["evidence"] = [{"source": "launch command", "line": None, "text": "accelerate launch"}]
+    for text in (drawn(told, language="zh"), html.render(told, "zh"), markdown.render(told, "zh")):
+        assert "doctor fix TRL901" in text
+        assert "启动命令" in text
+        assert "launch command" not in text
+    assert "launch command" in markdown.render(told)
