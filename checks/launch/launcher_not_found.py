@@ -16,11 +16,16 @@ https://docs.pytorch.org/docs/stable/elastic/run.html
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Signature
 from doctor.facts.commands import Commands
+from doctor.facts.interpreter import Interpreter
 from doctor.facts.launch import Launch
 
 PROBLEM = Problem(id="LCH002", name="launcher-not-found", severity=ERROR, since="0.1")
@@ -60,15 +65,17 @@ LOG_MESSAGE = Message(
     ),
 )
 
-#: launcher -> the same thing as a module of the interpreter that trains
-MODULES = {
-    "accelerate": "python -m accelerate.commands.launch",
-    "torchrun": "python -m torch.distributed.run",
-    "deepspeed": "python -m deepspeed.launcher.runner",
-    "trl": "python -m trl.cli",
-    "vllm": "python -m vllm.entrypoints.cli.main",
+#: launcher -> options of an interpreter that do the same; `-m trl.cli` would do in TRL 0.17, where it is a module, and
+#: no longer in 1.16, where it is a package
+AS_MODULE: Mapping[str, tuple[str, str]] = {
+    "accelerate launch": ("-m", "accelerate.commands.launch"),
+    "accelerate": ("-m", "accelerate.commands.accelerate_cli"),
+    "torchrun": ("-m", "torch.distributed.run"),
+    "deepspeed": ("-m", "deepspeed.launcher.runner"),
+    "trl": ("-c", "from trl.cli import main; main()"),
+    "vllm": ("-m", "vllm.entrypoints.cli.main"),
 }
-LOOKED_UP = {*MODULES, "ray", "trinity", "python", "python3"}
+LOOKED_UP = {*AS_MODULE, "ray", "trinity", "python", "python3"}
 
 MESSAGE = Message(
     en=Words(
@@ -86,16 +93,31 @@ MESSAGE = Message(
 
 
 @check(PROBLEM)
-def launcher_not_found(launch: Launch, commands: Commands) -> Judgement:
+def launcher_not_found(launch: Launch, commands: Commands, interpreter: Interpreter | None) -> Judgement:
     """Compare the program with what PATH gives; a path is the user's own business."""
     program = launch.program
     if program not in LOOKED_UP or program in commands.found:
         return
-    module = MODULES.get(program)
+    named = interpreter is not None and interpreter.chosen_because == "--python"
+    command = _as_module(launch, interpreter.executable if interpreter and named else "python")
     yield found(
         PROBLEM,
         MESSAGE,
         program=program,
-        commands=(module,) if module else (),
+        commands=(command,) if command else (),
         evidence=(Evidence("launch command", " ".join(launch.argv)),),
     )
+
+
+def _as_module(launch: Launch, python: str) -> str:
+    """The whole command with the launcher as a module of an interpreter; empty where it is none."""
+    at = launch.argv.index(launch.program)
+    words = 2 if launch.argv[at : at + 2] == ("accelerate", "launch") else 1
+    options = AS_MODULE.get(" ".join(launch.argv[at : at + words]))
+    return _typed([*launch.argv[:at], python, *options, *launch.argv[at + words :]]) if options else ""
+
+
+def _typed(words: Iterable[str]) -> str:
+    """Words as a shell wants them; of `NAME=value` only the value is quoted."""
+    parts = (re.match(r"([A-Za-z_]\w*=)?(.*)", word, re.DOTALL) for word in words)
+    return " ".join(f"{part[1] or ''}{shlex.quote(part[2]) if part[2] else ''}" for part in parts if part)
