@@ -21,6 +21,11 @@ def command(before: Path, after: Path | None, python: str | None, form: str) -> 
     """Compare two saved environments, or a saved one with this machine now.
 
     BEFORE and AFTER are files of `doctor check --save-facts` or pasted reports. Exit code 1 when they differ.
+
+    \b
+    doctor check --save-facts works.json           today, while it works ...
+    doctor diff works.json                         ... and when it does not any more
+    doctor diff this-node.json that-node.json
     """
     from doctor.core.differ import differences
 
@@ -54,11 +59,14 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 def _now(old: Mapping[str, Any], python: str | None) -> Mapping[str, Any]:
     """The same facts as the saved file holds, of this machine now."""
+    from doctor.cli.check import refuse_wrong_python
     from doctor.core.diagnose import Patient, examine
     from doctor.facts.base import Context
 
+    context = Context((), Path.cwd(), dict(os.environ), python)
+    refuse_wrong_python(context)
     names = [name for name, state in old.items() if state.status == "ok"]
-    states = examine(Context((), Path.cwd(), dict(os.environ), python), Patient(), names).states
+    states = examine(context, Patient(), names).states
     return {name: state for name, state in states.items() if name in names}
 
 

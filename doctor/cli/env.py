@@ -13,11 +13,19 @@ NAMES = ("interpreter", "packages", "gpus", "cuda", "host", "environment", "hub"
 @click.command()
 @click.option("--python", metavar="PATH", help="The interpreter, venv or conda prefix to describe.")
 def command(python: str | None) -> int:
-    """Print a redacted environment report to paste into an issue."""
+    """Print a redacted environment report to paste into an issue.
+
+    \b
+    doctor env
+    doctor env --python ~/venvs/train > environment.md
+    """
+    from doctor.cli.check import refuse_wrong_python
     from doctor.core.diagnose import Patient, examine
     from doctor.facts.base import Context
     from doctor.render.environment import render
 
-    collector = examine(Context((), Path.cwd(), dict(os.environ), python), Patient(), NAMES)
+    context = Context((), Path.cwd(), dict(os.environ), python)
+    refuse_wrong_python(context)
+    collector = examine(context, Patient(), NAMES)
     click.echo(render(collector.states), nl=False)
     return 0

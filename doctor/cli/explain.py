@@ -14,7 +14,12 @@ from doctor.cli.app import USAGE
 @click.argument("problem")
 @click.option("--format", "form", type=click.Choice(("text", "markdown", "json")), default="text", show_default=True)
 def command(problem: str, form: str) -> int:
-    """Print the manual of a problem, by id (VLL001) or name (api-server-engine-client)."""
+    """Print the manual of a problem, by id (VLL001) or name (api-server-engine-client).
+
+    \b
+    doctor explain VLL001
+    doctor explain grpo-batch-not-divisible --format markdown
+    """
     from doctor.core.explain import manual
     from doctor.core.index import load
     from doctor.core.retired_ids import RETIRED

@@ -12,7 +12,13 @@ import click
 @click.argument("area", required=False)
 @click.option("--format", "form", type=click.Choice(("text", "json", "markdown")), default="text", show_default=True)
 def command(area: str | None, form: str) -> int:
-    """List the problems the doctor knows; AREA is a folder (vllm) or the letters of its ids (VLL)."""
+    """List the problems the doctor knows; AREA is a folder (vllm) or the letters of its ids (VLL).
+
+    \b
+    doctor list
+    doctor list nccl
+    doctor list --format json | jq -r .[].id
+    """
     from doctor import data
     from doctor.core.index import load
     from doctor.core.problem import AREAS

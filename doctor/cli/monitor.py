@@ -7,8 +7,8 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,7 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     doctor monitor                                           the live table; q quits
     doctor monitor --during-run -- accelerate launch train_grpo.py
     doctor monitor --pid 4242 --for 10m --no-live
+    doctor monitor --ray auto                                the same of every node of a Ray cluster
     doctor monitor --ray auto --during-run -- python -m verl.trainer.main_ppo ...
     srun doctor monitor --collect runs/$SLURM_JOB_ID --during-run -- python train.py
     doctor report doctor-runs/...                            what came of it
@@ -183,11 +184,11 @@ def _attached(chosen: dict[str, Any], wishes: Any) -> int:
         sampler = begin(run, wishes, chosen["pid"])
         try:
             open_page(run, wishes.csv)
-            if chosen["no_live"] or chosen["address"] or not sys.stdout.isatty():
+            if chosen["no_live"] or not sys.stdout.isatty():
                 click.echo(f"doctor: sampling into {short(run.path)}; Ctrl-C ends it", err=True)
                 wait(sampler)
             else:
-                _live(run, wishes.csv, sampler)
+                _live(run, wishes.csv, sampler, wide=bool(chosen["address"]))
         finally:
             start.end(sampler, start.END_OF_ALL_S if chosen["address"] else start.END_S)
     _say_gpu(run)
@@ -247,23 +248,42 @@ def _serve(run: Any, csv: Path | None, place: tuple[str, int], servers: list[Any
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _live(run: Any, csv: Path | None, sampler: Any) -> None:
+def _live(run: Any, csv: Path | None, sampler: Any, *, wide: bool) -> None:
     from rich.live import Live
 
-    from doctor.monitors.latest import Latest
     from doctor.render.console import console_for
-    from doctor.render.usage import live
 
-    latest = Latest(run, csv)
     drawn = Live(console=console_for(sys.stdout), auto_refresh=False)
-    with suppress(KeyboardInterrupt), _keys() as pressed, drawn as screen:
+    with (
+        suppress(KeyboardInterrupt),
+        _keys() as pressed,
+        drawn as screen,
+        closing(_table(run, csv, wide=wide)) as table,
+    ):
+        next(table)
         while sampler.poll() is None:
-            latest.read()
-            why = None if latest.gpus else latest.why_no_gpu()
-            screen.update(live(latest, short(run.path), why), refresh=True)
+            screen.update(table.send(drawn.console.size.height), refresh=True)
             if pressed(_REDRAW_S) in {"q", "Q"}:
                 break
-    latest.close()
+
+
+def _table(run: Any, csv: Path | None, *, wide: bool) -> Generator[Any, int, None]:
+    """The table as it stands, for a terminal of so many lines, of this machine or of all nodes."""
+    from doctor.monitors.latest import Latest, LatestOfNodes
+    from doctor.render.usage import live, live_nodes
+
+    latest: Any = LatestOfNodes(run) if wide else Latest(run, csv)
+    drawn: Any = None
+    try:
+        while True:
+            lines = yield drawn
+            latest.read()
+            if wide:
+                drawn = live_nodes(latest, short(run.path), lines)
+            else:
+                drawn = live(latest, short(run.path), None if latest.gpus else latest.why_no_gpu())
+    finally:
+        latest.close()
 
 
 @contextmanager
@@ -327,7 +347,7 @@ def summary(run: Any, csv: Path | None) -> None:
     from doctor.monitors.usage_files import NotUsage, load, read_gpu_file
 
     if not report.available():
-        click.echo(f"doctor: {report.NEEDS}", err=True)
+        click.echo(f"doctor: {report.needs()}", err=True)
         return
     if (held := _bytes_of(run, csv)) > MOST_BYTES:
         click.echo(

@@ -224,8 +224,8 @@ def _hardware(given: Mapping[str, Any], states: Mapping[str, Any], notes: list[N
     if visible is not None:
         cards = [each for each in cards if each.index in visible]
     if not cards:
-        why = f" ({state.reason})" if state is not None and state.reason else ""
-        msg = f"no GPU is seen here{why}: name them, --gpus 8xH100 or --gpus 8x80GiB"
+        why = f": {state.reason}" if state is not None and state.reason else ""
+        msg = f"name the GPUs of the run, --gpus 8xH100 or --gpus 8x80GiB, for none is seen here{why}"
         raise PlanError(msg)
     if len({each.memory_total_bytes for each in cards}) > 1:
         notes.append(("mixed_cards", {}))

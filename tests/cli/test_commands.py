@@ -50,6 +50,8 @@ def test_nonsense_commands_get_a_message_and_no_traceback(tmp_path: Path, words:
         (("explain", "VLL01"), "There is no problem `VLL01`"),
         (("list", "nothing"), "There is no area `nothing`"),
         (("diff", "absent.json"), "absent.json"),
+        (("env", "--python", "/nowhere/python"), "`/nowhere/python` does not exist"),
+        (("report", "no-such-run"), "`no-such-run` does not exist"),
     ],
 )
 def test_usage_errors_say_what_is_wrong(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -246,6 +248,13 @@ def test_command_in_one_quoted_word_is_split(tmp_path: Path) -> None:
     whole = run_doctor("check", "--format", "json", "--", f"{sys.executable} 't.py' --lr 1", cwd=tmp_path)
     assert json.loads(whole.stdout)["target"]["argv"] == [sys.executable, "t.py", "--lr", "1"]
     assert run_doctor("check", "--", "python 't.py", cwd=tmp_path).returncode == 2
+
+
+def test_diff_with_now_refuses_an_interpreter_that_is_not_there(tmp_path: Path) -> None:
+    run_doctor("check", "--save-facts", "works.json", cwd=tmp_path)
+    done = run_doctor("diff", "works.json", "--python", "/nowhere/python", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`/nowhere/python` does not exist" in done.stderr
 
 
 def test_empty_python_option_is_an_error_of_use(tmp_path: Path) -> None:
