@@ -27,10 +27,10 @@ PROBLEM = Problem(id="PYT028", name="no-matching-distribution", severity=ERROR, 
 
 SIGNATURES = (
     Signature(
-        r"Could not find a version that satisfies the requirement (?P<wanted>[\w.\-\[\],]{1,80}[^\s;(]{0,60})"
-        r"[^\n]{0,200}\(from versions: (?P<seen>[^)\n]{1,4000})\)"
+        r"Could not find a version that satisfies the requirement (?P<wanted>[^\s;(]{1,120})(?:;? [^(\n]{0,120})?"
+        r"(?:\(from (?!versions)[^)\n]{1,80}\) )?\(from versions: (?P<seen>[^)\n]{1,4000})\)"
     ),
-    Signature(r"No matching distribution found for (?P<wanted>[\w.\-\[\],]{1,80}[^\s;(]{0,60})"),
+    Signature(r"No matching distribution found for (?P<wanted>[^\s;(]{1,120})"),
 )
 
 LOG_MESSAGE = Message(
