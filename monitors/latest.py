@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
-from doctor.core.run_dir import RunDir
+from doctor.core.run_dir import RunDir, host_name, read_events
 
 Key = TypeVar("Key")
 
 #: rows of one file that are read at a time; a file that grew by more is read from its end
 _MOST_BYTES = 1 << 20
+
+#: how often new machines, and those that were lost, are looked for
+_LOOK_S = 3.0
 
 #: a figure that has not come again for so long is no longer shown; the dearest come every five seconds
 STALE_S = 8.0
@@ -33,9 +38,18 @@ class Tail:
                 self._file = self._path.open("rb")
         if self._file is None:
             return []
+        self._skip(self._file)
         data = self._rest + self._file.read(_MOST_BYTES)
         *lines, self._rest = data.split(b"\n")
         return [row for line in lines if (row := self._row(line.decode("utf-8", "replace"))) is not None]
+
+    def _skip(self, file: IO[bytes]) -> None:
+        """Go near the end of a file that grew by more than is read at a time; its head is read in any case."""
+        begin = os.fstat(file.fileno()).st_size - _MOST_BYTES
+        if self._columns is not None and begin > file.tell():
+            file.seek(begin)
+            file.readline()
+            self._rest = b""
 
     def _row(self, line: str) -> dict[str, str] | None:
         if line.startswith("#"):
@@ -57,13 +71,14 @@ class Latest:
     """Newest figures: of each GPU and instance, of the machine, of each process, of each process on a GPU.
 
     Args:
-        run: the run folder; csv: the GPU file, where it lies elsewhere.
+        run: the run folder; csv: the GPU file, where it lies elsewhere; host: whose, None: this machine's.
 
     """
 
-    def __init__(self, run: RunDir, csv: Path | None = None) -> None:
+    def __init__(self, run: RunDir, csv: Path | None = None, host: str | None = None) -> None:
         self._run = run
-        self._tails = [Tail(path) for path in (csv or run.gpu(), run.host(), run.processes(), run.gpu_processes())]
+        files = (csv or run.gpu(host), run.host(host), run.processes(host), run.gpu_processes(host))
+        self._tails = [Tail(path) for path in files]
         self.gpus: dict[tuple[str, str], dict[str, str]] = {}
         self._since: dict[tuple[str, str, str], float] = {}
         self.host: dict[str, str] = {}
@@ -117,6 +132,45 @@ class Latest:
         """Close the files."""
         for tail in self._tails:
             tail.close()
+
+
+class LatestOfNodes:
+    """The same of every machine that writes into a run folder; new ones are taken in as they come.
+
+    Args:
+        run: the run folder.
+
+    """
+
+    def __init__(self, run: RunDir) -> None:
+        self._run = run
+        self._look_s = 0.0
+        self.nodes: dict[str, Latest] = {}
+        self.lost: set[str] = set()
+
+    def read(self) -> None:
+        """Take in what has been written since the last call."""
+        if time.monotonic() >= self._look_s:
+            self._look_s = time.monotonic() + _LOOK_S
+            self._look()
+        for each in self.nodes.values():
+            each.read()
+
+    def _look(self) -> None:
+        for path in (self._run.path / "host").glob("*.csv"):
+            if not path.stem.endswith("-processes") and path.stem not in self.nodes:
+                self.nodes[path.stem] = Latest(self._run, host=path.stem)
+        told: dict[str, str] = {}
+        for path in (self._run.path / "events").glob(f"{host_name()}-*.jsonl"):  # who gathers is on this machine
+            for event in read_events(path):
+                if event["data"].get("what") in {"node lost", "node back"}:
+                    told[str(event["data"]["of"])] = event["data"]["what"]
+        self.lost = {node for node, what in told.items() if what == "node lost"}
+
+    def close(self) -> None:
+        """Close the files."""
+        for each in self.nodes.values():
+            each.close()
 
 
 def _recent(rows: dict[Key, dict[str, str]], seconds: float) -> dict[Key, dict[str, str]]:

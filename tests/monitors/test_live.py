@@ -1,0 +1,87 @@
+"""The live table of several machines, over files as their samplers write them."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from doctor.core.run_dir import RunDir, host_name
+from doctor.monitors import columns
+from doctor.monitors.latest import LatestOfNodes, Tail
+from doctor.render.usage import live_nodes
+
+
+def written(folder: Path, nodes: int, gpus: int) -> RunDir:
+    """A moment of each node; the third one's first card is hot and slowed down."""
+    run = RunDir(folder)
+    for name in ("gpu", "host", "events"):
+        (folder / name).mkdir(parents=True)
+    for number in range(nodes):
+        host = f"n{number:03d}"
+        head = ",".join(columns.HOST) + "\n"
+        run.host(host).write_text(head + row(columns.HOST, host=host, cpu_pct=50, mono_s=10.0))
+        cards = [
+            row(columns.GPU, host=host, mono_s=10.0, gpu=gpu, sm_active_pct=40 + 10 * gpu, power_w=300,
+                temperature_c=90 if (number, gpu) == (2, 0) else 50,
+                throttle_reasons="hw_thermal_slowdown" if (number, gpu) == (2, 0) else "sw_power_cap")
+            for gpu in range(gpus)
+        ]  # fmt: skip
+        if gpus:
+            run.gpu(host).write_text(",".join(columns.GPU) + "\n" + "".join(cards))
+    return run
+
+
+def row(names: dict[str, str], **told: Any) -> str:
+    return ",".join(str(told.get(name, "")) for name in names) + "\n"
+
+
+def drawn(run: RunDir, lines: int) -> str:
+    latest = LatestOfNodes(run)
+    latest.read()
+    screen = Console(file=io.StringIO(), width=120, color_system=None)
+    screen.print(live_nodes(latest, "x", lines))
+    latest.close()
+    text = screen.file.getvalue()  # type: ignore[attr-defined]
+    return str(text)
+
+
+def test_few_nodes_have_a_row_a_card(tmp_path: Path) -> None:
+    lines = drawn(written(tmp_path, 3, 2), 40).splitlines()
+    assert [line.split()[:2] for line in lines[1:4]] == [["n000", "0"], ["1", "50"], ["n001", "0"]]
+    assert "hw_thermal_slowdown" in lines[5]
+    assert "3 nodes" in lines[-1]
+
+
+def test_many_nodes_have_a_row_each_as_far_as_the_terminal_goes(tmp_path: Path) -> None:
+    lines = drawn(written(tmp_path, 50, 8), 25).splitlines()
+    assert lines[2].split() == ["n000", "8", "75", "·", "·", "·", "·", "2400", "50", "·", "–"]
+    assert lines[1].split() == ["n002", "8", "75", "·", "·", "·", "·", "2400", "90", "·", "1", "of", "8"]
+    assert lines[21] == "+30 nodes"
+
+
+@pytest.mark.parametrize(("what", "lost"), [(("lost",), True), (("lost", "back"), False)])
+def test_a_node_that_is_lost_is_named(tmp_path: Path, what: tuple[str, ...], *, lost: bool) -> None:
+    run = written(tmp_path, 3, 0)
+    events = [{"t_ns": 1, "kind": "monitor", "data": {"what": f"node {each}", "of": "n001"}} for each in what]
+    run.events(host_name(), 1).write_text("".join(json.dumps(each) + "\n" for each in events))
+    text = drawn(run, 40)
+    assert ("lost: n001" in text) is lost
+    assert text.count("no GPU") == 3
+
+
+def test_a_file_that_grew_by_much_is_read_near_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n1,2\n")
+    tail = Tail(path)
+    assert tail.rows() == [{"a": "1", "b": "2"}]
+    with path.open("a") as file:
+        file.writelines(f"{number},{'x' * 100}\n" for number in range(30_000))
+    rows = tail.rows()
+    assert rows[-1]["a"] == "29999"
+    assert len(rows) < 11_000
+    tail.close()
