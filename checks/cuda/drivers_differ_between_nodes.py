@@ -48,7 +48,7 @@ SPLIT = Message(
         "Decide which value is right and give it to all nodes; none has a majority.",
     ),
     zh=Words(
-        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
+        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told_zh}",
         "常常没有影响。但较旧的驱动可能跑不了安装包所用的 CUDA,或缺少 NCCL "
         "在其他节点上使用的功能:该节点会失败、降级,或比其他节点慢。",
         "没有占多数的取值:请先确定哪个正确,再让所有节点一致。",

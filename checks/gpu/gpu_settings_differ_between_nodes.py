@@ -57,7 +57,7 @@ SPLIT = Message(
         "Decide which value is right and give it to all nodes; none has a majority.",
     ),
     zh=Words(
-        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
+        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told_zh}",
         "链路变窄、NVLink 变少或功率上限更低,会让这些节点成为所有 rank "
         "等待的慢节点。MIG 与独占计算模式会把进程挡在卡外;ECC 会改变可用显存。",
         "没有占多数的取值:请先确定哪个正确,再让所有节点一致。",

@@ -48,7 +48,7 @@ SPLIT = Message(
         "If the mixture is not meant, choose nodes of one kind.",
     ),
     zh=Words(
-        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
+        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told_zh}",
         "每个节点启动同样多进程的启动器会在缺卡的节点上失败。型号混用时每一步都要等最慢的卡,最小的显存决定批大小。",
         "如果不是有意混用,请选择同一种节点。",
     ),

@@ -59,7 +59,7 @@ SPLIT = Message(
         "Decide which value is right and give it to all nodes; none has a majority.",
     ),
     zh=Words(
-        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
+        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told_zh}",
         "在多数节点上够用的,在这里可能不够:卸载、数据加载进程或启动只在这些 rank "
         "上失败。同一组里混用 Intel 与 AMD 处理器,曾使 NCCL "
         "两侧选择不同算法而挂住。",

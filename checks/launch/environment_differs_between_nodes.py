@@ -60,7 +60,7 @@ SPLIT = Message(
         "Decide which value is right and give it to all nodes; none has a majority.",
     ),
     zh=Words(
-        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
+        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told_zh}",
         "那里可能加载别的库、选择别的算子、到别处找文件:由此引起的错误只出现在部分 rank 上。",
         "没有占多数的取值:请先确定哪个正确,再让所有节点一致。",
     ),

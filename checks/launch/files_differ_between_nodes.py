@@ -49,7 +49,7 @@ SPLIT = Message(
         "Decide which value is right and give it to all nodes; none has a majority.",
     ),
     zh=Words(
-        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
+        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told_zh}",
         "这些节点上的 rank 运行另一份程序、构造另一个模型,或查看另一个目录:形状对不上、集合通信挂住、检查点找不到。",
         "没有占多数的取值:请先确定哪个正确,再让所有节点一致。",
     ),

@@ -50,7 +50,7 @@ SPLIT = Message(
         "Give the address and port of rank 0 to all nodes.",
     ),
     zh=Words(
-        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
+        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told_zh}",
         "各节点等在不同的地址,最后超时退出。",
         "把 rank 0 的地址与端口给所有节点。",
     ),

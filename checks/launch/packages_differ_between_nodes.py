@@ -56,7 +56,7 @@ SPLIT = Message(
         "Decide which value is right and give it to all nodes; none has a majority.",
     ),
     zh=Words(
-        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
+        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told_zh}",
         "各 rank "
         "在同一步里运行不同的代码:一方不认识的参数、无法反序列化的对象、结果不同的算子,最坏时集合通"
         "信对不上而挂住。",

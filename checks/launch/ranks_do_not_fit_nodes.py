@@ -101,7 +101,7 @@ SPLIT = Message(
         "Give all nodes the same `--nnodes` (`--num_machines`).",
     ),
     zh=Words(
-        "`{name_zh}`:{seen} 个节点得到的数目不同:{told}",
+        "`{name_zh}`:{seen} 个节点得到的数目不同:{told_zh}",
         "每个节点按各自得到的数目等待,进程组永远凑不齐。",
         "给所有节点相同的 `--nnodes`(`--num_machines`)。",
     ),

@@ -49,7 +49,7 @@ SPLIT = Message(
         "Decide which value is right and give it to all nodes; none has a majority.",
     ),
     zh=Words(
-        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
+        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told_zh}",
         "小消息能通过,大消息可能不能:NCCL 能启动,第一次较大的集合通信却会挂住,或以 work request 错误结束。",
         "没有占多数的取值:请先确定哪个正确,再让所有节点一致。",
     ),

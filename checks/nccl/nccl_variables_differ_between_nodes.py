@@ -60,7 +60,7 @@ SPLIT = Message(
         "Decide which value is right and give it to all nodes; none has a majority.",
     ),
     zh=Words(
-        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told}",
+        "`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told_zh}",
         "连接两端必须选择相同的传输、算法与协议。一端被指定而另一端没有时,通信组会在启动时或某种大小的消息上挂住。",
         "没有占多数的取值:请先确定哪个正确,再让所有节点一致。",
     ),

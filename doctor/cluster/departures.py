@@ -1,6 +1,6 @@
 """Who departs from the majority, put into findings: nodes that depart alike are told together.
 
-Where no value has a majority nobody is said to be wrong: that is told as such, for each reading.
+Where no value has a majority nobody is said to be wrong, and that is told as such.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ def told_apart(
     confidence: Confidence = CONFIRMED,
     commands: tuple[str, ...] = (),
 ) -> Iterator[Finding]:
-    """A finding for each group of nodes that depart alike, and one for each reading without a majority.
+    """A finding for each group of nodes that depart alike, and one for each way in which readings halve the nodes.
 
     `odd` has the braces {hosts}, {others} and {told}; `split` has {name}, {seen} and {told}; names of readings are in
-    Chinese in odd's {told_zh} and split's {name_zh}.
+    Chinese in {told_zh} and {name_zh}.
     """
     rows = [row for row in rows if row.differs]
     groups = departures(rows)
@@ -89,15 +89,32 @@ def told_apart(
             hosts=folded(each.hosts, 3), others=each.others, told=_told(each.items, "en"),
             told_zh=_told(each.items, "zh"),
         )  # fmt: skip
+    for alike in _parted(rows):
+        row, hosts = alike[0], tuple(host for value in alike[0].values for host in value.hosts)
+        yield found(
+            problem, split, severity=severity, confidence=confidence, commands=commands, nodes=hosts,
+            evidence=tuple(_proof(each) for each in alike[:_PROVED]), seen=row.seen, name=row.name,
+            name_zh=name_of(row, "zh"), told=_told_split(alike, "en"), told_zh=_told_split(alike, "zh"),
+        )  # fmt: skip
+
+
+def _parted(rows: Iterable[Compared]) -> list[list[Compared]]:
+    """Readings without a majority; those that part the nodes in the same way together: two nodes may differ in many."""
+    groups: dict[frozenset[tuple[str, ...]], list[Compared]] = {}
     for row in rows:
         if row.majority is None:
-            hosts = tuple(host for value in row.values for host in value.hosts)
-            told = ", ".join(f"{value.text} ({len(value.hosts)})" for value in row.values[:4])
-            yield found(
-                problem, split, severity=severity, confidence=confidence, commands=commands, nodes=hosts,
-                evidence=(_proof(row),), name=row.name, name_zh=name_of(row, "zh"), seen=row.seen,
-                told=told + (" ..." if len(row.values) > 4 else ""),
-            )  # fmt: skip
+            groups.setdefault(frozenset(value.hosts for value in row.values), []).append(row)
+    return list(groups.values())
+
+
+def _told_split(alike: list[Compared], language: str) -> str:
+    """2.5.1 (4), 2.6.0 (4); and 7 more readings."""
+    values = alike[0].values
+    told = ", ".join(f"{value.text} ({len(value.hosts)})" for value in values[:4]) + (" ..." if len(values) > 4 else "")
+    more = len(alike) - 1
+    if not more:
+        return told
+    return f"{told};另有 {more} 项" if language == "zh" else f"{told}; and {more} more reading{'s' if more > 1 else ''}"
 
 
 def _rest(groups: list[Departure]) -> list[Departure]:

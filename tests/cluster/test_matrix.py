@@ -144,3 +144,18 @@ def test_findings_name_readings_in_the_readers_language() -> None:
     (found,) = told_apart(Problem(id="HST999", name="x", severity=WARNING, since="0.1"), odd, odd, [row])
     assert found.words("en").headline == "c 2: `kernel` 5.15 ≠ 6.1"
     assert found.words("zh").headline == "c 2:`内核` 5.15 ≠ 6.1"
+
+
+def test_readings_that_halve_the_nodes_in_the_same_way_are_one_finding() -> None:
+    message = Message(
+        en=Words("`{name}` {seen}: {told}", "Why.", "Do."), zh=Words("`{name_zh}` {seen}:{told_zh}", "原因。", "处理。")
+    )
+    halves = (("a", "b"), ("c", "d"))
+    rows = [Compared(name, "host", (Value("1", halves[0]), Value("2", halves[1]))) for name in ("kernel", "CPUs", "x")]
+    rows.append(Compared("memory", "host", (Value("1", ("a", "c")), Value("2", ("b", "d")))))
+    problem = Problem(id="HST999", name="x", severity=WARNING, since="0.1")
+    first, second = told_apart(problem, message, message, rows)
+    assert first.words("en").headline == "`kernel` 4: 1 (2), 2 (2); and 2 more readings"
+    assert first.words("zh").headline == "`内核` 4:1 (2), 2 (2);另有 2 项"
+    assert [each.source for each in first.evidence] == ["kernel", "CPUs", "x"]
+    assert second.words("en").headline == "`memory` 4: 1 (2), 2 (2)"
