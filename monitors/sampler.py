@@ -30,6 +30,8 @@ from doctor.monitors.table import Table, clock_notes
 
 #: a worker that says nothing for so long is given up; at its start the driver may have to wake card after card
 SILENT_S, STARTING_S = 10.0, 120.0
+#: what it has for its last lines
+LAST_S = 1.5
 #: and a fresh one is tried so much later
 RETRY_S = 30.0
 #: new processes are looked for so often, oftener while the run is young; and all of /proc is read so often
@@ -125,9 +127,11 @@ class GpuWorker:
     def stop(self) -> None:
         """End it, without waiting for a driver that hangs."""
         if self._process is not None:
-            self._process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(1.0)
+            self._process.terminate()  # it writes its last lines
+            try:
+                self._process.wait(LAST_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
             self._close()
 
 

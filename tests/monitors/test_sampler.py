@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -224,6 +225,18 @@ def test_a_driver_that_hangs_costs_only_its_worker(blocked: RunDir) -> None:
     assert max(gaps) < 2.5  # the host's figures go on
     ticks = len(gpu_rows(blocked, 0, "memory_used_mib"))
     assert 2 * 18 <= ticks <= 4 * 21
+
+
+def test_no_worker_stays_in_a_driver_that_hangs(blocked: RunDir) -> None:
+    def left() -> list[str]:
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                words = path.read_bytes().decode("utf-8", "replace")
+                found += [words] if "gpu_worker" in words and str(blocked.path) in words else []
+        return found
+
+    wait_for(lambda: not left(), 10)
 
 
 def test_host_and_processes_once_a_second(blocked: RunDir) -> None:
