@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -126,6 +130,32 @@ def test_clocks_of_one_machine_agree_within_what_the_comparison_is_worth(sampled
     for each in told:
         assert abs(each["offset_s"]) <= each["error_s"] + 1e-3
     assert "within the error of measuring it" in " ".join(said.split())
+
+
+def test_the_live_table_has_all_nodes_and_quits_on_q(rays: Rays, tmp_path: Path) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        env = {**rays.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "50"}
+        os.execve(sys.executable, [*DOCTOR, "monitor", "--ray", rays.address], env)  # noqa: S606 - in the forked child
+    seen, asked, end = "", False, time.monotonic() + 120
+    while time.monotonic() < end:
+        ready, _, _ = select.select([terminal], [], [], 0.2)
+        try:
+            seen += os.read(terminal, 1 << 16).decode("utf-8", "replace") if ready else ""
+        except OSError:
+            break  # it has ended
+        last = seen[seen.rfind("DRAM %") :]
+        if not asked and host_name() in last and "no GPU" in last and "q quits" in last:
+            os.write(terminal, b"q")
+            asked = True
+    if not asked:
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert asked, seen[-3000:]
+    assert os.waitstatus_to_exitcode(status) == 0, seen[-3000:]
+    wait_for(lambda: not samplers(), 30)
 
 
 def test_samplers_end_when_the_doctor_is_killed(rays: Rays, tmp_path: Path) -> None:
