@@ -18,8 +18,9 @@ https://github.com/huggingface/accelerate/issues/1928
 from __future__ import annotations
 
 import re
+import shlex
 
-from doctor.checks.launch.launcher_not_found import MODULES
+from doctor.checks.launch.launcher_not_found import AS_MODULE
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Message, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
@@ -127,8 +128,8 @@ def on_path(launch: Launch | None, commands: Commands, interpreter: Interpreter,
 
 def _module(name: str, python: str) -> tuple[str, ...]:
     """Return the launcher as a module of an interpreter, where it is one."""
-    module = MODULES.get(name)
-    return (module.replace("python", python, 1),) if module else ()
+    options = AS_MODULE.get("accelerate launch" if name == "accelerate" else name)
+    return (shlex.join([python, *options]),) if options else ()
 
 
 def _evidence(launcher: Command) -> tuple[Evidence, ...]:
