@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Optional
 
@@ -18,6 +19,11 @@ MOST_METRICS = 500
 #: points kept of one bucket: its first, smallest, greatest and last
 _OF_A_BUCKET = 4
 
+#: values that wait to be put into buckets: few of all metrics are ever drawn, and together it takes less
+_MOST_WAITING = 4096
+#: of so many that come together nothing is gained by waiting
+_AT_ONCE = 256
+
 
 class Extreme(NamedTuple):
     """A value and the step where it stood; of values without a step, their count stands for it."""
@@ -30,12 +36,12 @@ class Series:
     """One metric: count, first, last, least and greatest value, first NaN and infinity, and points for a plot.
 
     Points are kept in buckets of equal length, each with its first, least, greatest and last value, so that no spike is
-    lost; when the buckets are used up, two neighbours become one.
+    lost; when the buckets are used up, two neighbours become one. Values wait until they are many, or asked for.
     """
 
     __slots__ = (
-        "_bucket", "_buckets", "_left", "_width", "count", "first", "first_inf", "first_nan", "last_step", "last_value",
-        "name",
+        "_bucket", "_buckets", "_left", "_places", "_values", "_width", "count", "first", "first_inf", "first_nan",
+        "last_step", "last_value", "name",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
@@ -50,6 +56,8 @@ class Series:
         self._left = 0
         self._bucket: list[tuple[float, float]] = []
         self._buckets: list[list[tuple[float, float]]] = []
+        self._places: list[int] = []
+        self._values = array("d")
 
     def add(self, step: Optional[int], value: float) -> None:
         """Take a value in; the position of one without a step is its count."""
@@ -60,17 +68,10 @@ class Series:
         if value - value != 0:
             self._not_finite(value, self.count if step is None else step)
             return
-        point = (self.count if step is None else step, value)
-        if self._left:
-            self._left -= 1
-            bucket = self._bucket
-            if value < bucket[1][1]:
-                bucket[1] = point
-            elif value > bucket[2][1]:
-                bucket[2] = point
-            bucket[3] = point
-        else:
-            self._open(point)
+        self._places.append(self.count if step is None else step)
+        self._values.append(value)
+        if len(self._places) >= _MOST_WAITING:
+            self._fold()
 
     def extend(self, column: Column) -> None:
         """Take many values in; as `add` with each."""
@@ -78,17 +79,34 @@ class Series:
             for step, value in zip(column.steps, column.values, strict=True):
                 self.add(step, value)
             return
-        values, count = column.values, len(column.values)
-        places: Sequence[float] = (
-            [self.count + number if step is None else step for number, step in enumerate(column.steps, 1)]
-            if None in column.steps
-            else column.steps  # type: ignore[assignment]
+        values, steps = column.values, column.steps
+        places: Sequence[int] = (
+            [self.count + number if step is None else step for number, step in enumerate(steps, 1)]
+            if None in steps
+            else steps  # type: ignore[assignment]
         )
-        self.count += count
+        self.count += len(values)
         if self.first is None:
-            self.first = Extreme(values[0], column.steps[0])
-        self.last_value, self.last_step = values[-1], column.steps[-1]
-        at = 0
+            self.first = Extreme(values[0], steps[0])
+        self.last_value, self.last_step = values[-1], steps[-1]
+        if len(values) >= _AT_ONCE:
+            self._fold()
+            self._put(places, values)
+            return
+        self._places += places
+        self._values.extend(values)
+        if len(self._places) >= _MOST_WAITING:
+            self._fold()
+
+    def _fold(self) -> None:
+        """Put the values that wait into buckets."""
+        if self._places:
+            places, values = self._places, self._values.tolist()
+            self._places, self._values = [], array("d")
+            self._put(places, values)
+
+    def _put(self, places: Sequence[int], values: Sequence[float]) -> None:
+        count, at = len(values), 0
         while at < count:
             room = MOST_POINTS // _OF_A_BUCKET - len(self._buckets)
             if self._width == 1 and room:  # buckets of one value each
@@ -130,11 +148,13 @@ class Series:
     @property
     def least(self) -> Optional[Extreme]:
         """The smallest finite value and where it stood, None where there was none."""
+        self._fold()
         return self._extreme(min((bucket[1] for bucket in self._buckets), key=_height, default=None))
 
     @property
     def greatest(self) -> Optional[Extreme]:
         """The greatest finite value and where it stood, None where there was none."""
+        self._fold()
         return self._extreme(max((bucket[2] for bucket in self._buckets), key=_height, default=None))
 
     @staticmethod
@@ -160,6 +180,7 @@ class Series:
 
     def points(self) -> list[tuple[float, float]]:
         """(step, value) in order, at most MOST_POINTS; values that are NaN or infinite are left out."""
+        self._fold()
         return [point for bucket in self._buckets for point in sorted(set(bucket))]
 
 
