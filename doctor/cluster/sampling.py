@@ -135,8 +135,9 @@ def _alone(chosen: argparse.Namespace, events: Events, why: RayRefused) -> int:
     """Sample this machine, and say why it is this one alone."""
     events.write("monitor", what="no cluster", reason=str(why))
     events.close()
+    told = "are no longer sampled" if "streams" in _state else "cannot be sampled"
     with suppress(OSError):
-        sys.stderr.write(f"doctor monitor: the nodes of Ray cannot be sampled, this machine alone is: {why}\n")
+        sys.stderr.write(f"doctor monitor: the nodes of Ray {told}, this machine alone is: {why}\n")
         sys.stderr.flush()
     command = [sys.executable, "-m", "doctor.monitors.sampler", "--run", str(chosen.run), *chosen.options]
     command += ["--watch", str(chosen.watch)] if chosen.watch is not None else []
