@@ -8,16 +8,18 @@ The communicator is refused.
 ## What to do
 Give each process its own GPU.
 ## How it is found
-NCCL's message about duplicate GPUs.
+NCCL's message: up to 2.29 with both ranks and the card's bus id, from 2.30 on without them. From 2.30 on
+`NCCL_MULTI_RANK_GPU_ENABLE=1` lets ranks share a card, which then take turns on it.
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+https://github.com/NVIDIA/nccl/blob/master/src/init.cc
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="NCC012", name="nccl-duplicate-gpu", severity=ERROR, since="0.1")
 
@@ -26,11 +28,12 @@ SIGNATURES = (
         r"Duplicate GPU detected ?: rank (?P<one>\d{1,6}) and rank (?P<two>\d{1,6}) both on CUDA"
         r" device (?P<device>\w{1,20})"
     ),
+    Signature(r"Multiple Ranks are using the same GPU/Partition"),
 )
 
 LOG_MESSAGE = Message(
     en=Words(
-        "ranks {one} and {two} use the same GPU {device}",
+        "ranks {one} and {two} use the same GPU (bus id {device})",
         "NCCL needs a GPU of its own for each rank. Either the script never calls "
         "`torch.cuda.set_device(LOCAL_RANK)`, or more ranks than GPUs were started, or the vLLM "
         "server and the trainer share a card (weight transfer cannot go from a GPU to itself).",
@@ -39,7 +42,7 @@ LOG_MESSAGE = Message(
         '`CUDA_VISIBLE_DEVICES` (or use `vllm_mode="colocate"`).',
     ),
     zh=Words(
-        "rank {one} 与 rank {two} 使用同一张 GPU {device}",
+        "rank {one} 与 rank {two} 使用同一张 GPU(总线号 {device})",
         "NCCL 要求每个 rank 独占一张 GPU。可能是脚本没有调用 `torch.cuda.set_device(LOCAL_RANK)`,启动"
         "的 rank 多于 GPU,或 vLLM 服务器与训练器共用一张卡(权重无法从一张 GPU 传给自己)。",
         '在建立进程组之前调用 `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))`,进程数不超过 '
@@ -47,3 +50,25 @@ LOG_MESSAGE = Message(
         "。",
     ),
 )
+_SHARED = Message(
+    en=Words(
+        "two ranks of one group use the same GPU",
+        LOG_MESSAGE.en.explanation,
+        LOG_MESSAGE.en.remedy
+        + " `NCCL_MULTI_RANK_GPU_ENABLE=1`, which the message offers, makes the ranks take turns on "
+        "the card and share its memory: for tests only.",
+    ),
+    zh=Words(
+        "同一进程组中有两个 rank 使用同一张 GPU",
+        LOG_MESSAGE.zh.explanation,
+        LOG_MESSAGE.zh.remedy
+        + "报错中提到的 `NCCL_MULTI_RANK_GPU_ENABLE=1` 会让这些 rank 轮流使用该卡并共享显存,只适合测试。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """NCCL names the ranks up to 2.29 only."""
+    named = {name: hits.get(name) for name in ("one", "two", "device")} if hits.of(0) else {}
+    message = LOG_MESSAGE if named else _SHARED
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, **named)
