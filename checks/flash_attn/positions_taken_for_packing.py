@@ -29,6 +29,10 @@ from doctor.core.signature import Hits, Signature
 PROBLEM = Problem(id="FLA010", name="positions-taken-for-packing", severity=ERROR, since="0.1")
 
 SIGNATURES = (
+    Signature(
+        r"RuntimeError: max\(\): Expected reduction dim to be specified for input\.numel\(\) == 0",
+        frame=r"modeling_flash_attention_utils\.py:_?prepare_\w{0,40}pos\w{0,20}$",
+    ),
     Signature(r"RuntimeError: cu_seqlens_(?P<side>[qk]) must have shape \(batch_size \+ 1\)"),
     Signature(
         r"CUDA error: an illegal memory access was encountered",
@@ -59,8 +63,8 @@ LOG_MESSAGE = Message(
 
 def explain(hits: Hits) -> Finding | None:
     """A memory error counts only where Transformers called the function for packed sequences."""
-    packed = [hit for hit in hits.of(1) if any(re.search(r":\w{0,20}varlen_func$", frame) for frame in hit.frames)]
-    if not hits.of(0) and not packed:
+    packed = [hit for hit in hits.of(2) if any(re.search(r":\w{0,20}varlen_func$", frame) for frame in hit.frames)]
+    if not hits.of(0) and not hits.of(1) and not packed:
         return None
     frames = hits.first.frames
     model = next((m[1] for frame in frames if (m := re.search(r"modeling_(\w{2,40})\.py:forward$", frame))), None)

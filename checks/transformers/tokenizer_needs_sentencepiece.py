@@ -24,6 +24,7 @@ from doctor.core.signature import Signature
 PROBLEM = Problem(id="TRF015", name="tokenizer-library-missing", severity=ERROR, since="0.1")
 
 SIGNATURES = (
+    Signature(r"ValueError: Converting from (?:SentencePiece and )?Tiktoken failed"),
     Signature(r"ValueError: Couldn't instantiate the backend tokenizer from one of"),
     Signature(r"ValueError: Cannot instantiate this tokenizer from a slow version"),
     Signature(

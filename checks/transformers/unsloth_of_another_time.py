@@ -54,6 +54,12 @@ SIGNATURES = (
         symptom_of=("TRL", "TRF", "BNB", "VLL", "DAT", "TOR"),
     ),
     Signature(
+        r"^TypeError: (?P<name>list indices must be integers|argument of type '\w{1,40}' is not iterable|"
+        r"\w{1,40}\(\): argument '\w{1,40}')",
+        frame=_UNSLOTH,
+        symptom_of=("TRL", "DAT"),
+    ),
+    Signature(
         r"^(?:triton\.compiler\.errors\.)?CompilationError: at \d{1,5}:\d{1,4}",
         frame=r"unsloth(?:_zoo)?[\\/]kernels[\\/]",
     ),
@@ -112,7 +118,7 @@ def explain(hits: Hits) -> Finding | None:
     if not re.search(r"unsloth|Unsloth|^<string>", innermost):
         return None
     place = re.split(r"[\\/]", innermost.rpartition(":")[0] or innermost)[-1]
-    kernel = bool(hits.of(7))
+    kernel = bool(hits.of(8))
     return found(
         PROBLEM, REWRITTEN, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, place=place,
         name="a Triton kernel does not compile" if kernel else f"`{hits.get('name')}`",
