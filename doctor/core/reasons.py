@@ -67,7 +67,12 @@ def localised(report: dict[str, Any], language: str) -> dict[str, Any]:
     """A report whose reasons and names of readings are in `language`."""
     skipped = [{**each, "reason": translated(each["reason"], language)} for each in report["skipped"]]
     nodes = {"nodes": _localised_nodes(report["nodes"], language)} if report.get("nodes") else {}
-    return {**report, "skipped": skipped, **nodes}
+    return {**report, "target": _localised_target(report["target"], language), "skipped": skipped, **nodes}
+
+
+def _localised_target(target: dict[str, Any], language: str) -> dict[str, Any]:
+    """What was judged: of several nodes their number, and what was measured between them."""
+    return {**target, "summary": [translated(each, language) for each in target.get("summary", ())]}
 
 
 def _localised_nodes(nodes: dict[str, Any], language: str) -> dict[str, Any]:

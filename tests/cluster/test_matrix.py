@@ -38,7 +38,7 @@ def cluster(groups: int, each: int = 3) -> Cluster:
 def drawn(cluster: Cluster, *, width: int = 80, verbose: bool = False, language: str = "en") -> str:
     stream = io.StringIO()
     console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
-    report = localised({"skipped": [], "nodes": section(cluster)}, language)
+    report = localised({"target": {}, "skipped": [], "nodes": section(cluster)}, language)
     draw_nodes(report["nodes"], console, language, verbose=verbose)
     return stream.getvalue()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import doctor
-from doctor.core.reasons import table, translated
+from doctor.core.reasons import localised, table, translated
 from doctor.facts.base import NO_COMMAND
 from tests.e2e.environments import run_doctor
 
@@ -75,3 +75,11 @@ def test_sentences_inside_findings_are_chinese(tmp_path: Path) -> None:
 def test_reasons_in_chinese(english: str, chinese: str) -> None:
     assert translated(english, "zh") == chinese
     assert translated(english, "en") == english
+
+
+def test_what_was_judged_is_told_in_chinese() -> None:
+    links = "3 links measured: median 0.762 GB/s and 341 µs, slowest 0.724 GB/s"
+    report = {"target": {"summary": ["3 nodes, the first: python 3.11.7", "torch 2.6.0", links]}, "skipped": []}
+    assert localised(report, "zh")["target"]["summary"] == [
+        "3 个节点,第一个:python 3.11.7", "torch 2.6.0", "测量了 3 条链路:中位数 0.762 GB/s、341 µs,最慢 0.724 GB/s"
+    ]  # fmt: skip
