@@ -18,6 +18,8 @@ https://man7.org/linux/man-pages/man3/errno.3.html
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
 from doctor.core.signature import Hits, Signature
@@ -27,12 +29,17 @@ PROBLEM = Problem(id="HST016", name="network-filesystem-failed", severity=ERROR,
 #: errors that a local file system in order does not give, by the system's own number
 NUMBERS = {"116": "stale", "5": "input", "107": "gone", "108": "gone", "121": "gone", "70": "gone", "112": "gone"}
 
+#: where a traceback ends when text was being printed, not a file of the run read or written
+_PRINTING = re.compile(
+    r"(?:^|/)(?:tqdm/\S{1,60}|logging/__init__\.py|loguru/\S{1,60}|wandb/sdk/lib/redirect\.py|rich/\S{1,"
+    r"60}|colorama/\S{1,60}"
+    r"|click/\S{1,60}):\w{1,60}$|:(?:status_printer|fp_write|write_through|print)$"
+)
+
 SIGNATURES = (
     Signature(
-        r"\[Errno (?P<number>116|107|108|121|70|112|5)\] (?:Stale file handle|Stale NFS file handle|In"
-        r"put/output error|Transport endpoint is not connected|Cannot send after transport endpoint sh"
-        r"utdown|Remote I/O error|Communication error on send|Host is down)(?:: '(?P<path>[^'\n]{1,300"
-        r"})')?",
+        r"\[Errno (?P<number>116|121)\] (?:Stale file handle|Stale NFS file handle|Remote I/O error)"
+        r"(?:: '(?P<path>[^'\n]{1,300})')?",
     ),
     Signature(
         r"\[Errno 16\] Device or resource busy: '(?P<path>[^'\n]{0,300}\.nfs[0-9a-f]{8,40})'",
@@ -40,6 +47,16 @@ SIGNATURES = (
     ),
     Signature(
         r"read\(\): fd \d{1,6} failed with (?P<stale>Stale file handle)",
+    ),
+    # without a path 107, 108 and 112 are a socket's
+    Signature(
+        r"\[Errno (?P<number>107|108|70|112|5)\] (?:Input/output error|Transport endpoint is not "
+        r"connected|Cannot send "
+        r"after transport endpoint shutdown|Communication error on send|Host is down): '(?P<path>[^'\n]{1,300})'",
+    ),
+    # without a path also what printing to a terminal that is gone says
+    Signature(
+        r"\[Errno (?P<number>5)\] Input/output error$",
     ),
 )
 
@@ -79,6 +96,45 @@ INPUT = Message(
         "内核无法读写该路径背后的设备:磁盘故障,网络或 FUSE 挂载的服务器异常,或服务器以此报告配额。正在写的文件不完整。",
         "对该路径执行 `df -hT` 可知文件系统类型,在该节点执行 `dmesg -T` 看是磁盘(`I/O error, dev ...`)还"
         "是网络文件系统报错。先复制仍可读的内容,为输出和缓存换一块盘或节点,并从最近一个完整的检查点恢复。",
+    ),
+)
+
+TERMINAL = Message(
+    en=Words(
+        "the terminal that the program printed to is gone",
+        "It was started in an ssh session or a browser's terminal that was closed: every print, log line or "
+        "progress bar "
+        "then fails with an input/output error, and that ends the run. The storage is in order.",
+        "Start it apart from the terminal, with its output in a file: `nohup bash train.sh > train.log 2>&1 < "
+        "/dev/null &`, "
+        "inside `tmux`, or as a batch job. Resume from the last complete checkpoint.",
+    ),
+    zh=Words(
+        "程序输出所在的终端已不存在",
+        "程序在 ssh 会话或网页终端中启动,而该会话已关闭:此后每次 print、日志或进度条输出都会得到输入/输出错误,"
+        "运行因此结束。存储没有问题。",
+        "让程序脱离终端运行并把输出写入文件:`nohup bash train.sh > train.log 2>&1 < /dev/null &`,或在 `tmux` 中,"
+        "或作为批处理作业。从最近一个完整的检查点恢复。",
+    ),
+)
+
+EITHER = Message(
+    en=Words(
+        "an input/output error, of a file or of the terminal it printed to",
+        "The line names no path. A print or log line fails like this once the terminal it was started from is "
+        "closed; a "
+        "read or write of a file does on a failing disk or a network mount whose server has trouble.",
+        "The last frames of the traceback tell which: for print, logging or tqdm start it with `nohup ... > "
+        "train.log 2>&1 "
+        "&` or in `tmux`; for a file look at `df -hT` and `dmesg -T` on this node. Resume from the last complete "
+        "checkpoint.",
+    ),
+    zh=Words(
+        "输入/输出错误,来自文件或程序输出所在的终端",
+        "该行没有给出路径。启动程序的终端关闭后,print 或日志输出会这样失败;磁盘故障或网络挂载的服务器异常时,"
+        "文件读写也会这样失败。",
+        "回溯的最后几帧可以区分:若是 print、logging 或 tqdm,请用 `nohup ... > train.log 2>&1 &` 或在 `tmux` "
+        "中启动;若是文件,请在该节点查看 `df -hT` 与 `dmesg -T`。从最近一个完整的检查点恢复。",
     ),
 )
 
@@ -125,16 +181,21 @@ WORDS = {"stale": STALE, "input": INPUT, "gone": GONE}
 
 
 def explain(hits: Hits) -> Finding:
-    """A stale handle, a device that fails, or a connection that is gone."""
+    """A stale handle, a device that fails, a connection that is gone; without a path perhaps only a terminal."""
     kind = "stale" if hits.get("stale") else NUMBERS.get(hits.get("number") or "", "busy")
     path = hits.get("path")
+    message = WORDS.get(kind, BUSY)
+    unsure = len(hits.of(4)) == len(hits.kept)
+    if unsure:
+        printing = any(_PRINTING.search(frame) for hit in hits for frame in hit.frames[-2:])
+        message = TERMINAL if printing else EITHER
     return found(
         PROBLEM,
-        WORDS.get(kind, BUSY),
+        message,
         where=hits.where(),
         evidence=hits.evidence(),
         severity=WARNING if kind == "busy" else ERROR,
-        confidence=LIKELY if kind == "busy" else CONFIRMED,
+        confidence=LIKELY if kind == "busy" or unsure else CONFIRMED,
         at=f" at `{path}`" if path else "",
         at_zh=f"(`{path}`)" if path else "",
         commands=("df -hT .", "dmesg -T | tail -50"),

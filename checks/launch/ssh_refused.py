@@ -16,7 +16,7 @@ https://man.openbsd.org/ssh
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -24,7 +24,7 @@ PROBLEM = Problem(id="LCH038", name="ssh-refused", severity=ERROR, since="0.1")
 
 SIGNATURES = (
     Signature(
-        r"(?:^|[\s@:])(?P<host>[\w.\-]{1,80}): Permission denied \((?:publickey|password|keyboard-inte"
+        r"(?:^|[\s:]|(?<!git)@)(?P<host>[\w.\-]{1,80}): Permission denied \((?:publickey|password|keyboard-inte"
         r"ractive|gssapi)[\w,\-]{0,80}\)",
     ),
     Signature(
@@ -102,7 +102,7 @@ def explain(hits: Hits) -> Finding:
         message,
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=CONFIRMED,
+        confidence=LIKELY if message is UNKNOWN else CONFIRMED,  # git says the same of its servers
         host=hits.get("host") or "NODE",
         commands=(f"ssh -o BatchMode=yes {hits.get('host') or 'NODE'} true",),
     )

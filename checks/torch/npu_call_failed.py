@@ -29,9 +29,8 @@ _OF_DRIVER = frozenset({"ascend_hal", "drvdsmi_host", "c_sec"})
 
 SIGNATURES = (
     Signature(
-        r"(?:^|[\s:])lib(?P<library>ascend_hal|ascendcl|hccl|ge_runner|graph|runtime|opapi|nnopbase|ms"
-        r"profiler|drvdsmi_host|c_sec|acl_op_compiler|acl_dvpp|platform|register)\.so(?:\.\d{1,3})?: c"
-        r"annot open shared object file",
+        r"(?:^|[\s:])lib(?P<library>ascend_hal|ascendcl|hccl|ge_runner|opapi|nnopbase|msprofiler|drvdsmi_host|c_sec"
+        r"|acl_op_compiler|acl_dvpp)\.so(?:\.\d{1,3})?: cannot open shared object file",
     ),
     Signature(
         r"RuntimeError: (?:call )?(?P<operation>aclnn\w{2,60}|aclop\w{2,60}) (?:failed|error)",

@@ -20,7 +20,7 @@ https://github.com/NVIDIA/apex#installation
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -87,13 +87,15 @@ LOG_MESSAGE = Message(
 def explain(hits: Hits) -> Finding:
     """The name on the package index is not the name that is imported."""
     module = hits.get("module") or ""
+    # the other parts are imported by programs without Megatron too
+    sure = "megatron" in module or any("megatron" in frame.lower() for hit in hits for frame in hit.frames)
     command, source = INSTALLED_BY.get(module) or INSTALLED_BY.get(module.partition(".")[0]) or APEX
     return found(
         PROBLEM,
         LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=CONFIRMED,
+        confidence=CONFIRMED if sure else LIKELY,
         module=module,
         source=source,
         command=command,
