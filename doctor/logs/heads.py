@@ -26,7 +26,7 @@ def process_of(line: str) -> str | None:
     """
     ends_with = _ENDS.get(line[:1])
     if ends_with is None:
-        return "" if is_bare(line) else None
+        return "" if _is_plain(line, 0) or is_bare(line) else None
     end = line.find(ends_with, 0, _LONGEST) + len(ends_with)
     if end < len(ends_with):
         return None

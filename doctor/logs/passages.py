@@ -29,22 +29,31 @@ _LONGEST_LINE = 20_000  # bytes of one line that are looked at; what is longer i
 
 
 class Piece(NamedTuple):
-    """Whole lines. `number`: which block of its range; `line`: number of its first line, from 1; `part`: of a block."""
+    """Whole lines.
+
+    Args:
+        number: which block of its range.
+        line: number of its first line, from 1.
+        kept: the lines; `packed`: whether they are compressed.
+        part: whether they are only a part of a block.
+
+    """
 
     number: int
     line: int
-    packed: bytes
+    kept: bytes
     part: bool = False
+    packed: bool = True
 
     @property
     def data(self) -> bytes:
         """The lines."""
-        return zlib.decompress(self.packed)
+        return zlib.decompress(self.kept) if self.packed else self.kept
 
 
 @dataclass
 class Passages:
-    """What was kept of one range of a log; pieces are packed, for a range may be one of hundreds."""
+    """What was kept of one range of a log."""
 
     head: list[Piece] = field(default_factory=list)
     anchored: list[Piece] = field(default_factory=list)
@@ -58,11 +67,12 @@ class Kept:
 
     Args:
         head, tail: how many blocks are kept at the start and at the end.
+        pack: whether what is kept is compressed, for a range may be one of hundreds.
 
     """
 
-    def __init__(self, head: int = HEAD, tail: int = TAIL) -> None:
-        self._most_head = head
+    def __init__(self, head: int = HEAD, tail: int = TAIL, *, pack: bool = True) -> None:
+        self._most_head, self._pack = head, pack
         self._blocks = self._lines = 0
         self._head: list[_Lines] = []
         self._first: list[_Lines] = []
@@ -111,7 +121,7 @@ class Kept:
             for number, line, data, part in pieces:
                 key = (number, -1 if not part else line)
                 if key not in packed:
-                    packed[key] = Piece(number, line, zlib.compress(data, 1), part)
+                    packed[key] = Piece(number, line, zlib.compress(data, 1) if self._pack else data, part, self._pack)
                 out.append(packed[key])
             return out
 

@@ -79,7 +79,7 @@ class Scanner:
         if lines is not None:
             return self._lines(path, lines)
         labels = is_labelled(path)
-        watcher = Kept(BRIEF_HEAD, BRIEF_TAIL) if brief else Kept()
+        watcher = Kept(BRIEF_HEAD, BRIEF_TAIL, pack=False) if brief else Kept(pack=False)
         return scanned(scan(Part(path), self.matcher(labels=labels), watcher), labels)
 
     def part(self, part: Part) -> RawHits:
@@ -93,7 +93,7 @@ class Scanner:
                 portions = iter(stream)
                 first = next(portions, b"")
                 labels = _has_labels(first)
-                one_pass = Scan(self.matcher(labels=labels), stream.name, 0, Kept())
+                one_pass = Scan(self.matcher(labels=labels), stream.name, 0, Kept(pack=False))
                 for portion in chain((first,), portions):
                     one_pass.feed(portion)
                 hits = one_pass.close()
@@ -112,7 +112,7 @@ class Scanner:
         return self._matchers[labels]
 
     def _lines(self, path: str, lines: list[str]) -> Scanned:
-        one_pass = Scan(self.matcher(), path, 0, Kept())
+        one_pass = Scan(self.matcher(), path, 0, Kept(pack=False))
         one_pass.feed("\n".join(lines).encode())
         return scanned(one_pass.close(), labels=False)
 

@@ -70,6 +70,13 @@ def test_lines_keep_their_numbers_and_small_logs_are_kept_whole(parts) -> None:
         assert [each for _, each in reading.lines] == lines
 
 
+def test_what_is_kept_is_the_same_packed_or_not() -> None:
+    text = b"".join(b"line %d\n" % number for number in range(200_000)) + b"Traceback (most recent call last):\n"
+    packed, plain = (MATCHER.scan(Stream("log", [text]), Kept(pack=pack)).watched for pack in (True, False))
+    assert joined(packed) == joined(plain)
+    assert len(packed[0].tail[0].kept) < len(plain[0].tail[0].kept)
+
+
 def test_an_anchor_is_seen_by_the_scan() -> None:
     hits = scan_text(MATCHER, [FILLER.encode() * 10, _traceback(1, 2).encode()])
     assert hits.probes["anchor"].count == 1
