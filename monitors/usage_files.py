@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,15 +91,15 @@ def load(path: Path) -> Usage:
     """
     usage = Usage(path.name)
     if path.is_file():
-        read_gpu_file(path, usage)
+        read_gpu_files([path], usage)
         return usage
     run = RunDir(path)
     usage.events, usage.run = run.read_events(), run.read_run()
-    for file in sorted((path / "gpu").glob("*.csv")):
+    files = sorted((path / "gpu").glob("*.csv"))
+    read_gpu_files([file for file in files if not file.stem.endswith("-processes")], usage)
+    for file in files:
         if file.stem.endswith("-processes"):
             _read_roles(file, usage)
-        else:
-            read_gpu_file(file, usage)
     for file in sorted((path / "host").glob("*.csv")):
         if not file.stem.endswith("-processes"):
             _read_host_file(file, usage)
@@ -109,17 +109,17 @@ def load(path: Path) -> Usage:
     return usage
 
 
-def read_gpu_file(path: Path, usage: Usage) -> None:
-    """Add the figures of one of the doctor's GPU files.
+def read_gpu_files(paths: Iterable[Path], usage: Usage) -> None:
+    """Add the figures of the doctor's GPU files.
 
     Raises:
-        NotUsage: it is none.
+        NotUsage: one is none.
 
     """
     import numpy as np
 
     parts: dict[GpuKey, dict[str, list[tuple[Any, Any]]]] = {}
-    for frame in _frames(path):
+    for frame in _frames(paths):
         told = {name: frame[name].to_numpy() for name in FIGURES}
         told["throttle"] = _bits(frame["throttle_reasons"])
         seconds = (frame["t_ns"] / 1e9).to_numpy()
@@ -179,33 +179,50 @@ def _bits(reasons: Any) -> Any:
     return np.append(np.array(values, dtype="float32"), np.float32("nan"))[reasons.cat.codes.to_numpy()]
 
 
-def _frames(path: Path) -> Iterator[Any]:
-    """The file as data frames of some ten thousand rows; torn lines are left out."""
+def _frames(paths: Iterable[Path]) -> Iterator[Any]:
+    """The files as data frames of some ten thousand rows."""
     import pandas as pd
 
-    with path.open("rb") as file:
-        names = _header(file, path)
+    for names, rows in _blocks(paths):
         texts = dict.fromkeys(("host", "sm_source", "throttle_reasons"), "category")
         numbers = dict.fromkeys((each for each in (*FIGURES, "mig") if each in names), "float32")
         wanted = [name for name in names if name in {"t_ns", "gpu", *texts, *numbers}]
         missing = {"t_ns", "gpu", "mig", "host", *FIGURES, *texts} - set(names)
-        while block := file.read(_BLOCK):
-            whole = b"".join((block, file.readline()))
-            if TORN in whole:
-                whole = _TORN_LINE.sub(b"", whole)
-            if not whole.endswith(b"\n"):  # the line that is being written
-                whole = whole[: whole.rfind(b"\n") + 1]
-            if not whole.strip():
-                continue
-            frame = pd.read_csv(
-                io.BytesIO(whole), header=None, names=names, usecols=wanted, engine="c", na_filter=True,
-                dtype={**numbers, **texts, "t_ns": "int64", "gpu": "int32"}, comment=None, on_bad_lines="skip",
-            )  # fmt: skip
-            for name in missing:
-                frame[name] = pd.Series(
-                    float("nan"), index=frame.index, dtype="category" if name in texts else "float32"
-                )
-            yield frame
+        frame = pd.read_csv(
+            io.BytesIO(rows), header=None, names=names, usecols=wanted, engine="c", na_filter=True,
+            dtype={**numbers, **texts, "t_ns": "int64", "gpu": "int32"}, comment=None, on_bad_lines="skip",
+        )  # fmt: skip
+        for name in missing:
+            frame[name] = pd.Series(float("nan"), index=frame.index, dtype="category" if name in texts else "float32")
+        yield frame
+
+
+def _blocks(paths: Iterable[Path]) -> Iterator[tuple[list[str], bytes]]:
+    """(columns, whole lines): a large file in parts, small ones together, for each part costs as much as many rows."""
+    names: list[str] = []
+    held: list[bytes] = []
+    for path in paths:
+        with path.open("rb") as file:
+            own = _header(file, path)
+            while block := file.read(_BLOCK):
+                rows = _whole(b"".join((block, file.readline())))
+                if held and (own != names or sum(map(len, held)) + len(rows) > _BLOCK):
+                    yield names, b"".join(held)
+                    held = []
+                if rows:
+                    names = own
+                    held.append(rows)
+    if held:
+        yield names, b"".join(held)
+
+
+def _whole(lines: bytes) -> bytes:
+    """Without torn lines, and without the one that is being written; nothing where there is no row."""
+    if TORN in lines:
+        lines = _TORN_LINE.sub(b"", lines)
+    if not lines.endswith(b"\n"):
+        lines = lines[: lines.rfind(b"\n") + 1]
+    return lines if lines.strip() else b""
 
 
 def _header(file: Any, path: Path) -> list[str]:

@@ -344,7 +344,7 @@ def summary(run: Any, csv: Path | None) -> None:
     """Where the figures lie, and what they come to, on stderr: the command has stdout to itself."""
     click.echo(f"doctor: figures in {short(csv or run.path)}", err=True)
     from doctor.cli import report
-    from doctor.monitors.usage_files import NotUsage, load, read_gpu_file
+    from doctor.monitors.usage_files import NotUsage, load, read_gpu_files
 
     if not report.available():
         click.echo(f"doctor: {report.needs()}", err=True)
@@ -360,7 +360,7 @@ def summary(run: Any, csv: Path | None) -> None:
         _say_unheard(run)
         usage = load(run.path)
         if csv is not None and csv.exists():
-            read_gpu_file(csv, usage)
+            read_gpu_files([csv], usage)
     except NotUsage:
         click.echo("doctor: nothing was sampled: the command ended before the sampler had begun", err=True)
         return
