@@ -100,7 +100,8 @@ def ending_of(case: Case, lines: Sequence[tuple[int, str]], pace: Pace | None) -
     last = lines[-_LINES:]
     drawn = _last_bar(last) if not case.backwards else None
     asked = pace is not None and pace.rows >= _ROWS
-    return Ending(drawn, max((number for number, text in last if _is_busy(text)), default=0) if asked else 0)
+    busy = (number for number, text in reversed(last) if _is_busy(text))
+    return Ending(drawn, next(busy, 0) if asked else 0)
 
 
 def _may_stand(case: Case) -> bool:
