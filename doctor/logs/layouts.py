@@ -194,6 +194,7 @@ def _named(path: Path, families: dict[tuple[str, str], int]) -> Source:
 
 
 _FENCE = re.compile(r"^\s{0,3}(?:```+|~~~+)")
+_HEADING = re.compile(r"^#{1,4} \S")
 
 
 def markdown_lines(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -214,11 +215,11 @@ def markdown_lines(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]
 
 def looks_like_markdown(lines: Iterable[str]) -> bool:
     """Whether a text is an issue with fences rather than a log that happens to hold one."""
-    fences = headings = 0
-    for text in lines:
-        fences += bool(_FENCE.match(text))
-        headings += bool(re.match(r"^#{1,4} \S", text) or text.startswith(("<details>", "**", "- [ ]", "- [x]")))
-    return fences >= 2 and headings >= 1
+    lines = list(lines)
+    fences = sum(("```" in text or "~~~" in text) and _FENCE.match(text) is not None for text in lines)
+    return fences >= 2 and any(
+        _HEADING.match(text) or text.startswith(("<details>", "**", "- [ ]", "- [x]")) for text in lines
+    )
 
 
 def elastic_error_lines(text: str) -> list[str] | None:
