@@ -98,8 +98,9 @@ def run(argv: list[str]) -> int:
     except click.ClickException as exc:
         exc.show()
         return USAGE
-    except BrokenPipeError:
-        # the reader (head, less) has gone: nothing is left to say, and nothing may be flushed at exit
+    except (BrokenPipeError, SystemExit):
+        # the reader (head, less) has gone, which click and rich take for an exit with code 1: nothing is left to say,
+        # and nothing may be flushed at exit
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
         return 0
     except Exception:  # noqa: BLE001 - our own bug: say so, with what helps to mend it

@@ -150,13 +150,15 @@ def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
-def test_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", ["list", "list --format json", "explain VLL001"])
+def test_reader_that_leaves_early_is_no_error(tmp_path: Path, words: str) -> None:
     done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {sys.executable} -m doctor list | head -1"],
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -m doctor {words} | head -1"],
         cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+    assert done.returncode == 0
 
 
 def test_full_disk_costs_only_the_memory_of_the_last_result(tmp_path: Path) -> None:
