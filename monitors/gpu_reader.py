@@ -44,6 +44,9 @@ STATES = ("memory_used_mib", "power_w", "sm_clock_mhz", "throttle_reasons")
 #: columns of the driver's windows
 BUSY = ("gpu_busy_pct", "busy_source")
 
+#: answers of GPM from one with its dear metric to the next
+_DEAR_EVERY = 10
+
 #: gaps between windows whose median is their period; an idle card's buffer may have holes
 _FEWEST_GAPS = 5
 
@@ -126,7 +129,8 @@ class GpuReader:
         self.has_gpm = False
         if supported(nvml, card.handle):
             self._gpm = {instance: Gpm(nvml, card.handle, instance) for instance, _, _ in card.instances}
-            self._gpm[None] = Gpm(nvml, card.handle)
+            # under MIG there is no busy figure that says the same
+            self._gpm[None] = Gpm(nvml, card.handle, dear_every=1 if card.instances else _DEAR_EVERY)
             self.has_gpm = True
         # each id costs the driver up to some milliseconds: what GPM tells is not asked for
         self._fields_wanted: tuple[int | tuple[int, int], ...] = (

@@ -254,6 +254,7 @@ def _read_roles(path: Path, usage: Usage) -> None:
     import numpy as np
 
     engines: dict[tuple[GpuKey, int], list[tuple[float, float]]] = {}
+    of_pid: dict[tuple[GpuKey, str], dict[str, int | None]] = {}
     own = {
         (each.get("host"), each.get("pid")): ("trainer", each.get("rank"))
         for each in usage.events if each.get("role") == "trainer"
@@ -264,8 +265,12 @@ def _read_roles(path: Path, usage: Usage) -> None:
             who = (row["role"], int(row["rank"]) if row["rank"] else None)
             if row["role"] == "other":  # the guard inside of it knows better
                 who = own.get((row["host"], int(row["pid"])), who)
-            usage.gpu_roles.setdefault(key, set()).add(who)
+            told = of_pid.setdefault((key, row["pid"]), {})
+            if who[1] is not None or who[0] not in told:  # before it was known by its rank it was the same process
+                told[who[0]] = who[1]
             if row["role"] in SERVER_ROLES and row["memory_used_mib"]:
                 sample = (int(row["t_ns"]) / 1e9, float(row["memory_used_mib"]))
                 engines.setdefault((key, int(row["pid"])), []).append(sample)
+    for (key, _), roles in of_pid.items():
+        usage.gpu_roles.setdefault(key, set()).update(roles.items())
     usage.engines.update((who, Track(*np.array(samples).T)) for who, samples in engines.items())

@@ -303,6 +303,10 @@ def test_a_trainer_that_the_guard_names_is_one(tmp_path: Path) -> None:
     run.events("n1", 77).parent.mkdir(exist_ok=True)
     run.events("n1", 77).write_text(json.dumps({**line, "data": {}}) + "\n")
     assert report(str(tmp_path))["usage"]["gpus"][0]["roles"] == ["trainer 0"]
+    path = run.gpu_processes("n1")
+    path.write_text(path.read_text().replace(",other,", ",trainer,", 3).replace(",other,", ",trainer,0"))
+    run.events("n1", 77).unlink()
+    assert report(str(tmp_path))["usage"]["gpus"][0]["roles"] == ["trainer 0"]
 
 
 def test_a_phase_of_the_runs_own_naming_has_a_row(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_gpm_figures_are_the_mean_of_their_window(
     run, truth = runs["hopper"], TRUTH[gpu]
     origin = origin_ns(run)
     rows = gpu_rows(run, gpu, column)
-    assert len(rows) >= 4
+    assert len(rows) >= (1 if column == "graphics_active_pct" else 4)  # asked every tenth time
     spent = span = 0.0
     for row in rows:
         assert row["sm_source"] == "gpm"
