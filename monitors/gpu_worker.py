@@ -3,8 +3,8 @@
 Started by the sampler, to which it says on its standard output once a second that it lives. Ends when nobody listens.
 
 How often what is asked goes by what it costs. CPU time of a call on an H100 (driver 580), which spins while it waits
-for the card: power 0.1 ms, memory 0.2, clock and reasons less, utilization 0.1; GPM 2.3 (a sample and its
-difference); the buffer of windows 2.8; energy 3.8 and time slowed by heat 1.2.
+for the card: power 0.1 ms, memory 0.2, clock and reasons less, utilization 0.1; GPM 0.5 (a sample and its difference),
+its share of busy time alone 1.8; the buffer of windows 2.8; energy 3.8 and time slowed by heat 1.2.
 """
 
 from __future__ import annotations
