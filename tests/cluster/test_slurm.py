@@ -99,7 +99,7 @@ def test_nodes_measure_each_other_under_srun(slurm: Slurm, tmp_path: Path) -> No
     assert "--deep measures 3 nodes" in done.stderr
     measured = Measured(read([tmp_path / "facts"]).cluster)
     assert measured.nodes == 3
-    assert sorted((each.node_a, each.node_b) for each in measured.exchanges(inside=False)) == [(0, 1), (0, 2), (1, 2)]
+    assert {(each.node_a, each.node_b) for each in measured.exchanges(inside=False)} == {(0, 1), (0, 2), (1, 2)}
     assert [each.outcome for _, each in measured.processes()] == ["ok"] * 3
 
 
