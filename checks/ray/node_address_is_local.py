@@ -28,7 +28,7 @@ from doctor.cluster.compare import machine
 from doctor.cluster.hosts import folded
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Finding, Message, Where, Words, found
-from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.problem import ERROR, INFO, Problem
 from doctor.core.signature import Signature
 from doctor.facts.cluster import Cluster, Node
 from doctor.facts.launch import Launch
@@ -72,9 +72,18 @@ HERE = Message(
     en=Words("Ray knows this machine by {address}, and the run is to have {machines} machines", _WHY_EN, _DO_EN),
     zh=Words("Ray 所知的本机地址是 {address},而任务跨 {machines} 台机器", _WHY_ZH, _DO_ZH),
 )
+#: OpenRLHF's guide starts the head like this, and on one machine alone it works
 COMMAND = Message(
-    en=Words("`ray start --node-ip-address={address}` gives the node an address for itself alone", _WHY_EN, _DO_EN),
-    zh=Words("`ray start --node-ip-address={address}` 给节点的地址只有它自己能访问", _WHY_ZH, _DO_ZH),
+    en=Words(
+        "`ray start --node-ip-address={address}` gives the node an address for itself alone",
+        f"On one machine alone that works. As soon as another node joins: {_WHY_EN}",
+        _DO_EN,
+    ),
+    zh=Words(
+        "`ray start --node-ip-address={address}` 给节点的地址只有它自己能访问",
+        f"只有一台机器时可以工作。一旦有其他节点加入:{_WHY_ZH}",
+        _DO_ZH,
+    ),
 )
 
 
@@ -94,7 +103,7 @@ def node_address_is_local(
         return
     option = launch.option("node_ip_address") if launch.kind == "ray" else None
     if option is not None and is_local(option.text) and option.text not in _REPLACED:
-        yield found(PROBLEM, COMMAND, severity=WARNING, confidence=LIKELY, address=option.text)
+        yield found(PROBLEM, COMMAND, severity=INFO, confidence=LIKELY, address=option.text)
     machines = machines_of(None, verl_config, trinity_config)
     if ray_cluster is not None and is_local(ray_cluster.node_address) and machines > 1:
         yield found(
