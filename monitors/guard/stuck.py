@@ -154,6 +154,7 @@ class Watch:
         )
         if guard.events is not None:
             guard.events.write("hang", step=standing.step, **standing.as_data())
+        self._write_more(Path(file))  # which takes long, and other ranks wait for that event
         self._ended.wait(self._settle_s)
         finding = None if self._ended.is_set() else self._judged(standing)
         if finding is not None:
@@ -192,16 +193,19 @@ class Watch:
         return folder
 
     def _write(self) -> str:
-        """Stacks of this process in files; the path of the first."""
+        """Stacks of this process in a file; its path."""
         folder = self._folder()
         name = f"rank{self._guard.rank}-{host_name()}-{self._pid}"
         path = folder / f"{name}.txt"
         path.write_text(stacks.of_process(), encoding="utf-8", errors="replace")
-        with suppress(Exception):
-            stacks.py_spy(folder / f"{name}-native.txt")
-        with suppress(Exception):
-            flight.dump(folder, self._guard.rank)
         return str(path)
+
+    def _write_more(self, beside: Path) -> None:
+        """Native frames and NCCL's recorder, where there are any."""
+        with suppress(Exception):
+            stacks.py_spy(beside.with_name(f"{beside.stem}-native.txt"))
+        with suppress(Exception):
+            flight.dump(beside.parent, self._guard.rank)
 
     def _arm(self, seconds: float) -> None:
         """Have the interpreter's own watchdog dump the stacks should this thread not run until then.
