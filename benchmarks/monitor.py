@@ -197,9 +197,7 @@ def doctor(run: Path, env: dict[str, str], chosen: argparse.Namespace) -> Figure
     rows = list(read_rows(RunDir(run).host()))[3:]  # the start is not the running
     spent = float(rows[-1]["sampler_cpu_s"]) - float(rows[0]["sampler_cpu_s"])
     seconds = float(rows[-1]["mono_s"]) - float(rows[0]["mono_s"])
-    ticks = [
-        float(row["mono_s"]) for row in read_rows(RunDir(run).gpu()) if row["gpu"] == "0" and row["power_w"]
-    ]
+    ticks = [float(row["mono_s"]) for row in read_rows(RunDir(run).gpu()) if row["gpu"] == "0" and row["power_w"]]
     begin = float(rows[0]["mono_s"])
     return spent / seconds, [each for each in ticks if begin <= each <= begin + seconds]
 

@@ -64,7 +64,8 @@ def page(rows: Rows, names: tuple[str, str], language: str) -> str:
     more = f"<p>{escape(words['more'].format(count=left_out))}</p>" if left_out else ""
     return "\n".join((
         f"<h1>{escape(names[0])} → {escape(names[1])}</h1>", f'<p class="verdict">{escape(headline(rows, words))}</p>',
-        _html(changed, names, words, noise=True) + "<br>" if changed else "", _html(shown, names, words, noise=False), more,
+        _html(changed, names, words, noise=True) + "<br>" if changed else "",
+        _html(shown, names, words, noise=False), more,
     ))  # fmt: skip
 
 

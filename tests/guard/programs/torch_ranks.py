@@ -4,8 +4,8 @@ WRAPPER is `ddp`, `scaler` (DDP, fp16 and a GradScaler), `fsdp` (torch's fully_s
 (FullyShardedDataParallel). BAD is `never`, or something at STEP/RANK on one rank alone: `nan` (the loss), `activation`
 (one element in layer 2), `skipped` (the same, and the policy drops the step and goes on; `byhand` makes all ranks leave
 that step out; `raises` and `slow` are as `skipped`, and the forward that is run again fails on that rank between two
-layers, or lasts longer than the search may). `fails` is a NaN loss on all ranks while the guard of one fails in its search, `absent` the same while
-one rank does not come to agree. Prints one line of JSON for each case and rank.
+layers, or lasts longer than the search may). `fails` is a NaN loss on all ranks while the guard of one fails in its
+search, `absent` the same while one rank does not come to agree. Prints one line of JSON for each case and rank.
 """
 
 import json
