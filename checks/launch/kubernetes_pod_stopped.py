@@ -28,9 +28,8 @@ SIGNATURES = (
         r"The node was low on resource: (?P<evicted>[\w.\-]{1,40})\.",
     ),
     Signature(
-        r"(?P<free>\d{1,5})/(?P<total>\d{1,5}) nodes are available: [^\n]{0,400}?(?:Insufficient (?P<r"
-        r"esource>[\w.\-]{1,60}/?[\w.\-]{0,40}\w)|didn't match Pod's node affinity|had untolerated tai"
-        r"nt)",
+        r"(?P<free>\d{1,5})/(?P<total>\d{1,5}) nodes are available: [^\n]{0,300}?"
+        r"(?:Insufficient (?P<resource>[\w./\-]{1,80}\b)|didn't match Pod's node affinity|had untolerated taint)",
     ),
     Signature(
         r'(?:Failed to pull image "(?P<image>[^"\n]{1,300})"|\b(?:ErrImagePull|ImagePullBackOff|Invali'

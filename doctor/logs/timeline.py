@@ -20,7 +20,7 @@ MOST_METRICS = 500
 _OF_A_BUCKET = 4
 
 #: values that wait to be put into buckets: few of all metrics are ever drawn, and together it takes less
-_MOST_WAITING = 4096
+_MOST_WAITING = 1024
 #: of so many that come together nothing is gained by waiting
 _AT_ONCE = 256
 

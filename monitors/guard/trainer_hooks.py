@@ -93,7 +93,7 @@ class TrainerHooks:
         self._wrap(self.trainer, "training_step", self._around_training_step)
         if hasattr(accelerator, "clip_grad_norm_"):
             self._wrap(accelerator, "clip_grad_norm_", self._around_clip)
-        if _steps_alone(self.trainer):
+        if _steps_alone(self.trainer) and hasattr(accelerator, "backward"):
             self._wrap(accelerator, "backward", self._around_backward)
             handle = self.trainer.model.register_forward_pre_hook(self._keep_call, with_kwargs=True)
             self._undo.append(handle.remove)
