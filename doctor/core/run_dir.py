@@ -215,6 +215,8 @@ class Events:
         self._role = role
         self._host = host_name()
         self._pid = os.getpid()
+        #: the part of every line that says who, as JSON
+        self._who = json.dumps({"host": self._host, "pid": self._pid, "rank": self._rank, "role": role})[1:-1]
         self._file = Appender(run.events(self._host, self._pid))
 
     def write(self, kind: str, *, id: Optional[str] = None, step: Optional[int] = None, **data: Any) -> bool:  # noqa: A002 - the event's own field
@@ -229,11 +231,12 @@ class Events:
         return self._file.write(self._line(time.time_ns(), kind, id, step, data))
 
     def write_phases(self, marks: Sequence[tuple[int, str, str, Optional[int]]]) -> bool:
-        """Append marks (t_ns, name, "begin" or "end", step) that were made before now, in one write."""
-        lines = [
-            self._line(t_ns, "phase", None, step, {"name": name, "edge": edge}) for t_ns, name, edge, step in marks
-        ]
-        return self._file.write("".join(lines))
+        """Append marks (t_ns, name of PHASES, "begin" or "end", step) that were made before now, in one write."""
+        return self._file.write("".join([
+            f'{{"t_ns": {t_ns}, {self._who}, "step": {"null" if step is None else step}, "kind": "phase", "id": null, '
+            f'"data": {{"name": "{name}", "edge": "{edge}"}}}}\n'
+            for t_ns, name, edge, step in marks
+        ]))  # fmt: skip
 
     def _line(self, t_ns: int, kind: str, id: Optional[str], step: Optional[int], data: dict[str, Any]) -> str:  # noqa: A002
         event = {
