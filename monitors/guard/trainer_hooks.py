@@ -30,6 +30,7 @@ from doctor.monitors.guard.rewards import Bad, Rewards, born_in_reward, returned
 from doctor.monitors.guard.scale import Reading
 from doctor.monitors.guard.shards import sharded
 from doctor.monitors.guard.shield import GuardStop, shielded
+from doctor.monitors.guard.wrapping import wrap
 
 #: losses of one step that are kept, and batches for the search: a forward of each is run again at most
 MOST_LOSSES, MOST_BATCHES = 1024, 8
@@ -115,20 +116,7 @@ class TrainerHooks:
         self._losses, self._batches, self._last, self._norm, self._call = [], [], None, None, None
 
     def _wrap(self, owner: Any, name: str, around: Callable[..., Any]) -> None:
-        original, own = getattr(owner, name), name in vars(owner)
-
-        @functools.wraps(original)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            return around(original, *args, **kwargs)
-
-        def undo() -> None:
-            if own:
-                setattr(owner, name, original)
-            elif vars(owner).get(name) is wrapper:
-                delattr(owner, name)
-
-        setattr(owner, name, wrapper)
-        self._undo.append(undo)
+        self._undo.append(wrap(owner, name, around))
 
     def _around_compute_loss(self, original: Any, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         kept = self._copied(inputs)
