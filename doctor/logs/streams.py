@@ -7,18 +7,67 @@ from __future__ import annotations
 
 import itertools
 import os
+import select
 import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from doctor.logs.encodings import transcode
 from doctor.logs.inflate import CHUNK, Limits, UnpackError, inflate, kind_of
 from doctor.logs.spool import Around, Spool
 
 STDIN = "-"
+_PULSE_MS = 500  # how late a Ctrl-C may be that came in the moment before a read
+
+
+class Readable(Protocol):
+    """What the bytes of a log come from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to so many bytes, none at the end."""
+        ...
+
+    def close(self) -> None:
+        """Free it."""
+        ...
+
+
+class Pipe:
+    """A pipe that may stay silent for ever without holding back a Ctrl-C.
+
+    A buffered file reads again inside its C code as long as something is missing, and a signal that comes between two
+    such reads waits until the writer writes again: Python sees signals between its own instructions only
+    (https://docs.python.org/3/library/signal.html#execution-of-python-signal-handlers). So each read is one system
+    call, made when there is something to read.
+
+    Args:
+        file: unbuffered, or standard input as a test replaced it.
+        ours: we opened it, and close it.
+
+    """
+
+    def __init__(self, file: BinaryIO, *, ours: bool) -> None:
+        self._file, self._ours = file, ours
+        self._poll = select.poll() if hasattr(select, "poll") else None
+        try:
+            if self._poll is not None:
+                self._poll.register(file, select.POLLIN)
+        except OSError:  # a file in memory
+            self._poll = None
+
+    def read(self, size: int, /) -> bytes:
+        """What is there, up to so many bytes; none at the end."""
+        while self._poll is not None and not self._poll.poll(_PULSE_MS):
+            pass
+        return self._file.read(size)
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if self._ours:
+            self._file.close()
 
 
 class StreamError(Exception):
@@ -50,7 +99,7 @@ class Stream(AbstractContextManager["Stream"]):
         self.notes: list[str] = []
         self.spool: Spool | None = None
         self._chunks: Iterator[bytes] = iter(chunks)
-        self._file: BinaryIO | None = None
+        self._file: Readable | None = None
         self._given = offset
 
     def __iter__(self) -> Iterator[bytes]:
@@ -98,7 +147,7 @@ class Stream(AbstractContextManager["Stream"]):
 
     def close(self) -> None:
         """Close the file; the spool stays."""
-        if self._file is not None and self._file is not sys.stdin.buffer:
+        if self._file is not None:
             self._file.close()
 
     def __exit__(self, *error: object) -> None:
@@ -130,7 +179,7 @@ def open_stream(
     name = os.fspath(path)
     file, size = _open(name, explicit=explicit)
     limit = (size if end is None else end) - start if size is not None else None
-    if start:
+    if start and not isinstance(file, Pipe):
         file.seek(start)
     first, rest = _peek(file, limit)
     kind = kind_of(first) if start == 0 else ""
@@ -155,14 +204,14 @@ def open_stream(
     return stream
 
 
-def _open(name: str, *, explicit: bool) -> tuple[BinaryIO, int | None]:
+def _open(name: str, *, explicit: bool) -> tuple[BinaryIO | Pipe, int | None]:
     """(file, its size); the size is None for what can be read only once."""
     if name == STDIN:
-        return sys.stdin.buffer, None
+        return Pipe(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), ours=False), None
     try:
         mode = Path(name).stat().st_mode
         if stat.S_ISFIFO(mode) and explicit:
-            return Path(name).open("rb"), None
+            return Pipe(Path(name).open("rb", buffering=0), ours=True), None
         if reason := _refused(mode):
             raise StreamError(f"`{name}` {reason}")
         # Without blocking: what was a file a moment ago may be a pipe now.
@@ -190,12 +239,12 @@ def _refused(mode: int) -> str:
     return "is a device or a socket, not a log"
 
 
-def _peek(file: BinaryIO, limit: int | None) -> tuple[bytes, Iterator[bytes]]:
+def _peek(file: Readable, limit: int | None) -> tuple[bytes, Iterator[bytes]]:
     chunks = _read(file, limit)
     return next(chunks, b""), chunks
 
 
-def _read(file: BinaryIO, limit: int | None) -> Iterator[bytes]:
+def _read(file: Readable, limit: int | None) -> Iterator[bytes]:
     """Portions of 64 KiB, filled up: a writer that dribbles must not cost a search per byte."""
     while limit is None or limit > 0:
         want = CHUNK if limit is None else min(CHUNK, limit)
@@ -209,7 +258,7 @@ def _read(file: BinaryIO, limit: int | None) -> Iterator[bytes]:
         yield data
 
 
-def _filled(file: BinaryIO, data: bytes, want: int) -> bytes:
+def _filled(file: Readable, data: bytes, want: int) -> bytes:
     parts, missing = [data], want - len(data)
     while missing and (more := file.read(missing)):
         parts.append(more)

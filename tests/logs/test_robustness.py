@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import gzip
 import os
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
+from pathlib import Path
 
 import pytest
 
@@ -104,6 +108,33 @@ def test_a_log_that_is_cut_while_it_is_read_ends(tmp_path) -> None:
 def test_devices_are_refused_in_words(path) -> None:
     with pytest.raises(StreamError, match="device"):
         open_stream(path)
+
+
+def test_ctrl_c_that_comes_together_with_the_last_lines_is_not_lost() -> None:
+    child = _postmortem("-", stdin=subprocess.PIPE)
+    try:
+        os.write(child.stdin.fileno(), FILLER.encode())
+        _until_it_waits(child)
+        child.send_signal(signal.SIGSTOP)
+        os.write(child.stdin.fileno(), FILLER.encode())
+        child.send_signal(signal.SIGINT)  # both are there when it wakes: its read returns with lines, not with EINTR
+        child.send_signal(signal.SIGCONT)
+        assert child.wait(timeout=60) == 130
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def _until_it_waits(child: subprocess.Popen[str]) -> None:
+    """Until a process has taken all of its standard input and sleeps for more."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        left = struct.unpack("i", fcntl.ioctl(child.stdin, termios.FIONREAD, b"\0" * 4))[0]
+        state = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        if not left and state == "S":
+            return
+        time.sleep(0.02)
+    raise AssertionError("it never waited for its standard input")
 
 
 def _postmortem(*paths: str, **options) -> subprocess.Popen[str]:
