@@ -16,29 +16,41 @@ _SECTOR = 512
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _BLOCK = 1 << 14
+_MOMENT_S = 0.25  # a last row comes when the run ends, however soon that is after the one before it
 
 #: whole disks; their partitions would be counted twice, and so would what lies on md, dm and loop
 _DISK = re.compile(rb"(?:sd[a-z]+|nvme\d+n\d+|vd[a-z]+|xvd[a-z]+|hd[a-z]+|mmcblk\d+)")
 
 
 class Rates:
-    """Counters that only grow, as rates since the last call."""
+    """Counters that only grow, as rates since the last call, or since the one before it when that was a moment ago.
+
+    The kernel counts processor time in ticks of 10 ms: over a moment a rate is none, or all there is.
+    """
 
     def __init__(self) -> None:
         self._before: dict[Any, tuple[float, float]] = {}
+        self._earlier: dict[Any, tuple[float, float]] = {}
 
-    def rate(self, key: Any, counter: float, mono_s: float) -> float | None:
+    def rate(self, key: Any, counter: float, at_s: float) -> float | None:
         """Change a second; None at the first call and where the counter was set back."""
         before = self._before.get(key)
-        self._before[key] = (counter, mono_s)
-        if before is None or counter < before[0] or mono_s <= before[1]:
+        if before is not None and at_s - before[1] < _MOMENT_S:
+            before = self._earlier.get(key)
+        else:
+            if before is not None:
+                self._earlier[key] = before
+            self._before[key] = (counter, at_s)
+        if before is None or counter < before[0] or at_s <= before[1]:
             return None
-        return (counter - before[0]) / (mono_s - before[1])
+        return (counter - before[0]) / (at_s - before[1])
 
     def forget_all_but(self, keys: Iterable[Any]) -> None:
         """Drop what is not asked for any more."""
         kept = set(keys)
-        self._before = {key: value for key, value in self._before.items() if key in kept}
+        for each in (self._before, self._earlier):
+            for key in each.keys() - kept:
+                del each[key]
 
 
 class Kept:
@@ -105,10 +117,12 @@ class HostReader:
             return {}
         times = [int(each) for each in text[: text.index(b"\n")].split()[1:9]]  # guest time is in user time already
         idle = times[3] + times[4]
+        cpus = text.count(b"\ncpu")
         # the clock of these counters is their own sum
-        busy = self._rates.rate("cpu", sum(times) - idle, sum(times))
+        busy_s, all_s = (ticks / _TICKS / max(1, cpus) for ticks in (sum(times) - idle, sum(times)))
+        busy = self._rates.rate("cpu", busy_s, all_s)
         # the kernel may count waiting for storage backwards (proc(5)): then more is busy than there is
-        return {"cpus": text.count(b"\ncpu"), "cpu_pct": None if busy is None else min(100.0, round(100 * busy, 2))}
+        return {"cpus": cpus, "cpu_pct": None if busy is None else min(100.0, round(100 * busy, 2))}
 
     def _memory(self) -> dict[str, Any]:
         text = self._meminfo.read()

@@ -119,6 +119,22 @@ def test_a_counter_that_was_set_back_has_no_rate() -> None:
     assert [rates.rate("x", value, at) for value, at in ((5, 0), (9, 2), (1, 3), (4, 4))] == [None, 2, None, 3]
 
 
+def test_a_row_that_comes_a_moment_after_another_has_the_rate_since_the_one_before_that() -> None:
+    rates = Rates()
+    told = [rates.rate("x", value, at) for value, at in ((0, 0), (10, 1), (10, 1.01), (10, 1.02), (14, 2.02), (30, 3))]
+    assert told[:4] == [None, 10, pytest.approx(10 / 1.01), pytest.approx(10 / 1.02)]
+    assert told[4:] == [pytest.approx(4 / 1.02), pytest.approx(16 / 0.98)]
+
+
+def test_two_rows_of_the_host_within_one_tick_of_the_kernel_both_say_how_busy_it_was(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    stat, reader, told = tmp_path / "proc/stat", HostReader(tmp_path, tmp_path), []
+    for at, user, idle in ((10.0, 100, 1000), (11.0, 150, 1150), (11.005, 150, 1150), (12.0, 150, 1350)):
+        stat.write_text(f"cpu  {user} 0 0 {idle} 0 0 0 0 0 0\ncpu0 1 0 0 1 0 0 0 0 0 0\ncpu1 1 0 0 1 0 0 0 0 0 0\n")
+        told.append(reader.read(at)["cpu_pct"])
+    assert told == [None, 25.0, 25.0, 0.0]
+
+
 def test_the_host_without_proc_tells_nothing(tmp_path: Path) -> None:
     row = HostReader(tmp_path, tmp_path / "nowhere").read(1.0)
     assert row["load1"] is None
