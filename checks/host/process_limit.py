@@ -37,6 +37,11 @@ SIGNATURES = (
         r"OpenBLAS blas_thread_init: pthread_create failed for thread \d{1,5} of \d{1,5}: Resource"
         r" temporarily unavailable"
     ),
+    # the thread of a process group; sockets say which call failed before the same words
+    Signature(
+        r"^(?:\S{0,80}\.)?(?:RuntimeError|DistBackendError|SystemError): Resource temporarily unavailable$",
+        frame=r"distributed_c10d\.py:\w{1,60}$",
+    ),
 )
 
 LOG_MESSAGE = Message(

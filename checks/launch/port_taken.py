@@ -45,6 +45,7 @@ SIGNATURES = (
     Signature(r"OSError: \[Errno 98\] Address already in use"),
     Signature(r"The server socket has failed to listen on any local network address\. [^\n]{0,60}code: -98"),
     Signature(r"ZMQError: Address already in use(?: \(addr='tcp://[^'\s]{1,120}:(?P<port>\d{1,5})'\))?"),
+    Signature(r"Failed to start the grpc server\. The specified port is (?P<port>[1-9]\d{0,4})\."),
 )
 
 LOG_MESSAGE = Message(
@@ -68,6 +69,7 @@ LOG_MESSAGE = Message(
     ),
 )
 
+RAY_SERVER = 6  # place of the grpc server's words among the signatures
 SERVER_PORT = 8000  # default of `vllm serve`, `trl vllm-serve` and both API servers
 GROUP_PORT = 51216  # where TRL's own server meets the trainer for weights; `vllm_group_port` from TRL 0.27.0
 RAY_PORT = 6379
@@ -180,7 +182,12 @@ def _finding(
 
 
 def explain(hits: Hits) -> Finding:
-    """With the port where the line tells it."""
+    """With the port where the line tells it; Ray's line hedges, so that finding is only likely."""
     return found(
-        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), port=hits.get("port") or "(not told)"
+        PROBLEM,
+        LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY if hits.of(RAY_SERVER) else CONFIRMED,
+        port=hits.get("port") or "(not told)",
     )

@@ -33,13 +33,15 @@ SIGNATURES = (
     ),
     Signature(
         r"(?:Exception: The current node (?:timed out|has not been updated within \d{1,5} seconds)"
-        r"|TimeoutError: Timed out after \d{1,5} seconds while waiting for node to startup)"
+        r"|TimeoutError: Timed out after \d{1,5} seconds while waiting for node to startup)",
+        symptom_of=("LCH010",),
     ),
     Signature(
         r"(?:GCS cannot find the node with node ID |waiting for node to startup\. Did not find socket name "
         r")(?P<late>\S{3,200})",
         kind="sign",
     ),
+    Signature(r"^RuntimeError: b?['\"]?GCS cannot find the node with node ID ", symptom_of=("LCH010",)),
     Signature(
         r"This node has an IP address of (?P<here>[\d.:a-f]{2,45}), (?:and|while) Ray expects this IP"
         r" address to be either",
@@ -99,7 +101,7 @@ LOG_MESSAGE_LATE = Message(
 
 def explain(hits: Hits) -> Finding:
     """A node of another address or container, or one of this machine that was too slow."""
-    elsewhere = hits.of(0) or hits.of(1) or hits.of(4)
+    elsewhere = hits.of(0) or hits.of(1) or hits.of(5)
     return found(
         PROBLEM,
         LOG_MESSAGE if elsewhere else LOG_MESSAGE_LATE,
