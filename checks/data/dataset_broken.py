@@ -25,7 +25,9 @@ from doctor.facts.dataset import Dataset
 PROBLEM = Problem(id="DAT006", name="dataset-broken", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"(?:ArrowInvalid|DatasetGenerationError|JSONDecodeError|ValueError): JSON parse error: "),
+    Signature(
+        r"(?:ArrowInvalid|DatasetGenerationError|JSONDecodeError|ValueError): JSON parse error: (?!Column\(/?[^)\n])"
+    ),
     Signature(r"ArrowInvalid: (?P<straddling>straddling object) straddles two block boundaries"),
     Signature(r"ArrowInvalid: Parquet (?:magic bytes not found in footer|file size is)"),
     Signature(

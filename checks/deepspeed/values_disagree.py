@@ -41,8 +41,8 @@ SIGNATURES = (
         r"Please correct the following DeepSpeed config values that mismatch (?:TrainingArguments|kwargs)",
     ),
     Signature(
-        r"^- ds (?P<key>[\w.]{1,80})=(?P<ours>[^\s]{1,40}) vs (?:hf|arg) (?P<argument>[\w.+"
-        r" ()]{1,80})=(?P<theirs>[^\s]{1,40})",
+        r"^- ds (?P<key>[\w.]{1,80})=(?P<ours>\[[^\]\n]{0,60}\]|[^\s]{1,40}) vs (?:hf|arg) (?P<argument>[\w.+|"
+        r" ()]{1,80})=(?P<theirs>\[[^\]\n]{0,60}\]|[^\s]{1,40})",
         kind="sign",
     ),
 )
@@ -58,6 +58,21 @@ LOG_MESSAGE = Message(
         "DeepSpeed 配置与训练参数不一致:{keys}",
         "两者分别为 {pairs}。Trainer 会比较两者,在训练开始时(模型已加载完)停止。",
         '在 DeepSpeed JSON 中把 {keys} 写成 `"auto"`,由训练参数决定;或使两者一致。',
+    ),
+)
+
+QUOTED = Message(
+    en=Words(
+        "{keys} of the DeepSpeed configuration is text in quotes, not a number",
+        "Both sides say {pairs}: the DeepSpeed JSON holds the number as a string, which is not equal to the number of "
+        "the training arguments. The Trainer compares them and stops when training begins.",
+        'Take the quotes off {keys} in the DeepSpeed JSON, or write `"auto"`, so that the training arguments decide.',
+    ),
+    zh=Words(
+        "DeepSpeed 配置中的 {keys} 是带引号的文本,不是数字",
+        "两边都是 {pairs}:DeepSpeed JSON 把数字写成了字符串,与训练参数中的数字不相等。Trainer 会比较两者,在训练开始时"
+        "停止。",
+        '去掉 DeepSpeed JSON 中 {keys} 的引号,或写成 `"auto"`,由训练参数决定。',
     ),
 )
 
@@ -176,9 +191,10 @@ def explain(hits: Hits) -> Finding | None:
     listed = [hit.groups for hit in hits.of(1)]
     pairs = [f"`{each['key']}` ({each['ours']}) and `{each['argument']}` ({each['theirs']})" for each in listed[:2]]
     keys = ", ".join(f"`{each['key']}`" for each in listed[:3])
+    quoted = bool(listed) and all(each["ours"] == each["theirs"] for each in listed)
     return found(
         PROBLEM,
-        LOG_MESSAGE,
+        QUOTED if quoted else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         pairs=", ".join(pairs) or "some values",

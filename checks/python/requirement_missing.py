@@ -33,6 +33,11 @@ SIGNATURES = (
         r"^ModuleNotFoundError: No module named "
         r"'(?P<module>(?!unsloth_compiled_cache)[A-Za-z_]\w{0,60})(?:\.[\w.]{1,100})?'$"
     ),
+    Signature(
+        r"RuntimeError: Failed to import (?P<importer>[a-z]\w{1,60})[\w.]{0,120} because of the following error",
+        kind="sign",
+    ),
+    Signature(r"^No module named '(?P<module>(?!unsloth_compiled_cache)[A-Za-z_]\w{0,60})(?:\.[\w.]{1,100})?'$"),
 )
 
 LOG_MESSAGE = Message(
@@ -162,7 +167,12 @@ OWN_PROBLEM = frozenset({
     "vllm", "deepspeed", "flash_attn", "bitsandbytes", "wandb", "swanlab", "liger_kernel", "peft", "mpi4py",
     "distutils", "asyncore", "asynchat", "imp", "pkg_resources", "kernels", "modelscope", "hf_transfer", "jsonschema",
     "torch", "triton", "megatron", "transformer_engine", "mbridge", "megatron_bridge", "mindspeed", "apex",
-    "grouped_gemm",
+    "grouped_gemm", "resource", "fcntl", "pwd", "grp", "termios", "posix",
+})  # fmt: skip
+#: what TRL imports only where it is installed: missing, its own test for that is at fault
+TRL_OPTIONAL = frozenset({
+    "mergekit", "llm_blender", "weave", "joblib", "diffusers", "vllm_ascend", "unsloth", "uvicorn", "fastapi",
+    "requests", "pydantic", "jmespath",
 })  # fmt: skip
 #: packages of which another release may lack a part
 STACK_PACKAGES = frozenset({
@@ -181,9 +191,9 @@ DISTRIBUTIONS = {
 
 def explain(hits: Hits) -> Finding | None:
     """The last frame tells which package wanted it; the user's own imports are left alone."""
-    module = hits.get("module") or ""
-    frames = [frame for frame in hits.first.frames if not frame.startswith(("importlib", "<frozen"))]
-    owner = _package(frames[-1]) if frames else ""
+    owner, module = _asked(hits)
+    if owner == "trl" and module in TRL_OPTIONAL:
+        return None
     if not owner or owner == module or module in OWN_PROBLEM or owner.endswith(".py"):
         return None
     if module in STACK_PACKAGES and f"'{module}." in hits.first.text:  # the package is there, a part of it is not
@@ -200,6 +210,18 @@ def explain(hits: Hits) -> Finding | None:
         commands=(f"pip install {dist}",),
         confidence=LIKELY,
     )
+
+
+def _asked(hits: Hits) -> tuple[str, str]:
+    """Who imported which module: by the frames of the exception, else by a lazy import that quotes it."""
+    for hit in hits.of(0):
+        frames = [frame for frame in hit.frames if not frame.startswith(("importlib", "<frozen"))]
+        return (_package(frames[-1]) if frames else ""), hit.groups["module"]
+    above = {hit.line + 1: hit.groups["importer"] for hit in hits.of(1)}
+    for hit in hits.of(2):
+        if hit.line in above:
+            return above[hit.line], hit.groups["module"]
+    return "", ""
 
 
 def _package(frame: str) -> str:

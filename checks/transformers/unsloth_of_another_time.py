@@ -17,6 +17,8 @@ https://docs.unsloth.ai/get-started/install-and-update
 https://github.com/unslothai/unsloth/blob/main/pyproject.toml
 https://github.com/unslothai/unsloth/issues/3415
 https://github.com/unslothai/unsloth/issues/3057
+https://github.com/unslothai/unsloth/issues/2015
+https://github.com/unslothai/unsloth/issues/2916
 """
 
 from __future__ import annotations
@@ -63,6 +65,11 @@ SIGNATURES = (
         r"^(?:triton\.compiler\.errors\.)?CompilationError: at \d{1,5}:\d{1,4}",
         frame=r"unsloth(?:_zoo)?[\\/]kernels[\\/]",
     ),
+    Signature(r"^KeyError: '(?P<name>\w{1,80})'$", frame=r"unsloth[\\/]models[\\/]rl(?:_replacements)?\.py:"),
+    Signature(
+        r"^TypeError: (?:\w{1,60}\.)?(?P<name>_\w{1,80}|grpo_\w{1,60})\(\) (?:takes \d|missing \d|got an unexpected)",
+        frame=_UNSLOTH,
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -103,11 +110,34 @@ REWRITTEN = Message(
     ),
 )
 
+HALVES = Message(
+    en=Words(
+        "`unsloth` does not find `{name}` in the `unsloth_zoo` beside it",
+        "The two packages are released together and one was upgraded without the other, for example `unsloth` from "
+        "git beside a `unsloth_zoo` from the index.",
+        "Upgrade both at once: `pip install -U --force-reinstall --no-deps unsloth unsloth_zoo` (with unsloth from "
+        "git: "
+        "`pip install --no-deps git+https://github.com/unslothai/unsloth-zoo.git`), then restart the process or "
+        "notebook.",
+    ),
+    zh=Words(
+        "`unsloth` 在同环境的 `unsloth_zoo` 中找不到 `{name}`",
+        "两个包同时发布,而只升级了其中一个,例如从 git 安装 `unsloth` 而 `unsloth_zoo` 来自索引。",
+        "同时升级两者:`pip install -U --force-reinstall --no-deps unsloth unsloth_zoo`(若 unsloth 来自 git:`pip "
+        "install "
+        "--no-deps git+https://github.com/unslothai/unsloth-zoo.git`),然后重启进程或 notebook。",
+    ),
+)
+
 _THROUGH = re.compile(r"torch[\\/](?:nn[\\/]modules[\\/]module|autograd|_dynamo|_compile|utils)|triton[\\/]")
 
 
 def explain(hits: Hits) -> Finding | None:
     """A missing name, or a failure whose innermost frame (torch and Triton aside) is Unsloth's."""
+    if hits.of(9):
+        return found(
+            PROBLEM, HALVES, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=hits.get("name")
+        )
     if hits.of(0) or hits.of(1) or hits.of(2):
         if hits.first.frames and not re.search(r"unsloth|Unsloth|^<", hits.first.frames[-1]):
             return None  # another library's import, below Unsloth's

@@ -28,7 +28,7 @@ _NUMBERED = re.compile(r"^\s{0,12}\d{1,7}(?:\s|$)")
 #: what a frame's file says about who wrote it
 _LIBRARY = re.compile(r"(?:^|[\\/])(?:site-packages|dist-packages)[\\/](?P<package>[^\\/]+)")
 _STANDARD = re.compile(
-    r"(?:^|[\\/])python3?(?:\.\d+t?)?[\\/]|^<frozen |^<string>|^<stdin>|\.pyx$|[\\/]bin[\\/][^\\/]+$"
+    r"(?:^|[\\/])python3?(?:\.\d+t?)?[\\/]|^<frozen |^<string>|^<stdin>|\.p(?:yx|xi)$|[\\/]bin[\\/][^\\/]+$"
     r"|[\\/]Lib[\\/](?!site-packages)|[\\/]lib[\\/](?=multiprocessing[\\/]|asyncio[\\/]|concurrent[\\/])"
 )
 #: the stack's own packages where they run from a checkout: a folder of theirs tells
