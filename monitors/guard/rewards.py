@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple, Optional
 
 from doctor.checks.numerics.loss_or_gradient_not_finite import PROBLEM as NOT_FINITE
@@ -67,14 +68,14 @@ class Rewards:
         self.bad: dict[str, Bad] = {}
 
     def attach(self, trainer: Any) -> None:
-        """Wrap each reward function in the trainer's list; models and coroutines are left as they are."""
+        """Wrap each reward function in the trainer's list; models and asynchronous objects are left as they are."""
         functions = getattr(trainer, "reward_funcs", None)
         if not isinstance(functions, list):
             return
         names = getattr(trainer, "reward_func_names", None) or [_name(each) for each in functions]
         self._trainer, self._originals = trainer, functions
         trainer.reward_funcs = [
-            self._watched(each, str(name)) if _plain(each) else each
+            self._watched(each, str(name)) if _watchable(each) else each
             for each, name in zip(functions, names)  # noqa: B905 - Python 3.9 has no strict=
         ]
 
@@ -91,18 +92,23 @@ class Rewards:
             self._look(name, result)
             return result
 
-        return watched
+        @functools.wraps(function)
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            result = await function(*args, **kwargs)
+            self._look(name, result)
+            return result
+
+        return awaited if inspect.iscoroutinefunction(function) else watched
 
     @shielded
     def _look(self, name: str, result: Any) -> None:
-        """Lists of Python numbers only: a tensor may lie on a device and would have to be read."""
+        """Note a NaN or an infinity; what lies on a device is left out, for it would have to be read from there."""
         self.bad.pop(name, None)
-        if not isinstance(result, (list, tuple)) or len(result) > MOST_RESULTS:
-            return
-        bad = [row for row, each in enumerate(result) if isinstance(each, float) and not math.isfinite(each)]
+        values = _values(result)
+        bad = {row: each for row, each in enumerate(values) if not math.isfinite(each)}
         if bad:
-            kind = "inf" if any(math.isinf(result[row]) for row in bad) else "nan"
-            self.bad[name] = Bad(name, kind, tuple(bad), len(result))
+            kind = "inf" if any(map(math.isinf, bad.values())) else "nan"
+            self.bad[name] = Bad(name, kind, tuple(bad), len(values))
             self._told(self.bad[name])
 
 
@@ -131,8 +137,36 @@ def _name(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _plain(function: Any) -> bool:
-    """Whether it is called as a function and gives its result at once."""
+def _values(result: Any) -> Sequence[float]:
+    """What a function returned for each completion, where it is a list, or an array or tensor of the CPU; else empty.
+
+    0.0 stands for what is no number (None: the function is not meant for that completion).
+    """
+    if not isinstance(result, (list, tuple)):
+        if getattr(result, "ndim", None) != 1 or not _on_cpu(result):
+            return ()
+        result = result.tolist()
+    return [_number(each) for each in result] if len(result) <= MOST_RESULTS else ()
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, float) and getattr(value, "ndim", None) == 0 and _on_cpu(value):
+        value = value.item()  # a number of numpy, or a tensor
+    return value if isinstance(value, float) else 0.0
+
+
+def _on_cpu(array: Any) -> bool:
+    device = getattr(array, "device", "cpu")  # numpy's are text, torch's have a type
+    return getattr(device, "type", device) == "cpu"
+
+
+def _watchable(function: Any) -> bool:
+    """Whether a function around it is taken for the same kind of thing by every TRL: no model, and no object whose
+    call is asynchronous, which some versions tell from its class.
+    """
     is_model = hasattr(function, "forward") and hasattr(function, "parameters")
-    call = getattr(function, "__call__", None)  # noqa: B004 - the bound method itself is wanted
-    return callable(function) and not is_model and not any(map(inspect.iscoroutinefunction, (function, call)))
+    inner = function
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    hidden = inspect.iscoroutinefunction(getattr(inner, "__call__", None))  # noqa: B004 - the bound method itself
+    return callable(function) and not is_model and not hidden

@@ -10,7 +10,7 @@ import threading
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Optional
 
 MOST_THREADS, MOST_FRAMES = 64, 200
@@ -49,6 +49,16 @@ def of_main() -> list[tuple[str, int, str]]:
         found.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
     return found
+
+
+def runs(thread: int, code: CodeType) -> bool:
+    """Whether a function, or one of the same code, is being run by a thread."""
+    frame: Optional[FrameType] = sys._current_frames().get(thread)  # noqa: SLF001 - documented
+    while frame is not None:
+        if frame.f_code is code:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def is_long(frames: Sequence[tuple[str, int, str]]) -> bool:

@@ -54,6 +54,7 @@ class Watch:
         at_least_s: and for no less than so many seconds.
         first_s: limit in seconds until the median is known, and while somebody saves, evaluates or compiles.
         probes: asked once at half the limit, in this thread: what they find is an alarm (a server that is dead).
+        goes_on: whether the training does; asked before anybody is alarmed. None: it does until `close`.
 
     """
 
@@ -65,7 +66,9 @@ class Watch:
         *,
         first_s: float = FIRST_S,
         probes: tuple[Probe, ...] = (),
+        goes_on: Optional[Callable[[], bool]] = None,
     ) -> None:
+        self._goes_on = goes_on
         self.probes: list[Probe] = list(probes)
         self._guard, self._factor, self._at_least_s, self._first_s = guard, factor, at_least_s, first_s
         self._steps: deque[float] = deque(maxlen=_WINDOW)
@@ -129,6 +132,9 @@ class Watch:
             self._alive_s = now
         self._looked_s = now
         quiet = now - self._alive_s
+        if quiet > limit / 2 and self._goes_on is not None and not self._goes_on():
+            self.close()
+            return
         if quiet > limit / 2 and not self._asked:
             self._asked = True
             self._ask()

@@ -247,7 +247,7 @@ class TrainerHooks:
     @shielded
     def _say(self, name: str, kind: str, step: int, birth: Optional[Birth]) -> None:
         bad = next(iter(self.rewards.bad.values()), None)
-        if bad is not None and (birth is None or birth.what in {"loss", "gradient"}):
+        if bad is not None and (birth is None or birth.what in {"loss", "gradient"}) and self._advantages_may_be_bad():
             finding = born_in_reward(bad, name, kind, step, self.guard.rank)
         else:
             finding = not_finite(name, kind, step, birth)
@@ -291,7 +291,7 @@ class TrainerHooks:
         if batch.alone:
             batch.model(*batch.args, **batch.kwargs)
             return batch.loss
-        with self._metrics_kept(), self.trainer.compute_loss_context_manager():
+        with self._state_kept(), self.trainer.compute_loss_context_manager():
             return self._compute_loss(batch.model, copy.copy(batch.inputs), *batch.args, **batch.kwargs)
 
     def _last_forward(self) -> Any:
@@ -299,15 +299,25 @@ class TrainerHooks:
         return self._forward(self._batches[-1]) if self._batches else None
 
     @contextmanager
-    def _metrics_kept(self) -> Iterator[None]:
-        """TRL's `compute_loss` adds to the metrics of the step; the forward that is run again must not."""
-        metrics = getattr(self.trainer, "_metrics", None)
-        kept = copy.deepcopy(metrics)
+    def _state_kept(self) -> Iterator[None]:
+        """TRL's `compute_loss` adds to the metrics of the step, and steers the entropy; run again it must not."""
+        attributes = vars(self.trainer)
+        before, metrics = dict(attributes), copy.deepcopy(attributes.get("_metrics"))
         try:
             yield
         finally:
+            attributes.update({name: value for name, value in before.items() if attributes.get(name) is not value})
             if metrics is not None:
-                self.trainer._metrics = kept  # noqa: SLF001 - where TRL keeps them, in every version
+                attributes["_metrics"] = metrics  # where TRL keeps them, in every version
+
+    def _advantages_may_be_bad(self) -> bool:
+        """Whether what a reward function returned has come through to the loss: newer TRL leaves NaN out.
+
+        True where no batch tells: TRL 0.14 makes the advantages within `compute_loss`.
+        """
+        inputs = [each.inputs for each in self._batches if hasattr(each.inputs, "get")]
+        told = [each.get("advantages") for each in inputs if hasattr(each.get("advantages"), "is_floating_point")]
+        return not told or finite.kind(told) is not None
 
     def _batch_evidence(self) -> Iterator[Evidence]:
         """Which tensors of the batches are not finite: advantages, log probabilities of reference or engine."""

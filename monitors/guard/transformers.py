@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+import threading
 from types import FrameType, TracebackType
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from doctor.monitors.guard import exceptions
 from doctor.monitors.guard.canary import server_of, server_probe
@@ -13,6 +15,7 @@ from doctor.monitors.guard.options import Options, options
 from doctor.monitors.guard.phase_marks import PhaseMarks
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import GuardStop, shielded
+from doctor.monitors.guard.stacks import runs
 from doctor.monitors.guard.stuck import Watch
 from doctor.monitors.guard.trainer_hooks import TrainerHooks
 
@@ -64,9 +67,12 @@ class DoctorCallback:
     @shielded
     def on_train_begin(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
         """Find the trainer and put the hooks on."""
-        trainer = self._trainer or trainer_of(sys._getframe(1))  # noqa: SLF001 - the documented way to the callers
+        caller = sys._getframe(1)  # noqa: SLF001 - the documented way to the callers
+        trainer = self._trainer or trainer_of(caller)
+        self.detach()  # a training before this one may have ended with an exception, or tries a smaller batch
         self._idle = trainer is not None and _other_guards(trainer, self)
         if self._idle:
+            self.guard = None
             return
         self._log_due = self._stop = self._save = False
         self.guard = Guard(self._settings, rank=_number(args, "process_index"), world_size=_number(args, "world_size"))
@@ -75,13 +81,13 @@ class DoctorCallback:
         if trainer is not None:
             self._attach(trainer)
         self._begin(trainer)
-        self._look_on(trainer, state.global_step)
+        self._look_on(trainer, state.global_step, _loop(caller, trainer))
 
     @shielded
-    def _look_on(self, trainer: Any, step: int) -> None:
+    def _look_on(self, trainer: Any, step: int, loop: Optional[Callable[[], bool]]) -> None:
         """Notice when no step is made any more, and record what ends the program."""
         assert self.guard is not None  # noqa: S101 - for the type checker
-        self._watch = Watch(self.guard, self._settings.hang_factor, self._settings.hang_at_least_s)
+        self._watch = Watch(self.guard, self._settings.hang_factor, self._settings.hang_at_least_s, goes_on=loop)
         server = server_of(trainer)
         if server is not None:
             self._watch.probes.append(server_probe(server))
@@ -236,14 +242,25 @@ def trainer_of(frame: Optional[FrameType]) -> Any:
     """The transformers Trainer among the callers: the `self` of the frame that fires the event; None if none is."""
     module = sys.modules.get("transformers.trainer")
     known = getattr(module, "Trainer", None)
+    found = None if known is None else _frame_of(frame, lambda each: isinstance(each, known))
+    return None if found is None else found.f_locals["self"]
+
+
+def _frame_of(frame: Optional[FrameType], wanted: Callable[[Any], bool]) -> Optional[FrameType]:
+    """The first of the callers whose `self` is wanted."""
     for _ in range(MOST_FRAMES):
-        if frame is None or known is None:
+        if frame is None:
             return None
-        candidate = frame.f_locals.get("self")
-        if isinstance(candidate, known):
-            return candidate
+        if wanted(frame.f_locals.get("self")):
+            return frame
         frame = frame.f_back
     return None
+
+
+def _loop(frame: Optional[FrameType], trainer: Any) -> Optional[Callable[[], bool]]:
+    """Tells whether this thread is still within the training: one that an exception has ended fires no event."""
+    found = None if trainer is None else _frame_of(frame, lambda each: each is trainer)
+    return None if found is None else functools.partial(runs, threading.get_ident(), found.f_code)
 
 
 def _other_guards(trainer: Any, own: DoctorCallback) -> bool:

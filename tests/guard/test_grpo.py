@@ -101,6 +101,37 @@ def test_a_reward_that_is_no_number_names_its_function_and_rows(kind: str, guard
     assert run.result["step"] == 6
 
 
+def test_an_asynchronous_reward_function_is_watched_too(guarded: Run) -> None:
+    run = guarded("reward-nan-async")
+    assert run.ran.code == 0, run.text[-3000:]
+    assert run.alarms == [("RLX006", 3, "warn")]
+    assert "`reward_in_a_while` returned NaN for 1 of 4 completions" in run.text
+
+
+def test_a_reward_that_the_trainer_leaves_out_is_not_blamed_for_a_loss_that_is_no_number(guarded: Run) -> None:
+    """TRL takes a NaN for None since 0.15; the advantages are finite, and the loss itself is broken here."""
+    run = guarded("reward-nan-loss")
+    assert run.alarms == [("RLX006", 3, "warn"), ("NUM006", 3, "checkpoint")]
+    assert "`loss` is NaN at step 3: the model's outputs are finite, the loss is not" in run.text
+
+
+def test_a_training_that_an_exception_has_ended_begins_again(guarded: Run) -> None:
+    run = guarded("again")
+    assert run.ran.code == 0, run.text[-3000:]
+    assert "doctor" not in run.text
+    assert run.alarms == []
+    assert (run.result["step"], run.result["own"]) == (6, [])
+    assert len(run.events("start")) == len(run.events("end")) == 2
+
+
+@pytest.mark.slow
+def test_the_forward_that_is_run_again_does_not_steer_the_trainer(guarded: Run) -> None:
+    """Each of the six steps raises the adaptive weight of the entropy once."""
+    run = guarded("skips-adaptive")
+    assert run.alarms == [("NUM006", 3, "skip-step")]
+    assert run.result["entropy_coef"] == 6 * 0.125
+
+
 def test_the_callback_finds_its_trainer_and_a_healthy_run_is_the_same_with_it_and_without(guarded: Run) -> None:
     with_guard, without = guarded("callback"), guarded("callback", guard=False)
     assert with_guard.ran.code == without.ran.code == 0, with_guard.text[-3000:]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 
 from doctor.core.run_dir import VARIABLE, RunDir
 from doctor.monitors.guard.guard import Guard
-from doctor.monitors.guard.stacks import is_long
+from doctor.monitors.guard.stacks import is_long, runs
 from doctor.monitors.guard.stuck import Watch
 
 PROGRAM = Path(__file__).parent / "programs" / "stands.py"
@@ -62,6 +64,25 @@ def test_a_step_that_never_comes_is_told_once_with_its_stack(run: RunDir, capsys
     assert (hang["step"], alarm["id"]) == (5, "LCH023")
     assert "never_comes_back" in Path(hang["data"]["file"]).read_text()  # type: ignore[index]
     assert "no step for" in capsys.readouterr().err
+
+
+def test_a_training_that_an_exception_has_ended_is_not_called_stuck(run: RunDir) -> None:
+    def training() -> None:
+        frame = sys._getframe()
+        guard = Guard(rank=0, world_size=1, run=run, rules=[])
+        goes_on = functools.partial(runs, threading.get_ident(), frame.f_code)
+        watches.append(Watch(guard, factor=3, at_least_s=0.5, goes_on=goes_on))
+        for step in range(6):
+            watches[0].beat(step)
+            time.sleep(0.02)
+        assert goes_on()
+        raise RuntimeError("as in a notebook")
+
+    watches: list[Watch] = []
+    with pytest.raises(RuntimeError):
+        training()
+    assert _until(watches[0]._ended.is_set, 10)
+    assert _events(run, "hang") == []
 
 
 def test_steps_and_other_signs_of_life_keep_it_silent(run: RunDir) -> None:

@@ -4,6 +4,7 @@ DOCTOR is the folder that holds the carried doctor; "none" runs without a guard.
 alone is broken: `1:activation`.
 """
 
+import contextlib
 import json
 import os
 import sys
@@ -35,8 +36,12 @@ CONFIG = {
     "unclipped": {"max_grad_norm": 0.0},
     "accumulates": {"gradient_accumulation_steps": 2, "max_steps": 5},
     "long": {"max_steps": 12},
+    "skips-adaptive": {"use_adaptive_entropy": True, "entropy_coef_delta": 0.125, "entropy_target": 100.0},
 }
-POLICY = {"skips": {"NUM006": "skip-step"}, "raises": {"NUM006": "raise"}, "reward-nan-stops": {"RLX006": "stop"}}
+POLICY = {
+    "skips": {"NUM006": "skip-step"}, "skips-adaptive": {"NUM006": "skip-step"}, "raises": {"NUM006": "raise"},
+    "reward-nan-stops": {"RLX006": "stop"},
+}  # fmt: skip
 SMALL = {
     "per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 8, "max_steps": 6,
     "logging_steps": 1, "learning_rate": 1e-3, "report_to": [], "use_cpu": True, "bf16": False,
@@ -48,6 +53,7 @@ class At(TrainerCallback):
     """Says which step is made, and spoils a weight before it."""
 
     step = 0
+    interrupted = False
 
     def on_step_begin(self, args, state, control, model=None, **_):
         At.step = state.global_step + 1
@@ -60,7 +66,14 @@ def reward(completions, **_):
     scores = tiny.variety(completions)
     if BROKEN and At.step == BROKEN_AT and CASE.startswith("reward"):
         scores[1] = float(CASE.split("-")[1])
+    if CASE == "again" and At.step == 2 and not At.interrupted:
+        At.interrupted = True
+        raise KeyboardInterrupt
     return scores
+
+
+async def reward_in_a_while(completions, **_):
+    return reward(completions)
 
 
 class Trainer(GRPOTrainer):
@@ -71,7 +84,8 @@ class Trainer(GRPOTrainer):
     def compute_loss(self, *args, **kwargs):
         Trainer.in_loss = True
         try:
-            return super().compute_loss(*args, **kwargs)
+            loss = super().compute_loss(*args, **kwargs)
+            return loss * float("nan") if CASE.endswith("-loss") and At.step == BROKEN_AT else loss
         finally:
             Trainer.in_loss = False
 
@@ -104,7 +118,8 @@ def main():
     tokenizer = tiny.tokenizer()
     tokenizer.model_input_names = ["input_ids", "attention_mask"]  # Transformers 4.46 hands all of them to the model
     trainer = Trainer(
-        model=MODEL, reward_funcs=reward, args=GRPOConfig(output_dir="out", **{**SMALL, **CONFIG.get(CASE, {})}),
+        model=MODEL, reward_funcs=reward_in_a_while if CASE == "reward-nan-async" else reward,
+        args=GRPOConfig(output_dir="out", **{**SMALL, **CONFIG.get(CASE, {})}),
         train_dataset=tiny.sums(), processing_class=tokenizer, callbacks=[At()],
     )  # fmt: skip
     generating_is_no_loss(trainer.model)
@@ -120,6 +135,11 @@ def main():
         elif CASE == "callback":
             trainer.add_callback(doctor.DoctorCallback())
             trainer.train()
+        elif CASE == "again":  # as in a notebook
+            trainer.add_callback(doctor.DoctorCallback())
+            with contextlib.suppress(KeyboardInterrupt):
+                trainer.train()
+            trainer.train()
         else:
             with doctor.guard(trainer, policy=POLICY.get(CASE)):
                 trainer.train()
@@ -129,6 +149,7 @@ def main():
         "finite": all(bool(each.isfinite().all()) for each in weights),
         "losses": [each.get("loss") for each in trainer.state.log_history],
         "sum": float(sum(each.double().abs().sum() for each in weights)),
+        "entropy_coef": getattr(trainer, "entropy_coef", None),
         "own": sorted(set(vars(trainer)) & {"compute_loss", "training_step"}),
     }
     Path(f"result-{RANK}.json").write_text(json.dumps(result))
