@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,17 @@ NAMED, UNKNOWN, SILENT = "named", "unknown", "silent"
 _SKIPPED = {"tests", "test", "testing", "docs", "examples_test", "__pycache__", ".git", "third_party", "conftest.py"}
 _ENDS = {"exit", "_exit", "quit"}
 
+_COUNT = "\x00"  # counts differ from each other, for two that are equal are no error: the next of _COUNTS
+_COUNTS = (8, 6, 5, 7, 12, 9, 10, 11)
+
 #: what a placeholder's name holds -> what it is likely to be; the first that fits
 _VALUES: tuple[tuple[str, object], ...] = (
     (r"version", "0.9.2"),
+    (r"model_type", "qwen3_next"),
     (r"__name__|class_name|cls_name|architecture", "Qwen2ForCausalLM"),
     (r"^type\(|__class__|dtype", "<class 'list'>"),
-    (r"len\(|num_|_num|count|size|steps|length|rank|world|idx|index|_id\b|dim|shape|degree|port|batch", 8),
+    (r"len\(|num_|_num|count|size|steps|length|rank|world|idx|index|_id\b|dim|shape|degree|batch", _COUNT),
+    (r"\bport|_port", 29500),
     (r"url|host|addr|endpoint", "http://localhost:8000"),
     (r"path|dir|file|folder|checkpoint|ckpt", "/home/user/outputs/checkpoint-100"),
     (r"keys|columns|names|list|set\(|supported|allowed|valid|choices|missing|unexpected|params|modules|targets",
@@ -169,7 +175,7 @@ class _Reader(ast.NodeVisitor):
         if text and re.search(r"[A-Za-z]{3}.*[ _]", text):
             code = ast.unparse(node).partition("\n")[0][:90]
             code = re.sub(r"\(f?['\"].*", "(", code)
-            self.found.append(Site(self.file, node.lineno, self._owner[-1], code, kind, text.strip()))
+            self.found.append(Site(self.file, node.lineno, self._owner[-1], code, kind, _counted(text.strip())))
 
 
 def _exits(block: list[ast.stmt]) -> bool:
@@ -234,6 +240,11 @@ def _called(text: str | None, call: ast.Call) -> str | None:
 def _next_value(given: Iterator[ast.expr]) -> str:
     node = next(given, None)
     return "q_proj" if node is None else str(_value(ast.unparse(node)))
+
+
+def _counted(text: str) -> str:
+    counts = cycle(_COUNTS)
+    return re.sub(r"\x00|\\x00", lambda _: str(next(counts)), text)
 
 
 def _value(expression: str) -> object:
