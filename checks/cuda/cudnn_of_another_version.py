@@ -32,8 +32,8 @@ SIGNATURES = (
         r" from)[^\n]{0,60}libcudnn_?\w{0,40}\.so",
     ),
     Signature(
-        r"cuDNN error: CUDNN_STATUS_(?:SUBLIBRARY_VERSION_MISMATCH|SUBLIBRARY_LOADING_FAILED|VERSION_M"
-        r"ISMATCH)",
+        r"(?:cuDNN error:|cudnn_status:) CUDNN_STATUS_(?:SUBLIBRARY_VERSION_MISMATCH|SUBLIBRARY_LOADING_FAILED|"
+        r"VERSION_MISMATCH)",
     ),
 )
 

@@ -16,9 +16,9 @@ https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initi
 from __future__ import annotations
 
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Words, found
+from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.launch import Launch
 from doctor.facts.network import Network
 
@@ -28,7 +28,12 @@ SIGNATURES = (
     Signature(
         r"The (?:client socket has failed to connect to any network address of|IPv[46] network"
         r" addresses of) \((?P<host>[^,\n]{1,120}), (?P<port>\d{1,5})\)[^\n]{0,200}(?:gai error:"
-        r" -\d{1,3}|Name or service not known)"
+        r" -?\d{1,3}|Name or service not known)"
+    ),
+    # torch warns of a name that only one of the two protocols knows; one of reverse DNS is known to neither
+    Signature(
+        r"The IPv4 network addresses of \((?P<host>[\w.\-]{1,120}\.arpa), (?P<port>\d{1,5})\) cannot be retrieved",
+        kind="warning",
     ),
 )
 
@@ -61,6 +66,37 @@ MESSAGE = Message(
         "改用第一台机器的 IP 地址,或让该名字在所有机器上都能解析。",
     ),
 )
+
+
+REVERSE = Message(
+    en=Words(
+        "the address of this machine is a reverse-DNS name (`{host}`), which does not resolve",
+        "torchrun asks for the machine's full name and got the name under which its address stands in reverse DNS. "
+        "That is no name to connect to, so the ranks cannot meet, not even on one machine.",
+        "Tell it an address: `torchrun --local-addr 127.0.0.1` on one machine, the machine's IP on several, or "
+        "`--master_addr 127.0.0.1 --master_port 29500` instead of `--standalone`. For good: a line with the host's "
+        "own name and address in /etc/hosts.",
+    ),
+    zh=Words(
+        "本机地址是一个无法解析的反向 DNS 名称(`{host}`)",
+        "torchrun 查询本机全名,得到的却是其地址在反向 DNS 中的名称。它不能用来连接,因此即使在单机上各 rank 也无法汇"
+        "合。",
+        "直接给出地址:单机用 `torchrun --local-addr 127.0.0.1`,多机用本机 IP;或用 `--master_addr 127.0.0.1 "
+        "--master_port 29500` 代替 `--standalone`。根治:在 /etc/hosts 中加入本机名称与地址。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """A name of reverse DNS is no wrong setting of the user's."""
+    host = hits.get("host") or ""
+    return found(
+        PROBLEM,
+        REVERSE if host.endswith(".arpa") else LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        host=host,
+    )
 
 
 @check(PROBLEM)

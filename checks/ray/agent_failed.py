@@ -17,7 +17,7 @@ https://docs.ray.io/en/latest/ray-observability/user-guides/configure-logging.ht
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -81,8 +81,36 @@ LOG_MESSAGE = Message(
 )
 
 
+LOG_MESSAGE_SILENT = Message(
+    en=Words(
+        "a Ray node ended because its raylet did not reach the agent beside it",
+        "Raylet and agent are on one machine and speak over the node's own address. The agent was never up (an "
+        "import error, a port that is taken, a start slower than the time-out), or that address does not work from "
+        "the machine itself: a proxy in the environment, an IP that is not of this machine or container, no free "
+        "port for new connections. The actors that died lost their node.",
+        "Read `/tmp/ray/session_latest/logs/runtime_env_agent.log` on that node: when it shows no error, the way to "
+        "it is at fault. `unset http_proxy https_proxy` or add the node's address to `no_proxy`; start Ray with an "
+        "address of this machine (`--node-ip-address`, see `ip -4 addr`); look at `ss -s` for used-up ports. When it "
+        "shows an import error: `pip install -U 'ray[default]'` and `pip check`. `ray stop --force` before the next "
+        "start.",
+    ),
+    zh=Words(
+        "某个 Ray 节点终止,因为其 raylet 连接不到旁边的 agent",
+        "raylet 与 agent 在同一台机器,通过该节点自己的地址通信。要么 agent 没有起来(导入错误、端口被占用、启动慢于"
+        "超时),要么该地址从本机不可达:环境中有代理,IP 不属于本机或本容器,或没有空闲端口建立新连接。死亡的 actor 只"
+        "是失去了所在节点。",
+        "在该节点查看 `/tmp/ray/session_latest/logs/runtime_env_agent.log`:若没有错误,则是连接的问题。`unset "
+        "http_proxy https_proxy` 或把节点地址加入 `no_proxy`;用本机地址启动 Ray(`--node-ip-address`,见 `ip -4 "
+        "addr`);用 `ss -s` 查看端口是否用尽。若有导入错误:`pip install -U 'ray[default]'` 并 `pip check`。再次启动"
+        "前先 `ray stop --force`。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding:
-    """A node that ended, or jobs that nobody takes."""
+    """A node that ended, an agent that was not reached, or jobs that nobody takes."""
+    if not hits.of(0) and not hits.of(1):
+        return found(PROBLEM, LOG_MESSAGE_SILENT, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     ended = not hits.of(1)
     return found(
         PROBLEM,

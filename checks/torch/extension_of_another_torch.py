@@ -90,6 +90,25 @@ LOG_MESSAGE_OTHER = Message(
 )
 
 
+LOG_MESSAGE_BUILT = Message(
+    en=Words(
+        "`{name}` was built here for another torch than the one that is installed",
+        "It misses the function `{symbol}` of libtorch. This file is no part of a package: a program compiled it "
+        "on this machine at an earlier start and keeps it. Since then torch was changed, or the folder was moved "
+        "to another environment.",
+        "Delete the folder of the file, so that it is compiled anew at the next start: `rm -rf {folder}` "
+        "(torch's own builds lie in `~/.cache/torch_extensions`). nvcc and a compiler must be there.",
+    ),
+    zh=Words(
+        "`{name}` 是在本机针对另一个 torch 编译的",
+        "它找不到 libtorch 的函数 `{symbol}`。该文件不属于任何安装包:某个程序在之前启动时在本机编译并保留了它。此后"
+        " torch 已更换,或目录被移到另一个环境。",
+        "删除该文件所在目录,下次启动时会重新编译:`rm -rf {folder}`(torch 自身的编译结果在 "
+        "`~/.cache/torch_extensions`)。需要 nvcc 与编译器。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding | None:
     """Whose file it is, and whose function, tell the kind."""
     library, symbol = hits.get("library") or "", hits.get("symbol") or ""
@@ -102,6 +121,17 @@ def explain(hits: Hits) -> Finding | None:
     package = after.partition("/")[0].partition(".")[0] or base.partition(".")[0]
     own = package in ("torch", "nvidia") or base.startswith(("libtorch", "libc10"))
     of_torch = any(part in symbol for part in ("3c10", "5torch", "N2at", "THP", "_ZN6caffe2"))
+    if of_torch and "-packages/" not in library and re.search(r"/build/|torch_extensions/", library):
+        return found(
+            PROBLEM,
+            LOG_MESSAGE_BUILT,
+            where=hits.where(),
+            evidence=hits.evidence(),
+            confidence=LIKELY,
+            name=base,
+            symbol=symbol[:36] + ("..." if len(symbol) > 36 else ""),
+            folder=library.rpartition("/")[0],
+        )
     old = symbol.endswith("Ss") or "RKSs" in symbol or "KSs" in symbol
     return found(
         PROBLEM,

@@ -18,6 +18,8 @@ https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/tensor_parallel/la
 
 from __future__ import annotations
 
+import re
+
 from doctor.checks.launch._refusals import AREAS, refused
 from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
@@ -40,6 +42,11 @@ SIGNATURES = (
     Signature(
         r"(?:ValueError|AssertionError): (?P<sequence>Can ?not use sequence parall+elism without tenso"
         r"r parallelism)",
+    ),
+    Signature(
+        r"RuntimeError: (?:decoder )?world_size \((?P<world>\d{1,6})\) is not divisible by"
+        r" (?P<product>[^\n]{1,160})",
+        frame=FRAME,
     ),
     Signature(
         r"^(?:\w{1,40}\.)?(?:AssertionError|ValueError|NotImplementedError): (?P<message>[^\n]{8,600})",
@@ -112,8 +119,45 @@ SEQUENCE = Message(
 )
 
 
+WORLD = Message(
+    en=Words(
+        "{world} GPUs do not divide into groups of Megatron's parallel sizes{size_words}",
+        "The number of processes must be a multiple of tensor x pipeline x context parallel size, and, for models "
+        "with experts, of expert-tensor x expert x pipeline parallel size. What is left over is data parallelism.",
+        "Lower one of the sizes or take more GPUs. For experts `expert_tensor_parallel_size` is the tensor "
+        "parallel size where it is not set: set it to 1 (veRL `megatron.expert_tensor_parallel_size=1`, slime "
+        "`--expert-tensor-parallel-size 1`). Count the processes that really start: every node, and for veRL the "
+        "GPUs of that role alone.",
+    ),
+    zh=Words(
+        "{world} 个 GPU 不能按 Megatron 的并行度分组{size_words_zh}",
+        "进程数必须是 张量 x 流水线 x 上下文 并行度的整数倍;带专家的模型还必须是 专家张量 x 专家 x 流水线 并行度的"
+        "整数倍。剩余部分用作数据并行。",
+        "减小其中一项,或增加 GPU。专家的 `expert_tensor_parallel_size` 未设置时等于张量并行度:设为 1(veRL "
+        "`megatron.expert_tensor_parallel_size=1`,slime `--expert-tensor-parallel-size 1`)。按实际启动的进程计数:"
+        "所有节点,veRL 则只算该角色的 GPU。",
+    ),
+)
+
+
+def _world(hits: Hits) -> Finding:
+    sizes = re.findall(r"\d{1,6}", hits.get("product") or "")
+    return found(
+        PROBLEM,
+        WORLD,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED,
+        world=hits.get("world"),
+        size_words=f" ({sizes[0]})" if len(sizes) == 1 else "",
+        size_words_zh=f"({sizes[0]})" if len(sizes) == 1 else "",
+    )
+
+
 def explain(hits: Hits) -> Finding | None:
-    """Heads that do not divide, the two that Megatron says in words, else what its message names."""
+    """Heads or GPUs that do not divide, the two that Megatron says in words, else what its message names."""
+    if hits.get("world"):
+        return _world(hits)
     heads, size = next(iter(hits.ints("heads")), 0), next(iter(hits.ints("size")), 0)
     message = HEADS if heads and size else CONNECTIONS if hits.get("variable") else SEQUENCE
     if not (heads and size) and not hits.get("variable") and not hits.get("sequence"):

@@ -18,6 +18,8 @@ https://github.com/huggingface/trl/issues/5269
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -122,11 +124,37 @@ _ORDINARY = (
 )
 
 
+_SENT = (
+    (
+        "The weight came from a trainer during a transfer, under a name that this engine does not use for the model: a "
+        "prefix too many or too few (`model.`, `language_model.`, `base_model.`), names of an adapter (LoRA) that was "
+        "not merged, of Megatron, or of another Transformers release, or tied embeddings that the engine keeps once."
+    ),
+    (
+        "Install the releases of trainer and engine that belong together, or upgrade the trainer: its table of names "
+        "is at fault, not your settings. To go on: merge the adapter before the transfer (veRL with Megatron-Bridge: "
+        "`actor_rollout_ref.model.lora.merge=True` in releases that have it) or train without LoRA, use the other "
+        "way of conversion (a bridge instead of hand-written names), or the rollout engine that its examples use."
+    ),
+    (
+        "该权重在传输时来自训练端,其名称不是此引擎对该模型所用的名称:前缀多了或少了(`model.`、`language_model.`、"
+        "`base_model.`),是未合并的适配器(LoRA)、Megatron 或另一 Transformers 版本的名称,或引擎只保存一份的共享词嵌入。"
+    ),
+    (
+        "安装相互配套的训练端与引擎版本,或升级训练端:出错的是它的名称表,而不是你的设置。若要继续:传输前合并适配器"
+        "(veRL 配 Megatron-Bridge:在支持的版本中设 `actor_rollout_ref.model.lora.merge=True`)或不用 LoRA,改用另一种"
+        "转换方式(桥接代替手写名称),或使用其示例所用的 rollout 引擎。"
+    ),
+)
+_TRANSFER = re.compile(r":(?:_?update_weights?\w{0,40}|update_named_param|_load_weights_from_\w{1,30})$")
+
+
 def _of_key(hits: Hits) -> Finding:
-    """A name of the original format has one cause, any other has several."""
+    """A name of the original format has one cause, one of a transfer another, any other has several."""
     key = hits.get("key") or ""
+    sent = any(_TRANSFER.search(frame) for hit in hits for frame in hit.frames)
     original = any(part in key for part in ("attention.w", "feed_forward.w", "tok_embeddings", "attention_norm"))
-    why, what, why_zh, what_zh = _ORIGINAL if original else _ORDINARY
+    why, what, why_zh, what_zh = _ORIGINAL if original else _SENT if sent else _ORDINARY
     return found(
         PROBLEM, LOG_MESSAGE_KEY, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         key=key, why=why, what=what, why_zh=why_zh, what_zh=what_zh,

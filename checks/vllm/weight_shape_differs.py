@@ -45,6 +45,11 @@ SIGNATURES = (
         r" \((?P<sent>\d{1,9})\)",
         frame=WEIGHT_LOADER,
     ),
+    Signature(
+        r"RuntimeError: start \((?P<start>\d{1,9})\) \+ length \((?P<length>\d{1,9})\) exceeds dimension size"
+        r" \((?P<size>\d{1,9})\)",
+        frame=r":(?:\w{0,40}weight_loader\w{0,20}|load_\w{0,30}weights?|_load_\w{1,60})$",
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -71,8 +76,35 @@ LOG_MESSAGE = Message(
 )
 
 
+CUT_TWICE = Message(
+    en=Words(
+        "a weight of {size} elements arrived where the engine cuts out a share of {length} from {start} on",
+        "The loader of the engine takes the whole weight and cuts out the share of its own rank. What arrived is "
+        "smaller than the whole: a sender that did not gather its tensor or expert parallel shards, or a weight that "
+        "this loader must not cut again (experts that were rearranged after the first loading, another number of "
+        "ranks or experts than at the start, a smaller model).",
+        "When weights come from a trainer: use the releases of trainer and engine that belong together, and try the "
+        "sender with whole weights (Megatron: expert tensor parallel size 1; a bridge instead of hand-written "
+        "conversion) or the engine with tensor parallel size 1. At a plain start compare `config.json` with the "
+        "checkpoint, and try `--tensor-parallel-size 1` or a newer release.",
+    ),
+    zh=Words(
+        "收到的权重只有 {size} 个元素,而引擎要从 {start} 起切出 {length} 个",
+        "引擎的加载函数接收完整权重,再切出自己 rank 的一份。收到的却小于完整权重:发送方没有收集张量并行或专家并行的"
+        "分片,或该权重不应再切(首次加载后重排过的专家、与启动时不同的 rank 或专家数、更小的模型)。",
+        "权重来自训练端时:使用相互配套的训练端与引擎版本,并尝试发送完整权重(Megatron:专家张量并行度设为 1;用桥接代"
+        "替手写转换),或让引擎用张量并行 1。普通启动时:比较 `config.json` 与检查点,尝试 `--tensor-parallel-size 1` "
+        "或更新的版本。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding:
-    """With both shapes where told."""
+    """With both shapes where told, or with the share that was to be cut out."""
+    if hits.get("start"):
+        names = ("start", "length", "size")
+        told = {name: hits.get(name) for name in names}
+        return found(PROBLEM, CUT_TWICE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, **told)
     sent, own = hits.get("sent"), hits.get("own")
     told = sent is not None and own is not None
     return found(
