@@ -53,7 +53,7 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     srun --ntasks-per-node=1 doctor check --collect /shared/facts; doctor check --from /shared/facts
     srun --ntasks-per-node=1 doctor check --collect /shared/facts --deep --deep-seconds 30
     """
-    from doctor.core.diagnose import diagnose
+    from doctor.core.garbage import without_garbage_collection
     from doctor.facts.base import Context
 
     refuse_contradictions(chosen)
@@ -67,6 +67,14 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
         return collect_here(context, chosen)
     if chosen["deep"] and not chosen["ray"]:
         click.echo("importing, multiplying and communicating in child processes; this can take minutes", err=True)
+    with without_garbage_collection():
+        return _examine(context, chosen, settings, language)
+
+
+def _examine(context: Any, chosen: dict[str, Any], settings: options.UserSettings, language: str) -> int:
+    """Judge, draw, and give the exit code."""
+    from doctor.core.diagnose import diagnose
+
     diagnosis, collectors = diagnose(
         context,
         **_patients(context, chosen),

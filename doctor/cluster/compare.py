@@ -14,6 +14,10 @@ from doctor.facts.cluster import Cluster, Node
 ABSENT = "none"  # a variable that is not set, a package that is not installed, where others have it
 
 
+#: values, each with the places of the nodes that have it
+_Groups = list[tuple[Any, list[int]]]
+
+
 @record
 class Reading:
     """Something that can be compared between nodes.
@@ -88,13 +92,32 @@ class _Comparison:
         self.cluster = cluster
         self._nodes = {False: cluster.heard, True: _with_gpus(cluster.heard)}
         self._rows: dict[Reading, tuple[Compared, ...]] = {}
+        self._states: dict[tuple[str, bool], _Groups] = {}
 
     def rows(self, reading: Reading) -> tuple[Compared, ...]:
         """What at least two nodes report, and what does not tell them apart by its nature."""
         if reading not in self._rows:
-            compared = _one(reading, self._nodes[reading.hardware])
+            compared = _one(reading, self._nodes[reading.hardware], self._values(reading))
             self._rows[reading] = tuple(each for each in compared if each.seen > 1 and not _names_nodes(each))
         return self._rows[reading]
+
+    def _values(self, reading: Reading) -> _Groups:
+        """What each node reports; what nodes share is read once."""
+        nodes = self._nodes[reading.hardware]
+        if reading.fact is None:
+            return [(reading.read(node), [at]) for at, node in enumerate(nodes)]
+        key = reading.fact, reading.hardware
+        if key not in self._states:
+            self._states[key] = _shared(reading.fact, nodes)
+        return [(None if value is None else reading.read(value), at) for value, at in self._states[key]]
+
+
+def _shared(fact: str, nodes: tuple[Node, ...]) -> _Groups:
+    """Each value of a fact, by identity, with the places of the nodes that have the very same."""
+    places: dict[int, list[int]] = {}
+    for at, node in enumerate(nodes):
+        places.setdefault(id(node.facts.get(fact)), []).append(at)
+    return [(nodes[at[0]].value(fact), at) for at in places.values()]
 
 
 #: of the cluster that was asked for last, if any
@@ -126,63 +149,47 @@ def machine(node: Node) -> str | None:
     return told.boot_id if told is not None else None
 
 
-def _one(reading: Reading, nodes: tuple[Node, ...]) -> Iterator[Compared]:
+def _one(reading: Reading, nodes: tuple[Node, ...], groups: _Groups) -> Iterator[Compared]:
     """One comparison; of a reading of many values one for each key that any node has."""
-    values = _values(reading, nodes)
-    keys = sorted({key for each in values if isinstance(each, Mapping) for key in each})
+    keys = sorted({key for each, _ in groups if isinstance(each, Mapping) for key in each})
     if not keys:
-        if not any(isinstance(each, Mapping) for each in values):
-            yield _laid(reading, reading.name, nodes, values)
+        if not any(isinstance(each, Mapping) for each, _ in groups):
+            yield _laid(reading, reading.name, nodes, groups)
         return
+    missing = ABSENT if reading.whole else None
     for key in keys:
-        missing = ABSENT if reading.whole else None
-        column = [each.get(key, missing) if isinstance(each, Mapping) else None for each in values]
+        column = [(each.get(key, missing) if isinstance(each, Mapping) else None, at) for each, at in groups]
         yield _laid(reading, reading.name.format(key), nodes, column)
 
 
-def _values(reading: Reading, nodes: tuple[Node, ...]) -> list[Any]:
-    """What each node reports; what nodes share is read once."""
-    if reading.fact is None:
-        return [reading.read(node) for node in nodes]
-    known: dict[int, Any] = {}
-    values: list[Any] = []
-    for node in nodes:
-        state = node.facts.get(reading.fact)
-        if state is None or state.status != "ok":
-            values.append(None)
-            continue
-        if id(state) not in known:
-            known[id(state)] = reading.read(state.value)
-        values.append(known[id(state)])
-    return values
-
-
-def _laid(reading: Reading, name: str, nodes: tuple[Node, ...], values: list[Any]) -> Compared:
-    hosts: dict[Any, list[str]] = {}
-    unseen = []
-    for node, value in zip(nodes, values, strict=True):
-        if value is None:
-            unseen.append(node.name)
-        else:
-            hosts.setdefault(value, []).append(node.name)
+def _laid(reading: Reading, name: str, nodes: tuple[Node, ...], groups: _Groups) -> Compared:
+    places: dict[Any, list[int]] = {}
+    for value, at in groups:
+        places.setdefault(value, []).extend(at)
+    unseen = places.pop(None, [])
     if reading.tolerance or reading.absolute:
-        hosts = _within(reading, hosts)
-    ordered = sorted(hosts.items(), key=lambda item: (-len(item[1]), str(item[0])))
-    shown = tuple(Value(reading.show(value), tuple(names)) for value, names in ordered)
-    return Compared(name, reading.area, shown, tuple(unseen))
+        places = _within(reading, places)
+    names = [node.name for node in nodes]
+
+    def named(at: list[int]) -> tuple[str, ...]:
+        return tuple(map(names.__getitem__, sorted(at)))
+
+    ordered = sorted(places.items(), key=lambda item: (-len(item[1]), str(item[0])))
+    shown = tuple(Value(reading.show(value), named(at)) for value, at in ordered)
+    return Compared(name, reading.area, shown, named(unseen))
 
 
-def _within(reading: Reading, hosts: dict[Any, list[str]]) -> dict[Any, list[str]]:
+def _within(reading: Reading, places: dict[Any, list[int]]) -> dict[Any, list[int]]:
     """Numbers that are equal within the tolerance put together, under the one that most nodes have."""
     groups: list[list[Any]] = []
-    for value in sorted(each for each in hosts if isinstance(each, (int, float))):
+    for value in sorted(each for each in places if isinstance(each, (int, float))):
         low = groups[-1][0] if groups else None
         if low is not None and value - low <= max(reading.absolute, abs(low) * reading.tolerance):
             groups[-1].append(value)
         else:
             groups.append([value])
-    merged = {each: names for each, names in hosts.items() if not isinstance(each, (int, float))}
+    merged = {each: at for each, at in places.items() if not isinstance(each, (int, float))}
     for group in groups:
-        common = max(group, key=lambda each: len(hosts[each]))
-        merged[common] = [name for each in group for name in hosts[each]]
+        common = max(group, key=lambda each: len(places[each]))
+        merged[common] = [at for each in group for at in places[each]]
     return merged

@@ -67,7 +67,7 @@ def facts_files(sources: Iterable[Path]) -> list[Path] | None:
     found: list[Path] = []
     for source in sources:
         if source.is_dir():
-            found += sorted(each for each in source.glob("*.json") if each.name != MANIFEST)
+            found += sorted((each for each in source.glob("*.json") if each.name != MANIFEST), key=str)
         elif source.suffix == ".json":
             found.append(source)
         else:

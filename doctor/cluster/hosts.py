@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 _NUMBERED = re.compile(r"(.*?)(\d{1,18})(\D*)")
 
@@ -15,17 +16,24 @@ def folded(names: Iterable[str], parts: int | None = None) -> str:
     """All names, ranges folded; with `parts` no more than so many ranges, then `...`."""
     series: dict[tuple[str, str, int], list[int]] = {}
     plain: list[str] = []
-    split = [(name, _NUMBERED.fullmatch(name)) for name in dict.fromkeys(names)]
-    padded = {match.group(1, 3) for _, match in split if match and len(match[2]) > 1 and match[2].startswith("0")}
-    for name, match in split:
-        if match is None:
+    split = [(name, _split(name)) for name in dict.fromkeys(names)]
+    padded = {(each[0], each[2]) for _, each in split if each and len(each[1]) > 1 and each[1].startswith("0")}
+    for name, found in split:
+        if found is None:
             plain.append(name)
             continue
-        beginning, number, end = match.groups()
+        beginning, number, end = found
         width = len(number) if (beginning, end) in padded else 0
         series.setdefault((beginning, end, width), []).append(int(number))
     told = [_series(*key, numbers, parts) for key, numbers in series.items()] + plain
     return ",".join(told if parts is None or len(told) <= parts else [*told[:parts], "..."])
+
+
+@lru_cache(maxsize=4096)
+def _split(name: str) -> tuple[str, str, str] | None:
+    """Text, number and text of a name with a number; a report tells the same nodes in many places."""
+    match = _NUMBERED.fullmatch(name)
+    return (match[1], match[2], match[3]) if match else None
 
 
 def _series(beginning: str, end: str, width: int, numbers: list[int], parts: int | None) -> str:

@@ -6,14 +6,12 @@ answer. What several nodes have alike becomes one finding that names them.
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
+from doctor.cluster.classes import Classes
 from doctor.cluster.joined import joined_findings, joined_skips
 from doctor.core.index import Entry
 from doctor.core.outcome import Crashed, Outcome
@@ -48,23 +46,9 @@ def judge(
 ) -> tuple[Outcome, list[Collector]]:
     """The outcome over all nodes that were heard, and a collector with the facts of the first of them."""
     started = time.monotonic()
-    entries = list(entries)
-    with _without_garbage_collection():
-        outcome, states = _judged(context, cluster, entries, names, language)
+    outcome, states = _judged(context, cluster, list(entries), names, language)
     outcome = replace(outcome, seconds=time.monotonic() - started)
     return outcome, [Collector(context, each, from_file=ORIGIN) for each in states[:1]]
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """A thousand nodes are a million objects without cycles: to look through them again and again is time lost."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _judged(
@@ -96,23 +80,18 @@ def _with(entry: Entry, *, whole: bool) -> Entry:
 def _judged_parts(
     entries: list[Entry], cluster: Cluster, states: list[Mapping[str, FactState]]
 ) -> tuple[list[_Part], int]:
-    """Each problem over each class of nodes whose facts are the same objects, as far as the problem looks at them.
+    """Each problem over each class of nodes that it cannot tell apart.
 
     Returns what had something to say, and how many checks ran over all nodes.
     """
     hosts = [node.name for node in cluster.heard]
-    identities = cache(lambda name: [id(its.get(name)) for its in states])
-    facts: dict[str, frozenset[str]] = {}
-    classes: dict[frozenset[str], list[list[int]]] = {}
+    classes = Classes(states)
     found: dict[str, set[int]] = {}
     parts, checks_run = [], 0
     for entry in in_order(entries):
-        needs = {need for each in entry.checks for need in each.requires}
-        facts[entry.id] = names = _facts_of(entry).union(*(facts.get(need, ()) for need in needs))
-        if names not in classes:
-            classes[names] = _classes([identities(name) for name in sorted(names)], len(states))
-        for members in classes[names]:
-            run = Run(found_ids={need for need in needs if members[0] in found.get(need, ())})
+        needs = {need for each in entry.checks for need in each.requires if need in found}
+        for members in classes.of(entry, found):
+            run = Run(found_ids={need for need in needs if members[0] in found[need]} if needs else set())
             judge_entry(run, entry, states[members[0]])
             if run.findings:
                 found.setdefault(entry.id, set()).update(members)
@@ -120,19 +99,6 @@ def _judged_parts(
                 parts.append(_Part(run, [hosts[number] for number in members]))
             checks_run += run.checks_run * len(members)
     return parts, checks_run
-
-
-def _facts_of(entry: Entry) -> frozenset[str]:
-    names = {fact for each in entry.checks for fact, _ in each.facts.values()}
-    return frozenset(names | ({"packages"} if entry.affects else set()))
-
-
-def _classes(columns: list[list[int]], count: int) -> list[list[int]]:
-    """Numbers of the nodes put together whose facts, one column each, have the same identity."""
-    classes: dict[tuple[int, ...], list[int]] = {}
-    for number, key in enumerate(zip(*columns, strict=True) if columns else [()] * count):
-        classes.setdefault(key, []).append(number)
-    return list(classes.values())
 
 
 def _crashes(parts: Iterable[_Part]) -> tuple[Crashed, ...]:

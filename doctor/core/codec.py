@@ -91,6 +91,13 @@ def _loader(cls: Any) -> Loader:
     return _scalar_loader(cls)
 
 
+def _as_they_are(cls: Any) -> frozenset[type]:
+    """Types whose values a loader of `cls` gives back unchanged: nearly all values of a file are text or numbers."""
+    members = set(get_args(cls)) if get_origin(cls) in (Union, types.UnionType) else {cls}
+    made_floats = {int, bool} if float in members else set()
+    return frozenset(members & {str, int, float, bool, type(None)} - made_floats)
+
+
 def _refuse(data: Any, what: str) -> Any:
     tail = f": {data!r} is not {what}"
     raise _MisfitError(tail)
@@ -125,7 +132,7 @@ def _union_loader(members: tuple[Any, ...]) -> Loader:
 
 
 def _mapping_loader(key_type: Any, value_type: Any) -> Loader:
-    value_loader = _loader(value_type)
+    value_loader, as_they_are = _loader(value_type), _as_they_are(value_type)
 
     def load_mapping(data: Any) -> Any:
         if not isinstance(data, Mapping):
@@ -133,7 +140,7 @@ def _mapping_loader(key_type: Any, value_type: Any) -> Loader:
         found = {}
         for key, each in data.items():
             try:
-                found[_key(key_type, key)] = value_loader(each)
+                found[_key(key_type, key)] = each if type(each) in as_they_are else value_loader(each)
             except _MisfitError as exc:
                 exc.way = f".{key}{exc.way}"
                 raise
@@ -173,7 +180,9 @@ def _tuple_loader(members: tuple[Any, ...]) -> Loader:
 def _dataclass_loader(cls: Any) -> Loader:
     """Loaders of the fields are looked up when first needed, for a type may hold itself."""
     hints = get_type_hints(cls)
-    fields: dict[str, Loader | None] = dict.fromkeys(each.name for each in dataclasses.fields(cls))
+    fields = {each.name: hints[each.name] for each in dataclasses.fields(cls)}
+    as_they_are = {name: _as_they_are(hint) for name, hint in fields.items()}
+    loaders: dict[str, Loader] = {}
 
     def load_dataclass(data: Any) -> Any:
         if not isinstance(data, Mapping):
@@ -183,11 +192,13 @@ def _dataclass_loader(cls: Any) -> Loader:
             if key not in fields:
                 unknown = min(set(data) - fields.keys())
                 raise _MisfitError(f": unknown field {unknown!r}", cls.__name__)
-            loader = fields[key]
-            if loader is None:
-                loader = fields[key] = _loader(hints[key])
+            if type(each) in as_they_are[key]:
+                values[key] = each
+                continue
+            if key not in loaders:
+                loaders[key] = _loader(fields[key])
             try:
-                values[key] = loader(each)
+                values[key] = loaders[key](each)
             except _MisfitError as exc:
                 exc.way = f".{key}{exc.way}"
                 raise

@@ -27,7 +27,9 @@ Class = TypeVar("Class", bound=type)
 def record(cls: Class) -> Class:
     """Make a class an immutable dataclass with shared methods."""
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
-    made.__record__ = tuple(made.__dataclass_fields__[each.name] for each in dataclasses.fields(made))
+    made.__record__ = fields = dataclasses.fields(made)
+    made.__defaults__ = {each.name: None if each.default is MISSING else each.default for each in fields}
+    made.__without_default__ = tuple(each for each in fields if each.default is MISSING)
     made.__init__, made.__setattr__, made.__delattr__ = _init, _frozen, _frozen
     made.__hash__ = _hash
     for name, shared in (("__repr__", _repr), ("__eq__", _eq)):
@@ -39,31 +41,48 @@ def record(cls: Class) -> Class:
 def _init(self: Any, *args: Any, **given: Any) -> None:
     """Take values in the order of the fields, or by name.
 
+    Dictionaries are laid over each other instead of asking for each field: a report has tens of thousands of records.
+
     Raises:
         TypeError: a value is missing, or there is no such field.
 
     """
     cls, values = type(self), self.__dict__
+    if args:
+        given = _by_name(cls, args, given)
+    values.update(cls.__defaults__)
+    values.update(given)
+    if len(values) != len(cls.__record__):
+        msg = f"{cls.__name__}() got an unexpected {next(name for name in values if name not in cls.__defaults__)!r}"
+        raise TypeError(msg)
+    for each in cls.__without_default__:
+        if each.name in given:
+            continue
+        if each.default_factory is MISSING:
+            msg = f"{cls.__name__}() lacks a value for {each.name!r}"
+            raise TypeError(msg)
+        values[each.name] = each.default_factory()
+    if hasattr(cls, "__post_init__"):
+        self.__post_init__()
+
+
+def _by_name(cls: Any, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+    """Values that were given in order joined with those given by name.
+
+    Raises:
+        TypeError: there are too many, or one was given twice.
+
+    """
     if len(args) > len(cls.__record__):
         msg = f"{cls.__name__}() takes {len(cls.__record__)} values, {len(args)} were given"
         raise TypeError(msg)
-    for each, value in zip(cls.__record__, args):  # noqa: B905 - Python 3.9; the rest follows
-        values[each.name] = value
-    for each in cls.__record__[len(args) :]:
-        if each.name in given:
-            values[each.name] = given.pop(each.name)
-        elif each.default is not MISSING:
-            values[each.name] = each.default
-        elif each.default_factory is not MISSING:
-            values[each.name] = each.default_factory()
-        else:
-            msg = f"{cls.__name__}() lacks a value for {each.name!r}"
+    found = dict(zip(cls.__defaults__, args))  # noqa: B905 - Python 3.9; the rest follows
+    for name in given:
+        if name in found:
+            msg = f"{cls.__name__}() got a second {name!r}"
             raise TypeError(msg)
-    if given:
-        msg = f"{cls.__name__}() got an unexpected or second {next(iter(given))!r}"
-        raise TypeError(msg)
-    if hasattr(cls, "__post_init__"):
-        self.__post_init__()
+    found.update(given)
+    return found
 
 
 def _repr(self: Any) -> str:

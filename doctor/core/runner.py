@@ -108,7 +108,7 @@ def out_of_range(affects: Mapping[str, str], states: Mapping[str, FactState]) ->
 
 
 def _run_one(run: Run, entry: Entry, each: CheckEntry, states: Mapping[str, FactState]) -> None:
-    moot = next((need for need in each.requires if need in run.found_ids), None)
+    moot = next((need for need in each.requires if need in run.found_ids), None) if run.found_ids else None
     if moot is not None:
         run.skipped.append(Skipped(entry.id, f"{moot} was found"))
         return

@@ -10,6 +10,7 @@ import stat
 import time
 from collections.abc import Mapping
 from dataclasses import field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
+@cache
 def fact_type(name: str) -> type:
     """The dataclass of a fact."""
     class_name = "".join(part.title() for part in name.split("_"))
@@ -135,11 +137,12 @@ def read_text(path: Path) -> str:
         OSError: it cannot be read.
 
     """
-    if not stat.S_ISREG(path.stat().st_mode):
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
         msg = f"`{path}` is not a regular file"
         raise NotFacts(msg)
-    if path.stat().st_size > _LARGEST_BYTES:
-        msg = f"`{path}` has {path.stat().st_size >> 20} MiB; reports are read up to {_LARGEST_BYTES >> 20} MiB"
+    if found.st_size > _LARGEST_BYTES:
+        msg = f"`{path}` has {found.st_size >> 20} MiB; reports are read up to {_LARGEST_BYTES >> 20} MiB"
         raise NotFacts(msg)
     data = path.read_bytes()
     for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig")):

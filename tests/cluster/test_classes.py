@@ -1,0 +1,66 @@
+"""Nodes that a problem cannot tell apart are one class to it, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from doctor.cluster.classes import Classes
+from doctor.core.index import CheckEntry, Entry
+from doctor.core.problem import ERROR
+from doctor.facts.base import FactState
+
+_SHARED = FactState("ok", "everywhere")
+_NONE = FactState("unavailable", reason="no launch command given")
+_OTHER = FactState("timeout", reason="did not answer")
+
+
+def _nodes() -> list[dict[str, FactState]]:
+    """Four: `host` is each node's own, `gpus` is of the first two, `launch` of none, `odd` fails in two ways."""
+    return [
+        {
+            "host": FactState("ok", number),
+            "packages": _SHARED,
+            "gpus": _SHARED if number < 2 else _NONE,
+            "launch": _NONE,
+            "odd": _NONE if number % 2 else _OTHER,
+        }
+        for number in range(4)
+    ]
+
+
+def _problem(facts: Mapping[str, bool], *, affects: bool = False, requires: tuple[str, ...] = ()) -> Entry:
+    check = CheckEntry("check", {name: (name, needed) for name, needed in facts.items()}, requires)
+    return Entry("XXX001", "x", ERROR, "0.1", "x", "X", {"torch": ">=2"} if affects else {}, (check,))
+
+
+@pytest.mark.parametrize(
+    ("facts", "classes"),
+    [
+        ({}, [[0, 1, 2, 3]]),
+        ({"packages": True}, [[0, 1, 2, 3]]),
+        ({"host": True}, [[0], [1], [2], [3]]),
+        ({"host": False, "packages": True}, [[0], [1], [2], [3]]),
+        ({"gpus": True}, [[0, 1], [2, 3]]),
+        ({"gpus": False}, [[0, 1], [2, 3]]),
+        ({"host": True, "launch": True}, [[0, 1, 2, 3]]),  # no node has a launch: whatever the host is
+        ({"host": True, "launch": False}, [[0], [1], [2], [3]]),
+        ({"launch": True, "host": True}, [[0, 1, 2, 3]]),
+        ({"gpus": True, "host": True, "launch": True}, [[0, 1], [2, 3]]),  # two lack GPUs first, two the launch
+        ({"host": True, "odd": True}, [[0, 2], [1, 3]]),
+        ({"missing": True, "host": True}, [[0, 1, 2, 3]]),
+    ],
+)
+def test_classes_are_those_of_what_decides(facts: dict[str, bool], classes: list[list[int]]) -> None:
+    assert sorted(Classes(_nodes()).of(_problem(facts), {})) == classes
+
+
+def test_versions_and_earlier_problems_tell_nodes_apart() -> None:
+    nodes = _nodes()
+    nodes[3]["packages"] = FactState("ok", "another list")
+    classes = Classes(nodes)
+    assert sorted(classes.of(_problem({"launch": True}, affects=True), {})) == [[0, 1, 2], [3]]
+    moot = _problem({"launch": True}, requires=("YYY001",))
+    assert classes.of(moot, {"YYY001": {1}}) == [[0, 2, 3], [1]]
+    assert Classes(nodes).of(moot, {"ZZZ001": {1}}) == [[0, 1, 2, 3]]
