@@ -23,7 +23,10 @@ from doctor.core.signature import Hits, Signature
 PROBLEM = Problem(id="LCH041", name="entry-module-absent", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"^(?P<python>\S{0,200}python[\d.]{0,6}): No module named '?(?P<module>[\w.\-]{1,150})'?$"),
+    Signature(
+        r"^(?P<python>\S{0,200}python[\d.]{0,6}): No module named '?(?P<module>[\w.\-]{1,150})'?$",
+        symptom_of=("TRL023", "VLL002"),
+    ),
     Signature(
         r"^(?P<python>\S{0,200}python[\d.]{0,6}): Error while finding module specification for"
         r" '(?P<module>[\w./\-]{1,150})'"

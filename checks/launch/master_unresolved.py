@@ -27,7 +27,7 @@ PROBLEM = Problem(id="LCH011", name="master-unresolved", severity=ERROR, since="
 SIGNATURES = (
     Signature(
         r"The (?:client socket has failed to connect to any network address of|IPv[46] network"
-        r" addresses of) \((?P<host>[^,\n]{1,120}), (?P<port>\d{1,5})\)[^\n]{0,200}(?:gai error:"
+        r" addresses of) \((?P<host>(?![\w.]{1,120}\.arpa,)[^,\n]{1,120}), (?P<port>\d{1,5})\)[^\n]{0,200}(?:gai error:"
         r" -?\d{1,3}|Name or service not known)"
     ),
     # torch warns of a name that only one of the two protocols knows; one of reverse DNS is known to neither
