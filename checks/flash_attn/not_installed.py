@@ -21,10 +21,10 @@ from __future__ import annotations
 from doctor.checks.flash_attn._helpers import asked_attention, falls_back_to_kernels, flash_version
 from doctor.checks.trl._helpers import quoted
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Skip, Words, found
+from doctor.core.finding import Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 
@@ -39,6 +39,28 @@ SIGNATURES = (
         r" FlashAttention\d doesn't seem to be installed)",
     ),
     Signature(r"^ModuleNotFoundError: No module named 'flash_attn(?:\.[\w.]{1,60})?'"),
+    Signature(r"^(?:ModuleNotFoundError: )?No module named '(?P<part>flash_attn_(?:2|3)_cuda|flashattn_hopper_cuda)'"),
+)
+
+PART = Message(
+    en=Words(
+        "flash-attn is installed without its compiled part `{part}`",
+        "The Python files are there and the CUDA extension is not: the build was skipped or failed, or the wheel was "
+        "made for another Python. Everything that imports flash-attn fails, whether it asks for it or not.",
+        'Uninstall it where nothing needs it (`pip uninstall flash-attn`, then `attn_implementation="sdpa"`), or '
+        "install a wheel for your torch, CUDA and Python from its release page, or build it again: `pip install "
+        "--force-reinstall --no-deps --no-build-isolation --no-cache-dir flash-attn` (needs nvcc and an hour).",
+    ),
+    zh=Words(
+        "已安装的 flash-attn 缺少编译部分 `{part}`",
+        "Python 文件存在而 CUDA 扩展不在:构建被跳过或失败,或 wheel 是为另一 Python 制作的。凡是导入 flash-attn 的程序"
+        "都会失败,"
+        "无论是否要求使用它。",
+        '不需要时卸载(`pip uninstall flash-attn`,并用 `attn_implementation="sdpa"`);或从发布页安装与 torch、CUDA、'
+        "Python 相符的 "
+        "wheel;或重新构建:`pip install --force-reinstall --no-deps --no-build-isolation --no-cache-dir flash-attn`"
+        "(需要 nvcc,约一小时)。",
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -76,6 +98,15 @@ MESSAGE = Message(
 
 #: hardware with an implementation of its own
 _OTHER_HARDWARE = ("torch-npu", "torch-mlu", "torch-musa")
+
+
+def explain(hits: Hits) -> Finding:
+    """A package without its compiled part is another matter than none."""
+    part = hits.get("part")
+    return found(
+        PROBLEM, PART if part else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), part=part or "",
+        version=hits.get("version") or "",
+    )  # fmt: skip
 
 
 @check(PROBLEM)

@@ -50,6 +50,15 @@ SIGNATURES = (
         r"8})' has no attribute '(?P<name>\w{1,80})'",
         symptom_of=_OTHERS,
     ),
+    Signature(
+        r"RuntimeError: Failed to import (?P<lazy>[a-z]\w{1,60})[\w.]{0,120} because of the following error",
+        kind="sign",
+    ),
+    Signature(
+        r"^cannot import name '(?P<name>\w{1,80})' from '(?P<package>[A-Za-z_]\w{0,60})(?P<module>(?:\.\w{1,80}){0,8})"
+        r"'",
+        symptom_of=_OTHERS,
+    ),
 )
 
 
@@ -108,11 +117,37 @@ CIRCULAR = Message(
 )
 
 
+BESIDE = Message(
+    en=Words(
+        "a package asks for `{name}`, which the installed `{package}`{version} does not have",
+        "`{lazy}` imports other packages when it is loaded (PEFT, Accelerate, DeepSpeed, flash-attn, vLLM), and one of "
+        "them was written for another release of `{package}`. Most often PEFT is newer than Transformers. The log does "
+        "not show which: the traceback above these words tells.",
+        'See who asks: `python -c "import {package}, peft"`, then the same with accelerate, deepspeed, trl. Upgrade '
+        "`{package}` (`pip install -U {package}`), or install the release of the other one that belongs to it (for "
+        "PEFT "
+        'the one of the same month: `pip install "peft==VERSION"`); `pip check` tells the ranges. Then restart.',
+    ),
+    zh=Words(
+        "某个包需要 `{name}`,而已安装的 `{package}`{version} 没有它",
+        "`{lazy}` 在加载时会导入其他包(PEFT、Accelerate、DeepSpeed、flash-attn、vLLM),其中之一是为 `{package}` 的另一"
+        "版本编写的,最常见"
+        "的是 PEFT 比 Transformers 新。日志未显示是哪一个,可看这些文字上方的回溯。",
+        '找出是谁:`python -c "import {package}, peft"`,再换成 accelerate、deepspeed、trl。升级 `{package}`(`pip '
+        "install "
+        '-U {package}`),或安装与之匹配的另一个包的版本(PEFT 取同月的:`pip install "peft==VERSION"`);`pip check` 会给出'
+        "范围。然后重启。",
+    ),
+)
+
+
 _INSTALLED = re.compile(r"(?:site|dist)-packages[\\/](?P<package>\w+)")
 
 
 def explain(hits: Hits) -> Finding | None:
     """The frame that asked tells whose code is of another time."""
+    if not hits.of(0) and not hits.of(1) and not hits.of(2):
+        return _lazy(hits)
     package = hits.get("package") or ""
     installed = hits.versions.get(package.replace("_", "-")) or hits.versions.get(package)
     importer = _importer(hits.first.frames)
@@ -123,6 +158,20 @@ def explain(hits: Hits) -> Finding | None:
         name=hits.get("name") or f"{package}{hits.get('module') or ''}", importer=importer,
         importer_dist=importer.replace("_", "-"), version=f" {installed}" if installed else "",
     )  # fmt: skip
+
+
+def _lazy(hits: Hits) -> Finding | None:
+    """The words of a lazy import quote the reason in their second line and tell nothing of who asked."""
+    above = {hit.line + 1: hit.groups["lazy"] for hit in hits.of(3)}
+    for hit in hits.of(4):
+        if hit.line in above:
+            package = hit.groups["package"]
+            installed = hits.versions.get(package.replace("_", "-")) or hits.versions.get(package)
+            return found(
+                PROBLEM, BESIDE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, package=package,
+                name=hit.groups["name"], lazy=above[hit.line], version=f" {installed}" if installed else "",
+            )  # fmt: skip
+    return None
 
 
 def _importer(frames: Sequence[str]) -> str:

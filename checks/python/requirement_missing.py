@@ -168,6 +168,7 @@ OWN_PROBLEM = frozenset({
     "distutils", "asyncore", "asynchat", "imp", "pkg_resources", "kernels", "modelscope", "hf_transfer", "jsonschema",
     "torch", "triton", "megatron", "transformer_engine", "mbridge", "megatron_bridge", "mindspeed", "apex",
     "grouped_gemm", "resource", "fcntl", "pwd", "grp", "termios", "posix",
+    "flash_attn_2_cuda", "flash_attn_3_cuda", "flashattn_hopper_cuda",
 })  # fmt: skip
 #: what TRL imports only where it is installed: missing, its own test for that is at fault
 TRL_OPTIONAL = frozenset({

@@ -22,49 +22,41 @@ from doctor.core.signature import Signature
 
 PROBLEM = Problem(id="TOR032", name="torch-compile-fails", severity=ERROR, since="0.1")
 
+#: compiling fails on these, it does not cause them
+_CAUSES = (
+    "TOR002",
+    "TOR003",
+    "TOR016",
+    "TOR017",
+    "TOR018",
+    "TOR019",
+    "TOR020",
+    "TOR021",
+    "TOR022",
+    "TOR024",
+    "VLL",
+    "FLA",
+    "CUD",
+    "MEM",
+    "GPU",
+)
+
 SIGNATURES = (
     Signature(
         r"torch\._dynamo\.exc\.(?P<kind>BackendCompilerFailed|InternalTorchDynamoError|"
         r"Unsupported|TorchRuntimeError|UserError|UncapturedHigherOrderOpError|"
         r"FailOnRecompileLimitHit)\b",
-        symptom_of=(
-            "TOR002",
-            "TOR003",
-            "TOR016",
-            "TOR017",
-            "TOR018",
-            "TOR019",
-            "TOR020",
-            "TOR021",
-            "TOR022",
-            "TOR024",
-            "VLL",
-            "FLA",
-            "CUD",
-            "MEM",
-            "GPU",
-        ),
+        symptom_of=_CAUSES,
     ),
     Signature(
         r"torch\._inductor\.exc\.(?P<kind>LoweringException|InductorError|CppCompileError|"
         r"TritonMissing|GPUTooOldForTriton)\b",
-        symptom_of=(
-            "TOR002",
-            "TOR003",
-            "TOR016",
-            "TOR017",
-            "TOR018",
-            "TOR019",
-            "TOR020",
-            "TOR021",
-            "TOR022",
-            "TOR024",
-            "VLL",
-            "FLA",
-            "CUD",
-            "MEM",
-            "GPU",
-        ),
+        symptom_of=_CAUSES,
+    ),
+    Signature(
+        r"^(?P<kind>Unsupported|InternalTorchDynamoError|BackendCompilerFailed|TorchRuntimeError): \S",
+        frame=r"torch[\\/]_dynamo[\\/]",
+        symptom_of=_CAUSES,
     ),
 )
 

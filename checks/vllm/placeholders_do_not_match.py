@@ -26,6 +26,10 @@ SIGNATURES = (
         r"Expected there to be (?P<items>\d{1,5}) prompt (?:updates|placeholders|replacements)"
         r" corresponding to \d{1,5} (?P<kind>\w{1,20}) items, but instead found (?P<found>\d{1,5})",
     ),
+    Signature(
+        r"ValueError: Attempted to assign [^\n]{1,120}?(?P<items>\d{1,7}) (?:(?P<kind>image|video|audio) tokens|"
+        r"multimodal tokens) to (?P<found>\d{1,7}) placeholders",
+    ),
     Signature(r"Failed to apply prompt replacement for mm_items\['(?P<kind>\w{1,20})'\]"),
     Signature(r"At most (?P<most>\d{1,5}) (?P<kind>image|video|audio)\(s\) may be provided in one"),
     Signature(
@@ -40,14 +44,17 @@ LOG_MESSAGE = Message(
         "The prompt lacks the model's own placeholder, has another number of them than items, was cut in "
         "the middle of them (`max_prompt_length`), or carries tokens that were expanded already.",
         "Build prompts with the processor's chat template (`processor.apply_chat_template`) and hand the "
-        "unexpanded text to vLLM; do not truncate multimodal prompts (drop long ones instead); keep one "
-        "transformers release in trainer and engine.",
+        "unexpanded text to vLLM; do not truncate multimodal prompts (drop long ones instead, or raise "
+        "`max_model_len`); keep one transformers release in trainer and engine; upgrade a vLLM before 0.8, whose "
+        "prefill in chunks cut images in two.",
     ),
     zh=Words(
         "prompt 中的占位符与其 {kind} 不匹配",
         "prompt 缺少该模型自己的占位符,数量与条目不同,在占位符中间被截断(`max_prompt_length`),或包含已展开的 token。",
         "用 processor 的聊天模板构造 prompt(`processor.apply_chat_template`),把未展开的文本交给 vLLM;不要"
-        "截断多模态 prompt(改为丢弃过长的);训练器与引擎使用相同的 transformers 版本。",
+        "截断多模态 prompt(改为丢弃过长的,或增大 `max_model_len`);训练器与引擎使用相同的 transformers 版本;0.8 之前的 "
+        "vLLM 会在"
+        "分块预填充时切断图像,请升级。",
     ),
 )
 
@@ -73,7 +80,7 @@ def explain(hits: Hits) -> Finding | None:
         LOG_MESSAGE_LIMIT if most else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
-        kind=hits.get("kind"),
+        kind=hits.get("kind") or "item",
         most=most,
         confidence=CONFIRMED if most else LIKELY,
     )
