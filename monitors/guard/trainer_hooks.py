@@ -236,7 +236,8 @@ class TrainerHooks:
 
     @property
     def _model(self) -> Any:
-        return getattr(self.trainer, "model_wrapped", None) or self.trainer.model
+        wrapped = getattr(self.trainer, "model_wrapped", None)  # a compiled model has no truth value
+        return self.trainer.model if wrapped is None else wrapped
 
     def _alarm(self, name: str, kind: str, step: int) -> Policy:
         """Find where it was born, say it, and give what all ranks do: none of them may miss the agreement."""

@@ -68,7 +68,7 @@ class DoctorCallback:
     def on_train_begin(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
         """Find the trainer and put the hooks on."""
         caller = sys._getframe(1)  # noqa: SLF001 - the documented way to the callers
-        trainer = self._trainer or trainer_of(caller)
+        trainer = trainer_of(caller) if self._trainer is None else self._trainer
         self.detach()  # a training before this one may have ended with an exception, or tries a smaller batch
         self._idle = trainer is not None and _other_guards(trainer, self)
         if self._idle:
