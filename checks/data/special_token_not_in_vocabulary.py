@@ -17,6 +17,8 @@ https://github.com/unslothai/unsloth/issues/2797
 
 from __future__ import annotations
 
+from typing import Any
+
 from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -67,4 +69,5 @@ PLACEHOLDER = Message(
 def explain(hits: Hits) -> Finding | None:
     """Unsloth's placeholders have a cause of their own."""
     message = PLACEHOLDER if hits.first.groups["token"] in ("<EOS_TOKEN>", "<PAD_TOKEN>") else LOG_MESSAGE
-    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), **hits.first.groups)
+    values: dict[str, Any] = dict(hits.first.groups)
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), **values)
