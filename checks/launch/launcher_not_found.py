@@ -74,6 +74,7 @@ AS_MODULE: Mapping[str, tuple[str, str]] = {
     "deepspeed": ("-m", "deepspeed.launcher.runner"),
     "trl": ("-c", "from trl.cli import main; main()"),
     "vllm": ("-m", "vllm.entrypoints.cli.main"),
+    "swift": ("-m", "swift.cli.main"),
 }
 LOOKED_UP = {*AS_MODULE, "ray", "trinity", "python", "python3"}
 

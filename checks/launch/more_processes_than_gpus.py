@@ -50,7 +50,8 @@ LOG_MESSAGE = Message(
 )
 
 #: kinds that make one process a GPU; what Ray programs do is their own matter
-KINDS = {"accelerate", "torchrun", "deepspeed", "trl"}
+KINDS = {"accelerate", "torchrun", "deepspeed", "trl", "swift"}
+_SAYS = {"torchrun": "--nproc_per_node {}", "deepspeed": "--num_gpus {}", "swift": "export NPROC_PER_NODE={}"}
 
 MESSAGE = Message(
     en=Words(
@@ -84,14 +85,13 @@ def more_processes_than_gpus(launch: Launch, world: World, training: Training | 
     gpus = len(world.visible_gpus)
     if not 0 < gpus < processes:
         return
-    option = "--nproc_per_node" if launch.kind == "torchrun" else "--num_processes"
     yield found(
         PROBLEM,
         MESSAGE,
         processes=processes,
         gpus=gpus,
         where=place_of(world.processes_from),
-        commands=("--num_gpus " + str(gpus) if launch.kind == "deepspeed" else f"{option} {gpus}",),
+        commands=(_SAYS.get(launch.kind, "--num_processes {}").format(gpus),),
         evidence=proofs(world.processes_from),
     )
 

@@ -113,12 +113,15 @@ WEIGHTS = Message(
     ),
 )
 
-_FLAGS = {"accelerate": "--main_process_port 0", "torchrun": "--standalone", "deepspeed": "--master_port 29501"}
+_FLAGS = {
+    "accelerate": "--main_process_port 0", "torchrun": "--standalone", "deepspeed": "--master_port 29501",
+    "swift": "export MASTER_PORT=29501",
+}  # fmt: skip
 
 
 def _rendezvous(launch: Launch, world: World) -> int | None:
     """Port that the first rank must open on this machine, None when there is none or it is another machine's."""
-    if launch.kind not in {"accelerate", "torchrun", "deepspeed", "trl"} or "srun" in launch.wrappers:
+    if launch.kind not in {"accelerate", "torchrun", "deepspeed", "trl", "swift"} or "srun" in launch.wrappers:
         return None
     if world.machine_rank or world.backend in {"none", None}:
         return None

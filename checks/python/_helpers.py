@@ -33,6 +33,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "pynvml": ("nvidia-ml-py", "pynvml"),
     "tensorboardX": ("tensorboardx",),
     "tensorboard": ("tensorboard", "tb-nightly"),
+    "swift": ("ms-swift",),
     "trinity": ("trinity-rft",),
     "triton": ("triton", "pytorch-triton", "triton-nightly"),
     "yaml": ("pyyaml",),

@@ -59,6 +59,7 @@ _OF_KIND = {
     "vllm-openai-server": ("vllm",),
     "verl": ("verl",),
     "trinity": ("trinity",),
+    "swift": ("swift",),
 }
 
 

@@ -1,7 +1,7 @@
 """Which launcher a command line names, and what that launcher makes of the words behind it.
 
 Read from the launchers' own sources: accelerate/commands/launch.py, torch/distributed/run.py,
-deepspeed/launcher/runner.py, trl/cli, vllm/entrypoints/cli, trinity/cli/launcher.py.
+deepspeed/launcher/runner.py, trl/cli, vllm/entrypoints/cli, trinity/cli/launcher.py, swift/cli/main.py.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _OBSERVERS = {
     "memory_profiler": ("-o",), "kernprof": ("-o",), "faulthandler": (),
 }  # fmt: skip
 _TRL_TRAINS = frozenset({"sft", "dpo", "grpo", "kto", "reward", "rloo", "distillation", "orpo", "cpo", "gkd", "ppo"})
+_SWIFT_TRAINS = frozenset({"pt", "sft", "rlhf"})
 _TRINITY_STARTS = frozenset({"run", "debug", "studio", "perf"})
 _TRINITY_SHORT = {"c": "config", "p": "port", "m": "module", "o": "output_dir"}
 
@@ -347,6 +348,16 @@ def _trinity(draft: Draft, words: list[str]) -> None:
         draft.why = f"`trinity {name}` is given no `--config`"
 
 
+def _swift(draft: Draft, words: list[str]) -> None:
+    """ms-swift: a file of arguments may stand in front of them."""
+    name = words[0].replace("_", "-") if words else ""
+    if name not in _SWIFT_TRAINS:
+        draft.give_up(f"`{f'swift {name}'.strip()}` starts no training; `swift rlhf` does")
+        return
+    draft.kind, draft.subcommand = "swift", name
+    _arguments(draft, words[1:])
+
+
 def _ray(draft: Draft, words: list[str]) -> None:
     if words[:2] == ["job", "submit"]:
         _ray_job(draft, words[2:])
@@ -479,6 +490,7 @@ _PROGRAMS: dict[str, Handler] = {
     "trl": _trl,
     "vllm": _vllm,
     "trinity": _trinity,
+    "swift": _swift,
     "ray": _ray,
 }
 _MODULES: dict[str, Handler] = {
@@ -496,6 +508,7 @@ _MODULES: dict[str, Handler] = {
     "vllm.entrypoints.openai.api_server": _vllm_openai,
     "vllm.entrypoints.api_server": _vllm_api,
     "trinity.cli.launcher": _trinity,
+    "swift.cli.main": _swift,
     "ray": _ray,
     "ray.scripts.scripts": _ray,
 }

@@ -1,19 +1,23 @@
-"""How many processes torchrun, `deepspeed` and plain Python make.
+"""How many processes torchrun, `deepspeed`, `swift` and plain Python make.
 
-torch/distributed/run.py, deepspeed/launcher/runner.py. veRL and Trinity-RFT have Ray make theirs.
+torch/distributed/run.py, deepspeed/launcher/runner.py, swift/cli/main.py. veRL and Trinity-RFT have Ray make theirs.
 """
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
+from doctor.facts import _swift
 from doctor.facts._files import read_text
 from doctor.facts._world_parts import Asked, gpus_left, number, text, trainers_backend
 from doctor.facts.base import BrokenFile, Setting
 
 _DEEPSPEED_PORT = 29500
 _HOSTFILE = "/job/hostfile"
+#: variables that ms-swift hands to torchrun
+_SWIFT = ("NPROC_PER_NODE", "MASTER_PORT", "NNODES", "NODE_RANK", "MASTER_ADDR")
 
 
 def torchrun_world(asked: Asked) -> dict[str, Any]:
@@ -220,3 +224,24 @@ def _tasks(get: Any, wrapper: str) -> tuple[int | None, int | None, Setting | No
     if each is not None and machines is not None and number(each) is not None:
         return machines * (number(each) or 0), machines, each
     return None, machines, nodes
+
+
+# ms-swift ------------------------------------------------------------------------------------------------------------
+
+
+def swift_world(asked: Asked) -> dict[str, Any]:
+    """Fields of World: torchrun where a variable asks for it, else one process that spreads the model over the GPUs."""
+    variables = _swift.variables_of(asked.launch, asked.variables)
+    options = {
+        name.lower(): Setting(name, variables[name], True, variables[name]) for name in _SWIFT if name in variables
+    }
+    asked = replace(asked, variables=variables, options=options)
+    through_torchrun = {"nproc_per_node", "nnodes"} & options.keys()
+    fields = torchrun_world(asked) if through_torchrun else python_world(asked)
+    preset = _swift.preset_of(asked.launch)
+    if preset is not None:
+        stage, optimizer, parameters = _swift.PRESETS[preset]
+        fields |= {
+            "backend": "deepspeed", "zero_stage": stage, "offload_optimizer": optimizer, "offload_param": parameters
+        }  # fmt: skip
+    return fields

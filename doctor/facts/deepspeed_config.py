@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from doctor.core.record import record
+from doctor.facts import _swift
 from doctor.facts._trl_config import launcher_options
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.base import BrokenFile, Context, DoesNotApply, Place, Setting, Settings, Unavailable, fact
@@ -72,9 +73,11 @@ def collect(
     """
     if not launch.trains:
         raise DoesNotApply("the command starts no training")
+    if launch.kind == "swift" and (preset := _swift.preset_of(launch)) is not None:
+        raise Unavailable(f"`{preset}` is a DeepSpeed configuration inside ms-swift, which was not read")
     setting = _named(launch, accelerate_config, training)
     if setting is None:
-        seen = launch.kind in {"verl", "trinity"} or _everything_was_seen(accelerate_config, training)
+        seen = launch.kind in {"verl", "trinity", "swift"} or _everything_was_seen(accelerate_config, training)
         raise (DoesNotApply if seen else Unavailable)("no DeepSpeed configuration file is named")
     if not setting.known:
         raise Unavailable("the script computes its DeepSpeed configuration")
@@ -91,7 +94,8 @@ def collect(
 def _named(launch: Launch, accelerate_config: AccelerateConfig | None, training: Training | None) -> Setting | None:
     """The setting that names the configuration, None when nothing does."""
     candidates = [training.get("deepspeed") if training is not None else None]
-    candidates += [launch.arguments.get(name) for name in ("deepspeed", "deepspeed_config")]
+    given = _swift.settings_of(launch) if launch.kind == "swift" else launch.arguments
+    candidates += [given.get(name) for name in ("deepspeed", "deepspeed_config")]
     options = launcher_options(launch)
     candidates.append(options.get("deepspeed_config_file"))
     if accelerate_config is not None and "deepspeed_config_file" not in options:

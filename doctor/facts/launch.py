@@ -11,7 +11,7 @@ from doctor.facts.base import NO_COMMAND, Context, Setting, Settings, Unavailabl
 
 Kind = Literal[
     "accelerate", "torchrun", "deepspeed", "python", "trl", "trl-vllm-serve", "vllm-serve", "vllm-api-server",
-    "vllm-openai-server", "verl", "trinity", "ray", "unknown",
+    "vllm-openai-server", "verl", "trinity", "swift", "ray", "unknown",
 ]  # fmt: skip
 
 
@@ -30,7 +30,7 @@ class Launch:
         arguments: `--key value` pairs of script, trl or vllm in snake case (`vllm serve MODEL` gives `model`).
         overrides: `key=value` words of Hydra programs (verl), dotted names, without leading `+`.
         not_understood: why the rest could not be understood, None when it was.
-        subcommand: `grpo` of `trl grpo`, `run` of `trinity run`, `start` of `ray start`.
+        subcommand: `grpo` of `trl grpo`, `rlhf` of `swift rlhf`, `run` of `trinity run`, `start` of `ray start`.
         folder: where the command runs: the current folder, or what `cd`, `env -C`, `srun --chdir` ... make of it.
         unset, ignores_environment: variables that `env -u` takes away; whether `env -i` takes all.
         unknown_options: options in front of the script that no version of the launcher has.
@@ -62,7 +62,7 @@ class Launch:
     @property
     def trains(self) -> bool:
         """Whether the command starts training (as against serving a model or starting a Ray node)."""
-        return self.kind in {"accelerate", "torchrun", "deepspeed", "python", "trl", "verl", "trinity"}
+        return self.kind in {"accelerate", "torchrun", "deepspeed", "python", "trl", "verl", "trinity", "swift"}
 
     @property
     def serves(self) -> bool:

@@ -28,7 +28,7 @@ MODULES = (
     "bitsandbytes", "ray", "verl", "trinity", "xformers", "flashinfer", "wandb", "tensorboard", "tensorboardX",
     "mlflow", "trackio", "swanlab", "doctor", "pynvml", "triton", "tokenizers", "huggingface_hub", "safetensors",
     "numpy", "liger_kernel", "unsloth", "sglang", "apex", "hydra", "omegaconf", "packaging", "yaml",
-    "math_verify", "latex2sympy2_extended",
+    "math_verify", "latex2sympy2_extended", "swift",
 )  # fmt: skip
 
 _FIELDS = {b"name": "name", b"version": "version", b"requires-dist": "requires", b"requires-python": "requires_python"}

@@ -12,6 +12,9 @@ from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.script import RewardFunction, Script
 
+#: programs with arguments of their own
+_OTHERS = {"verl": "veRL", "trinity": "Trinity-RFT", "swift": "ms-swift"}
+
 
 @record
 class Training:
@@ -82,8 +85,8 @@ def collect(context: Context, launch: Launch, script: Script | None) -> Training
         raise Unavailable(NO_COMMAND)
     if not launch.trains:
         raise DoesNotApply("the command starts no training")
-    if launch.kind in {"verl", "trinity"}:
-        raise DoesNotApply(f"the command trains with {'veRL' if launch.kind == 'verl' else 'Trinity-RFT'}")
+    if launch.kind in _OTHERS:
+        raise DoesNotApply(f"the command trains with {_OTHERS[launch.kind]}")
     from doctor.facts import _training_command
 
     folder = launch.folder or str(context.cwd)

@@ -97,6 +97,7 @@ def collect(
         "torchrun": _world_others.torchrun_world,
         "deepspeed": _world_others.deepspeed_world,
         "python": _world_others.python_world,
+        "swift": _world_others.swift_world,
     }
     if launch.kind not in rules:  # veRL and Trinity-RFT: Ray places the processes
         shown = asked.variables.get("CUDA_VISIBLE_DEVICES")

@@ -29,6 +29,7 @@ FILES = {
     "bad.yaml": "distributed_type: [\n",
     "ds.json": '{"zero_optimization": {"stage": 2, "offload_param": {"device": "nvme"}}, "fp16": {"enabled": true}}',
     "grpo.yaml": "num_processes: 2\naccelerate_config: zero3\nlearning_rate: 1.0e-6\n",
+    "swift.yaml": "rlhf_type: grpo\ndeepspeed: zero2_offload\nENV:\n  NPROC_PER_NODE: 2\n  NNODES: 3\n",
     "hosts": "# two\nworker-0 slots=8\nworker-1 slots=8\n",
     "train.py": "pass\n",
 }
@@ -84,6 +85,15 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
     ("torchrun --nnodes 2 --nproc-per-node 4 --master_addr h --master_port 1234 --node_rank 1 train.py", {
         "processes": 8, "local_processes": 4, "machines": 2, "machine_rank": 1,
         "master_addr": "h", "master_port": 1234}),
+    # ms-swift
+    ("swift rlhf --rlhf_type grpo --deepspeed zero3", {
+        "processes": 1, "local_processes": 1, "backend": "deepspeed", "zero_stage": 3, "offload_param": "none"}),
+    ("NPROC_PER_NODE=2 MASTER_PORT=29511 swift sft --model m", {
+        "processes": 2, "local_processes": 2, "backend": "multi_gpu", "master_port": 29511}),
+    ("NNODES=4 swift rlhf swift.yaml", {
+        "processes": 8, "local_processes": 2, "machines": 4, "zero_stage": 2, "offload_optimizer": "cpu"}),
+    ("NPROC_PER_NODE=2 swift rlhf swift.yaml --deepspeed ds.json", {"zero_stage": 2, "offload_param": "nvme"}),
+    ("swift rlhf bad.yaml", {"processes": 1, "backend": "none"}),
     ("torchrun --nnodes 1:4 --nproc-per-node 4 train.py", {"processes": None, "local_processes": 4, "machines": None}),
     ("torchrun --rdzv-endpoint=host:29400 --nnodes=2:2 train.py", {
         "machines": 2, "master_addr": "host", "master_port": 29400}),
