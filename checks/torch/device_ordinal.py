@@ -15,9 +15,9 @@ https://github.com/pytorch/pytorch/blob/v2.9.0/c10/cuda/CUDAException.cpp
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TOR014", name="cuda-device-ordinal", severity=ERROR, since="0.1")
 
@@ -27,6 +27,7 @@ SIGNATURES = (
         r"torch\.cuda\.device_count\(\) is \d{1,3}[^\n]{0,80}Please use torch\.load with map_location"
         r" to map your storages to an existing device",
     ),
+    Signature(r"device >= 0 && device < num_gpus INTERNAL ASSERT FAILED"),
 )
 
 LOG_MESSAGE = Message(
@@ -50,4 +51,37 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_CONFIDENCE = LIKELY
+CHANGED = Message(
+    en=Words(
+        "the GPUs visible to a process changed after torch had counted them",
+        "torch counts the visible GPUs once. Here a number was asked for that this count does not have: something "
+        "set CUDA_VISIBLE_DEVICES after torch was imported or used (Ray for its workers, vLLM's Ray executor, a "
+        "script that sets it with `os.environ` too late), or each worker sees one GPU and is told a number of the "
+        "whole machine.",
+        "Set CUDA_VISIBLE_DEVICES before Python starts, never after `import torch`. Under Ray do not import torch "
+        "or use CUDA in the driver before the workers exist, keep `RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES` "
+        "the same for trainer and engine (on in one and off in the other gives this), and use the releases of Ray, "
+        "vLLM and trainer that belong together. Do not index GPUs by the number of the machine where only one is "
+        "visible.",
+    ),
+    zh=Words(
+        "torch 统计之后,进程可见的 GPU 又被改变了",
+        "torch 只统计一次可见的 GPU。此处要求的编号不在其中:在 torch 导入或使用之后有代码设置了 "
+        "CUDA_VISIBLE_DEVICES(Ray 为 worker、vLLM 的 Ray executor、脚本中过晚的 `os.environ`),或每个 worker 只看到"
+        "一张 GPU 却被给了整机的编号。",
+        "在 Python 启动之前设置 CUDA_VISIBLE_DEVICES,不要在 `import torch` 之后。使用 Ray 时,worker 建立之前不要在 "
+        "driver 中导入 torch 或使用 CUDA;训练端与引擎的 `RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES` 保持一致(一开"
+        "一关就会这样);使用相互配套的 Ray、vLLM 与训练端版本。只有一张可见 GPU 时不要用整机编号。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """A number that was never visible, or one that is not any more."""
+    return found(
+        PROBLEM,
+        CHANGED if hits.of(2) else LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+    )

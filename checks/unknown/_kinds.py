@@ -148,6 +148,15 @@ ENTRY = Kind(
     "打印现有的名称并与所需的比较;也可能是本应添加它的设置没有打开。",
 )
 
+INVARIANT = Kind(
+    "A library found its own data at odds with itself: two lengths or shapes that should be equal are not. That is a "
+    "bug of this release, or a function of yours that it calls returned something of another length.",
+    "库发现自己的数据前后矛盾:本应相等的两个长度或形状不相等。这是该版本的缺陷,或它调用的你的函数返回了不同长度的内容。",
+    "Search the library's issues for the asserted line and try a newer release; compare the lengths that your own "
+    "rollout, reward or generate function returns with those of its inputs.",
+    "用断言的那一行在该库的 issue 中搜索,并尝试更新的版本;核对自己的 rollout、奖励或生成函数返回的长度与输入是否一致。",
+)
+
 _BY_TYPE = (
     (re.compile(r"ImportError|ModuleNotFound|undefined symbol|DLL"), IMPORT),
     (re.compile(r"OutOfMemory|MemoryError|OOM"), MEMORY),
@@ -185,6 +194,7 @@ _TYPES = re.compile(
     r"|object is not (?:callable|iterable|subscriptable)|expected string or bytes|argument '\w{1,40}' \(position "
     r"\d{1,2}\) must be"
 )
+_UNEQUAL = re.compile(r"(?:\b[Ll]en(?:gth)?s?\b|\bshapes?\b|\.size\b)[^\n]{0,120}(?:!=|==| vs\.? | does not match )")
 _CALL = re.compile(r"unexpected keyword argument|required positional argument|positional arguments? but")
 
 
@@ -213,6 +223,8 @@ def _of_library(exception: str, message: str) -> Kind:
         return ARGUMENT
     if exception == "KeyError":
         return ENTRY
+    if exception == "AssertionError" and _UNEQUAL.search(message):
+        return INVARIANT
     if exception in ("ValueError", "AssertionError", "NotImplementedError") or "Config" in exception:
         return CONFIGURATION
     return OTHER

@@ -17,6 +17,8 @@ https://github.com/verl-project/verl/blob/main/verl/utils/config.py
 
 from __future__ import annotations
 
+import re
+
 from doctor.checks.launch._refusals import AREAS, REFUSED, refused
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, Problem
@@ -40,6 +42,12 @@ SIGNATURES = (
 )
 
 
+#: what these messages list is the state of the run, not what somebody set
+_STATE = re.compile(r"\bdict_keys\(\[<|\bhas \d{1,6} (?:actors|workers)\b")
+
+
 def explain(hits: Hits) -> Finding | None:
     """Only where the message names settings and tells their relation."""
+    if _STATE.search(hits.get("message") or ""):
+        return None
     return refused(PROBLEM, "veRL", hits, FRAME)

@@ -21,12 +21,13 @@ from __future__ import annotations
 import re
 
 from doctor.checks.launch._refusals import AREAS, refused
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VRL027", name="megatron-configuration-refused", severity=ERROR, since="0.1")
 
+AGAIN_AT = 3  # place of the second entry among the signatures
 FRAME = r"[\\\\/]megatron[\\\\/](?:core|training|legacy|bridge)[\\\\/]"
 
 SIGNATURES = (
@@ -43,6 +44,7 @@ SIGNATURES = (
         r"(?:ValueError|AssertionError): (?P<sequence>Can ?not use sequence parall+elism without tenso"
         r"r parallelism)",
     ),
+    Signature(r"AssertionError: When overlap_grad_reduce is True, config\.no_sync_func must be None\b"),
     Signature(
         r"RuntimeError: (?:decoder )?world_size \((?P<world>\d{1,6})\) is not divisible by"
         r" (?P<product>[^\n]{1,160})",
@@ -140,6 +142,26 @@ WORLD = Message(
 )
 
 
+AGAIN = Message(
+    en=Words(
+        "Megatron's training loop was entered again with `overlap_grad_reduce` on",
+        "Megatron sets `no_sync_func` when its `train()` begins and expects to find it unset. A framework that calls "
+        "it once for each rollout (slime, miles) finds its own value of the time before. The first rollout goes "
+        "well, the second fails.",
+        "Leave `--overlap-grad-reduce` and `--overlap-param-gather` off in releases without the fix (slime pull "
+        "request 1857), or upgrade the framework. In code of your own set `config.no_sync_func = None` before each "
+        "call.",
+    ),
+    zh=Words(
+        "打开 `overlap_grad_reduce` 时 Megatron 的训练循环被再次进入",
+        "Megatron 的 `train()` 开始时设置 `no_sync_func`,并要求此前为空。每次 rollout 调用一次的框架(slime、miles)"
+        "会遇到上一次留下的值。第一次 rollout 正常,第二次失败。",
+        "在没有修复(slime 的 pull request 1857)的版本中关闭 `--overlap-grad-reduce` 与 `--overlap-param-gather`,或"
+        "升级框架。自己的代码请在每次调用前设 `config.no_sync_func = None`。",
+    ),
+)
+
+
 def _world(hits: Hits) -> Finding:
     sizes = re.findall(r"\d{1,6}", hits.get("product") or "")
     return found(
@@ -158,6 +180,8 @@ def explain(hits: Hits) -> Finding | None:
     """Heads or GPUs that do not divide, the two that Megatron says in words, else what its message names."""
     if hits.get("world"):
         return _world(hits)
+    if hits.of(AGAIN_AT):
+        return found(PROBLEM, AGAIN, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     heads, size = next(iter(hits.ints("heads")), 0), next(iter(hits.ints("size")), 0)
     message = HEADS if heads and size else CONNECTIONS if hits.get("variable") else SEQUENCE
     if not (heads and size) and not hits.get("variable") and not hits.get("sequence"):

@@ -2,9 +2,9 @@
 
 ## What it means
 Files of AWQ, GPTQ, bitsandbytes or FP8 checkpoints hold weights that ordinary ones lack (`qweight`, `weight.absmax`,
-`weight_scale` ...). vLLM learns of the quantization from config.json or from `--quantization`; where it does not, where
-a layer was quantized that it expects in full, or where its release does not know the format for this model, it meets
-a name without a place.
+`weight_scale` ...). vLLM learns of the quantization from config.json or from `--quantization`; where it does not,
+where a layer was quantized that it expects in full, or where its release does not know the format for this model, it
+meets a name without a place.
 ## What it does to a run
 KeyError while weights are loaded; the engine does not start.
 ## What to do
@@ -29,8 +29,9 @@ PROBLEM = Problem(id="VLL072", name="quantized-checkpoint-unrecognised", severit
 
 SIGNATURES = (
     Signature(
-        r"^KeyError: '(?P<weight>[\w.]{1,160}\.(?P<mark>qweight|qzeros|scales|g_idx|weight_scale(?:_inv)?|input_scale|"
-        r"weight_zero_point|weight_packed|weight\.(?:absmax|quant_map|nested_absmax|nested_quant_map|quant_state\.\w{1,40})))'",
+        r"^KeyError: '(?P<weight>[\w.]{1,160}\.(?:w\d{1,3}_)?(?P<mark>qweight|qzeros|scales|g_idx|"
+        r"weight_scale(?:_inv)?|input_scale|weight_zero_point|weight_packed|"
+        r"weight\.(?:absmax|quant_map|nested_absmax|nested_quant_map|quant_state\.\w{1,40})))'",
         frame=r"(?:vllm|sglang)[\\/]\S{1,160}:_?load_weights?$",
     ),
 )

@@ -42,6 +42,8 @@ _BAR = re.compile(r"\b\d{1,9}/\d{1,9} \[\d{1,4}:\d\d")
 _BAR_END = re.compile(r"/\d{1,9} \[\d{1,4}:\d\d")  # begins with a literal: told in a tenth of the time
 _TRAINING = re.compile(r"\b(?P<done>\d{1,9})/(?P<all>\d{1,9}) \[(?:\d{1,4}:)?\d{1,4}:\d\d<[^\n]{0,40}(?:it/s|s/it)")
 _SERVING = re.compile(r"Application startup complete|HTTP/1\.1\" \d{3}|Avg generation throughput:")
+#: somebody asks whether the server lives: that says nothing of the run, which may stand still or have failed
+_PROBE = re.compile(r"\"GET /(?:health\w{0,20}|ping|metrics|get_server_info|v1/models)\b")
 SERVING_HINTS = ("Application startup", 'HTTP/1.1" ', "Avg generation throughput:")
 #: words before a bar that is not the training's own
 _LOADING = re.compile(
@@ -73,7 +75,7 @@ class Marks:
         text = line.text
         if line.repeated and self.folded is None:
             self.folded = line
-        if not self.served and _holds(text, SERVING_HINTS) and _SERVING.search(text):
+        if not self.served and _holds(text, SERVING_HINTS) and _SERVING.search(text) and not _PROBE.search(text):
             self.served = True
         if _holds(text.lower(), SUCCESS_HINTS) and _SUCCESS.search(text):
             self.success = line
@@ -116,7 +118,7 @@ def _holds(text: str, words: tuple[str, ...]) -> bool:
 def _is_progress(text: str) -> bool:
     if " [" in text and _BAR_END.search(text) and _BAR.search(text):
         return True
-    if _holds(text, _GOING_ON):
+    if _holds(text, _GOING_ON) and not _PROBE.search(text):
         return True
     for word, pattern in _PROGRESS:  # noqa: SIM110 - see _holds
         if word in text and pattern.search(text):
