@@ -10,6 +10,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import Optional
 
+from doctor.checks.launch import _choices
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import Problem
 from doctor.core.signature import Hits
@@ -20,10 +21,26 @@ AREAS = (
     "BNB", "FLA", "CKP", "HST", "LCH", "DSP", "ACC",
 )  # fmt: skip
 #: what a validation raises, with its message
-REFUSED = r"^(?:\w{1,40}\.)?(?:AssertionError|ValueError|NotImplementedError): (?P<message>[^\n]{8,600})"
+REFUSED = (
+    r"^(?:[\w.]{1,60}\.)?(?P<kind>AssertionError|ValueError|NotImplementedError|VLLMValidationError|KeyError|ImportError"
+    r"|RuntimeError): (?P<message>[^\n]{8,600})"
+)
+#: raised for many other reasons: only a message that names the refused value and its kind is a refusal
+_WIDE_KINDS = ("KeyError", "ImportError", "RuntimeError")
 _NAMES = 4  # settings and numbers that a sentence can carry
 #: a setting as configurations spell it: parts joined by dots or underscores, or an option of the command line
-_SETTING = re.compile(r"(?<![\w./-])(?:--)?[a-z][a-z0-9]{0,40}(?:[._-][a-z0-9]{1,40}){1,8}(?![\w/(]|\.py)")
+_SETTING = re.compile(
+    r"(?<![\w./-])(?:--[a-z][a-z0-9]{0,40}(?:[._-][a-z0-9]{1,40}){1,8}|[a-z][a-z0-9]{0,40}(?:[._][a-z0-9]{1,40}){1,8})"
+    r"(?![\w/(-]|\.py)"
+)
+#: a setting of one word: only where the sentence begins with it and gives its bounds
+_BARE = re.compile(
+    r"^['\"`]?(?P<name>[a-z][a-z0-9]{0,30})['\"`]? (?:must|should|has to|needs to) be (?:an? )?(?:>|<|positive"
+    r"|non-negative|greater|larger|higher|smaller|less|lower|at least|at most|in [\[(]|between|\d+(?:[ .,]|$))"
+)
+_INNER = frozenset(
+    {"rank", "index", "idx", "shape", "dim", "data", "input", "inputs", "tensor", "values", "size", "scale", "x"}
+)
 _NUMBER = re.compile(r"(?<![\w.])\d{1,12}(?![\w.])")
 _NO_SETTING = frozenset({"e.g", "i.e", "less_than", "non-empty", "pre-trained", "self.config", "self.model"})
 
@@ -127,6 +144,35 @@ MESSAGES = {
             "提高 {settings} 中过小的一个或降低过大的一个,直到满足要求的关系。",
         ),
     ),
+    "bounds": Message(
+        en=Words(
+            "{program} refuses the configuration: {settings} is out of bounds{numbers}",
+            "Its validation knows the smallest or largest value that makes sense for this setting, and the one it got "
+            "lies outside. Often it was computed: a length that is left after the prompt, a size divided by the GPUs.",
+            "Set {settings} within the bounds that the installed release documents; where it is computed, correct "
+            "the settings that it is computed from.",
+        ),
+        zh=Words(
+            "{program} 拒绝该配置:{settings} 超出允许范围{numbers_zh}",
+            "其校验限定了该设置的最小或最大值,而收到的值在范围之外。该值往往是计算得到的:"
+            "prompt 之后剩余的长度,或除以 GPU 数后的大小。",
+            "把 {settings} 设在所装版本文档给出的范围内;若为计算所得,请更正参与计算的设置。",
+        ),
+    ),
+    "choice": Message(
+        en=Words(
+            "{program} refuses the configuration: it knows no {kind}`{value}`{allowed}",
+            "Its validation looks a name up among those that this release registers, and the one that was chosen "
+            "is not there: it is misspelt, belongs to another release, or is one of your own that was not registered.",
+            "Choose a name that the installed release has{instead}. A name from newer documentation needs that "
+            "release; one of your own has to be registered, and its module imported, before it is looked up.",
+        ),
+        zh=Words(
+            "{program} 拒绝该配置:不认识 {kind}`{value}`{allowed_zh}",
+            "其校验在该版本注册的名称中查找所选名称,但没有找到:名称拼写有误、属于其他版本,或是尚未注册的自定义名称。",
+            "改用所装版本已有的名称{instead_zh}。取自较新文档的名称需要相应版本;自定义名称须先注册,并在查找之前导入其模块。",
+        ),
+    ),
     "value": Message(
         en=Words(
             "{program} refuses the configuration: it does not support the value of {settings}{numbers}",
@@ -157,6 +203,11 @@ def read(text: str) -> Optional[Refusal]:
     """Understand a message, None where it names no setting or tells no relation."""
     relation = next((name for name, pattern in _RELATIONS if pattern.search(text)), None)
     settings = list(dict.fromkeys(_plain(name) for name in _SETTING.findall(text) if name not in _NO_SETTING))
+    bare = _BARE.match(text)
+    if bare and bare["name"] not in _INNER:
+        relation, settings = "order", [bare["name"], *settings]
+    if relation == "order" and len(settings) == 1:
+        relation = "bounds"
     if relation is None or not settings:
         return None
     numbers = list(dict.fromkeys(_NUMBER.findall(text)))
@@ -172,7 +223,10 @@ def finding(
     problem: Problem, program: str, hits: Hits, text: str, relations: Container[str] = MESSAGES
 ) -> Optional[Finding]:
     """The words for a refusal, None where the message is not understood or tells another relation."""
-    refusal = read(text)
+    choice = _choices.read(text)
+    if choice is not None:
+        return _choice_finding(problem, program, hits, choice)
+    refusal = None if hits.get("kind") in _WIDE_KINDS else read(text)
     if refusal is None or refusal.relation not in relations:
         return None
     met = ", ".join(refusal.numbers)
@@ -186,6 +240,25 @@ def finding(
         settings=", ".join(f"`{each}`" for each in refusal.settings),
         numbers=f" (it met {met})" if met else "",
         numbers_zh=f"(实际为 {met})" if met else "",
+    )
+
+
+def _choice_finding(problem: Problem, program: str, hits: Hits, choice: _choices.Choice) -> Finding:
+    """The words for a name that is not among those that exist."""
+    names = ", ".join(f"`{each}`" for each in choice.allowed)
+    return found(
+        problem,
+        MESSAGES["choice"],
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+        program=program,
+        value=choice.value,
+        kind=f"{choice.kind} " if choice.kind and choice.kind != "value" else "",
+        allowed=f", only {names}" if names else "",
+        allowed_zh=f",仅有 {names}" if names else "",
+        instead=f": {names}" if names else "",
+        instead_zh=f"({names} 之一)" if names else "",
     )
 
 
