@@ -12,6 +12,9 @@ import os
 import signal
 import sys
 
+#: processes of a head node that cost seconds of a small machine: the autoscaler, and what forwards the logs of workers
+_NOT_NEEDED = {"no_monitor": True, "include_log_monitor": False}
+
 
 def main() -> None:
     """Start nodes with the variables that argv[1] lists for each, serve commands, and end."""
@@ -24,6 +27,7 @@ def main() -> None:
             object_store_memory=80 << 20,
             env_vars=each.get("env", {}),
             include_dashboard=False,
+            **_NOT_NEEDED,
         )
         for each in json.loads(sys.argv[1])
     ]

@@ -91,7 +91,12 @@ def ray_cluster(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Rays]:
         pytest.skip("Ray is not installed")
     # its own folder, so that no other cluster of this machine is found; short, for sockets have 107 characters
     folder = tempfile.mkdtemp(prefix="dr", dir="/tmp")
-    environ = {**os.environ, "RAY_TMPDIR": folder, "RAY_USAGE_STATS_ENABLED": "0"}
+    environ = {
+        **os.environ,
+        "RAY_TMPDIR": folder,
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_prestart_worker_first_driver": "0",
+    }
     environ.pop("RAY_ADDRESS", None)
     try:
         rays = _started(nodes, environ)
