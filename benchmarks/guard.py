@@ -69,34 +69,39 @@ import tiny
 from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 from doctor import DoctorCallback
-from doctor.monitors.guard import trainer_hooks
-spent, inside = [0.0], [0]
+from doctor.monitors.guard import phase_marks, rewards, trainer_hooks
+spent, counted, inside = [0.0], [0], [0]
 def timed(function):
     @functools.wraps(function)
     def clocked(*args, **kwargs):
         if inside[0]: return function(*args, **kwargs)
         inside[0] = 1
-        began = time.thread_time()
+        began, count = time.thread_time(), instructions()
         try: return function(*args, **kwargs)
         finally:
             inside[0] = 0
+            counted[0] += instructions() - count
             spent[0] += time.thread_time() - began
     return clocked
 for name in [each for each in vars(DoctorCallback) if each.startswith("on_step") or each in (
         "on_pre_optimizer_step", "on_optimizer_step", "on_log")]:
     setattr(DoctorCallback, name, timed(getattr(DoctorCallback, name)))
-for name in ("_copied", "_saw_loss"):
-    setattr(trainer_hooks.TrainerHooks, name, timed(getattr(trainer_hooks.TrainerHooks, name)))
+parts = [(trainer_hooks.TrainerHooks, ("_copied", "_saw_loss")), (phase_marks.PhaseMarks, ("_mark",)),
+    (rewards.Rewards, ("_look",))]
+for owner, names in parts:
+    for name in names: setattr(owner, name, timed(getattr(owner, name)))
 class Switch(TrainerCallback):
-    guard, began, hooks, count, blocks = None, None, 0.0, 0, []
+    guard, began, hooks, count, within, blocks = None, None, 0.0, 0, 0, []
     def on_step_begin(self, args, state, control, **_):
         now, count, place = time.process_time(), instructions(), state.global_step % block
         if self.began is not None and place != 1:  # a step of the block before, and not its first one
-            self.blocks[-1].append((now - self.began, count - self.count, spent[0] - self.hooks))
+            self.blocks[-1].append(
+                (now - self.began, count - self.count, spent[0] - self.hooks, counted[0] - self.within))
         if place == 0 and len(self.blocks) <= 4 * quads:
             self.switch((0, 1, 1, 0)[len(self.blocks) % 4], args, state, control)
             self.blocks.append([])
-        self.began, self.count, self.hooks = time.process_time(), instructions(), spent[0]
+        self.began, self.count = time.process_time(), instructions()
+        self.hooks, self.within = spent[0], counted[0]
     def switch(self, on, *event):
         if on and self.guard is None:
             self.guard = DoctorCallback(trainer)
@@ -182,12 +187,13 @@ def compare(python: Path, quads: int) -> None:
         )
 
 
-Blocks = list[list[tuple[float, float, float]]]
+Blocks = list[list[tuple[float, float, float, float]]]
 
 
 def tell_training(blocks: Blocks) -> None:
     """Print the ratios of each four blocks (without, with, with, without), and the time inside the hooks."""
-    hooks = [hook for at, block in enumerate(blocks) if at % 4 in (1, 2) for *_, hook in block]
+    guarded = [step for at, block in enumerate(blocks) if at % 4 in (1, 2) for step in block]
+    hooks, within = [each[2] for each in guarded], [each[3] for each in guarded]
     bare_s = statistics.median(cpu for at, block in enumerate(blocks) if at % 4 in (0, 3) for cpu, *_ in block)
     inside_s = statistics.median(hooks)
     print(f"GRPO: step {1e3 * bare_s:.1f} ms (CPU, median)")
@@ -196,7 +202,8 @@ def tell_training(blocks: Blocks) -> None:
         tell_ratio(blocks, 1, "instructions")
     print(
         f"  inside our hooks {1e6 * inside_s:.0f} us a step ({100 * inside_s / bare_s:.2f} %), worst "
-        f"{1e6 * max(hooks):.0f} us; {100 * inside_s / TYPICAL_STEP_S:.4f} % of a step of {TYPICAL_STEP_S:g} s"
+        f"{1e6 * max(hooks):.0f} us, {statistics.median(within) / 1000:.0f} thousand instructions; "
+        f"{100 * inside_s / TYPICAL_STEP_S:.4f} % of a step of {TYPICAL_STEP_S:g} s"
     )
 
 

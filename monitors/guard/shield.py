@@ -13,6 +13,9 @@ Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 _OFF = "_doctor_hooks_off"
 
+#: names of all that has ever failed in this process: mostly nothing has, and nobody need look further
+_failed: set[str] = set()
+
 
 class GuardStop(Exception):  # noqa: N818 - it is no error of the program: the guard was asked to end the run
     """Ends the run because the policy of a problem is `raise`; the only exception that the guard lets out."""
@@ -28,19 +31,24 @@ def shielded(function: Hook) -> Hook:
     name = function.__qualname__
     off_everywhere: set[str] = set()
 
+    def off(args: tuple[Any, ...]) -> set[str]:
+        """The names that are switched off where this one would be."""
+        if args and hasattr(args[0], "__dict__") and "." in name:
+            found: set[str] = args[0].__dict__.setdefault(_OFF, set())
+            return found
+        return off_everywhere
+
     @functools.wraps(function)
     def shield(*args: Any, **kwargs: Any) -> Any:
-        off = off_everywhere
         try:
-            if args and hasattr(args[0], "__dict__") and "." in name:
-                off = args[0].__dict__.setdefault(_OFF, set())
-            if name in off:
+            if name in _failed and name in off(args):
                 return None
             return function(*args, **kwargs)
         except GuardStop:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
-            off.add(name)
+            _failed.add(name)
+            off(args).add(name)
             with suppress(Exception):
                 getattr(args[0] if args else None, "hook_failed", _nothing)()
             _tell(name, error)

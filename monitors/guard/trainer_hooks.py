@@ -127,7 +127,7 @@ class TrainerHooks:
     @shielded
     def _copied(self, inputs: Any) -> Any:
         """A copy of the mapping, for some losses take entries out; the tensors are the same."""
-        return copy.copy(inputs)
+        return inputs.copy() if type(inputs) is dict else copy.copy(inputs)
 
     @shielded
     def _saw_loss(self, model: Any, inputs: Any, args: Any, kwargs: Any, result: Any) -> None:
