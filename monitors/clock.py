@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import lru_cache
 from math import ceil
 from statistics import median
+from typing import NamedTuple
 
 #: a tick may come so much too early for a whole number of periods
 _EARLY_S = 0.02
@@ -17,8 +17,7 @@ _EARLY_S = 0.02
 _COSTS = 9
 
 
-@dataclass(frozen=True)
-class Now:
+class Now(NamedTuple):
     """One moment on both clocks, and as text."""
 
     t_ns: int
@@ -27,12 +26,17 @@ class Now:
     @property
     def iso(self) -> str:
         """ISO 8601 in UTC, microseconds."""
-        seconds, rest = divmod(self.t_ns, 10**9)
-        return f"{_second(seconds)}.{rest // 1000:06d}+00:00"
+        return iso(self.t_ns)
 
     def at(self, t_ns: int) -> Now:
         """Another moment, given on the wall clock."""
         return Now(t_ns, self.mono_s + (t_ns - self.t_ns) / 1e9)
+
+
+def iso(t_ns: int) -> str:
+    """ISO 8601 in UTC, microseconds, of nanoseconds since the epoch."""
+    seconds, rest = divmod(t_ns // 1000, 10**6)
+    return f"{_second(seconds)}.{rest:06d}+00:00"
 
 
 @lru_cache(maxsize=16)
@@ -76,6 +80,12 @@ class Ticker:
         self._number += over + 1
         return max(0.0, late - over * self.period_s)
 
+    def set_period(self, period_s: float) -> None:
+        """From the last tick on another pace."""
+        if period_s != self.period_s:
+            self._begin += (self._number - 1) * self.period_s
+            self._number, self.period_s = 1, period_s
+
 
 class Every:
     """True when `period_s` have passed since it last was, and at the first time."""
@@ -102,14 +112,15 @@ class Paced:
     Args:
         share: of a core that it may take, unless `longest_s` says sooner.
         longest_s: it comes at least so often.
+        shortest_s: and at most so often.
 
     """
 
-    def __init__(self, share: float, longest_s: float) -> None:
-        self._share, self._longest_s = share, longest_s
+    def __init__(self, share: float, longest_s: float, shortest_s: float = 1.0) -> None:
+        self._share, self._longest_s, self._shortest_s = share, longest_s, shortest_s
         self._costs: deque[float] = deque(maxlen=_COSTS)
         self._next = 0.0
-        self.period_s = 1.0
+        self.period_s = shortest_s
 
     def due(self, mono_s: float) -> bool:
         """Whether it is time."""
@@ -123,4 +134,37 @@ class Paced:
         """Take in what the last round cost; one that a busy machine made dear does not count alone."""
         self._costs.append(cpu_s)
         wanted = ceil(median(self._costs) / self._share)
-        self.period_s = float(min(max(1, wanted), max(1, int(self._longest_s))))
+        self.period_s = float(min(max(self._shortest_s, wanted), max(self._shortest_s, int(self._longest_s))))
+
+
+class Stretch:
+    """By how much the pace of one kind of work is slowed, so that a process stays within a share of a core.
+
+    Args:
+        share: of a core that all work of the process may take.
+
+    """
+
+    _FACTORS = (1, 2, 5, 10)
+    _ROOM = 0.75  # a faster pace is taken up again when it would need no more than this of what is left
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._too_much = False
+        self.factor = 1
+
+    def judge(self, work: float, others: float) -> bool:
+        """Take in the shares of a core that the work took at this pace, and all else; whether the pace is another now.
+
+        One stretch in which the machine was busy does not count alone.
+        """
+        at_full, left = work * self.factor, self._share - others
+        wanted = next((each for each in self._FACTORS if at_full / each <= left), self._FACTORS[-1])
+        if wanted < self.factor:
+            faster = [each for each in self._FACTORS if wanted <= each < self.factor]
+            wanted = next((each for each in faster if at_full / each <= self._ROOM * left), self.factor)
+        again, self._too_much = self._too_much, wanted > self.factor
+        if wanted == self.factor or (wanted > self.factor and not again):
+            return False
+        self.factor = wanted
+        return True

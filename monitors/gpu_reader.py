@@ -6,27 +6,23 @@ seldom loses windows. So the driver's buffer of windows is drained (it holds ten
 
 from __future__ import annotations
 
-import ctypes
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from statistics import median
 from typing import Any
 
-from doctor.facts._gpu import REASONS
 from doctor.facts._nvml import FUNCTION_NOT_FOUND, NOT_SUPPORTED, Nvml
 from doctor.monitors.clock import Now
 from doctor.monitors.gpm import Gpm, supported
 from doctor.monitors.nvlink import LinkErrors
-from doctor.monitors.nvml_calls import FOR_GOOD, Call, Field, Fields, SampleBuffer, State, Way
+from doctor.monitors.nvml_calls import FOR_GOOD, Fields, SampleBuffer
 
 _GPU_SAMPLES = 1  # nvmlSamplingType_t
-_CLOCK_SM = 1
 _MIB = 1 << 20
 
 #: field ids of nvml.h: energy in mJ; time in ns that power, heat held the clock down; PCIe bytes, NVLink KiB so far
-_ENERGY, _POWER_CAPPED, _THERMAL, _POWER_NOW = 83, 74, 75, 186
+_ENERGY, _POWER_CAPPED, _THERMAL = 83, 74, 75
 _NVLINK_TX, _NVLINK_RX, _PCIE_TX, _PCIE_RX = 138, 139, 197, 198
 _ALL_LINKS = 0xFFFFFFFF
 _TOTAL_FIELDS = (_ENERGY, _POWER_CAPPED, _THERMAL)
@@ -38,14 +34,8 @@ _COUNTERS = (
     (_NVLINK_TX, "nvlink_tx_mib_s", 1024), (_NVLINK_RX, "nvlink_rx_mib_s", 1024),
 )  # fmt: skip
 
-#: columns of what is so at a moment; the driver has a new power twice as often as anybody needs the others
-POWER = ("power_w",)
-STATES = ("memory_used_mib", "power_w", "sm_clock_mhz", "throttle_reasons")
 #: columns of the driver's windows
 BUSY = ("gpu_busy_pct", "busy_source")
-
-#: answers of GPM from one with its dear metric to the next
-_DEAR_EVERY = 10
 
 #: gaps between windows whose median is their period; an idle card's buffer may have holes
 _FEWEST_GAPS = 5
@@ -117,20 +107,15 @@ class GpuReader:
         self._dropped: set[str] = set()
         self._told: set[str] = set()
         self._gpm: dict[int | None, Gpm] = {}
-        self._busy = Samples(SampleBuffer(nvml, card.handle, _GPU_SAMPLES), self._failed)
+        self._busy = Samples(SampleBuffer(nvml, card.handle, _GPU_SAMPLES), self.failed)
         self._bytes: dict[str, tuple[float, float]] = {}  # column -> (counter in MiB, when)
-        ask = questions(nvml)
-        memory, self._power, *others, self._temperature = (State(card.handle, each, self._failed) for each in ask)
-        self._states = (memory, self._power, *others)
-        self._of_instances = [(*each, State(each[1], ask[0], self._failed)) for each in card.instances]
         self.links = LinkErrors(nvml, card.handle)
         self.busy_period_s, self.busy_depth_s = (None, 0.0) if card.instances else self._busy.reach()
-        self.busy_now: int | None = None
         self.has_gpm = False
         if supported(nvml, card.handle):
-            self._gpm = {instance: Gpm(nvml, card.handle, instance) for instance, _, _ in card.instances}
-            # under MIG there is no busy figure that says the same
-            self._gpm[None] = Gpm(nvml, card.handle, dear_every=1 if card.instances else _DEAR_EVERY)
+            whole: tuple[int | None, ...] = (None,)
+            instances = (*(each[0] for each in card.instances), *whole)
+            self._gpm = {instance: Gpm(nvml, card.handle, instance) for instance in instances}
             self.has_gpm = True
         # each id costs the driver up to some milliseconds: what GPM tells is not asked for
         self._fields_wanted: tuple[int | tuple[int, int], ...] = (
@@ -147,65 +132,47 @@ class GpuReader:
             return answer
         if code in FOR_GOOD:
             self._dropped.add(function)
-        return self._failed(function, code)
+        return self.failed(function, code)
 
-    def _failed(self, function: str, code: int) -> None:
+    def failed(self, function: str, code: int) -> None:
         """Note a failure once as an event."""
         if code not in (NOT_SUPPORTED, FUNCTION_NOT_FOUND) and function not in self._told:
             self._told.add(function)
             self._trouble(self.card, function, code)
 
-    def states(self) -> tuple[str, ...]:
-        """Cells of STATES: what is so at this moment."""
-        return tuple([each.read() for each in self._states])
+    def mean_power(self) -> str:
+        """Cell of the driver's mean over its last second, for a card that does not tell the power of a moment."""
+        milliwatts = self.call("nvmlDeviceGetPowerUsage")
+        return "" if milliwatts is None else f"{milliwatts / 1000:.6g}"
 
-    def instance_states(self) -> list[dict[str, Any]]:
-        """Memory of each MIG instance."""
-        return [
-            {"mig": instance, "uuid": uuid, "memory_used_mib": memory.read()}
-            for instance, _, uuid, memory in self._of_instances
-        ]
+    def means(self, at: Now, *, dear: bool) -> tuple[dict[str, str], list[tuple[Now, dict[str, str]]]]:
+        """Cells of GPM's means since the last call: of the card, and rows of its instances.
 
-    def power(self) -> tuple[str]:
-        """Cell of POWER."""
-        return (self._power.read(),)
+        Args:
+            at: now.
+            dear: whether the dear metric is wanted where the busy figure says the same (under MIG there is none).
 
-    def second(self) -> dict[str, Any]:
-        """What costs little and changes slowly: temperature, the share of time in which memory was in use."""
-        row: dict[str, Any] = {"temperature_c": self._temperature.read()}
-        if self._power.gone:
-            milliwatts = self.call("nvmlDeviceGetPowerUsage")
-            row["power_w"] = None if milliwatts is None else milliwatts / 1000
-        if self.card.instances:  # nvml.h: not under MIG
-            return row
-        rates = self.call("nvmlDeviceGetUtilizationRates")
-        if rates is not None:
-            row["memory_busy_pct"], self.busy_now = rates.memory, rates.gpu
-        return row
-
-    def means(self, at: Now) -> tuple[dict[str, Any], list[tuple[Now, dict[str, Any]]]]:
-        """GPM's means since the last call: of the card, and rows of its instances."""
-        row: dict[str, Any] = {}
-        rows: list[tuple[Now, dict[str, Any]]] = []
+        """
+        row: dict[str, str] = {}
+        rows: list[tuple[Now, dict[str, str]]] = []
         for instance, gpm in self._gpm.items():
-            values: dict[str, Any] = dict(gpm.read(at.mono_s))
+            cells = gpm.read(at.mono_s, dear=dear or bool(self.card.instances))
             if gpm.error is not None and f"gpm {instance}" not in self._told:
                 self._told.add(f"gpm {instance}")
                 self._trouble(self.card, "nvmlGpmSampleGet", gpm.error)
-            if values:
-                values["sm_source"] = "gpm"
+            if cells:
+                cells["sm_source"] = "gpm"
             if instance is None:
-                row.update(values)
-            elif values:
+                row = cells
+            elif cells:
                 uuid = next(each[2] for each in self.card.instances if each[0] == instance)
-                rows.append((at, {"mig": instance, "uuid": uuid, **values}))
+                rows.append((at, {"mig": str(instance), "uuid": uuid or "", **cells}))
         return row, rows
 
-    def slow(self, mono_s: float) -> dict[str, Any]:
-        """What changes seldom or costs much: ECC, the link, the power limit; counters that lose nothing by waiting."""
+    def slow(self) -> dict[str, Any]:
+        """What changes seldom: ECC, the link, the power limit."""
         milliwatts = self.call("nvmlDeviceGetEnforcedPowerLimit")
         return {
-            **self._of_fields(mono_s),
             "power_limit_w": None if milliwatts is None else milliwatts / 1000,
             "ecc_corrected": self.call("nvmlDeviceGetTotalEccErrors", 0, 0),
             "ecc_uncorrected": self.call("nvmlDeviceGetTotalEccErrors", 1, 0),
@@ -245,7 +212,8 @@ class GpuReader:
             self._fields = Fields(self._nvml, wanted) if wanted else None
         return found
 
-    def _of_fields(self, mono_s: float) -> dict[str, Any]:
+    def totals(self, mono_s: float) -> dict[str, Any]:
+        """Counters, which lose nothing by waiting: energy, time slowed; as rates what went over the links."""
         values = self._field_values()
         row: dict[str, Any] = {}
         for ident, column, scale in _TOTALS:
@@ -266,59 +234,9 @@ class GpuReader:
             return None
         return round((counter - before[0]) / (mono_s - before[1]), 3)
 
-    def drained(self) -> list[tuple[int | None, str, str]]:
-        """Cells of BUSY for each window that the driver closed, behind its end (t_ns).
-
-        Where the buffer gives none, the figure of now, with None for its end.
-        """
-        if self.card.instances:  # nvml.h: not under MIG
-            return []
-        windows = self._busy.new(time.time_ns())
-        return self.polled() if windows is None else [(t_ns, str(value), "samples") for t_ns, value in windows]
-
-    def polled(self) -> list[tuple[int | None, str, str]]:
-        """The busy figure as `second` read it, for those who watch while the buffer waits to be drained."""
-        return [] if self.busy_now is None else [(None, str(self.busy_now), "polled")]
-
-
-@lru_cache
-def questions(nvml: Nvml) -> tuple[tuple[Way, ...], ...]:
-    """How to ask for each of STATES, and for the temperature; the same for all cards."""
-    field = Field(nvml, _POWER_NOW)  # at this moment; a card that only tells the mean over a second lacks it
-    reasons = ctypes.c_ulonglong()  # by the name of the call since driver 535, else by its older one
-    return (
-        _memory(nvml),
-        ((field, lambda: f"{field.out.value / 1000:.6g}"),),
-        (_number(nvml, "nvmlDeviceGetClockInfo", _CLOCK_SM),),
-        tuple(
-            (Call(nvml, f"nvmlDeviceGetCurrentClocks{what}Reasons", out=reasons), lambda: reason_names(reasons.value))
-            for what in ("Event", "Throttle")
-        ),
-        (_number(nvml, "nvmlDeviceGetTemperature", 0),),
-    )
-
-
-def _memory(nvml: Nvml) -> tuple[Way, ...]:
-    """MiB in use, without the driver's reserve; with it where the driver is older than 510."""
-    newer, older = nvml.structure("c_nvmlMemory_v2_t"), nvml.structure("c_nvmlMemory_t")
-    newer.version = nvml.constant("nvmlMemory_v2", 0)
-
-    def way(function: str, out: Any) -> Way:
-        used = ctypes.c_ulonglong.from_buffer(out, type(out).used.offset)
-        return Call(nvml, function, out=out), lambda: str(used.value // _MIB)
-
-    return way("nvmlDeviceGetMemoryInfo_v2", newer), way("nvmlDeviceGetMemoryInfo", older)
-
-
-def _number(nvml: Nvml, function: str, argument: int) -> Way:
-    out = ctypes.c_uint()
-    return Call(nvml, function, ctypes.c_int(argument), out=out), lambda: str(out.value)
-
-
-@lru_cache
-def reason_names(bits: int) -> str:
-    """Clock event reasons by name; "none" for no reason."""
-    return "|".join(name for bit, name in REASONS if bits & bit) or "none"
+    def drained(self) -> list[tuple[int, int]] | None:
+        """(t_ns of its end, percent) of each window that the driver closed; None where there is none."""
+        return None if self.card.instances else self._busy.new(time.time_ns())  # nvml.h: not under MIG
 
 
 def _ident(field_id: int | tuple[int, int]) -> int:

@@ -4,7 +4,8 @@ Started by the sampler, to which it says on its standard output once a second th
 
 How often what is asked goes by what it costs. CPU time of a call on an H100 (driver 580), which spins while it waits
 for the card: power 0.1 ms, memory 0.2, clock and reasons less, utilization 0.1; GPM 0.5 (a sample and its difference),
-its share of busy time alone 1.8; the buffer of windows 2.8; energy 3.8 and time slowed by heat 1.2.
+its share of busy time alone 1.8; the buffer of windows 2.8; energy 3.8 and time slowed by heat 1.2. What loses nothing
+by waiting waits; the states of this moment come at the pace that was asked for, or else as fast as SHARE lets them.
 """
 
 from __future__ import annotations
@@ -14,19 +15,20 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from doctor.core.run_dir import Events, RunDir
+from doctor.core.run_dir import Events, RunDir, cell
 from doctor.facts._nvml import DRIVER_NOT_LOADED, UNINITIALIZED, GpuLost, NvmlUnavailable, open_nvml
 from doctor.monitors import columns, xid
-from doctor.monitors.clock import Every, Now, Paced, Ticker, now
+from doctor.monitors.clock import Every, Now, Paced, Stretch, Ticker, now
 from doctor.monitors.dcgm import DEFAULT_URL, Exporter
-from doctor.monitors.gpu_reader import BUSY, POWER, STATES, GpuReader, open_card
+from doctor.monitors.gpu_reader import BUSY, GpuReader, open_card
+from doctor.monitors.gpu_states import POWER, SECOND, STATES, CardStates, Cells
 from doctor.monitors.processes import identify, lone_trainer
 from doctor.monitors.table import Row, Table, clock_notes, form
 
@@ -35,9 +37,12 @@ ABSENT, DRIVER_GONE = 5, 6
 
 #: power is new so often, nobody needs the other states oftener; and what changes seldom or costs much
 POWER_S, STATES_S, SECOND_S, SLOW_S, LINKS_S, RETRY_S = 0.1, 0.2, 1.0, 10.0, 30.0, 5.0
-#: shares of a core that GPM of all cards, and the buffer of each, may take; seconds that they wait at most for it
-GPM_SHARE, GPM_S, DRAIN_SHARE, DRAIN_S = 0.0025, 5.0, 0.0004, 5.0
-#: the buffer as documented; one that reaches further back may be left alone for half of it
+#: shares of a core: all of this process, where no interval was asked for; GPM of all cards; the dear counters of all;
+#: the buffer of windows of each card
+SHARE, GPM_SHARE, DEAR_SHARE, DRAIN_SHARE = 0.004, 0.001, 0.0006, 0.0004
+#: seconds that they wait at most for it; the buffer as long as not known better, else for so much of what it holds
+GPM_S, DEAR_S, DRAIN_S, DRAIN_PART = 5.0, 60.0, 5.0, 0.7
+#: the buffer as documented; one that reaches further back may be left alone for longer
 _BUFFER_S = 10.0
 _MIB = 1 << 20
 
@@ -48,6 +53,7 @@ class Due(NamedTuple):
     gpm: bool
     drain: bool
     slow: bool
+    dear: bool
     last: bool
 
 
@@ -57,6 +63,7 @@ class Spent:
 
     gpm_s: float = 0.0
     drain_s: float = 0.0
+    dear_s: float = 0.0
 
 
 class Slot:
@@ -66,6 +73,7 @@ class Slot:
         self.index = index
         self.reader: GpuReader | None = None
         self.power_form = self.states_form = self.busy_form = ""  # rows that tell POWER, STATES, BUSY
+        self.who: dict[str, str] = {}  # the cells that name the card
         self.lost = False
         self.retry = Every(RETRY_S)
         self.links, self.links_seen_s = Every(LINKS_S), 0.0
@@ -80,7 +88,7 @@ class Worker:
         wanted: indices; None: all.
         exporter_url: of dcgm-exporter; None: the usual place.
         notes: further comment lines for the head of the file.
-        interval_s: from tick to tick.
+        interval_s: from tick to tick, as was asked for; None: whatever is within SHARE, from POWER_S on.
         root: process of the run whose tree is watched; None: none.
 
     """
@@ -92,7 +100,7 @@ class Worker:
         wanted: frozenset[int] | None,
         exporter_url: str | None,
         notes: Sequence[str] = (),
-        interval_s: float = POWER_S,
+        interval_s: float | None = None,
         root: int | None = None,
     ) -> None:
         self.root = root
@@ -103,22 +111,37 @@ class Worker:
         self.slots = [Slot(index) for index in range(count) if wanted is None or index in wanted]
         for slot in self.slots:
             self._open(slot)
-        self.readers = [slot.reader for slot in self.slots if slot.reader is not None]
+        self._take_stock()
         self.exporter = self._exporter(exporter_url)
         self.table = Table(csv, columns.GPU, [*self._notes(), *clock_notes(begun), *notes])
         self.processes = Table(run.gpu_processes(), columns.GPU_PROCESS, [f"schema {columns.GPU_PROCESS_SCHEMA}"])
         self.number = -1  # of the tick
-        self.power_ticks, self.states_ticks = (max(1, round(each / interval_s)) for each in (POWER_S, STATES_S))
-        self.second, self.slow = Every(SECOND_S), Every(SLOW_S)
-        reach = min((reader.busy_depth_s for reader in self.readers), default=0.0)
-        self.gpm = Paced(GPM_SHARE, GPM_S)
-        self.drain = Paced(DRAIN_SHARE, reach / 2 if reach > _BUFFER_S else DRAIN_S)
+        self._paces(interval_s)
         handles = {reader.card.index: reader.card.handle for reader in self.readers}
         watched = xid.watch(self.nvml, handles, self._xid)
         self.events.write(
             "monitor", what="gpus", gpus=sorted(handles), xids_watched=watched, sources=self._sources(),
             busy_period_s={str(reader.card.index): reader.busy_period_s for reader in self.readers},
         )  # fmt: skip
+
+    def _paces(self, interval_s: float | None) -> None:
+        """How often what is read, to begin with."""
+        self.tick_s = interval_s or POWER_S
+        self.power_ticks, self.states_ticks = (max(1, round(each / self.tick_s)) for each in (POWER_S, STATES_S))
+        self.second, self.slow = Every(SECOND_S), Every(SLOW_S)
+        reach = min((reader.busy_depth_s for reader in self.readers), default=0.0)
+        self.gpm = Paced(GPM_SHARE, GPM_S)
+        self.dear = Paced(DEAR_SHARE, DEAR_S, SLOW_S)
+        self.drain = Paced(DRAIN_SHARE, DRAIN_PART * reach if reach > _BUFFER_S else DRAIN_S)
+        self.stretch = None if interval_s else Stretch(SHARE)
+        self.states_spent_s = 0.0
+        self.judged_at = time.monotonic(), time.process_time()
+
+    def _take_stock(self) -> None:
+        """Which cards answer now."""
+        self.answering = [slot for slot in self.slots if slot.reader is not None]
+        self.readers = [slot.reader for slot in self.slots if slot.reader is not None]
+        self.states = CardStates(self.nvml, self.readers)
 
     def _exporter(self, url: str | None) -> Exporter | None:
         """Asked where a card has no GPM; the usual place is asked without being told, for it is this machine."""
@@ -153,9 +176,10 @@ class Worker:
                 return
             slot.reader = GpuReader(self.nvml, card, self._trouble)
         except GpuLost as exc:
-            self._lost(slot, exc)
+            self._lost(slot, exc.code)
             return
         ident = {"gpu": card.index, "uuid": card.uuid}
+        slot.who = {name: cell(value) for name, value in ident.items() if value is not None}
         slot.power_form, slot.states_form, slot.busy_form = (
             form(columns.GPU, ident, told) for told in (POWER, STATES, BUSY)
         )
@@ -163,12 +187,12 @@ class Worker:
             slot.lost = False
             self.events.write("gpu", what="back", gpu=slot.index)
 
-    def _lost(self, slot: Slot, error: GpuLost) -> None:
+    def _lost(self, slot: Slot, code: int) -> None:
         slot.reader = None
         slot.retry.due(time.monotonic())
         if not slot.lost:
             slot.lost = True
-            self.events.write("gpu", id="GPU002", what="lost", gpu=slot.index, code=error.code)
+            self.events.write("gpu", what="lost", gpu=slot.index, code=code)
 
     def _trouble(self, card: Any, call: str, code: int) -> None:
         self.events.write("monitor", what="nvml error", gpu=card.index, call=call, code=code)
@@ -184,7 +208,11 @@ class Worker:
         full = self.number % self.states_ticks == 0
         lines: list[str] = []
         if self.second.due(at.mono_s):
-            lines = self._second(at, slow=self.slow.due(at.mono_s))
+            self._try_lost(at)
+            slow = self.slow.due(at.mono_s)
+            lines = self._second(at, slow=slow)
+            if slow:
+                self._keep_within_share(at)
         elif full or self.number % self.power_ticks == 0:
             lines = self._states(at, full=full)
         if self.exporter is not None:
@@ -195,39 +223,78 @@ class Worker:
         """Everything once more, so that totals and the driver's buffer reach to the end of the run."""
         self._append("".join(self._second(at, slow=True, last=True)))
 
-    def _answering(self, at: Now) -> Iterator[tuple[Slot, GpuReader]]:
-        """Slots whose card can be read; those that were lost are tried again."""
-        for slot in self.slots:
-            if slot.reader is None and slot.retry.due(at.mono_s):
-                self._open(slot)
-            if slot.reader is not None:
-                yield slot, slot.reader
+    def _try_lost(self, at: Now) -> None:
+        """Cards that were lost are tried again."""
+        gone = [slot for slot in self.slots if slot.reader is None and slot.retry.due(at.mono_s)]
+        for slot in gone:
+            self._open(slot)
+        if any(slot.reader is not None for slot in gone):
+            self._take_stock()
+
+    def _keep_within_share(self, at: Now) -> None:
+        """Ask for states less often, or oftener again, by what this process costs."""
+        if self.stretch is None:
+            return
+        (before_s, cpu_before_s), self.judged_at = self.judged_at, (at.mono_s, time.process_time())
+        states_s, self.states_spent_s = self.states_spent_s, 0.0
+        passed_s = at.mono_s - before_s
+        if passed_s < SLOW_S / 2:
+            return
+        others_s = self.judged_at[1] - cpu_before_s - states_s
+        if self.stretch.judge(states_s / passed_s, others_s / passed_s):
+            self.tick_s = POWER_S * self.stretch.factor
+            states_s = min(SECOND_S, self.states_ticks * self.tick_s)
+            self.events.write("monitor", what="states paced", power_every_s=self.tick_s, states_every_s=states_s)
+
+    def _of_cards(self, columns: list[Cells]) -> Iterable[tuple[Slot, tuple[str, ...]]]:
+        """Cells of each card; cards that do not answer any more are left out, now and from here on."""
+        rows = zip(self.answering, zip(*columns))  # noqa: B905 - Python 3.9 has no strict=
+        if not self.states.lost:
+            return rows
+        told = [row for place, row in enumerate(rows) if place not in self.states.lost]
+        for place, code in self.states.lost.items():
+            self._lost(self.answering[place], code)
+        self._take_stock()
+        return told
 
     def _states(self, at: Now, *, full: bool) -> list[str]:
         """Lines of an ordinary tick."""
-        lines, stamp = [], self.table.stamp(at)
-        for slot, reader in self._answering(at):
-            try:
-                told = slot.states_form % reader.states() if full else slot.power_form % reader.power()
-                lines.append(stamp + told)
-            except GpuLost as exc:
-                self._lost(slot, exc)
+        began = time.thread_time()
+        stamp = self.table.stamp(at)
+        if full:
+            lines = [stamp + slot.states_form % cells for slot, cells in self._of_cards(self.states.states())]
+        else:
+            lines = [stamp + slot.power_form % cells for slot, cells in self._of_cards(self.states.power())]
+        self.states_spent_s += time.thread_time() - began
         return lines
+
+    def _due(self, at: Now, *, slow: bool, last: bool) -> Due:
+        dear = last or self.dear.due(at.mono_s)
+        gpm = self.gpm.due(at.mono_s) or dear  # the dear metric of GPM comes with the others
+        return Due(gpm, last or self.drain.due(at.mono_s), slow, dear, last)
 
     def _second(self, at: Now, *, slow: bool, last: bool = False) -> list[str]:
         """Lines of the tick that comes once a second."""
-        lines: list[str] = []
         spent = Spent()
-        due = Due(last or self.gpm.due(at.mono_s), last or self.drain.due(at.mono_s), slow, last)
-        for slot, reader in self._answering(at):
+        due = self._due(at, slow=slow, last=last)
+        lines: list[str] = []
+        for place, row in self.states.of_instances():
+            lines.append(self.table.told(at, {**self.answering[place].who, **row}))
+        only_mean_power = self.states.without_power()
+        for slot, cells in self._of_cards([*self.states.states(), *self.states.second()]):
+            row = dict(zip((*STATES, *SECOND), cells))  # noqa: B905 - Python 3.9 has no strict=
+            reader = slot.reader
+            if reader is None:
+                continue
             try:
-                lines += self._lines(slot, reader, at, due, spent)
+                if slot.index in only_mean_power:
+                    row["power_w"] = reader.mean_power()
+                lines += self._lines(slot, reader, row, at, due, spent)
             except GpuLost as exc:
-                self._lost(slot, exc)
-        if due.gpm:
-            self._pace(spent.gpm_s)
-        if due.drain:
-            self.drain.spent(spent.drain_s / max(1, len(self.slots)))
+                self._lost(slot, exc.code)
+        if any(slot.reader is None for slot in self.answering):
+            self._take_stock()
+        self._pace(due, spent)
         return lines
 
     def _append(self, text: str) -> None:
@@ -238,43 +305,61 @@ class Worker:
                 "monitor", what="disk full" if self.table.full else "room again", rows_lost=self.table.lost
             )
 
-    def _pace(self, gpm_s: float) -> None:
+    def _pace(self, due: Due, spent: Spent) -> None:
+        """How soon what is paced by its cost comes again."""
         before = self.gpm.period_s
-        self.gpm.spent(gpm_s)
+        if due.gpm and not due.dear:
+            self.gpm.spent(spent.gpm_s)
+        if due.drain:
+            self.drain.spent(spent.drain_s / max(1, len(self.slots)))
+        if due.dear:
+            self.dear.spent(spent.dear_s + spent.gpm_s)
         if self.gpm.period_s != before:
             self.events.write("monitor", what="gpm paced", every_s=self.gpm.period_s)
 
-    def _lines(self, slot: Slot, reader: GpuReader, at: Now, due: Due, spent: Spent) -> list[str]:
-        ident = {"gpu": reader.card.index, "uuid": reader.card.uuid}
-        states = zip(STATES, reader.states())  # noqa: B905 - Python 3.9 has no strict=
-        row: dict[str, Any] = {name: text for name, text in states if text}
-        of_instances: list[tuple[Now, dict[str, Any]]] = []
+    def _lines(self, slot: Slot, reader: GpuReader, row: dict[str, str], at: Now, due: Due, spent: Spent) -> list[str]:
+        """Lines of one card: the windows of the driver, its instances, itself.
+
+        Raises:
+            GpuLost: it does not answer any more.
+
+        """
+        lines = self._windows(slot, reader, row, at, due, spent)
         if due.gpm:
             began = time.thread_time()
-            means, of_instances = reader.means(now())  # their window ends when they are read
+            means, of_instances = reader.means(now(), dear=due.dear)  # their window ends when they are read
             spent.gpm_s += time.thread_time() - began
             row.update(means)
-        row.update(reader.second())
-        lines = [
-            self.table.stamp(at if end_ns is None else at.at(end_ns)) + slot.busy_form % tuple(cells)
-            for end_ns, *cells in self._windows(reader, due, spent)
-        ]
+            lines += [self.table.told(when, {**slot.who, **each}) for when, each in of_instances]
+        more: dict[str, Any] = {}
+        if due.dear:
+            began = time.thread_time()
+            more = reader.totals(at.mono_s)
+            spent.dear_s += time.thread_time() - began
         if due.slow:
-            row.update(reader.slow(at.mono_s))
+            more.update(reader.slow())
             self._list_processes(reader, at)
             if slot.links.due(at.mono_s):
                 self._look_at_links(slot, reader, at)
-        of_instances += [(at, state) for state in reader.instance_states()]
-        return [*lines, *(self.table.line(when, {**ident, **each}) for when, each in [*of_instances, (at, row)])]
+        row.update((name, cell(value)) for name, value in more.items() if value is not None)
+        return [*lines, self.table.told(at, {**slot.who, **row})]
 
-    def _windows(self, reader: GpuReader, due: Due, spent: Spent) -> list[tuple[int | None, str, str]]:
-        """The driver's windows; between two drains that are far apart the figure of now."""
-        if not due.drain:
-            return reader.polled()
-        began = time.thread_time()
-        found = reader.drained()
-        spent.drain_s += time.thread_time() - began
-        return [each for each in found if each[0] is not None] if due.last else found
+    def _windows(
+        self, slot: Slot, reader: GpuReader, row: dict[str, str], at: Now, due: Due, spent: Spent
+    ) -> list[str]:
+        """Lines of the driver's windows, which hold the busy figure; between two drains `row` has that of now."""
+        windows = None
+        if due.drain:
+            began = time.thread_time()
+            windows = reader.drained()
+            spent.drain_s += time.thread_time() - began
+        if windows is not None or due.last:
+            row["gpu_busy_pct"] = ""
+        elif row["gpu_busy_pct"]:
+            row["busy_source"] = "polled"
+        stamps = self.table.stamps(at, [end_ns for end_ns, _ in windows or ()])
+        form = slot.busy_form
+        return [stamp + form % (busy, "samples") for stamp, (_, busy) in zip(stamps, windows or ())]  # noqa: B905 - Python 3.9 has no strict=
 
     def _look_at_links(self, slot: Slot, reader: GpuReader, at: Now) -> None:
         if errors := reader.links.new():
@@ -315,7 +400,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="doctor.monitors.gpu_worker")
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--csv", type=Path, required=True)
-    parser.add_argument("--interval", type=float, required=True)
+    parser.add_argument("--interval", type=float)
     parser.add_argument("--gpus", default="")
     parser.add_argument("--dcgm")
     parser.add_argument("--note", action="append", default=[])
@@ -331,7 +416,7 @@ def main(argv: list[str] | None = None) -> int:
     if not worker.slots:
         _say("absent the driver lists no GPU" + (" of those asked for" if wanted else ""))
         return ABSENT
-    _sample(worker, chosen.interval)
+    _sample(worker, chosen.interval or POWER_S)
     return 0
 
 
@@ -343,6 +428,7 @@ def _sample(worker: Worker, interval_s: float) -> None:
             ticker.wait()
             at = now()
             worker.tick(at)
+            ticker.set_period(worker.tick_s)
             if alive.due(at.mono_s) and not _say(f"ok {ticker.missed} {worker.table.lost} {time.process_time():.3f}"):
                 break
     worker.last(now())

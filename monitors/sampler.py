@@ -112,7 +112,7 @@ class GpuWorker:
         self._close()
         self.state = "blocked"
         self._retry_at = mono_s + self._retry_s
-        self._events.write("monitor", id="GPU001", what="nvml hangs", silent_s=round(mono_s - self._heard_s, 1))
+        self._events.write("monitor", what="nvml hangs", silent_s=round(mono_s - self._heard_s, 1))
 
     def _close(self) -> None:
         if self._process is not None and self._process.stdout is not None:
@@ -230,7 +230,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="doctor.monitors.sampler")
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--csv", type=Path)
-    parser.add_argument("--interval", type=float, default=0.1)
+    parser.add_argument("--interval", type=float, help="kept; without it, as fast as the cost allows")
     parser.add_argument("--gpus", default="")
     parser.add_argument("--dcgm")
     parser.add_argument("--watch", type=int, help="process whose tree is sampled, and with which the sampler ends")
@@ -253,7 +253,8 @@ def main(argv: list[str] | None = None) -> int:
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     events = Events(run, role="monitor")
-    arguments = ["--run", str(run.path), "--csv", str(chosen.csv or run.gpu()), "--interval", str(chosen.interval)]
+    arguments = ["--run", str(run.path), "--csv", str(chosen.csv or run.gpu())]
+    arguments += ["--interval", str(chosen.interval)] if chosen.interval else []
     arguments += ["--gpus", chosen.gpus] if chosen.gpus else []
     arguments += ["--dcgm", chosen.dcgm] if chosen.dcgm else []
     arguments += [word for note in chosen.note for word in ("--note", note)]

@@ -18,7 +18,7 @@ END_S, END_OF_ALL_S = 5.0, 18.0
 class Wishes:
     """What the user wants to be sampled, and how."""
 
-    interval_s: float = 0.1
+    interval_s: float | None = None  # None: as often as the sampler's own budget lets it, from 0.1 on
     gpus: str = ""
     csv: Path | None = None
     dcgm: str | None = None
@@ -28,7 +28,7 @@ class Wishes:
 
     def options(self) -> list[str]:
         """The sampler's own options."""
-        words = ["--interval", str(self.interval_s)]
+        words = ["--interval", str(self.interval_s)] if self.interval_s else []
         words += ["--gpus", self.gpus] if self.gpus else []
         words += ["--csv", str(self.csv)] if self.csv else []
         words += ["--dcgm", self.dcgm] if self.dcgm else []

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.core.run_dir import Appender, cell, host_name
-from doctor.monitors.clock import Now
+from doctor.monitors.clock import Now, iso
 
 Row = Mapping[str, Any]
 
@@ -53,15 +53,23 @@ class Table:
 
     def line(self, at: Now, row: Row) -> str:
         """One row."""
-        cells = self._blank.copy()  # most are empty: a row costs what it tells
-        for name, value in row.items():
-            if value is not None:
-                cells[self._at[name]] = cell(value)
-        return f"{self.stamp(at)}{','.join(cells)}\n"
+        return self.told(at, {name: cell(value) for name, value in row.items() if value is not None})
+
+    def told(self, at: Now, cells: Mapping[str, str]) -> str:
+        """One row of cells as they are to be written: without commas and line breaks."""
+        row = self._blank.copy()  # most are empty: a row costs what it tells
+        for name, text in cells.items():
+            row[self._at[name]] = text
+        return f"{self.stamp(at)}{','.join(row)}\n"
 
     def stamp(self, at: Now) -> str:
         """The first four cells of a row."""
-        return f"{at.iso},{at.t_ns},{at.mono_s:.6f},{self._host},"
+        return f"{iso(at.t_ns)},{at.t_ns},{at.mono_s:.6f},{self._host},"
+
+    def stamps(self, at: Now, moments: Iterable[int]) -> list[str]:
+        """The first four cells of rows about other moments (nanoseconds since the epoch)."""
+        mono_s, now_ns, host = at.mono_s, at.t_ns, self._host
+        return [f"{iso(t_ns)},{t_ns},{mono_s + (t_ns - now_ns) / 1e9:.6f},{host}," for t_ns in moments]
 
     def close(self) -> None:
         """Close the file."""

@@ -83,7 +83,13 @@ def clauses(usage: Usage, summary: Summary) -> list[str]:
     sources = sorted({each.activity_from for each in summary.gpus if each.activity_from})
     renewed = f", renewed by the driver every {period}" if (period := _busy_period(usage)) else ""
     said += [f"activity from {each}{renewed if each == 'gpu_busy_pct' else ''}" for each in sources]
+    if slowest := max((float(each["data"]["power_every_s"]) for each in _paced(usage)), default=0.0):
+        said.append(f"the driver's calls are dear: power asked as seldom as every {1000 * slowest:.0f} ms")
     return [*said, *_over_hosts(usage, len(cards)), *usage.notes]
+
+
+def _paced(usage: Usage) -> list[dict[str, Any]]:
+    return [each for each in usage.events if each["data"].get("what") == "states paced"]
 
 
 def _over_hosts(usage: Usage, cards: int) -> Iterator[str]:

@@ -48,7 +48,9 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option("--pid", type=int, help="Sample beside this process and end with it.")
 @click.option("--for", "for_s", type=Duration(), help="Stop after so long: 120s, 10m.")
 @click.option(
-    "--interval", type=Duration(), default="100ms", show_default=True, help="From tick to tick, 50ms or more."
+    "--interval",
+    type=Duration(),
+    help="From tick to tick, 50ms or more: 200ms, 1s. Without it 100ms, longer where the driver's calls are dear.",
 )
 @click.option("--gpus", metavar="0,1", default="", help="Sample only these, by NVML's index.")
 @click.option("--csv", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="GPU figures go there.")
@@ -98,7 +100,7 @@ def _refuse(words: tuple[str, ...], chosen: dict[str, Any]) -> None:
         raise click.UsageError(f"`{words[0]}`: a command is run with --during-run -- COMMAND")
     if chosen["during_run"] and (chosen["pid"] or chosen["for_s"]):
         raise click.UsageError("--during-run ends with its command: --pid and --for are for what runs already")
-    if not SHORTEST_S <= chosen["interval"] <= LONGEST_S:
+    if chosen["interval"] is not None and not SHORTEST_S <= chosen["interval"] <= LONGEST_S:
         raise click.UsageError("--interval is between 50ms and 60s")
     if not re.fullmatch(r"(\d+(\s*,\s*\d+)*)?", chosen["gpus"]):
         raise click.UsageError(f"--gpus takes indices with commas between them, not `{chosen['gpus']}`")

@@ -153,8 +153,10 @@ def test_the_busy_figure_is_never_called_activity_of_the_sms(tmp_path: Path) -> 
     (gpu,) = data["usage"]["gpus"]
     assert (gpu["sm_active_pct"], gpu["gpu_busy_pct"], gpu["activity_from"]) == (None, 100, "gpu_busy_pct")
     event(RunDir(tmp_path), 0, "monitor", what="gpus", busy_period_s={"0": 0.1666665, "1": None})
+    event(RunDir(tmp_path), 20, "monitor", what="states paced", power_every_s=0.5, states_every_s=1.0)
     shown = doctor(str(tmp_path)).stdout
     assert "activity from gpu_busy_pct, renewed by the driver every 167 ms" in " ".join(shown.split())
+    assert "power asked as seldom as every 500 ms" in " ".join(shown.split())
     assert "No true SM activity" in shown
     assert "SM active %" not in shown
 
@@ -228,7 +230,7 @@ def test_trainer_and_server_taking_turns(tmp_path: Path) -> None:
 def test_events_become_findings(tmp_path: Path) -> None:
     run = written(tmp_path, 100, 2, lambda _gpu, at_s: {**gpm(70), "ecc_uncorrected": 0 if at_s < 50 else 3})
     event(run, 30, "gpu", what="xid", gpu=1, xid=79)
-    event(run, 31, "gpu", what="lost", gpu=1, code=15, ident="GPU002")
+    event(run, 31, "gpu", what="lost", gpu=1, code=15)
     event(run, 40, "gpu", what="xid", gpu=0, xid=31)
     data = report(str(tmp_path), code=1)
     said = {(each["id"], each["severity"], each["where"].get("gpu")) for each in data["findings"]}

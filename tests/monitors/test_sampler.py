@@ -18,9 +18,9 @@ import pytest
 
 from doctor.core.run_dir import RunDir, read_rows
 from doctor.monitors import columns
-from doctor.monitors.clock import Every, Now, Paced, Ticker, now
+from doctor.monitors.clock import Every, Now, Paced, Stretch, Ticker, now
 from doctor.monitors.dcgm import parse
-from doctor.monitors.gpu_reader import reason_names
+from doctor.monitors.gpu_states import reason_names
 from doctor.monitors.table import Table
 from tests.monitors.conftest import GIB, METRICS, STATES, TRUTH, UUID_BEGINS, sampler, wait_for
 from tests.nvml import scenario_env
@@ -265,10 +265,11 @@ def test_without_a_driver_there_are_host_figures_and_no_error(tmp_path: Path) ->
 
 
 def test_it_ends_with_what_it_watches(folder: Path, tmp_path: Path) -> None:
-    watched = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(2)"])
+    watched = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     command = [sys.executable, "-m", "doctor.monitors.sampler", "--run", str(tmp_path), "--watch", str(watched.pid)]
     process = subprocess.Popen(command, env=scenario_env(folder, "h100x8"))
-    watched.wait()
+    wait_for(lambda: RunDir(tmp_path).gpu().exists())
+    watched.communicate(b"\n")
     assert process.wait(20) == 0
     worker = int(
         next(path for path in (tmp_path / "events").iterdir() if str(process.pid) not in path.name).stem.split("-")[-1]
@@ -284,6 +285,7 @@ def test_killed_a_hundred_times_at_any_moment(tmp_path: Path) -> None:
     rng = random.Random(5)  # noqa: S311 - moments, no secret
     path = tmp_path / "a.csv"
     for life in range(100):
+        begun, begins = os.pipe()
         pid = os.fork()
         if pid == 0:
             table = Table(path, ["time", "t_ns", "mono_s", "host", "gpu", "power_w"], ["schema test"])
@@ -291,13 +293,18 @@ def test_killed_a_hundred_times_at_any_moment(tmp_path: Path) -> None:
             while True:
                 table.write([(now(), {"gpu": life, "power_w": number + extra}) for extra in range(8)])
                 number += 8
+                os.write(begins, b"." if number == 8 else b"")
+        if life % 2:  # the others may die before their first row
+            os.read(begun, 1)
+        os.close(begun)
+        os.close(begins)
         time.sleep(rng.uniform(0.001, 0.03))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     written: dict[str, list[int]] = {}
     for row in read_rows(path):
         written.setdefault(row["gpu"], []).append(int(row["power_w"]))
-    assert len(written) > 50
+    assert len(written) >= 50
     for numbers in written.values():
         assert numbers == list(range(len(numbers)))
     assert path.read_text().count("time,t_ns") == 1
@@ -334,6 +341,33 @@ def test_what_costs_much_comes_less_often() -> None:
             paced.spent(each)
         assert paced.period_s == period
     assert [mono / 10 for mono in range(30, 160) if paced.due(mono / 10)] == [3, 8, 13]
+
+
+def test_a_pace_gives_way_to_what_else_there_is_to_do() -> None:
+    stretch = Stretch(share=0.004)
+    shares = [(0.002, 0.001), (0.0035, 0.001), (0.002, 0.001), (0.0035, 0.001), (0.0035, 0.001)]
+    assert [stretch.judge(*each) for each in shares] == [False, False, False, False, True]  # once is no reason
+    assert stretch.factor == 2
+    assert not stretch.judge(0.0012, 0.001)  # at the old pace that would be 80 % of what is left
+    assert stretch.judge(0.001, 0.001)
+    assert stretch.factor == 1
+    assert [stretch.judge(0.1, 0.005) for _ in range(2)] == [False, True]
+    assert stretch.factor == 10
+
+
+def test_another_pace_begins_with_the_last_tick() -> None:
+    clock = [0.0]
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds
+
+    ticker, ticks = Ticker(0.1, mono=lambda: clock[0], sleep=sleep), []
+    for period_s in (0.1, 0.1, 0.5, 0.5, 0.1, 0.1):
+        ticker.wait()
+        ticks.append(round(clock[0], 3))
+        ticker.set_period(period_s)
+    assert ticks == [0, 0.1, 0.2, 0.7, 1.2, 1.3]
+    assert ticker.missed == 0
 
 
 def test_what_is_due_keeps_its_pace() -> None:

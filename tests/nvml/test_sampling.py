@@ -555,3 +555,70 @@ out = [Samples(SampleBuffer(open_nvml(), gpus()[0], 1), None).reach()[0], time.m
     period, took_s = ask(scenario(gpu, base=base), code)
     assert period == pytest.approx(expected, abs=1e-4)
     assert took_s < 2
+
+
+OF_EACH = """
+from doctor.facts._nvml import open_nvml
+from doctor.monitors.gpu_reader import GpuReader, open_card
+from doctor.monitors.gpu_states import CardStates
+nvml = open_nvml()
+readers = [GpuReader(nvml, open_card(nvml, k), lambda *told: None) for k in range(n.nvmlDeviceGetCount())]
+states = CardStates(nvml, readers)
+def alone(function, h, *more):
+    try:
+        return getattr(n, function)(h, *more)
+    except n.NVMLError:
+        return None
+def power(h):
+    value = n.nvmlDeviceGetFieldValues(h, [186])[0]
+    return "" if value.nvmlReturn else f"{value.value.uiVal / 1000:.6g}"
+out = [list(zip(*states.states(), *states.second())), sorted(states.without_power()), [
+    [n.nvmlDeviceGetMemoryInfo(h, n.nvmlMemory_v2).used >> 20, power(h), alone("nvmlDeviceGetClockInfo", h, 1),
+     alone("nvmlDeviceGetTemperature", h, 0)] for h in gpus()]]
+"""
+
+
+def test_cards_of_several_kinds_are_asked_together_and_each_tells_its_own(ask: Ask) -> None:
+    kinds = "".join(
+        f"[gpu {gpu}]\nactivity = 0 memory={gpu + 1}GiB power={200 + gpu} sm_clock={1000 + gpu} temperature=4{gpu}\n"
+        + ("field = 186 code=NOT_SUPPORTED\n" if gpu in (1, 3) else "")
+        for gpu in range(5)
+    )
+    told, without_power, alone = ask(f"include = h100x8.ini\n[system]\ngpus = 5\n{kinds}", OF_EACH, init=False)
+    assert without_power == [1, 3]
+    assert len({tuple(cells) for cells in told}) == 5
+    for (memory, power, clock, _, temperature, *_), expected in zip(told, alone, strict=True):
+        cells = ["" if each is None else str(each) for each in expected]
+        assert [memory, power, clock, temperature] == cells
+
+
+PACE = """
+from pathlib import Path
+from doctor.core.run_dir import RunDir
+from doctor.monitors import gpu_worker
+from doctor.monitors.clock import now
+gpu_worker.SLOW_S, gpu_worker.SHARE = 0.1, {share}
+run = RunDir(Path({folder!r}))
+worker = gpu_worker.Worker(run, run.gpu(), None, "none", interval_s={interval})
+worker.second = gpu_worker.Every(0.1)
+for _ in range(5):
+    worker.tick(now())
+    time.sleep(0.05)
+    worker.tick(now())
+    time.sleep(0.06)
+out = [worker.tick_s, [event["data"] for event in run.read_events() if event["data"]["what"] == "states paced"]]
+"""
+
+
+@pytest.mark.parametrize(
+    ("share", "interval", "tick_s"), [(1e-6, None, 1.0), (1e-6, 0.1, 0.1), (1.0, None, 0.1)],
+    ids=["dear", "as-asked", "cheap"],
+)  # fmt: skip
+def test_states_are_asked_as_often_as_the_share_of_a_core_lets_them(
+    ask: Ask, tmp_path: Path, share: float, interval: float | None, tick_s: float
+) -> None:
+    code = PACE.format(share=share, folder=str(tmp_path), interval=interval)
+    reached, told = ask(scenario("activity = 0 busy=0.5"), code, init=False)
+    assert reached == tick_s
+    slowed = {"what": "states paced", "power_every_s": 1.0, "states_every_s": 1.0}
+    assert told == ([slowed] if tick_s == 1.0 else [])
