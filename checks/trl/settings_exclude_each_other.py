@@ -109,9 +109,9 @@ CASES = (
         r"ValueError: You cannot use `sync_ref_model=True` together with `precompute_ref_log_probs=True`",
         Message(
             en=Words(
-                "`sync_ref_model=True` together with `precompute_ref_log_probs=True`",
+                "`sync_ref_model=True` beside `precompute_ref_log_probs=True`",
                 "What was computed ahead belongs to a reference that would change during the training.",
-                "Set `precompute_ref_log_probs=False`, or `sync_ref_model=False`.",
+                "Switch one of the two off.",
             ),
             zh=Words(
                 "`sync_ref_model=True` 与 `precompute_ref_log_probs=True` 同时使用",
@@ -126,7 +126,7 @@ CASES = (
             en=Words(
                 "`precompute_ref_log_probs=True` with a streaming dataset",
                 "The log-probabilities become a column of the dataset, and a stream cannot get one.",
-                "Load the dataset without `streaming=True`, or set `precompute_ref_log_probs=False`.",
+                "Load the dataset without `streaming=True`, or switch `precompute_ref_log_probs` off.",
             ),
             zh=Words(
                 "`precompute_ref_log_probs=True` 用于流式数据集",
