@@ -16,16 +16,16 @@ https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/traine
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TRF021", name="no-loss-returned", severity=ERROR, since="0.1")
 
 SIGNATURES = (
     Signature(
         r"ValueError: The model did not return a loss from the inputs, only the following keys:"
-        r" (?P<keys>[\w,. ]{1,200})",
+        r" (?P<keys>[\w, ]{1,200})(?:\. For reference, the inputs it received are (?P<inputs>[\w, ]{1,200}))?",
     ),
     Signature(
         r"ValueError: (?:The batch received was empty, your model won't be able to train on it|No"
@@ -51,3 +51,39 @@ LOG_MESSAGE = Message(
         "`AutoModelForCausalLM` 加载模型。",
     ),
 )
+
+LABELS_GIVEN = Message(
+    en=Words(
+        "the model returned no loss although the batch held `labels`",
+        "Its `forward` takes labels and gives back {keys} only: a reward or sequence model that computes no loss for "
+        "this "
+        "kind of batch, evaluation of a model that computes one in training only, or labels of another form than it "
+        "expects.",
+        "Look at `forward`: it must return a `loss` (or a tuple that begins with it) when labels are given; a model "
+        "of your "
+        "own computes it there, or give the Trainer `compute_loss_func=`/override `compute_loss`. In evaluation set "
+        '`prediction_loss_only=False` and `eval_strategy="no"` where the model has no loss then. Load the class of the '
+        "task (`AutoModelForCausalLM`, `AutoModelForSequenceClassification`), and for pairs use TRL's RewardTrainer.",
+    ),
+    zh=Words(
+        "批次中有 `labels`,但模型没有返回损失",
+        "其 `forward` 接受标签却只返回 {keys}:奖励或序列模型不对这种批次计算损失、模型只在训练时计算损失而此处在评估"
+        ",或标签形式与其预期不同。",
+        "查看 `forward`:给出标签时必须返回 `loss`(或以其开头的元组);自己的模型在其中计算,或给 Trainer 传 "
+        "`compute_loss_func=`、重写 "
+        '`compute_loss`。若模型在评估时没有损失,设 `prediction_loss_only=False` 和 `eval_strategy="no"`。加载与任务相'
+        "符的类"
+        "(`AutoModelForCausalLM`、`AutoModelForSequenceClassification`),样本对使用 TRL 的 RewardTrainer。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """Labels that the Trainer lists among the inputs are not missing."""
+    inputs, keys = hits.get("inputs") or "", (hits.get("keys") or "").strip()
+    if "labels" in inputs.replace(" ", "").split(","):
+        return found(
+            PROBLEM, LABELS_GIVEN, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+            keys=", ".join(f"`{key.strip()}`" for key in keys.split(",")[:3]),
+        )  # fmt: skip
+    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence())

@@ -35,6 +35,16 @@ SIGNATURES = (
         r"object has no attribute '(?P<name>(?!current_gradient_accumulation_steps)\w{1,80})'",
         frame=_TRL,
     ),
+    Signature(
+        r"^KeyError: '(?P<entry>(?:chosen|rejected|prompt|concatenated|reference)_(?:labels|input_ids|attention_mask|"
+        r"logps|chosen_logps|rejected_logps))'$",
+        frame=_TRL,
+    ),
+    Signature(
+        r"^TypeError: (?P<base>(?:GRPO|DPO|RLOO|SFT|PPO|KTO|ORPO|GKD)Trainer)\.__init__\(\) got an unexpected keyword "
+        r"argument '(?P<argument>\w{1,60})'",
+        symptom_of=("TRL001", "TRL002", "TRL003", "TRL045", "TRF005"),
+    ),
 )
 
 #: classes of TRL itself
@@ -61,8 +71,45 @@ LOG_MESSAGE = Message(
 )
 
 
+BATCH = Message(
+    en=Words(
+        "code beside TRL reads `{name}`, which TRL's trainer of this release does not have",
+        "A class or function of the project works on what TRL's trainer hands it: entries of its batches, or "
+        "arguments of its "
+        "`__init__`. These differ between releases, and forks (LLaVA-NeXT's TRL, for one) add some of their own.",
+        "Install the TRL that the project was written for (its requirements.txt, pyproject.toml or README; the date "
+        "of its "
+        "last commit tells the release), or the fork that it carries along (`pip install -e ./trl`): `pip install "
+        "'trl==VERSION'`, in an environment of its own. Or change the code to what the installed TRL has: `pip show "
+        "trl` "
+        "tells its version.",
+    ),
+    zh=Words(
+        "TRL 之外的代码读取 `{name}`,而此版本的 TRL 训练器没有它",
+        "项目中的类或函数使用 TRL 训练器交给它的内容:批次中的条目,或其 `__init__` 的参数。这些在版本之间不同,而某些分"
+        "支(例如 LLaVA-NeXT "
+        "的 TRL)还会自行添加。",
+        "安装该项目所针对的 TRL(见其 requirements.txt、pyproject.toml 或 README;最后一次提交的日期可推断版本),或其自带"
+        "的分支(`pip "
+        "install -e ./trl`):在单独的环境中 `pip install 'trl==VERSION'`。或按已安装的 TRL 修改代码:`pip show trl` 可查"
+        "看版本。",
+    ),
+)
+
+
+def _by_call(hits: Hits) -> Finding | None:
+    """An entry or an argument counts where the project's own class asks for it, not TRL and not a plain script."""
+    frames = hits.first.frames
+    if not frames or re.search(_TRL, frames[-1]) or frames[-1].endswith(":<module>"):
+        return None
+    name = hits.get("entry") or hits.get("argument")
+    return found(PROBLEM, BATCH, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=name)
+
+
 def explain(hits: Hits) -> Finding | None:
     """A class of TRL's own that lacks an attribute is another matter."""
+    if not hits.of(0):
+        return _by_call(hits)
     trainer = hits.get("trainer") or ""
     if _OWN.fullmatch(trainer):
         return None

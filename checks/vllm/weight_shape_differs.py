@@ -34,6 +34,7 @@ SIGNATURES = (
         r"Tried to load weights of size (?:torch\.Size\()?\[(?P<sent>[\d, ]{0,60})\]\)?\s?to a parameter of"
         r" size (?:torch\.Size\()?\[(?P<own>[\d, ]{0,60})\]",
     ),
+    Signature(r"^\s{1,12}assert loaded_weight\.shape\[\w{1,20}\] == (?P<vocabulary>self\.org_vocab_size)"),
     Signature(r"^\s{1,12}assert param(?:_data)?\.(?:shape|size\(\)) == loaded_weight\.(?:shape|size\(\))$"),
     Signature(
         r"RuntimeError: The expanded size of the tensor \(\d{1,9}\) must match the existing size \(\d{1,9}\)"

@@ -33,15 +33,21 @@ _STANDARD = re.compile(
 )
 #: the stack's own packages where they run from a checkout: a folder of theirs tells
 _CHECKOUT = re.compile(
-    r"[\\/](?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|config|utils|lora|attention|compilation|transformers_utils|device_allocator))"
-    r"|verl(?=[\\/](?:trainer|workers|utils|single_controller|models|third_party|experimental|model_merger|checkpoint_engine|tools|interactions|protocol\.py))|trl(?=[\\/](?:trainer|extras|scripts|cli|core))"
-    r"|transformers(?=[\\/](?:models|utils|generation|integrations|trainer))|deepspeed(?=[\\/](?:runtime|launcher|ops|comm))"
-    r"|sglang(?=[\\/](?:srt|multimodal_gen|cli|lang|launch_server))|trinity(?=[\\/](?:explorer|trainer|common|buffer|cli|manager|algorithm))|openrlhf(?=[\\/](?:trainer|cli|models|utils|datasets))"
-    r"|megatron(?=[\\/](?:core|training|legacy|bridge|inference|rl)[\\/])|slime(?=[\\/](?:backends|ray|utils|rollout)[\\/])"
-    r"|nemo_rl(?=[\\/](?:algorithms|models|distributed|environments|data|utils)[\\/])|rlinf(?=[\\/](?:workers|hybrid_engines|runners|scheduler|models)[\\/])"
+    r"[\\/](?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|"
+    r"config|utils|lora|attention|compilation|transformers_utils|device_allocator))"
+    r"|verl(?=[\\/](?:trainer|workers|utils|single_controller|models|third_party|experimental|model_merger|"
+    r"checkpoint_engine|tools|interactions|protocol\.py))|trl(?=[\\/](?:trainer|extras|scripts|cli|core))"
+    r"|transformers(?=[\\/](?:models|utils|generation|integrations|trainer))|deepspeed(?=[\\/](?:runtime|launcher|ops|"
+    r"comm))"
+    r"|sglang(?=[\\/](?:srt|multimodal_gen|cli|lang|launch_server))|trinity(?=[\\/](?:explorer|trainer|common|buffer|"
+    r"cli|manager|algorithm))|openrlhf(?=[\\/](?:trainer|cli|models|utils|datasets))"
+    r"|megatron(?=[\\/](?:core|training|legacy|bridge|inference|rl)[\\/])|slime(?=[\\/](?:backends|ray|utils|rollout)"
+    r"[\\/])"
+    r"|nemo_rl(?=[\\/](?:algorithms|models|distributed|environments|data|utils)[\\/])|rlinf(?=[\\/](?:workers|"
+    r"hybrid_engines|runners|scheduler|models)[\\/])"
     r"|accelerate(?=[\\/](?:commands|utils))|peft(?=[\\/](?:tuners|utils))"
     r"|swift(?=[\\/](?:llm|cli|trainers|plugin|rlhf_trainers|megatron)[\\/])"
-    r"|llamafactory(?=[\\/](?:train|model|data|hparams|extras|cli|launcher))"
+    r"|(?:llamafactory|llmtuner)(?=[\\/](?:train|model|data|hparams|extras|cli|launcher))"
     r"|axolotl(?=[\\/](?:cli|utils|core|monkeypatch|train|integrations)))[\\/.]"
 )
 
