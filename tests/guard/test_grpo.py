@@ -43,6 +43,20 @@ def test_a_nan_activation_is_dropped_in_its_step_and_the_run_saved_and_stopped(c
     assert_weights_on_disk_are_finite(run)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["iterations", "checkpointing", "cispo", "compiled", "lora"])
+def test_other_ways_to_train_are_guarded_alike(kind: str, guarded: Run) -> None:
+    """Batches that serve several steps, recomputed or compiled modules, another loss without clipping, adapters."""
+    run = guarded(f"activation-{kind}")
+    assert run.ran.code == 0, run.text[-3000:]
+    assert run.alarms == [("NUM006", 3, "checkpoint")]
+    assert run.alarm("NUM006")["where"]["module"].endswith(MODULE)
+    assert "is switched off" not in run.text
+    assert run.result["step"] == 3
+    assert run.result["finite"]
+    assert (run.ran.folder / "out" / "checkpoint-3").is_dir()
+
+
 def test_inf_is_told_from_nan(guarded: Run) -> None:
     alarm = guarded("activation-inf").alarm("NUM006")
     assert any("first inf: activation" in each["text"] for each in alarm["evidence"])

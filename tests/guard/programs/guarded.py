@@ -22,10 +22,11 @@ sys.path.append(str(Path(__file__).parents[2] / "real" / "programs"))
 
 import tiny  # noqa: E402
 import torch  # noqa: E402
+from peft import LoraConfig  # noqa: E402
 from transformers import TrainerCallback  # noqa: E402
 from trl import GRPOConfig, GRPOTrainer  # noqa: E402
 
-BROKEN_AT = 3
+BROKEN_AT, SPOILT = 3, "model.layers.1.mlp.down_proj"
 GREEDY = {"generation_kwargs": {"do_sample": False}}
 #: what differs from a run that works, by case
 CONFIG = {
@@ -36,6 +37,15 @@ CONFIG = {
     "unclipped": {"max_grad_norm": 0.0},
     "accumulates": {"gradient_accumulation_steps": 2, "max_steps": 5},
     "long": {"max_steps": 12},
+    "activation-iterations": {"num_iterations": 2, "gradient_accumulation_steps": 2, "max_steps": 5},
+    "activation-checkpointing": {"gradient_checkpointing_kwargs": {"use_reentrant": True}},
+    "activation-cispo": {"loss_type": "cispo", "importance_sampling_level": "sequence", "max_grad_norm": 0.0},
+    "activation-compiled": {
+        "torch_compile": True,
+        "torch_compile_backend": "eager",
+        "gradient_checkpointing": False,
+        "generation_kwargs": {"min_new_tokens": 8},
+    },
     "skips-adaptive": {"use_adaptive_entropy": True, "entropy_coef_delta": 0.125, "entropy_target": 100.0},
 }
 POLICY = {
@@ -117,14 +127,15 @@ def main():
     At.step = 0
     tokenizer = tiny.tokenizer()
     tokenizer.model_input_names = ["input_ids", "attention_mask"]  # Transformers 4.46 hands all of them to the model
+    lora = LoraConfig(r=4, target_modules=["q_proj", "down_proj"]) if CASE.endswith("-lora") else None
     trainer = Trainer(
-        model=MODEL, reward_funcs=reward_in_a_while if CASE == "reward-nan-async" else reward,
+        peft_config=lora, model=MODEL, reward_funcs=reward_in_a_while if CASE == "reward-nan-async" else reward,
         args=GRPOConfig(output_dir="out", **{**SMALL, **CONFIG.get(CASE, {})}),
         train_dataset=tiny.sums(), processing_class=tokenizer, callbacks=[At()],
     )  # fmt: skip
     generating_is_no_loss(trainer.model)
     if CASE.startswith(("activation", "unclipped", "accumulates", "skips", "raises")):
-        trainer.model.model.layers[1].mlp.down_proj.register_forward_hook(spoil)
+        trainer.model.get_submodule(f"{'base_model.model.' if lora else ''}{SPOILT}").register_forward_hook(spoil)
     if CARRIED == "none":
         trainer.train()
     else:
