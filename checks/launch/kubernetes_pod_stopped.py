@@ -28,8 +28,9 @@ SIGNATURES = (
         r"The node was low on resource: (?P<evicted>[\w.\-]{1,40})\.",
     ),
     Signature(
-        r"(?P<free>\d{1,5})/(?P<total>\d{1,5}) nodes are available: [^\n]{0,300}?"
-        r"(?:Insufficient (?P<resource>[\w./\-]{1,80}\b)|didn't match Pod's node affinity|had untolerated taint)",
+        r"(?P<free>\d{1,5})/(?P<total>\d{1,5}) nodes are available: "
+        r"(?:[^\n]{0,300}?Insufficient (?P<resource>[\w./\-]{1,80}\b)"
+        r"|[^\n]{0,300}?(?:didn't match Pod's node affinity|had untolerated taint))",
     ),
     Signature(
         r'(?:Failed to pull image "(?P<image>[^"\n]{1,300})"|\b(?:ErrImagePull|ImagePullBackOff|Invali'

@@ -29,6 +29,7 @@ SIGNATURES = (
         r"SignalException: Process (?P<pid>\d{1,9}) got signal: (?P<signal>1|2|15)\b",
         symptom_of=("MEM017", "LCH018", "LCH021", "LCH023", "NCC011"),
     ),
+    Signature(r"Received (?P<signal>1|2|15) death signal, shutting down workers", kind="warning", symptom_of=("*",)),
 )
 
 
@@ -66,16 +67,19 @@ TERMINATE = Message(
     en=Words(
         "the launcher got SIGTERM: a scheduler, a container or a person asked it to end",
         "Time limit, pre-emption, a node being drained, a memory limit of the scheduler, or "
-        "`kill`; the launcher then ended all ranks.",
+        "`kill`; the launcher then ended all ranks. So does a program that started it beside others (an "
+        "inference server, an orchestrator, environments) when one of those has failed.",
         "Ask who sent it: `sacct -j JOBID -o State,ExitCode,Elapsed,Timelimit` under Slurm, "
         "`kubectl describe pod` under Kubernetes; save checkpoints more often or ask for more "
-        "time.",
+        "time. Where several programs were started together, look for the first failure in the logs of the others.",
     ),
     zh=Words(
         "启动器收到 SIGTERM:调度器、容器或某人要求它结束",
-        "到达时限、被抢占、节点被排空、调度器的内存上限或 `kill`;随后启动器结束了所有 rank。",
+        "到达时限、被抢占、节点被排空、调度器的内存上限或 `kill`;随后启动器结束了所有 rank。把它与其他程序(推理服务"
+        "、编排程序、环境)一起启动的程序,在其中之一失败时也会这样做。",
         "查明是谁发送的:Slurm 用 `sacct -j JOBID -o State,ExitCode,Elapsed,Timelimit`,Kubernetes "
-        "用 `kubectl describe pod`;更频繁地保存检查点或申请更长时间。",
+        "用 `kubectl describe pod`;更频繁地保存检查点或申请更长时间。若同时启动了多个程序,请在其他程序的日志中查找"
+        "最早的失败。",
     ),
 )
 

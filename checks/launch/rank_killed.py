@@ -1,8 +1,8 @@
 """A process of the run was killed with SIGKILL from outside.
 
 ## What it means
-SIGKILL (exit code -9 or 137) cannot be sent by a process to itself by accident: the kernel's out-of-memory killer, the
-memory limit of a container or scheduler, or a person did it. The process has no chance to print anything.
+SIGKILL (exit code -9 or 137) cannot be sent by a process to itself by accident: the kernel's out-of-memory killer,
+the memory limit of a container or scheduler, or a person did it. The process has no chance to print anything.
 ## What it does to a run
 The rank disappears in the middle; the others lose their connection to it, and the launcher ends them.
 ## What to do
@@ -79,6 +79,10 @@ SIGNATURES = (
     Signature(r"\bexits with return code = -9$", symptom_of=("MEM017", "MEM018", "MEM019")),
     Signature(r"^\s{0,8}rank {1,8}: (?P<rank>\d{1,6}) \(local_rank: (?P<local>\d{1,6})\)", kind="sign"),
     Signature(r"(?:^|\] )Exit code: -9$", symptom_of=("MEM017", "MEM018", "MEM019")),  # the scheduler of SGLang
+    Signature(
+        r"ProcessExitedException: process \d{1,6} terminated with signal SIGKILL$",
+        symptom_of=("MEM017", "MEM018", "MEM019"),
+    ),
     Signature(r"^doctor: process `[^`\n]{1,80}` was killed by signal 9$", symptom_of=("MEM017", "MEM018", "MEM019")),
 )
 

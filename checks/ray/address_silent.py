@@ -39,6 +39,7 @@ SIGNATURES = (
     Signature(r"Failed to get cluster ID from GCS server: TimedOut", kind="warning"),
     Signature(r"ConnectionError: Could not find any running Ray instance"),
     Signature(r"ConnectionError: ray client connection timeout"),
+    Signature(r"\d{1,6} seconds elapsed: Still waiting for GCS to be ready\."),
     Signature(r"Unable to connect to GCS at (?P<address>[\w.\-]{1,80}:\d{1,5})"),
 )
 
@@ -66,8 +67,8 @@ LOG_MESSAGE = Message(
 MESSAGE = Message(
     en=Words(
         "`RAY_ADDRESS={address}` does not answer",
-        "The command joins the cluster at this address and no other, and ends with `Failed to connect to Ray cluster` "
-        "when it does not answer.",
+        "The command joins the cluster at this address and no other, and ends with `Failed to connect to Ray "
+        "cluster` when it does not answer.",
         "Start the cluster or correct the address. Unset the variable to have a local cluster started.",
     ),
     zh=Words(

@@ -1,0 +1,58 @@
+"""NVSHMEM, which DeepEP sends experts' tokens with, does not come up.
+
+## What it means
+Expert parallelism over DeepEP talks through NVSHMEM. Between nodes that starts transfers from the GPU itself (IBGDA),
+which the driver has to permit and the network card to support.
+## What it does to a run
+The engine or the trainer ends or stands still at the first exchange between experts.
+## What to do
+Permit it in the driver's options and restart, or use another way for the exchange.
+## How it is found
+In a log: by the words of NVSHMEM's transports and DeepEP's time-out.
+## References
+https://github.com/deepseek-ai/DeepEP/blob/main/third-party/README.md
+https://docs.nvidia.com/nvshmem/install-guide/
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
+
+PROBLEM = Problem(id="NCC032", name="nvshmem-not-ready", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"nvshmem\S{0,200}:\d{1,6}: [^\n]{0,120}(?:ibgda_init failed|mem registration failed|init failed for transport)"
+    ),
+    Signature(r"ibgda\S{0,120}:\d{1,6}: (?:NULL value |non-zero status: \d{1,5} )"),
+)
+
+LOG_CONFIDENCE = LIKELY
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "NVSHMEM could not set up its transport (IBGDA), so DeepEP has no way between experts",
+        "The GPU is to drive the InfiniBand or RoCE card itself. The NVIDIA driver was not told to allow it, the "
+        "module nvidia_peermem or dma-buf is missing, the container lacks `/dev/infiniband` and locked memory, or "
+        "the card or its driver is too old. Time-outs of DeepEP on other ranks follow from it.",
+        "On every host `/etc/modprobe.d/nvidia.conf`: `options nvidia NVreg_EnableStreamMemOPs=1 "
+        'NVreg_RegistryDwords="PeerMappingOverride=1;"`, then `update-initramfs -u` and reboot; `modprobe '
+        "nvidia_peermem`. Containers: `--device=/dev/infiniband --ulimit memlock=-1 --cap-add=IPC_LOCK`. Check "
+        "with NVSHMEM's own perftests. Without it: another exchange "
+        "(`--all2all-backend`/`VLLM_ALL2ALL_BACKEND=allgather_reducescatter` in vLLM, no `--moe-a2a-backend "
+        "deepep` in SGLang, `--moe-token-dispatcher-type alltoall` without `--moe-enable-deepep` in Megatron).",
+    ),
+    zh=Words(
+        "NVSHMEM 无法建立传输(IBGDA),DeepEP 无法在专家之间通信",
+        "要由 GPU 直接驱动 InfiniBand 或 RoCE 网卡。NVIDIA 驱动没有允许这样做,缺少 nvidia_peermem 模块或 dma-buf,容"
+        "器缺少 `/dev/infiniband` 与锁定内存,或网卡及其驱动太旧。其他 rank 上 DeepEP 的超时只是后果。",
+        "在每台主机的 `/etc/modprobe.d/nvidia.conf` 中写入:`options nvidia NVreg_EnableStreamMemOPs=1 "
+        'NVreg_RegistryDwords="PeerMappingOverride=1;"`,然后 `update-initramfs -u` 并重启;`modprobe '
+        "nvidia_peermem`。容器:`--device=/dev/infiniband --ulimit memlock=-1 --cap-add=IPC_LOCK`。用 NVSHMEM 自带的"
+        " perftest 检查。不用它时换一种交换方式:vLLM 用 "
+        "`--all2all-backend`/`VLLM_ALL2ALL_BACKEND=allgather_reducescatter`,SGLang 不用 `--moe-a2a-backend "
+        "deepep`,Megatron 用 `--moe-token-dispatcher-type alltoall` 且不加 `--moe-enable-deepep`。",
+    ),
+)
