@@ -33,8 +33,7 @@ SIGNATURES = (
 LOG_MESSAGE = Message(
     en=Words(
         "the model does not fit into GPUs and host memory together, and a part went to the disk",
-        "`device_map` fills the GPUs that this process may use first, then the host. Often the GPUs are simply "
-        "taken by "
+        "`device_map` fills the GPUs that this process may use first, then the host. Often the GPUs are taken by "
         "another process, or fewer are visible than meant. Weights on the disk cannot be trained.",
         "Look at what is free (`nvidia-smi`). For training leave `device_map` out and shard the model (ZeRO-3 "
         "or FSDP), load "
