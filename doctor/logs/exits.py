@@ -25,6 +25,7 @@ class Exit(NamedTuple):
         by_launcher: whether the launcher ended it because another one failed.
         reason: "time limit", "preempted", "cancelled", "node failure", "out of memory" where somebody says so.
         line: where it stands.
+        helper: it read data for another process, which goes on or says itself what it lost.
 
     """
 
@@ -36,6 +37,7 @@ class Exit(NamedTuple):
     root: bool = False
     by_launcher: bool = False
     reason: str = ""
+    helper: bool = False
 
 
 def signal_of(code: int | None) -> str:
@@ -154,7 +156,7 @@ def _of_others(line: Line) -> Iterator[Exit]:
         yield Exit(line.rank, int(match["pid"]) if match["pid"] else None, None, "", line)
     elif match := _LOADER.search(text):
         word = (match["word"] or "").strip().rstrip(".")
-        yield Exit(line.rank, int(match["pid"]), None, _WORDS.get(word, ""), line)
+        yield Exit(line.rank, int(match["pid"]), None, _WORDS.get(word, ""), line, helper=True)
     elif match := _CONTAINER.search(text):
         code = int(match["code"] or match["other"] or match["json"])
         if code:

@@ -438,7 +438,9 @@ def _bad(case: Case, each: Exit) -> bool:
     if each.by_launcher or (each.code == 0 and not each.signal):
         return False
     success = case.marks.success
-    return success is None or success.source != each.line.source or success.order < each.line.order
+    if success is None or success.source != each.line.source:
+        return True
+    return success.order < each.line.order and not each.helper  # what reads data is killed when a run is over
 
 
 def _breaks_off(case: Case) -> bool:
