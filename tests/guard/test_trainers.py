@@ -13,7 +13,10 @@ from tests.real.runs import Ran
 
 from .conftest import PROGRAMS
 
-NAMES = ["Trainer", "SFTTrainer", "DPOTrainer", "RewardTrainer", "RLOOTrainer", "OnlineDPOTrainer"]
+NAMES = [
+    "Trainer", "SFTTrainer", "DPOTrainer", "RewardTrainer", "RLOOTrainer", "OnlineDPOTrainer", "KTOTrainer",
+    "DistillationTrainer",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

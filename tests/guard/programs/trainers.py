@@ -27,6 +27,9 @@ SMALL = {
 PAIRS = Dataset.from_list(
     [{"prompt": f"{each}+1=", "chosen": f"{each + 1}", "rejected": f"{each}"} for each in range(16)]
 )
+JUDGED = Dataset.from_list(
+    [{"prompt": f"{each}+1=", "completion": f"{each + each % 2}", "label": bool(each % 2)} for each in range(16)]
+)
 WHOLE = Dataset.from_list([{"text": f"{each}+1={each + 1}"} for each in range(16)])
 
 
@@ -44,13 +47,17 @@ def made(name, tokenizer):
     if name == "RewardTrainer":
         model = transformers.AutoModelForSequenceClassification.from_pretrained(MODEL, num_labels=1)
         model.config.pad_token_id = tokenizer.pad_token_id
-    data = {"SFTTrainer": WHOLE, "DPOTrainer": PAIRS, "RewardTrainer": PAIRS}.get(name, tiny.sums())
+    data = {
+        "SFTTrainer": WHOLE, "DPOTrainer": PAIRS, "RewardTrainer": PAIRS, "KTOTrainer": JUDGED,
+    }.get(name, tiny.sums())  # fmt: skip
     more, also = {}, {"model": model, "processing_class": tokenizer}
     if name == "OnlineDPOTrainer":
         from trl.experimental.online_dpo import OnlineDPOConfig, OnlineDPOTrainer
 
         also["reward_funcs"] = tiny.variety
         return OnlineDPOTrainer, OnlineDPOConfig, data, {"max_new_tokens": 8}, also
+    if name == "DistillationTrainer":
+        more, also["teacher_model"] = {"max_completion_length": 8}, MODEL
     if name == "RLOOTrainer":
         more = {"num_generations": 2, "max_completion_length": 8}
         also["reward_funcs"] = tiny.variety
