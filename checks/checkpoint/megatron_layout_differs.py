@@ -41,6 +41,11 @@ SIGNATURES = (
         r"CheckpointingException: (?:\S{1,300} is not a distributed checkpoint"
         r"|Checkpoint directory \S{1,300} does not exist)"
     ),
+    # the chained optimizers of one rank: their number follows from the parallel layout (dense and expert parameters)
+    Signature(
+        r"RuntimeError: Expected \d{1,5} entries in state dict, but got \d{1,5}\.",
+        frame=r"megatron[\\/]core[\\/]optimizer[\\/]\w{1,40}\.py:",
+    ),
     Signature(r"CheckpointingException: Uneven sharding not supported for PyTorch version (?P<torch>[\w.+]{1,40})"),
 )
 

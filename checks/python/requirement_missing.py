@@ -1,8 +1,8 @@
 """An installed package needs others that are not installed.
 
 ## What it means
-The metadata of a package name others that it cannot do without, and they are absent: it was installed with `--no-deps`,
-the installation stopped half-way, or somebody uninstalled them.
+The metadata of a package name others that it cannot do without, and they are absent: it was installed with
+`--no-deps`, the installation stopped half-way, or somebody uninstalled them.
 ## What it does to a run
 `ModuleNotFoundError`, at the import or at the first use.
 ## What to do
@@ -31,13 +31,17 @@ PROBLEM = Problem(id="PYT015", name="requirement-missing", severity=ERROR, since
 SIGNATURES = (
     Signature(
         r"^ModuleNotFoundError: No module named "
-        r"'(?P<module>(?!unsloth_compiled_cache)[A-Za-z_]\w{0,60})(?:\.[\w.]{1,100})?'$"
+        r"'(?P<module>(?!unsloth_compiled_cache|transformers_modules|datasets_modules)"
+        r"[A-Za-z_]\w{0,60})(?:\.[\w.]{1,100})?'$"
     ),
     Signature(
         r"RuntimeError: Failed to import (?P<importer>[a-z]\w{1,60})[\w.]{0,120} because of the following error",
         kind="sign",
     ),
-    Signature(r"^No module named '(?P<module>(?!unsloth_compiled_cache)[A-Za-z_]\w{0,60})(?:\.[\w.]{1,100})?'$"),
+    Signature(
+        r"^No module named '(?P<module>(?!unsloth_compiled_cache|transformers_modules|datasets_modules)"
+        r"[A-Za-z_]\w{0,60})(?:\.[\w.]{1,100})?'$"
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -178,6 +182,7 @@ TRL_OPTIONAL = frozenset({
 #: packages of which another release may lack a part
 STACK_PACKAGES = frozenset({
     "transformers", "trl", "accelerate", "datasets", "huggingface_hub", "tokenizers", "numpy", "diffusers", "pydantic",
+    "vllm_ascend",
 })  # fmt: skip
 #: packages that are often run from a checkout, whose folder tells them
 CHECKOUTS = ("vllm", "trl", "verl", "transformers", "accelerate", "deepspeed", "openrlhf", "sglang", "trinity")
@@ -227,7 +232,7 @@ def _asked(hits: Hits) -> tuple[str, str]:
 
 def _package(frame: str) -> str:
     """Package that a frame belongs to, empty for the user's own code."""
-    path = frame.rpartition(":")[0]
+    path = frame.rpartition(":")[0].replace("\\", "/")
     for marker in ("site-packages/", "dist-packages/"):
         if marker in path:
             return path.rpartition(marker)[2].partition("/")[0]

@@ -103,9 +103,16 @@ CUT_TWICE = Message(
 def explain(hits: Hits) -> Finding:
     """With both shapes where told, or with the share that was to be cut out."""
     if hits.get("start"):
-        names = ("start", "length", "size")
-        told = {name: hits.get(name) for name in names}
-        return found(PROBLEM, CUT_TWICE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, **told)
+        return found(
+            PROBLEM,
+            CUT_TWICE,
+            where=hits.where(),
+            evidence=hits.evidence(),
+            confidence=LIKELY,
+            start=hits.get("start"),
+            length=hits.get("length"),
+            size=hits.get("size"),
+        )
     sent, own = hits.get("sent"), hits.get("own")
     told = sent is not None and own is not None
     return found(
