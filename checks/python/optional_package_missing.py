@@ -1,0 +1,75 @@
+"""What was asked for needs a package that is not installed.
+
+## What it means
+Libraries leave out what only some users need, and look for it when it is asked for: math-verify for a reward,
+optimum for GPTQ, kernels, rich, scipy, FastAPI for a server.
+## What it does to a run
+ImportError with the name of the package, when the script starts or when the feature is first used.
+## What to do
+Install it into the environment of the interpreter that runs, on every node.
+## How it is found
+In a log: by the library's own sentence, which names the package.
+## References
+https://github.com/huggingface/trl/blob/v1.16.0/trl/rewards/accuracy_rewards.py
+https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/utils/import_utils.py
+https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/dynamic_module_utils.py
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="PYT030", name="optional-package-missing", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"ImportError: This modeling file requires the following packages that were not found in your environment:"
+        r" [^\n]{1,200}?\. Run `pip install (?P<names>[\w\-. ,\[\]]{2,160})`"
+    ),
+    Signature(
+        r"(?:ImportError|ModuleNotFoundError|RuntimeError): [^\n]{4,300}?pip3? install"
+        r" (?P<name>trl\[(?:peft|judges)\]|[Pp]illow"
+        r"|optimum(?:-quanto)?|liger[-_]kernel|comet[-_]ml|llm[-_]blender|math[-_]verify|qwen[-_]vl[-_]utils|torch(?:codec|vision)"
+        r"|compressed-tensors|gptqmodel|kernels|accelerate|rich|jmespath|requests|weave|scipy|hqq|peft|fastapi|uvicorn|pydantic"
+        r"|aiohttp|einops|timm|joblib|scikit-learn|mergekit|decord)(?=[`'\".,)\s]|$)"
+    ),
+    Signature(r"ImportError: Please install the `(?P<name>math_verify)` package to use \w{3,60}"),
+    Signature(r"ImportError: The required package '(?P<name>scipy)' is not installed"),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "{names} is asked for and not installed in the environment that runs",
+        "The library looked for it when the feature that needs it was used.",
+        "`python -m pip install {packages}` with the same `python` that starts the run (in its container or "
+        "virtual environment), on "
+        "every node; or switch off the feature that needs it.",
+    ),
+    zh=Words(
+        "需要 {names},而运行环境中没有安装",
+        "库在用到相应功能时才查找它。",
+        "用启动任务的同一个 `python` 运行 `python -m pip install {packages}`(在其容器或虚拟环境中,每个节点都要);"
+        "或关闭需要它的功能。",
+    ),
+)
+
+#: how the sentence calls it -> how the index does
+_DISTRIBUTION = {
+    "math_verify": "math-verify", "comet_ml": "comet-ml", "trl[peft]": "peft", "trl[judges]": "llm-blender",
+    "Pillow": "pillow", "liger_kernel": "liger-kernel", "flash_attn": "flash-attn --no-build-isolation",
+    "qwen_vl_utils": "qwen-vl-utils",
+}  # fmt: skip
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Names in the sentence's order, as the package index spells them."""
+    text = hits.get("names") or hits.get("name") or ""
+    packages = [_DISTRIBUTION.get(each, each) for each in re.findall(r"[\w\-.\[\]]{2,60}", text)]
+    names = ", ".join(f"`{each.partition(' ')[0]}`" for each in packages)
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), names=names, packages=" ".join(packages)
+    )
