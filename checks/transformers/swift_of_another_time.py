@@ -2,8 +2,8 @@
 
 ## What it means
 ms-swift derives from the trainers of Transformers and TRL and patches vLLM. Other releases of these have other
-attributes, arguments and batch entries, and the code in between fails; `pip install -e .` of an old checkout, or one that
-was updated without its requirements, does the same.
+attributes, arguments and batch entries, and the code in between fails; `pip install -e .` of an old checkout, or one
+that was updated without its requirements, does the same.
 ## What it does to a run
 AttributeError, TypeError or KeyError in ms-swift's own code, when the trainer is made or at the first step.
 ## What to do
@@ -27,7 +27,7 @@ from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TRF050", name="swift-of-another-time", severity=ERROR, since="0.1")
 
-_SWIFT = r"swift[\\/](?:trainers|rlhf_trainers|llm[\\/]train|pipelines[\\/]train|plugin)[\\/]"
+_SWIFT = r"swift[\\/](?:trainers|rlhf_trainers|llm[\\/]train|pipelines|arguments|plugin)[\\/]"
 
 SIGNATURES = (
     Signature(

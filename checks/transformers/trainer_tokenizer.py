@@ -18,6 +18,8 @@ https://huggingface.co/docs/trl/grpo_trainer#trl.GRPOTrainer
 
 from __future__ import annotations
 
+import re
+
 from doctor.checks.trl._helpers import quoted, unsloth_replaces
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Words, found
@@ -71,6 +73,30 @@ MESSAGE = Message(
     ),
 )
 
+PASSED_ON = Message(
+    en=Words(
+        "`{library}` hands `tokenizer` to `{trainer}` of Transformers, which no longer takes it",
+        "The argument was renamed to `processing_class` in Transformers 4.46 and dropped in 5.0. The installed "
+        "`{library}` is "
+        "older than that, so changing the script does not help.",
+        "Upgrade it: `pip install -U {library}` (and use its new names: `processing_class=` instead of `tokenizer=`), "
+        "or keep "
+        'Transformers of its time: `pip install "transformers<5"` (before 4.46 for releases that know only '
+        "`tokenizer`). "
+        "`pip check` tells the range it names.",
+    ),
+    zh=Words(
+        "`{library}` 把 `tokenizer` 传给了 Transformers 的 `{trainer}`,而后者已不再接受",
+        "该参数在 Transformers 4.46 中改名为 `processing_class`,并在 5.0 中移除。已安装的 `{library}` 比这更旧,因此修"
+        "改脚本没有用。",
+        "升级它:`pip install -U {library}`(并使用新名称:`processing_class=` 代替 `tokenizer=`),或使用同时期的 "
+        "Transformers:`pip install "
+        '"transformers<5"`(只认识 `tokenizer` 的版本需 4.46 之前)。`pip check` 会给出其要求的范围。',
+    ),
+)
+
+_LIBRARY = re.compile(r"(?:site|dist)-packages[\\/](?P<name>\w{1,60})[\\/]")
+
 #: packages whose trainers these are; a class of the user's may take what it likes
 LIBRARIES = {"trl", "transformers", ""}
 
@@ -105,7 +131,15 @@ def trainer_tokenizer(training: Training, packages: Packages, script: Script | N
 
 
 def explain(hits: Hits) -> Finding | None:
-    """Before Python 3.10 the exception does not name the class."""
+    """Before Python 3.10 the exception does not name the class; a library that passes it on is too old itself."""
+    frames = hits.first.frames
+    library = _LIBRARY.search(frames[-1]) if frames else None
+    if library is not None and library["name"] not in ("transformers", "huggingface_hub"):
+        name = library["name"]
+        return found(
+            PROBLEM, PASSED_ON, where=hits.where(), evidence=hits.evidence(), library=name,
+            trainer=hits.get("trainer") or "Trainer",
+        )  # fmt: skip
     trainer = hits.get("trainer") or "the trainer"
     commands = ("processing_class=tokenizer",)
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=commands, trainer=trainer)

@@ -26,17 +26,14 @@ PROBLEM = Problem(id="TRL059", name="optional-package-presumed", severity=ERROR,
 SIGNATURES = (
     Signature(
         r"^ModuleNotFoundError: No module named '(?P<module>mergekit|llm_blender|weave|joblib|diffusers|vllm_ascend|"
-        r"unsloth|uvicorn|fastapi|requests|pydantic|jmespath)(?:\.[\w.]{1,80})?'",
+        r"unsloth|uvicorn|fastapi|requests|pydantic|jmespath)'",
         frame=r"[\\/]trl[\\/](?!scripts)",
     ),
     Signature(
         r"RuntimeError: Failed to import (?P<part>trl\.[\w.]{1,80}) because of the following error",
         kind="sign",
     ),
-    Signature(
-        r"^No module named '(?P<module>mergekit|llm_blender|weave|joblib|diffusers|vllm_ascend|unsloth)"
-        r"(?:\.[\w.]{1,80})?'$"
-    ),
+    Signature(r"^No module named '(?P<module>mergekit|llm_blender|weave|joblib|diffusers|vllm_ascend|unsloth)'$"),
 )
 
 LOG_MESSAGE = Message(
