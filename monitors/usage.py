@@ -152,17 +152,18 @@ def binned(track: Track, grid: Grid, windows: Track | None = None) -> Any:
     seconds = weights(track, windows)
     before = windows is not None or len(track.t) < 2
     starts = track.t - seconds if before else track.t
+    ends = starts + seconds
     first = np.clip(((starts - grid.begin_s) / grid.width_s).astype(int), 0, grid.count - 1)
-    last = np.clip(((starts + seconds - 1e-9 - grid.begin_s) / grid.width_s).astype(int), 0, grid.count - 1)
+    last = np.clip(((ends - 1e-9 - grid.begin_s) / grid.width_s).astype(int), 0, grid.count - 1)
     total, weight = np.zeros(grid.count), np.zeros(grid.count)
-    for step in range(int((last - first).max()) + 1 if len(first) else 0):
-        bins = first + step
-        inside = bins <= last
+    bins, values = first, track.v
+    while len(bins):
         low = np.maximum(starts, grid.begin_s + bins * grid.width_s)
-        high = np.minimum(starts + seconds, grid.begin_s + (bins + 1) * grid.width_s)
-        part = np.maximum(high - low, 0.0)[inside]
-        total += np.bincount(bins[inside], part * track.v[inside], grid.count)
-        weight += np.bincount(bins[inside], part, grid.count)
+        part = np.maximum(np.minimum(ends, grid.begin_s + (bins + 1) * grid.width_s) - low, 0.0)
+        total += np.bincount(bins, part * values, grid.count)
+        weight += np.bincount(bins, part, grid.count)
+        on = bins < last  # few reach into the next bin
+        starts, ends, values, last, bins = starts[on], ends[on], values[on], last[on], bins[on] + 1
     with np.errstate(invalid="ignore", divide="ignore"):
         return total / np.where(weight > 0, weight, np.nan)
 

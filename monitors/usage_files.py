@@ -189,7 +189,8 @@ def _frames(paths: Iterable[Path]) -> Iterator[Any]:
         wanted = [name for name in names if name in {"t_ns", "gpu", *texts, *numbers}]
         missing = {"t_ns", "gpu", "mig", "host", *FIGURES, *texts} - set(names)
         frame = pd.read_csv(
-            io.BytesIO(rows), header=None, names=names, usecols=wanted, engine="c", na_filter=True,
+            io.BytesIO(rows), header=None, names=names, usecols=wanted, engine="c",
+            keep_default_na=False, na_values=[""],
             dtype={**numbers, **texts, "t_ns": "int64", "gpu": "int32"}, comment=None, on_bad_lines="skip",
         )  # fmt: skip
         for name in missing:
@@ -218,11 +219,11 @@ def _blocks(paths: Iterable[Path]) -> Iterator[tuple[list[str], bytes]]:
 
 def _whole(lines: bytes) -> bytes:
     """Without torn lines, and without the one that is being written; nothing where there is no row."""
-    if TORN in lines:
+    if b"#" in lines and TORN in lines:  # one byte is looked for ten times faster than five
         lines = _TORN_LINE.sub(b"", lines)
     if not lines.endswith(b"\n"):
         lines = lines[: lines.rfind(b"\n") + 1]
-    return lines if lines.strip() else b""
+    return b"" if lines.isspace() else lines
 
 
 def _header(file: Any, path: Path) -> list[str]:

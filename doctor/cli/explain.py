@@ -1,41 +1,44 @@
-"""`doctor explain`: the manual of a problem, from its file's docstring."""
+"""`doctor explain`: the manual of a problem, from its file."""
 
 from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 import click
 
+from doctor.cli import options
 from doctor.cli.app import USAGE
 
 
 @click.command()
 @click.argument("problem")
 @click.option("--format", "form", type=click.Choice(("text", "markdown", "json")), default="text", show_default=True)
-def command(problem: str, form: str) -> int:
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of the manual (default: the locale's).")
+def command(problem: str, form: str, lang: str | None) -> int:
     """Print the manual of a problem, by id (VLL001) or name (api-server-engine-client).
 
     \b
     doctor explain VLL001
     doctor explain grpo-batch-not-divisible --format markdown
+    doctor explain VLL001 --lang zh
     """
     from doctor.core.explain import manual
     from doctor.core.index import load
     from doctor.core.retired_ids import RETIRED
 
+    language = options.language(lang, options.user_settings(Path.cwd(), ()))
     wanted = RETIRED.get(problem.upper(), problem)
     entries = load()
     entry = next((each for each in entries if wanted in (each.name, each.id) or wanted.upper() == each.id), None)
     if entry is None:
-        from difflib import get_close_matches
-
-        names = [each.id for each in entries] + [each.name for each in entries]
-        near = get_close_matches(problem.upper(), names, n=3) or get_close_matches(problem.lower(), names, n=3)
-        hint = f" Near it: {', '.join(near)}." if near else ""
-        click.echo(f"There is no problem `{problem}`.{hint} `doctor list` shows them all.", err=True)
+        _say_unknown(problem, entries)
         return USAGE
-    text = manual(entry)
+    text = _in_chinese(entry) if language == "zh" else None
+    head = _head(entry, None if text else manual(entry).title)
+    text = text or manual(entry)
     if form == "json":
         data = {
             "id": entry.id, "name": entry.name, "severity": entry.severity.value, "since": entry.since,
@@ -43,9 +46,6 @@ def command(problem: str, form: str) -> int:
         }  # fmt: skip
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return 0
-    head = f"# {entry.id} {entry.name}\n\n{text.title}.\n"
-    affects = ", ".join(f"{name} {spec}" for name, spec in entry.affects.items())
-    head += f"\nSeverity: {entry.severity.value}." + (f" Affects: {affects}.\n" if affects else "\n")
     body = head + "".join(f"\n## {name}\n\n{section}\n" for name, section in text.sections.items())
     if form == "text" and sys.stdout.isatty():
         from doctor.render.console import console_for, draw_markdown
@@ -54,3 +54,30 @@ def command(problem: str, form: str) -> int:
     else:
         click.echo(body, nl=False)
     return 0
+
+
+def _in_chinese(entry: Any) -> Any:
+    from doctor.core.manual_zh import manual_zh
+
+    return manual_zh(entry)
+
+
+def _head(entry: Any, title: str | None) -> str:
+    """Id, severity and releases; in English with its title, in Chinese (no title) with how it is found."""
+    affects = ", ".join(f"{name} {spec}" for name, spec in entry.affects.items())
+    if title is not None:
+        head = f"# {entry.id} {entry.name}\n\n{title}.\n\nSeverity: {entry.severity.value}."
+        return head + (f" Affects: {affects}.\n" if affects else "\n")
+    from doctor.core.manual_zh import SEVERITIES, found_by
+
+    head = f"# {entry.id} {entry.name}\n\n严重程度:{SEVERITIES[entry.severity.value]}。检测方式:{found_by(entry)}。"
+    return head + (f"涉及版本:{affects}。\n" if affects else "\n")
+
+
+def _say_unknown(problem: str, entries: Any) -> None:
+    from difflib import get_close_matches
+
+    names = [each.id for each in entries] + [each.name for each in entries]
+    near = get_close_matches(problem.upper(), names, n=3) or get_close_matches(problem.lower(), names, n=3)
+    hint = f" Near it: {', '.join(near)}." if near else ""
+    click.echo(f"There is no problem `{problem}`.{hint} `doctor list` shows them all.", err=True)

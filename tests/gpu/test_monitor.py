@@ -30,8 +30,8 @@ class Seen:
 
     def __init__(self, folder: Path) -> None:
         watching = subprocess.Popen(SMI, stdout=subprocess.PIPE, text=True)
-        command = [sys.executable, "-m", "doctor", "monitor", "--during-run", "--gpus", "0", "--no-live", "--",
-                   PYTHON, str(PROGRAMS / "loads.py"), str(SECONDS)]  # fmt: skip
+        command = [sys.executable, "-m", "doctor", "monitor", "--during-run", "--gpus", "0", "--no-live",
+                   "--interval", "100ms", "--", PYTHON, str(PROGRAMS / "loads.py"), str(SECONDS)]  # fmt: skip
         self.smi: list[tuple[float, list[float]]] = []
         process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert watching.stdout is not None
