@@ -10,12 +10,14 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import IO, TYPE_CHECKING, Callable, Optional
 
 from doctor.checks.launch.run_stood_still import of_standstill
-from doctor.core.finding import Finding
+from doctor.core.finding import Evidence, Finding
+from doctor.core.problem import WARNING
 from doctor.core.run_dir import host_name
 from doctor.core.standing import Frame, Standing, judge, standing_of
 from doctor.monitors.guard import flight, stacks
@@ -41,6 +43,8 @@ _SETTLE_S = 10.0  # other ranks notice at their own tick
 
 #: a gap between two looks of so many ticks: the process was stopped, or the machine slept
 _PAUSED_TICKS = 4
+
+_MAY_BE_OVER = Evidence("guard", "nothing tells when a loop of one's own is over: `close()` what `doctor.watch` gave")
 
 Probe = Callable[[], Optional[Finding]]
 
@@ -188,7 +192,12 @@ class Watch:
         if min(each.rank for each in spoken) != mine.rank:
             return None
         standstill = judge(spoken)
-        return None if standstill is None else of_standstill(standstill)
+        if standstill is None:
+            return None
+        finding = of_standstill(standstill)
+        if self._goes_on is None and not standstill.behind:  # the loop may be over, and the program busy elsewhere
+            return replace(finding, severity=WARNING, evidence=(*finding.evidence, _MAY_BE_OVER))
+        return finding
 
     def _folder(self) -> Path:
         run = self._guard.run

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,9 +45,13 @@ def _until(what: object, seconds: float = 40) -> bool:
     return bool(found)
 
 
-def test_a_step_that_never_comes_is_told_once_with_its_stack(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("goes_on", "severity"), [(None, "warning"), (lambda: True, "error")])
+def test_a_step_that_never_comes_is_told_once_with_its_stack(
+    goes_on: Callable[[], bool] | None, severity: str, run: RunDir, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A loop of one's own may be over: nothing tells the guard so."""
     guard = Guard(rank=0, world_size=1, run=run, rules=[])
-    watch = Watch(guard, factor=3, at_least_s=2)
+    watch = Watch(guard, factor=3, at_least_s=2, goes_on=goes_on)
 
     def never_comes_back() -> None:
         _until(lambda: _events(run, "alarm"))
@@ -61,7 +66,7 @@ def test_a_step_that_never_comes_is_told_once_with_its_stack(run: RunDir, capsys
         watch.close()
     (hang,) = _events(run, "hang")
     (alarm,) = _events(run, "alarm")
-    assert (hang["step"], alarm["id"]) == (5, "LCH023")
+    assert (hang["step"], alarm["id"], alarm["data"]["severity"]) == (5, "LCH023", severity)  # type: ignore[index]
     assert "never_comes_back" in Path(hang["data"]["file"]).read_text()  # type: ignore[index]
     assert "no step for" in capsys.readouterr().err
 
