@@ -81,6 +81,9 @@ def read(text: str) -> Optional[Choice]:
         value = "" if hit is None else hit["value"].rstrip(".:")
         if value in _NO_NAMES or _INTERNAL.search(kind):
             continue
+        variable = re.search(r"\bfor ([A-Z][A-Z0-9_]{3,60})\b", text)
+        if variable and kind in ("", "value"):
+            kind = variable[1]
         names = _listed(text, value)
         if names or _CHOSEN.search(kind):
             return Choice(value, kind, names[:_SHOWN])

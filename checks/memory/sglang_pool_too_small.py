@@ -35,6 +35,12 @@ SIGNATURES = (
         r"(?P<phase>Prefill|Decode) out of memory\. Try to lower your batch size",
     ),
     Signature(
+        r"RuntimeError: Out of memory\. (?P<phase>Try to lower) your batch size\. Try to allocate \d{1,12} tokens",
+    ),
+    Signature(
+        r"AssertionError: Memory pool size is too small",
+    ),
+    Signature(
         r"max_total_tokens=\d{1,12} is larger than the profiled value (?P<negative>-\d{1,12})",
     ),
     Signature(

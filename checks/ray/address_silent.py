@@ -39,6 +39,7 @@ SIGNATURES = (
     Signature(r"Failed to get cluster ID from GCS server: TimedOut", kind="warning"),
     Signature(r"ConnectionError: Could not find any running Ray instance"),
     Signature(r"ConnectionError: ray client connection timeout"),
+    Signature(r"RuntimeError: Ray is not running, please start it by `ray start --head`"),
     Signature(r"\d{1,6} seconds elapsed: Still waiting for GCS to be ready\."),
     Signature(r"Unable to connect to GCS at (?P<address>[\w.\-]{1,80}:\d{1,5})"),
 )

@@ -42,6 +42,10 @@ SIGNATURES = (
         r"please ensure that world_size \((?P<size>\d{1,5})\) is less than than max local gpu count"
         r" \((?P<gpus>\d{1,4})\)",
     ),
+    Signature(
+        r"World size \((?P<size>\d{1,5})\) is larger than the number of available GPUs \((?P<gpus>\d{1,4})\) in this"
+        r" node",
+    ),
 )
 
 LOG_MESSAGE = Message(

@@ -29,6 +29,10 @@ SIGNATURES = (
         r"prompt \(length (?P<asked>\d{1,9})\) (?:plus the number of requested output tokens \(at"
         r" least 1\) )?is longer than the maximum model length of (?P<most>\d{1,9})",
     ),
+    Signature(
+        r"Prompt length \((?P<asked>\d{1,9})\) leaves no room to generate within the model's maximum context"
+        r" length \((?P<most>\d{1,9})\)",
+    ),
 )
 
 LOG_MESSAGE = Message(
