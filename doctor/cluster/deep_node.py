@@ -32,9 +32,12 @@ def measure(arguments: Mapping[str, Any]) -> dict[str, Any]:
         arguments: `order` of the nodes' ids, `address` and `port` of the first, `token`, `seconds`, `forced`.
 
     """
-    order = arguments["order"]
+    order, own = arguments["order"], arguments["node"]["id"]
+    if own not in order:
+        reason = "the meeting place had been agreed on before this node answered"
+        return {"status": "unavailable", "value": None, "reason": reason, "source": ""}
     meeting = Meeting(
-        order.index(arguments["node"]["id"]), len(order), arguments["token"], arguments["seconds"],
+        order.index(own), len(order), arguments["token"], arguments["seconds"],
         forced=arguments["forced"], address=arguments["address"], port=arguments["port"], hosted=True,
     )  # fmt: skip
     context = Context(environ=variables(os.environ), python=sys.executable, deep=True, meeting=meeting)

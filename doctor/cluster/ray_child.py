@@ -88,7 +88,7 @@ class RayChild:
         self._request = request
         self._folder = tempfile.TemporaryDirectory(prefix="doctor-ray-", ignore_cleanup_errors=True)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `close`
-        self._ended = self._connected = False
+        self._ended = self._connected = self._stopping = False
         self._until = 0.0
         try:
             modules = _pack(Path(self._folder.name), request)
@@ -119,8 +119,10 @@ class RayChild:
             self._process.stdin.flush()
 
     def stop(self) -> None:
-        """Ask for the end of a stream; what is left comes before its "end"."""
+        """Ask for the end of a stream; what is left comes before its "end", soon or never."""
         self._say({"stop": True})
+        self._stopping = True
+        self._until = time.monotonic() + float((self._request.more or {}).get("close_s", 0.0)) + _GRACE_S
 
     @property
     def pid(self) -> int:
@@ -139,7 +141,7 @@ class RayChild:
         """Lines of the child, "nodes" first, until its end or the deadline.
 
         Raises:
-            RayRefused: it could not connect, or it ended before it had said so.
+            RayRefused: it could not connect, it ended before it had said so, or a stream fell silent.
 
         """
         self._until = time.monotonic() + CONNECT_S
@@ -148,8 +150,8 @@ class RayChild:
                 raise RayRefused(line["what"], line["reason"])
             if line["kind"] == "end":
                 return
-            if line["kind"] == "nodes" or self._request.over == "stream":
-                self._connected = True
+            self._connected = True
+            if line["kind"] == "nodes" or (self._request.over == "stream" and not self._stopping):
                 self._until = time.monotonic() + self._request.deadline_s + _GRACE_S
             yield line
 
@@ -168,10 +170,15 @@ class RayChild:
                 first, *others = chunk.split(b"\n")
                 kept.append(first)
                 for each in others:
-                    yield json.loads(b"".join(kept))
+                    line = b"".join(kept)
                     kept = [each]
+                    if line.startswith(b"{"):  # else a greeting of the interpreter's own, printed before our code began
+                        yield json.loads(line)
         if not self._connected:
             raise RayRefused("connect", f"Ray gave no answer within {CONNECT_S:.0f} s{self._last_words()}")
+        if self._request.over == "stream" and not self._stopping:
+            silent_s = self._request.deadline_s + _GRACE_S
+            raise RayRefused("ended", f"the Ray driver said nothing for {silent_s:.0f} s{self._last_words()}")
 
     def _last_words(self) -> str:
         from doctor.core.redact import redact_text

@@ -77,6 +77,7 @@ def _writer() -> Write:
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     lock = threading.Lock()
+    out.write("\n")  # ends what the interpreter may have printed there before
 
     def write(line: dict[str, Any]) -> None:
         text = json.dumps(line) + "\n"

@@ -20,7 +20,7 @@ from doctor.cluster.ray_main import Write, function_of, one_line
 
 _PINGS = 3
 _TRIES = 3  # of an item whose worker or node dies
-_LOST = 2  # so many deaths in a row, and a node gets nothing more
+_LOST = 2  # so many deaths or time-outs in a row, and a node gets nothing more
 _PING_S = 5.0
 _LOOK_S = 0.2
 _FETCH_S = 15.0
@@ -66,7 +66,7 @@ def share_items(ray: Any, request: dict[str, Any], nodes: list[dict[str, Any]], 
     )
     living = {node["id"]: node for node in nodes if node["alive"]}
     free = _seats(living.values(), request.get("per_node"))
-    lost: dict[str, int] = {}  # node -> tasks in a row that died there
+    lost: dict[str, int] = {}  # node -> tasks in a row that died there or gave no answer in time
     while waiting or crew.busy:
         while waiting and free and not crew.over:
             work = waiting.popleft()
@@ -76,7 +76,7 @@ def share_items(ray: Any, request: dict[str, Any], nodes: list[dict[str, Any]], 
             return
         for work, state in crew.look():
             name = work.node["id"]
-            lost[name] = lost.get(name, 0) + 1 if state == "died" else 0
+            lost[name] = lost.get(name, 0) + 1 if state in ("died", "silent") else 0
             if state == "died" and work.tries > 0:
                 waiting.appendleft(work)
             if lost[name] < _LOST:
@@ -140,23 +140,32 @@ class _Crew:
         self._work[self._pinned(self._call, node).remote(self._task, arguments)] = work
 
     def look(self) -> list[Any]:
-        """Wait a moment; the (work, state) pairs that were settled. What may be tried again has no line yet."""
-        ready, _ = self._ray.wait(list(self._work), num_returns=1, timeout=_LOOK_S)
-        settled = [self._take(reference, self._work.pop(reference)) for reference in ready]
-        now = time.monotonic()
-        late = [each for each, work in self._work.items() if work.until <= now]
+        """Wait a moment; the (work, state) pairs that were settled. What may be tried again has no line yet.
+
+        Fetching many answers takes time, in which others may come: only what was not there at the look can be late.
+        """
+        ready, waiting = self._ready()
+        looked, now = time.monotonic(), time.time()
+        late = [each for each in waiting if self._work[each].until <= looked]
+        settled = [self._take(reference, self._work.pop(reference), now) for reference in ready]
         settled += [self._late(reference, self._work.pop(reference)) for reference in late]
         return [each for each in settled if each is not None]
+
+    def _ready(self) -> tuple[list[Any], list[Any]]:
+        """References with an answer, clocks first because every moment counts as error, and those without."""
+        everything = list(self._work)
+        self._ray.wait(everything, num_returns=1, timeout=_LOOK_S)
+        ready, waiting = self._ray.wait(everything, num_returns=len(everything), timeout=0)
+        return sorted(ready, key=lambda each: self._work[each].line is None), waiting
 
     def _pinned(self, function: Any, node: dict[str, Any]) -> Any:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         return function.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node_id=node["id"], soft=False))
 
-    def _take(self, reference: Any, work: Work) -> Any:
-        """One reference has an answer: the function's, or its node's clock."""
+    def _take(self, reference: Any, work: Work, now: float) -> Any:
+        """One reference has an answer since `now` or before: the function's, or its node's clock."""
         state, value = fetched(self._ray, reference)
-        now = time.time()
         if work.line is not None:
             return self._compared(work, state, value, now)
         line = _line(work.node["id"], work.item, state, "" if state == "ok" else value)

@@ -89,13 +89,24 @@ def main(argv: list[str] | None = None) -> int:
         os.nice(5)
     run = RunDir(chosen.run)
     events = Events(run, role="monitor")
+    over = _Over(stop, chosen.watch)
     try:
-        _gather(_request(chosen), chosen, Gathered(run, events), stop)
+        _gather(_request(chosen), chosen, Gathered(run, events), over)
     except _Stopped:
         return 0
     except RayRefused as exc:
-        return _alone(chosen, events, exc)
+        return 0 if over else _alone(chosen, events, exc)
     return 0
+
+
+class _Over:
+    """True once there is nothing more to sample for: SIGTERM came, the doctor or the command is gone."""
+
+    def __init__(self, stop: list[int], watch: int | None) -> None:
+        self._stop, self._watch, self._parent = stop, watch, os.getppid()
+
+    def __bool__(self) -> bool:
+        return bool(self._stop) or os.getppid() != self._parent or (self._watch is not None and not alive(self._watch))
 
 
 class _Stopped(Exception):  # noqa: N818 - an order
@@ -118,13 +129,12 @@ def _request(chosen: argparse.Namespace) -> Request:
     )  # fmt: skip
 
 
-def _gather(request: Request, chosen: argparse.Namespace, gathered: Gathered, stop: list[int]) -> None:
-    parent, asked = os.getppid(), False
+def _gather(request: Request, chosen: argparse.Namespace, gathered: Gathered, over: _Over) -> None:
+    asked = False
     with RayChild(request, chosen.python) as child:
         for line in child.lines():
             _state.add("streams")
             gathered.take(line)
-            over = stop or os.getppid() != parent or (chosen.watch is not None and not alive(chosen.watch))
             if over and not asked:
                 asked = True
                 child.stop()
