@@ -21,7 +21,7 @@ from doctor import data
 from doctor.checks.launch._helpers import proof
 from doctor.checks.verl._helpers import Verl, verl_of
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Finding, Message, Skip, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
@@ -154,7 +154,49 @@ def key_unknown(verl_config: VerlConfig, packages: Packages, launch: Launch) -> 
         )
 
 
+READ = Message(
+    en=Words(
+        "code reads `{key}`, which the configuration it was given does not hold",
+        "This is not about an override on the command line: the code itself asked for the key ({place}). It was "
+        "given another part of the configuration than it expects (a mistake of that release), or the YAML file is "
+        "of another release than the code: one of your own, one of a recipe, or a checkout beside an installed "
+        "package.",
+        "Look whether the whole configuration has the key somewhere (`python -m verl.trainer.main_ppo --cfg job | "
+        "grep {key}`). If it has, upgrade veRL, or take recipe, configuration file and package from one release. "
+        "If not, add it to your own YAML file as the release has it, or on the command line with `+` and its full "
+        "path.",
+    ),
+    zh=Words(
+        "代码读取 `{key}`,而传给它的配置中没有",
+        "这与命令行覆盖无关:是代码自己要读取该项({place})。它得到的是配置的另一部分(该版本的错误),或 YAML 文件与代"
+        "码版本不同:自己的文件、recipe 的文件,或与已安装包并存的源码。",
+        "查看完整配置中是否有该项(`python -m verl.trainer.main_ppo --cfg job | grep {key}`)。若有,升级 veRL,或让 "
+        "recipe、配置文件与安装包取自同一版本。若没有,按该版本的写法加入自己的 YAML 文件,或在命令行用 `+` 加完整路"
+        "径。",
+    ),
+)
+
+
+def _reader(hits: Hits) -> str:
+    """File and function of the code that asked for the key; empty where it was Hydra, or no traceback tells."""
+    for hit in hits.of(0):
+        outside = [frame for frame in hit.frames if "omegaconf" not in frame]
+        if outside and "hydra" not in outside[-1]:
+            return outside[-1].replace("\\", "/").rpartition("/")[2]
+    return ""
+
+
 def explain(hits: Hits) -> Finding:
-    """The whole path where Hydra tells it, else the last part."""
+    """The whole path where Hydra tells it, else the last part; code that reads a key is no wrong override."""
     key = hits.get("override") or hits.get("key") or "?"
+    if not hits.of(1) and (place := _reader(hits)):
+        return found(
+            PROBLEM,
+            READ,
+            where=hits.where(),
+            evidence=hits.evidence(),
+            confidence=LIKELY,
+            key=key,
+            place=f"`{place}`",
+        )
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), key=key)
