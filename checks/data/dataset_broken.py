@@ -26,7 +26,8 @@ PROBLEM = Problem(id="DAT006", name="dataset-broken", severity=ERROR, since="0.1
 
 SIGNATURES = (
     Signature(
-        r"(?:ArrowInvalid|DatasetGenerationError|JSONDecodeError|ValueError): JSON parse error: (?!Column\(/?[^)\n])"
+        r"(?:ArrowInvalid|DatasetGenerationError|JSONDecodeError|ValueError): JSON parse error: (?!Column\(/?[^)\n])",
+        symptom_of=("DAT032",),
     ),
     Signature(r"ArrowInvalid: (?P<straddling>straddling object) straddles two block boundaries"),
     Signature(r"ArrowInvalid: Parquet (?:magic bytes not found in footer|file size is)"),

@@ -32,10 +32,6 @@ SIGNATURES = (
         r"\w{2,12} optimizer)"
     ),
     Signature(
-        r"ValueError: You cannot specify an? (?P<both>optimizer|scheduler) in the config file and in the code at the "
-        r"same time"
-    ),
-    Signature(
         r"ValueError: You cannot create a `Dummy(?:Optim|Scheduler)` without specifying an? (?P<missing>optimizer|"
         r"scheduler) in the config file"
     ),
@@ -72,13 +68,7 @@ LOG_MESSAGE = Message(
 
 
 def explain(hits: Hits) -> Finding:
-    """Say which of the two is missing, or stands in both places."""
-    both, missing = (
-        hits.get("both"),
-        (hits.get("missing") or hits.get("missing_too") or "scheduler").lower().split()[-1],
-    )
-    if both:
-        what, what_zh = f"the {both} is in the file and in the code", f"{both} 既在文件中又在代码中"
-    else:
-        what, what_zh = f"the file lacks the {missing}", f"文件中没有 {missing}"
+    """Say which of the two is missing."""
+    missing = (hits.get("missing") or hits.get("missing_too") or "scheduler").lower().split()[-1]
+    what, what_zh = f"the file lacks the {missing}", f"文件中没有 {missing}"
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), what=what, what_zh=what_zh)

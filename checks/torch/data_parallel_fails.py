@@ -18,9 +18,9 @@ https://huggingface.co/docs/transformers/perf_train_gpu_many
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import Message, Words
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature
+from doctor.core.signature import Signature
 
 PROBLEM = Problem(id="TOR040", name="data-parallel-fails", severity=ERROR, since="0.1")
 
@@ -29,11 +29,6 @@ SIGNATURES = (
         r"RuntimeError: chunk expects at least a 1-dimensional tensor",
         frame=r"nn[\\/]parallel[\\/](?:data_parallel|scatter_gather|comm|_functions)\.py:",
     ),
-    Signature(
-        r"RuntimeError: module must have its parameters and buffers on device (?P<first>[\w:]{1,20}) "
-        r"\(device_ids\[0\]\) but "
-        r"found one of them on device: (?P<other>[\w:]{1,20})"
-    ),
     Signature(r"^StopIteration: Caught StopIteration in replica \d{1,3} on device \d{1,3}"),
 )
 
@@ -41,7 +36,7 @@ LOG_MESSAGE = Message(
     en=Words(
         "one process sees several GPUs, and `nn.DataParallel` cannot split this model over them",
         "The script was started by plain `python`, or in a notebook, without a launcher, so the Trainer "
-        "wrapped the model in `nn.DataParallel`.{spread} Number arguments of newer Trainers "
+        "wrapped the model in `nn.DataParallel`. Number arguments of newer Trainers "
         "(`num_items_in_batch`), models spread by `device_map` and replicas without parameters break it.",
         "Start one process per GPU: `accelerate launch --num_processes N train.py` or `torchrun "
         "--nproc-per-node N train.py`; in a notebook `accelerate.notebook_launcher`. Or show one GPU only, "
@@ -52,7 +47,7 @@ LOG_MESSAGE = Message(
     zh=Words(
         "单个进程可见多张 GPU,`nn.DataParallel` 无法把该模型分到它们上",
         "脚本由普通 `python` 或 notebook 启动,没有启动器,于是 Trainer 用 `nn.DataParallel` 包装了模型。"
-        "{spread_zh}新版 Trainer 的数值参数(`num_items_in_batch`)、由 `device_map` 分散的模型以及没有参数的"
+        "新版 Trainer 的数值参数(`num_items_in_batch`)、由 `device_map` 分散的模型以及没有参数的"
         "副本都会使其失败。",
         "每张 GPU 启动一个进程:`accelerate launch --num_processes N train.py` 或 `torchrun "
         "--nproc-per-node N train.py`;notebook 中用 `accelerate.notebook_launcher`。或在导入 torch 之前只显"
@@ -60,13 +55,3 @@ LOG_MESSAGE = Message(
         " Trainer 不用 DataParallel(旧版本需设 `model.is_parallelizable = model.model_parallel = True`)。",
     ),
 )
-
-
-def explain(hits: Hits) -> Finding:
-    """Name the two devices where torch does."""
-    first, other = hits.get("first"), hits.get("other")
-    return found(
-        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
-        spread=f" It wants the whole model on {first}, and a part lies on {other}." if first else "",
-        spread_zh=f"它要求整个模型在 {first} 上,而有一部分在 {other} 上。" if first else "",
-    )  # fmt: skip
