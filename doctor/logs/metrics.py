@@ -85,6 +85,9 @@ _STEP_BEFORE_DICT = re.compile(rb"[Ss]tep (\d{1,12}): $")
 _VERL = re.compile(rb"(?<![^\s\])])step:(\d{1,12}) - (?=[\w/@.()\-]{1,200}:)")
 _NUMPY = re.compile(rb"^np\.\w{1,12}\(([^()]{1,40})\)$")
 _NUMPY_FIGURE = re.compile(rb"(?<=:)np\.\w{1,12}\(([^()]{1,40})\)(?= - |$)")
+#: releases up to 0.4.1 print three decimals of everything: what that leaves of a learning rate is no figure
+#: https://github.com/volcengine/verl/blob/v0.4.0/verl/utils/logger/aggregate_logger.py
+_ROUNDED_RATE = re.compile(rb"(?:^| - )[\w/]{1,60}/lr:0\.00{1,8}(?= - |$)")
 _ATTEMPTED = re.compile(rb"Attempted loss scale: (\d[\d.e+]{0,30})(?:, reducing to (\d[\d.e+]{0,30}))?")
 _FROM_TO = re.compile(rb"(Reducing|Increasing) dynamic loss scale from (\d[\d.e+]{0,30}) to (\d[\d.e+]{0,30})")
 _SKIPPED = re.compile(rb"step=(\d{1,12}), skipped=(\d{1,12}), lr=\[([^\],]{1,40})")
@@ -300,6 +303,8 @@ def _verl_row(line: bytes) -> Optional[Row]:
     body, step = line[match.end() :].rstrip(), int(match[1])
     if b":np." in body:
         body = _NUMPY_FIGURE.sub(rb"\1", body)
+    if b"/lr:0.00" in body:
+        body = _ROUNDED_RATE.sub(b"", body).removeprefix(b" - ")
     parts = body.replace(b" - ", b":").split(b":")
     quick = _by_shape(_verl_shapes, parts, step)
     if quick is not None:

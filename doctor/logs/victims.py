@@ -31,7 +31,7 @@ _WORDS = re.compile(
     r"|[Dd]etected that another (?:rank|process)|peer (?:has )?(?:failed|closed|exited)"
     r"|Application monitor timed out|monitoredBarrier"
     r"|failed to pass monitoredBarrier|Remote (?:node|worker) (?:died|failed)|[Ww]orker rank \d+ (?:died|failed)"
-    r"|was killed (?:due to|by) ray"
+    r"|was killed (?:due to|by) ray|^The actor with name \S{1,200} failed to import on the worker"
 )
 
 

@@ -63,6 +63,23 @@ def test_a_known_cause_comes_before_its_consequences(tmp_path: Path) -> None:
     assert all(role == "symptom" for _, role in _told(result)[1:])
 
 
+def test_what_an_actor_failed_to_import_comes_before_ray_saying_so(tmp_path: Path) -> None:
+    nested = f"""(raylet) {HEADER}
+  File "python/ray/_raylet.pyx", line 2276, in ray._raylet.task_execution_handler
+  File "/home/user/venv/lib/python3.9/site-packages/ray/_private/function_manager.py", line 608, in temporary_actor_method
+    raise RuntimeError(
+RuntimeError: The actor with name WorkerDict failed to import on the worker. This may be because needed library \
+dependencies are not installed in the worker environment:
+
+{HEADER}
+  File "/home/user/venv/lib/python3.9/site-packages/flash_attn/flash_attn_interface.py", line 15, in <module>
+    import flash_attn_2_cuda as flash_attn_gpu
+ImportError: /home/user/venv/lib/python3.9/site-packages/flash_attn_2_cuda.cpython-39-x86_64-linux-gnu.so: undefined \
+symbol: _ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv
+"""
+    assert _told(_examine(tmp_path, nested)) == [("FLA003", "cause")]
+
+
 def test_a_killed_rank_comes_before_those_that_lost_it(tmp_path: Path) -> None:
     result = _examine(tmp_path, LOST.format(p="[rank0]: ") + KILLED)
     assert _told(result)[0] == ("LCH018", "cause")
