@@ -124,16 +124,10 @@ LOG_MESSAGE_PREEMPTED = Message(
 
 def explain(hits: Hits) -> Finding:
     """Taken away or never started, and for want of what."""
-    message = LOG_MESSAGE_IMAGE
-    if hits.get("evicted"):
-        message = LOG_MESSAGE_EVICTED
-    elif hits.get("preempted"):
-        message = LOG_MESSAGE_PREEMPTED
-    elif hits.get("total"):
-        message = LOG_MESSAGE_WAITS
+    told = {"evicted": LOG_MESSAGE_EVICTED, "preempted": LOG_MESSAGE_PREEMPTED, "total": LOG_MESSAGE_WAITS}
     return found(
         PROBLEM,
-        message,
+        hits.choice(told, LOG_MESSAGE_IMAGE),
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=CONFIRMED,

@@ -142,18 +142,13 @@ def explain(hits: Hits) -> Finding:
     """It waits for itself, asks for too much, or cannot prove who it is."""
     told = hits.get("why") or ""
     english, chinese = next(((en, zh) for part, en, zh in REASONS if part in told.lower()), OTHER_REASON)
-    message = LOG_MESSAGE_REQUEST
-    if hits.get("why"):
-        message = LOG_MESSAGE_REQUEST
-    elif hits.get("exclusive"):
-        message = LOG_MESSAGE_EXCLUSIVE
-    elif hits.get("launch"):
-        message = LOG_MESSAGE_CREDENTIAL
-    elif hits.get("waiting"):
-        message = LOG_MESSAGE_WAITS
+    messages = {
+        "why": LOG_MESSAGE_REQUEST, "exclusive": LOG_MESSAGE_EXCLUSIVE, "launch": LOG_MESSAGE_CREDENTIAL,
+        "waiting": LOG_MESSAGE_WAITS,
+    }  # fmt: skip
     return found(
         PROBLEM,
-        message,
+        hits.choice(messages, LOG_MESSAGE_REQUEST),
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=CONFIRMED,

@@ -99,14 +99,9 @@ LOG_MESSAGE_DTYPE = Message(
 
 def explain(hits: Hits) -> Finding:
     """Unknown, contradicted, or of another data type."""
-    message = LOG_MESSAGE
-    if hits.get("given"):
-        message = LOG_MESSAGE_MATCH
-    elif hits.get("dtype"):
-        message = LOG_MESSAGE_DTYPE
     return found(
         PROBLEM,
-        message,
+        hits.choice({"given": LOG_MESSAGE_MATCH, "dtype": LOG_MESSAGE_DTYPE}, LOG_MESSAGE),
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=CONFIRMED,

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import Optional, TypeVar
 
 from doctor.core.finding import Evidence, Where
+
+Choice = TypeVar("Choice")
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,10 @@ class Hits:
     def get(self, name: str) -> Optional[str]:
         """The first value captured under a name by any hit, None when none was."""
         return next((hit.groups[name] for hit in self.kept if hit.groups.get(name)), None)
+
+    def choice(self, by_group: Mapping[str, Choice], otherwise: Choice) -> Choice:
+        """What belongs to the first of these groups that any hit captured."""
+        return next((each for name, each in by_group.items() if self.get(name)), otherwise)
 
     def values(self, name: str) -> list[str]:
         """Distinct values captured under a name, in order."""
