@@ -34,6 +34,7 @@ PROBLEM = Problem(id="VRL001", name="verl-key-unknown", severity=ERROR, since="0
 SIGNATURES = (
     Signature(r"ConfigAttributeError: Key '(?P<key>[\w.]{1,80})' is not in struct"),
     Signature(r"Could not override '(?P<override>[\w.]{1,160})'"),
+    Signature(r"ConfigAttributeError: Missing key (?P<key>[\w.]{1,80})$"),
 )
 
 LOG_MESSAGE = Message(
@@ -179,7 +180,7 @@ READ = Message(
 
 def _reader(hits: Hits) -> str:
     """File and function of the code that asked for the key; empty where it was Hydra, or no traceback tells."""
-    for hit in hits.of(0):
+    for hit in (*hits.of(0), *hits.of(2)):
         outside = [frame for frame in hit.frames if "omegaconf" not in frame]
         if outside and "hydra" not in outside[-1]:
             return outside[-1].replace("\\", "/").rpartition("/")[2]
