@@ -123,12 +123,13 @@ def _cluster(chosen: dict[str, Any]) -> Iterator[Any]:
 def _examined(
     paths: tuple[str, ...], chosen: dict[str, Any], settings: Any, language: str, prepared: Any = None
 ) -> Any:
+    from doctor.core.garbage import rare_garbage_collection
     from doctor.facts.saved import NotFacts
     from doctor.logs.layouts import NoLogs
     from doctor.logs.postmortem import NotReadable, examine
 
     try:
-        with _cluster(chosen) as nodes, _table(chosen["metrics_csv"]) as table:
+        with rare_garbage_collection(), _cluster(chosen) as nodes, _table(chosen["metrics_csv"]) as table:
             result = examine(
                 paths, context=_context(chosen), ignored=settings.ignored, language=language,
                 run_dir=chosen["run_dir"], prepared=prepared, table=table, work=nodes,

@@ -19,7 +19,7 @@ HEAD_BYTES = 160  # kept of a block's first line: enough for a stamp behind any 
 _MOST_HEADS = 8192
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Block:
     """Whole lines, or one piece of a line that is longer than `LONGEST`.
 
@@ -29,7 +29,8 @@ class Block:
         lines_before: line feeds before `data`.
         line_offset: where the first line of `data` starts; before `offset` when `data` goes on with a long line.
         unfinished: the last line of `data` goes on in the next block, or the stream ended without a line end.
-        line_feeds: how many `data` holds; counting them costs as much as reading, so it is done once.
+        line_feeds: how many `data` holds, -1 until somebody has counted them, for that costs as much as reading; who
+            numbers lines comes by them anyway, and takes the figure down before the next block is asked for.
 
     """
 
@@ -100,9 +101,11 @@ class Blocks:
         feed = buffer.rfind(b"\n")
         cut = max(feed, buffer.rfind(b"\r", feed + 1)) + 1
         whole = buffer[:cut]
-        line_feeds = whole.count(b"\n")
-        yield Block(self._offset, whole, self.lines, self._line_offset, line_feeds=line_feeds)
-        self.lines += line_feeds
+        block = Block(self._offset, whole, self.lines, self._line_offset, line_feeds=-1)
+        yield block
+        if block.line_feeds < 0:
+            block.line_feeds = whole.count(b"\n")
+        self.lines += block.line_feeds
         self._offset += cut
         self._line_offset = self._offset
         self._tail = buffer[cut:]

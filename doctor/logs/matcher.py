@@ -92,7 +92,7 @@ class Probe:
         first, last: how many lines are kept.
         collector: makes what takes every line; then none are kept. A function of a module, for other processes.
         before_bytes, behind_bytes: how much around each line its collector gets.
-        placed: whether its collector asks for offsets, which cost more than the number of a line; -1 stands for them.
+        placed: whether anybody asks for offsets, which cost more than the number of a line; -1 stands for them.
 
     """
 
@@ -336,6 +336,9 @@ class Scan:
             lines = _Lines(block, cleaned)
             for start, end, owners in lines.with_owners(found, self._matcher.owners):
                 self._line(lines, start, end, owners, seen)
+            block.line_feeds = lines.line_feeds()
+        elif block.line_feeds < 0:
+            block.line_feeds = data.count(b"\n")
         if self._keep_before:
             before = data if len(data) >= self._keep_before else self._previous + data
             self._previous = before[-self._keep_before :]
@@ -440,6 +443,10 @@ class _Lines:
         self._lines += self.data.count(b"\n", self._counted_to, start)
         self._counted_to = start
         return self._lines
+
+    def line_feeds(self) -> int:
+        """How many the block holds; each was counted once."""
+        return self._lines - self.block.lines_before - 1 + self.data.count(b"\n", self._counted_to)
 
     def offset(self, start: int) -> int:
         """Where in the stream the line that starts here starts."""

@@ -105,7 +105,7 @@ class Scanner:
     def matcher(self, *, labels: bool = False) -> Matcher:
         """What scans; `labels`: a log that srun labelled."""
         if labels not in self._matchers:
-            anchors = (Probe(name, words, first=0, last=0) for name, words in ANCHORS.items())
+            anchors = (Probe(name, words, first=0, last=0, placed=False) for name, words in ANCHORS.items())
             probes = (*anchors, metric_probe(partial(MetricLines, self.folder)))
             cut = strip_labelled if labels else strip_text
             self._matchers[labels] = Matcher(self.signatures, probes, strip=cut)
