@@ -1,0 +1,83 @@
+"""A distributed checkpoint does not hold what the model asks for.
+
+## What it means
+torch's distributed checkpoint looks every parameter and state of the running model up by name and shape. The checkpoint
+was saved from a model that is built or wrapped in another way, or holds a part only.
+## What it does to a run
+Resuming ends with an error on one or all ranks.
+## What to do
+Resume with the model, the adapters and the optimizer that were saved.
+## How it is found
+In a log, by the error of the load planner.
+## References
+https://pytorch.org/docs/stable/distributed.checkpoint.html
+https://github.com/pytorch/pytorch/blob/main/torch/distributed/checkpoint/default_planner.py
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="CKP021", name="dcp-of-other-model", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"RuntimeError: Missing key in checkpoint state_dict: (?P<key>[\w.\-]{1,240}?)\.?$",
+    ),
+    Signature(
+        r"ValueError: Size mismatch between saved (?P<saved>[^\n]{1,80}?) and current: (?P<here>[^\n"
+        r"]{1,80}?) for (?P<sized>[\w.\-]{1,240})",
+    ),
+)
+
+MISSING = Message(
+    en=Words(
+        "the distributed checkpoint has nothing under the name `{key}`",
+        "The running model asks for it: LoRA was added or removed since, parameters were frozen or freed (the"
+        " optimizer then keeps state for others), a wrapper changed the names (`_orig_mod.` of torch.compile,"
+        " `module.`), or only weights were saved and optimizer states are asked for.",
+        "Compare the names with those that "
+        "`torch.distributed.checkpoint.FileSystemReader(DIR).read_metadata().state_dict_metadata` lists. "
+        "Resume with the same adapters, frozen parts and wrappers; to begin anew from the weights alone load "
+        "them as a model and do not resume the optimizer.",
+    ),
+    zh=Words(
+        "分布式检查点中没有名为 `{key}` 的条目",
+        "正在运行的模型需要它:此后添加或去掉了 LoRA,冻结或解冻了参数(优化器因此保存了其他参数的状态),"
+        "包装改变了名称(torch.compile 的 `_orig_mod.`、`module.`),或只保存了权重却要求优化器状态。",
+        "与 `torch.distributed.checkpoint.FileSystemReader(DIR).read_metadata().state_dict_metadata` "
+        "列出的名称比较。用相同的适配器、冻结部分与包装恢复;若只想从权重重新开始,请作为模型加载,不恢"
+        "复优化器。",
+    ),
+)
+
+SIZES = Message(
+    en=Words(
+        "`{sized}` has another shape in the distributed checkpoint than in the model",
+        "The model that runs is of another size or vocabulary than the one that was saved: another base "
+        "model, tokens that were added, another rank of LoRA.",
+        "Resume with the model, tokenizer and LoRA settings of the run that saved it, or start from the "
+        "weights of the base model without resuming.",
+    ),
+    zh=Words(
+        "`{sized}` 在分布式检查点中的形状与模型不同",
+        "正在运行的模型与保存时的大小或词表不同:基座模型不同、添加了 token,或 LoRA 的秩不同。",
+        "使用保存时的模型、分词器与 LoRA 设置恢复,或不恢复而从基座模型的权重开始。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """A name that is missing, or one of another shape."""
+    sized = hits.get("sized")
+    return found(
+        PROBLEM,
+        SIZES if sized else MISSING,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+        sized=sized or "",
+        key=hits.get("key") or "",
+    )
