@@ -38,7 +38,7 @@ PROBLEM = Problem(id="DSP004", name="deepspeed-values-disagree", severity=ERROR,
 
 SIGNATURES = (
     Signature(
-        r"Please correct the following DeepSpeed config values that mismatch (?:TrainingArguments|kwargs)",
+        r"Please correct the following DeepSpeed config values that mismatch(?: (?:TrainingArguments|kwargs)|\s{0,3}$)",
     ),
     Signature(
         r"^- ds (?P<key>[\w.]{1,80})=(?P<ours>\[[^\]\n]{0,60}\]|[^\s]{1,40}) vs (?:hf|arg) (?P<argument>[\w.+|"

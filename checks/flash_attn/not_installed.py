@@ -21,7 +21,7 @@ from __future__ import annotations
 from doctor.checks.flash_attn._helpers import asked_attention, falls_back_to_kernels, flash_version
 from doctor.checks.trl._helpers import quoted
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Finding, Message, Skip, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
@@ -38,8 +38,32 @@ SIGNATURES = (
         r" following error: the package (?:flash_attn(?:_\d)? seems to be not installed|for"
         r" FlashAttention\d doesn't seem to be installed)",
     ),
-    Signature(r"^ModuleNotFoundError: No module named 'flash_attn(?:\.[\w.]{1,60})?'"),
+    Signature(r"^ModuleNotFoundError: No module named 'flash_attn(?P<module>\.[\w.]{1,60})?'"),
     Signature(r"^(?:ModuleNotFoundError: )?No module named '(?P<part>flash_attn_(?:2|3)_cuda|flashattn_hopper_cuda)'"),
+)
+
+OLDER = Message(
+    en=Words(
+        "the installed flash-attn has no `{module}`",
+        "The package is there and a part of it is not: it is of another release than the code that imports it (vLLM, "
+        "Transformers or model code) was written for, was installed without its `ops`, or another folder named "
+        "`flash_attn` is found first.",
+        'See what is there: `pip show flash-attn` and `python -c "import flash_attn; print(flash_attn.__file__)"`. '
+        "Upgrade "
+        "or reinstall it: a newer wheel for your torch, CUDA and Python from its release page, or `pip install -U "
+        "--no-build-isolation flash-attn`; or uninstall it where nothing needs it (`pip uninstall flash-attn`).",
+    ),
+    zh=Words(
+        "已安装的 flash-attn 没有 `{module}`",
+        "包存在而其中一部分不在:它与导入它的代码(vLLM、Transformers 或模型代码)所针对的版本不同、安装时缺少 `ops`,或先"
+        "找到了另一个名为 "
+        "`flash_attn` 的目录。",
+        '查看现状:`pip show flash-attn` 和 `python -c "import flash_attn; print(flash_attn.__file__)"`。升级或重装:从'
+        "发布页安装与 "
+        "torch、CUDA、Python 相符的新 wheel,或 `pip install -U --no-build-isolation flash-attn`;不需要时卸载(`pip "
+        "uninstall "
+        "flash-attn`)。",
+    ),
 )
 
 PART = Message(
@@ -102,7 +126,16 @@ _OTHER_HARDWARE = ("torch-npu", "torch-mlu", "torch-musa")
 
 def explain(hits: Hits) -> Finding:
     """A package without its compiled part is another matter than none."""
-    part = hits.get("part")
+    part, module = hits.get("part"), hits.get("module")
+    if module and not part:
+        return found(
+            PROBLEM,
+            OLDER,
+            where=hits.where(),
+            evidence=hits.evidence(),
+            confidence=LIKELY,
+            module=f"flash_attn{module}",
+        )
     return found(
         PROBLEM, PART if part else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), part=part or "",
         version=hits.get("version") or "",

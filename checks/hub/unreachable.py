@@ -33,8 +33,8 @@ SIGNATURES = (
         symptom_of=("HUB014",),
     ),
     Signature(
-        r"An error happened while trying to locate the file on the Hub and we cannot find the"
-        r" requested files",
+        r"An error happened while trying to locate the files? on the Hub and we cannot find the"
+        r" (?:requested files|appropriate snapshot folder)",
         symptom_of=("HUB001", "HUB014"),
     ),
     Signature(

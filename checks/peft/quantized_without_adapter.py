@@ -16,13 +16,38 @@ https://github.com/huggingface/transformers/blob/v4.53.2/src/transformers/traine
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="PFT009", name="quantized-without-adapter", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"ValueError: You cannot perform fine-tuning on purely quantized models"),)
+SIGNATURES = (
+    Signature(r"ValueError: You cannot perform fine-tuning on purely quantized models"),
+    Signature(
+        r"RuntimeError: (?P<integers>only Tensors of floating point (?:and complex )?dtype can require gradients)"
+    ),
+)
+
+INTEGERS = Message(
+    en=Words(
+        "weights of integer type were told to require gradients: they are quantized",
+        "Packed 4-bit and 8-bit weights are integers and cannot be trained. A loop that sets `requires_grad` on all "
+        "parameters, or on a part that was quantized along with the rest (a projector, a head, norms), meets them.",
+        "Train an adapter beside them (`LoraConfig`, `prepare_model_for_kbit_training(model)`), leave the part that is "
+        'trained whole out of the quantization (`BitsAndBytesConfig(llm_int8_skip_modules=["mm_projector", '
+        '"lm_head"])`), or set the flag only where `param.is_floating_point()`; or load the model in bf16.',
+    ),
+    zh=Words(
+        "对整数类型的权重要求梯度:它们是量化的",
+        "打包的 4-bit 和 8-bit 权重是整数,无法训练。对所有参数设置 `requires_grad` 的循环,或对随其余部分一起被量化的模"
+        "块(投影层、输出头、归一化层)"
+        "设置时会遇到。",
+        "在其旁训练适配器(`LoraConfig`、`prepare_model_for_kbit_training(model)`);把需要完整训练的部分排除在量化之外"
+        '(`BitsAndBytesConfig(llm_int8_skip_modules=["mm_projector", "lm_head"])`);或只在 `param.is_floating_point()` '
+        "时设置该标志;或以 bf16 加载模型。",
+    ),
+)
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -38,3 +63,10 @@ LOG_MESSAGE = Message(
         "`quantization_config` 而以 bf16 加载模型。",
     ),
 )
+
+
+def explain(hits: Hits) -> Finding:
+    """The Trainer refuses by its own words; torch only sees integers."""
+    if hits.get("integers"):
+        return found(PROBLEM, INTEGERS, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
+    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence())

@@ -35,7 +35,8 @@ _OTHERS = (
 SIGNATURES = (
     Signature(
         r"^ImportError: cannot import name '(?P<name>\w{1,80})' from (?P<partial>partially "
-        r"initialized module )?'(?P<package>[A-Za-z_]\w{0,60})(?P<module>(?:\.\w{1,80}){0,8})'",
+        r"initialized module )?'(?P<package>[A-Za-z_]\w{0,60})(?P<module>(?:\.\w{1,80}){0,8})'"
+        r"(?: \((?P<init>(?![^)\n]{0,300}(?:site|dist)-packages)[^)\n]{1,300}__init__\.py)\))?",
         symptom_of=_OTHERS,
     ),
     Signature(
@@ -141,6 +142,32 @@ BESIDE = Message(
 )
 
 
+CHECKOUT = Message(
+    en=Words(
+        "`{module}`, run from a checkout or a folder of your own, does not give `{name}`",
+        "Either that folder is of another version than the code that imports from it (two checkouts, of which the "
+        "wrong one "
+        "is found first), or its `__init__.py` catches the exception of its own imports, as LLaVA's does, and the real "
+        "reason (flash-attn, DeepSpeed, Transformers of another release) is hidden.",
+        "Import the file that defines the name directly; that shows the hidden exception: `grep -rn 'class {name}' "
+        ".`, then "
+        '`python -c "import {module}.THAT_FILE"`. See which folder is used: `python -c "import {module}; '
+        'print({module}.__file__)"`, take the other one off PYTHONPATH, and install the one you mean with `pip '
+        "install -e .`.",
+    ),
+    zh=Words(
+        "从检出目录或自己的文件夹运行的 `{module}` 没有提供 `{name}`",
+        "要么该目录与导入它的代码版本不同(存在两个检出,先找到了错误的那个),要么其 `__init__.py` 捕获了自身导入的异常"
+        "(LLaVA 就是如此),"
+        "真正的原因(flash-attn、DeepSpeed、其他版本的 Transformers)被隐藏。",
+        "直接导入定义该名称的文件即可看到被隐藏的异常:`grep -rn 'class {name}' .`,然后 `python -c \"import "
+        '{module}.THAT_FILE"`。'
+        '用 `python -c "import {module}; print({module}.__file__)"` 查看所用目录,把另一个从 PYTHONPATH 去掉,并用 `pip '
+        "install -e .` "
+        "安装需要的那个。",
+    ),
+)
+
 _INSTALLED = re.compile(r"(?:site|dist)-packages[\\/](?P<package>\w+)")
 
 
@@ -152,6 +179,11 @@ def explain(hits: Hits) -> Finding | None:
     installed = hits.versions.get(package.replace("_", "-")) or hits.versions.get(package)
     importer = _importer(hits.first.frames)
     circular = bool(hits.get("partial"))
+    if hits.get("init") and not circular:
+        return found(
+            PROBLEM, CHECKOUT, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=hits.get("name"),
+            module=f"{package}{hits.get('module') or ''}",
+        )  # fmt: skip
     message = CIRCULAR if circular else LOG_MESSAGE if importer and importer != package else OWN
     return found(
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, package=package,

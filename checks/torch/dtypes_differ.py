@@ -40,6 +40,11 @@ SIGNATURES = (
         r"RuntimeError: Index put requires the source and destination dtypes match, got "
         r"(?P<one>\w{1,24}) for the destination and (?P<two>\w{1,24}) for the source"
     ),
+    Signature(
+        r"RuntimeError: \w{1,40}\(\): (?:self and source|self and src|input and src) expected to have the same dtype, "
+        r"but got "
+        r"\((?:self|input)\) ?(?P<one>\w{1,24}) and \((?:source|src)\) ?(?P<two>\w{1,24})"
+    ),
 )
 
 LOG_CONFIDENCE = LIKELY
