@@ -17,9 +17,9 @@ https://github.com/verl-project/verl/pull/5100
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="LCH048", name="variable-not-set", severity=ERROR, since="0.1")
 
@@ -30,8 +30,6 @@ SIGNATURES = (
         symptom_of=("LCH", "DSP", "RAY"),
     ),
 )
-
-LOG_CONFIDENCE = LIKELY
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -55,3 +53,42 @@ LOG_MESSAGE = Message(
         "量请使用启动器;其他设备的变量请升级读取它的库。",
     ),
 )
+
+#: what torchrun, accelerate, deepspeed and torch.distributed.launch set for each process they start
+OF_LAUNCHERS = frozenset({"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
+
+NO_LAUNCHER = Message(
+    en=Words(
+        "the script wants `{variable}`, which a launcher sets, and runs without one",
+        "It was written for torchrun, accelerate or deepspeed: these start one process for each GPU and tell each "
+        "its rank. Started with plain python, or by a scheduler that names ranks otherwise (Slurm: SLURM_PROCID, "
+        "SLURM_LOCALID), the variable is missing.",
+        "`torchrun --nproc_per_node=NUMBER_OF_GPUS script.py ...` (1 for a single GPU), or `accelerate launch "
+        "script.py`. Under srun start torchrun on each node, or set the variables from Slurm's (`export "
+        "RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS`, and MASTER_ADDR, MASTER_PORT) "
+        'within the step. In your own script `int(os.environ.get("LOCAL_RANK", 0))` lets one process run alone.',
+    ),
+    zh=Words(
+        "脚本需要启动器设置的 `{variable}`,却没有用启动器运行",
+        "它是为 torchrun、accelerate 或 deepspeed 编写的:它们为每张 GPU 启动一个进程并告知其 rank。直接用 python 启"
+        "动,或由以其他名称给出 rank 的调度器启动(Slurm:SLURM_PROCID、SLURM_LOCALID),就没有该变量。",
+        "`torchrun --nproc_per_node=GPU数 script.py ...`(单卡为 1),或 `accelerate launch script.py`。在 srun 下,每"
+        "个节点启动 torchrun,或在 step 内由 Slurm 变量设置(`export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID "
+        "WORLD_SIZE=$SLURM_NTASKS`,以及 MASTER_ADDR、MASTER_PORT)。自己的脚本可写 "
+        '`int(os.environ.get("LOCAL_RANK", 0))`,以便单进程运行。',
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """A variable of ranks tells that no launcher started the process."""
+    variable = hits.get("variable") or ""
+    launched = variable in OF_LAUNCHERS
+    return found(
+        PROBLEM,
+        NO_LAUNCHER if launched else LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED if launched else LIKELY,
+        variable=variable,
+    )
