@@ -46,6 +46,9 @@ SIGNATURES = (
     Signature(r"The server socket has failed to listen on any local network address\. [^\n]{0,60}code: -98"),
     Signature(r"ZMQError: Address already in use(?: \(addr='tcp://[^'\s]{1,120}:(?P<port>\d{1,5})'\))?"),
     Signature(r"Failed to start the grpc server\. The specified port is (?P<port>[1-9]\d{0,4})\."),
+    Signature(
+        r"ConnectionError: Tried to launch distributed communication on port `(?P<port>\d{1,5})`, but another process"
+    ),
 )
 
 LOG_MESSAGE = Message(
