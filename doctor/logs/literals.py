@@ -20,6 +20,8 @@ SHORTEST = 4  # bytes; shorter ones hit everywhere
 MOST_STRINGS = 32  # spelled together; beyond that a pattern has no useful literal there
 _SMALL_CLASS = 4
 _MOST_REPEATS = 4
+#: what every encoder of JSON leaves as it is
+_NEVER_ESCAPED = re.compile(rb"[ !#-%'-;=?-\[\]-~]*")
 
 
 def literals_of(signature: Signature) -> tuple[bytes, ...]:
@@ -41,6 +43,8 @@ def with_escapes(literals: Iterable[bytes]) -> tuple[bytes, ...]:
     out: dict[bytes, None] = {}
     for literal in literals:
         out[literal] = None
+        if _NEVER_ESCAPED.fullmatch(literal):
+            continue
         text = literal.decode("utf-8", "replace")
         plain = json.dumps(text, ensure_ascii=False)[1:-1]
         for each in (plain, json.dumps(text)[1:-1], _for_html(plain)):
