@@ -17,7 +17,7 @@ https://github.com/verl-project/verl/pull/5100
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -89,6 +89,6 @@ def explain(hits: Hits) -> Finding:
         NO_LAUNCHER if launched else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=CONFIRMED if launched else LIKELY,
+        confidence=LIKELY,
         variable=variable,
     )
