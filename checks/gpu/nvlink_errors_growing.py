@@ -49,7 +49,7 @@ MESSAGE = Message(
 GRAVE, MOST_CRC_PER_S = ("replay", "recovery"), 100.0
 
 
-@rule(PROBLEM, needs=("gpu/*",))
+@rule(PROBLEM, needs=("gpu/*_replay", "gpu/*_recovery", "gpu/*_crc_per_s"))
 class NvlinkErrorsGrowing:
     """Adds up what is new on each link: `gpu/<label>/nvlink_<link>_replay`, `..._recovery`, `..._crc_per_s`."""
 

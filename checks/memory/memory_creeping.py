@@ -50,7 +50,7 @@ LEAST_MIB = {"memory_used_mib": 1024.0, "shm_used_mib": 512.0, "host": 4096.0}
 SKIP, LEAST_S = 0.25, 1800.0
 
 
-@rule(PROBLEM, needs=("usage/bin_s", "gpu/*", "host/memory_used_mib", "host/shm_used_mib"))
+@rule(PROBLEM, needs=("usage/bin_s", "gpu/*_used_mib", "host/memory_used_mib", "host/shm_used_mib"))
 class MemoryCreeping:
     """Keeps the peaks of each memory in a bounded number of parts."""
 

@@ -121,7 +121,7 @@ class Engine:
         return habit and self.low >= max(LEAST_KEPT_MIB, LEAST_KEPT * self.high)
 
 
-@rule(PROBLEM, needs=("gpu/*",))
+@rule(PROBLEM, needs=("gpu/*_awake_mib", "gpu/*_asleep_mib"))
 class SleepKeepsMemory:
     """Follows the memory of each vLLM process on each card through the turns of the run."""
 

@@ -47,7 +47,7 @@ MESSAGE = Message(
 LOW, LEAST_S, LEAST_SHARE = 30.0, 120.0, 0.10
 
 
-@rule(PROBLEM, needs=("usage/bin_s", "usage/activity_pct", "gpu/*"))
+@rule(PROBLEM, needs=("usage/bin_s", "usage/activity_pct", "gpu/*/busy_power_pct"))
 class BusyAtLowPower:
     """Counts the bins in which a card was busy throughout and drew little power."""
 

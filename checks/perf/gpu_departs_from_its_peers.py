@@ -90,7 +90,7 @@ class _Card:
         self.phases[phase] = self.phases.get(phase, 0.0) + own - others
 
 
-@rule(PROBLEM, needs=("usage/bin_s", "usage/phase/*", "gpu/*"))
+@rule(PROBLEM, needs=("usage/bin_s", "usage/phase/*", "gpu/*/activity_pct", "gpu/*/peers", "gpu/*/peers_pct"))
 class GpuDepartsFromItsPeers:
     """Keeps the cards for which the report tells the median of their peers."""
 

@@ -44,7 +44,7 @@ MESSAGE = Message(
 WORKING, BELOW, LEAST_S, KEPT = 20.0, 0.10, 60.0, 512
 
 
-@rule(PROBLEM, needs=("usage/bin_s", "gpu/*"))
+@rule(PROBLEM, needs=("usage/bin_s", "gpu/*/activity_pct", "gpu/*/sm_clock_mhz"))
 class GpuSlowerThanOthers:
     """Keeps the clocks of the bins in which a card worked."""
 

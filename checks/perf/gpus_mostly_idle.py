@@ -41,7 +41,7 @@ MESSAGE = Message(
 IDLE, LEAST_SHARE, LEAST_S = 5.0, 0.5, 600.0
 
 
-@rule(PROBLEM, needs=("usage/bin_s", "gpu/*"))
+@rule(PROBLEM, needs=("usage/bin_s", "gpu/*/activity_pct"))
 class GpusMostlyIdle:
     """Counts idle bins a GPU."""
 

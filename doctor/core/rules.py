@@ -56,13 +56,13 @@ def _of_the_catalogue() -> list[str]:
 class _Runner:
     """A rule at work, with what it declared; made when the first point comes that it wants."""
 
-    __slots__ = ("_class", "_rule", "every_rank", "names", "number", "prefixes", "problem", "symptom_of")
+    __slots__ = ("_class", "_rule", "every_rank", "names", "number", "patterns", "problem", "symptom_of")
 
     def __init__(self, cls: type, number: int) -> None:
         declared: tuple[Problem, tuple[str, ...], tuple[str, ...], bool] = vars(cls)["__doctor_rule__"]
         self.problem, needs, self.symptom_of, self.every_rank = declared
-        self.names = frozenset(each for each in needs if not each.endswith("*"))
-        self.prefixes = tuple(each[:-1] for each in needs if each.endswith("*"))
+        self.names = frozenset(each for each in needs if "*" not in each)
+        self.patterns = tuple(each.split("*") for each in needs if "*" in each)
         self.number = number
         self._class = cls
         self._rule: Any = None
@@ -84,7 +84,7 @@ class _Runner:
         self._rule = None
 
     def wants(self, name: str) -> bool:
-        return name in self.names or bool(self.prefixes and name.startswith(self.prefixes))
+        return name in self.names or any(name.startswith(begin) and name.endswith(end) for begin, end in self.patterns)
 
 
 class _New(NamedTuple):
@@ -262,7 +262,7 @@ class RuleEngine:
         return any(each.begun and each.wants(name) for each in self._runners)
 
     def metrics_of(self, problem_id: str) -> tuple[str, ...]:
-        """Metrics that a problem's rules judge, as declared: ``rewards/*`` stands for all that begin so."""
+        """Metrics that a problem's rules judge, as declared; one star stands for anything: ``rewards/*``."""
         declared = (vars(each)["__doctor_rule__"] for each in self._classes)
         return tuple(name for problem, needs, *_ in declared if problem.id == problem_id for name in needs)
 

@@ -34,7 +34,7 @@ def rule(
 
     Args:
         problem: the entry of the catalogue that the rule recognises.
-        needs: canonical metric names; the engine feeds only those. ``rewards/*`` stands for all that begin so.
+        needs: canonical metric names; the engine feeds only those. One star stands for anything: ``rewards/*``.
         symptom_of: ids of problems that, where they began no later, are the cause of this one.
         every_rank: feed the points of all ranks; else those of the first rank that told the metric.
 
