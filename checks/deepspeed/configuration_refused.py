@@ -17,7 +17,7 @@ https://www.deepspeed.ai/docs/config-json/
 
 from __future__ import annotations
 
-from doctor.checks.launch._refusals import AREAS, REFUSED, refused
+from doctor.checks.launch._refusals import AREAS, REFUSED, setting_refused
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -36,4 +36,4 @@ SIGNATURES = (Signature(REFUSED, frame=VALIDATION, symptom_of=AREAS),)
 
 def explain(hits: Hits) -> Finding | None:
     """Only where the message names settings and tells their relation."""
-    return refused(PROBLEM, "DeepSpeed", hits, VALIDATION)
+    return setting_refused(PROBLEM, "DeepSpeed", hits, VALIDATION)

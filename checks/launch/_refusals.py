@@ -189,6 +189,12 @@ MESSAGES = {
     ),
 }
 
+#: words of sentences that are about a package, a device or an object in code, where no setting is at fault
+_OTHER_CAUSES = re.compile(
+    r"[<>=]=\s?v?\d+\.\d|\b(?:upgrade|install|installed|library|instance|callable|of type|vocab_size|requires a device)\b",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -274,3 +280,10 @@ def refused(problem: Problem, program: str, hits: Hits, frame: str) -> Optional[
     if not asserted and not raised_in(hits, frame):
         return None
     return finding(problem, program, hits, asserted or hits.get("message") or "")
+
+
+def setting_refused(problem: Problem, program: str, hits: Hits, frame: str) -> Optional[Finding]:
+    """The same for libraries whose validation also looks at versions, devices and objects: those say nothing here."""
+    if _OTHER_CAUSES.search(hits.get("message") or ""):
+        return None
+    return refused(problem, program, hits, frame)

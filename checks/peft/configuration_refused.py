@@ -17,7 +17,7 @@ https://huggingface.co/docs/peft/package_reference/lora
 
 from __future__ import annotations
 
-from doctor.checks.launch._refusals import AREAS, REFUSED, refused
+from doctor.checks.launch._refusals import AREAS, REFUSED, setting_refused
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -35,4 +35,4 @@ SIGNATURES = (Signature(REFUSED, frame=VALIDATION, symptom_of=AREAS),)
 
 def explain(hits: Hits) -> Finding | None:
     """Only where the message names settings and tells their relation."""
-    return refused(PROBLEM, "PEFT", hits, VALIDATION)
+    return setting_refused(PROBLEM, "PEFT", hits, VALIDATION)
