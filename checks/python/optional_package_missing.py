@@ -35,7 +35,8 @@ SIGNATURES = (
         r" (?P<name>trl\[(?:peft|judges)\]|[Pp]illow"
         r"|optimum(?:-quanto)?|liger[-_]kernel|comet[-_]ml|llm[-_]blender|math[-_]verify|qwen[-_]vl[-_]utils|torch(?:codec|vision)"
         r"|compressed-tensors|gptqmodel|kernels|accelerate|rich|jmespath|requests|weave|scipy|hqq|peft|fastapi|uvicorn|pydantic"
-        r"|aiohttp|einops|timm|joblib|scikit-learn|mergekit|decord)(?=[`'\".,)\s]|$)"
+        r"|aiohttp|einops|timm|joblib|scikit-learn|mergekit|decord)(?=[`'\".,)\s]|$)",
+        symptom_of=("TRL", "TRF", "VLL", "BNB", "FLA", "TRK", "DSP"),
     ),
     Signature(r"ImportError: Please install the `(?P<name>math_verify)` package to use \w{3,60}"),
     Signature(r"ImportError: The required package '(?P<name>scipy)' is not installed"),

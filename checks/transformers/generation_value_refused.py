@@ -65,7 +65,6 @@ SIGNATURES = (
         r" [^\n]{4,60}?,"
         r" but is (?P<value>[^\s]{1,20})"
     ),
-    Signature(r"ValueError: (?P<name>temperature) must be positive, got (?P<value>[\d.\-]{1,20})"),
 )
 
 
