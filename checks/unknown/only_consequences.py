@@ -25,7 +25,7 @@ from typing import Any
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.ranks import ranks_text
-from doctor.core.unknown import Unknown
+from doctor.core.unknown import INTERRUPT, Unknown
 
 PROBLEM = Problem(id="UNK002", name="only-consequences", severity=WARNING, since="0.1")
 
@@ -63,6 +63,39 @@ LOST = Message(en=_LOST_EN, zh=_LOST_ZH)
 GONE = Message(
     en=replace(_LOST_EN, headline="the logs tell that a process died, and not why"),
     zh=replace(_LOST_ZH, headline="日志只说有进程死亡,没有说明原因"),
+)
+
+INTERRUPTED = Message(
+    en=Words(
+        "the run was interrupted{place}, and the logs show no failure before",
+        "Somebody pressed Ctrl-C, stopped the cell of a notebook, or a program passed SIGINT on.",
+        "If nobody meant to stop it, start it away from the terminal: inside `tmux`, with `setsid nohup ... &`, or as "
+        "a job of a scheduler. If it was stopped because nothing moved, run it once more and take "
+        "`py-spy dump --pid PID` of every rank before it is stopped.",
+    ),
+    zh=Words(
+        "运行被中断{place_zh},日志中此前没有失败",
+        "有人按了 Ctrl-C、停止了 notebook 单元格,或有程序转发了 SIGINT。",
+        "若并非有意停止,请脱离终端启动:在 `tmux` 中,用 `setsid nohup ... &`,或作为调度器作业。"
+        "若因为毫无进展才停止,请重跑一次,并在停止之前对每个 rank 执行 `py-spy dump --pid PID`。",
+    ),
+)
+
+#: https://github.com/vllm-project/vllm/blob/v0.9.2/vllm/entrypoints/openai/api_server.py (`signal_handler`)
+TERMINATED = Message(
+    en=Words(
+        "vLLM's server was told to end by SIGTERM{place}, and the logs show no failure before",
+        "While it starts, the server turns SIGTERM into `KeyboardInterrupt: terminated`. What sent it is not in its "
+        "log: a script that gave up waiting for the port, a scheduler, a container's limit, or a person.",
+        "Look into the log of what started it, and give it more time: loading weights and capturing graphs takes "
+        "minutes for a large model.",
+    ),
+    zh=Words(
+        "vLLM 服务器被 SIGTERM 要求结束{place_zh},日志中此前没有失败",
+        "启动期间,服务器会把 SIGTERM 变成 `KeyboardInterrupt: terminated`。其日志不会说明是谁发送的:"
+        "等待端口超时的脚本、调度器、容器限制,或某个人。",
+        "查看启动它的程序的日志,并给它更多时间:大模型加载权重和捕获图需要几分钟。",
+    ),
 )
 
 #: what a signal says about who sent it, and where to look
@@ -145,6 +178,8 @@ def answer(unknown: Unknown) -> Finding | None:
     sentence_zh += f"rank {absent} 没有留下输出。" if absent else ""
     values: dict[str, Any] = {"waiting": sentence, "waiting_zh": sentence_zh}
     if unknown.exit_code is None and not unknown.signal:
+        if unknown.type == INTERRUPT:
+            return _interrupted(unknown)
         return found(
             PROBLEM,
             LOST if unknown.type else GONE,
@@ -164,4 +199,14 @@ def answer(unknown: Unknown) -> Finding | None:
         who=unknown.process or "a process", who_zh=unknown.process or "某进程",
         how=f"`{unknown.signal}`" if unknown.signal else f"`exit {unknown.exit_code}`",
         meaning=meaning, meaning_zh=meaning_zh, first=first, first_zh=first_zh, **values,
+    )  # fmt: skip
+
+
+def _interrupted(unknown: Unknown) -> Finding:
+    """All that was printed is that somebody stopped it."""
+    place = f" in `{unknown.raised_in}`" if unknown.raised_in else ""
+    place_zh = f"(位于 `{unknown.raised_in}`)" if unknown.raised_in else ""
+    return found(
+        PROBLEM, TERMINATED if unknown.message == "terminated" else INTERRUPTED, where=unknown.where,
+        evidence=unknown.evidence, confidence=LIKELY, place=place, place_zh=place_zh,
     )  # fmt: skip

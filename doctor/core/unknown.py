@@ -10,6 +10,9 @@ from doctor.core.finding import Evidence, Where
 
 Kind = Literal["exception", "consequences", "abrupt"]
 
+#: Python's exception for SIGINT; vLLM's server raises it for SIGTERM as well
+INTERRUPT = "KeyboardInterrupt"
+
 
 @dataclass(frozen=True)
 class Unknown:

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from doctor.core.finding import Evidence, Finding, Where
 from doctor.core.index import Entry
-from doctor.core.unknown import Unknown
+from doctor.core.unknown import INTERRUPT, Unknown
 from doctor.logs.case import Case
 from doctor.logs.exits import Exit
 from doctor.logs.frames import Frame
@@ -76,10 +76,14 @@ def of_consequences(case: Case, victims: list[Failure], ended: list[Exit]) -> Un
     evidence += tuple(
         Evidence(each.cause.line.file, each.cause.line.text[:500], each.cause.line.number) for each in victims[:2]
     )
+    # a Ctrl-C says less than any other word
+    told = next((each.cause for each in victims if each.cause.name != INTERRUPT), victims[0].cause if victims else None)
+    frames = told.frames[-1:] if told is not None else ()
     return Unknown(
         "consequences", Where(file=line.file, line=line.number, rank=first.rank if first else None), evidence,
         f"rank {first.rank}" if first and first.rank is not None else "", first.rank if first else None,
-        victims[0].cause.name if victims else "", exit_code=first.code if first else None,
+        told.name if told else "", message=told.message if told else "",
+        raised_in=place_of(frames[0]) if frames else "", exit_code=first.code if first else None,
         signal=first.signal if first else "", waiting=waiting, absent=absent, steps=case.marks.steps,
         folded=case.marks.folded is not None, partial=not case.whole,
     )  # fmt: skip

@@ -80,6 +80,22 @@ symbol: _ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv
     assert _told(_examine(tmp_path, nested)) == [("FLA003", "cause")]
 
 
+@pytest.mark.parametrize(
+    ("word", "headline"),
+    [
+        ("KeyboardInterrupt", "the run was interrupted in `selectors.py:416 (select)`"),
+        ("KeyboardInterrupt: terminated", "vLLM's server was told to end by SIGTERM"),
+    ],
+)
+def test_an_interrupted_run_lost_nobody(tmp_path: Path, word: str, headline: str) -> None:
+    frame = '  File "/usr/lib/python3.11/selectors.py", line 416, in select\n    ready = self._selector.poll(timeout)\n'
+    first = _examine(tmp_path, f"{HEADER}\n{frame}{word}\n").diagnosis.outcome.findings[0]
+    assert first.problem.id == "UNK002"
+    assert headline in first.words().headline
+    both = _examine(tmp_path, LOST.format(p="[rank1]: ") + f"{HEADER}\n{frame}{word}\n")
+    assert _told(both) == [("NCC015", "cause")]
+
+
 def test_a_killed_rank_comes_before_those_that_lost_it(tmp_path: Path) -> None:
     result = _examine(tmp_path, LOST.format(p="[rank0]: ") + KILLED)
     assert _told(result)[0] == ("LCH018", "cause")
