@@ -18,7 +18,7 @@ https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/genera
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -64,5 +64,6 @@ def explain(hits: Hits) -> Finding | None:
     name, value = hits.get("name"), hits.get("value")
     what = f"`{name}={value}`, `do_sample=False`" if name else "`do_sample`"
     return found(
-        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), what=what, name=name or "temperature"
-    )
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED if name else LIKELY,
+        what=what, name=name or "temperature",
+    )  # fmt: skip
