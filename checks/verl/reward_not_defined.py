@@ -17,9 +17,9 @@ https://verl.readthedocs.io/en/latest/preparation/reward_function.html
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Message, Words
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VRL024", name="reward-not-defined", severity=ERROR, since="0.1")
 
@@ -28,13 +28,13 @@ SIGNATURES = (
         r"""NotImplementedError: Reward function is not implemented for data_source=(?:np\.str_\()?['"]?"""
         r"""(?P<source>[^'"\n)]{0,200})""",
     ),
+    # releases up to 0.2 raise it without a word
+    Signature(r"^NotImplementedError\s*$", keywords=("NotImplementedError",), frame=r"reward_score[\\/]__init__\.py:"),
 )
-
-LOG_CONFIDENCE = CONFIRMED
 
 LOG_MESSAGE = Message(
     en=Words(
-        'veRL has no reward function for `data_source` "{source}"',
+        "veRL has no reward function for {source}",
         "The column `data_source` of the dataset picks one of veRL's built-in reward functions by its "
         "exact name. This value is none of them, and no function of your own is configured.",
         "Own data: `custom_reward_function.path=/path/reward.py "
@@ -45,7 +45,7 @@ LOG_MESSAGE = Message(
         "`DigitalLearningGmbH/MATH-lighteval`). Look into the validation file too.",
     ),
     zh=Words(
-        "veRL 没有对应 `data_source` “{source}” 的奖励函数",
+        "veRL 没有对应 {source_zh} 的奖励函数",
         "数据集的 `data_source` 列按确切名称选择 veRL 内置的奖励函数。该取值不在其中,也没有配置自己的函数。",
         "自有数据:`custom_reward_function.path=/path/reward.py "
         "custom_reward_function.name=compute_score`(2026 年的版本为 `reward.custom_reward_function.*`),并"
@@ -54,3 +54,14 @@ LOG_MESSAGE = Message(
         "`lighteval/MATH` 或 `DigitalLearningGmbH/MATH-lighteval`)。验证集文件也要检查。",
     ),
 )
+
+
+def explain(hits: Hits) -> Finding:
+    """Old releases do not say which data source it is."""
+    named = hits.get("source")
+    told = named is not None or any("data_source=" in each.text for each in hits)
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
+        source=f'`data_source` "{named or ""}"' if told else "a `data_source` in the data",
+        source_zh=f"`data_source` “{named or ''}”" if told else "数据中的某个 `data_source`",
+    )  # fmt: skip
