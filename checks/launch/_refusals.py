@@ -191,7 +191,8 @@ MESSAGES = {
 
 #: words of sentences that are about a package, a device or an object in code, where no setting is at fault
 _OTHER_CAUSES = re.compile(
-    r"[<>=]=\s?v?\d+\.\d|\b(?:upgrade|install|installed|library|instance|callable|of type|vocab_size|requires a device)\b",
+    r"[<>=]=\s?v?\d+\.\d"
+    r"|\b(?:upgrade|install|installed|library|instance|callable|of type|vocab_size|requires a device)\b",
     re.IGNORECASE,
 )
 

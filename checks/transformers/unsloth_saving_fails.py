@@ -1,9 +1,9 @@
 """Unsloth could not merge or convert the trained model.
 
 ## What it means
-`save_pretrained_merged` and `save_pretrained_gguf` rewrite the base model's files shard by shard and build llama.cpp for
-the conversion. New architectures, mixtures of experts, an existing folder, a full disk or a newer llama.cpp break that;
-the trained adapter itself is whole.
+`save_pretrained_merged` and `save_pretrained_gguf` rewrite the base model's files shard by shard and build llama.cpp
+for the conversion. New architectures, mixtures of experts, an existing folder, a full disk or a newer llama.cpp break
+that; the trained adapter itself is whole.
 ## What it does to a run
 RuntimeError after the training.
 ## What to do
