@@ -264,3 +264,10 @@ def test_a_scale_that_fell_for_a_gradient_that_is_no_number_is_the_symptom(tmp_p
     told = _told(_examine(tmp_path, steps + broken + SCALE.format(p="")))
     assert told[0] == ("NUM006", "cause")
     assert ("DSP018", "symptom") in told
+
+
+def test_a_trainer_that_asks_servers_breaks_off_like_any_other(tmp_path: Path) -> None:
+    asked = 'INFO:     127.0.0.1:40112 - "POST /generate HTTP/1.1" 200 OK\n'
+    bar = "Training Progress:  20%|##        | 21/105 [10:00<40:00, 30.10s/it]\n"
+    assert _told(_examine(tmp_path, asked * 3)) == []
+    assert _told(_examine(tmp_path, asked * 3 + bar + asked)) == [("UNK003", "cause")]
