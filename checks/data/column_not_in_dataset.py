@@ -32,8 +32,8 @@ SIGNATURES = (
         r" not in the dataset\. (?:Current columns|Columns) in the dataset: (?P<there>\[[^\]\n]{0,600}\])"
     ),
     Signature(
-        r"ValueError: Error when (?:renaming|removing) (?P<wanted>\[?[^\]\n]{1,200}\]?)(?: to [^\n]{1,200}?)?: columns?"
-        r" [^\n]{1,200} (?:are|is) not in the dataset"
+        r"ValueError: Error when (?:renaming|removing) (?P<wanted>\[[^\]\n]{1,200}\]|\S{1,80})"
+        r"(?: to (?:\[[^\]\n]{1,200}\]|\S{1,80}))?: columns? "
     ),
     Signature(r"ValueError: Column '(?P<wanted>[^'\n]{1,80})' doesn't exist"),
 )

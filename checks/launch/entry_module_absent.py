@@ -29,7 +29,8 @@ SIGNATURES = (
     ),
     Signature(
         r"^(?P<python>\S{0,200}python[\d.]{0,6}): Error while finding module specification for"
-        r" '(?P<module>[\w./\-]{1,150})'"
+        r" '(?P<module>[\w./\-]{1,150})'",
+        symptom_of=("TRL023", "VLL002"),
     ),
 )
 

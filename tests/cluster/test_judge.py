@@ -81,7 +81,8 @@ def test_healthy_nodes_of_real_facts_are_silent(simulated: Any, record: Any) -> 
     assert report["nodes"]["rows"] == []
     assert len(report["nodes"]["alike"]) > 60
     one, _ = diagnose(Context((), Path.cwd(), {}), [Patient(gathered(files[:1]).nodes[0].facts, "a file")])
-    assert [each["id"] for each in report["findings"]] == [each.problem.id for each in one.outcome.findings]
+    alone = [each.problem.id for each in one.outcome.findings]  # several of one kind are one finding of a cluster
+    assert list(dict.fromkeys(each["id"] for each in report["findings"])) == list(dict.fromkeys(alone))
 
 
 _OF_CLUSTERS = {
