@@ -11,7 +11,8 @@ Look at the KV cache and at preemptions in the same lines, at the lengths of the
 temperatures of the GPUs.
 ## How it is found
 In vLLM's throughput lines: the median of tokens a second per running request over the last 25 busy lines is less than
-half of that over the first 25 (after 3 of warm-up), while the number of requests at work has not grown by half.
+half of that over the first 25 (after 3 of warm-up), while the number of requests at work has not grown by half. Lines
+in which more prompt was read than text generated, and those that follow one, tell of prompts and do not count.
 ## References
 https://docs.vllm.ai/en/latest/configuration/optimization/
 https://github.com/vllm-project/vllm/blob/v0.11.0/vllm/v1/metrics/loggers.py
@@ -54,28 +55,35 @@ LINES, SKIP, FALL, MORE_REQUESTS = 25, 3, 0.5, 1.5
 FULL = 0.95
 
 
-RATE, RUNNING, CACHE = "vllm/generation_tokens_per_s", "vllm/running", "vllm/kv_cache_usage"
+PROMPT, RATE = "vllm/prompt_tokens_per_s", "vllm/generation_tokens_per_s"
+RUNNING, CACHE = "vllm/running", "vllm/kv_cache_usage"
 
 
-@rule(PROBLEM, needs=(RATE, RUNNING, CACHE))
+@rule(PROBLEM, needs=(PROMPT, RATE, RUNNING, CACHE))
 class GenerationThroughputFalling:
     """Compares tokens a second per running request of the last busy lines with those of the first."""
 
     def __init__(self) -> None:
         self._rate: Optional[Point] = None
+        self._prompt = 0.0
+        self._reading = False  # the line before was one of prompts
         self._first, self._first_load = Baseline(LINES, SKIP), Baseline(LINES, SKIP)
         self._last, self._load, self._cache = Window(LINES), Window(LINES), Window(LINES)
         self._alarm = Alarm(LINES, calm=LINES)
 
     def update(self, point: Point) -> Optional[Finding]:
-        """A line tells the rate first, then the requests, then the cache."""
-        if point.name == RATE:
+        """A line tells the prompts first, then the rate, the requests and the cache."""
+        if point.name == PROMPT:
+            self._prompt = point.value
+        elif point.name == RATE:
             self._rate = point
         elif point.name == CACHE:
             self._cache.push(point.value)
         elif self._rate is not None:
             rate, self._rate = self._rate, None
-            if rate.value > 0 and point.value > 0:
+            before, self._reading = self._reading, _reads(self._prompt, rate.value, point.value)
+            self._prompt = 0.0
+            if rate.value > 0 and point.value > 0 and not (before or self._reading):
                 return self._see(rate, point.value)
         return None
 
@@ -85,6 +93,9 @@ class GenerationThroughputFalling:
         if not (stretch.alike and rates.finite and running.finite and cache.finite and self._last.full):
             return False
         if self._rate is not None or RUNNING not in names or RATE not in names[: names.index(RUNNING)]:
+            return False
+        prompts = stretch[PROMPT].values if PROMPT in names else (0.0,) * len(rates.values)
+        if self._reading or any(map(_reads, prompts, rates.values, running.values)):
             return False
         busy = [pair for pair in zip(rates.values, running.values) if pair[0] > 0 and pair[1] > 0]  # noqa: B905
         shares = [rate / requests for rate, requests in busy]
@@ -115,3 +126,8 @@ class GenerationThroughputFalling:
             cache=" The KV cache is full." if full else "", cache_zh="KV cache 已满。" if full else "",
             **sighting(rate, self._alarm.since),
         )  # fmt: skip
+
+
+def _reads(prompt: float, generated: float, running: float) -> bool:
+    """Whether requests at work had their prompts read, mostly; a long one is told when all of it was read."""
+    return running > 0 and (prompt > generated or generated == 0)

@@ -23,7 +23,12 @@ PROBLEM = Problem(id="VLL041", name="prompt-too-long", severity=ERROR, since="0.
 SIGNATURES = (
     Signature(
         r"This model's maximum context length is (?P<most>\d{1,9}) tokens\. However, (?:you"
-        r" requested|your (?:prompt|request)(?: contains| has)?)(?: at least)? (?P<asked>\d{1,9})",
+        r" requested|your (?:prompt|request)(?: contains| has)?)(?: at least)? (?P<asked>\d{1,9})(?! output tokens)\b",
+    ),
+    Signature(
+        r"This model's maximum context length is (?P<most>\d{1,9}) tokens\. However, you requested \d{1,9} output"
+        r" tokens and your (?:prompt|request) (?:contains|has)(?: at least)? \d{1,9} input tokens, for a total of"
+        r"(?: at least)? (?P<asked>\d{1,9})",
     ),
     Signature(
         r"prompt \(length (?P<asked>\d{1,9})\) (?:plus the number of requested output tokens \(at"

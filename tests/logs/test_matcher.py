@@ -263,5 +263,6 @@ def test_memory_is_flat(engine) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_ten_gigabytes_through_a_pipe_take_less_than_300_mb() -> None:
     assert _piped(10_000, "auto")[2] < 200 * 1024
