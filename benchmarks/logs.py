@@ -87,9 +87,14 @@ def ripgrep(path: Path, words: list[str], *options: str) -> tuple[float, str] | 
     return spent, f"{done.stdout.strip() or 0} lines"
 
 
+#: a piece of a pattern without a group in it, and groups to the second depth
+_PIECE = r"(?:\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[^()\[\\])"
+_GROUP = rf"\((?:{_PIECE}|\({_PIECE}*\))*\)"
+
+
 def for_ripgrep(pattern: str) -> str:
     """The pattern in the words of Rust's regex: no anchor in front, no names (one set for all), no look-around."""
-    pattern = re.sub(r"\(\?(?:<?[=!])(?:[^()]|\([^()]*\))*\)", "", pattern)
+    pattern = re.sub(rf"\(\?<?[=!](?:{_PIECE}|{_GROUP})*\)", "", pattern)
     pattern = re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"^\^", "", pattern))
     return pattern.replace(r"\Z", "$").replace(r"\'", "'").replace(r"\"", '"').replace(r"\`", "`")
 
