@@ -16,11 +16,9 @@ https://www.deepspeed.ai/getting-started/#resource-configuration-multi-node
 
 from __future__ import annotations
 
-from typing import Any
-
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature
+from doctor.core.signature import Hits, Signature, finding_of_case
 
 PROBLEM = Problem(id="DSP037", name="deepspeed-launcher-resources-wrong", severity=ERROR, since="0.1")
 
@@ -148,8 +146,6 @@ CASES = (
 SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
 
 
-def explain(hits: Hits) -> Finding | None:
+def explain(hits: Hits) -> Finding:
     """Say what the first hit's own case calls for."""
-    first = hits.first
-    values: dict[str, Any] = dict(first.groups)
-    return found(PROBLEM, CASES[first.signature][1], where=hits.where(), evidence=hits.evidence(), **values)
+    return finding_of_case(PROBLEM, CASES, hits)

@@ -17,11 +17,9 @@ https://huggingface.co/docs/trl/dataset_formats#vision-datasets
 
 from __future__ import annotations
 
-from typing import Any
-
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature
+from doctor.core.signature import Hits, Signature, finding_of_case
 
 PROBLEM = Problem(id="TRL061", name="images-refused-by-trainer", severity=ERROR, since="0.1", affects={"trl": ">=0.20"})
 
@@ -173,8 +171,6 @@ CASES = (
 SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
 
 
-def explain(hits: Hits) -> Finding | None:
+def explain(hits: Hits) -> Finding:
     """Say what the first hit's own case calls for."""
-    first = hits.first
-    values: dict[str, Any] = dict(first.groups)
-    return found(PROBLEM, CASES[first.signature][1], where=hits.where(), evidence=hits.evidence(), **values)
+    return finding_of_case(PROBLEM, CASES, hits)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Optional, TypeVar
+from typing import Any, Optional, TypeVar
 
-from doctor.core.finding import Evidence, Where
+from doctor.core.finding import Evidence, Finding, Message, Where, found
+from doctor.core.problem import Problem
 
 Choice = TypeVar("Choice")
 
@@ -130,3 +131,17 @@ class Hits:
     def evidence(self, limit: int = 3) -> tuple[Evidence, ...]:
         """The first lines that were hit, quoted."""
         return tuple(Evidence(hit.file, hit.text[:500], hit.line) for hit in self.kept[:limit])
+
+
+def finding_of_case(problem: Problem, cases: Sequence[tuple[str, Message]], hits: Hits) -> Finding:
+    """What the first hit's own case says, filled with what it captured.
+
+    Args:
+        problem: whose finding it is.
+        cases: (pattern, message) in the order of the problem's SIGNATURES.
+        hits: of these signatures.
+
+    """
+    first = hits.first
+    values: dict[str, Any] = dict(first.groups)
+    return found(problem, cases[first.signature][1], where=hits.where(), evidence=hits.evidence(), **values)
