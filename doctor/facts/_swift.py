@@ -37,6 +37,14 @@ def variables_of(launch: Launch, variables: Mapping[str, str]) -> dict[str, str]
     return {**added, **variables}
 
 
+def unreadable(launch: Launch) -> str | None:
+    """Why the file cannot be read, in which processes and anything else may be set; None where it can."""
+    config = _config(launch)
+    if config is None or config.broken is None:
+        return None
+    return f"`{launch.script_args[0]}` cannot be read: {config.broken.message}"
+
+
 def preset_of(launch: Launch) -> str | None:
     """Name of the package's DeepSpeed file that is asked for; None for a file of the user's, or none."""
     setting = settings_of(launch).get("deepspeed")

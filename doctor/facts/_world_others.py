@@ -12,7 +12,7 @@ from typing import Any
 from doctor.facts import _swift
 from doctor.facts._files import read_text
 from doctor.facts._world_parts import Asked, gpus_left, number, text, trainers_backend
-from doctor.facts.base import BrokenFile, Setting
+from doctor.facts.base import BrokenFile, Setting, Unavailable
 
 _DEEPSPEED_PORT = 29500
 _HOSTFILE = "/job/hostfile"
@@ -230,7 +230,14 @@ def _tasks(get: Any, wrapper: str) -> tuple[int | None, int | None, Setting | No
 
 
 def swift_world(asked: Asked) -> dict[str, Any]:
-    """Fields of World: torchrun where a variable asks for it, else one process that spreads the model over the GPUs."""
+    """Fields of World: torchrun where a variable asks for it, else one process that spreads the model over the GPUs.
+
+    Raises:
+        Unavailable: the file of arguments cannot be read.
+
+    """
+    if reason := _swift.unreadable(asked.launch):
+        raise Unavailable(reason)
     variables = _swift.variables_of(asked.launch, asked.variables)
     options = {
         name.lower(): Setting(name, variables[name], True, variables[name]) for name in _SWIFT if name in variables

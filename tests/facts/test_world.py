@@ -93,7 +93,6 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
     ("NNODES=4 swift rlhf swift.yaml", {
         "processes": 8, "local_processes": 2, "machines": 4, "zero_stage": 2, "offload_optimizer": "cpu"}),
     ("NPROC_PER_NODE=2 swift rlhf swift.yaml --deepspeed ds.json", {"zero_stage": 2, "offload_param": "nvme"}),
-    ("swift rlhf bad.yaml", {"processes": 1, "backend": "none"}),
     ("torchrun --nnodes 1:4 --nproc-per-node 4 train.py", {"processes": None, "local_processes": 4, "machines": None}),
     ("torchrun --rdzv-endpoint=host:29400 --nnodes=2:2 train.py", {
         "machines": 2, "master_addr": "host", "master_port": 29400}),
@@ -148,6 +147,13 @@ def test_source_of_the_number(folder: Path) -> None:
     assert (Path(yaml.place.file).name, yaml.place.line) == ("ds.yaml", 2)
     option = fact_of("world", "accelerate launch --num_processes 2 train.py", folder, gpus=cards(4)).processes_from
     assert (option.place, option.value) == (None, 2)
+
+
+@pytest.mark.parametrize("name", ["bad.yaml", "absent.yaml"])
+def test_a_file_of_arguments_that_cannot_be_read_leaves_the_processes_unknown(folder: Path, name: str) -> None:
+    state = state_of("world", f"NPROC_PER_NODE=2 swift rlhf {name}", folder)
+    assert state.status == "unavailable"
+    assert f"`{name}` cannot be read: " in state.reason
 
 
 def test_without_a_driver(folder: Path) -> None:
