@@ -23,7 +23,7 @@ from doctor.core.signature import Signature
 
 PROBLEM = Problem(id="DSP021", name="model-outside-deepspeed-engine", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"RuntimeError: 'weight' must be 2-D"),)
+SIGNATURES = (Signature(r"RuntimeError: 'weight' must be 2-D", symptom_of=("FSD014",)),)
 
 LOG_MESSAGE = Message(
     en=Words(
