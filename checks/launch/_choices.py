@@ -12,7 +12,7 @@ from typing import Optional
 _SHOWN = 8  # names that a sentence can carry
 _NAME = r"[\w./+:-]{1,60}"
 _QUOTED = rf"(?P<quote>['\"`])(?P<value>{_NAME})(?P=quote)"
-_REFUSING = r"(?i:un(?:known|kown|supported|recognized|recognised|expected|implemented)|invalid)"
+_REFUSING = r"(?i:un(?:known|kown|supported|registered|recognized|recognised|expected|implemented)|invalid)"
 #: kinds of names that a user chooses; an internal registry has other ones
 _KINDS = (
     r"\b(?i:mode|method|backend|estimator|algorithm|strategy|loss|trainer|optimizer|scheduler|policy|format|manager|engine"

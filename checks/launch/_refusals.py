@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 from dataclasses import dataclass
-from typing import Optional
+from typing import Any, Optional
 
 from doctor.checks.launch import _choices
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
@@ -25,12 +25,14 @@ REFUSED = (
     r"^(?:[\w.]{1,60}\.)?(?P<kind>AssertionError|ValueError|NotImplementedError|VLLMValidationError|KeyError|ImportError"
     r"|RuntimeError): (?P<message>[^\n]{8,600})"
 )
+#: an assertion without a message: the line of code under its frame tells what it asks for
+BARE = r"^AssertionError:?$"
 #: raised for many other reasons: only a message that names the refused value and its kind is a refusal
 _WIDE_KINDS = ("KeyError", "ImportError", "RuntimeError")
 _NAMES = 4  # settings and numbers that a sentence can carry
 #: a setting as configurations spell it: parts joined by dots or underscores, or an option of the command line
 _SETTING = re.compile(
-    r"(?<![\w./-])(?:--[a-z][a-z0-9]{0,40}(?:[._-][a-z0-9]{1,40}){1,8}|[a-z][a-z0-9]{0,40}(?:[._][a-z0-9]{1,40}){1,8})"
+    r"(?<![\w./-])(?:--[a-z][a-z0-9]{1,40}(?:[._-][a-z0-9]{1,40}){0,8}|[a-z][a-z0-9]{0,40}(?:[._][a-z0-9]{1,40}){1,8})"
     r"(?![\w/(-]|\.py)"
 )
 #: a setting of one word: only where the sentence begins with it and gives its bounds
@@ -41,7 +43,23 @@ _BARE = re.compile(
 _INNER = frozenset(
     {"rank", "index", "idx", "shape", "dim", "data", "input", "inputs", "tensor", "values", "size", "scale", "x"}
 )
-_NUMBER = re.compile(r"(?<![\w.])\d{1,12}(?![\w.])")
+_NUMBER = re.compile(r"(?<![\w.])\d{1,12}(?:\.\d{1,6})?(?![\w.])")
+#: an assertion that looks at settings, and the part of it that is asserted
+_ASSERTED = re.compile(r"^assert \(?(?P<asked>[^\n\"']{3,160}?)\)?(?:, ?f?[\"'(][^\n]*)?$")
+_HOLDER = re.compile(r"\b(?:\w{1,30}_)?(?:args|config|cfg|hparams)\.[a-z]")
+#: sign of a comparison -> words
+_SIGNS = {
+    "==": ("equal to", "等于"), "!=": ("different from", "不等于"), ">=": ("at least", "不小于"),
+    "<=": ("at most", "不大于"), ">": ("greater than", "大于"), "<": ("less than", "小于"),
+}  # fmt: skip
+_COMPARED = re.compile(r" (==|!=|>=|<=|>|<) ")
+_SIDES = 3  # left, sign, right
+#: a relation that a sentence asks for in the notation of code
+_TERM = r"(?:(?:--)?[A-Za-z_][\w.-]{1,60}|\d{1,9})"
+_FORMULA = re.compile(
+    r"(?:requires?|expect(?:s|ed)?|needs?|must (?:hold|satisfy)|ensure(?: that)?|make sure(?: that)?):? "
+    rf"(?P<formula>{_TERM}(?: [*/%+-] {_TERM}){{0,3}} (?:==|>=|<=) {_TERM}(?: [*/%+-] {_TERM}){{0,3}})"
+)
 _NO_SETTING = frozenset({"e.g", "i.e", "less_than", "non-empty", "pre-trained", "self.config", "self.model"})
 
 #: relation -> words that tell it, the most telling first
@@ -68,7 +86,7 @@ _RELATIONS = (
         "order",
         re.compile(
             r"(?:greater|larger|smaller|less|more|fewer|higher|lower) than|at least|at most|exceed|>=|<=|>|<|positive"
-            r"|must be equal|must equal|should be equal|does not match|mismatch| == ",
+            r"|must be equal|must equal|should be equal|not equal to|does not match|mismatch| == |!=",
             re.IGNORECASE,
         ),
     ),
@@ -159,6 +177,21 @@ MESSAGES = {
             "把 {settings} 设在所装版本文档给出的范围内;若为计算所得,请更正参与计算的设置。",
         ),
     ),
+    "formula": Message(
+        en=Words(
+            "{program} refuses the configuration: `{left}` must be {relation} `{right}`{numbers}",
+            "Its code asks for this before it goes on, and the values here do not fulfil it: some are set, others are "
+            "defaults or computed from the model, the batch or the number of GPUs.",
+            "Change {settings} until `{left}` is {relation} `{right}`; one that you left out has a default, which "
+            "counts as well.",
+        ),
+        zh=Words(
+            "{program} 拒绝该配置:`{left}` 必须{relation_zh} `{right}`{numbers_zh}",
+            "其代码在继续之前要求这一关系,而此处的取值不满足:有的是设置的,有的是默认值,"
+            "或由模型、批大小、GPU 数计算得到。",
+            "修改 {settings},使 `{left}` {relation_zh} `{right}`;没有设置的项取默认值,同样参与比较。",
+        ),
+    ),
     "choice": Message(
         en=Words(
             "{program} refuses the configuration: it knows no {kind}`{value}`{allowed}",
@@ -204,10 +237,14 @@ class Refusal:
     relation: str
     settings: tuple[str, ...]
     numbers: tuple[str, ...]
+    sides: tuple[str, ...] = ()  # of a comparison in the notation of code: left, sign, right
 
 
 def read(text: str) -> Optional[Refusal]:
     """Understand a message, None where it names no setting or tells no relation."""
+    formula = _FORMULA.search(text)
+    if formula and _SETTING.search(formula["formula"]):
+        return _asked(formula["formula"], text)
     relation = next((name for name, pattern in _RELATIONS if pattern.search(text)), None)
     settings = list(dict.fromkeys(_plain(name) for name in _SETTING.findall(text) if name not in _NO_SETTING))
     bare = _BARE.match(text)
@@ -219,6 +256,29 @@ def read(text: str) -> Optional[Refusal]:
         return None
     numbers = list(dict.fromkeys(_NUMBER.findall(text)))
     return Refusal(relation, tuple(settings[:_NAMES]), tuple(numbers[:_NAMES]))
+
+
+def asserted_in(code: str) -> Optional[Refusal]:
+    """Understand `assert args.a % args.b == 0`, None where it does not look at settings of its own program."""
+    match = _ASSERTED.match(code.strip())
+    if match is None or not _HOLDER.search(match["asked"]):
+        return None
+    asked = re.sub(r"\b(?:self\.)?(?:\w{1,30}_)?(?:args|config|cfg|hparams)\.(?=[a-z])", "", match["asked"])
+    return _asked(asked, "")
+
+
+def _asked(formula: str, text: str) -> Refusal:
+    """What a relation in the notation of code asks for."""
+    settings = dict.fromkeys(_plain(name) for name in _SETTING.findall(formula) if name not in _NO_SETTING)
+    numbers = dict.fromkeys(_NUMBER.findall(text.replace(formula, "")))
+    sides = _COMPARED.split(formula)
+    if "%" in formula:
+        relation = "divisible"
+    elif len(sides) == _SIDES:
+        relation = "formula"
+    else:
+        relation = "exclusive" if formula.startswith("not ") else "missing" if len(settings) == 1 else "order"
+    return Refusal(relation, tuple(settings)[:_NAMES], tuple(numbers)[:_NAMES], tuple(each.strip() for each in sides))
 
 
 def _plain(name: str) -> str:
@@ -234,7 +294,20 @@ def finding(
     if choice is not None:
         return _choice_finding(problem, program, hits, choice)
     refusal = None if hits.get("kind") in _WIDE_KINDS else read(text)
-    if refusal is None or refusal.relation not in relations:
+    return None if refusal is None or refusal.relation not in relations else _worded(problem, program, hits, refusal)
+
+
+def _compared(sides: tuple[str, ...]) -> dict[str, Any]:
+    """The two sides of a comparison and the word between them."""
+    if len(sides) != _SIDES:
+        return {}
+    left, sign, right = sides
+    return {"left": left, "right": right, "relation": _SIGNS[sign][0], "relation_zh": _SIGNS[sign][1]}
+
+
+def _worded(problem: Problem, program: str, hits: Hits, refusal: Refusal) -> Optional[Finding]:
+    """The words for a relation; None where no setting could be named."""
+    if not refusal.settings:
         return None
     met = ", ".join(refusal.numbers)
     return found(
@@ -245,6 +318,7 @@ def finding(
         confidence=LIKELY,
         program=program,
         settings=", ".join(f"`{each}`" for each in refusal.settings),
+        **_compared(refusal.sides),
         numbers=f" (it met {met})" if met else "",
         numbers_zh=f"(实际为 {met})" if met else "",
     )
@@ -280,6 +354,9 @@ def refused(problem: Problem, program: str, hits: Hits, frame: str) -> Optional[
     asserted = hits.first.groups.get("asserted")
     if not asserted and not raised_in(hits, frame):
         return None
+    if not asserted and not hits.get("message"):
+        refusal = asserted_in(hits.first.code)
+        return None if refusal is None else _worded(problem, program, hits, refusal)
     return finding(problem, program, hits, asserted or hits.get("message") or "")
 
 

@@ -27,7 +27,7 @@ PROBLEM = Problem(id="LCH025", name="arguments-refused", severity=ERROR, since="
 
 SIGNATURES = (
     Signature(
-        r"^[^\s:]{1,120}: error: unrecognized arguments: (?P<unknown>[^\n]{1,300})",
+        r"^(?P<program>[^\s:]{1,120}): error: unrecognized arguments: (?P<unknown>[^\n]{1,300})",
         symptom_of=("LCH019", "VLL", "TRL", "TRF"),
     ),
     Signature(r"ValueError: remaining_argv: \[(?P<unknown>[^\]\n]{1,300})\]"),
@@ -44,14 +44,14 @@ SIGNATURES = (
 UNKNOWN = Message(
     en=Words(
         "the program does not know the arguments {names}",
-        "They are misspelt, or belong to another version of the program or to the launcher "
+        "{whose}They are misspelt, or belong to another version of the program or to the launcher "
         "(whose own options stand before the script).",
         "Compare with `--help` of the installed version; put options of torchrun, accelerate or "
         "deepspeed before the script's name and those of the script behind it.",
     ),
     zh=Words(
         "程序不认识参数 {names}",
-        "参数拼写有误,或属于程序的另一版本,或属于启动器(启动器自己的选项要写在脚本之前)。",
+        "{whose_zh}参数拼写有误,或属于程序的另一版本,或属于启动器(启动器自己的选项要写在脚本之前)。",
         "与已安装版本的 `--help` 对照;torchrun、accelerate、deepspeed 的选项写在脚本名之前,脚本的选项写在其后。",
     ),
 )
@@ -98,6 +98,19 @@ VALUE = Message(
 )
 
 
+#: file of a server's command line -> the package it belongs to, which a trainer may start with options of its own time
+_SERVERS = {"launch_server.py": "sglang", "api_server.py": "vllm", "vllm": "vllm", "launch_router.py": "sglang-router"}
+_WHOSE = (
+    "It is the server of `{0}` that says so; where a trainer started it (AReaL, slime, veRL, a script), the installed "
+    "`{0}` is older or newer than that trainer was written for: `pip show {0}`, then install the version that the "
+    "trainer names, often a newer one. "
+)
+_WHOSE_ZH = (
+    "这是 `{0}` 的服务端所说;若由训练框架(AReaL、slime、veRL 或脚本)启动,则所装 `{0}` 比该框架所针对的版本旧或新:"
+    "`pip show {0}`,再安装框架指定的版本(通常更新)。"
+)
+
+
 def explain(hits: Hits) -> Finding | None:
     """Say which argument it was and what was wrong with it."""
     unknown = (hits.get("unknown") or "").strip()
@@ -109,9 +122,11 @@ def explain(hits: Hits) -> Finding | None:
         message, names = MISSING, _listed((hits.get("missing") or "").split(", "))
     else:
         message, names = VALUE, _listed([hits.get("argument") or ""])
+    server = _SERVERS.get((hits.get("program") or "").replace("\\", "/").rpartition("/")[2])
     return found(
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), names=names or f"`{unknown[:60]}`",
-        why=hits.get("why") or "",
+        why=hits.get("why") or "", whose=_WHOSE.format(server) if server else "",
+        whose_zh=_WHOSE_ZH.format(server) if server else "",
     )  # fmt: skip
 
 

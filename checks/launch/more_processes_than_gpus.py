@@ -29,7 +29,7 @@ from doctor.facts.world import World
 
 PROBLEM = Problem(id="LCH005", name="more-processes-than-gpus", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"CUDA error: invalid device ordinal"),)
+SIGNATURES = (Signature(r"(?:CUDA|(?P<amd>HIP)) error: invalid device ordinal"),)
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -46,6 +46,25 @@ LOG_MESSAGE = Message(
         "每个节点的进程数应等于 `nvidia-smi -L` 与 `CUDA_VISIBLE_DEVICES` 所示的 GPU 数:降低 "
         "`--nproc_per_node`、`--num_processes`、`--tp`/`tensor_parallel_size`、`n_gpus_per_node`,或增"
         "加节点;多节点时以 LOCAL_RANK 而非 RANK 作为设备号。",
+    ),
+)
+
+AMD = Message(
+    en=Words(
+        "a process asked for an AMD GPU that is not visible to it{more}",
+        "Either more processes were started than GPUs are visible, or two lists of visibility lie on top of each "
+        "other: `ROCR_VISIBLE_DEVICES` (Slurm, Ray before 2.45) takes cards away first, and `HIP_VISIBLE_DEVICES` or "
+        "`CUDA_VISIBLE_DEVICES` then counts in what is left, so that number 1 of one card does not exist.",
+        "Leave one list: in the job script and in every worker `unset ROCR_VISIBLE_DEVICES` and keep "
+        "`HIP_VISIBLE_DEVICES` (with Ray 2.45 and newer, which hands out that one), the same as "
+        "`CUDA_VISIBLE_DEVICES` where both are set. Else start as many processes per node as `rocm-smi` shows.",
+    ),
+    zh=Words(
+        "进程请求了对它不可见的 AMD GPU{more}",
+        "要么启动的进程多于可见的 GPU,要么两层可见列表叠加:`ROCR_VISIBLE_DEVICES`(Slurm、2.45 之前的 Ray)先去掉一些卡,"
+        "`HIP_VISIBLE_DEVICES` 或 `CUDA_VISIBLE_DEVICES` 再在剩余的卡中编号,于是只剩一张卡时编号 1 不存在。",
+        "只保留一层:在作业脚本与每个 worker 中 `unset ROCR_VISIBLE_DEVICES`,保留 `HIP_VISIBLE_DEVICES`(Ray 2.45 起由 "
+        "它分配),若同时设置 `CUDA_VISIBLE_DEVICES` 则两者须相同。否则每个节点的进程数应等于 `rocm-smi` 所示的 GPU 数。",
     ),
 )
 
@@ -108,7 +127,7 @@ def explain(hits: Hits) -> Finding:
     )
     return found(
         PROBLEM,
-        LOG_MESSAGE,
+        AMD if hits.get("amd") else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,

@@ -17,7 +17,7 @@ https://github.com/OpenRLHF/OpenRLHF/blob/main/openrlhf/cli/train_ppo_ray.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._refusals import AREAS, REFUSED, refused
+from doctor.checks.launch._refusals import AREAS, BARE, REFUSED, refused
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -32,6 +32,7 @@ SIGNATURES = (
         frame=FRAME,
         symptom_of=AREAS,
     ),
+    Signature(BARE, frame=FRAME, symptom_of=AREAS),
 )
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks.launch._refusals import AREAS, REFUSED, refused
+from doctor.checks.launch._refusals import AREAS, BARE, REFUSED, refused
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -34,6 +34,7 @@ SIGNATURES = (
         frame=FRAME,
         symptom_of=AREAS,
     ),
+    Signature(BARE, frame=FRAME, symptom_of=AREAS),
     Signature(
         r"^\s{1,12}assert (?P<asserted>(?:self\.)?config\.(?:data|actor_rollout_ref|critic|trainer|alg"
         r"orithm|reward_model|actor|rollout)\.[^\n]{0,240})",

@@ -20,14 +20,14 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks.launch._refusals import AREAS, refused
+from doctor.checks.launch._refusals import AREAS, BARE, refused
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VRL027", name="megatron-configuration-refused", severity=ERROR, since="0.1")
 
-AGAIN_AT = 3  # place of the second entry among the signatures
+AGAIN_AT, SCHEDULE_AT = 3, 4  # places among the signatures
 FRAME = r"[\\\\/]megatron[\\\\/](?:core|training|legacy|bridge)[\\\\/]"
 
 SIGNATURES = (
@@ -45,6 +45,7 @@ SIGNATURES = (
         r"r parallelism)",
     ),
     Signature(r"AssertionError: When overlap_grad_reduce is True, config\.no_sync_func must be None\b"),
+    Signature(BARE, frame=r"optimizer_param_scheduler\.py:__init__"),
     Signature(
         r"RuntimeError: (?:decoder )?world_size \((?P<world>\d{1,6})\) is not divisible by"
         r" (?P<product>[^\n]{1,160})",
@@ -162,6 +163,46 @@ AGAIN = Message(
 )
 
 
+SCHEDULE = Message(
+    en=Words(
+        "the learning-rate schedule has {what}",
+        "Megatron's schedule is built from the number of training steps, and that came out as 0 or below the warm-up. "
+        "slime computes `num_rollout x rollout_batch_size x n_samples_per_prompt // global_batch_size`; veRL takes "
+        "`optim.lr_decay_steps` or `total_training_steps`, which follow from data set, batch size and epochs.",
+        "Give it steps to do: raise `--num-rollout`, `--rollout-batch-size` or `--n-samples-per-prompt`, or lower "
+        "`--global-batch-size` (slime); more data, more epochs or a smaller `data.train_batch_size`, or "
+        "`trainer.total_training_steps` (veRL). Keep the warm-up (`lr_warmup_iters`, `lr_warmup_steps`) below that.",
+    ),
+    zh=Words(
+        "学习率调度{what_zh}",
+        "Megatron 的调度由训练步数构造,而步数为 0,或不大于预热步数。slime 按 `num_rollout x rollout_batch_size x "
+        "n_samples_per_prompt // global_batch_size` 计算;veRL 取 `optim.lr_decay_steps` 或由数据量、批大小与轮数得出的"
+        " `total_training_steps`。",
+        "让步数大于 0:slime 提高 `--num-rollout`、`--rollout-batch-size`、`--n-samples-per-prompt`,或降低 "
+        "`--global-batch-size`;veRL 增加数据或轮数、减小 `data.train_batch_size`,或设置 "
+        "`trainer.total_training_steps`。预热(`lr_warmup_iters`、`lr_warmup_steps`)应小于该步数。",
+    ),
+)
+#: what the scheduler asserts -> words
+_ASSERTED = {
+    "self.lr_decay_steps > 0": ("no steps: there is not one training step to do", "没有步数:一个训练步都没有"),
+    "self.lr_warmup_steps < self.lr_decay_steps": (
+        "a warm-up at least as long as all training steps",
+        "的预热不短于全部训练步数",
+    ),
+}
+
+
+def _schedule(hits: Hits) -> Finding | None:
+    asserted = hits.first.code.removeprefix("assert ").strip()
+    if asserted not in _ASSERTED:
+        return None
+    what, what_zh = _ASSERTED[asserted]
+    return found(
+        PROBLEM, SCHEDULE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, what=what, what_zh=what_zh
+    )
+
+
 def _world(hits: Hits) -> Finding:
     sizes = re.findall(r"\d{1,6}", hits.get("product") or "")
     return found(
@@ -180,6 +221,8 @@ def explain(hits: Hits) -> Finding | None:
     """Heads or GPUs that do not divide, the two that Megatron says in words, else what its message names."""
     if hits.get("world"):
         return _world(hits)
+    if hits.first.signature == SCHEDULE_AT:
+        return _schedule(hits)
     if hits.of(AGAIN_AT):
         return found(PROBLEM, AGAIN, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     heads, size = next(iter(hits.ints("heads")), 0), next(iter(hits.ints("size")), 0)

@@ -15,9 +15,9 @@ https://docs.vllm.ai/en/latest/models/supported_models/
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VLL044", name="architecture-unsupported", severity=ERROR, since="0.1")
 
@@ -47,3 +47,31 @@ LOG_MESSAGE = Message(
         "的因果语言模型。",
     ),
 )
+
+SGLANG = Message(
+    en=Words(
+        "this SGLang has no class for {names}",
+        "SGLang imports a file of its own for each architecture and leaves out those whose import fails. The model is "
+        "newer than the release, or its file did not import: then a warning `Ignore import error when loading "
+        "sglang.srt.models...` at the start names what is missing or of another version.",
+        "Read that warning and mend what it names (`pip check`; releases before 0.4.7 name one vLLM version); else "
+        "upgrade to a release that lists the model (`pip install -U sglang`). Where neither helps, "
+        "`--model-impl transformers` serves models that Transformers knows (0.4.9 and newer).",
+    ),
+    zh=Words(
+        "此 SGLang 没有 {names} 对应的类",
+        "SGLang 为每种架构导入自己的文件,导入失败的会被略过。模型比该版本更新,或其文件未能导入:此时启动时有警告 "
+        "`Ignore import error when loading sglang.srt.models...`,指明缺少什么或版本不符。",
+        "查看该警告并修复其中所指(`pip check`;0.4.7 之前的版本限定了 vLLM 版本);否则升级到支持该模型的版本"
+        "(`pip install -U sglang`)。若都不行,`--model-impl transformers` 可服务 Transformers 支持的模型(0.4.9 起)。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """Both engines keep a register of classes and refuse in the same words."""
+    sglang = any("sglang" in frame for frame in hits.first.frames)
+    return found(
+        PROBLEM, SGLANG if sglang else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        names=hits.get("names") or "", last=hits.get("last") or "",
+    )  # fmt: skip

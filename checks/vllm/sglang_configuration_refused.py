@@ -17,7 +17,7 @@ https://pypi.org/project/sglang/
 
 from __future__ import annotations
 
-from doctor.checks.launch._refusals import AREAS, REFUSED, refused
+from doctor.checks.launch._refusals import AREAS, BARE, REFUSED, refused
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -25,7 +25,8 @@ from doctor.core.signature import Hits, Signature
 PROBLEM = Problem(id="VLL067", name="sglang-configuration-refused", severity=ERROR, since="0.1")
 
 FRAME = (
-    r"[\\/]sglang[\\/]srt[\\/](?:server_args|arg_groups|configs|managers|entrypoints|layers|model_executor|lora|models)"
+    r"[\\/]sglang[\\/]srt[\\/](?:server_args|arg_groups|configs|managers|entrypoints|layers|model_executor|lora"
+    r"|models|speculative|utils|parser|disaggregation|weight_sync)"
 )
 
 SIGNATURES = (
@@ -34,6 +35,7 @@ SIGNATURES = (
         frame=FRAME,
         symptom_of=AREAS,
     ),
+    Signature(BARE, frame=FRAME, symptom_of=AREAS),
 )
 
 

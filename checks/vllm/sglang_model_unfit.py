@@ -43,14 +43,14 @@ LOG_MESSAGE = Message(
         "{reason}",
         'Upgrade SGLang to a release that lists the model (`pip install -U "sglang[all]"`), and bring the '
         "packages beside it to what it names: `pip check`; releases before 0.4.7 name a vLLM version, with "
-        "another one their own model file does not import (the warning at start says which). Without "
+        "another one their own model file does not import (the warning at start says which).{draft} Without "
         "speculative decoding (`--speculative-algorithm` left out) the model serves in the meantime.",
     ),
     zh=Words(
         "SGLang 无法在此使用 `{model}`:`{name}` 不匹配",
         "{reason_zh}",
         '升级到支持该模型的 SGLang(`pip install -U "sglang[all]"`),并使旁边的包符合其要求:`pip '
-        "check`;0.4.7 之前的版本限定了 vLLM 版本,版本不同时其自带的模型文件无法导入(启动时的警告会说明)。在"
+        "check`;0.4.7 之前的版本限定了 vLLM 版本,版本不同时其自带的模型文件无法导入(启动时的警告会说明)。{draft_zh}在"
         "此期间可去掉推测解码(不带 `--speculative-algorithm`)提供服务。",
     ),
 )
@@ -68,11 +68,19 @@ _DRAFT = (
 _DRAFT_ZH = "推测解码需要与草稿模型共享嵌入层和输出层;此版本只对其他模型提供。"
 
 
+_PATH = (
+    " EAGLE3 wants a draft checkpoint of its own: without `--speculative-draft-model-path` the model itself is taken "
+    "as the draft, and fails like this."
+)
+_PATH_ZH = "EAGLE3 需要单独的草稿检查点:不写 `--speculative-draft-model-path` 时会把模型本身当作草稿,从而如此失败。"
+
+
 def explain(hits: Hits) -> Finding:
     """A class of vLLM's, or a method that the draft model needs."""
     of_vllm = bool(hits.of(0))
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         model=hits.get("model") or "", name=hits.get("name") or "", reason=_VLLM if of_vllm else _DRAFT,
-        reason_zh=_VLLM_ZH if of_vllm else _DRAFT_ZH,
+        reason_zh=_VLLM_ZH if of_vllm else _DRAFT_ZH, draft="" if of_vllm else _PATH,
+        draft_zh="" if of_vllm else _PATH_ZH,
     )  # fmt: skip

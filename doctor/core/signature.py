@@ -56,6 +56,7 @@ class Hit:
         rank, time_ns: from prefix, file name or stamp; None where not told.
         process: label of the process that printed it: "rank 3", "EngineCore_DP0 pid=77", "WorkerDict pid=5".
         frames: "path:function" of the traceback that this line ends, outermost first; empty when it ends none.
+        code: source line of the innermost of these frames, as far as it is printed.
         level: "E", "W", "I", "D" or "F" as the program logged it; "" when the line does not say.
 
     """
@@ -71,6 +72,7 @@ class Hit:
     signature: int = 0
     frames: Sequence[str] = ()
     level: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True)

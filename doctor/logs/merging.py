@@ -135,9 +135,14 @@ def _with_failure(case: Case, index: int, hit: Hit) -> Hit:
     failure = case.failure_at(index, hit.line, hit.process)
     if failure is None:
         return hit
-    frames: tuple[str, ...] = ()
+    frames: tuple[Frame, ...] = ()
     for raised in failure.chain:
         low, high = sorted((raised.line.number, raised.last_line))
         if low <= hit.line <= high:
-            frames = tuple(each.key for each in raised.frames)
-    return replace(hit, frames=frames, rank=hit.rank if hit.rank is not None else failure.rank)
+            frames = raised.frames
+    return replace(
+        hit,
+        frames=tuple(each.key for each in frames),
+        code=frames[-1].code if frames else "",
+        rank=hit.rank if hit.rank is not None else failure.rank,
+    )

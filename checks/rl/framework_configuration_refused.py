@@ -1,0 +1,155 @@
+"""A framework for reinforcement learning refuses its configuration.
+
+## What it means
+slime, miles, AReaL, NeMo-RL, SkyRL, ROLL, rLLM, RLinf, PRIME-RL, open-instruct and mbridge check their settings before
+they train and refuse those that contradict each other, are missing, or that the release does not support. The message,
+or the line of code that asserts without one, names them. (veRL, Trinity-RFT, OpenRLHF, TRL, vLLM, SGLang and Megatron
+have problems of their own.)
+## What it does to a run
+The command ends before the first step, or at the first batch that does not fit.
+## What to do
+Correct the settings that are named.
+## How it is found
+In a log: an assertion or a ValueError that is raised in the framework's own files and that names settings, not data.
+## References
+https://github.com/THUDM/slime/blob/main/slime/utils/arguments.py
+https://github.com/THUDM/slime/blob/main/slime/backends/megatron_utils/arguments.py
+https://github.com/areal-project/AReaL/blob/main/areal/api/alloc_mode.py
+https://github.com/NVIDIA-NeMo/RL
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.checks.launch._refusals import AREAS, BARE, REFUSED, refused
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="RLX022", name="framework-configuration-refused", severity=ERROR, since="0.1")
+
+#: folder of the framework's package -> its name
+_NAMES = {
+    "slime": "slime", "miles": "miles", "areal": "AReaL", "nemo_rl": "NeMo-RL", "skyrl_train": "SkyRL",
+    "skyrl": "SkyRL", "roll": "ROLL", "rllm": "rLLM", "rlinf": "RLinf", "prime_rl": "PRIME-RL",
+    "open_instruct": "open-instruct", "mbridge": "mbridge",
+}  # fmt: skip
+FRAME = (
+    r"[\\/](?P<folder>slime|miles|areal|nemo_rl|skyrl_train|skyrl|roll(?=[\\/](?:pipeline|configs|distributed|utils"
+    r"|agentic|models|datasets))|rllm|rlinf|prime_rl|open_instruct|mbridge)[\\/][^\n]{1,200}\.py:"
+)
+_OWN_AREAS = tuple(each for each in AREAS if each != "RLX")
+MODEL_ARGS, PARTITION, ALLOCATION = 0, 1, 2  # places of the entries that have words of their own
+
+SIGNATURES = (
+    Signature(
+        r"(?P<theirs>\w{3,60}) in hf config (?P<wanted>[\w.+-]{1,40}) is not equal to (?P<ours>\w{3,60})"
+        r" (?P<got>[\w.+-]{1,40}), please check the config",
+    ),
+    Signature(r"^AssertionError: This should never happen\.", frame=r"seqlen_balancing\.py:_get_capped_partitions"),
+    Signature(
+        r"^(?:[\w.]{1,60}\.)?(?:NotImplementedError: Failed to parse allocation|AllocationValidationError|"
+        r"InvalidAllocationModeError|ValueError: Parsing error)(?:: (?P<mode>[^\n]{0,80}))?",
+        frame=r"alloc\w{0,20}\.py:",
+    ),
+    Signature(REFUSED, frame=FRAME, symptom_of=_OWN_AREAS),
+    Signature(BARE, frame=FRAME, symptom_of=_OWN_AREAS),
+)
+
+SHAPE = Message(
+    en=Words(
+        "the model's arguments do not fit the checkpoint: `{ours}` is {got}, its config.json says `{theirs}` {wanted}",
+        "Megatron builds the model from the launch command, not from the checkpoint, and slime compares the two "
+        "before it loads weights. The script of another model or size was sourced, or an argument is missing.",
+        "Pass the value of the checkpoint, `{option}`, or source the script of this very model "
+        "(`scripts/models/*.sh` sets `MODEL_ARGS`). Other arguments of that script deserve the same look.",
+    ),
+    zh=Words(
+        "模型参数与检查点不符:`{ours}` 为 {got},而其 config.json 中 `{theirs}` 为 {wanted}",
+        "Megatron 按启动命令而非检查点构建模型,slime 在加载权重之前比较两者。"
+        "所引用的是其他模型或大小的脚本,或缺少参数。",
+        "传入检查点的值 `{option}`,或引用该模型自己的脚本(`scripts/models/*.sh` 设置 `MODEL_ARGS`)。"
+        "该脚本的其他参数也应核对。",
+    ),
+)
+TOO_LONG = Message(
+    en=Words(
+        "one sample is longer than `max_tokens_per_gpu`, so it fits into no micro batch",
+        "With dynamic batches slime packs samples into micro batches of at most that many tokens. Prompt and response "
+        "together may be longer: the response alone may have `rollout_max_response_len` tokens.",
+        "Raise `--max-tokens-per-gpu` to at least the longest prompt plus `--rollout-max-response-len` (times less "
+        "with context parallelism), or lower the lengths; a newer slime puts such a sample into a batch of its own.",
+    ),
+    zh=Words(
+        "有样本长于 `max_tokens_per_gpu`,放不进任何 micro batch",
+        "动态批大小时,slime 把样本装入不超过该 token 数的 micro batch。prompt 与回答合起来可能更长:"
+        "仅回答就可达 `rollout_max_response_len` 个 token。",
+        "把 `--max-tokens-per-gpu` 提高到最长 prompt 加 `--rollout-max-response-len` 以上(使用上下文并行时按其倍数"
+        "减少),或缩短长度;较新的 slime 会把这样的样本单独成批。",
+    ),
+)
+MODE = Message(
+    en=Words(
+        "AReaL cannot read `allocation_mode`{mode}",
+        "It tells how many GPUs generation and training get, in a notation of its own that changed between releases: "
+        "a back end, a colon or point, then sizes for data (`d`), pipeline (`p`), tensor (`t`) parallelism, parts "
+        "joined by `+`.",
+        "Write it as the documentation of the installed release does, for example "
+        "`allocation_mode=sglang:d4p1t1+fsdp:d4p1t1` (older ones `sglang.d4p1t1+d4p1t1`); a form with "
+        "the server alone was mended by pull request 265. Update AReaL where its examples use the newer form.",
+    ),
+    zh=Words(
+        "AReaL 无法解析 `allocation_mode`{mode}",
+        "它用自己的写法说明生成与训练各用多少 GPU,不同版本写法不同:后端,冒号或点,再写数据(`d`)、流水线(`p`)、张量"
+        "(`t`)并行大小,各部分用 `+` 连接。",
+        "按所装版本文档的写法,例如 `allocation_mode=sglang:d4p1t1+fsdp:d4p1t1`(旧版 `sglang.d4p1t1+d4p1t1`);只有"
+        "服务端的写法由 pull request 265 修复。若示例用的是新写法,请升级 AReaL。",
+    ),
+)
+
+#: what a message speaks of when data, not a setting, is at fault
+_DATA = re.compile(
+    r"input_ids|loss_mask|log_?probs?\b|\btokens?\b|\bshapes?\b|tensor\b|dtype|indices|offsets|checksum|snapshot"
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """The three that have words of their own, else what the message or the assertion names."""
+    own = hits.first.signature
+    if own == MODEL_ARGS:
+        return _model_args(hits)
+    if own == PARTITION:
+        return found(PROBLEM, TOO_LONG, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
+    if own == ALLOCATION:
+        mode = hits.get("mode") or ""
+        mode = mode if re.fullmatch(r"[\w.:+()\[\]|-]{2,60}", mode) else ""  # newer ones explain in whole sentences
+        return found(
+            PROBLEM, MODE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+            mode=f": `{mode}`" if mode else "",
+        )  # fmt: skip
+    if _DATA.search(hits.get("message") or ""):
+        return None
+    frames = hits.first.frames
+    named = re.search(FRAME, frames[-1]) if frames else None
+    return refused(PROBLEM, _NAMES[named["folder"]], hits, FRAME) if named else None
+
+
+def _model_args(hits: Hits) -> Finding:
+    """A dimension that launch command and checkpoint tell differently."""
+    ours, wanted = hits.get("ours") or "", hits.get("wanted") or ""
+    number = re.sub(r"\.0$", "", wanted)
+    return found(
+        PROBLEM, SHAPE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        ours=ours, got=hits.get("got"), theirs=hits.get("theirs"), wanted=number,
+        option=_option(ours, number),
+    )  # fmt: skip
+
+
+def _option(name: str, value: str) -> str:
+    """The option of the command line for an argument of Megatron; untying is a switch without a value."""
+    if name == "untie_embeddings_and_output_weights":
+        return (
+            "no --untie-embeddings-and-output-weights" if value == "True" else "--untie-embeddings-and-output-weights"
+        )
+    return f"--{'norm-epsilon' if name == 'layernorm_epsilon' else name.replace('_', '-')} {value}"
