@@ -112,7 +112,13 @@ PHASES = (
             r"|model_loader/|torch/distributed/fsdp/_init_utils\.py:"
         ),
     ),
-    ("generate", re.compile(r"transformers/generation/utils\.py:|:(?:execute_model|_generate_single_turn)$")),
+    (
+        "generate",
+        re.compile(
+            r"transformers/generation/utils\.py:|:(?:execute_model|_generate_single_turn)$"
+            r"|sglang/srt/managers/\w{1,40}\.py:(?:run_batch|forward_batch_generation)$"
+        ),
+    ),
     (
         "logits",
         re.compile(
@@ -128,18 +134,19 @@ PHASES = (
     ),
     ("backward", re.compile(r"torch/autograd/(?:graph|__init__)\.py:|torch/_tensor\.py:backward$|:backward$")),
     (
-        "forward",
+        "step",
         re.compile(
-            r":(?:forward"
-            r"|_call_impl"
-            r"|training_step"
-            r"|compute_loss"
-            r"|_compute_loss"
+            r":(?:training_step"
+            r"|_?inner_training_loop"
+            r"|train(?:_\w{1,20})?"
+            r"|_?compute_loss"
             r"|forward_backward_batch"
-            r"|update_policy"
-            r"|compute_log_prob)$"
+            r"|update_(?:policy|actor|critic)"
+            r"|compute_(?:ref_)?log_prob"
+            r"|compute_values)$"
         ),
     ),
+    ("forward", re.compile(r":(?:forward|_call_impl)$")),
 )
 
 

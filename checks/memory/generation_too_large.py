@@ -11,6 +11,7 @@ Fewer sequences at once, shorter completions, or vLLM for generation.
 The exception of torch's allocator, and the phase that its traceback tells.
 ## References
 https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management
+https://docs.sglang.io/references/faq.html
 """
 
 from __future__ import annotations
@@ -41,7 +42,26 @@ LOG_MESSAGE = Message(
     ),
 )
 
+SGLANG = Message(
+    en=Words(
+        "SGLang ran out of memory while it served: {asked} more wanted{of}{free}",
+        "The pool of keys and values holds a fixed share of the card; activations and logits of one batch "
+        "did not fit into the rest. Log-probabilities of long prompts need the most.",
+        "Lower `--mem-fraction-static` (0.8 or 0.7). Where it happened while prompts were read, lower "
+        "`--chunked-prefill-size` (4096 or 2048); while tokens were generated, `--max-running-requests`.",
+    ),
+    zh=Words(
+        "SGLang 在服务请求时显存不足:还需要 {asked}{of_zh}{free_zh}",
+        "键值缓存池占用显卡的固定份额;一个批次的激活与 logits 放不进剩余部分。长提示的对数概率占用最多。",
+        "降低 `--mem-fraction-static`(0.8 或 0.7)。若发生在读取提示时,降低 `--chunked-prefill-size`"
+        "(4096 或 2048);若在生成 token 时,降低 `--max-running-requests`。",
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding | None:
     """Only where the frames tell this phase."""
-    return finding(PROBLEM, LOG_MESSAGE, hits, CONFIRMED) if told(hits, "generate") else None
+    if not told(hits, "generate"):
+        return None
+    serves = any("sglang/srt/managers/" in frame for hit in hits for frame in hit.frames)
+    return finding(PROBLEM, SGLANG if serves else LOG_MESSAGE, hits, CONFIRMED)

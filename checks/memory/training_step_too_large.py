@@ -44,7 +44,26 @@ LOG_MESSAGE = Message(
     ),
 )
 
+#: the frames show a model's forward pass and nothing that trains: an evaluation or a program of the user's may run it
+FORWARD = Message(
+    en=Words(
+        "out of memory in a forward pass: {asked} more wanted{of}{free}",
+        "Activations of one batch did not fit beside what the card already held. They grow with batch "
+        "size times sequence length. The traceback does not show whether this was training.",
+        "In training: {knobs} Where the model is only evaluated, use smaller batches and "
+        "`torch.inference_mode()`. Look at `nvidia-smi` for other processes on the card.",
+    ),
+    zh=Words(
+        "前向计算中显存不足:还需要 {asked}{of_zh}{free_zh}",
+        "一个批次的激活无法与显卡上已有的内容同时放下。激活随批大小与序列长度之积增长。从调用栈看不出这是否是训练。",
+        "训练时:{knobs_zh}若只是评估模型,请减小批次并使用 `torch.inference_mode()`。用 `nvidia-smi` "
+        "查看显卡上是否有其他进程。",
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding | None:
     """Only where the frames tell this phase."""
-    return finding(PROBLEM, LOG_MESSAGE, hits, CONFIRMED) if told(hits, "forward", "backward") else None
+    if told(hits, "step", "backward"):
+        return finding(PROBLEM, LOG_MESSAGE, hits, CONFIRMED)
+    return finding(PROBLEM, FORWARD, hits) if told(hits, "forward") else None
