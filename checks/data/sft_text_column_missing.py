@@ -33,6 +33,9 @@ SIGNATURES = (
         r"^KeyError: '(?P<column>text|messages|completion|conversations|prompt)'$",
         frame=r"trl[\\/]trainer[\\/]sft_trainer\.py:(?:_?tokenize\w{0,20}|_prepare\w{0,40})",
     ),
+    Signature(
+        r"^KeyError: '(?P<column>[\w\-]{1,60})'$", frame=r"trl[\\/]trainer[\\/](?:sft_trainer|utils)\.py:<lambda>$"
+    ),
 )
 
 LOG_MESSAGE = Message(

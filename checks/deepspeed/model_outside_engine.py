@@ -23,11 +23,19 @@ from doctor.core.signature import Signature
 
 PROBLEM = Problem(id="DSP021", name="model-outside-deepspeed-engine", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"RuntimeError: 'weight' must be 2-D", symptom_of=("FSD014",)),)
+SIGNATURES = (
+    Signature(r"RuntimeError: 'weight' must be 2-D", symptom_of=("FSD014",)),
+    Signature(
+        r"RuntimeError: The size of tensor a \((?:0\) must match the size of tensor b \(\d{1,12}\)"
+        r"|\d{1,12}\) must match the size of tensor b \(0\))",
+        frame=r"deepspeed[\\/]",
+        symptom_of=("PFT011", "FSD015"),
+    ),
+)
 
 LOG_MESSAGE = Message(
     en=Words(
-        "an embedding weight was an empty shard (ZeRO-3 or FSDP) when the model was called",
+        "a weight was an empty shard (ZeRO-3 or FSDP) when the model was called",
         "The weights are partitioned over the processes and gathered only by the engine that wraps the "
         "model. This one was called outside of it: usually a second model (teacher, reference or reward "
         "model) that was loaded under ZeRO-3 and never prepared, or a submodule called directly.",
@@ -37,7 +45,7 @@ LOG_MESSAGE = Message(
         "ZeRO stage 2.",
     ),
     zh=Words(
-        "调用模型时,嵌入权重是空分片(ZeRO-3 或 FSDP)",
+        "调用模型时,某个权重是空分片(ZeRO-3 或 FSDP)",
         "权重被切分到各进程,只有包装该模型的引擎才会聚合。这次调用在引擎之外:通常是在 ZeRO-3 下加载却从未"
         " prepare 的第二个模型(教师、参考或奖励模型),或直接调用了子模块。",
         "用评估配置把该模型交给 `accelerator.prepare` 或 `deepspeed.initialize`(TRL:`prepare_deepspeed`);"

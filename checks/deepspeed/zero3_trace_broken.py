@@ -28,6 +28,7 @@ PROBLEM = Problem(id="DSP030", name="zero3-parameters-out-of-step", severity=ERR
 SIGNATURES = (
     Signature(r"RuntimeError: still have inflight params"),
     Signature(r"AssertionError: \{'id': (?P<id>\d{1,7}), 'status': '(?P<status>NOT_AVAILABLE|INFLIGHT|AVAILABLE)'"),
+    Signature(r"RuntimeError: \{'id': (?P<held>\d{1,7}), [^\n]{10,600}\} already in registry"),
     Signature(r"RuntimeError: tracing error at step (?P<step>\d{1,9}):"),
     Signature(r"^IndexError: pop from an empty deque", frame=r"partitioned_param_coordinator\.py:"),
     Signature(
