@@ -75,27 +75,58 @@ class AhoCorasick:
 
 
 class Hyperscan:
-    """Vectorised search of literals."""
+    """Vectorised search of literals.
+
+    It looks for the beginnings of the literals, each of which ends where text seldom has the same letters, and compares
+    the rest where one is found: its first stage knows little more than the last letters, and words that end as all
+    English does ("... failed") stop it everywhere in what a model writes. Half the time on such text.
+    """
 
     name = HYPERSCAN
 
     def __init__(self, literals: Sequence[bytes]) -> None:
         import hyperscan
 
+        self._literals = literals
+        owners: dict[bytes, list[int]] = {}
+        for number, literal in enumerate(literals):
+            owners.setdefault(_to_rare_end(literal), []).append(number)
+        self._beginnings = [(len(beginning), tuple(numbers)) for beginning, numbers in owners.items()]
         self._database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
         self._database.compile(
-            expressions=list(literals), ids=list(range(len(literals))), elements=len(literals),
-            flags=[0] * len(literals), literal=True,
+            expressions=list(owners), ids=list(range(len(owners))), elements=len(owners),
+            flags=[0] * len(owners), literal=True,
         )  # fmt: skip
         self._error = hyperscan.error
 
     def find(self, data: bytes) -> Found:
         """Tell which literals lines of a block hold."""
         found: list[tuple[int, int]] = []
-        add = found.append
+        add, beginnings, literals = found.append, self._beginnings, self._literals
 
-        def told(literal: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            add((literal, end - 1))
+        def told(beginning: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            length, numbers = beginnings[beginning]
+            start = end - length
+            for number in numbers:
+                if data.startswith(literals[number], start):
+                    add((number, end - 1))
 
         self._database.scan(data, match_event_handler=told)
         return found
+
+
+#: from frequent to seldom in English text (https://en.wikipedia.org/wiki/Letter_frequency), the space before all
+_FREQUENT = b" etaoinshrdlcumwfgypbvkjxqz"
+#: letter -> how seldom it is; capitals, digits and punctuation are the most seldom
+_RARITY = bytes(_FREQUENT.index(each) if each in _FREQUENT else 2 * len(_FREQUENT) for each in range(256))
+#: the least length of a beginning; its last three letters decide: measured
+_SHORTEST = 10
+
+
+def _to_rare_end(literal: bytes) -> bytes:
+    """The beginning of a literal whose last three letters are the rarest; the longest of equals."""
+    if len(literal) <= _SHORTEST:
+        return literal
+    rarity = literal.translate(_RARITY)
+    ends = list(map(sum, zip(rarity[_SHORTEST - 3 :], rarity[_SHORTEST - 2 :], rarity[_SHORTEST - 1 :], strict=False)))
+    return literal[: _SHORTEST + len(ends) - 1 - ends[::-1].index(max(ends))]
