@@ -40,7 +40,13 @@ FRAME = (
     r"|agentic|models|datasets))|rllm|rlinf|prime_rl|open_instruct|mbridge)[\\/][^\n]{1,200}\.py:"
 )
 _OWN_AREAS = tuple(each for each in AREAS if each != "RLX")
-MODEL_ARGS, PARTITION, ALLOCATION = 0, 1, 2  # places of the entries that have words of their own
+MODEL_ARGS, PARTITION, ALLOCATION, ROUTING, CONVERTER = (
+    0,
+    1,
+    2,
+    3,
+    4,
+)  # places of the entries that have words of their own
 
 SIGNATURES = (
     Signature(
@@ -52,6 +58,14 @@ SIGNATURES = (
         r"^(?:[\w.]{1,60}\.)?(?:NotImplementedError: Failed to parse allocation|AllocationValidationError|"
         r"InvalidAllocationModeError|ValueError: Parsing error)(?:: (?P<mode>[^\n]{0,80}))?",
         frame=r"alloc\w{0,20}\.py:",
+    ),
+    Signature(
+        r"ValueError: rollout_routed_experts is required in rollout_data when use_rollout_routing_replay is set",
+    ),
+    Signature(
+        r"^ValueError: (?:Unknown (?:\w{2,10} ){0,2}(?:parameter name|component)|Unsupported model|Unsupported "
+        r"HuggingFace model type|Invalid MTP \w{2,12} name(?: format)?): (?P<weight>[\w./-]{1,160})",
+        frame=r"[\\/](?:megatron_to_hf|hf_to_megatron)[\\/]",
     ),
     Signature(REFUSED, frame=FRAME, symptom_of=_OWN_AREAS),
     Signature(BARE, frame=FRAME, symptom_of=_OWN_AREAS),
@@ -108,19 +122,68 @@ MODE = Message(
     ),
 )
 
+REPLAY = Message(
+    en=Words(
+        "routing replay is on, and the rollout brought no routed experts back",
+        "With `--use-rollout-routing-replay` the trainer repeats which experts the engine chose for each token. SGLang "
+        "returns them as `routed_experts` in `meta_info` only where its server was started for it, each request asks "
+        "for it, and nothing on the way drops the field.",
+        "Let slime start the engines (it sets `--sglang-enable-return-routed-experts`), with the SGLang of its own "
+        "image: others do not know or fill the field. A rollout function of your own must put "
+        '`"return_routed_experts": True` into the payload of `/generate` and hand `meta_info` on '
+        "(`sample.append_response_tokens`); the OpenAI routes and external routers strip it. Else leave "
+        "`--use-rollout-routing-replay` off.",
+    ),
+    zh=Words(
+        "打开了 routing replay,而 rollout 没有带回 routed experts",
+        "使用 `--use-rollout-routing-replay` 时,训练端重复引擎为每个 token 选择的专家。只有服务端为此启动、"
+        "每个请求都要求且途中没有丢掉该字段时,SGLang 才在 `meta_info` 中返回 `routed_experts`。",
+        "由 slime 启动引擎(会设置 `--sglang-enable-return-routed-experts`),并使用其镜像中的 SGLang:其他版本不认识或不"
+        '填该字段。自定义 rollout 函数须在 `/generate` 请求中写入 `"return_routed_experts": True`,'
+        "并把 `meta_info` 传下去(`sample.append_response_tokens`);OpenAI 接口与外部 router 会去掉它。否则不要使用 "
+        "`--use-rollout-routing-replay`。",
+    ),
+)
+TABLE = Message(
+    en=Words(
+        "the framework's converter between Megatron and Hugging Face has no entry for `{weight}`",
+        "Weights go to the engine and to checkpoints under Hugging Face's names, by a table for each architecture. "
+        "This release has none for the model, or not for that layer: a model newer than it, a layer that was added "
+        "(a multi-token head, an adapter, a value head), or a name of the model that hides its kind.",
+        "Upgrade the framework to a release that lists the model, set `--megatron-to-hf-mode bridge` where it has "
+        "that, or add the entry to `megatron_to_hf`. Leave layers out that the table lacks "
+        "(`--mtp-num-layers 0`), and keep the kind of model in the folder's name or in `--model-name`.",
+    ),
+    zh=Words(
+        "框架在 Megatron 与 Hugging Face 之间的转换表中没有 `{weight}`",
+        "权重按每种架构的对照表,以 Hugging Face 的名称送往引擎和检查点。该版本没有此模型或此层的条目:模型比它更新,"
+        "新增了层(多 token 预测头、adapter、value head),或模型名看不出其种类。",
+        "把框架升级到支持该模型的版本,有 `--megatron-to-hf-mode bridge` 时使用它,或在 `megatron_to_hf` 中补充条目。去掉"
+        "表中没有的层(`--mtp-num-layers 0`),并让目录名或 `--model-name` 含有模型种类。",
+    ),
+)
+
 #: what a message speaks of when data, not a setting, is at fault
 _DATA = re.compile(
     r"input_ids|loss_mask|log_?probs?\b|\btokens?\b|\bshapes?\b|tensor\b|dtype|indices|offsets|checksum|snapshot"
+    r"|gradients?\b|grad norm|\bloss \w{1,12} exceeds|row mismatch|weight parameter|[Ss]hape mismatch|shard_idx"
+    r"|session_id|sync mode|batch size mismatch|length mismatch|model tag|route count"
 )
 
 
+_PLAIN = {PARTITION: TOO_LONG, ROUTING: REPLAY, CONVERTER: TABLE}
+
+
 def explain(hits: Hits) -> Finding | None:
-    """The three that have words of their own, else what the message or the assertion names."""
+    """The ones that have words of their own, else what the message or the assertion names."""
     own = hits.first.signature
     if own == MODEL_ARGS:
         return _model_args(hits)
-    if own == PARTITION:
-        return found(PROBLEM, TOO_LONG, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
+    if own in _PLAIN:
+        return found(
+            PROBLEM, _PLAIN[own], where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+            weight=hits.get("weight") or "",
+        )  # fmt: skip
     if own == ALLOCATION:
         mode = hits.get("mode") or ""
         mode = mode if re.fullmatch(r"[\w.:+()\[\]|-]{2,60}", mode) else ""  # newer ones explain in whole sentences
