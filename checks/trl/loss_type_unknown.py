@@ -17,13 +17,15 @@ https://huggingface.co/docs/trl/grpo_trainer
 
 from __future__ import annotations
 
+import re
+
 from doctor import data
 from doctor.checks.trl._helpers import installed, is_grpo, quoted
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Skip, Words, found
+from doctor.core.finding import Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 
@@ -83,3 +85,15 @@ def loss_type_unknown(training: Training, packages: Packages) -> Judgement:
             value=setting.value,
             version=version,
         )
+
+
+#: frameworks with a loss of their own that refuse in the same words
+_OTHERS = re.compile(r"[\\/](?:slime|miles|verl|openrlhf|trinity|areal|nemo_rl)[\\/]")
+
+
+def explain(hits: Hits) -> Finding | None:
+    """TRL's own refusal, also where a trainer made from it says so."""
+    frames = hits.first.frames
+    if frames and _OTHERS.search(frames[-1]):
+        return None
+    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), loss=hits.get("loss"))
