@@ -25,21 +25,28 @@ from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="PYT030", name="optional-package-missing", severity=ERROR, since="0.1")
 
+#: packages whose absence is a problem of its own, and words that are no package
+_ELSEWHERE = (
+    r"(?:vllm|bitsandbytes|flash[-_]attn|deepspeed|wandb|tensorboard\w{0,3}|mlflow|swanlab|sentencepiece|hf_transfer"
+    r"|modelscope|mpi4py|torch|transformers|trl|it|git|the|your|requirements|and|or|from)(?![\w\[-])|trl\[vllm\]"
+)
+
 SIGNATURES = (
     Signature(
         r"ImportError: This modeling file requires the following packages that were not found in your environment:"
         r" [^\n]{1,200}?\. Run `pip install (?P<names>[\w\-. ,\[\]]{2,160})`"
     ),
     Signature(
-        r"(?:ImportError|ModuleNotFoundError|RuntimeError): [^\n]{4,300}?pip3? install"
-        r" (?P<name>trl\[(?:peft|judges)\]|[Pp]illow"
-        r"|optimum(?:-quanto)?|liger[-_]kernel|comet[-_]ml|llm[-_]blender|math[-_]verify|qwen[-_]vl[-_]utils|torch(?:codec|vision)"
-        r"|compressed-tensors|gptqmodel|kernels|accelerate|rich|jmespath|requests|weave|scipy|hqq|peft|fastapi|uvicorn|pydantic"
-        r"|aiohttp|einops|timm|joblib|scikit-learn|mergekit|decord)(?=[`'\".,)\s]|$)",
-        symptom_of=("TRL", "TRF", "VLL", "BNB", "FLA", "TRK", "DSP"),
+        r"(?:ImportError|ModuleNotFoundError|RuntimeError): [^\n]{4,300}?pip3? install (?:(?:-U|--upgrade) )?[\"']?"
+        rf"(?!{_ELSEWHERE})(?P<name>[A-Za-z][\w\-]{{1,40}}(?:\[[\w,]{{1,30}}\])?)(?:[<>=!~]{{1,2}}[\d.,<>=!]{{1,24}})?"
+        r"(?=[`'\".,)\s]|$)",
+        symptom_of=("TRL", "TRF", "VLL", "BNB", "FLA", "TRK", "DSP", "DAT", "HUB", "RAY", "PYT026"),
     ),
     Signature(r"ImportError: Please install the `(?P<name>math_verify)` package to use \w{3,60}"),
     Signature(r"ImportError: The required package '(?P<name>scipy)' is not installed"),
+    Signature(r"ImportError: (?P<name>vLLM|SGLang) not install, you may need to run"),
+    Signature(r"ImportError: [^\n]{4,160} requires (?P<name>auto(?:awq|-round)|gptqmodel|optimum) to be installed"),
+    Signature(r"ImportError: `(?P<name>kernels)` is not installed"),
 )
 
 LOG_MESSAGE = Message(
@@ -62,7 +69,7 @@ LOG_MESSAGE = Message(
 _DISTRIBUTION = {
     "math_verify": "math-verify", "comet_ml": "comet-ml", "trl[peft]": "peft", "trl[judges]": "llm-blender",
     "Pillow": "pillow", "liger_kernel": "liger-kernel", "flash_attn": "flash-attn --no-build-isolation",
-    "qwen_vl_utils": "qwen-vl-utils",
+    "qwen_vl_utils": "qwen-vl-utils", "vLLM": "vllm", "SGLang": "sglang[all]",
 }  # fmt: skip
 
 

@@ -1,0 +1,75 @@
+"""A library says that a feature takes a newer release of another package.
+
+## What it means
+Libraries ask for the version of an optional package at the moment when a setting needs it, and name the release that
+brought it.
+## What it does to a run
+ImportError or ValueError when the feature is used; the package imports and works otherwise.
+## What to do
+Install the release that is named, or switch off the setting that needs it.
+## How it is found
+In a log: by a sentence of the form "FEATURE requires PACKAGE >= VERSION".
+## References
+https://github.com/huggingface/accelerate/blob/v1.10.0/src/accelerate/accelerator.py
+https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/utils/quantization_config.py
+https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/model/patcher.py
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="PYT031", name="feature-needs-newer-package", severity=ERROR, since="0.1")
+
+_PACKAGE = (
+    r"(?P<package>[Pp]y[Tt]orch|torch(?:vision|audio|ao|data)?|transformers|accelerate|peft|trl|vllm|deepspeed"
+    r"|DeepSpeed|optimum|gptqmodel|auto[-_]?gptq|autoawq|kernels|liger[-_]kernel|xformers|triton|datasets|tokenizers"
+    r"|huggingface[-_]hub|safetensors|bitsandbytes|compressed[-_]tensors|numpy|pydantic|ray|sglang|flashinfer|unsloth"
+    r"|qwen[-_]vl[-_]utils|timm|scipy|megatron[-_]core|mcore[-_]bridge|mcore[-_]adapter|transformer[-_]engine|xgrammar"
+    r"|llguidance|outlines|mistral[-_]common|tiktoken|sentencepiece|protobuf|cut[-_]cross[-_]entropy|modelscope)"
+)
+_VERSION = r"`?v?(?P<version>\d{1,4}\.\d{1,4}(?:\.\w{1,8}){0,2})"
+_KIND = r"(?:ImportError|ValueError|RuntimeError|AssertionError|NotImplementedError|VersionConflict): "
+_OTHERS = ("FSD001", "TRF", "FLA", "VLL", "BNB", "DSP", "TRL", "PYT025", "PYT030")
+
+SIGNATURES = (
+    Signature(
+        _KIND + r"(?P<what>[^\n]{2,160}?) (?:requires?|needs?)(?: at least| the)? [`'\"]?" + _PACKAGE
+        + r"[`'\"]?(?: library)?(?: version)? ?(?:>=|>|==|at least)? ?" + _VERSION,
+        symptom_of=_OTHERS,
+    ),
+    Signature(
+        _KIND + r"[`'\"]?" + _PACKAGE + r" ?(?:>=|>) ?" + _VERSION
+        + r"[`'\"]? (?:is required|must be installed|is needed) (?:for|to)"
+        r" (?P<what>(?!a normal)[^\n]{2,120}?)(?:\.|,|$)",
+        symptom_of=_OTHERS,
+    ),
+)  # fmt: skip
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "a feature that was asked for takes `{name}` {version} or newer",
+        "The library looked at the installed release when the setting was used, and it is older (or its version could "
+        "not be read).",
+        '`python -m pip install -U "{name}>={version}"` with the same `python` that starts the run, on every node, and '
+        "`python -m pip check` afterwards; or switch off the setting that needs it. Look at what is there: `python -m "
+        "pip show {name}`.",
+    ),
+    zh=Words(
+        "所请求的功能需要 `{name}` {version} 或更新版本",
+        "库在使用该设置时检查已安装的版本,而它更旧(或无法读取其版本)。",
+        '用启动任务的同一个 `python` 在每个节点上运行 `python -m pip install -U "{name}>={version}"`,之后运行 '
+        "`python -m pip check`;或关闭需要它的设置。查看现有版本:`python -m pip show {name}`。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """The package as the index spells it, and the release that was named first."""
+    name = (hits.get("package") or "").lower().replace("_", "-")
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        name="torch" if name == "pytorch" else name, version=hits.get("version"),
+    )  # fmt: skip
