@@ -91,6 +91,11 @@ class Hyperscan:
         owners: dict[bytes, list[int]] = {}
         for number, literal in enumerate(literals):
             owners.setdefault(_to_rare_end(literal), []).append(number)
+        #: of each beginning its one literal where it is all of it, else -1 and its literals
+        self._whole = [
+            numbers[0] if len(numbers) == 1 and literals[numbers[0]] == beginning else -1
+            for beginning, numbers in owners.items()
+        ]
         self._beginnings = [(len(beginning), tuple(numbers)) for beginning, numbers in owners.items()]
         self._database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
         self._database.compile(
@@ -102,9 +107,12 @@ class Hyperscan:
     def find(self, data: bytes) -> Found:
         """Tell which literals lines of a block hold."""
         found: list[tuple[int, int]] = []
-        add, beginnings, literals = found.append, self._beginnings, self._literals
+        add, whole, beginnings, literals = found.append, self._whole, self._beginnings, self._literals
 
         def told(beginning: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            if (literal := whole[beginning]) >= 0:
+                add((literal, end - 1))
+                return
             length, numbers = beginnings[beginning]
             start = end - length
             for number in numbers:
@@ -118,15 +126,18 @@ class Hyperscan:
 #: from frequent to seldom in English text (https://en.wikipedia.org/wiki/Letter_frequency), the space before all
 _FREQUENT = b" etaoinshrdlcumwfgypbvkjxqz"
 #: letter -> how seldom it is; capitals, digits and punctuation are the most seldom
-_RARITY = bytes(_FREQUENT.index(each) if each in _FREQUENT else 2 * len(_FREQUENT) for each in range(256))
+_SELDOM = 2 * len(_FREQUENT)
+_RARITY = bytes(_FREQUENT.index(each) if each in _FREQUENT else _SELDOM for each in range(256))
 #: the least length of a beginning; its last three letters decide: measured
 _SHORTEST = 10
 
 
 def _to_rare_end(literal: bytes) -> bytes:
-    """The beginning of a literal whose last three letters are the rarest; the longest of equals."""
+    """The beginning of a literal whose last three letters are the rarest, the longest of equals; all of a key."""
     if len(literal) <= _SHORTEST:
         return literal
     rarity = literal.translate(_RARITY)
+    if rarity[-2] == rarity[-1] == _SELDOM:  # "'loss':"
+        return literal
     ends = list(map(sum, zip(rarity[_SHORTEST - 3 :], rarity[_SHORTEST - 2 :], rarity[_SHORTEST - 1 :], strict=False)))
     return literal[: _SHORTEST + len(ends) - 1 - ends[::-1].index(max(ends))]
