@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from doctor.core.finding import Finding, Role
+from doctor.core.finding import LIKELY, Finding, Role
 from doctor.core.index import Entry
 from doctor.core.outcome import Crashed
 from doctor.core.signature import Hit, Hits
@@ -17,6 +17,7 @@ from doctor.logs.case import Case
 from doctor.logs.catalogue import Catalogue, in_range, is_victims_word, words_of
 from doctor.logs.exits import Exit
 from doctor.logs.matcher import Compiled
+from doctor.logs.quotes import Quotes
 from doctor.logs.tracebacks import Failure
 from doctor.logs.victims import failed_by_itself
 
@@ -66,6 +67,7 @@ class _Candidate:
     key: Key
     inside: Failure | None
     roles: set[str] = field(default_factory=set)
+    doubtful: bool = False  # its words may be those of a program that the run executed
 
     @property
     def id(self) -> str:
@@ -118,15 +120,18 @@ def rank(
     crashed: list[Crashed] = []
     unbroken = wrapped.hits_in(case, catalogue, counts)
     hits, counts = [*hits, *unbroken], {**dict.fromkeys((index for index, _ in unbroken), 1), **counts}
-    candidates = _candidates(case, hits, counts, catalogue, crashed)
-    failures = [each for each in case.failures if not _is_noise(case, each)]
+    quotes = Quotes(case, [hit for _, hit in hits])
+    hits = [(index, hit) for index, hit in hits if not quotes.hit(hit)]
+    case.exits = [each for each in case.exits if not quotes.exit(each)]
+    candidates = [_doubted(each, quotes) for each in _candidates(case, hits, counts, catalogue, crashed)]
+    failures = [each for each in case.failures if not _is_noise(case, each) and not quotes.failure(each)]
     lost = _words_of_loss(case, candidates)
     own: list[Failure] = []
     victims: list[Failure] = []
     for each in failures:
         (own if failed_by_itself(each) and not _lost_another(lost, each) else victims).append(each)
     if not failures and not any(_bad(case, each) for each in case.exits):
-        candidates = [each for each in candidates if not each.fatal or not _got_through(case, each)]
+        candidates = [each for each in candidates if not each.fatal or not _got_through(case, each, quotes)]
     first, split = _sorted_out(case, candidates, own, victims, catalogue, live)
     findings = [*first, *split.findings(live, known=not first)]
     verdict = "unknown" if first else "known" if findings else "healthy"
@@ -216,9 +221,19 @@ def _follows(candidate: _Candidate, live: Sequence[Finding]) -> bool:
     return bool(candidate.wanted("symptom_of") & {each.problem.id for each in live})
 
 
-def _got_through(case: Case, candidate: _Candidate) -> bool:
-    """Whether nothing came of an error: it was logged as a warning, or the process went on for long."""
-    return all(hit.level in _QUIET_LEVELS or _went_on(case, _source(case, hit), hit) for hit in candidate.hits)
+def _got_through(case: Case, candidate: _Candidate, quotes: Quotes) -> bool:
+    """Whether nothing came of an error: it was a warning, may be a quotation, or the process went on for long."""
+    return all(
+        hit.level in _QUIET_LEVELS or quotes.doubtful(hit) or _went_on(case, _source(case, hit), hit)
+        for hit in candidate.hits
+    )
+
+
+def _doubted(candidate: _Candidate, quotes: Quotes) -> _Candidate:
+    """The same, likely at most where all that speaks for it may be quoted."""
+    if all(quotes.doubtful(each) for each in candidate.hits):
+        candidate.finding, candidate.doubtful = replace(candidate.finding, confidence=LIKELY), True
+    return candidate
 
 
 _QUIET_LEVELS = frozenset("WID")
@@ -350,6 +365,7 @@ def _primary(case: Case, own: list[Failure]) -> Failure | None:
     if not own:
         return None
     fatal = [each for each in own if not case.marks.went_on(each.first)] or own
+    fatal = [each for each in fatal if not (_got_over(case, each) and _shows_progress(case, each))] or fatal
     fatal = [each for each in fatal if not each.thread] or fatal  # a thread's end is not the process's
     return min(fatal, key=lambda each: case.key(each.first.source, each.first.number))
 
@@ -375,7 +391,7 @@ def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
     if _within(case, candidate, primary):
         return True
     first = primary.first
-    for hit in candidate.hits:
+    for hit in () if candidate.doubtful else candidate.hits:
         source = _source(case, hit)
         failure = case.failure_at(source, hit.line, hit.process)
         if failure is not None and failure.cause.type == primary.cause.type and failure.cause.name != "RuntimeError":
@@ -392,6 +408,11 @@ def _went_on(case: Case, source: int, hit: Hit) -> bool:
     orders = case.marks.progress.get(source, [])
     order = case.order_of(source, hit.line)
     return sum(each > order for each in orders) >= 5
+
+
+def _shows_progress(case: Case, failure: Failure) -> bool:
+    """Whether the log shows any progress after a failure; a bar that is drawn anew at the end is no proof by itself."""
+    return any(each > failure.first.order for each in case.marks.progress.get(failure.first.source, ()))
 
 
 def _got_over(case: Case, failure: Failure) -> bool:
