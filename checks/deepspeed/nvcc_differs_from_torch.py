@@ -35,7 +35,7 @@ PROBLEM = Problem(id="DSP003", name="deepspeed-nvcc-differs-from-torch", severit
 SIGNATURES = (
     Signature(
         r"Installed CUDA version (?P<nvcc>\d{1,3}\.\d{1,3}) does not match the version torch was"
-        r" compiled with (?P<torch>\d{1,3}\.\d{1,3})",
+        r" compiled with (?P<torch>\d{1,3}\.\d{1,3}), unable to compile",
     ),
 )
 

@@ -31,7 +31,7 @@ PROBLEM = Problem(id="HUB008", name="model-weights-missing", severity=ERROR, sin
 SIGNATURES = (
     Signature(
         r"OSError: (?P<model>[^\s]{1,300}) does not appear to have (?:a file named|files named)"
-        r" (?P<file>[\w.\-]{1,80})",
+        r" (?P<file>[\w\-]{1,60}(?:\.[\w\-]{1,40}){0,4})",
     ),
     Signature(
         r"OSError: Error no file named (?P<file>[\w.\-]{1,80})[^\n]{0,200} found in directory"
