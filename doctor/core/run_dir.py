@@ -12,7 +12,6 @@ import re
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -164,12 +163,14 @@ class Appender:
         """Append `text`, which ends with a line break; whether it lies in the file now."""
         data = text.encode("utf-8", "backslashreplace")
         written = 0
-        with suppress(OSError):
+        try:
             if self._file is None:
                 self._file = self._open()
             if self._torn:
                 data = TORN + b"\n" + data
             written = os.write(self._file, data)
+        except OSError:
+            pass  # `suppress` would take longer than the write
         if written == len(data):
             self._torn = False
             return True
@@ -239,6 +240,9 @@ class Events:
         ]))  # fmt: skip
 
     def _line(self, t_ns: int, kind: str, id: Optional[str], step: Optional[int], data: dict[str, Any]) -> str:  # noqa: A002
+        if not data and id is None:
+            told = "null" if step is None else step
+            return f'{{"t_ns": {t_ns}, {self._who}, "step": {told}, "kind": "{kind}", "id": null, "data": {{}}}}\n'
         event = {
             "t_ns": t_ns, "host": self._host, "pid": self._pid, "rank": self._rank, "role": self._role,
             "step": step, "kind": kind, "id": id, "data": data,

@@ -105,6 +105,8 @@ class Guard:
         self._told_step_s = 0.0
         #: told of every step
         self.on_step: Optional[Callable[[int], Any]] = None
+        #: writes what waits for the run folder
+        self.flush: Callable[[], Any] = _nothing
         self._closed = self._told_apart = False
 
     def observe(self, step: int, metrics: Mapping[str, Any], t_ns: Optional[int] = None) -> list[Finding]:
@@ -272,6 +274,7 @@ class Guard:
         """Record an exception with the step and the metrics of the last steps; once, however many tell of it."""
         if self.events is None or getattr(error, _RECORDED, False):
             return
+        self.flush()
         with suppress(AttributeError):
             setattr(error, _RECORDED, True)
         text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
@@ -296,6 +299,10 @@ class Guard:
             self.events.close()
         if self._metrics is not None:
             self._metrics.close()
+
+
+def _nothing() -> None:
+    """Nothing waits."""
 
 
 def _number(value: Any) -> Optional[float]:

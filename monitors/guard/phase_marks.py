@@ -12,8 +12,10 @@ Only rank 0 marks: the others do the same at the same time. Runs inside the pati
 from __future__ import annotations
 
 import functools
+import math
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Callable, Optional
@@ -34,12 +36,15 @@ METHODS = {
 #: log-probabilities: of the old policy or the reference where no gradient is kept, else part of the update
 SCORING = ("_get_per_token_logps_and_entropies", "_get_per_token_logps")
 
-#: marks wait no longer than so for the next write: a folder on a network is slow
-WRITE_EVERY_S = 1.0
+#: seconds between two writes where generations follow one another faster; marks that wait at most in any case
+WRITE_EVERY_S, MOST_WAITING = 1.0, 64
 
 
 class PhaseMarks:
     """The marks of one trainer. Without a run folder there are none.
+
+    A mark is a time in a queue. They are written when a generation begins, for it may last minutes and be where the run
+    dies, and by the thread of the hang watch, which calls `write` every few seconds.
 
     Args:
         trainer: a transformers Trainer.
@@ -51,8 +56,8 @@ class PhaseMarks:
         self._trainer, self._guard = trainer, guard
         self._undo: list[Callable[[], None]] = []
         self._in_step = False
-        self._waiting: list[tuple[int, str, str, Optional[int]]] = []
-        self._written_s = time.monotonic()
+        self._waiting: deque[tuple[int, str, str, Optional[int]]] = deque()
+        self._written_s = -math.inf
 
     @shielded
     def attach(self) -> None:
@@ -62,6 +67,7 @@ class PhaseMarks:
         for owner, name, phase in places(self._trainer):
             around = self._scored if name in SCORING else functools.partial(self._around, phase)
             self._undo.append(wrap(owner, name, around))
+        self._guard.flush = self.write
 
     @shielded
     def detach(self) -> None:
@@ -70,47 +76,58 @@ class PhaseMarks:
         while self._undo:
             with suppress(Exception):
                 self._undo.pop()()
+        self._write()
 
-    @shielded
     def step_begun(self) -> None:
         """An optimizer step begins, with its first batch."""
         if self._undo and not self._in_step:
             self._in_step = True
             self._mark("update", "begin")
 
-    @shielded
     def step_ended(self) -> None:
         """It is made."""
         if self._in_step:
             self._in_step = False
             self._mark("update", "end")
-        self._write()
-
-    def _around(self, phase: str, original: Any, *args: Any, **kwargs: Any) -> Any:
-        self._mark(phase, "begin")
-        try:
-            return original(*args, **kwargs)
-        finally:
-            self._mark(phase, "end")
-
-    def _scored(self, original: Any, *args: Any, **kwargs: Any) -> Any:
-        torch = sys.modules.get("torch")
-        if torch is None or torch.is_grad_enabled():
-            return original(*args, **kwargs)
-        return self._around("reference", original, *args, **kwargs)
 
     @shielded
+    def write(self) -> None:
+        """Write what waits. May be called in a thread of its own."""
+        self._write()
+
+    def _around(self, phase: str, original: Any) -> Callable[..., Any]:
+        def marked(*args: Any, **kwargs: Any) -> Any:
+            self._mark(phase, "begin")
+            try:
+                return original(*args, **kwargs)
+            finally:
+                self._mark(phase, "end")
+
+        return marked
+
+    def _scored(self, original: Any) -> Callable[..., Any]:
+        marked = self._around("reference", original)
+        learning = getattr(sys.modules.get("torch"), "is_grad_enabled", lambda: True)
+
+        def scored(*args: Any, **kwargs: Any) -> Any:
+            return original(*args, **kwargs) if learning() else marked(*args, **kwargs)
+
+        return scored
+
     def _mark(self, phase: str, edge: str) -> None:
         self._waiting.append((time.time_ns(), phase, edge, self._guard.step))
-        # a generation may last minutes, and be where the run dies
-        if phase == "generation" or time.monotonic() - self._written_s > WRITE_EVERY_S:
-            self._write()
+        begins = phase == "generation" and edge == "begin"
+        if len(self._waiting) >= MOST_WAITING or (begins and time.monotonic() - self._written_s > WRITE_EVERY_S):
+            self.write()
 
     def _write(self) -> None:
         events, self._written_s = self._guard.events, time.monotonic()
-        waiting, self._waiting = self._waiting, []
-        if events is not None and waiting:
-            events.write_phases(waiting)
+        marks = []
+        with suppress(IndexError):  # two threads may empty it
+            while True:
+                marks.append(self._waiting.popleft())
+        if events is not None and marks:
+            events.write_phases(marks)
 
 
 def places(trainer: Any) -> Iterator[tuple[Any, str, str]]:

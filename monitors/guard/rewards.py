@@ -17,6 +17,8 @@ from doctor.monitors.guard.shield import shielded
 #: rows named in a finding, and results looked at: a reward function gives one number a completion
 MOST_ROWS, MOST_RESULTS = 20, 100_000
 
+_FLOATS = {float}
+
 _VALUES = {"nan": "NaN", "inf": "inf", None: "NaN/inf"}
 
 _RETURNED = Message(
@@ -103,7 +105,10 @@ class Rewards:
     @shielded
     def _look(self, name: str, result: Any) -> None:
         """Note a NaN or an infinity; what lies on a device is left out, for it would have to be read from there."""
-        self.bad.pop(name, None)
+        if self.bad:
+            self.bad.pop(name, None)
+        if _plainly_finite(result):
+            return
         values = _values(result)
         bad = {row: each for row, each in enumerate(values) if not math.isfinite(each)}
         if bad:
@@ -135,6 +140,11 @@ def _evidence(bad: Bad) -> Evidence:
 
 def _name(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _plainly_finite(result: Any) -> bool:
+    """Whether it is a list of Python's own floats, all finite; False tells nothing: their sum may overflow."""
+    return type(result) is list and set(map(type, result)) == _FLOATS and math.isfinite(sum(result))
 
 
 def _values(result: Any) -> Sequence[float]:

@@ -28,33 +28,54 @@ def shielded(function: Hook) -> Hook:
     nothing and gives None. A method is switched off for its own object, whose `hook_failed` is called if it has one; a
     plain function for the process.
     """
-    name = function.__qualname__
-    off_everywhere: set[str] = set()
-
-    def off(args: tuple[Any, ...]) -> set[str]:
-        """The names that are switched off where this one would be."""
-        if args and hasattr(args[0], "__dict__") and "." in name:
-            found: set[str] = args[0].__dict__.setdefault(_OFF, set())
-            return found
-        return off_everywhere
+    name, everywhere = function.__qualname__, set[str]()
 
     @functools.wraps(function)
     def shield(*args: Any, **kwargs: Any) -> Any:
         try:
-            if name in _failed and name in off(args):
+            if name in _failed and name in _off(name, args, everywhere):
                 return None
             return function(*args, **kwargs)
         except GuardStop:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
-            _failed.add(name)
-            off(args).add(name)
-            with suppress(Exception):
-                getattr(args[0] if args else None, "hook_failed", _nothing)()
-            _tell(name, error)
+            _switch_off(name, args, everywhere, error)
             return None
 
     return cast("Hook", shield)
+
+
+def shielded_event(function: Callable[[Any, Any, Any, Any], None]) -> Callable[..., None]:
+    """The same of a callback's event that needs nothing of what the trainer names: to hand that on takes long."""
+    name = function.__qualname__
+
+    @functools.wraps(function)
+    def shield(self: Any, args: Any, state: Any, control: Any, **_: Any) -> None:
+        try:
+            if name not in _failed or name not in _off(name, (self,), set()):
+                function(self, args, state, control)
+        except GuardStop:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+            _switch_off(name, (self,), set(), error)
+
+    return shield
+
+
+def _off(name: str, args: tuple[Any, ...], everywhere: set[str]) -> set[str]:
+    """The names that are switched off where this one would be: of its object, or `everywhere`."""
+    if args and hasattr(args[0], "__dict__") and "." in name:
+        found: set[str] = args[0].__dict__.setdefault(_OFF, set())
+        return found
+    return everywhere
+
+
+def _switch_off(name: str, args: tuple[Any, ...], everywhere: set[str], error: Exception) -> None:
+    _failed.add(name)
+    _off(name, args, everywhere).add(name)
+    with suppress(Exception):
+        getattr(args[0] if args else None, "hook_failed", _nothing)()
+    _tell(name, error)
 
 
 def _nothing() -> None:

@@ -74,6 +74,8 @@ class Watch:
     ) -> None:
         self._goes_on = goes_on
         self.probes: list[Probe] = list(probes)
+        #: called in this thread whenever it looks
+        self.on_tick: list[Callable[[], object]] = []
         self._guard, self._factor, self._at_least_s, self._first_s = guard, factor, at_least_s, first_s
         self._steps: deque[float] = deque(maxlen=_WINDOW)
         self._step: Optional[int] = None
@@ -127,6 +129,8 @@ class Watch:
         while not self._ended.wait(self._tick_s):
             if os.getpid() != self._pid:
                 return
+            for each in self.on_tick:
+                each()
             self._look()
 
     @shielded

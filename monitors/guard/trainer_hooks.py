@@ -38,6 +38,12 @@ MOST_LOSSES, MOST_BATCHES = 1024, 8
 #: bytes that all kept batches may keep alive: images of a step would fill the card
 MOST_KEPT_BYTES = 256 << 20
 
+#: a batch so small is followed by so many that are not measured: those of one training are alike
+SMALL_BYTES, MEASURE_EVERY = MOST_KEPT_BYTES >> 6, 16
+
+#: steps of which one batch is held beyond its step
+HOLD_EVERY = 50
+
 #: steps between two looks at the scale of a GradScaler that has skipped none
 LOOK_EVERY = 50
 
@@ -70,6 +76,8 @@ class TrainerHooks:
     def __init__(self, trainer: Any, guard: Guard) -> None:
         self.trainer, self.guard = trainer, guard
         self.stop = self.save = False
+        #: whether a step that is not finite is left out by somebody else: DeepSpeed's engine, torch's GradScaler
+        self.skips_itself = False
         #: the step that is logged next was not finite, which is said already
         self.dropped = False
         #: looks on inside DeepSpeed, whose step is made within `training_step`
@@ -79,6 +87,9 @@ class TrainerHooks:
         self._batches: list[Batch] = []
         self._kept_bytes = 0
         self._last: Optional[Batch] = None
+        self._held_steps = self._unmeasured = 0
+        #: the class of norms that can be added to a loss as they are, once one was looked at
+        self._plain: Any = None
         self._call: Optional[tuple[Any, Any]] = None
         self._compute_loss: Callable[..., Any] = trainer.compute_loss
         self._undo: list[Callable[[], None]] = []
@@ -102,6 +113,7 @@ class TrainerHooks:
         if wrapped is not None:
             self.engine = EngineWatch(wrapped.engine, self.guard, forward=self._last_forward)
             self._undo.append(self.engine.close)
+        self.skips_itself = self.engine is not None or self.scaler is not None
         canary = canary_of(self.trainer, self.guard)
         if canary is not None:
             self._undo.append(canary.close)
@@ -115,19 +127,22 @@ class TrainerHooks:
                 self._undo.pop()()
         self._losses, self._batches, self._last, self._norm, self._call = [], [], None, None, None
 
-    def _wrap(self, owner: Any, name: str, around: Callable[..., Any]) -> None:
+    def _wrap(self, owner: Any, name: str, around: Callable[[Any], Callable[..., Any]]) -> None:
         self._undo.append(wrap(owner, name, around))
 
-    def _around_compute_loss(self, original: Any, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        kept = self._copied(inputs)
-        result = original(model, inputs, *args, **kwargs)
-        self._saw_loss(model, kept, args, kwargs, result)
-        return result
+    def _around_compute_loss(self, original: Any) -> Callable[..., Any]:
+        def compute_loss(model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+            kept = inputs.copy() if type(inputs) is dict else self._copied(inputs)
+            result = original(model, inputs, *args, **kwargs)
+            self._saw_loss(model, kept, args, kwargs, result)
+            return result
+
+        return compute_loss
 
     @shielded
     def _copied(self, inputs: Any) -> Any:
         """A copy of the mapping, for some losses take entries out; the tensors are the same."""
-        return inputs.copy() if type(inputs) is dict else copy.copy(inputs)
+        return copy.copy(inputs)
 
     @shielded
     def _saw_loss(self, model: Any, inputs: Any, args: Any, kwargs: Any, result: Any) -> None:
@@ -136,13 +151,23 @@ class TrainerHooks:
             self._keep(Batch(model, inputs, args, kwargs, loss.detach()))
 
     def _keep(self, batch: Batch) -> None:
-        if len(self._losses) >= MOST_LOSSES:
+        before = len(self._losses)
+        if before >= MOST_LOSSES:
             return
         self._losses.append(batch.loss)
-        if len(self._batches) < MOST_BATCHES and len(self._batches) + 1 == len(self._losses):
-            self._kept_bytes += _bytes(batch.inputs)
-            if self._kept_bytes <= MOST_KEPT_BYTES:
-                self._batches.append(batch)
+        if before == len(self._batches) < MOST_BATCHES and self._fits(batch.inputs):
+            self._batches.append(batch)
+
+    def _fits(self, inputs: Any) -> bool:
+        """Whether a batch may be kept too; small ones are measured now and then only."""
+        if self._unmeasured:
+            self._unmeasured -= 1
+            return True
+        size = _bytes(inputs)
+        if size <= SMALL_BYTES:
+            self._unmeasured = MEASURE_EVERY
+        self._kept_bytes += size
+        return self._kept_bytes <= MOST_KEPT_BYTES
 
     @shielded
     def _keep_call(self, module: Any, args: Any, kwargs: Any) -> None:
@@ -151,9 +176,12 @@ class TrainerHooks:
         if module.training and torch.is_grad_enabled():  # neither a generation nor the reference
             self._call = (args, kwargs)
 
-    def _around_backward(self, original: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
-        self._saw_backward(loss)
-        return original(loss, *args, **kwargs)
+    def _around_backward(self, original: Any) -> Callable[..., Any]:
+        def backward(loss: Any, *args: Any, **kwargs: Any) -> Any:
+            self._saw_backward(loss)
+            return original(loss, *args, **kwargs)
+
+        return backward
 
     @shielded
     def _saw_backward(self, loss: Any) -> None:
@@ -163,22 +191,37 @@ class TrainerHooks:
             inputs = {**{f"argument {at}": each for at, each in enumerate(args)}, **kwargs}
             self._keep(Batch(self._model, inputs, args, kwargs, loss.detach(), alone=True))
 
-    def _around_clip(self, original: Any, *args: Any, **kwargs: Any) -> Any:
-        self._norm = original(*args, **kwargs)
-        return self._norm
+    def _around_clip(self, original: Any) -> Callable[..., Any]:
+        def clip_grad_norm_(*args: Any, **kwargs: Any) -> Any:
+            self._norm = norm = original(*args, **kwargs)
+            return norm
 
-    def _around_training_step(self, original: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return original(*args, **kwargs)
-        except Exception as error:
-            self._died(error)
-            raise
+        return clip_grad_norm_
 
-    @shielded
+    def _around_training_step(self, original: Any) -> Callable[..., Any]:
+        def training_step(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return original(*args, **kwargs)
+            except Exception as error:
+                self._died(error)
+                raise
+
+        return training_step
+
     def begin_step(self) -> None:
-        """Forget the step before but for its last batch, for the search after a generation that died."""
-        self._last = self._batches[-1] if self._batches else self._last
-        self._losses, self._batches, self._kept_bytes, self._norm = [], [], 0, None
+        """Forget the step before; a batch is held now and then, for the search after a generation that died.
+
+        That one need not be the last: where weights overflow, any batch shows it. To let go of the tensors of one in
+        each step takes longer than all else that is done here.
+        """
+        if self._batches:
+            if self._held_steps % HOLD_EVERY == 0:
+                self._last = self._batches[-1]
+            self._held_steps += 1
+            self._losses, self._batches = [], []
+        elif self._losses:
+            self._losses = []
+        self._kept_bytes, self._norm = 0, None
 
     @property
     def scaler(self) -> Any:
@@ -189,7 +232,7 @@ class TrainerHooks:
     @shielded
     def before_step(self) -> None:
         """Read one number, and when it is not finite find out why and carry the policy out before the step."""
-        if self.engine is not None or self.scaler is not None:
+        if self.skips_itself:
             return  # DeepSpeed has made its step already; GradScaler applies nothing that is not finite
         number = self._number([] if self.several else self._losses)
         if number is None or math.isfinite(number):
@@ -197,6 +240,8 @@ class TrainerHooks:
         step = self.guard.step or 0
         losses = finite.kind(self._losses)
         norm = None if self._norm is None else float(_whole(self._norm))
+        if losses is None and norm is not None and math.isfinite(norm):
+            return  # both are, and only their sum is not
         name = "loss" if losses else "grad_norm"
         kind = losses or ("nan" if norm is None or math.isnan(norm) else "inf")
         self.apply(self._alarm(name, kind, step), before=True)
@@ -204,19 +249,34 @@ class TrainerHooks:
     @property
     def several(self) -> bool:
         """Whether there are several ranks."""
-        return bool(self.guard.world_size > 1)
+        return self.guard.world_size > 1
 
     def _number(self, losses: list[Any]) -> Optional[float]:
-        """The gradient norm, NaN where a loss is not finite; the one scalar that is read from the device in a step."""
+        """A number that is not finite where the gradient norm or a loss is not; the only one read in a step."""
         norm = self._norm
         if norm is None:
             return self._checked(losses)
+        if type(norm) is not self._plain:
+            return self._number_of_any(norm, losses)
+        if not losses:
+            return float(norm)
+        try:
+            return float(norm + losses[0] if len(losses) == 1 else _stacked([norm, *losses]).sum())
+        except (RuntimeError, ValueError):  # this loss is elsewhere, or of another shape than those before
+            return self._number_of_any(norm, losses)
+
+    def _number_of_any(self, norm: Any, losses: list[Any]) -> Optional[float]:
+        """The same of a norm that is a float, or spread over the ranks, and of losses on other devices."""
+        import torch
+
         norm = _whole(norm)
         if not hasattr(norm, "detach"):
             return float(norm)
         if norm.device.type == "xla":
             return None  # to read a number there would cut the step's graph in two
         near = [each.mean() if each.dim() else each for each in losses if each.device == norm.device]
+        if len(near) == len(losses) and not any(each.dim() for each in losses):
+            self._plain = torch.Tensor  # a training keeps its devices and the shape of its loss
         if near:  # 0 times a number that is not finite is NaN; one small kernel in a step without accumulation
             norm = norm.detach().add(near[0] if len(near) == 1 else _stacked(near).sum(), alpha=0)
         return float(norm)

@@ -14,7 +14,7 @@ from doctor.monitors.guard.guard import APART, Guard
 from doctor.monitors.guard.options import Options, options
 from doctor.monitors.guard.phase_marks import PhaseMarks
 from doctor.monitors.guard.policy import Policy
-from doctor.monitors.guard.shield import GuardStop, shielded
+from doctor.monitors.guard.shield import GuardStop, shielded, shielded_event
 from doctor.monitors.guard.stacks import runs
 from doctor.monitors.guard.stuck import Watch
 from doctor.monitors.guard.trainer_hooks import TrainerHooks
@@ -91,6 +91,8 @@ class DoctorCallback:
         server = server_of(trainer)
         if server is not None:
             self._watch.probes.append(server_probe(server))
+        if self._phases is not None:
+            self._watch.on_tick.append(self._phases.write)
         self._watch.beat(step)
         if self.guard.run is not None:
             exceptions.watch(self.guard)
@@ -123,8 +125,8 @@ class DoctorCallback:
         }
         guard.start(trainer=type(trainer).__name__, unseen=unseen, versions=modules)
 
-    @shielded
-    def on_step_begin(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
+    @shielded_event
+    def on_step_begin(self, _args: Any, state: Any, _control: Any) -> None:
         """A new optimizer step; the trainer counts it only when it is made."""
         if self.guard is not None:
             self.guard.step = state.global_step + 1
@@ -133,20 +135,20 @@ class DoctorCallback:
         if self._phases is not None:
             self._phases.step_begun()
 
-    @shielded
-    def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
+    @shielded_event
+    def on_pre_optimizer_step(self, _args: Any, _state: Any, _control: Any) -> None:
         """The gradients are reduced and clipped, and not applied yet."""
         if self._hooks is not None:
             self._hooks.before_step()
 
-    @shielded
-    def on_optimizer_step(self, *_: Any, **__: Any) -> None:
+    @shielded_event
+    def on_optimizer_step(self, _args: Any, _state: Any, _control: Any) -> None:
         """The step is applied or was skipped, the gradients are still there."""
-        if self._hooks is not None:
+        if self._hooks is not None and self._hooks.skips_itself:
             self._hooks.after_step()
 
-    @shielded
-    def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
+    @shielded_event
+    def on_step_end(self, _args: Any, state: Any, control: Any) -> None:
         """Carry out what was decided; agree with the other ranks one step behind a log."""
         guard = self.guard
         if guard is None:
@@ -159,7 +161,8 @@ class DoctorCallback:
         if guard.world_size > 1 and self._log_due:
             self._follow(guard.agree())
         self._log_due = bool(control.should_log)
-        self._tell(control)
+        if self._stop or self._save or (self._hooks is not None and self._hooks.stop):
+            self._tell(control)
 
     @shielded
     def _alive(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:

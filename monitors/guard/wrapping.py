@@ -6,16 +6,13 @@ import functools
 from typing import Any, Callable
 
 
-def wrap(owner: Any, name: str, around: Callable[..., Any]) -> Callable[[], None]:
-    """Call `around(original, *args, **kwargs)` in place of `owner.name`; the answer undoes it.
+def wrap(owner: Any, name: str, around: Callable[[Any], Callable[..., Any]]) -> Callable[[], None]:
+    """Put what `around` makes of `owner.name` in its place; the answer undoes it.
 
     On the instance only: its class and other objects of it stay as they are.
     """
     original, own = getattr(owner, name), name in vars(owner)
-
-    @functools.wraps(original)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        return around(original, *args, **kwargs)
+    wrapper = functools.wraps(original)(around(original))
 
     def undo() -> None:
         if vars(owner).get(name) is not wrapper:
