@@ -1,0 +1,240 @@
+"""ms-swift cannot start with the model, the data or the processes that its arguments name.
+
+## What it means
+Its arguments name a dataset, a model type, adapters and reward functions, which it looks up before training; it also
+refuses to spread a model by `device_map` where DeepSpeed, FSDP or vLLM want a process for each GPU.
+## What it does to a run
+The run ends in the first minutes, before the first step.
+## What to do
+What the finding says for the part that was not found or not accepted.
+## How it is found
+In a log: by the messages of ms-swift's arguments, dataset loader and preprocessors.
+## References
+https://github.com/modelscope/ms-swift/blob/main/swift/arguments/rlhf_args.py
+https://github.com/modelscope/ms-swift/blob/main/swift/dataset/loader.py
+https://github.com/modelscope/ms-swift/blob/main/swift/dataset/preprocessor/core.py
+https://swift.readthedocs.io/en/latest/Customization/Custom-dataset.html
+https://swift.readthedocs.io/en/latest/Instruction/Command-line-parameters.html
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import Finding, Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature, finding_of_case
+
+PROBLEM = Problem(id="DAT044", name="swift-start-refused", severity=ERROR, since="0.1")
+
+#: (pattern, what is said of it)
+CASES = (
+    (
+        (
+            r"ValueError: (?P<what>DeepSpeed|GRPO with vLLM|GKD with vLLM|FSDP2) is not compatible with "
+            r"`device_map`"
+        ),
+        Message(
+            en=Words(
+                "{what} with one process for several GPUs: ms-swift would spread the model by `device_map`",
+                "Without NPROC_PER_NODE ms-swift runs in one process and lays the model over all visible GPUs, "
+                "which {what} does not allow.",
+                "Start one process for each GPU: `NPROC_PER_NODE=4 CUDA_VISIBLE_DEVICES=0,1,2,3 swift rlhf ...` "
+                "(the number of visible GPUs), or show it a single one: `CUDA_VISIBLE_DEVICES=0`.",
+            ),
+            zh=Words(
+                "{what} 使用了一个进程和多个 GPU:ms-swift 会用 `device_map` 分散模型",
+                "没有 NPROC_PER_NODE 时,ms-swift 以一个进程运行,并把模型铺在所有可见 GPU 上,而 {what} 不允许这样。",
+                "每个 GPU 启动一个进程:`NPROC_PER_NODE=4 CUDA_VISIBLE_DEVICES=0,1,2,3 swift rlhf ...`(等于可见 "
+                "GPU 数),或只显示一个:`CUDA_VISIBLE_DEVICES=0`。",
+            ),
+        ),
+    ),
+    (
+        (
+            r"ValueError: (?:Please explicitly pass the model_type|Failed to automatically match "
+            r"model_type|Unable to determine (?:the )?model_type)"
+        ),
+        Message(
+            en=Words(
+                "ms-swift cannot tell which of its model types this model is",
+                "It goes by `model_type` and `architectures` in `config.json`; several of its types share them, "
+                "or this release knows none.",
+                "Name it: `--model_type qwen2_5` (and `--template`, if asked), from the list in the exception or "
+                "in the documentation on supported models; for a model newer than this release `pip install -U "
+                "ms-swift`.",
+            ),
+            zh=Words(
+                "ms-swift 无法判断该模型属于哪个 model_type",
+                "它依据 `config.json` 中的 `model_type` 和 `architectures`;有多个类型共用它们,或该版本不认识。",
+                "明确指定:`--model_type qwen2_5`(如被要求还需 `--template`),取自异常中的列表或支持模型文档;模型比"
+                "该版本新时 `pip install -U ms-swift`。",
+            ),
+        ),
+    ),
+    (
+        r"AssertionError: `(?P<folder>[^`\n]{1,300})` is not an adapter, please try using `--model`",
+        Message(
+            en=Words(
+                "`{folder}` was given as an adapter and holds a whole model",
+                "There is no `adapter_config.json` in it.",
+                "Give it as the model: `--model {folder}` in place of `--adapters` (or "
+                "`--resume_from_checkpoint` for full training).",
+            ),
+            zh=Words(
+                "`{folder}` 被作为适配器传入,而其中是完整模型",
+                "其中没有 `adapter_config.json`。",
+                "作为模型传入:用 `--model {folder}` 代替 `--adapters`(全参训练用 `--resume_from_checkpoint`)。",
+            ),
+        ),
+    ),
+    (
+        r"ValueError: The local path does not exist, dataset_id: `(?P<dataset>[^`\n]{1,300})`",
+        Message(
+            en=Words(
+                "the dataset `{dataset}` is not there",
+                "A name with the ending of a file, or below a folder, is taken as a local path, seen from the "
+                "working directory of the process.",
+                "Give the whole path (on every node, and inside the container), or the id of a dataset at "
+                "ModelScope (`--use_hf true`: Hugging Face).",
+            ),
+            zh=Words(
+                "数据集 `{dataset}` 不存在",
+                "带文件后缀或位于文件夹下的名称会被当作本地路径,相对于进程的工作目录。",
+                "给出完整路径(每个节点及容器内都需存在),或 ModelScope 的数据集 id(`--use_hf true` 时为 Hugging Face)。",
+            ),
+        ),
+    ),
+    (
+        r"ValueError: self\.dataset: [^\n]{0,200}Please input the training dataset",
+        Message(
+            en=Words(
+                "no dataset was given to ms-swift",
+                "`--dataset` is empty: it was left out, or a line of the script before it lacks its backslash.",
+                "Add `--dataset FILE.jsonl` (or an id); look at the command that really ran in the first lines "
+                "of the log.",
+            ),
+            zh=Words(
+                "没有给 ms-swift 数据集",
+                "`--dataset` 为空:被遗漏,或脚本中它之前的某一行缺少反斜杠。",
+                "加上 `--dataset FILE.jsonl`(或数据集 id);在日志开头查看实际运行的命令。",
+            ),
+        ),
+    ),
+    (
+        r"ValueError: Failed to retrieve the dataset\. You can avoid this issue by increasing `max_length`",
+        Message(
+            en=Words(
+                "ms-swift drew row after row and none could be encoded",
+                "Rows longer than `max_length`, or with media that cannot be read, are drawn anew; here every "
+                "try failed.",
+                "Raise `--max_length`, or let rows be cut: `--truncation_strategy left`. Look for the first "
+                "warning above for what is wrong with a row (an image path, a field), or let it stop there: "
+                "`--strict true`.",
+            ),
+            zh=Words(
+                "ms-swift 逐行抽取,没有一行可以编码",
+                "超过 `max_length` 或媒体无法读取的行会被重新抽取;此处每次都失败。",
+                "增大 `--max_length`,或允许截断:`--truncation_strategy left`。查看上方第一条警告以了解数据行的问"
+                "题(图像路径、字段),或让其直接停止:`--strict true`。",
+            ),
+        ),
+    ),
+    (
+        (
+            r"MaxLengthError: Current length of row\((?P<length>\d{1,9})\) is larger than the "
+            r"max_length\((?P<limit>\d{1,9})\)"
+        ),
+        Message(
+            en=Words(
+                "a row has {length} tokens, `max_length` is {limit}",
+                "With `truncation_strategy` at its default such a row is an error where it cannot be replaced by "
+                "another one (`--strict true`, inference, GRPO).",
+                "Raise `--max_length` (and `--vllm_max_model_len`) to at least {length}, or "
+                "`--truncation_strategy left` (cut) or `delete` (skip).",
+            ),
+            zh=Words(
+                "某一行有 {length} 个 token,而 `max_length` 为 {limit}",
+                "`truncation_strategy` 为默认值时,若不能换成另一行(`--strict true`、推理、GRPO),这样的行就是错误。",
+                "把 `--max_length`(及 `--vllm_max_model_len`)提高到至少 {length},或 `--truncation_strategy left`("
+                "截断)或 `delete`(跳过)。",
+            ),
+        ),
+    ),
+    (
+        r"^AssertionError: message: \{",
+        Message(
+            en=Words(
+                "a message of the dataset has a role or a content that ms-swift does not take",
+                "Roles are `system`, `user`, `assistant`, `tool_call`, `tool_response` and `tool`; content must "
+                "not be null.",
+                "Mend the rows (`human` -> `user`, `gpt` -> `assistant`), or map the names: `--columns "
+                '\'{{"conversations": "messages"}}\'`; give every message a `content`.',
+            ),
+            zh=Words(
+                "数据集中某条消息的角色或内容不被 ms-swift 接受",
+                "角色为 `system`、`user`、`assistant`、`tool_call`、`tool_response`、`tool`;content 不能为 null。",
+                '修正数据(`human` -> `user`,`gpt` -> `assistant`),或映射名称:`--columns \'{{"conversations": '
+                '"messages"}}\'`;每条消息都要有 `content`。',
+            ),
+        ),
+    ),
+    (
+        (
+            r"(?:ValueError: reward_function (?P<reward>\w{1,60}) is not implemented in "
+            r"swift\.(?:llm|plugin|rewards)|^KeyError: '(?P<key>\w{1,60})'$)"
+        ),
+        Message(
+            en=Words(
+                "ms-swift knows no reward function of that name",
+                "Names in `--reward_funcs` are looked up in its register `orms`; those of your own get there "
+                "when the file named by `--external_plugins` is imported and writes `orms['NAME'] = Class`.",
+                "Add the plugin: `--external_plugins path/plugin.py --reward_funcs NAME`, with `from "
+                "swift.plugin import ORM, orms` (from 4.0: `from swift.rewards import ORM, orms`) in that file; "
+                "the built-in ones are accuracy, format, cosine, repetition, react_format, soft_overlong.",
+            ),
+            zh=Words(
+                "ms-swift 没有该名称的奖励函数",
+                "`--reward_funcs` 中的名称在其注册表 `orms` 中查找;自己的函数需由 `--external_plugins` 指定的文件"
+                "在导入时写入 `orms['NAME'] = Class`。",
+                "加上插件:`--external_plugins path/plugin.py --reward_funcs NAME`,文件中写 `from swift.plugin "
+                "import ORM, orms`(4.0 起:`from swift.rewards import ORM, orms`);内置的有 accuracy、format、"
+                "cosine、repetition、react_format、soft_overlong。",
+            ),
+        ),
+    ),
+    (
+        r"FileExistsError: args\.output_dir: `(?P<folder>[^`\n]{1,300})` already exists",
+        Message(
+            en=Words(
+                "`swift export` will not write over `{folder}`",
+                "The folder is there from an earlier export.",
+                "Give another `--output_dir`, or move the old one away.",
+            ),
+            zh=Words(
+                "`swift export` 不会覆盖 `{folder}`",
+                "该文件夹来自之前的导出。",
+                "换一个 `--output_dir`,或移走旧文件夹。",
+            ),
+        ),
+    ),
+)
+
+SIGNATURES = (
+    Signature(CASES[0][0]),
+    Signature(CASES[1][0]),
+    Signature(CASES[2][0]),
+    Signature(CASES[3][0]),
+    Signature(CASES[4][0]),
+    Signature(CASES[5][0]),
+    Signature(CASES[6][0]),
+    Signature(CASES[7][0], frame=r"swift[\\/](?:llm[\\/])?dataset[\\/]preprocessor"),
+    Signature(
+        CASES[8][0],
+        frame=r"swift[\\/](?:trainers[\\/])?(?:rlhf_trainers?|plugin|rewards)[\\/]\w{2,40}\.py:(?:__init__|prepare_rewards|_prepare_rewards|\w{0,20}reward\w{0,20})$",
+    ),
+    Signature(CASES[9][0]),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """Say what the first hit's own case calls for."""
+    return finding_of_case(PROBLEM, CASES, hits)
