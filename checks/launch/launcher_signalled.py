@@ -14,6 +14,7 @@ In a log: by the exception of the elastic agent, where nothing else failed befor
 https://docs.pytorch.org/docs/stable/elastic/run.html
 https://man7.org/linux/man-pages/man7/signal.7.html
 https://github.com/pytorch/pytorch/issues/76894
+https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/launcher/launch.py
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ SIGNATURES = (
         symptom_of=("MEM017", "LCH018", "LCH021", "LCH023", "NCC011"),
     ),
     Signature(r"Received (?P<signal>1|2|15) death signal, shutting down workers", kind="warning", symptom_of=("*",)),
+    # DeepSpeed's launcher, which says so only where no worker had failed before
+    Signature(r"(?:^|sigkill_handler\] )Main process received (?P<deepspeed>SIGINT|SIGTERM), exiting", kind="warning"),
 )
 
 
@@ -84,10 +87,10 @@ TERMINATE = Message(
 )
 
 
-_BY_NUMBER = {"1": HANGUP, "2": INTERRUPT}
+_BY_NAME = {"1": HANGUP, "2": INTERRUPT, "SIGINT": INTERRUPT}
 
 
 def explain(hits: Hits) -> Finding | None:
     """Each signal has its usual sender."""
-    message = _BY_NUMBER.get(hits.get("signal") or "", TERMINATE)
+    message = _BY_NAME.get(hits.get("signal") or hits.get("deepspeed") or "", TERMINATE)
     return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)

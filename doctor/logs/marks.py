@@ -12,16 +12,16 @@ from doctor.logs.lines import Line
 
 #: the run says itself that it is through
 _SUCCESS = re.compile(
-    r"['\"]train_runtime['\"]: ?|\*{3,} train metrics \*{3,}|Training completed\b|Training finished\b"
+    r"['\"]train_runtime['\"]: ?|\*{3,} train metrics \*{3,}|Training completed?\b|Training finished\b|Training done\b"
     r"|Final validation metrics|Process \d{1,9} exits successfully|Training Progress: 100%|train_runtime +="
     r"|Explorer training finished|Trainer? finished\b|Job 'raysubmit_\w{1,40}' succeeded",
     re.IGNORECASE,
 )
 #: one of these is in every line that `_SUCCESS` matches, in lower case: looking for words is many times as fast
 SUCCESS_HINTS = (
-    "train_runtime", "train metrics", "training completed", "training finished", "final validation metrics",
-    "exits successfully", "training progress: 100%", "explorer training finished", "trainer finished",
-    "traine finished", "raysubmit_",
+    "train_runtime", "train metrics", "training complete", "training finished", "training done",
+    "final validation metrics", "exits successfully", "training progress: 100%", "explorer training finished",
+    "trainer finished", "traine finished", "raysubmit_",
 )  # fmt: skip
 #: somebody asked it to stop: what follows is the noise of a shutdown
 _ASKED = re.compile(

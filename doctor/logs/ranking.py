@@ -349,9 +349,13 @@ def _roles(candidates: list[_Candidate], live: Sequence[Finding] = ()) -> _Split
     return _Split(causes, helpers, symptoms)
 
 
+#: said by wandb's thread when its service ends with the run, and by conda's shell function; scripts go on after it
+_OF_OTHERS = frozenset({"MessageRouterClosedError", "CondaError"})
+
+
 def _is_noise(case: Case, failure: Failure) -> bool:
     """Whether a failure says nothing: a destructor's, a warning's, one that the run got over, one of a wanted end."""
-    if failure.noise or failure.handled:
+    if failure.noise or failure.handled or failure.end.name in _OF_OTHERS:
         return True
     marks, first = case.marks, failure.first
     if marks.asked is not None and marks.asked.source == first.source and marks.asked.order < first.order:

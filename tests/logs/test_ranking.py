@@ -271,3 +271,17 @@ def test_a_trainer_that_asks_servers_breaks_off_like_any_other(tmp_path: Path) -
     bar = "Training Progress:  20%|##        | 21/105 [10:00<40:00, 30.10s/it]\n"
     assert _told(_examine(tmp_path, asked * 3)) == []
     assert _told(_examine(tmp_path, asked * 3 + bar + asked)) == [("UNK003", "cause")]
+
+
+def test_words_of_a_shell_and_of_a_tracker_are_no_failure(tmp_path: Path) -> None:
+    conda = "CondaError: Run 'conda init' before 'conda deactivate'\n"
+    router = f"""2025-03-20 06:57:43,368 WARNING MsgRouterThr:2891642 [router.py:message_loop():77] message_loop has been closed
+{HEADER}
+  File "/home/user/venv/lib/python3.11/site-packages/wandb/sdk/interface/router.py", line 70, in message_loop
+    msg = self._read_message()
+wandb.sdk.interface.router.MessageRouterClosedError
+"""
+    assert (
+        _told(_examine(tmp_path, conda + "".join(STEP.format(n=n) for n in range(3)) + "Training done in 49 s\n")) == []
+    )
+    assert _told(_examine(tmp_path, DONE + router)) == []
