@@ -37,6 +37,8 @@ SIGNATURES = (
         r"OSError: Error no file named (?P<file>[\w.\-]{1,80})[^\n]{0,200} found in directory"
         r" (?P<model>[^\s]{1,300})",
     ),
+    # vLLM and SGLang
+    Signature(r"(?:Cannot find any|No) (?P<file>model weights) (?:with|found in:) `(?P<model>[^`\n]{1,300})`"),
 )
 
 LOG_MESSAGE = Message(

@@ -22,7 +22,8 @@ AREAS = (
 )  # fmt: skip
 #: what a validation raises, with its message
 REFUSED = (
-    r"^(?:[\w.]{1,60}\.)?(?P<kind>AssertionError|ValueError|NotImplementedError|VLLMValidationError|KeyError|ImportError"
+    r"^(?:[\w.]{1,"
+    r"60}\.)?(?P<kind>AssertionError|ValueError|NotImplementedError|VLLMValidationError|KeyError|ImportError"
     r"|RuntimeError): (?P<message>[^\n]{8,600})"
 )
 #: an assertion without a message: the line of code under its frame tells what it asks for
@@ -78,7 +79,8 @@ _RELATIONS = (
         re.compile(
             r"(?:must|should|need(?:s)? to|have to|has to) be (?:set|specified|provided|given|configured|enabled)"
             r"|(?:is|are) required|requires|Please set|is None\b|is not (?:set|configured|defined|provided)"
-            r"|cannot be (?:None|empty)|not None|must specify",
+            r"|cannot be (?:None|empty)|not None|must specify|need to specify|[Pp]lease (?:"
+            r"provide|specify|enable|add) ",
             re.IGNORECASE,
         ),
     ),
@@ -95,7 +97,7 @@ _RELATIONS = (
         re.compile(
             r"not supported|unsupported|not implement|only supports?|only .{1,40} (?:is|are) supported|Unknown"
             r"|Invalid|must be one of"
-            r"|should be (?:one of|in)|must be in|not in \[|expected|must be|should be",
+            r"|should be (?:one of|in)|must be in|not in \[|not included in|expected|must be|should be",
             re.IGNORECASE,
         ),
     ),
@@ -203,7 +205,8 @@ MESSAGES = {
         zh=Words(
             "{program} 拒绝该配置:不认识 {kind}`{value}`{allowed_zh}",
             "其校验在该版本注册的名称中查找所选名称,但没有找到:名称拼写有误、属于其他版本,或是尚未注册的自定义名称。",
-            "改用所装版本已有的名称{instead_zh}。取自较新文档的名称需要相应版本;自定义名称须先注册,并在查找之前导入其模块。",
+            "改用所装版本已有的名称{instead_zh}。取自较新文档的名称需要相应版本;自定义名称须先注册,"
+            "并在查找之前导入其模块。",
         ),
     ),
     "value": Message(

@@ -35,10 +35,15 @@ SIGNATURES = (
         r"(?P<phase>Prefill|Decode) out of memory\. Try to lower your batch size",
     ),
     Signature(
-        r"RuntimeError: Out of memory\. (?P<phase>Try to lower) your batch size\. Try to allocate \d{1,12} tokens",
+        r"RuntimeError: Out of memory\. (?P<phase>Try to lower) your batch size\b",
     ),
     Signature(
-        r"AssertionError: Memory pool size is too small",
+        r"AssertionError: (?:Memory pool size is too small|max_running_request is zero"
+        r"|Not enough space for mamba cache)",
+    ),
+    Signature(
+        r"(?:ValueError: Failed to retract any request\. |AssertionError: )(?P<phase>No space left for only "
+        r"one request)",
     ),
     Signature(
         r"max_total_tokens=\d{1,12} is larger than the profiled value (?P<negative>-\d{1,12})",

@@ -25,7 +25,8 @@ PROBLEM = Problem(id="NUM010", name="sampling-from-nan", severity=ERROR, since="
 
 SIGNATURES = (
     Signature(
-        r"RuntimeError: probability tensor contains either `inf`, `nan` or element < 0",
+        r"RuntimeError: probability tensor contains either `inf`, `nan` or element < 0"
+        r"|ValueError: Detected errors during sampling! NaN in the logits",
         symptom_of=("NUM", "RLX", "TRL008", "DAT013"),
     ),
     Signature(r"'(?:loss|grad_norm|reward_std|kl)': '?nan'?", kind="sign"),

@@ -23,6 +23,7 @@ PROBLEM = Problem(id="VLL044", name="architecture-unsupported", severity=ERROR, 
 
 SIGNATURES = (
     Signature(r"Model architectures \[(?P<names>[^\]\n]{1,300})\] are not supported for now"),
+    Signature(r"ValueError: No processor registered for architecture: \[?(?P<names>[^\]\n]{1,300}?)(?:\]|\.$)"),
     Signature(
         r"Model architecture (?P<names>\w{1,100}) was supported in vLLM until v(?P<last>[\d.]{1,12}),"
         r" and is not supported anymore",

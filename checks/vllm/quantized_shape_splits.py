@@ -32,7 +32,7 @@ SIGNATURES = (
         r" divisible by min_thread_[kn] = (?P<tile>\d{1,5})",
     ),
     Signature(
-        r"(?:Weight |The )(?P<side>input|output)_size\w{0,14} (?:of [^\n=]{1,40} )?="
+        r"(?:Weight |The )(?P<side>input|output)_(?:partition_)?size\w{0,14} (?:of [^\n=]{1,40} )?="
         r" (?P<size>\d{1,7}) is not divisible by weight quantization block_[kn] = (?P<tile>\d{1,5})",
     ),
     Signature(
