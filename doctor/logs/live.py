@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from itertools import chain
+from functools import lru_cache, partial
+from itertools import chain, repeat
 from typing import Any
 
 from doctor.core.columns import MetricRow, Stretch, points_of, stretches
@@ -19,7 +19,7 @@ from doctor.core.series import Point
 from doctor.logs.hangs import Pace
 from doctor.logs.layouts import Source
 from doctor.logs.metric_files import MetricsCsv
-from doctor.logs.metric_lines import Told
+from doctor.logs.metric_lines import ToldRows
 from doctor.logs.metrics import MetricReader
 from doctor.logs.prefixes import Stripped, strip
 from doctor.logs.timeline import Series, Timeline, thinned
@@ -38,6 +38,7 @@ FEW_ROWS = 8
 #: how many steps a trainer has made beside a server that logs no loss itself
 _BESIDE = "beside/trainer_steps"
 _ENGINE = re.compile(rb"\bEngine (\d{1,4}):")
+_row: Any = partial(tuple.__new__, MetricRow)
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def track_of(path: str, rows: Iterable[MetricRow]) -> Track | None:
     return track
 
 
-def track_of_log(source: Source, told: Iterable[Told], year: int, table: MetricsCsv | None = None, *,
+def track_of_log(source: Source, told: Iterable[ToldRows], year: int, table: MetricsCsv | None = None, *,
                  labelled: bool = False) -> Track | None:  # fmt: skip
     """The metric lines of one log, judged; see `track_of`.
 
@@ -246,27 +247,55 @@ def joined(first: Finding, second: Finding) -> Finding:
     return replace(first, evidence=tuple(evidence)[: max(_MOST_EVIDENCE, len(first.evidence))], where=where)
 
 
-def rows_of(source: Source, told: Iterable[Told], year: int, pace: Pace, *, labelled: bool) -> Iterator[MetricRow]:
+def rows_of(source: Source, told: Iterable[ToldRows], year: int, pace: Pace, *, labelled: bool) -> Iterator[MetricRow]:
     """Rows of one log. Of several vLLM engines in it only the first counts, for each has a series of its own."""
     reader = MetricReader()
     owner: tuple[str, bytes] | None = None
-    for each in told:
-        if each.bar is not None:
-            reader.see(each.bar)
-        head = _of_head(each.head, labelled)
-        if each.row.names[0].startswith("vllm/"):
-            engine = _ENGINE.search(each.head)
-            mine = (head.process, engine[1] if engine else b"")
-            owner = owner or mine
-            if mine != owner:
-                continue
-        rank = head.rank if head.rank is not None else source.rank
-        place = f"{source.path}:{each.line}"
-        t_ns = head.time_ns(year)
-        rows = reader.rows(each.row, each.behind, rank=rank, t_ns=t_ns, source=place)
+    for lines in told:
+        if all(map(_simple, lines.kinds)):
+            yield from _together(source, lines, reader, year, pace, labelled=labelled)
+            continue
+        for each in lines:
+            if each.bar is not None:
+                reader.see(each.bar)
+            head = _of_head(each.head, labelled)
+            if each.row.names[0].startswith("vllm/"):
+                engine = _ENGINE.search(each.head)
+                mine = (head.process, engine[1] if engine else b"")
+                owner = owner or mine
+                if mine != owner:
+                    continue
+            rank = head.rank if head.rank is not None else source.rank
+            place = f"{source.path}:{each.line}"
+            t_ns = head.time_ns(year)
+            rows = reader.rows(each.row, each.behind, rank=rank, t_ns=t_ns, source=place)
+            if t_ns is not None:
+                pace.see(t_ns, rows[0].step, each.line)
+            yield from rows
+
+
+def _simple(names: tuple[str, ...]) -> bool:
+    """Whether a line with these metrics is one row, whoever wrote it."""
+    odd = names[0].startswith("vllm/") or "number of skipped iterations" in names
+    return not odd and len(set(names)) == len(names)
+
+
+def _together(
+    source: Source, told: ToldRows, reader: MetricReader, year: int, pace: Pace, *, labelled: bool
+) -> Iterable[MetricRow]:
+    """The same for lines that are one row each, all at once."""
+    names = [told.kinds[kind] for kind in told.kind]
+    steps = reader.steps(names, told.steps, told.bars, told.drawn, told.followed)
+    places = [f"{source.path}:{line}" for line in told.lines]
+    if told.heads is None:
+        return map(_row, zip(steps, names, told.values, repeat(None), repeat(source.rank), places))
+    heads = [_of_head(head, labelled) for head in told.heads]
+    times = [head.time_ns(year) for head in heads]
+    for t_ns, step, line in zip(times, steps, told.lines, strict=True):
         if t_ns is not None:
-            pace.see(t_ns, rows[0].step, each.line)
-        yield from rows
+            pace.see(t_ns, step, line)
+    ranks = [source.rank if head.rank is None else head.rank for head in heads]
+    return map(_row, zip(steps, names, told.values, times, ranks, places, strict=True))
 
 
 @lru_cache(maxsize=256)

@@ -9,19 +9,20 @@ from __future__ import annotations
 import marshal
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, NamedTuple, Optional
 
 from doctor.logs.matcher import Probe, Seen
+from doctor.logs.metric_batches import parse_rows
 from doctor.logs.metrics import (
+    LONGEST_LINE_BYTES,
     METRIC_LITERALS,
     Bar,
     Behind,
     Row,
     last_bar,
     look_behind,
-    parse_row,
     shared,
     where_metrics_begin,
 )
@@ -29,17 +30,18 @@ from doctor.logs.metrics import (
 #: name of the probe that sees metric lines
 METRICS = "metrics"
 
-#: rows are packed by so many, and packed rows of one range stay in memory up to this size
+#: lines are taken apart and packed by so many; packed rows of one range stay in memory up to this size
 ROWS_TOGETHER, MOST_IN_MEMORY_BYTES = 256, 1 << 20
+#: lines that wait for it take no more than this
+_MOST_WAITING_BYTES = 1 << 20
 
 #: what is asked for around a line, to find the progress bar that tells its step
 _BEFORE_BYTES, _BEHIND_BYTES = 300, 1000
 _LONGEST_HEAD_BYTES = 300
 _SIZE_BYTES = 8  # of the size before each chunk in a file
-_NO_BAR = (-1, -1, None)
+#: of marshal: numbers in binary, and no look-up whether an object stood there before
+_PLAIN = 2
 _NOTHING = Behind(None, followed=False)
-#: line, step, number of the tuple of names, values, head, bar before, bar behind, whether a row follows before one
-_Plain = tuple[int, Optional[int], int, Sequence[float], bytes, tuple[object, ...], tuple[object, ...], bool]
 
 
 class Told(NamedTuple):
@@ -62,6 +64,43 @@ class Told(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ToldRows:
+    """Some hundred metric lines, column by column.
+
+    Args:
+        lines, steps, values: one of each for a line.
+        kinds: the different tuples of names; `kind`: which of them is a line's.
+        heads: what stands before the metrics, None where nothing does before any.
+        bars: training bars before the lines, `drawn`: behind them; None where there is none at all.
+        followed: whether another row comes before a bar.
+
+    """
+
+    lines: list[int]
+    steps: list[Optional[int]]
+    kinds: list[tuple[str, ...]]
+    kind: list[int]
+    values: list[tuple[float, ...]]
+    heads: Optional[list[bytes]]
+    bars: Optional[list[Optional[Bar]]]
+    drawn: Optional[list[Optional[Bar]]]
+    followed: list[bool]
+
+    def __iter__(self) -> Iterator[Told]:
+        """Give the lines one by one."""
+        nothing = [None] * len(self.lines)
+        names = [self.kinds[kind] for kind in self.kind]
+        rows = map(Row, self.steps, names, self.values)
+        behind = map(Behind, self.drawn or nothing, self.followed)
+        heads = self.heads or [b""] * len(self.lines)
+        return map(Told, self.lines, rows, heads, self.bars or nothing, behind)
+
+    def __len__(self) -> int:
+        """How many lines there are."""
+        return len(self.lines)
+
+
+@dataclass(frozen=True)
 class ToldRange:
     """Metric lines of one range of a log, in order; those that were spilled can be read once.
 
@@ -75,15 +114,15 @@ class ToldRange:
     spilled: str = ""
     lost: str = ""
 
-    def __iter__(self) -> Iterator[Told]:
+    def __iter__(self) -> Iterator[ToldRows]:
         """Give the lines; numbers count from the start of the range."""
         for chunk in self.packed:
-            yield from _unpacked(chunk)
+            yield _unpacked(chunk)
         if self.spilled:
             with Path(self.spilled).open("rb") as file:
                 Path(self.spilled).unlink()
                 for chunk in _chunks(file):
-                    yield from _unpacked(chunk)
+                    yield _unpacked(chunk)
 
     def inlined(self) -> ToldRange:
         """The same rows without a file, to travel to another machine."""
@@ -122,8 +161,8 @@ class MetricLines:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._rows: list[_Plain] = []
-        self._names: dict[tuple[str, ...], int] = {}
+        self._waiting: list[Seen] = []
+        self._waiting_bytes = 0
         self._packed: list[bytes] = []
         self._bytes = 0
         self._file: Optional[IO[bytes]] = None
@@ -131,19 +170,12 @@ class MetricLines:
 
     def take(self, seen: Seen) -> None:
         """Take a line that holds one of the literals; most such lines are no metrics."""
-        _, line, raw, before, behind = seen
-        row = parse_row(raw)
-        if row is None:
+        size = len(seen[2])
+        if size > LONGEST_LINE_BYTES:
             return
-        step, names, values = row
-        head = b"" if raw.startswith((b"{'", b"step:")) else _head_of(raw)
-        bar = last_bar(before) if b"%|" in before else None
-        drawn, followed = look_behind(behind) if step is None else _NOTHING
-        self._rows.append(
-            (line, step, self._names.setdefault(names, len(self._names)), values, head,
-             _NO_BAR if bar is None else tuple(bar), _NO_BAR if drawn is None else tuple(drawn), followed)
-        )  # fmt: skip
-        if len(self._rows) >= ROWS_TOGETHER:
+        self._waiting.append(seen)
+        self._waiting_bytes += size
+        if len(self._waiting) >= ROWS_TOGETHER or self._waiting_bytes > _MOST_WAITING_BYTES:
             self._pack()
 
     def result(self) -> ToldRange:
@@ -155,10 +187,10 @@ class MetricLines:
         return ToldRange(tuple(self._packed), self._file.name, self._lost)
 
     def _pack(self) -> None:
-        if not self._rows:
+        chunk = _packed(self._waiting)
+        self._waiting, self._waiting_bytes = [], 0
+        if not chunk:
             return
-        chunk = marshal.dumps((list(self._names), self._rows))
-        self._rows, self._names = [], {}
         if self._bytes + len(chunk) <= MOST_IN_MEMORY_BYTES and self._file is None:
             self._bytes += len(chunk)
             self._packed.append(chunk)
@@ -179,6 +211,30 @@ class MetricLines:
             self._lost = f"{self._folder}: {error.strerror}"
 
 
+def _packed(lines: list[Seen]) -> bytes:
+    """Lines taken apart, as bytes; empty where none is a metric line."""
+    told = parse_rows([seen[2] for seen in lines])
+    if None in told:
+        lines = [seen for seen, row in zip(lines, told, strict=True) if row is not None]
+    rows = [row for row in told if row is not None]
+    if not rows:
+        return b""
+    kinds: dict[tuple[str, ...], int] = {}
+    kind = [kinds.setdefault(row[1], len(kinds)) for row in rows]
+    heads = [b"" if seen[2].startswith((b"{'", b"step:")) else _head_of(seen[2]) for seen in lines]
+    bars = [last_bar(seen[3]) if b"%|" in seen[3] else None for seen in lines]
+    behind = [look_behind(seen[4]) if row[0] is None else _NOTHING for seen, row in zip(lines, rows, strict=True)]
+    return marshal.dumps((
+        [seen[1] for seen in lines], [row[0] for row in rows], list(kinds), kind, [row[2] for row in rows],
+        heads if any(heads) else None, _plain(bars), _plain([each[0] for each in behind]), [each[1] for each in behind],
+    ), _PLAIN)  # fmt: skip
+
+
+def _plain(bars: list[Optional[Bar]]) -> Optional[list[Optional[tuple[object, ...]]]]:
+    """Bars as marshal can write them; None where there is none."""
+    return [None if each is None else tuple(each) for each in bars] if any(bars) else None
+
+
 def _head_of(raw: bytes) -> bytes:
     """What stands before the metrics of a line, or may stand there."""
     start = where_metrics_begin(raw)
@@ -194,7 +250,7 @@ def probe(make: object) -> Probe:
     )  # fmt: skip
 
 
-def numbered(ranges: Sequence[ToldRange], lines: Sequence[int]) -> Iterator[Told]:
+def numbered(ranges: Sequence[ToldRange], lines: Sequence[int]) -> Iterator[ToldRows]:
     """The lines of a whole log.
 
     Args:
@@ -205,13 +261,15 @@ def numbered(ranges: Sequence[ToldRange], lines: Sequence[int]) -> Iterator[Told
     before = 0
     for told, count in zip(ranges, lines, strict=True):
         for each in told:
-            yield each._replace(line=each.line + before) if before else each
+            yield replace(each, lines=[line + before for line in each.lines]) if before else each
         before += count
 
 
-def _unpacked(chunk: bytes) -> Iterator[Told]:
-    kinds, rows = marshal.loads(chunk)  # noqa: S302 - our own bytes, see MetricLines
+def _unpacked(chunk: bytes) -> ToldRows:
+    lines, steps, kinds, kind, values, heads, bars, drawn, followed = marshal.loads(chunk)  # noqa: S302 - our own bytes, see MetricLines
     names = [shared(each) for each in kinds]
-    for line, step, kind, values, head, bar, drawn, followed in rows:
-        behind = Behind(None if drawn[0] == -1 else Bar(*drawn), followed)
-        yield Told(line, Row(step, names[kind], values), head, None if bar[0] == -1 else Bar(*bar), behind)
+    return ToldRows(lines, steps, names, kind, values, heads, _bars(bars), _bars(drawn), followed)
+
+
+def _bars(plain: Optional[list[Optional[tuple[int, int, Optional[float]]]]]) -> Optional[list[Optional[Bar]]]:
+    return None if plain is None else [None if each is None else Bar(*each) for each in plain]

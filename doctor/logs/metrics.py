@@ -81,8 +81,8 @@ class Behind(NamedTuple):
 
 _NOTHING, _FOLLOWED = Behind(None, followed=False), Behind(None, followed=True)
 
-_STEP_BEFORE_DICT = re.compile(rb"[Ss]tep (\d{1,12}): $")
-_VERL = re.compile(rb"(?<![^\s\])])step:(\d{1,12}) - (?=[\w/@.()\-]{1,200}:)")
+STEP_BEFORE_DICT = re.compile(rb"[Ss]tep (\d{1,12}): $")
+VERL_STEP = re.compile(rb"(?<![^\s\])])step:(\d{1,12}) - (?=[\w/@.()\-]{1,200}:)")
 _NUMPY = re.compile(rb"^np\.\w{1,12}\(([^()]{1,40})\)$")
 _NUMPY_FIGURE = re.compile(rb"(?<=:)np\.\w{1,12}\(([^()]{1,40})\)(?= - |$)")
 #: releases up to 0.4.1 print three decimals of everything: what that leaves of a learning rate is no figure
@@ -115,7 +115,7 @@ _names: dict[bytes, str] = {}
 _kinds: dict[tuple[str, ...], tuple[str, ...]] = {}
 
 
-class _Shape(NamedTuple):
+class Shape(NamedTuple):
     """What lines with certain keys tell: names, and which of the values, None for all of them.
 
     `telling`: whether its own keys say that it is metrics; of others the step before them does.
@@ -127,8 +127,8 @@ class _Shape(NamedTuple):
 
 
 #: keys of a line as they stand there -> its shape; a run prints lines of a handful of shapes, thousands of each
-_dict_shapes: dict[tuple[bytes, ...], _Shape] = {}
-_verl_shapes: dict[tuple[bytes, ...], _Shape] = {}
+DICT_SHAPES: dict[tuple[bytes, ...], Shape] = {}
+VERL_SHAPES: dict[tuple[bytes, ...], Shape] = {}
 MOST_SHAPES = 1000
 
 _aliased = frozenset(name.encode() for name in ALIASES)
@@ -150,7 +150,7 @@ def shared(names: tuple[str, ...]) -> tuple[str, ...]:
     return _kinds.setdefault(names, names) if len(_kinds) < MOST_SHAPES else _kinds.get(names, names)
 
 
-def _by_shape(shapes: dict[tuple[bytes, ...], _Shape], parts: list[bytes], step: Optional[int]) -> Optional[Row]:
+def _by_shape(shapes: dict[tuple[bytes, ...], Shape], parts: list[bytes], step: Optional[int]) -> Optional[Row]:
     """The row of a line that was cut into keys and values in turns, when its shape is known."""
     shape = shapes.get(tuple(parts[::2]))
     if shape is None or len(parts) & 1:
@@ -166,7 +166,7 @@ def _by_shape(shapes: dict[tuple[bytes, ...], _Shape], parts: list[bytes], step:
 
 
 def _learn(
-    shapes: dict[tuple[bytes, ...], _Shape], parts: list[bytes], row: Optional[Row], *, telling: bool
+    shapes: dict[tuple[bytes, ...], Shape], parts: list[bytes], row: Optional[Row], *, telling: bool
 ) -> Optional[Row]:
     """Take the shape of a line down, when the quick cut gives the same as the careful way did."""
     keys = tuple(parts[::2])
@@ -176,7 +176,7 @@ def _learn(
     places = [own.index(name) for name in row.names if name in own]
     if len(places) < len(row.names):
         return row
-    shape = _Shape(row.names, None if places == list(range(len(keys))) else itemgetter(*places), telling)
+    shape = Shape(row.names, None if places == list(range(len(keys))) else itemgetter(*places), telling)
     quick = _by_shape({keys: shape}, parts, row.step)
     if quick is not None and repr(list(quick.values)) == repr(list(row.values)):
         shapes[keys] = shape
@@ -214,14 +214,14 @@ def _dict_row(line: bytes, start: int) -> Optional[Row]:
     end = line.rfind(b"}")
     if end < start:
         return None
-    before = _STEP_BEFORE_DICT.search(line, max(0, start - 32), start)
+    before = STEP_BEFORE_DICT.search(line, max(0, start - 32), start)
     step = int(before[1]) if before else None
     # quotes out in one go: half of the time of a careful parser, and no metric's name or value holds one
     body = line[start + 1 : end].translate(None, b"'")
     if step is None and (b"'step': " in line or b"'global_step': " in line):
         return _careful_dict_row(None, body) if any(each in line for each in _TELLING) else None
     parts = body.replace(b": ", b", ").split(b", ")
-    quick = _by_shape(_dict_shapes, parts, step)
+    quick = _by_shape(DICT_SHAPES, parts, step)
     if quick is not None:
         return quick
     telling = any(each in line for each in _TELLING)
@@ -229,7 +229,7 @@ def _dict_row(line: bytes, start: int) -> Optional[Row]:
         return None
     row = _careful_dict_row(step, body)
     # a step inside of the dict is no number, so lines with one never come the quick way
-    return _learn(_dict_shapes, parts, row, telling=telling)
+    return _learn(DICT_SHAPES, parts, row, telling=telling)
 
 
 def _careful_dict_row(step: Optional[int], body: bytes) -> Optional[Row]:
@@ -297,7 +297,7 @@ def row_of_mapping(data: dict[str, object]) -> Optional[Row]:
 
 
 def _verl_row(line: bytes) -> Optional[Row]:
-    match = _VERL.search(line)
+    match = VERL_STEP.search(line)
     if match is None:
         return None
     body, step = line[match.end() :].rstrip(), int(match[1])
@@ -306,7 +306,7 @@ def _verl_row(line: bytes) -> Optional[Row]:
     if b"/lr:0.00" in body:
         body = _ROUNDED_RATE.sub(b"", body).removeprefix(b" - ")
     parts = body.replace(b" - ", b":").split(b":")
-    quick = _by_shape(_verl_shapes, parts, step)
+    quick = _by_shape(VERL_SHAPES, parts, step)
     if quick is not None:
         return quick
     pairs: Pairs = []
@@ -315,7 +315,7 @@ def _verl_row(line: bytes) -> Optional[Row]:
         number = _value(value)
         if raw and number is not None:
             pairs.append((_name(raw), number))
-    return _learn(_verl_shapes, parts, _row(step, pairs, aliased=True), telling=True)
+    return _learn(VERL_SHAPES, parts, _row(step, pairs, aliased=True), telling=True)
 
 
 def _overflow_row(line: bytes) -> Optional[Row]:
@@ -416,13 +416,18 @@ def where_metrics_begin(line: bytes) -> int:
     for first in (b"{'", b'{"'):
         if (at := line.find(first)) >= 0:
             return at
-    return match.start() if b"step:" in line and (match := _VERL.search(line)) else 0
+    return match.start() if b"step:" in line and (match := VERL_STEP.search(line)) else 0
 
 
 def parse_line(line: bytes) -> list[Point]:
     """Points of one line; empty when it holds none. Steps only where the line itself names them."""
     row = parse_row(line)
     return [] if row is None else list(points_of(MetricRow(row.step, row.names, row.values)))
+
+
+def _moves_on(names: tuple[str, ...]) -> bool:
+    """Whether a line with these metrics is one of the Trainer's steps."""
+    return names[0] not in {"overflow", "loss_scale"} and not names[0].startswith(("vllm/", "eval_"))
 
 
 class MetricReader:
@@ -491,6 +496,46 @@ class MetricReader:
             self._skipped += row.values[names.index("number of skipped iterations")]
             told.append(MetricRow(step, ("skipped_steps",), (self._skipped,), t_ns, rank, source))
         return told
+
+    def steps(
+        self, names: Sequence[tuple[str, ...]], steps: list[Optional[int]], bars: Optional[Sequence[Optional[Bar]]],
+        drawn: Optional[Sequence[Optional[Bar]]], followed: Sequence[bool],
+    ) -> list[Optional[int]]:  # fmt: skip
+        """Steps of many lines, as `rows` finds them one after another.
+
+        Args:
+            names: of each line the metrics.
+            steps: what each line tells itself.
+            bars: of each line the bar before it, to be seen first; None where there is none at all.
+            drawn: of each line the bar behind it, likewise.
+            followed: of each line whether another row comes before a bar.
+
+        """
+        known = [each for each in steps if each is not None]
+        if bars is None and drawn is None:
+            if len(known) == len(steps):
+                self._row_step = max(self._row_step, *known)
+                return steps
+            counted = self._held_back or followed[0]
+            if counted and not known and all(map(_moves_on, dict.fromkeys(names))):
+                return self._counted(followed)
+        nothing = [None] * len(steps)
+        found = []
+        for bar, name, step, behind, more in zip(
+            bars or nothing, names, steps, drawn or nothing, followed, strict=True
+        ):
+            if bar is not None:
+                self.see(bar)
+            found.append(self._step(Row(step, name, ()), Behind(behind, more)))
+        return found
+
+    def _counted(self, followed: Sequence[bool]) -> list[Optional[int]]:
+        """Steps of rows that stand together, without bars."""
+        last, spacing = self._row_step, self._spacing
+        found = list(range(last + spacing, last + spacing * len(followed) + 1, spacing))
+        self._row_step, self._held_back, self._stands_in_block = found[-1], True, followed[-1]
+        self.steps_known = False
+        return [*found]
 
     def see(self, bar: Bar) -> None:
         """The first training bar is the Trainer's; bars of another length (evaluation) count something else."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from doctor.logs.layouts import elastic_error_lines
 from doctor.logs.matcher import Compiled, Matcher, Probe, RawHit, RawHits, Scan
-from doctor.logs.metric_lines import METRICS, MetricLines, Told, ToldRange, numbered
+from doctor.logs.metric_lines import METRICS, MetricLines, ToldRange, ToldRows, numbered
 from doctor.logs.metric_lines import probe as metric_probe
 from doctor.logs.parallel import Part, scan
 from doctor.logs.passages import ANCHORS, Kept, joined
@@ -44,7 +44,7 @@ class Scanned:
     labelled: bool = False
     told: tuple[tuple[ToldRange, ...], tuple[int, ...]] = ((), ())
 
-    def metric_lines(self) -> Iterator[Told]:
+    def metric_lines(self) -> Iterator[ToldRows]:
         """Metric lines in order; can be asked for once."""
         return numbered(*self.told)
 

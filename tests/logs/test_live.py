@@ -226,7 +226,7 @@ def test_rows_beyond_the_memory_come_back_in_order_and_leave_no_file(tmp_path: P
         lines.take(Seen(0, number, b"step: nothing of the kind"))
     told_range = lines.result()
     assert told_range.spilled
-    read = list(numbered([told_range], [3000]))
+    read = [each for rows in numbered([told_range], [3000]) for each in rows]
     assert [(each.line, each.row.step) for each in read] == [(each, each) for each in range(1, 3001)]
     assert list(tmp_path.iterdir()) == []
 
@@ -238,7 +238,7 @@ def test_a_disk_that_is_full_costs_the_metrics_and_says_so(monkeypatch: pytest.M
         lines.take(Seen(0, number, b"step:%d - loss:0.5" % number))
     told_range = lines.result()
     assert "No such file" in told_range.lost
-    assert 0 < len(list(told_range)) < 3000
+    assert 0 < sum(map(len, told_range)) < 3000
 
 
 LABELLED = """0: 2026-11-20 10:00:00 - INFO - train - step one

@@ -16,6 +16,7 @@ from doctor.core.columns import MetricRow, Stretch, points_of, stretches
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.series import Point
 from doctor.logs import metrics
+from doctor.logs.metric_batches import parse_rows
 from doctor.logs.metric_files import MetricFileError, MetricsCsv, read_metrics_csv, read_trainer_state
 from doctor.logs.metrics import (
     LONGEST_LINE_BYTES,
@@ -259,6 +260,33 @@ def test_lines_of_a_known_shape_are_read_as_carefully_as_the_first(monkeypatch: 
     quick = [str(parse_row(line)) for _ in range(3) for line in odd]
     monkeypatch.setattr(metrics, "_by_shape", lambda shapes, parts, step: None)
     assert quick == [str(parse_row(line)) for line in odd] * 3
+
+
+TEMPLATES = (
+    "{{'loss': {0}, 'kl': '{1}', 'epoch': 1.0}}",
+    "[rank{2}]: {{'loss': {0}, 'kl': '{1}', 'epoch': 1.0}}",
+    "Global step {2}: {{'actor/x': {0}, 'kl': {1}}}",
+    "step:{2} - actor/kl_loss:{0} - critic/kl:np.float64({1}) - perf/mfu:{0}",
+    "(TaskRunner pid={2}) step:{2} - actor/kl_loss:{0} - actor/lr:0.000 - perf/mfu:{1}",
+    "(TaskRunner pid=7) step:{2} - actor/kl_loss:{0} - perf/mfu:{1} ",
+    "{{'loss': {0}, 'step': {2}, 'kl': {1}}}",
+    "{{'loss': {0}, 'kl': {1}, 'train_runtime': {0}}}",
+)
+FIGURES = ("0.5", "-1e-06", "3", "nan", "inf", "None", "-", "1.5.2", "", "2e", "x")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lines_read_together_say_what_each_says_alone(seed: int) -> None:
+    pick = random.Random(seed)  # noqa: S311
+    odd = 3 if seed % 2 else len(FIGURES)
+    lines = [
+        pick.choice(TEMPLATES).format(
+            pick.choice(FIGURES[:odd]), pick.choice(FIGURES[:odd]), pick.choice((5, 12, "+5"))
+        )
+        for _ in range(400)
+    ]
+    told = [line.encode() for line in lines]
+    assert [str(row) for row in parse_rows(told)] == [str(parse_row(line)) for line in told]
 
 
 def test_memory_is_flat_in_the_number_of_lines() -> None:
