@@ -39,8 +39,8 @@ from tests.rules.healthy_run import healthy_run  # noqa: E402
 #: seconds that a small GRPO step takes on real hardware, for the share that is printed
 TYPICAL_STEP_S = 10.0
 
-#: steps between two switches; the first one behind a switch is not counted
-BLOCK = 5
+#: steps between two switches; the first one behind a switch is not counted, and the last one is logged
+BLOCK = 6
 
 #: instructions of this process and of threads that it starts from now on, outside of the kernel; 0 where uncounted
 COUNTER = """
@@ -57,7 +57,8 @@ def counter():
 instructions = counter()
 """
 
-#: the training, with a clock around every hook of the guard
+#: the training, with a clock around all that is ours: the events of the callback, and what stands around methods of the
+#: trainer and around its reward functions, but not those themselves. What the clock takes itself is taken off.
 TRAINING = (
     COUNTER
     + """
@@ -70,40 +71,61 @@ from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 from doctor import DoctorCallback
 from doctor.monitors.guard import phase_marks, rewards, trainer_hooks
-spent, counted, inside = [0.0], [0], [0]
+class Clock:
+    running, began, spent = False, 0, 0
+    def __init__(self, read):
+        self.read, self.own = read, 0
+        empty = []
+        for _ in range(99):
+            self.spent = 0
+            self.start()
+            self.stop()
+            empty.append(self.spent)
+        self.spent, self.own = 0, sorted(empty)[49]
+    def start(self):
+        self.running = True
+        self.began = self.read()
+    def stop(self):
+        self.spent += self.read() - self.began - self.own
+        self.running = False
+seconds, counts = Clock(time.thread_time), Clock(instructions)
+clock = seconds
 def timed(function):
     @functools.wraps(function)
     def clocked(*args, **kwargs):
-        if inside[0]: return function(*args, **kwargs)
-        inside[0] = 1
-        began, count = time.thread_time(), instructions()
+        if clock.running: return function(*args, **kwargs)
+        clock.start()
         try: return function(*args, **kwargs)
-        finally:
-            inside[0] = 0
-            counted[0] += instructions() - count
-            spent[0] += time.thread_time() - began
+        finally: clock.stop()
     return clocked
-for name in [each for each in vars(DoctorCallback) if each.startswith("on_step") or each in (
-        "on_pre_optimizer_step", "on_optimizer_step", "on_log")]:
+def paused(function):
+    @functools.wraps(function)
+    def unclocked(*args, **kwargs):
+        clock.stop()
+        try: return function(*args, **kwargs)
+        finally: clock.start()
+    return unclocked
+for name in [each for each in vars(DoctorCallback) if each.startswith("on_") and not each.startswith("on_train")]:
     setattr(DoctorCallback, name, timed(getattr(DoctorCallback, name)))
-parts = [(trainer_hooks.TrainerHooks, ("_copied", "_saw_loss")), (phase_marks.PhaseMarks, ("_mark",)),
-    (rewards.Rewards, ("_look",))]
-for owner, names in parts:
-    for name in names: setattr(owner, name, timed(getattr(owner, name)))
+for module in (trainer_hooks, phase_marks):
+    module.wrap = lambda owner, name, around, wrap=module.wrap: wrap(
+        owner, name, lambda original: timed(around(paused(original))))
+rewards.Rewards._watched = lambda self, function, name, watched=rewards.Rewards._watched: timed(
+    watched(self, paused(function), name))
 class Switch(TrainerCallback):
-    guard, began, hooks, count, within, blocks = None, None, 0.0, 0, 0, []
+    guard, began, hooks, count, blocks = None, None, 0, 0, []
     def on_step_begin(self, args, state, control, **_):
         now, count, place = time.process_time(), instructions(), state.global_step % block
         if self.began is not None and place != 1:  # a step of the block before, and not its first one
-            self.blocks[-1].append(
-                (now - self.began, count - self.count, spent[0] - self.hooks, counted[0] - self.within))
+            self.blocks[-1].append([now - self.began, count - self.count, clock.spent - self.hooks, clock is seconds])
         if place == 0 and len(self.blocks) <= 4 * quads:
             self.switch((0, 1, 1, 0)[len(self.blocks) % 4], args, state, control)
             self.blocks.append([])
-        self.began, self.count = time.process_time(), instructions()
-        self.hooks, self.within = spent[0], counted[0]
+        self.began, self.count, self.hooks = time.process_time(), instructions(), clock.spent
     def switch(self, on, *event):
+        global clock
         if on and self.guard is None:
+            clock = counts if clock is seconds else seconds  # in turns, for to count takes long
             self.guard = DoctorCallback(trainer)
             trainer.callback_handler.callbacks.append(self.guard)
             self.guard.on_train_begin(*event)
@@ -187,22 +209,30 @@ def compare(python: Path, quads: int) -> None:
         )
 
 
-Blocks = list[list[tuple[float, float, float, float]]]
+#: of each step: CPU time, instructions, and what of the one or the other is spent inside the hooks: is it the time?
+Blocks = list[list[tuple[float, float, float, bool]]]
 
 
 def tell_training(blocks: Blocks) -> None:
-    """Print the ratios of each four blocks (without, with, with, without), and the time inside the hooks."""
-    guarded = [step for at, block in enumerate(blocks) if at % 4 in (1, 2) for step in block]
-    hooks, within = [each[2] for each in guarded], [each[3] for each in guarded]
+    """Print the ratios of each four blocks (without, with, with, without), and what is spent inside the hooks."""
     bare_s = statistics.median(cpu for at, block in enumerate(blocks) if at % 4 in (0, 3) for cpu, *_ in block)
-    inside_s = statistics.median(hooks)
     print(f"GRPO: step {1e3 * bare_s:.1f} ms (CPU, median)")
     tell_ratio(blocks, 0, "CPU time")
     if blocks[0][0][1]:
         tell_ratio(blocks, 1, "instructions")
+    guarded = [block for at, block in enumerate(blocks) if at % 4 in (1, 2)]
+    tell_hooks("nothing to log", [step for block in guarded for step in block[:-1]], bare_s)
+    tell_hooks("twenty metrics to log", [block[-1] for block in guarded if block], bare_s)
+
+
+def tell_hooks(name: str, steps: list[tuple[float, float, float, bool]], bare_s: float) -> None:
+    """Print what such steps spend inside the hooks."""
+    times = [inside for *_, inside, timed in steps if timed]
+    counts = [inside for *_, inside, timed in steps if not timed]
+    inside_s = statistics.median(times)
     print(
-        f"  inside our hooks {1e6 * inside_s:.0f} us a step ({100 * inside_s / bare_s:.2f} %), worst "
-        f"{1e6 * max(hooks):.0f} us, {statistics.median(within) / 1000:.0f} thousand instructions; "
+        f"  inside our hooks, a step with {name}: {1e6 * inside_s:.0f} us ({100 * inside_s / bare_s:.2f} %), worst "
+        f"{1e6 * max(times):.0f} us, {statistics.median(counts) / 1000:.0f} thousand instructions; "
         f"{100 * inside_s / TYPICAL_STEP_S:.4f} % of a step of {TYPICAL_STEP_S:g} s"
     )
 
@@ -252,7 +282,9 @@ def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", type=Path, default=ROOT / ".venv-real" / "bin" / "python", help="has TRL")
-    parser.add_argument("--quads", type=int, default=20, help="times without, with, with, without; 0: no training")
+    parser.add_argument(
+        "--quads", type=int, default=20, help="times without, with, with, without, at least 2; 0: no training"
+    )
     parser.add_argument("--steps", type=int, nargs="*", default=[100_000], help="synthetic steps")
     asked: Any = parser.parse_args()
     for steps in asked.steps:
