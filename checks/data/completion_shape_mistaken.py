@@ -28,7 +28,10 @@ from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="DAT028", name="completion-shape-mistaken", severity=ERROR, since="0.1")
 
-_REWARDS = r"grpo_trainer\.py:_?(?:calculate_rewards|generate_and_score_completions|prepare_inputs|score_completions)"
+_REWARDS = (
+    r"(?:grpo_trainer|GRPOTrainer)\.py:"
+    r"_?(?:calculate_rewards|generate_and_score_completions|prepare_inputs|score_completions)"
+)
 
 SIGNATURES = (
     Signature(r"^TypeError: string indices must be integers", frame=_REWARDS),

@@ -32,6 +32,33 @@ SIGNATURES = (
         r"(?P<kind>[Ii]mage|[Vv]ideo|[Aa]udio)s? features and \w{5} tokens do not match[:,] "
         r"tokens: (?P<tokens>\d{1,9}),? features:? (?P<features>\d{1,9})"
     ),
+    Signature(
+        r"RuntimeError: shape mismatch: value tensor of shape \[3, (?P<positions>\d{1,9})\] cannot be broadcast to "
+        r"indexing result of shape \[3, (?P<ids>\d{1,9})\]"
+    ),
+)
+
+POSITIONS = Message(
+    en=Words(
+        "the images and the text take {positions} positions, the ids have {ids}",
+        "Qwen-VL counts positions from `image_grid_thw` and from the placeholders in the ids (`get_rope_index`). With "
+        "fewer ids than positions, placeholders were cut away with the prompt (`max_prompt_length`, `max_length`), or "
+        "ids and grid belong to different rows or sizes of the image; with more, the attention mask and the ids come "
+        "from different padding.",
+        "Raise `max_prompt_length` above {positions} (TRL: `max_prompt_length=None`), or shrink the images by the "
+        "processor's `max_pixels`; drop long samples instead of cutting them. In a trainer of your own build ids, "
+        "mask, pixels and grid of a batch by one call of the processor, and repeat them alike for each generation.",
+    ),
+    zh=Words(
+        "图像和文本共占 {positions} 个位置,而 token 有 {ids} 个",
+        "Qwen-VL 根据 `image_grid_thw` 和 token 中的占位符计算位置(`get_rope_index`)。token 少于位置时,"
+        "占位符随提示被截掉(`max_prompt_length`、`max_length`),或 token 与 grid 属于不同的行或图像尺寸;"
+        "多于位置时,attention mask 与 token "
+        "的填充不一致。",
+        "把 `max_prompt_length` 提高到 {positions} 以上(TRL:`max_prompt_length=None`),或用 processor 的 `max_pixels` "
+        "缩小图像;丢弃过长样本,而不是截断。自己写的训练器请用一次 processor 调用生成同一批的 token、mask、像素和 grid,"
+        "并在每次生成时同样重复它们。",
+    ),
 )
 
 NONE = Message(
@@ -89,6 +116,11 @@ WRITTEN = Message(
 
 def explain(hits: Hits) -> Finding:
     """Too many were written, none were never there, fewer were cut."""
+    if positions := hits.get("positions"):
+        return found(
+            PROBLEM, POSITIONS, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+            positions=positions, ids=hits.get("ids"),
+        )  # fmt: skip
     tokens, features = int(hits.get("tokens") or 0), int(hits.get("features") or 0)
     message = NONE if tokens == 0 else CUT if tokens < features else WRITTEN
     return found(

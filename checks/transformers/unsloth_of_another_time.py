@@ -70,6 +70,12 @@ SIGNATURES = (
         r"^TypeError: (?:\w{1,60}\.)?(?P<name>_\w{1,80}|grpo_\w{1,60})\(\) (?:takes \d|missing \d|got an unexpected)",
         frame=_UNSLOTH,
     ),
+    Signature(
+        r"^(?P<name>ValueError: (?:not enough|too many) values to unpack|torch\._dynamo\.exc\.TorchRuntimeError|"
+        r"TorchRuntimeError)",
+        frame=_UNSLOTH,
+        symptom_of=("TRL", "DAT", "TOR", "MEM"),
+    ),
 )
 
 LOG_MESSAGE = Message(

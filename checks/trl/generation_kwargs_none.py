@@ -24,7 +24,8 @@ PROBLEM = Problem(id="TRL049", name="generation-kwargs-none", severity=ERROR, si
 
 SIGNATURES = (
     Signature(
-        r"^TypeError: 'NoneType' object is not iterable", frame=r"grpo_trainer\.py:_generate_and_score_completions$"
+        r"^TypeError: 'NoneType' object is not iterable",
+        frame=r"(?:grpo_trainer|GRPOTrainer)\.py:_generate_and_score_completions$",
     ),
     Signature(r"^\s{0,12}generation_kwargs\.update\(self\.args\.generation_kwargs\)", kind="sign"),
 )

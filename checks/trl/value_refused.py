@@ -16,7 +16,7 @@ https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -55,6 +55,23 @@ LOG_MESSAGE = Message(
     ),
 )
 
+#: https://github.com/huggingface/trl/issues/3885
+OWN = Message(
+    en=Words(
+        "TRL refuses `{name}={value!r}` although it is one of the values that it takes",
+        "The value is right and the release is not: between 0.21 and 0.22 TRL's own branch for `server` was taken by "
+        "the first process only, and all others raised.",
+        "Install a release in place of the state of git: `pip install -U 'trl>=0.22'`. Until then start one training "
+        'process, or use `vllm_mode="colocate"`.',
+    ),
+    zh=Words(
+        "TRL 拒绝 `{name}={value!r}`,尽管它是允许的值",
+        "值是正确的,问题在于版本:在 0.21 与 0.22 之间,TRL 的 `server` 分支只有第一个进程会进入,其余进程都会抛出异常。",
+        "安装正式版代替 git 版本:`pip install -U 'trl>=0.22'`。在此之前只启动一个训练进程,或使用 "
+        '`vllm_mode="colocate"`。',
+    ),
+)
+
 #: argument -> words that TRL takes (grpo_trainer.py and vllm_generation.py of 1.16.0)
 _KNOWN = {
     "vllm_mode": ("colocate", "server"),
@@ -72,4 +89,6 @@ def explain(hits: Hits) -> Finding | None:
         name = "vllm_importance_sampling_mode" if hits.get("vllm_level") else "importance_sampling_level"
     known = ", ".join(f'`"{word}"`' for word in _KNOWN[name])
     where, evidence, value = hits.where(), hits.evidence(), hits.get("value")
+    if value in _KNOWN[name]:
+        return found(PROBLEM, OWN, where=where, evidence=evidence, confidence=LIKELY, name=name, value=value)
     return found(PROBLEM, LOG_MESSAGE, where=where, evidence=evidence, name=name, value=value, known=known)
