@@ -31,6 +31,9 @@ from doctor.monitors.guard.shield import shielded
 #: steps whose metrics are kept for the record of an exception, and metrics kept of each
 KEPT_STEPS, KEPT_METRICS = 50, 100
 
+#: names of metrics that are remembered as they are written
+MOST_NAMES = 1000
+
 #: findings kept of one run
 MOST_FINDINGS = 200
 
@@ -105,6 +108,8 @@ class Guard:
         self._told_step_s = 0.0
         #: told of every step
         self.on_step: Optional[Callable[[int], Any]] = None
+        self._headed = False
+        self._cells: dict[str, str] = {}
         #: writes what waits for the run folder
         self.flush: Callable[[], Any] = _nothing
         self._closed = self._told_apart = False
@@ -126,15 +131,17 @@ class Guard:
         t_ns = time.time_ns() if t_ns is None else t_ns
         row = {}
         for name, value in metrics.items():
-            number = _number(value)
+            number = value if type(value) is float else _number(value)
             if number is not None:
                 row[canonical(name)] = number
         self._keep(step, row)
         self._write(step, t_ns, row)
-        return self._feed(Point(name, value, step, t_ns, self.rank) for name, value in row.items())
+        return self._feed(step, t_ns, row)
 
-    def _feed(self, points: Any) -> list[Finding]:
-        found = [finding for point in points for finding in self._engine.feed(point)]
+    def _feed(self, step: Optional[int], t_ns: int, row: dict[str, float]) -> list[Finding]:
+        found: list[Finding] = []
+        for name, value in row.items():
+            found += self._engine.feed(Point(name, value, step, t_ns, self.rank))
         for finding in found:
             self.alarm(finding)
         return found
@@ -146,6 +153,9 @@ class Guard:
         else:
             kept = {}
             self.recent.append((step, kept))
+        if len(kept) + len(row) <= KEPT_METRICS:
+            kept.update(row)
+            return
         for name, value in row.items():
             if len(kept) < KEPT_METRICS or name in kept:
                 kept[name] = value
@@ -154,9 +164,18 @@ class Guard:
     def _write(self, step: int, t_ns: int, row: dict[str, float]) -> None:
         if self._metrics is None or not row:
             return
-        head = HEADER if self._metrics.empty else ""
-        lines = (f"{step},{t_ns},{_cell(name)},{value:.9g}\n" for name, value in row.items())
-        self._metrics.write(head + "".join(lines))
+        head = "" if self._headed or not self._metrics.empty else HEADER
+        lines = [f"{step},{t_ns},{self._cell(name)},{value:.9g}\n" for name, value in row.items()]
+        self._headed = self._metrics.write(head + "".join(lines))
+
+    def _cell(self, name: str) -> str:
+        """The name of a metric in a row of comma separated values."""
+        cell = self._cells.get(name)
+        if cell is None:
+            cell = name.replace(",", " ").replace("\n", " ").replace("\r", " ")
+            if len(self._cells) < MOST_NAMES:
+                self._cells[name] = cell
+        return cell
 
     def alarm(self, finding: Finding, policy: Optional[Policy] = None, *, aloud: bool = False) -> Policy:
         """Say a finding wherever somebody looks, and note the policy to apply; gives that policy.
@@ -246,7 +265,7 @@ class Guard:
         if step is not None and (row.get("loss_scale") != self._scale or "overflow" in row):
             self._write(step, t_ns, row)
         self._scale = row.get("loss_scale")
-        self._feed(Point(name, value, step, t_ns, self.rank) for name, value in row.items())
+        self._feed(step, t_ns, row)
 
     @shielded
     def stepped(self, step: int) -> None:
@@ -310,10 +329,6 @@ def _number(value: Any) -> Optional[float]:
     if value is None:
         return math.nan
     return as_number(value) if isinstance(value, (Real, str)) else None
-
-
-def _cell(name: str) -> str:
-    return name.replace(",", " ").replace("\n", " ").replace("\r", " ")
 
 
 def _plain(row: Mapping[str, float]) -> dict[str, Any]:
