@@ -16,6 +16,8 @@ https://github.com/pytorch/pytorch/blob/main/torch/distributed/checkpoint/defaul
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -24,7 +26,7 @@ PROBLEM = Problem(id="CKP021", name="dcp-of-other-model", severity=ERROR, since=
 
 SIGNATURES = (
     Signature(
-        r"RuntimeError: Missing key in checkpoint state_dict: (?P<key>[\w.\-]{1,240}?)\.?$",
+        r"RuntimeError: Missing key in checkpoint state_dict: (?P<key>[\w./\-]{1,240}?)\.?$",
     ),
     Signature(
         r"ValueError: Size mismatch between saved (?P<saved>[^\n]{1,80}?) and current: (?P<here>[^\n"
@@ -69,12 +71,35 @@ SIZES = Message(
 )
 
 
+STATE = Message(
+    en=Words(
+        "the Megatron checkpoint has no shard `{key}`",
+        "It is no weight: Transformer Engine keeps `_extra_state` (FP8 scales, often empty) for each of its layers, "
+        "Megatron keeps states of its own (`rerun_state_machine_state`) beside the model. A checkpoint written by "
+        "another release, with another layer implementation or by a converter lacks them.",
+        "Load with `--dist-ckpt-strictness log_all` (`ignore_all` where that is not enough), which leaves out what is "
+        "missing; or use the releases of Megatron and Transformer Engine that wrote it, with the same layer "
+        "implementation (`--transformer-impl`). For `rerun_state_machine_state` load the checkpoint before it, and "
+        "save without `--ckpt-assume-constant-structure`.",
+    ),
+    zh=Words(
+        "Megatron 检查点中没有分片 `{key}`",
+        "它不是权重:Transformer Engine 为其每层保存 `_extra_state`(FP8 缩放,常为空),Megatron 在模型之外保存自己的状态"
+        "(`rerun_state_machine_state`)。由其他版本、其他层实现或转换工具写出的检查点没有它们。",
+        "用 `--dist-ckpt-strictness log_all` 加载(不够时用 `ignore_all`),会跳过缺少的部分;或使用写出它的 Megatron 与 "
+        "Transformer Engine 版本,且层实现相同(`--transformer-impl`)。若为 `rerun_state_machine_state`,加载更早的检查点,"
+        "并在保存时不用 `--ckpt-assume-constant-structure`。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding:
     """A name that is missing, or one of another shape."""
     sized = hits.get("sized")
+    state = re.search(r"_extra_state\b|^rerun_state_machine", hits.get("key") or "")
     return found(
         PROBLEM,
-        SIZES if sized else MISSING,
+        SIZES if sized else STATE if state else MISSING,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,

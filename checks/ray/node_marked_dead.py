@@ -17,9 +17,9 @@ https://docs.ray.io/en/latest/ray-core/fault_tolerance/nodes.html
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="RAY023", name="ray-node-marked-dead", severity=ERROR, since="0.1")
 
@@ -28,9 +28,11 @@ SIGNATURES = (
         r"Exiting because this node manager has (?:mistakenly )?been marked as dead by the GCS",
         symptom_of=("MEM", "HST", "RAY002", "RAY006", "LCH"),
     ),
+    Signature(
+        r"(?P<crashed>Owner's node has crashed)",
+        symptom_of=("MEM", "HST", "RAY002", "RAY006", "RAY013", "LCH", "GPU", "CKP"),
+    ),
 )
-
-LOG_CONFIDENCE = LIKELY
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -54,3 +56,40 @@ LOG_MESSAGE = Message(
         "之前:`export RAY_health_check_timeout_ms=30000 RAY_health_check_failure_threshold=20`。",
     ),
 )
+
+CRASHED = Message(
+    en=Words(
+        "the Ray node of the process that owned the actor went away",
+        "The owner is the driver or the actor that created it. Its node's raylet ended or was not heard any "
+        "more, so Ray "
+        "ended everything that this owner had started. The log holds the consequence only: host memory that ran out "
+        "(the kernel may end the raylet itself), a full disk under /tmp/ray, `ray stop`, a pod or job that was taken "
+        "away, or a machine too busy to answer.",
+        "On that node look at `dmesg -T | grep -i -E 'killed|oom'` and at the end of raylet.out and gcs_server.out in "
+        "/tmp/ray/session_latest/logs. Give the job more host memory or take less (fewer data and reward workers, no "
+        "CPU offload, a smaller object store), and keep the driver where nothing ends it (`ray job submit`).",
+    ),
+    zh=Words(
+        "创建该 actor 的进程(owner)所在的 Ray 节点消失了",
+        "owner 是创建它的 driver 或 actor。其节点的 raylet 已结束或不再应答,于是 Ray 结束了该 owner "
+        "启动的一切。日志中只有"
+        "后果:主机内存耗尽(内核可能杀掉 raylet 本身)、/tmp/ray 所在磁盘已满、`ray stop`、pod 或作业被回收,"
+        "或机器过忙无法应答。",
+        "在该节点查看 `dmesg -T | grep -i -E 'killed|oom'`,以及 /tmp/ray/session_latest/logs 中 raylet.out 与 "
+        "gcs_server.out 的末尾。为作业提供更多主机内存或减少占用(减少数据与奖励进程,不用 CPU offload,减小 "
+        "object store),"
+        "并让 driver 运行在不会被结束的地方(`ray job submit`)。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """The word of the node itself counts more than that of an actor that lost it."""
+    own = any(not hit.groups.get("crashed") for hit in hits)
+    return found(
+        PROBLEM,
+        LOG_MESSAGE if own else CRASHED,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+    )

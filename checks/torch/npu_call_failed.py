@@ -33,19 +33,28 @@ SIGNATURES = (
         r"|acl_op_compiler|acl_dvpp)\.so(?:\.\d{1,3})?: cannot open shared object file",
     ),
     Signature(
-        r"RuntimeError: (?:call )?(?P<operation>aclnn\w{2,60}|aclop\w{2,60}) (?:failed|error)",
+        r"(?:RuntimeError|NPU function error): (?:call )?(?P<operation>aclnn\w{2,60}|aclop\w{2,60}) (?:failed|error)"
+        r"(?:, error code is (?P<status>\d{1,7}))?",
         symptom_of=("MEM026", "NCC029"),
     ),
     Signature(
-        r"NPU function error: (?P<call>[\w:]{2,80})[^\n]{0,80}error code is (?P<number>\d{1,7})",
+        r"NPU function error: (?P<call>(?!call )[\w:]{2,80})[^\n]{0,80}error code is (?P<number>\d{1,7})",
         symptom_of=("MEM026", "NCC029"),
+    ),
+    Signature(r"(?P<absent>aclnn\w{2,80}) or \w{2,100} not in lib\w{2,20}\.so"),
+    Signature(
+        r"(?P<compiler>EC0010|Failed to import Python module) ?(?::|\[)[^\n]{0,120}?(?:No module named "
+        r"'(?P<module>[\w.]{1,60})'"
+        r"|\[(?P<failure>\w{1,40}Error): )",
+        keywords=("Failed to import Python module",),
     ),
 )
 
 LOG_MESSAGE_OPERATION = Message(
     en=Words(
         "an operation of the Ascend NPU failed: `{operation}`",
-        "CANN refused it or it went wrong on the card: a dtype, shape or layout that this operation does not take on "
+        "{status}CANN refused it or it went wrong on the card: a dtype, shape or layout that this operation "
+        "does not take on "
         "this NPU, a CANN without the kernels of this card, or versions of CANN, torch_npu and vLLM-Ascend that "
         "do not "
         "belong together. CUDA has no part in it.",
@@ -56,7 +65,8 @@ LOG_MESSAGE_OPERATION = Message(
     ),
     zh=Words(
         "昇腾 NPU 的算子失败:`{operation}`",
-        "CANN 拒绝了它,或在卡上出错:该算子在此 NPU 上不支持的 dtype、形状或布局,CANN 缺少该芯片的 kernels,或 CANN、"
+        "{status_zh}CANN 拒绝了它,或在卡上出错:该算子在此 NPU 上不支持的 dtype、形状或布局,CANN 缺少该芯片的 "
+        "kernels,或 CANN、"
         "torch_npu、vLLM-Ascend 版本不配套。与 CUDA 无关。",
         "查看下方带错误码的行(EZ1001、EZ3003:参数问题或缺少算子;EZ9999:内部错误)。使用 bfloat16 或 float16,"
         "安装该芯片的 "
@@ -134,8 +144,78 @@ LOG_MESSAGE = Message(
 )
 
 
+ABSENT = Message(
+    en=Words(
+        "the installed CANN has no operation `{absent}`, which torch_npu calls",
+        "torch_npu was built for a newer CANN than the one whose libraries were loaded, or the kernels package and the "
+        "toolkit of CANN are of different releases, or another CANN stands first in the environment.",
+        "Install the CANN toolkit, kernels and nnal of one release, the one that torch_npu's (vLLM-Ascend's) release "
+        "table lists, and source its own `set_env.sh` (`cat $ASCEND_HOME_PATH/version.cfg` tells what is loaded); or "
+        "take an older torch_npu that fits the CANN.",
+    ),
+    zh=Words(
+        "所装 CANN 没有 torch_npu 调用的算子 `{absent}`",
+        "torch_npu 针对的 CANN 比所加载的更新,或 CANN 的 kernels 包与 toolkit 版本不同,或环境中另一个 CANN 排在前面。",
+        "安装同一版本的 CANN toolkit、kernels 与 nnal,即 torch_npu(vLLM-Ascend)版本配套表所列的版本,并 source 其自己的 "
+        "`set_env.sh`(`cat $ASCEND_HOME_PATH/version.cfg` 可看到所加载的版本);或换用与该 CANN 配套的较旧 torch_npu。",
+    ),
+)
+COMPILER = Message(
+    en=Words(
+        "CANN's operator compiler cannot import a Python module{which}",
+        "The compiler (TBE) runs in the Python of the program and needs packages of its own there: `numpy` "
+        "below 2 up to "
+        "CANN 8.2, `decorator`, `sympy`, `scipy`, `attrs`, `psutil`, `cloudpickle`, `protobuf` and others. "
+        "Without them "
+        "the first `torch.npu.set_device` fails with an inner error of ACL.",
+        "`pip install 'numpy<2' attrs cython decorator sympy cffi pyyaml pathlib2 psutil protobuf==3.20 scipy requests "
+        "absl-py "
+        "cloudpickle` in that environment, and source CANN's `set_env.sh` in the shell that starts the program, "
+        "so that `te` and `tbe` are found.",
+    ),
+    zh=Words(
+        "CANN 的算子编译器无法导入 Python 模块{which_zh}",
+        "编译器(TBE)在程序的 Python 中运行,需要自己的依赖包:CANN 8.2 及以前要求 `numpy` 低于 2,另有 "
+        "`decorator`、`sympy`、"
+        "`scipy`、`attrs`、`psutil`、`cloudpickle`、`protobuf` 等。缺少时,第一次 `torch.npu.set_device` 就会以 "
+        "ACL 内部错误"
+        "失败。",
+        "在该环境中 "
+        "`pip install 'numpy<2' attrs cython decorator sympy cffi pyyaml pathlib2 psutil protobuf==3.20 scipy "
+        "requests absl-py cloudpickle`,并在启动程序的 shell 中 source CANN 的 `set_env.sh`,以便找到 `te` 与 `tbe`。",
+    ),
+)
+#: first digits of an aclnn status -> what kind it is (ACLNN_ERR_PARAM_*, ACLNN_ERR_RUNTIME_*, ACLNN_ERR_INNER_*)
+_STATUS = {
+    "161": ("Its code stands for an argument that the operation does not take. ", "该错误码表示算子不接受某个参数。"),
+    "361": ("Its code stands for a failure in CANN's runtime. ", "该错误码表示 CANN runtime 失败。"),
+    "561": (
+        (
+            "Its code stands for an inner error: often the kernels of this chip are not installed, or CANN and the "
+            "card's driver and firmware do not match. "
+        ),
+        "该错误码表示内部错误:常为没有安装该芯片的 kernels,或 CANN 与驱动、固件版本不匹配。",
+    ),
+}
+
+
+def _other(hits: Hits) -> Finding | None:
+    """An operation that CANN does not have, or a compiler that lacks a package."""
+    module, absent = hits.get("module") or hits.get("failure"), hits.get("absent")
+    if not absent and not hits.get("compiler"):
+        return None
+    return found(
+        PROBLEM, ABSENT if absent else COMPILER, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        absent=absent or "", which=f": `{module}`" if module else "", which_zh=f":`{module}`" if module else "",
+    )  # fmt: skip
+
+
 def explain(hits: Hits) -> Finding:
     """A library that is not found, or a call that the NPU refused."""
+    other = _other(hits)
+    if other is not None:
+        return other
+    status, status_zh = _STATUS.get((hits.get("status") or "")[:3], ("", ""))
     library, operation = hits.get("library"), hits.get("operation")
     message = LOG_MESSAGE_DRIVER if library in _OF_DRIVER else LOG_MESSAGE_CANN if library else LOG_MESSAGE
     return found(
@@ -146,6 +226,8 @@ def explain(hits: Hits) -> Finding:
         confidence=CONFIRMED if library else LIKELY,
         library=library or "",
         operation=operation or "",
+        status=status,
+        status_zh=status_zh,
         call=hits.get("call") or "",
         number=hits.get("number") or "",
         commands=("npu-smi info",),

@@ -16,13 +16,16 @@ https://github.com/vllm-project/vllm/issues/56830
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VLL049", name="memory-changed-while-profiling", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"Error in memory profiling\. Initial (?:free|used) memory"),)
+SIGNATURES = (
+    Signature(r"Error in memory profiling\. Initial (?:free|used) memory"),
+    Signature(r"AssertionError: (?P<slept>Memory usage increased after sleeping)"),
+)
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -41,4 +44,34 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_COMMANDS = ("nvidia-smi",)
+SLEPT = Message(
+    en=Words(
+        "the engine gave its memory back for sleep, and still less of the GPU was free than before",
+        "vLLM compares the free memory before and after `sleep` and stops when it shrank. Somebody else took memory in "
+        "that moment: the trainer on the same card (optimizer states that come back, a gather of weights), another "
+        "engine or job. The engine itself may have had little to give: it slept already, or its allocator leaked "
+        "(vLLM-Ascend of mid 2025).",
+        "Let engine and trainer take turns: put the engine to sleep before the trainer loads its states back, and no "
+        "other job on these cards (`nvidia-smi`, `npu-smi info`). Upgrade vLLM or vLLM-Ascend with the trainer; as a "
+        "way around `free_cache_engine=False` (veRL) leaves the engine awake with a lower `gpu_memory_utilization`.",
+    ),
+    zh=Words(
+        "引擎为 sleep 归还了显存,但空闲显存反而比之前少",
+        "vLLM 比较 `sleep` 前后的空闲显存,变少就停止。此刻有别的进程占用了显存:"
+        "同一张卡上的训练端(载回优化器状态、汇聚权重)、"
+        "另一个引擎或作业。引擎自己也可能没有多少可归还:已经处于 sleep,或其分配器泄漏(2025 年中的 vLLM-Ascend)。",
+        "让引擎与训练端轮流使用:在训练端载回状态之前先让引擎 sleep,"
+        "这些卡上不要有其他作业(`nvidia-smi`、`npu-smi info`)。"
+        "连同训练框架升级 vLLM 或 vLLM-Ascend;权宜之计:`free_cache_engine=False`(veRL)让引擎保持唤醒,并降低 "
+        "`gpu_memory_utilization`。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """While the engine started, or when it was put to sleep."""
+    slept = hits.get("slept")
+    return found(
+        PROBLEM, SLEPT if slept else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        confidence=LIKELY if slept else CONFIRMED, commands=("nvidia-smi",),
+    )  # fmt: skip

@@ -24,7 +24,10 @@ from doctor.core.signature import Hits, Signature
 PROBLEM = Problem(id="VLL086", name="sglang-kernel-not-loaded", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"\[sgl_kernel\] CRITICAL: Could not load any common_ops library", symptom_of=("CUD009", "TOR011", "HST", "LCH003")),
+    Signature(
+        r"\[sgl_kernel\] CRITICAL: Could not load any common_ops library",
+        symptom_of=("CUD009", "TOR011", "HST", "LCH003"),
+    ),
     Signature(
         r"- ImportError: (?P<library>lib[\w+.-]{2,40}\.so[\d.]{0,8}): cannot open shared object file",
         kind="sign",

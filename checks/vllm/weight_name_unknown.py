@@ -146,7 +146,7 @@ _SENT = (
         "转换方式(桥接代替手写名称),或使用其示例所用的 rollout 引擎。"
     ),
 )
-_TRANSFER = re.compile(r":(?:_?update_weights?\w{0,40}|update_named_param|_load_weights_from_\w{1,30})$")
+_TRANSFER = re.compile(r":(?:_?update_weights?\w{0,40}|update_named_param|update_params|_load_weights_from_\w{1,30})$")
 
 
 def _of_key(hits: Hits) -> Finding:
