@@ -14,14 +14,15 @@ from doctor.logs.lines import Line
 _SUCCESS = re.compile(
     r"['\"]train_runtime['\"]: ?|\*{3,} train metrics \*{3,}|Training completed?\b|Training finished\b|Training done\b"
     r"|Final validation metrics|Process \d{1,9} exits successfully|Training Progress: 100%|train_runtime +="
-    r"|Explorer training finished|Trainer? finished\b|Job 'raysubmit_\w{1,40}' succeeded",
+    r"|Explorer training finished|Trainer? finished\b|Job 'raysubmit_\w{1,40}' succeeded"
+    r'|"current_steps": \d{1,9}, .{0,300}"percentage": 100(?:\.0)?[,}]',  # LLaMA-Factory's trainer_log.jsonl
     re.IGNORECASE,
 )
 #: one of these is in every line that `_SUCCESS` matches, in lower case: looking for words is many times as fast
 SUCCESS_HINTS = (
     "train_runtime", "train metrics", "training complete", "training finished", "training done",
     "final validation metrics", "exits successfully", "training progress: 100%", "explorer training finished",
-    "trainer finished", "traine finished", "raysubmit_",
+    "trainer finished", "traine finished", "raysubmit_", '"percentage": 100',
 )  # fmt: skip
 #: somebody asked it to stop: what follows is the noise of a shutdown
 _ASKED = re.compile(

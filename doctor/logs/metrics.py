@@ -283,7 +283,14 @@ def _json_row(line: bytes, start: int) -> Optional[Row]:
 
 
 def row_of_mapping(data: dict[str, object]) -> Optional[Row]:
-    """A row from JSON: one entry of `log_history`, one line of a ``.jsonl``."""
+    """A row from JSON: one entry of `log_history`, one line of a ``.jsonl``.
+
+    LLaMA-Factory's has `current_steps`; null is there what the stage at hand does not measure, see
+    https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/train/callbacks.py
+    """
+    if "current_steps" in data:
+        data = {key: value for key, value in data.items() if value is not None and key != "total_steps"}
+        data["step"] = data.pop("current_steps", None)
     told = data.get("step", data.get("global_step", data.get("global_step/max_steps")))
     text = str(told).partition("/")[0]
     pairs: Pairs = []

@@ -153,6 +153,13 @@ def state(entries: list[dict[str, object]], indent: int | None = 2) -> str:
     return json.dumps({"best_metric": None, "log_history": entries, "max_steps": 3}, indent=indent, sort_keys=True)
 
 
+def test_what_llama_factory_does_not_measure_is_not_missing() -> None:
+    """Its `reward` is null in every stage but one, which is not the None of a reward function."""
+    row = parse_row(LINES["llama_factory"]["line"].encode())
+    assert row is not None
+    assert not {"reward", "total_steps", "current_steps"} & set(row.names)
+
+
 @pytest.mark.parametrize("indent", [2, None])
 def test_trainer_state(tmp_path, indent) -> None:
     path = tmp_path / "trainer_state.json"
