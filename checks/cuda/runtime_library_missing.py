@@ -25,7 +25,7 @@ PROBLEM = Problem(id="CUD009", name="runtime-library-missing", severity=ERROR, s
 
 SIGNATURES = (
     Signature(
-        r"(?:^|[^\w/.])lib(?P<library>cudart|cublas|cublasLt|cusparse|cusparseLt|cusolver|curand|cufft"
+        r"(?:^|[^\w/.])(?<!dlerror: )lib(?P<library>cudart|cublas|cublasLt|cusparse|cusparseLt|cusolver|curand|cufft"
         r"|cupti|nvrtc|nvJitLink|nccl|cudnn|cufile|nvshmem_host)\.so\.(?P<major>\d{1,3})[\d.]{0,12}:"
         r" cannot open shared object file",
     ),

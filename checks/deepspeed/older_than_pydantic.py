@@ -23,7 +23,8 @@ from doctor.core.signature import Signature
 PROBLEM = Problem(id="DSP020", name="deepspeed-older-than-pydantic", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"AttributeError: 'FieldInfo' object has no attribute 'required'"),
+    Signature(r"AttributeError: 'FieldInfo' object has no attribute 'required'", frame=r"deepspeed[\\/]"),
+    Signature(r"^\s{2,12}AttributeError: 'FieldInfo' object has no attribute 'required'"),  # pip quotes a build so
     Signature(r"PydanticImportError: `BaseSettings` has been moved", frame=r"deepspeed/"),
 )
 

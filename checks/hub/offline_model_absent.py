@@ -35,7 +35,8 @@ PROBLEM = Problem(id="HUB001", name="offline-model-absent", severity=ERROR, sinc
 
 SIGNATURES = (
     Signature(r"OfflineModeIsEnabled: "),
-    Signature(r"Cannot reach [^\s]{1,300} offline mode is enabled"),
+    # vLLM asks the Hub for the kinds of the weights, and does without an answer
+    Signature(r"(?<!Error retrieving safetensors: )Cannot reach [^\s]{1,300} offline mode is enabled"),
     Signature(
         r"LocalEntryNotFoundError: Cannot find (?:an appropriate cached snapshot folder|the requested"
         r" files in the disk cache) [^\n]{0,160}(?:outgoing traffic has been disabled)",

@@ -41,7 +41,15 @@ SIGNATURES = (
         r"ason:\s{1,20}(?:Preempting|Preempted)\b)",
         symptom_of=("*",),
     ),
+    Signature(
+        r"(?P<assigned>Successfully assigned )\S{1,200} to "
+        r"|(?P<pulled>Successfully pulled image |Container image \S{1,300} already present on machine)",
+        kind="sign",
+    ),
 )
+
+#: positions of signatures
+_WAITS, _IMAGE, _STARTED = 1, 2, 4
 
 LOG_MESSAGE_EVICTED = Message(
     en=Words(
@@ -122,8 +130,11 @@ LOG_MESSAGE_PREEMPTED = Message(
 )
 
 
-def explain(hits: Hits) -> Finding:
-    """Taken away or never started, and for want of what."""
+def explain(hits: Hits) -> Finding | None:
+    """Taken away or never started, and for want of what; a pod that was given a node and its image in the end runs."""
+    kinds = {hit.signature for hit in hits if hit.signature < _STARTED}
+    if (hits.get("pulled") and kinds <= {_WAITS, _IMAGE}) or (hits.get("assigned") and kinds == {_WAITS}):
+        return None
     told = {"evicted": LOG_MESSAGE_EVICTED, "preempted": LOG_MESSAGE_PREEMPTED, "total": LOG_MESSAGE_WAITS}
     return found(
         PROBLEM,

@@ -59,6 +59,7 @@ SIGNATURES = (
         r"(?P<exclusive>SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE are mutually excl"
         r"usive)",
     ),
+    Signature(r"srun: (?P<created>Step created for )(?:StepId|job)", kind="sign"),
 )
 
 LOG_MESSAGE_WAITS = Message(
@@ -138,8 +139,10 @@ LOG_MESSAGE_EXCLUSIVE = Message(
 )
 
 
-def explain(hits: Hits) -> Finding:
-    """It waits for itself, asks for too much, or cannot prove who it is."""
+def explain(hits: Hits) -> Finding | None:
+    """It waits for itself, asks for too much, or cannot prove who it is; a step that was created waited no longer."""
+    if hits.get("created") and all(hit.signature in (0, len(SIGNATURES) - 1) for hit in hits):
+        return None
     told = hits.get("why") or ""
     english, chinese = next(((en, zh) for part, en, zh in REASONS if part in told.lower()), OTHER_REASON)
     messages = {

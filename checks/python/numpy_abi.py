@@ -16,9 +16,9 @@ https://github.com/pytorch/pytorch/issues/132179
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="PYT020", name="numpy-abi", severity=ERROR, since="0.1")
 
@@ -49,3 +49,15 @@ LOG_MESSAGE = Message(
 )
 
 LOG_COMMANDS = ("pip install 'numpy<2'",)
+
+#: position of the signature that NumPy's own message ends with: it is printed, and the import may well go on
+PRINTED = 4
+
+
+def explain(hits: Hits) -> Finding:
+    """What NumPy prints when an old module asks for its interface is no proof that the import failed."""
+    failed = any(hit.signature < PRINTED and SIGNATURES[hit.signature].kind == "error" for hit in hits)
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=LOG_COMMANDS,
+        confidence=CONFIRMED if failed else LIKELY,
+    )  # fmt: skip

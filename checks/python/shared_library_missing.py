@@ -27,7 +27,7 @@ SIGNATURES = (
         r"(?P<library>libGL\.so\.1|libgthread-2\.0\.so\.0|libglib-2\.0\.so\.0|libSM\.so\.6|libXext\.so"
         r"\.6|libgomp\.so\.1|libibverbs\.so\.1|librdmacm\.so\.1|libaio\.so\.1|libnuma\.so\.1|libsndfil"
         r"e\.so\.1|libmpi\.so\.\d{1,3}|libffi\.so\.\d|libpython3\.\d{1,2}\.so\.1\.0|libtbb\.so\.\d{1,3"
-        r"}|libGLESv2\.so\.2): cannot open shared object file",
+        r"}|libGLESv2\.so\.2): cannot open shared object file(?!: No such file or directory \(ignored\))",
     ),
 )
 

@@ -16,15 +16,16 @@ https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#features-and-te
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TOR021", name="triton-out-of-shared", severity=ERROR, since="0.1")
 
 SIGNATURES = (
     Signature(
-        r"out of resource: shared memory, Required: (?P<need>\d{1,9}), Hardware limit: (?P<limit>\d{1,9})",
+        r"out of resource: shared memory, Required: (?P<need>\d{1,9}), Hardware limit: (?P<limit>\d{1,9})"
+        r"(?![^\n]{0,200} for benchmark choice)",
     ),
 )
 
@@ -47,3 +48,12 @@ LOG_MESSAGE = Message(
         "的显卡。",
     ),
 )
+
+
+def explain(hits: Hits) -> Finding:
+    """A tuner of block sizes logs those that do not fit, and takes others: only an exception proves anything."""
+    raised = any(hit.frames or "OutOfResources" in hit.text for hit in hits)
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED if raised else LIKELY,
+        need=hits.get("need"), limit=hits.get("limit"),
+    )  # fmt: skip

@@ -27,7 +27,7 @@ SIGNATURES = (
     Signature(
         r"(?:CommError|wandb: ERROR)[^\n]{0,60}(?:permission denied|It appears that you do not have"
         r" permission|entity [^\n]{1,80} not found during upsertBucket|user is not logged in|returned"
-        r" error 40[134])",
+        r" error 40[13])",
     ),
 )
 

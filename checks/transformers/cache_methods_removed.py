@@ -34,7 +34,11 @@ SIGNATURES = (
     ),
     Signature(
         r"AttributeError: '(?P<cache>tuple|list)' object has no attribute "
-        r"'(?P<name>get_seq_length|update|get_usable_length)'"
+        r"'(?P<name>get_seq_length|get_usable_length)'"
+    ),
+    Signature(
+        r"AttributeError: '(?P<cache>tuple|list)' object has no attribute '(?P<name>update)'",
+        frame=r"[\\/]modeling_\w{1,60}\.py:",
     ),
 )
 

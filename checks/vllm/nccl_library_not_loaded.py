@@ -17,7 +17,7 @@ https://github.com/vllm-project/vllm/blob/main/vllm/distributed/device_communica
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import LIKELY, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Signature
 
@@ -29,6 +29,9 @@ SIGNATURES = (
         r" running on",
     ),
 )
+
+#: where no GPU is wanted the engine goes on without it, as the message says itself
+LOG_CONFIDENCE = LIKELY
 
 LOG_MESSAGE = Message(
     en=Words(

@@ -132,6 +132,7 @@ def rank(
         (own if failed_by_itself(each) and not _lost_another(lost, each) else victims).append(each)
     if not failures and not any(_bad(case, each) for each in case.exits):
         candidates = [each for each in candidates if not each.fatal or not _got_through(case, each, quotes)]
+        _doubt_what_went_on(case, candidates)
     first, split = _sorted_out(case, candidates, own, victims, catalogue, live)
     findings = [*first, *split.findings(live, known=not first)]
     verdict = "unknown" if first else "known" if findings else "healthy"
@@ -180,6 +181,8 @@ def _sorted_out(
     primary = _primary(case, own)
     if primary is not None:
         _weigh(case, split, primary)
+    if primary is not None:
+        _doubt_lines_before(case, split, primary)
     first: list[Finding] = []
     measured = [each for each in split.symptoms if _follows(each, live)]
     if primary is not None and not (
@@ -193,6 +196,30 @@ def _sorted_out(
     if not first and not split.causes and split.symptoms and not measured:
         split.causes, split.symptoms = split.symptoms[:1], split.symptoms[1:]  # nobody said anything better
     return first, split
+
+
+def _doubt_lines_before(case: Case, split: _Split, primary: Failure) -> None:
+    """A mere line before a failure that says something else proves nothing: that it came first is all that is known.
+
+    Where a problem that the failure itself shows is a known consequence of it, it is proven all the same.
+    """
+    shown = {
+        name
+        for each in (*split.causes, *split.helpers, *split.symptoms)
+        if _within(case, each, primary)
+        for name in each.wanted("symptom_of")
+    }
+    for each in split.causes:
+        alone = all(case.failure_at(_source(case, hit), hit.line, hit.process) is None for hit in each.hits)
+        if alone and not shown & {each.id, each.id[:3], "*"} and not _within(case, each, primary):
+            each.finding = replace(each.finding, confidence=LIKELY)
+
+
+def _doubt_what_went_on(case: Case, candidates: Sequence[_Candidate]) -> None:
+    """Where nothing failed, what the run got a step further than is likely at most."""
+    for each in candidates:
+        if each.fatal and all(_steps_after(case, _source(case, hit), hit.line) for hit in each.hits):
+            each.finding = replace(each.finding, confidence=LIKELY)
 
 
 def _named_by_id(split: _Split) -> list[_Candidate]:
@@ -369,7 +396,11 @@ def _primary(case: Case, own: list[Failure]) -> Failure | None:
     if not own:
         return None
     fatal = [each for each in own if not case.marks.went_on(each.first)] or own
-    fatal = [each for each in fatal if not (_got_over(case, each) and _shows_progress(case, each))] or fatal
+    fatal = [
+        each
+        for each in fatal
+        if not (_got_over(case, each) and _steps_after(case, each.first.source, each.first.number))
+    ] or fatal
     fatal = [each for each in fatal if not each.thread] or fatal  # a thread's end is not the process's
     return min(fatal, key=lambda each: case.key(each.first.source, each.first.number))
 
@@ -414,9 +445,10 @@ def _went_on(case: Case, source: int, hit: Hit) -> bool:
     return sum(each > order for each in orders) >= 5
 
 
-def _shows_progress(case: Case, failure: Failure) -> bool:
-    """Whether the log shows any progress after a failure; a bar that is drawn anew at the end is no proof by itself."""
-    return any(each > failure.first.order for each in case.marks.progress.get(failure.first.source, ()))
+def _steps_after(case: Case, source: int, line: int) -> bool:
+    """Whether a log shows any progress after a line; a bar that is drawn anew at the end is no proof by itself."""
+    order = case.order_of(source, line)
+    return any(each > order for each in case.marks.progress.get(source, ()))
 
 
 def _got_over(case: Case, failure: Failure) -> bool:

@@ -90,3 +90,18 @@ def test_a_script_that_was_started_again_and_again_fails_by_itself(tmp_path: Pat
     kinds = ("ValueError: one", "KeyError: 'two'", "AttributeError: Can't pickle local object 'main.<locals>.loader'")
     frame = f'Traceback (most recent call last):\n  File "{path}", line 1, in <module>\n    main()\n'
     assert "PYT026" in _log(tmp_path, "".join(f"{frame}{each}\n\n" for each in kinds))
+
+
+@pytest.mark.parametrize(
+    ("after", "confidence"),
+    [
+        ("", "confirmed"),
+        (" 40%|████      | 4/10 [00:02<00:03,  1.98it/s]\n", "likely"),  # the run went on
+        (UNKNOWN, "likely"),  # the failure says something else
+    ],
+)
+def test_a_mere_line_proves_nothing_of_what_comes_after_it(tmp_path: Path, after: str, confidence: str) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(f"train.sh: line 3: nvcc: command not found\n{after}")
+    first = examine([str(path)], prepared=PREPARED).diagnosis.outcome.findings[0]
+    assert (first.problem.id, first.confidence.value) == ("LCH002", confidence)
