@@ -85,7 +85,7 @@ class Hyperscan:
     name = HYPERSCAN
 
     def __init__(self, literals: Sequence[bytes]) -> None:
-        import hyperscan
+        from doctor.logs.engine_cache import database
 
         self._literals = literals
         owners: dict[bytes, list[int]] = {}
@@ -97,12 +97,7 @@ class Hyperscan:
             for beginning, numbers in owners.items()
         ]
         self._beginnings = [(len(beginning), tuple(numbers)) for beginning, numbers in owners.items()]
-        self._database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        self._database.compile(
-            expressions=list(owners), ids=list(range(len(owners))), elements=len(owners),
-            flags=[0] * len(owners), literal=True,
-        )  # fmt: skip
-        self._error = hyperscan.error
+        self._database: Any = database(list(owners))
 
     def find(self, data: bytes) -> Found:
         """Tell which literals lines of a block hold."""

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from doctor.logs import engine_cache
 from doctor.logs.blocks import SIZE
 from doctor.logs.engines import AHO_CORASICK, ENGINES, HYPERSCAN, SHAPES, EngineMissing, make_engine
 from doctor.logs.matcher import LINE_KEPT, Matcher, RawHits, scan_text
 from doctor.logs.streams import open_stream
 from tests.logs.log_helpers import INSTALLED, OWN, ROWS, by_all_engines, slowly, told
 
+compiled = engine_cache._made
 MATCHERS = {engine: Matcher(OWN, engine=engine) for engine in INSTALLED}
 SAMPLE = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 
@@ -139,3 +141,39 @@ def test_an_engine_that_is_not_installed_is_named(monkeypatch) -> None:
 
 def test_the_helper_of_the_other_tests_compares_all() -> None:
     assert told(by_all_engines(f"{SAMPLE}\n".encode())) == slowly(f"{SAMPLE}\n".encode())
+
+
+def test_a_database_that_was_kept_is_taken_when_it_is_sound_and_our_own(tmp_path, monkeypatch) -> None:
+    hyperscan = pytest.importorskip("hyperscan")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    literals = [b"literal number %d of many" % each for each in range(300)]
+    data = b"nothing\nliteral number 217 of many\n"
+    said = make_engine(literals, HYPERSCAN).find(data)
+    (kept,) = tmp_path.rglob("*.hsdb")
+    assert (kept.parent.stat().st_mode & 0o777, len(said)) == (0o700, 1)
+    made = []
+    monkeypatch.setattr(engine_cache, "_made", lambda each: made.append(1) or compiled(each))
+    assert make_engine(literals, HYPERSCAN).find(data) == said
+    assert not made
+    sound = kept.read_bytes()
+    other = hyperscan.dumpb(compiled([b"another literal"]))
+    for broken in (b"", sound[:-7], sound[:500] + b"xyz!" + sound[504:], b"\0" * len(sound)):
+        kept.write_bytes(broken)
+        assert make_engine(literals, HYPERSCAN).find(data) == said
+        assert kept.read_bytes() == sound
+    assert len(made) == 4
+    for foreign in (kept, kept.parent):  # a file that others may write could find anything
+        kept.write_bytes(other)
+        foreign.chmod(foreign.stat().st_mode | 0o022)
+        assert make_engine(literals, HYPERSCAN).find(data) == said
+        foreign.chmod(0o700)
+    assert make_engine([*literals, b"one more literal"], HYPERSCAN).find(data) == said
+    assert len(list(tmp_path.rglob("*.hsdb"))) == 2
+
+
+def test_a_home_that_cannot_be_written_costs_only_the_cache(tmp_path, monkeypatch) -> None:
+    pytest.importorskip("hyperscan")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    literals = [b"literal number %d of many" % each for each in range(300)]
+    assert len(make_engine(literals, HYPERSCAN).find(b"literal number 5 of many")) == 1
