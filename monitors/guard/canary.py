@@ -143,7 +143,7 @@ class WeightCanary:
 
     @shielded
     def _judge(self) -> None:
-        """Compare, while the engine is awake; one read from the device a generation."""
+        """Compare, while the engine is awake; one read from the device a generation, two where it is stale."""
         self._pushing = False
         self.verdict, finding = self._compared()
         if finding is None:
@@ -186,15 +186,20 @@ class WeightCanary:
         import torch
 
         held = dict(self._module.named_parameters())  # an engine may put new tensors into the place of the old ones
-        flags, names = [], [name for name in self._pushed if name in held]
+        names = [name for name in self._pushed if name in held]
+        if not names:
+            return {}, False
         with torch.no_grad():
-            for name in names:
-                where, values = self._pushed[name]
-                flags.append(_equal(torch, held[name].detach().reshape(-1)[where], values))
-                flags.append(_equal(torch, self._before.get(name, values), values))
-            read = torch.stack(flags).tolist() if flags else []
-        same = dict(zip(names, read[::2]))  # noqa: B905 - Python 3.9
-        return same, not all(read[1::2])
+            pushed = [self._pushed[name].values for name in names]
+            now = [held[name].detach().reshape(-1)[self._pushed[name].where] for name in names]
+            before = [self._before.get(name, values) for name, values in zip(names, pushed)]  # noqa: B905 - Python 3.9
+            together = torch.cat(pushed)  # one comparison of all: each would cost as much
+            flags = [_equal(torch, torch.cat(each), together) for each in (now, before)]
+            all_same, none_moved = torch.stack(flags).tolist()
+            if all_same:
+                return dict.fromkeys(names, True), not none_moved
+            each_same = torch.stack([_equal(torch, *pair) for pair in zip(now, pushed)]).tolist()  # noqa: B905
+        return dict(zip(names, each_same)), not none_moved  # noqa: B905
 
 
 def _equal(torch: Any, first: Any, second: Any) -> Any:

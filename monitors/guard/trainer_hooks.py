@@ -284,7 +284,7 @@ class TrainerHooks:
     def _checked(self, losses: list[Any]) -> float:
         """The same where nobody clips: 0, inf or NaN of all gradients; of all ranks, where each holds a part."""
         gradients = [each.grad for each in self._model.parameters()]
-        code = finite.worst([*gradients, *losses])
+        code = finite.worst_gradient([*gradients, *losses])
         if self.several and self._parts and self.guard.group.join():
             told = self.guard.group.strongest(code)
             code = code if told is None else told
