@@ -28,6 +28,7 @@ SIGNATURES = (
         r">[\w.\-]{1,96}/[\w.\-]{1,96}?)(?:/|\.?$|\.\s)",
     ),
     Signature(r"OSError: (?P<repo>[^\s]{1,200}) is not a local folder and is not a valid model identifier"),
+    Signature(r"ValueError: Invalid repository ID or local directory specified: '(?P<repo>[^'\n]{1,200})'"),
 )
 
 LOG_MESSAGE = Message(

@@ -33,6 +33,10 @@ SIGNATURES = (
         symptom_of=("HUB014",),
     ),
     Signature(
+        r"(?:HfHubHTTPError|HTTPError): 50[0234] Server Error[^\n]{0,80} for url: "
+        r"https?://(?P<gateway>[\w.\-]{0,40}(?:huggingface\.co|hf\.co|hf-mirror\.com))",
+    ),
+    Signature(
         r"An error happened while trying to locate the files? on the Hub and we cannot find the"
         r" (?:requested files|appropriate snapshot folder)",
         symptom_of=("HUB001", "HUB014"),
@@ -48,15 +52,17 @@ LOG_MESSAGE = Message(
     en=Words(
         "the Hugging Face Hub could not be reached, and the files are not in the cache",
         "This machine has no route to it: no internet on compute nodes, a proxy that is not set, DNS, or "
-        "a firewall; or the name of the model is misspelt, so that the cache has nothing of it.",
-        "Test with `curl -sI https://huggingface.co | head -1` on the same node. Download on a machine "
+        "a firewall; or the name of the model is misspelt, so that the cache has nothing of it; or the Hub (or the "
+        "mirror) answered that it has trouble itself (50x).",
+        "Try again first if it answered 50x. Test with `curl -sI https://huggingface.co | head -1` on the same node. Download on a machine "
         "with a network, `hf download REPO` into a shared `HF_HOME`, and run with `HF_HUB_OFFLINE=1` or "
         "a local path; or set `https_proxy`, or a mirror with `HF_ENDPOINT`.",
     ),
     zh=Words(
         "无法访问 Hugging Face Hub,且缓存中没有这些文件",
-        "本机没有通向它的路由:计算节点没有外网、未设置代理、DNS 或防火墙;或模型名拼写有误,缓存中自然没有。",
-        "在同一节点上用 `curl -sI https://huggingface.co | head -1` 测试。在有网络的机器上用 `hf "
+        "本机没有通向它的路由:计算节点没有外网、未设置代理、DNS 或防火墙;或模型名拼写有误,缓存中自然没有;或 Hub(或镜像)"
+        "自身出现故障(50x)。",
+        "若返回 50x 请先重试。在同一节点上用 `curl -sI https://huggingface.co | head -1` 测试。在有网络的机器上用 `hf "
         "download REPO` 下载到共享的 `HF_HOME`,并以 `HF_HUB_OFFLINE=1` 或本地路径运行;或设置 "
         "`https_proxy`,或用 `HF_ENDPOINT` 指定镜像。",
     ),

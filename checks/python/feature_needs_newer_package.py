@@ -28,7 +28,7 @@ _PACKAGE = (
     r"|DeepSpeed|optimum|gptqmodel|auto[-_]?gptq|autoawq|kernels|liger[-_]kernel|xformers|triton|datasets|tokenizers"
     r"|huggingface[-_]hub|safetensors|bitsandbytes|compressed[-_]tensors|numpy|pydantic|ray|sglang|flashinfer|unsloth"
     r"|qwen[-_]vl[-_]utils|timm|scipy|megatron[-_]core|mcore[-_]bridge|mcore[-_]adapter|transformer[-_]engine|xgrammar"
-    r"|llguidance|outlines|mistral[-_]common|tiktoken|sentencepiece|protobuf|cut[-_]cross[-_]entropy|modelscope)"
+    r"|llguidance|outlines|mistral[-_]common|tiktoken|sentencepiece|protobuf|cut[-_]cross[-_]entropy|modelscope|jinja2)"
 )
 _VERSION = r"`?v?(?P<version>\d{1,4}\.\d{1,4}(?:\.\w{1,8}){0,2})"
 _KIND = r"(?:ImportError|ValueError|RuntimeError|AssertionError|NotImplementedError|VersionConflict): "

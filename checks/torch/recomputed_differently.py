@@ -34,6 +34,7 @@ SIGNATURES = (
         r"torch\.utils\.checkpoint: A different number of tensors was saved during the original "
         r"forward and recomputation"
     ),
+    Signature(r"torch\.utils\.checkpoint: Unpack is being triggered for a tensor that was (?:either never|already)"),
     Signature(r"^recomputed metadata: \{'shape': torch\.Size\(\[(?P<empty>0)\]\)", kind="sign"),
 )
 
