@@ -43,14 +43,14 @@ LOG_MESSAGE = Message(
         "of different releases{abi}. One of the two was upgraded or built alone.",
         "Install the release of `{package}` that was built for the installed torch (its release notes or "
         "`pip show -v {package}` name it), upgrade both together, or rebuild it here: `pip install "
-        "--force-reinstall --no-build-isolation --no-cache-dir {package}`.",
+        "--force-reinstall --no-build-isolation --no-cache-dir {source}`.",
     ),
     zh=Words(
         "`{name}` 是针对另一个 torch 版本构建的",
         "它找不到 libtorch 的函数 `{symbol}`:`{package}` 的编译部分与 torch 版本不一致{abi}。两者之一被单"
         "独升级或编译。",
         "安装针对当前 torch 构建的 `{package}` 版本(见其发布说明或 `pip show -v {package}`),两者一起升级,"
-        "或在本机重新编译:`pip install --force-reinstall --no-build-isolation --no-cache-dir {package}`。",
+        "或在本机重新编译:`pip install --force-reinstall --no-build-isolation --no-cache-dir {source}`。",
     ),
 )
 
@@ -109,6 +109,23 @@ LOG_MESSAGE_BUILT = Message(
 )
 
 
+#: compiled parts that lie beside their package, by how they are named -> their package
+_PARTS = (
+    (
+        r"amp_C|apex_C|syncbn|xentropy_cuda|(?:mlp|fused_\w{1,40}|scaled_\w{1,40}softmax|generic_scaled_masked_softmax)_cuda",
+        "apex",
+    ),
+    (r"causal_conv1d_cuda", "causal-conv1d"),
+    (r"selective_scan_cuda", "mamba-ssm"),
+)
+#: what pip installs where that is not the name: the index's own apex is something else
+_SOURCES = {"apex": "git+https://github.com/NVIDIA/apex"}
+
+
+def _package(module: str) -> str:
+    return next((name for pattern, name in _PARTS if re.fullmatch(pattern, module)), module.replace("_", "-"))
+
+
 def explain(hits: Hits) -> Finding | None:
     """Whose file it is, and whose function, tell the kind."""
     library, symbol = hits.get("library") or "", hits.get("symbol") or ""
@@ -140,7 +157,8 @@ def explain(hits: Hits) -> Finding | None:
         evidence=hits.evidence(),
         confidence=CONFIRMED if of_torch and not own else LIKELY,
         name=name,
-        package=package.replace("_", "-"),
+        package=_package(package),
+        source=_SOURCES.get(_package(package), _package(package)),
         symbol=symbol[:36] + ("..." if len(symbol) > 36 else ""),
         abi=", and of the old and the new C++ ABI" if old else "",
     )
