@@ -116,7 +116,10 @@ class Case:
 def prepare(source: Source, raw: Iterable[tuple[int, str]]) -> tuple[list[tuple[int, str]], bool, bool]:
     """Lines of one file in order of time, whether they carry srun's labels, whether the file shows the newest first."""
     lines = list(raw)
-    sample = [text for _, text in lines[:_SAMPLE]]
+    firsts: dict[int, str] = {}  # a bar that is drawn anew has its label before the first drawing alone
+    for number, text in lines[: 10 * _SAMPLE]:
+        firsts.setdefault(number, text)
+    sample = list(firsts.values())[:_SAMPLE]
     if source.path.endswith((".md", ".markdown")) or looks_like_markdown(text for _, text in lines[:2000]):
         lines = list(markdown_lines(lines))
     if _runs_backwards(sample):

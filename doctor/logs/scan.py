@@ -162,7 +162,7 @@ def is_labelled(path: str) -> bool:
 
 
 def _has_labels(first: bytes) -> bool:
-    lines = first[:_PEEK_BYTES].decode("utf-8", "replace").splitlines()
+    lines = first[:_PEEK_BYTES].decode("utf-8", "replace").split("\n")  # a bar has one label, however often it is drawn
     return has_slurm_labels(islice(lines[:-1] or lines, 200))
 
 

@@ -285,3 +285,14 @@ wandb.sdk.interface.router.MessageRouterClosedError
         _told(_examine(tmp_path, conda + "".join(STEP.format(n=n) for n in range(3)) + "Training done in 49 s\n")) == []
     )
     assert _told(_examine(tmp_path, DONE + router)) == []
+
+
+def test_bars_in_a_file_of_srun_do_not_hide_its_labels(tmp_path: Path) -> None:
+    """A bar that is drawn anew carries its task's number before the first drawing alone."""
+    bars = "".join(
+        f"{task}: \r" + "\r".join(f"Map: {n}%|#| {n}/100 [00:01<00:02]" for n in range(20)) + "\n" for task in range(4)
+    )
+    result = _examine(tmp_path, bars + OWN.format(p="1: [rank4]: "))
+    first = result.diagnosis.outcome.findings[0]
+    assert (first.problem.id, first.where.rank) == ("UNK001", 4)
+    assert "reward.py:12 (score)" in first.words().headline
