@@ -1,8 +1,9 @@
 """Trainers of TRL and Transformers under the callback, a NaN in one layer at step 2: trainers.py DOCTOR MODEL NAME...
 
-Prints one line of JSON for each.
+Behind a name `:healthy` leaves the layer as it is. Prints one line of JSON for each.
 """
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -30,7 +31,45 @@ PAIRS = Dataset.from_list(
 JUDGED = Dataset.from_list(
     [{"prompt": f"{each}+1=", "completion": f"{each + each % 2}", "label": bool(each % 2)} for each in range(16)]
 )
+HINTED = Dataset.from_list([{"prompt": f"{each}+1=", "privileged_context": f"{each + 1}"} for each in range(16)])
+TRIPLES = PAIRS.add_column("reference", [f"{each + 1}" for each in range(16)])
+TALKS = Dataset.from_list([
+    {"messages": [{"role": "user", "content": f"{each}+1="}, {"role": "assistant", "content": f"{each + 1}"}]}
+    for each in range(16)
+])  # fmt: skip
+#: marks the assistant's part, which is what these trainers learn
+TEMPLATE = (
+    "{% for m in messages %}{% if m['role'] == 'assistant' %}{% generation %}{{ m['content'] }}{% endgeneration %}"
+    "{% else %}{{ m['content'] }}{% endif %}{% endfor %}"
+)
 WHOLE = Dataset.from_list([{"text": f"{each}+1={each + 1}"} for each in range(16)])
+
+
+SAMPLED, SHORT = {"num_generations": 2, "max_completion_length": 8}, {"max_completion_length": 8}
+REWARDED, TAUGHT = {"reward_funcs": tiny.variety}, {"teacher_model": MODEL}
+#: of trl.experimental: module, data, settings, and what else the trainer takes
+EXPERIMENTAL = {
+    "ORPOTrainer": ("orpo", PAIRS, {"max_length": 24}, {}),
+    "CPOTrainer": ("cpo", PAIRS, {"max_length": 24}, {}),
+    "TPOTrainer": ("tpo", TRIPLES, {}, {}),
+    "GKDTrainer": ("gkd", TALKS, {"max_new_tokens": 8}, TAUGHT),
+    "GOLDTrainer": ("gold", TALKS, SHORT, TAUGHT),
+    "IWOPDTrainer": ("iw_opd", TALKS, SHORT, TAUGHT),
+    "SDFTTrainer": ("sdft", HINTED, SAMPLED, {}),
+    "SDPOTrainer": ("sdpo", HINTED, SAMPLED, REWARDED),
+    "GMPOTrainer": ("gmpo", tiny.sums(), SAMPLED, REWARDED),
+    "A2POTrainer": ("a2po", tiny.sums(), SHORT, REWARDED),
+}
+
+
+def experimental(name):
+    """The same as `made`."""
+    folder, data, more, also = EXPERIMENTAL[name]
+    module = importlib.import_module(f"trl.experimental.{folder}")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(MODEL)  # the teacher's own
+    tokenizer.chat_template = TEMPLATE
+    also = {"model": MODEL, "processing_class": tokenizer, **also}
+    return getattr(module, name), getattr(module, name.replace("Trainer", "Config")), data, more, also
 
 
 def tokens(tokenizer):
@@ -65,7 +104,8 @@ def made(name, tokenizer):
 
 
 def run(name):
-    base, config, data, more, also = made(name, tiny.tokenizer())
+    name, _, healthy = name.partition(":")
+    base, config, data, more, also = experimental(name) if name in EXPERIMENTAL else made(name, tiny.tokenizer())
 
     class Spoilt(base):
         in_loss = generates = False
@@ -79,7 +119,8 @@ def run(name):
 
     alone = name == "OnlineDPOTrainer"  # it generates and computes its loss within `training_step`
     callback = DoctorCallback()
-    args = config(output_dir=name, **SMALL, **more)
+    folder = name + healthy
+    args = config(output_dir=folder, **SMALL, **more)
     trainer = Spoilt(args=args, train_dataset=data, callbacks=[callback], **also)
 
     def spoil(module, _args, output):
@@ -98,14 +139,15 @@ def run(name):
 
     if alone:
         trainer.model.generate = generated
-    trainer.model.model.layers[1].mlp.down_proj.register_forward_hook(spoil)
+    if not healthy:
+        trainer.model.model.layers[1].mlp.down_proj.register_forward_hook(spoil)
     trainer.train()
     return {
-        "name": name, "step": trainer.state.global_step, "saved": Path(name, f"checkpoint-{BROKEN_AT}").is_dir(),
+        "name": name, "step": trainer.state.global_step, "saved": Path(folder, f"checkpoint-{BROKEN_AT}").is_dir(),
         "finite": all(bool(each.isfinite().all()) for each in trainer.model.parameters()),
         "found": [
             [each.problem.id, each.where.step, each.where.module]
-            for each in callback.guard.findings if each.problem.id == "NUM006"
+            for each in callback.guard.findings if healthy or each.problem.id == "NUM006"
         ],
     }  # fmt: skip
 
