@@ -54,9 +54,9 @@ LOG_MESSAGE = Message(
         "This machine has no route to it: no internet on compute nodes, a proxy that is not set, DNS, or "
         "a firewall; or the name of the model is misspelt, so that the cache has nothing of it; or the Hub (or the "
         "mirror) answered that it has trouble itself (50x).",
-        "Try again first if it answered 50x. Test with `curl -sI https://huggingface.co | head -1` on the same node. Download on a machine "
-        "with a network, `hf download REPO` into a shared `HF_HOME`, and run with `HF_HUB_OFFLINE=1` or "
-        "a local path; or set `https_proxy`, or a mirror with `HF_ENDPOINT`.",
+        "Try again first if it answered 50x. Test with `curl -sI https://huggingface.co | head -1` there. "
+        "Download on a machine with a network, `hf download REPO` into a shared `HF_HOME`, and run with "
+        "`HF_HUB_OFFLINE=1` or a local path; or set `https_proxy`, or a mirror with `HF_ENDPOINT`.",
     ),
     zh=Words(
         "无法访问 Hugging Face Hub,且缓存中没有这些文件",

@@ -86,6 +86,8 @@ def python_frame(text: str) -> Frame | None:
 
 def opening_frame(text: str) -> Frame | None:
     """The frame with which a paste may begin that lost its header."""
+    if text.startswith(("[/", "[~/", "[<ipython")) and (match := _OLD_NOTEBOOK.match(text)):  # Colab
+        return Frame(match["path"], 0, match["function"])
     if not text.lstrip("` ").startswith("File "):
         return None
     match = _NOTEBOOK.match(text)

@@ -36,7 +36,10 @@ _BARE = re.compile(
     r"(?:: (?P<message>[^\n]*))$"
 )
 #: one of these is in every line that begins a failure, or tells that what follows is noise
-BEGINNINGS = ("Traceback (", "Error", "xception", "Interrupt", "OOM", "ray::", "File ", "terminate called", "Fatal Py")
+BEGINNINGS = (
+    "Traceback (", "Error", "xception", "Interrupt", "OOM", "ray::", "File ", ".py](http", "terminate called",
+    "Fatal Py",
+)  # fmt: skip
 #: the same where a console broke the line behind the colon, for what follows is one word of its width
 _BROKEN = re.compile(r"^(?P<type>[A-Z]\w{0,100}(?:Error|Exception)): ?$")
 _LONG_WORD = 60  # characters
