@@ -44,6 +44,10 @@ SIGNATURES = (
     Signature(r"\[Errno 98\] error while attempting to bind on address \('[^'\n]{0,60}', (?P<port>\d{1,5})\)"),
     Signature(r"OSError: \[Errno 98\] Address already in use"),
     Signature(r"The server socket has failed to listen on any local network address\. [^\n]{0,60}code: -98"),
+    Signature(r"ConnectionError: Ray is trying to start at \S{1,80}:(?P<port>\d{2,5}), but is already running at"),
+    Signature(
+        r"ValueError: Ray component \w{1,40} is trying to use a port number (?P<port>\d{2,5}) that is used by other"
+    ),
     Signature(r"^ValueError: [\w .-]{1,60} at (?P<port>\d{2,5}) is not available in \d{1,5} seconds"),
     Signature(r"ZMQError: Address already in use(?: \(addr='tcp://[^'\s]{1,120}:(?P<port>\d{1,5})'\))?"),
     Signature(r"Failed to start the grpc server\. The specified port is (?P<port>[1-9]\d{0,4})\."),

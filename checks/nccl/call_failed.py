@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.checks.nccl._last_words import LAST_WORDS
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -36,6 +37,14 @@ SIGNATURES = (
     Signature(
         r"^nccl(?P<code>SystemError|UnhandledCudaError|InternalError|InvalidUsage|InvalidArgument): ",
         symptom_of=("NCC", "HST", "MEM", "TOR", "GPU", "CUD", "LCH", "TRL047"),
+    ),
+    # the line that NCCL prints before it ends ("Last error:"), or its own warning; alone it proves nothing
+    Signature(
+        r"(?P<last>Error: network \S{1,40} not found|Error while attaching to shared memory segment"
+        r"|API call is not supported in the installed CUDA driver|NVLink SHARP \(NVLS\) [Mm]ulticast"
+        r"|[Mm]essage truncated ?:|Failed to CUDA (?:calloc|malloc|host alloc)|Cuda failure \d{0,4} ?'unknown error'"
+        r"|Cuda failure \d{0,4} ?'invalid device function'|Got async event : port error)",
+        kind="sign",
     ),
 )
 
@@ -142,12 +151,18 @@ INTERNAL = Message(
 )
 
 
+def _of_last(hits: Hits) -> Message | None:
+    """The line that NCCL prints before it ends, where it tells more than the kind of error."""
+    last = hits.get("last") or ""
+    return next((message for part, message in LAST_WORDS.items() if part in last), None)
+
+
 def explain(hits: Hits) -> Finding | None:
     """NCCL's own sorting tells where to look; a lost peer is another problem's."""
     told = f"{hits.get('kind') or ''} {hits.get('code') or ''}".lower()
     if "remote" in told:
         return None
-    message = next((each for word, each in _BY_WORD if word in told), INTERNAL)
+    message = _of_last(hits) or next((each for word, each in _BY_WORD if word in told), INTERNAL)
     if message is CUDA and any(_SYNC.search(frame) for hit in hits for frame in hit.frames):
         message = CUMEM
     return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)

@@ -41,6 +41,7 @@ SIGNATURES = (
     Signature(r"ConnectionError: ray client connection timeout"),
     Signature(r"RuntimeError: Ray is not running, please start it by `ray start --head`"),
     Signature(r"\d{1,6} seconds elapsed: Still waiting for GCS to be ready\."),
+    Signature(r"ConnectionError: Failed to connect to Ray at address: https?://(?P<address>[\w.\-]{1,80}:\d{1,5})"),
     Signature(r"Unable to connect to GCS at (?P<address>[\w.\-]{1,80}:\d{1,5})"),
 )
 

@@ -29,7 +29,8 @@ SIGNATURES = (
         symptom_of=("MEM", "HST", "RAY002", "RAY006", "LCH"),
     ),
     Signature(
-        r"(?P<crashed>Owner's node has crashed)",
+        r"(?P<crashed>Owner's node has crashed|NodeDiedError: Task failed due to the node"
+        r"|ActorUnschedulableError: [^\n]{0,60}The node specified via NodeAffinitySchedulingStrategy doesn't exist)",
         symptom_of=("MEM", "HST", "RAY002", "RAY006", "RAY013", "LCH", "GPU", "CKP"),
     ),
 )
@@ -59,21 +60,19 @@ LOG_MESSAGE = Message(
 
 CRASHED = Message(
     en=Words(
-        "the Ray node of the process that owned the actor went away",
-        "The owner is the driver or the actor that created it. Its node's raylet ended or was not heard any "
-        "more, so Ray "
-        "ended everything that this owner had started. The log holds the consequence only: host memory that ran out "
-        "(the kernel may end the raylet itself), a full disk under /tmp/ray, `ray stop`, a pod or job that was taken "
-        "away, or a machine too busy to answer.",
+        "a Ray node went away while actors or tasks needed it",
+        "It is the node of the task, of the actor, or of the process that created them. Its raylet ended or was not "
+        "heard any more, so Ray ended what depended on it. The log holds the consequence only: host memory that ran "
+        "out (the kernel may end the raylet itself), a full disk under /tmp/ray, `ray stop`, a pod or job that was "
+        "taken away, or a machine too busy to answer.",
         "On that node look at `dmesg -T | grep -i -E 'killed|oom'` and at the end of raylet.out and gcs_server.out in "
         "/tmp/ray/session_latest/logs. Give the job more host memory or take less (fewer data and reward workers, no "
         "CPU offload, a smaller object store), and keep the driver where nothing ends it (`ray job submit`).",
     ),
     zh=Words(
-        "创建该 actor 的进程(owner)所在的 Ray 节点消失了",
-        "owner 是创建它的 driver 或 actor。其节点的 raylet 已结束或不再应答,于是 Ray 结束了该 owner "
-        "启动的一切。日志中只有"
-        "后果:主机内存耗尽(内核可能杀掉 raylet 本身)、/tmp/ray 所在磁盘已满、`ray stop`、pod 或作业被回收,"
+        "actor 或任务所需的一个 Ray 节点消失了",
+        "它是任务、actor 或其创建者所在的节点。其 raylet 已结束或不再应答,于是 Ray 结束了依赖它的一切。日志中只有后果:"
+        "主机内存耗尽(内核可能杀掉 raylet 本身)、/tmp/ray 所在磁盘已满、`ray stop`、pod 或作业被回收,"
         "或机器过忙无法应答。",
         "在该节点查看 `dmesg -T | grep -i -E 'killed|oom'`,以及 /tmp/ray/session_latest/logs 中 raylet.out 与 "
         "gcs_server.out 的末尾。为作业提供更多主机内存或减少占用(减少数据与奖励进程,不用 CPU offload,减小 "
