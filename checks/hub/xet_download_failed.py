@@ -24,7 +24,7 @@ from doctor.core.signature import Signature
 PROBLEM = Problem(id="HUB011", name="xet-download-failed", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"Data processing error: (?:CAS service error|File reconstruction error|Error in)"),
+    Signature(r"Data processing error: (?:CAS service error|File reconstruction error)"),
     Signature(r"RuntimeError: (?:Data processing error|Internal error)[^\n]{0,120}(?:xethub|CAS )"),
 )
 

@@ -11,6 +11,10 @@ Permit it in the driver's options and restart, or use another way for the exchan
 In a log: by the words of NVSHMEM's transports and DeepEP's time-out.
 ## References
 https://github.com/deepseek-ai/DeepEP/blob/main/third-party/README.md
+https://github.com/deepseek-ai/DeepEP/issues/128
+https://github.com/NVIDIA/nvshmem/issues/33
+https://github.com/sgl-project/sglang/issues/12533
+https://docs.vllm.ai/en/latest/serving/expert_parallel_deployment/
 https://docs.nvidia.com/nvshmem/install-guide/
 """
 
@@ -22,11 +26,11 @@ from doctor.core.signature import Signature
 
 PROBLEM = Problem(id="NCC032", name="nvshmem-not-ready", severity=ERROR, since="0.1")
 
+#: without a GPU-driven transport NVSHMEM goes on where one is not needed: within a node, or by way of the CPU
 SIGNATURES = (
-    Signature(
-        r"nvshmem\S{0,200}:\d{1,6}: [^\n]{0,120}(?:ibgda_init failed|mem registration failed|init failed for transport)"
-    ),
-    Signature(r"ibgda\S{0,120}:\d{1,6}: (?:NULL value |non-zero status: \d{1,5} )"),
+    Signature(r"nvshmemi_transport_init:\d{1,6}: init failed for transport: ", kind="warning"),
+    Signature(r"ibgda\S{0,120}:\d{1,6}: (?:NULL value |non-zero status: \d{1,5} )", kind="warning"),
+    Signature(r"nvshmemi_transport_init:\d{1,6}: Unable to initialize any transport"),
 )
 
 LOG_CONFIDENCE = LIKELY

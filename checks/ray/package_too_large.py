@@ -14,7 +14,9 @@ https://docs.ray.io/en/latest/ray-core/handling-dependencies.html
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+import re
+
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -53,8 +55,14 @@ LOG_MESSAGE = Message(
 )
 
 
-def explain(hits: Hits) -> Finding:
-    """With the size where Ray tells it."""
+def explain(hits: Hits) -> Finding | None:
+    """With the size where Ray tells it; any server on aiohttp may refuse what is too large."""
     size, limit = hits.get("size"), hits.get("limit")
     told = f": {size}, at most {limit}" if size else ""
-    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), size=told)
+    frames = [frame for hit in hits for frame in hit.frames]
+    if not size and frames and not any("ray" in re.split(r"[\\/.]", frame) for frame in frames):
+        return None
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), size=told,
+        confidence=CONFIRMED if size or frames else LIKELY,
+    )  # fmt: skip

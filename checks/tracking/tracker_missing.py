@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from doctor.checks.tracking._helpers import NEEDS, VERL_NEEDS, chosen, is_there, place, quoted, verl_loggers
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Skip, Words, found
+from doctor.core.finding import Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 from doctor.facts.verl_config import VerlConfig
@@ -31,10 +31,13 @@ PROBLEM = Problem(id="TRK001", name="tracker-missing", severity=ERROR, since="0.
 
 SIGNATURES = (
     Signature(
-        r"(?:RuntimeError|ImportError): (?P<tracker>\w{1,30})Callback requires '?(?P<package>[\w.\-"
-        r" ]{1,40}?)'?(?:>=[\w._]{1,12})? to be installed",
+        r"(?:RuntimeError|ImportError): (?P<tracker>AzureML|ClearML|CodeCarbon|Comet|DVCLive|DagsHub|Flyte|MLflow"
+        r"|Neptune|SwanLab|TensorBoard|Trackio|Wandb)Callback requires [^\n]{2,60} to be installed",
     ),
 )
+
+#: what pip calls the packages, where it is not the tracker's own name in small letters
+PACKAGES = {"AzureML": "azureml-sdk", "Comet": "comet-ml", "Flyte": "flytekit"}
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -122,3 +125,13 @@ def of_verl(verl_config: VerlConfig | None, packages: Packages) -> Judgement:
             commands=(f"pip install {needs[0]}", "trainer.logger=['console']"),
             evidence=quoted(setting),
         )
+
+
+def explain(hits: Hits) -> Finding:
+    """Some trackers' packages have another name."""
+    tracker = hits.get("tracker") or ""
+    package = PACKAGES.get(tracker, tracker.lower())
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), tracker=tracker, package=package,
+        commands=(f"pip install {package}",),
+    )  # fmt: skip

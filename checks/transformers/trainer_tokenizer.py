@@ -22,7 +22,7 @@ import re
 
 from doctor.checks.trl._helpers import quoted, unsloth_replaces
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
@@ -132,14 +132,18 @@ def trainer_tokenizer(training: Training, packages: Packages, script: Script | N
 
 def explain(hits: Hits) -> Finding | None:
     """Before Python 3.10 the exception does not name the class; a library that passes it on is too old itself."""
+    sure = CONFIRMED if hits.get("trainer") else LIKELY
     frames = hits.first.frames
     library = _LIBRARY.search(frames[-1]) if frames else None
     if library is not None and library["name"] not in ("transformers", "huggingface_hub"):
         name = library["name"]
         return found(
             PROBLEM, PASSED_ON, where=hits.where(), evidence=hits.evidence(), library=name,
-            trainer=hits.get("trainer") or "Trainer",
+            trainer=hits.get("trainer") or "Trainer", confidence=sure,
         )  # fmt: skip
     trainer = hits.get("trainer") or "the trainer"
     commands = ("processing_class=tokenizer",)
-    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=commands, trainer=trainer)
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=commands, trainer=trainer,
+        confidence=sure,
+    )  # fmt: skip
