@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
-from doctor.core.columns import Stretch
+from doctor.core.columns import Column, Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import INFO, WARNING, Problem
 from doctor.core.rules import sighting, step_text
@@ -100,12 +100,17 @@ class StepTimeGrowing:
             return False
         times = told.get("step_time")
         first = self._base["step_time"].median or 0.0
-        if times is not None and (first < 0 or max(times.high, self._recent["step_time"].high) > TIMES * first > 0):
+        if times is not None and (first < 0 or self._may_grow(times, TIMES * first)):
             return False
         for name, each in told.items():
             self._recent[name].extend(each.values)
         self._alarm.rest(len(times) if times is not None else 0)
         return True
+
+    def _may_grow(self, times: Column, most: float) -> bool:
+        """Whether some median may be longer than this."""
+        recent = self._recent["step_time"]
+        return max(times.high, recent.high) > most > 0 and recent.most_above(most, times.values) > STEPS // 2
 
     def _times(self, name: str) -> float:
         first = self._base[name].median

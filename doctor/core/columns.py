@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from operator import is_
 from typing import NamedTuple, Optional
 
@@ -101,17 +101,36 @@ def points_of(row: MetricRow, names: Optional[Collection[str]] = None) -> Iterat
 
 def stretches(rows: Iterable[MetricRow]) -> Iterator[list[MetricRow]]:
     """Rows cut where the rank changes, where a step goes back, and where a stretch is long enough."""
+    rows = iter(rows)
     together: list[MetricRow] = []
     last: Optional[int] = None
     count = 0
-    for row in rows:
-        step = row[0]
-        back = step is not None and last is not None and step < last
-        if together and (back or row[4] != together[0][4] or len(together) >= MOST_ROWS or count >= MOST_VALUES):
+    while more := list(islice(rows, MOST_ROWS - len(together))):
+        steps = [row[0] for row in more if row[0] is not None]
+        values = sum(map(len, [row[1] for row in more]))
+        if _go_on(more, steps, (together or more)[0][4], last) and count + values <= MOST_VALUES:
+            together += more
+            last, count = steps[-1] if steps else last, count + values
+        else:
+            for row in more:
+                step = row[0]
+                back = step is not None and last is not None and step < last
+                if together and (back or row[4] != together[0][4] or count >= MOST_VALUES):
+                    yield together
+                    together, last, count = [], None, 0
+                together.append(row)
+                count += len(row[1])
+                last = last if step is None else step
+        if len(together) >= MOST_ROWS:
             yield together
             together, last, count = [], None, 0
-        together.append(row)
-        count += len(row[1])
-        last = last if step is None else step
     if together:
         yield together
+
+
+def _go_on(rows: Sequence[MetricRow], steps: list[int], rank: Optional[int], last: Optional[int]) -> bool:
+    """Whether rows are all of this rank, and none of their steps goes back behind the one before."""
+    ranks = [row[4] for row in rows]
+    return (
+        ranks.count(rank) == len(ranks) and sorted(steps) == steps and (not steps or last is None or steps[0] >= last)
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Sequence
+from itertools import accumulate, chain
 from typing import Optional
 
 #: the median absolute deviation times this estimates the standard deviation of normal noise
@@ -65,6 +66,12 @@ class Window:
             order.append(value)
             found.append(ordered[middle] if odd else (ordered[middle - 1] + ordered[middle]) / 2)
         return found
+
+    def most_above(self, limit: float, values: Sequence[float]) -> int:
+        """How many values above a limit a full window holds at most while it takes these in; it stays as it is."""
+        above = accumulate([value > limit for value in chain(self._order, values)])
+        sums = [0, *above]
+        return max([end - start for start, end in zip(sums, sums[self.size :])])  # noqa: B905 - Python 3.9
 
     def copy(self) -> Window:
         """The same window, on its own from here on."""

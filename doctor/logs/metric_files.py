@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
-from operator import itemgetter, ne
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import repeat
+from operator import ne
 from pathlib import Path
 from typing import IO, Any, Optional
 
@@ -19,7 +20,7 @@ from doctor.logs.metrics import row_of_mapping, shared
 COLUMNS = ("step", "t_ns", "name", "value", "rank", "source")
 
 #: of a CSV that are taken apart together
-_BYTES_TOGETHER = 1 << 16
+_CHARACTERS_TOGETHER = 1 << 16
 
 #: groups of names that are kept; a run has a handful
 _MOST_KINDS = 1000
@@ -27,8 +28,14 @@ _MOST_KINDS = 1000
 #: rows of one step that may be waited for, for they are judged together
 _MOST_OF_A_STEP = 2000
 
+#: of a CSV, each with the cells of all lines; the values are numbers already
+_Columns = list[list[Any]]
+
 #: a `trainer_state.json` written without line breaks is read whole, up to this size
 MOST_BYTES_AT_ONCE = 64 * 2**20
+
+
+_row: Any = partial(tuple.__new__, MetricRow)
 
 
 class MetricFileError(Exception):
@@ -110,19 +117,18 @@ def read_metrics_csv(path: Path, rank: Optional[int] = None) -> Iterator[MetricR
         if not {"step", "name", "value"} <= set(head):
             raise MetricFileError(f"{path} has no columns step, name and value")
         table = _Table(head, str(path), rank)
-        held: list[list[str]] = []
-        while lines := file.readlines(_BYTES_TOGETHER):
-            cells = held + [_quoted(line) if '"' in line else line.rstrip("\n").split(",") for line in lines]
-            cells, numbers = table.sound(cells)
-            ends = table.ends(cells)
-            held = cells[ends[-1] :] if ends and len(cells) - ends[-1] < _MOST_OF_A_STEP else []
-            yield from table.rows(cells[: len(cells) - len(held)], numbers, ends)
-        cells, numbers = table.sound(held)
-        yield from table.rows(cells, numbers, [])
+        held: _Columns = [[] for _ in head]
+        while text := file.read(_CHARACTERS_TOGETHER):
+            columns = [old + new for old, new in zip(held, table.columns(text + file.readline()), strict=True)]
+            count, ends = len(columns[0]), table.ends(columns)
+            last = ends[-1] if ends and count - ends[-1] < _MOST_OF_A_STEP else count
+            yield from table.rows([each[:last] for each in columns], ends)
+            held = [each[last:] for each in columns]
+        yield from table.rows(held, [])
 
 
 class _Table:
-    """Takes the lines of a CSV of metrics apart, many at once.
+    """Takes the lines of a CSV of metrics apart, many at once, column by column.
 
     Args:
         head: names of its columns.
@@ -131,55 +137,84 @@ class _Table:
     """
 
     def __init__(self, head: list[str], own: str, rank: Optional[int]) -> None:
-        self._columns, self._own, self._rank = len(head), own, rank
+        self._head, self._own, self._rank = head, own, rank
         self._name, self._value, self._step = head.index("name"), head.index("value"), head.index("step")
-        self._at = {each: head.index(each) for each in ("t_ns", "rank", "source") if each in head}
-        places = [self._step, *self._at.values()]
-        self._common: Callable[[list[str]], Any] = itemgetter(*places)
+        self._common = [self._step, *(head.index(each) for each in ("t_ns", "rank", "source") if each in head)]
         self._kinds: dict[tuple[str, ...], tuple[str, ...]] = {}
 
-    def sound(self, cells: list[list[str]]) -> tuple[list[list[str]], list[float]]:
-        """The lines that are whole, and their values."""
-        width, value = self._columns, self._value
-        if set(map(len, cells)) <= {width}:
+    def columns(self, text: str) -> _Columns:
+        """The lines that are whole; their values as numbers."""
+        width = len(self._head)
+        lines = text.removesuffix("\n").split("\n")
+        if '"' not in text and set(map(str.count, lines, repeat(","))) == {width - 1}:
+            cells = text.removesuffix("\n").replace("\n", ",").split(",")
+            columns: _Columns = [cells[place::width] for place in range(width)]
             try:
-                return cells, list(map(float, map(itemgetter(value), cells)))
+                columns[self._value] = list(map(float, columns[self._value]))
             except ValueError:
                 pass
-        whole = [
-            (each, number) for each in cells if len(each) == width and (number := _number(each[value])) is not None
-        ]
-        return [each for each, _ in whole], [number for _, number in whole]
+            else:
+                return columns
+        apart = (_quoted(line) if '"' in line else line.split(",") for line in lines)
+        whole = [each for each in apart if len(each) == width and _number(each[self._value]) is not None]
+        columns = [[each[place] for each in whole] for place in range(width)]
+        columns[self._value] = list(map(float, columns[self._value]))
+        return columns
 
-    def ends(self, cells: list[list[str]]) -> list[int]:
+    def ends(self, columns: _Columns) -> list[int]:
         """Where lines differ in step, time, rank or source from those before them."""
-        common = list(map(self._common, cells))
+        common = list(zip(*(columns[each] for each in self._common), strict=True))
         return [number for number, differs in enumerate(map(ne, common, common[1:]), 1) if differs]
 
-    def rows(self, cells: list[list[str]], numbers: Sequence[float], ends: list[int]) -> Iterator[MetricRow]:
+    def rows(self, columns: _Columns, ends: list[int]) -> Iterable[MetricRow]:
         """The lines as rows, cut at these places."""
-        names = list(map(itemgetter(self._name), cells))
-        start = 0
-        for end in [*(each for each in ends if each < len(cells)), len(cells)]:
-            if start < end:
-                yield from self._row(cells[start], tuple(names[start:end]), numbers[start:end])
-            start = end
+        count = len(columns[0])
+        if not count:
+            return ()
+        starts = [0, *(each for each in ends if each < count)]
+        width = starts[1] if len(starts) > 1 else count
+        own = tuple(columns[self._name][:width])
+        names = self._known(own)
+        alike = starts == list(range(0, count, width)) and columns[self._name] == [*own] * (count // width)
+        if alike and len(set(names)) == len(names):
+            values = zip(*[iter(columns[self._value])] * width, strict=True)
+            return self._rows(columns, starts, repeat(names), values)
+        return self._one_by_one(columns, starts)
 
-    def _row(self, cells: list[str], own: tuple[str, ...], values: Sequence[float]) -> Iterator[MetricRow]:
+    def _rows(
+        self, columns: _Columns, places: list[int], names: Iterable[tuple[str, ...]], values: Iterable[Sequence[float]]
+    ) -> Iterable[MetricRow]:
+        """Rows of these names and values, with what stands beside them in the lines at these places."""
+        told = {
+            each: [columns[self._head.index(each)][place] for place in places]
+            for each in ("step", "t_ns", "rank", "source") if each in self._head
+        }  # fmt: skip
+        times = map(_whole, told["t_ns"]) if "t_ns" in told else repeat(None)
+        ranks = (
+            (_whole(each) if each else self._rank for each in told["rank"]) if "rank" in told else repeat(self._rank)
+        )
+        sources = (each or self._own for each in told["source"]) if "source" in told else repeat(self._own)
+        return map(_row, zip(map(_whole, told["step"]), names, values, times, ranks, sources, strict=False))
+
+    def _one_by_one(self, columns: _Columns, starts: list[int]) -> Iterator[MetricRow]:
+        own, values = columns[self._name], columns[self._value]
+        for start, end in zip(starts, [*starts[1:], len(own)], strict=True):
+            names = self._known(tuple(own[start:end]))
+            if len(set(names)) == len(names):
+                yield from self._rows(columns, [start], (names,), (values[start:end],))
+            else:
+                alone = range(start, end)
+                single = (shared((name,)) for name in names)
+                yield from self._rows(columns, [*alone], single, ((values[each],) for each in alone))
+
+    def _known(self, own: tuple[str, ...]) -> tuple[str, ...]:
+        """Canonical names."""
         names = self._kinds.get(own)
         if names is None:
             names = shared(tuple(ALIASES.get(each, each) for each in own))
             if len(self._kinds) < _MOST_KINDS:
                 self._kinds[own] = names
-        step, at = _whole(cells[self._step]), self._at
-        t_ns = _whole(cells[at["t_ns"]]) if "t_ns" in at else None
-        rank = _whole(cells[at["rank"]]) if "rank" in at and cells[at["rank"]] else self._rank
-        source = (cells[at["source"]] if "source" in at else "") or self._own
-        if len(set(names)) == len(names):
-            yield MetricRow(step, names, values, t_ns, rank, source)
-        else:
-            for name, value in zip(names, values, strict=True):
-                yield MetricRow(step, shared((name,)), (value,), t_ns, rank, source)
+        return names
 
 
 def _number(text: str) -> Optional[float]:

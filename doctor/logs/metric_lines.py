@@ -41,7 +41,7 @@ _LONGEST_HEAD_BYTES = 300
 _SIZE_BYTES = 8  # of the size before each chunk in a file
 #: of marshal: numbers in binary, and no look-up whether an object stood there before
 _PLAIN = 2
-_NOTHING = Behind(None, followed=False)
+_NOTHING, _FOLLOWED = Behind(None, followed=False), Behind(None, followed=True)
 
 
 class Told(NamedTuple):
@@ -223,7 +223,10 @@ def _packed(lines: list[Seen]) -> bytes:
     kind = [kinds.setdefault(row[1], len(kinds)) for row in rows]
     heads = [b"" if seen[2].startswith((b"{'", b"step:")) else _head_of(seen[2]) for seen in lines]
     bars = [last_bar(seen[3]) if b"%|" in seen[3] else None for seen in lines]
-    behind = [look_behind(seen[4]) if row[0] is None else _NOTHING for seen, row in zip(lines, rows, strict=True)]
+    behind = [
+        _NOTHING if row[0] is not None else _FOLLOWED if seen[4].startswith(b"\n{'") else look_behind(seen[4])
+        for seen, row in zip(lines, rows, strict=True)
+    ]
     return marshal.dumps((
         [seen[1] for seen in lines], [row[0] for row in rows], list(kinds), kind, [row[2] for row in rows],
         heads if any(heads) else None, _plain(bars), _plain([each[0] for each in behind]), [each[1] for each in behind],

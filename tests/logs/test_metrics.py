@@ -15,7 +15,7 @@ import pytest
 from doctor.core.columns import MetricRow, Stretch, points_of, stretches
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.series import Point
-from doctor.logs import metrics
+from doctor.logs import metric_files, metrics
 from doctor.logs.metric_batches import parse_rows
 from doctor.logs.metric_files import MetricFileError, MetricsCsv, read_metrics_csv, read_trainer_state
 from doctor.logs.metrics import (
@@ -200,6 +200,28 @@ def test_csv_written_is_read_again(tmp_path) -> None:
     ]
     assert read[0].source == "a.log:3"
     assert read[1].source == str(path)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_lines_of_a_csv_read_together_say_what_each_says_alone(tmp_path, broken, monkeypatch) -> None:
+    monkeypatch.setattr(metric_files, "_CHARACTERS_TOGETHER", 1500)
+    pick, expected = random.Random(4), []  # noqa: S311
+    lines = ["# from a test", "step,t_ns,name,value,rank,source"]
+    for step in range(600):
+        for name in ("loss", "kl") if step % 200 else ("loss", "loss", "kl"):
+            rank, source, value = pick.choice(("", "3")), pick.choice(("", "b.log:3")), pick.gauss(0, 1)
+            lines.append(f"{step},{step + 9},{name},{value},{rank},{source}")
+            expected.append((name, value, step, step + 9, int(rank) if rank else 1, source))
+            if broken and pick.random() < 0.02:
+                lines.append(pick.choice(("", "5,1,torn", "1,2,loss,x,,", "1,2,3,4,5,6,7", "# odd")))
+    path = tmp_path / "rank1.csv"
+    path.write_text("\n".join(lines) + ("" if broken else "\n"))
+    rows = list(read_metrics_csv(path, 1))
+    told = [tuple(point) for row in rows for point in points_of(row)]
+    assert told == [(*point[:5], point[5] or str(path)) for point in expected]
+    assert 600 < len(rows) < len(expected)
+    path.write_text(lines[1] + "\n")
+    assert list(read_metrics_csv(path)) == []
 
 
 def test_time_line_keeps_spikes_beginnings_and_its_bounds() -> None:
