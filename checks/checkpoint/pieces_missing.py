@@ -38,6 +38,7 @@ SIGNATURES = (
         r"model|optim|extra_state)_world_size"
         r"_(?P<ranks>\d{1,6})_rank_(?P<rank>\d{1,6})\.pt'"
     ),
+    Signature(r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<place>[^'\n]{1,400})/\.metadata'"),
 )
 
 LOG_MESSAGE_RANK = Message(
@@ -109,8 +110,35 @@ def pieces_missing(checkpoints: Checkpoints) -> Judgement:
         )
 
 
+METADATA = Message(
+    en=Words(
+        "the distributed checkpoint `{place}` has no `.metadata`",
+        "torch writes the shards (`__0_0.distcp` ...) first and `.metadata` last, by one rank. The save was cut off "
+        "before that, the folder is another one than meant (a level too high or too low), or that rank wrote to the "
+        "disk of its own node.",
+        "Look with `ls -a` at that folder and the ones around it, on the node of rank 0 as well: copy `.metadata` "
+        "(hidden, so `cp *` leaves it out) beside the shards. Where it is nowhere, take the checkpoint before; save to "
+        "a disk that all nodes share.",
+    ),
+    zh=Words(
+        "分布式检查点 `{place}` 没有 `.metadata`",
+        "torch 先写各分片(`__0_0.distcp` 等),最后由一个 rank 写 `.metadata`。保存在此之前被中断,"
+        "目录不是所指的那个(高了或低了"
+        "一级),或该 rank 写到了自己节点的磁盘上。",
+        "用 `ls -a` 查看该目录及其上下级,也查看 rank 0 所在节点:把 `.metadata`(隐藏文件,`cp *` "
+        "会漏掉)复制到分片旁边。若都找不到,"
+        "请用上一个检查点;并保存到所有节点共享的磁盘。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding:
-    """One rank's shard, or a count of ZeRO's partitions."""
+    """One rank's shard, the table of a distributed checkpoint, or a count of ZeRO's partitions."""
+    place = hits.get("place")
+    if place:
+        return found(
+            PROBLEM, METADATA, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, place=shown(place)
+        )
     rank = hits.get("rank")
     return found(
         PROBLEM,

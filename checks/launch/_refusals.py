@@ -36,6 +36,12 @@ _SETTING = re.compile(
     r"(?<![\w./-])(?:--[a-z][a-z0-9]{1,40}(?:[._-][a-z0-9]{1,40}){0,8}|[a-z][a-z0-9]{0,40}(?:[._][a-z0-9]{1,40}){1,8})"
     r"(?![\w/(-]|\.py)"
 )
+#: the same in plain words: "tensor parallel size", "world size"
+_SPOKEN = re.compile(
+    r"\b(?:(?:tensor|pipeline|data|expert|context|sequence)(?: model)? parallel|world|(?:global |train |mini "
+    r"|micro )?batch)"
+    r" size\b"
+)
 #: a setting of one word: only where the sentence begins with it and gives its bounds
 _BARE = re.compile(
     r"^['\"`]?(?P<name>[a-z][a-z0-9]{0,30})['\"`]? (?:must|should|has to|needs to) be (?:an? )?(?:>|<|positive"
@@ -70,7 +76,8 @@ _RELATIONS = (
         "exclusive",
         re.compile(
             r"cannot be (?:used|enabled|set|combined) (?:together|with|both)|mutually exclusive|conflict"
-            r"|not compatible|incompatible|at the same time|simultaneously|does not support|do not support",
+            r"|not compatible|incompatible|at the same time|simultaneously|does not support|do not support"
+            r"|^disable .{1,80} if ",
             re.IGNORECASE,
         ),
     ),
@@ -250,6 +257,7 @@ def read(text: str) -> Optional[Refusal]:
         return _asked(formula["formula"], text)
     relation = next((name for name, pattern in _RELATIONS if pattern.search(text)), None)
     settings = list(dict.fromkeys(_plain(name) for name in _SETTING.findall(text) if name not in _NO_SETTING))
+    settings += [each for each in dict.fromkeys(_spoken(text)) if each not in settings]
     bare = _BARE.match(text)
     if bare and bare["name"] not in _INNER:
         relation, settings = "order", [bare["name"], *settings]
@@ -282,6 +290,11 @@ def _asked(formula: str, text: str) -> Refusal:
     else:
         relation = "exclusive" if formula.startswith("not ") else "missing" if len(settings) == 1 else "order"
     return Refusal(relation, tuple(settings)[:_NAMES], tuple(numbers)[:_NAMES], tuple(each.strip() for each in sides))
+
+
+def _spoken(text: str) -> list[str]:
+    """Settings that a sentence names in plain words, as they are written in a configuration."""
+    return [name.replace(" ", "_") for name in _SPOKEN.findall(text)]
 
 
 def _plain(name: str) -> str:
