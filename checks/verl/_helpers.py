@@ -112,6 +112,8 @@ def verl_of(config: VerlConfig, packages: Packages, launch: Launch) -> Verl | tu
     version = packages.version("verl")
     if version is None or _shadowed(packages):
         return (Skip("the version of veRL that will run is not known"),)
+    if any(key.startswith("hydra.searchpath") for key in config.overrides):
+        return (Skip("`hydra.searchpath` adds configurations that are not read"),)
     asked = any(name in launch.arguments for name in ("config_path", "cp", "config_dir", "cd"))
     if config.base_path is None and (asked or config.config_name not in CONFIGS):
         return (Skip(f"the configuration `{config.config_name}` was not found"),)

@@ -44,6 +44,9 @@ MESSAGE = Message(
 
 
 ESTIMATOR = "algorithm.adv_estimator"
+#: on-policy distillation learns from the teacher's probabilities of one answer; veRL's own examples sample one
+#: (https://github.com/verl-project/verl/tree/main/examples/on_policy_distillation_trainer)
+DISTILLATION = "distillation.enabled"
 
 
 @check(PROBLEM)
@@ -54,6 +57,8 @@ def grpo_of_one(verl_config: VerlConfig, packages: Packages, launch: Launch) -> 
         yield from verl
         return
     if verl.value(ESTIMATOR) != "grpo" or verl.number(ROLLOUT + "n") != 1:
+        return
+    if DISTILLATION in verl.keys and verl.is_on(DISTILLATION) is not False:
         return
     yield found(
         PROBLEM,
