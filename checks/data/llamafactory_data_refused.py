@@ -211,7 +211,7 @@ CASES = (
 )
 
 SIGNATURES = (
-    Signature(CASES[0][0]),
+    Signature(CASES[0][0], frame=r"(?:llamafactory|llmtuner)[\\/]"),
     Signature(CASES[1][0]),
     Signature(CASES[2][0]),
     Signature(CASES[3][0], frame=r"data[\\/]loader\.py:"),

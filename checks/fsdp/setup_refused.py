@@ -136,8 +136,8 @@ CASES = (
     ),
     (
         (
-            r"(?:ValueError|AssertionError): expected to be in states \[[^\n]{1,120}\] but current state is "
-            r"(?:\w{3,20}\.)?(?P<state>[A-Z_]{4,24})"
+            r"(?:ValueError|AssertionError): expected to be in states \[[^\n]{0,100}TrainingState[^\n]{1,100}\] but "
+            r"current state is (?:\w{3,20}\.)?(?P<state>[A-Z_]{4,24})"
         ),
         Message(
             en=Words(

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -73,11 +73,21 @@ _DISTRIBUTION = {
 }  # fmt: skip
 
 
+_OLD = re.compile(r"[Uu]pgrade|cannot import name|too old|outdated")
+#: without one of these a sentence only recommends a package
+_WANTED = re.compile(
+    r"requir|not install|n't installed|not found|missing|n't find|not available|need|install it|[Pp]lease install"
+)
+
+
 def explain(hits: Hits) -> Finding | None:
-    """Names in the sentence's order, as the package index spells them."""
+    """Names in the sentence's order, as the package index spells them; an upgrade is asked for what is there."""
+    if all(_OLD.search(each.text) for each in hits):
+        return None
     text = hits.get("names") or hits.get("name") or ""
     packages = [_DISTRIBUTION.get(each, each) for each in re.findall(r"[\w\-.\[\]]{2,60}", text)]
     names = ", ".join(f"`{each.partition(' ')[0]}`" for each in packages)
     return found(
-        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), names=names, packages=" ".join(packages)
-    )
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), names=names, packages=" ".join(packages),
+        confidence=CONFIRMED if any(_WANTED.search(each.text) for each in hits) else LIKELY,
+    )  # fmt: skip

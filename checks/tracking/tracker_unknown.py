@@ -29,8 +29,8 @@ PROBLEM = Problem(id="TRK002", name="tracker-unknown", severity=ERROR, since="0.
 
 SIGNATURES = (
     Signature(
-        r"ValueError: (?P<tracker>[\w.\- ]{1,40}) is not supported, only (?P<known>[\w, ]{1,300}) are"
-        r" supported",
+        r"ValueError: (?P<tracker>[\w.\- ]{1,40}) is not supported, only (?P<known>[\w, ]{0,200}\b(?:wandb|tensorboard|"
+        r"mlflow)\b[\w, ]{0,200}) are supported",
     ),
 )
 

@@ -22,7 +22,7 @@ import re
 from doctor import data
 from doctor.checks.trl._helpers import installed, is_grpo, quoted
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Finding, Message, Skip, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
@@ -31,7 +31,7 @@ from doctor.facts.training import Training
 
 PROBLEM = Problem(id="TRL033", name="grpo-loss-type-unknown", severity=ERROR, since="0.1", affects={"trl": ">=0.17"})
 
-SIGNATURES = (Signature(r"ValueError: Unknown loss type: (?P<loss>[^\s]{1,60})"),)
+SIGNATURES = (Signature(r"ValueError: Unknown loss type: (?P<loss>[^\s]{1,60}?)\.?(?:\s|$)"),)
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -88,6 +88,7 @@ def loss_type_unknown(training: Training, packages: Packages) -> Judgement:
 
 
 #: frameworks with a loss of their own that refuse in the same words
+_TRAINER = re.compile(r"(?i)trl[\\/]|grpo")
 _OTHERS = re.compile(r"[\\/](?:slime|miles|verl|openrlhf|trinity|areal|nemo_rl)[\\/]")
 
 
@@ -96,4 +97,8 @@ def explain(hits: Hits) -> Finding | None:
     frames = hits.first.frames
     if frames and _OTHERS.search(frames[-1]):
         return None
-    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), loss=hits.get("loss"))
+    known = not frames or any(_TRAINER.search(each) for each in frames)
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), loss=hits.get("loss"),
+        confidence=CONFIRMED if known else LIKELY,
+    )  # fmt: skip

@@ -123,7 +123,7 @@ def rank(
     quotes = Quotes(case, [hit for _, hit in hits])
     hits = [(index, hit) for index, hit in hits if not quotes.hit(hit)]
     case.exits = [each for each in case.exits if not quotes.exit(each)]
-    candidates = [_doubted(each, quotes) for each in _candidates(case, hits, counts, catalogue, crashed)]
+    candidates = [_doubted(case, each, quotes) for each in _candidates(case, hits, counts, catalogue, crashed)]
     failures = [each for each in case.failures if not _is_noise(case, each) and not quotes.failure(each)]
     lost = _words_of_loss(case, candidates)
     own: list[Failure] = []
@@ -256,11 +256,24 @@ def _got_through(case: Case, candidate: _Candidate, quotes: Quotes) -> bool:
     )
 
 
-def _doubted(candidate: _Candidate, quotes: Quotes) -> _Candidate:
-    """The same, likely at most where all that speaks for it may be quoted."""
-    if all(quotes.doubtful(each) for each in candidate.hits):
-        candidate.finding, candidate.doubtful = replace(candidate.finding, confidence=LIKELY), True
+def _doubted(case: Case, candidate: _Candidate, quotes: Quotes) -> _Candidate:
+    """The same, likely at most where all that speaks for it may be quoted, or is raised by the user's own code."""
+    candidate.doubtful = all(quotes.doubtful(each) for each in candidate.hits)
+    if candidate.doubtful or all(_raised_by_user(case, each) for each in candidate.hits):
+        candidate.finding = replace(candidate.finding, confidence=LIKELY)
     return candidate
+
+
+def _raised_by_user(case: Case, hit: Hit) -> bool:
+    """Whether a statement of the user's own code raised it: a library's words prove nothing there."""
+    source = _source(case, hit)
+    failure = case.failure_at(source, hit.line, hit.process)
+    for raised in failure.chain if failure is not None else ():
+        low, high = sorted((raised.line.number, raised.last_line))
+        if low <= hit.line <= high and raised.frames:
+            last = raised.frames[-1]
+            return last.own and last.code.startswith("raise ")
+    return False
 
 
 _QUIET_LEVELS = frozenset("WID")

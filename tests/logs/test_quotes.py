@@ -105,3 +105,22 @@ def test_a_mere_line_proves_nothing_of_what_comes_after_it(tmp_path: Path, after
     path.write_text(f"train.sh: line 3: nvcc: command not found\n{after}")
     first = examine([str(path)], prepared=PREPARED).diagnosis.outcome.findings[0]
     assert (first.problem.id, first.confidence.value) == ("LCH002", confidence)
+
+
+@pytest.mark.parametrize(
+    ("path", "confidence"),
+    [
+        ("/home/user/project/reward.py", "likely"),
+        ("/home/user/venv/lib/python3.11/site-packages/trl/x.py", "confirmed"),
+    ],
+)
+def test_the_words_of_a_library_prove_nothing_where_the_user_raises_them(
+    tmp_path: Path, path: str, confidence: str
+) -> None:
+    log = tmp_path / "train.log"
+    log.write_text(
+        f'Traceback (most recent call last):\n  File "{path}", line 9, in score\n    raise ValueError("no parameters")\n'
+        "ValueError: loaded state dict has a different number of parameter groups\n"
+    )
+    first = examine([str(log)], prepared=PREPARED).diagnosis.outcome.findings[0]
+    assert (first.problem.id, first.confidence.value) == ("CKP008", confidence)
