@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from doctor.core.patterns import later
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -158,44 +160,44 @@ INVARIANT = Kind(
 )
 
 _BY_TYPE = (
-    (re.compile(r"ImportError|ModuleNotFound|undefined symbol|DLL"), IMPORT),
-    (re.compile(r"OutOfMemory|MemoryError|OOM"), MEMORY),
-    (re.compile(r"AcceleratorError|Cuda|CUDA|CUDNN|NVML"), CUDA),
-    (re.compile(r"Dynamo|Inductor|BackendCompiler|CompilationError|OutOfResources|PTXAS"), COMPILER),
-    (re.compile(r"DistBackend|DistNetwork|DistStore|NCCL|Rendezvous"), COLLECTIVE),
-    (re.compile(r"Connection|Timeout|HTTP|URL|SSL|Socket|Proxy|Remote|gaierror"), NETWORK),
-    (re.compile(r"FileNotFound|Permission|IsADirectory|NotADirectory|FileExists|OSError|IOError|Safetensor"), FILES),
-    (re.compile(r"NameError"), DEFINITION),
-    (re.compile(r"CheckpointError"), GRADIENT),
+    (later(r"ImportError|ModuleNotFound|undefined symbol|DLL"), IMPORT),
+    (later(r"OutOfMemory|MemoryError|OOM"), MEMORY),
+    (later(r"AcceleratorError|Cuda|CUDA|CUDNN|NVML"), CUDA),
+    (later(r"Dynamo|Inductor|BackendCompiler|CompilationError|OutOfResources|PTXAS"), COMPILER),
+    (later(r"DistBackend|DistNetwork|DistStore|NCCL|Rendezvous"), COLLECTIVE),
+    (later(r"Connection|Timeout|HTTP|URL|SSL|Socket|Proxy|Remote|gaierror"), NETWORK),
+    (later(r"FileNotFound|Permission|IsADirectory|NotADirectory|FileExists|OSError|IOError|Safetensor"), FILES),
+    (later(r"NameError"), DEFINITION),
+    (later(r"CheckpointError"), GRADIENT),
 )
 #: what a message speaks of, for types that say nothing themselves
 _BY_MESSAGE = (
-    (re.compile(r"out of memory|bad_alloc|Cannot allocate memory", re.IGNORECASE), MEMORY),
-    (re.compile(r"\bCUDA (?:driver )?error\b|\bcuda\w* error\b|CUBLAS_|CUDNN_|\bHIP error\b", re.IGNORECASE), CUDA),
-    (re.compile(r"NCCL|ProcessGroup|process group|Gloo|TCPStore|collective", re.IGNORECASE), COLLECTIVE),
+    (later(r"out of memory|bad_alloc|Cannot allocate memory", re.IGNORECASE), MEMORY),
+    (later(r"\bCUDA (?:driver )?error\b|\bcuda\w* error\b|CUBLAS_|CUDNN_|\bHIP error\b", re.IGNORECASE), CUDA),
+    (later(r"NCCL|ProcessGroup|process group|Gloo|TCPStore|collective", re.IGNORECASE), COLLECTIVE),
     (
-        re.compile(r"requires? (?:a )?grad|backward|in-?place operation|autograd|inference tensor", re.IGNORECASE),
+        later(r"requires? (?:a )?grad|backward|in-?place operation|autograd|inference tensor", re.IGNORECASE),
         GRADIENT,
     ),
-    (re.compile(r"state[_ ]dict|checkpoint|safetensors", re.IGNORECASE), STATE),
-    (re.compile(r"scalar type|dtype|\bHalf\b|BFloat16|bfloat16|float16"), DTYPE),
+    (later(r"state[_ ]dict|checkpoint|safetensors", re.IGNORECASE), STATE),
+    (later(r"scalar type|dtype|\bHalf\b|BFloat16|bfloat16|float16"), DTYPE),
     (
-        re.compile(
+        later(
             r"must match the size|size of tensor|shapes? cannot be|invalid for input of size|dimension|Sizes of "
             r"tensors"
         ),
         SHAPE,
     ),
 )
-_NONE = re.compile(r"\bNoneType\b|\bis None\b")
-_TYPES = re.compile(
+_NONE = later(r"\bNoneType\b|\bis None\b")
+_TYPES = later(
     r"can only concatenate|unsupported operand|indices must be|not supported between instances|must be (?:str|a "
     r"string|Tensor)"
     r"|object is not (?:callable|iterable|subscriptable)|expected string or bytes|argument '\w{1,40}' \(position "
     r"\d{1,2}\) must be"
 )
-_UNEQUAL = re.compile(r"(?:\b[Ll]en(?:gth)?s?\b|\bshapes?\b|\.size\b)[^\n]{0,120}(?:!=|==| vs\.? | does not match )")
-_CALL = re.compile(r"unexpected keyword argument|required positional argument|positional arguments? but")
+_UNEQUAL = later(r"(?:\b[Ll]en(?:gth)?s?\b|\bshapes?\b|\.size\b)[^\n]{0,120}(?:!=|==| vs\.? | does not match )")
+_CALL = later(r"unexpected keyword argument|required positional argument|positional arguments? but")
 
 
 def kind_of(exception: str, *, own_code: bool, message: str = "") -> Kind:

@@ -11,19 +11,20 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from doctor.core.patterns import later
 from doctor.core.record import record
 from doctor.facts.base import Context
 from doctor.facts.launch import Launch
 
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"  # what shells search when PATH is unset
 HEAD_BYTES = 4096
-PYTHON_NAME = re.compile(r"^(?:python|pypy)[0-9.]*t?$")
-_PYENV_ROOT = re.compile(r"^\s*export PYENV_ROOT=[\"']?([^\"'\n]+)", re.MULTILINE)
-_PYENV = re.compile(r"pyenv[\"']? exec\b")
+PYTHON_NAME = later(r"^(?:python|pypy)[0-9.]*t?$")
+_PYENV_ROOT = later(r"^\s*export PYENV_ROOT=[\"']?([^\"'\n]+)", re.MULTILINE)
+_PYENV = later(r"pyenv[\"']? exec\b")
 #: pip and conda write this where a `#!` line would be too long or hold a space, uv always
-_EXEC = re.compile(r"""^'''exec'\s+(?P<python>.+?)\s+"\$0"\s+"\$@\"""", re.MULTILINE)
+_EXEC = later(r"""^'''exec'\s+(?P<python>.+?)\s+"\$0"\s+"\$@\"""", re.MULTILINE)
 #: uv with --relocatable: the interpreter beside the script
-_BESIDE = re.compile(r"""^"\$\(dirname -- "\$\(realpath -- "\$0"\)"\)"/'?(?P<name>[^'"]+)'?$""")
+_BESIDE = later(r"""^"\$\(dirname -- "\$\(realpath -- "\$0"\)"\)"/'?(?P<name>[^'"]+)'?$""")
 _CHOOSES_ITSELF = frozenset({"poetry", "pipenv", "pixi", "hatch", "pdm", "rye"})
 
 

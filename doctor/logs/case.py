@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from doctor.core.patterns import later
 from doctor.logs import hints
 from doctor.logs.context import Given
 from doctor.logs.exits import ElasticTable, Exit, exits_of
@@ -23,13 +24,13 @@ from doctor.logs.tracebacks import Assembler, Failure
 _MOST_EXITS = 2_000
 _TO_BE_SEEN = hints.EVERYBODY | hints.DICT
 _SAMPLE = 200  # lines by which a file's habits are told
-_WORLD = re.compile(
+_WORLD = later(
     r"\bworld[_ ]size\b[\"'=: ]{1,4}(\d{1,6})\b|Num processes: (\d{1,6})\b|\bnranks (\d{1,6})\b"
     r"|^RANK \d+ world (\d{1,6})\b"
 )
-_ENGINE = re.compile(r"\b(?P<key>[a-z][a-z0-9_]{2,60})=(?P<value>'[^'\n]{0,160}'|[\w.+\-]{1,60})(?=[,)])")
-_ARGUMENTS = re.compile(r"'(?P<key>[a-z][a-z0-9_]{2,60})': (?P<value>'[^'\n]{0,160}'|[\w.+\-]{1,60})(?=[,}])")
-_DUMP = re.compile(r"^\s{1,4}(?P<key>[a-z][a-z0-9_]{2,60}) \.{3,60} (?P<value>[^\n]{1,80})$")
+_ENGINE = later(r"\b(?P<key>[a-z][a-z0-9_]{2,60})=(?P<value>'[^'\n]{0,160}'|[\w.+\-]{1,60})(?=[,)])")
+_ARGUMENTS = later(r"'(?P<key>[a-z][a-z0-9_]{2,60})': (?P<value>'[^'\n]{0,160}'|[\w.+\-]{1,60})(?=[,}])")
+_DUMP = later(r"^\s{1,4}(?P<key>[a-z][a-z0-9_]{2,60}) \.{3,60} (?P<value>[^\n]{1,80})$")
 
 
 @dataclass

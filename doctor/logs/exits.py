@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from doctor.core.patterns import later
 from doctor.logs.lines import Line
 
 _SIGNALS = {int(each): each.name for each in signal.Signals}
@@ -48,55 +49,53 @@ def signal_of(code: int | None) -> str:
     return _SIGNALS.get(number, "")
 
 
-_ELASTIC = re.compile(
-    r"failed \(exitcode: (?P<code>-?\d{1,4})\) local_rank: (?P<rank>\d{1,6}) \(pid: (?P<pid>\d{1,9})\)"
-)
-_CLOSING = re.compile(r"Sending process (?P<pid>\d{1,9}) closing signal (?P<signal>SIG[A-Z]{2,6})")
+_ELASTIC = later(r"failed \(exitcode: (?P<code>-?\d{1,4})\) local_rank: (?P<rank>\d{1,6}) \(pid: (?P<pid>\d{1,9})\)")
+_CLOSING = later(r"Sending process (?P<pid>\d{1,9}) closing signal (?P<signal>SIG[A-Z]{2,6})")
 _WORDS = {"Killed": "SIGKILL", "Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT", "Bus error": "SIGBUS",
           "Terminated": "SIGTERM", "Floating point exception": "SIGFPE", "Illegal instruction": "SIGILL"}  # fmt: skip
 _WORD = "|".join(_WORDS)
-_SHELL = re.compile(
+_SHELL = later(
     rf"^(?:[\w./\-]{{1,200}}: )?line \d{{1,7}}: +(?P<pid>\d{{1,9}}) (?P<word>{_WORD})\b"
     rf"|^(?P<alone>{_WORD})(?: \(core dumped\))?$"
 )
-_SRUN = re.compile(
+_SRUN = later(
     rf"^srun: error: [\w.\-\[\],]{{1,80}}: tasks? (?P<ranks>[\d,\-]{{1,80}}): (?:(?P<word>{_WORD}|Out Of Memory)"
     r"|Exited with exit code (?P<code>\d{1,4}))"
 )
-_SLURMD = re.compile(
+_SLURMD = later(
     r"^slurmstepd: error: \*\*\* (?:JOB"
     r"|STEP) \S{1,60} ON \S{1,80} CANCELLED AT \S{1,40}(?: DUE TO (?P<why>[A-Z ]{3,40}))?"
 )
-_PYTHON = re.compile(
+_PYTHON = later(
     r"died with <Signals\.(?P<signal>SIG[A-Z]{2,6}): \d{1,3}>|returned non-zero exit status (?P<code>\d{1,4})"
 )
-_DEEPSPEED = re.compile(r"exits with return code = (?P<code>-?\d{1,4})")
-_COMPOSER = re.compile(r"Rank (?P<rank>\d{1,6}) crashed with exit code (?P<code>-?\d{1,4})\b")
-_CONTAINER = re.compile(
+_DEEPSPEED = later(r"exits with return code = (?P<code>-?\d{1,4})")
+_COMPOSER = later(r"Rank (?P<rank>\d{1,6}) crashed with exit code (?P<code>-?\d{1,4})\b")
+_CONTAINER = later(
     r"exited with code (?P<code>\d{1,3})\b|terminated with exit code (?P<other>\d{1,3})\b"
     r"|\"?exitCode\"?: ?(?P<json>[1-9]\d{0,2})\b"
 )
-_KERNEL = re.compile(r"(?:Memory cgroup out of memory|Out of memory): Killed process (?P<pid>\d{1,9})")
-_OOM = re.compile(
+_KERNEL = later(r"(?:Memory cgroup out of memory|Out of memory): Killed process (?P<pid>\d{1,9})")
+_OOM = later(
     r"\bOOMKilled\b|[Dd]etected \d{1,6} oom[-_ ]kill event|oom-kill:constraint="
     r"|oom_reaper: reaped process (?P<pid>\d{1,9})"
 )
-_LOADER = re.compile(
+_LOADER = later(
     r"DataLoader worker \(pid\(?s?\)? ?\(?(?P<pid>\d{1,9})[^)\n]{0,60}\) "
     r"(?:is killed by signal: (?P<word>[A-Z][a-z ]{3,30})|exited unexpectedly)"
 )
 #: glibc (assert() included), the compiler's guard and the checks of C++ programs (glog, Ray) end a process by abort()
 #: and say why
-_NATIVE = re.compile(
+_NATIVE = later(
     r"^(?:double free or corruption|free\(\): |malloc\(\): |corrupted (?:size|double-linked)|munmap_chunk\(\)"
     r"|[\w./+\-]{1,120}: [^\n]{1,600}: Assertion `[^\n]{1,300}' failed\.$"
     r"|\*\*\* stack smashing detected \*\*\*)|(?:^|\.(?:cc|cpp|h):\d{1,6}[:\]] {1,2})Check failed: "
 )
 #: what MPI's launchers print of a process that a signal has ended
-_MPI = re.compile(rf"^\[[\w.\-]{{1,80}}:\d{{1,9}}\] Signal: (?P<word>{_WORD}) \(\d{{1,3}}\)")
+_MPI = later(rf"^\[[\w.\-]{{1,80}}:\d{{1,9}}\] Signal: (?P<word>{_WORD}) \(\d{{1,3}}\)")
 #: what vLLM's server says of the process that ran its engine
 #: https://github.com/vllm-project/vllm/blob/v0.6.6/vllm/engine/multiprocessing/client.py, entrypoints/launcher.py
-_ENGINE = re.compile(r"\bEngine process \(pid (?P<pid>\d{1,9})\) died\b|^MQLLMEngine is already dead, terminating")
+_ENGINE = later(r"\bEngine process \(pid (?P<pid>\d{1,9})\) died\b|^MQLLMEngine is already dead, terminating")
 _REASONS = {"TIME LIMIT": "time limit", "PREEMPTION": "preempted", "NODE FAILURE": "node failure", "": "cancelled"}
 
 
@@ -180,9 +179,9 @@ def _numbers(text: str) -> Iterator[int]:
             yield from range(int(low), min(last, int(low) + 1023) + 1)
 
 
-_TABLE_KEY = re.compile(r"^ {2}(?P<key>time|host|rank|exitcode|error_file|traceback) {0,10}: ?(?P<value>[^\n]*)$")
-_RANK = re.compile(r"(?P<rank>\d{1,6}) \(local_rank: (?P<local>\d{1,6})\)")
-_CODE = re.compile(r"(?P<code>-?\d{1,4}) \(pid: (?P<pid>\d{1,9})\)")
+_TABLE_KEY = later(r"^ {2}(?P<key>time|host|rank|exitcode|error_file|traceback) {0,10}: ?(?P<value>[^\n]*)$")
+_RANK = later(r"(?P<rank>\d{1,6}) \(local_rank: (?P<local>\d{1,6})\)")
+_CODE = later(r"(?P<code>-?\d{1,4}) \(pid: (?P<pid>\d{1,9})\)")
 
 
 class ElasticTable:

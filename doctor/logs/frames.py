@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-_PYTHON = re.compile(
+from doctor.core.patterns import later
+
+_PYTHON = later(
     r'^[`\s]{0,60}File "(?P<path>[^"\n]{1,600})", line (?P<line>\d{1,7}),? in(?: (?P<function>[^\n]{1,200}?))?\s*$'
 )
-_RICH = re.compile(r"^\s*[│|] (?P<path>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}) in (?P<function>[\w<>.]+)")
+_RICH = later(r"^\s*[│|] (?P<path>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}) in (?P<function>[\w<>.]+)")
 #: notebooks: "File ~/a/b.py:100, in f(x)", "Cell In[15], line 5", "Input In [3], in <cell line: 5>()"
-_NOTEBOOK = re.compile(
+_NOTEBOOK = later(
     r"^\s{0,8}(?:File )?\[?(?P<path>[~/\w.][^\s:\n()\]]{0,400}\.pyx?):(?P<line>\d{1,7})(?:\]\([^)\n]{1,400}\))?,? in "
     r"(?P<function>[\w<>.]{1,160})"
 )
-_CELL = re.compile(
-    r"^\s{0,8}(?P<path>(?:Cell|Input) In ?\[\d{1,6}\])(?:, line (?P<line>\d{1,7}))?(?:, in [^\n]{0,80})?\s*$"
-)
+_CELL = later(r"^\s{0,8}(?P<path>(?:Cell|Input) In ?\[\d{1,6}\])(?:, line (?P<line>\d{1,7}))?(?:, in [^\n]{0,80})?\s*$")
 #: older ones and Colab, which links the path: "/a/b.py in f(x)", "[/a/b.py](http://...) in f(x)"
-_OLD_NOTEBOOK = re.compile(
+_OLD_NOTEBOOK = later(
     r"^\s{0,8}\[?(?P<path>(?:<ipython-input-[\w\-]{1,60}>|[~/][^\s\]\n]{1,400}\.py|<[\w\-. ]{1,40}>))"
     r"(?:\]\([^)\n]{1,300}\))? in (?P<function>[\w.]{1,160}|<[\w: ]{1,40}>)"
 )
 #: the line of a notebook's frame that raised: "---> 100     raise ValueError("
-_ARROW = re.compile(r"^\s{0,12}-{2,8}> ?(?P<line>\d{1,7})(?:\s(?P<code>[^\n]{0,300}))?$")
-_NUMBERED = re.compile(r"^\s{0,12}\d{1,7}(?:\s|$)")
+_ARROW = later(r"^\s{0,12}-{2,8}> ?(?P<line>\d{1,7})(?:\s(?P<code>[^\n]{0,300}))?$")
+_NUMBERED = later(r"^\s{0,12}\d{1,7}(?:\s|$)")
 #: what a frame's file says about who wrote it
-_LIBRARY = re.compile(r"(?:^|[\\/])(?:site-packages|dist-packages)[\\/](?P<package>[^\\/]+)")
-_STANDARD = re.compile(
+_LIBRARY = later(r"(?:^|[\\/])(?:site-packages|dist-packages)[\\/](?P<package>[^\\/]+)")
+_STANDARD = later(
     r"(?:^|[\\/])python3?(?:\.\d+t?)?[\\/]|^<frozen |^<string>|^<stdin>|\.p(?:yx|xi)$|[\\/]bin[\\/][^\\/]+$"
     r"|[\\/]Lib[\\/](?!site-packages)|[\\/]lib[\\/](?=multiprocessing[\\/]|asyncio[\\/]|concurrent[\\/])"
 )
 #: the stack's own packages where they run from a checkout: a folder of theirs tells
-_CHECKOUT = re.compile(
+_CHECKOUT = later(
     r"[\\/](?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|"
     r"config|utils|lora|attention|compilation|transformers_utils|device_allocator))"
     r"|verl(?=[\\/](?:trainer|workers|utils|single_controller|models|third_party|experimental|model_merger|"

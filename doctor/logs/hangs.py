@@ -8,22 +8,22 @@ which something was saved, evaluated or loaded is none.
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from doctor.core.finding import Evidence, Finding, Role, Where
 from doctor.core.index import Entry
+from doctor.core.patterns import later
 from doctor.core.stillness import Stillness
 from doctor.logs.case import Case
 from doctor.logs.metrics import parse_bar
 from doctor.logs.victims import failed_by_itself
 
 _AREA = "launch"
-_ELAPSED = re.compile(r"\[(?:(\d{1,4}):)?(\d{1,3}):(\d\d)<")
-_ANY_BAR = re.compile(r"\d{1,3}%\|[^\n]{0,400}\| *(\d{1,12})/\d{1,12} \[")
-_BUSY = re.compile(r"\b(?:[Ss]aving|[Ee]valuat|[Ll]oading|[Cc]aptur|[Cc]ompil|[Dd]ownload|[Rr]unning [Ee]val)")
+_ELAPSED = later(r"\[(?:(\d{1,4}):)?(\d{1,3}):(\d\d)<")
+_ANY_BAR = later(r"\d{1,3}%\|[^\n]{0,400}\| *(\d{1,12})/\d{1,12} \[")
+_BUSY = later(r"\b(?:[Ss]aving|[Ee]valuat|[Ll]oading|[Cc]aptur|[Cc]ompil|[Dd]ownload|[Rr]unning [Ee]val)")
 
 #: pauses by the bar: at least so many steps, and seconds; by stamps: of the longest pause before, and seconds
 BAR_STEPS, BAR_S = 10, 10.0

@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
+from doctor.core.patterns import later
 from doctor.logs.lines import Line
 
 #: the run says itself that it is through
-_SUCCESS = re.compile(
+_SUCCESS = later(
     r"['\"]train_runtime['\"]: ?|\*{3,} train metrics \*{3,}|Training completed?\b|Training finished\b|Training done\b"
     r"|Final validation metrics|Process \d{1,9} exits successfully|Training Progress: 100%|train_runtime +="
     r"|Explorer training finished|Trainer? finished\b|Job 'raysubmit_\w{1,40}' succeeded"
@@ -25,7 +26,7 @@ SUCCESS_HINTS = (
     "trainer finished", "traine finished", "raysubmit_", '"percentage": 100',
 )  # fmt: skip
 #: somebody asked it to stop: what follows is the noise of a shutdown
-_ASKED = re.compile(
+_ASKED = later(
     r"trigger received signal=SIG(?:TERM|INT)|API server: shutdown triggered|^Shutting down$|^KeyboardInterrupt\b"
     r"|Received signal 15|received SIGTERM|Received SIGINT|got signal: (?:15|2)\b|SIGTERM received"
 )
@@ -33,21 +34,21 @@ ASKED_HINTS = ("SIG", "shutdown trig", "Shutting", "KeyboardInt", "signal")
 #: what only lines of progress say; then, by a word that each of its matches holds, what they begin with or hold
 _GOING_ON = ("Avg generation throughput:", 'HTTP/1.1" 200')
 _PROGRESS = (
-    ("{", re.compile(r"^\s*\{['\"](?:loss|train_loss|reward)['\"]")),
-    ("step:", re.compile(r"\bstep:\d{1,9} - ")),
-    ("iteration ", re.compile(r"^ ?iteration +\d{1,9}/")),
+    ("{", later(r"^\s*\{['\"](?:loss|train_loss|reward)['\"]")),
+    ("step:", later(r"\bstep:\d{1,9} - ")),
+    ("iteration ", later(r"^ ?iteration +\d{1,9}/")),
 )
 #: one of these is in every line that `_is_progress` takes for one, and in every line that `_TRAINING` matches
 PROGRESS_HINTS = (*_GOING_ON, "{'", '{"', "step:", "iteration ", *(f"{digit} [" for digit in range(10)))
-_BAR = re.compile(r"\b\d{1,9}/\d{1,9} \[\d{1,4}:\d\d")
-_BAR_END = re.compile(r"/\d{1,9} \[\d{1,4}:\d\d")  # begins with a literal: told in a tenth of the time
-_TRAINING = re.compile(r"\b(?P<done>\d{1,9})/(?P<all>\d{1,9}) \[(?:\d{1,4}:)?\d{1,4}:\d\d<[^\n]{0,40}(?:it/s|s/it)")
-_SERVING = re.compile(r"Application startup complete|HTTP/1\.1\" \d{3}|Avg generation throughput:")
+_BAR = later(r"\b\d{1,9}/\d{1,9} \[\d{1,4}:\d\d")
+_BAR_END = later(r"/\d{1,9} \[\d{1,4}:\d\d")  # begins with a literal: told in a tenth of the time
+_TRAINING = later(r"\b(?P<done>\d{1,9})/(?P<all>\d{1,9}) \[(?:\d{1,4}:)?\d{1,4}:\d\d<[^\n]{0,40}(?:it/s|s/it)")
+_SERVING = later(r"Application startup complete|HTTP/1\.1\" \d{3}|Avg generation throughput:")
 #: somebody asks whether the server lives: that says nothing of the run, which may stand still or have failed
-_PROBE = re.compile(r"\"GET /(?:health\w{0,20}|ping|metrics|get_server_info|v1/models)\b")
+_PROBE = later(r"\"GET /(?:health\w{0,20}|ping|metrics|get_server_info|v1/models)\b")
 SERVING_HINTS = ("Application startup", 'HTTP/1.1" ', "Avg generation throughput:")
 #: words before a bar that is not the training's own
-_LOADING = re.compile(
+_LOADING = later(
     r"Map|Load|Tokeniz|Fetch|Download|checkpoint|Generat|Filter|examples/s|Captur|Process|Iterat", re.IGNORECASE
 )
 STEPS_ON = 5  # other ranks print a step or two more when one has failed
@@ -153,13 +154,13 @@ _NAMES = (
     "|verl"
 )
 _VERSIONS = (
-    re.compile(rf"(?P<name>vLLM) (?:API )?(?:server )?version {_VERSION}", re.IGNORECASE),
-    re.compile(rf"(?P<name>LLM) engine \({_VERSION}\)"),
-    re.compile(rf"(?P<name>DeepSpeed) info: version={_VERSION}"),
-    re.compile(rf"\b(?P<name>NCCL) version:? {_VERSION}"),
-    re.compile(rf"using (?P<name>nccl)=={_VERSION}"),
-    re.compile(rf"(?P<name>wandb)(?:: Tracking run with wandb)? version {_VERSION}"),
-    re.compile(
+    later(rf"(?P<name>vLLM) (?:API )?(?:server )?version {_VERSION}", re.IGNORECASE),
+    later(rf"(?P<name>LLM) engine \({_VERSION}\)"),
+    later(rf"(?P<name>DeepSpeed) info: version={_VERSION}"),
+    later(rf"\b(?P<name>NCCL) version:? {_VERSION}"),
+    later(rf"using (?P<name>nccl)=={_VERSION}"),
+    later(rf"(?P<name>wandb)(?:: Tracking run with wandb)? version {_VERSION}"),
+    later(
         rf"(?<![\w./])(?P<name>{_NAMES})`? ?(?:version)? ?(?:\([^)\n]{{0,20}}\))?"
         rf"(?:: ?|==| version )\s{{0,20}}"
         rf"{_VERSION}(?![\w/])",
@@ -167,12 +168,12 @@ _VERSIONS = (
     ),
 )
 #: one of each is in every line that `_VERSIONS` match, in lower case
-_BEFORE_VERSION = re.compile(r"(?:[=:(]|ersion)\s{0,21}v?\d{1,4}\.\d", re.IGNORECASE)
+_BEFORE_VERSION = later(r"(?:[=:(]|ersion)\s{0,21}v?\d{1,4}\.\d", re.IGNORECASE)
 NAME_HINTS = (
     "torch", "vllm", "llm engine (", "transformers", "trl", "accelerate", "peft", "deepspeed", "datasets", "triton",
     "sglang", "bitsandbytes", "ray", "flash_attn", "verl", "nccl version", "nccl==", "wandb version",
 )  # fmt: skip
-_PYTHON = re.compile(r"[/\\]python(?P<version>3\.\d{1,2})[/\\]")
+_PYTHON = later(r"[/\\]python(?P<version>3\.\d{1,2})[/\\]")
 
 
 def versions_in(text: str) -> dict[str, str]:

@@ -25,6 +25,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Optional
 
 from doctor.core.columns import MetricRow, points_of
+from doctor.core.patterns import later
 from doctor.core.series import ALIASES, Point
 
 #: every metric line holds one of these; cheap to look for, rare in other text
@@ -81,26 +82,26 @@ class Behind(NamedTuple):
 
 _NOTHING, _FOLLOWED = Behind(None, followed=False), Behind(None, followed=True)
 
-STEP_BEFORE_DICT = re.compile(rb"[Ss]tep (\d{1,12}): $")
-VERL_STEP = re.compile(rb"(?<![^\s\])])step:(\d{1,12}) - (?=[\w/@.()\-]{1,200}:)")
-_NUMPY = re.compile(rb"^np\.\w{1,12}\(([^()]{1,40})\)$")
-_NUMPY_FIGURE = re.compile(rb"(?<=:)np\.\w{1,12}\(([^()]{1,40})\)(?= - |$)")
+STEP_BEFORE_DICT = later(rb"[Ss]tep (\d{1,12}): $")
+VERL_STEP = later(rb"(?<![^\s\])])step:(\d{1,12}) - (?=[\w/@.()\-]{1,200}:)")
+_NUMPY = later(rb"^np\.\w{1,12}\(([^()]{1,40})\)$")
+_NUMPY_FIGURE = later(rb"(?<=:)np\.\w{1,12}\(([^()]{1,40})\)(?= - |$)")
 #: releases up to 0.4.1 print three decimals of everything: what that leaves of a learning rate is no figure
 #: https://github.com/volcengine/verl/blob/v0.4.0/verl/utils/logger/aggregate_logger.py
-_ROUNDED_RATE = re.compile(rb"(?:^| - )[\w/]{1,60}/lr:0\.00{1,8}(?= - |$)")
-_ATTEMPTED = re.compile(rb"Attempted loss scale: (\d[\d.e+]{0,30})(?:, reducing to (\d[\d.e+]{0,30}))?")
-_FROM_TO = re.compile(rb"(Reducing|Increasing) dynamic loss scale from (\d[\d.e+]{0,30}) to (\d[\d.e+]{0,30})")
-_SKIPPED = re.compile(rb"step=(\d{1,12}), skipped=(\d{1,12}), lr=\[([^\],]{1,40})")
-_VLLM = re.compile(
+_ROUNDED_RATE = later(rb"(?:^| - )[\w/]{1,60}/lr:0\.00{1,8}(?= - |$)")
+_ATTEMPTED = later(rb"Attempted loss scale: (\d[\d.e+]{0,30})(?:, reducing to (\d[\d.e+]{0,30}))?")
+_FROM_TO = later(rb"(Reducing|Increasing) dynamic loss scale from (\d[\d.e+]{0,30}) to (\d[\d.e+]{0,30})")
+_SKIPPED = later(rb"step=(\d{1,12}), skipped=(\d{1,12}), lr=\[([^\],]{1,40})")
+_VLLM = later(
     rb"Avg prompt throughput: ([\d.]+) tokens/s, Avg generation throughput: ([\d.]+) tokens/s, "
     rb"Running: (\d+) reqs?(?:, Swapped: \d+ reqs?)?, (?:Waiting|Pending): (\d+) reqs?"
 )
-_VLLM_CACHE = re.compile(rb"GPU KV cache usage: ([\d.]+)%")
-_MEGATRON = re.compile(rb"\biteration +(\d{1,12})/ *\d{1,12} \|")
-_STEP_COLUMN = re.compile(rb"\bstep (\d{1,12}) \|")
-_COLUMN = re.compile(rb" *([A-Za-z][\w ()./-]{0,60}?)(?::| ) *([+-]?[\d.]\S{0,30}|nan|NaN|inf|-inf)(?: \S{1,12})? *")
-_BAR = re.compile(rb"^([^|]{0,80}?) {0,3}\d{1,3}%\|[^|\r\n]{0,400}\| *(\d{1,12})/(\d{1,12}) \[([^\]\r\n]{1,200})\]?")
-_RATE = re.compile(rb"([\d.]{1,12})(it/s|s/it)")
+_VLLM_CACHE = later(rb"GPU KV cache usage: ([\d.]+)%")
+_MEGATRON = later(rb"\biteration +(\d{1,12})/ *\d{1,12} \|")
+_STEP_COLUMN = later(rb"\bstep (\d{1,12}) \|")
+_COLUMN = later(rb" *([A-Za-z][\w ()./-]{0,60}?)(?::| ) *([+-]?[\d.]\S{0,30}|nan|NaN|inf|-inf)(?: \S{1,12})? *")
+_BAR = later(rb"^([^|]{0,80}?) {0,3}\d{1,3}%\|[^|\r\n]{0,400}\| *(\d{1,12})/(\d{1,12}) \[([^\]\r\n]{1,200})\]?")
+_RATE = later(rb"([\d.]{1,12})(it/s|s/it)")
 
 #: descriptions of the bars that count training steps; the Trainer's own bar has none
 _TRAINING_BARS = frozenset({b"", b"Train", b"train", b"Training", b"Training Progress"})

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from doctor.core.patterns import later
 from doctor.logs.frames import Frame, arrow_of, frame_of, is_numbered, opening_frame, python_frame
 from doctor.logs.lines import Line
 
@@ -15,23 +16,23 @@ _LOST_HEADLESS = 3  # the same where its header was left out of what was pasted
 _BETWEEN = 30  # lines between an exception and the separator before the next of its chain: its own paragraphs
 _MOST = 5_000  # failures kept; the rest of a log that repeats itself says nothing new
 
-_HEADER = re.compile(r"Traceback \(most recent call last\):?\s*$")
-_RICH = re.compile(r"^\s*[╭┌+][─\-]{2,} ?Traceback \(most recent call last\) ?[─\-]{0,400}[╮┐+]?")
-_RAY_HEADER = re.compile(
+_HEADER = later(r"Traceback \(most recent call last\):?\s*$")
+_RICH = later(r"^\s*[╭┌+][─\-]{2,} ?Traceback \(most recent call last\) ?[─\-]{0,400}[╮┐+]?")
+_RAY_HEADER = later(
     r"^(?:(?P<type>ray\.exceptions\.(?:RayTaskError(?:\([\w.]{1,120}\))?|ActorDiedError|RayActorError)): "
     r"(?:The actor died because of an error raised in its creation task, )?)?ray::[^\s(]{1,200}\(\)? ?\(pid=\d{1,9}"
 )
-_EXCEPTION = re.compile(
+_EXCEPTION = later(
     r"^(?P<type>(?:[A-Za-z_]\w{0,80}\.){0,12}_{0,2}[A-Z]\w{0,120}(?:\([\w., ]{1,160}\))?)(?:: ?(?P<message>[^\n]*))?$"
 )
 #: classes of the standard library that are written small
-_SMALL = re.compile(
+_SMALL = later(
     r"^(?P<type>(?:socket|struct|re|zlib|select|binascii)\.(?:gaierror|timeout|herror|error)|gaierror)"
     r": ?(?P<message>[^\n]*)$"
 )
 #: what an exception's name ends with, or a dotted name: asked for where no header says that an exception follows
-_SURE = re.compile(r"(?:Error|Exception|Failed|Interrupt|Exit|Resources|NotFound|Timeout|OOM)(?:\(|$)|\w\.\w")
-_BARE = re.compile(
+_SURE = later(r"(?:Error|Exception|Failed|Interrupt|Exit|Resources|NotFound|Timeout|OOM)(?:\(|$)|\w\.\w")
+_BARE = later(
     r"^(?P<type>(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,100}(?:Error|Exception|Interrupt|OOM)(?:\([\w., ]{1,160}\))?)"
     r"(?:: (?P<message>[^\n]*))$"
 )
@@ -41,21 +42,21 @@ BEGINNINGS = (
     "Fatal Py",
 )  # fmt: skip
 #: the same where a console broke the line behind the colon, for what follows is one word of its width
-_BROKEN = re.compile(r"^(?P<type>[A-Z]\w{0,100}(?:Error|Exception)): ?$")
+_BROKEN = later(r"^(?P<type>[A-Z]\w{0,100}(?:Error|Exception)): ?$")
 _LONG_WORD = 60  # characters
 _DURING = "During handling of the above exception, another exception occurred:"
 _BECAUSE = "The above exception was the direct cause of the following exception:"
-_ORIGINAL = re.compile(r"^Original Traceback \(most recent call last\):")
-_CPP = re.compile(
+_ORIGINAL = later(r"^Original Traceback \(most recent call last\):")
+_CPP = later(
     r"terminate called (?:after throwing an instance of '(?P<type>[^'\n]{1,200})'|without an active exception)"
 )
-_WHAT = re.compile(r"^\s{0,8}what\(\): {1,4}(?P<message>[^\n]*)")
-_FATAL = re.compile(r"^(?:!!!!!!! )?Fatal Python error: (?P<message>[^\n]{1,300})")
-_GROUP_BARS = re.compile(r"^(?: {0,12}[|+](?:-\+)?-{0,60}(?: \d{1,4} -{4,60})? ?){1,6}")
-_IGNORED = re.compile(r"^(?:Exception ignored in|Error in atexit|Exception in thread QueueFeeder|Exception ignored on)")
-_THREAD = re.compile(r"^(?:Exception|Unhandled exception) in thread (?!QueueFeeder)[^\n]{1,160}:\s*$")
+_WHAT = later(r"^\s{0,8}what\(\): {1,4}(?P<message>[^\n]*)")
+_FATAL = later(r"^(?:!!!!!!! )?Fatal Python error: (?P<message>[^\n]{1,300})")
+_GROUP_BARS = later(r"^(?: {0,12}[|+](?:-\+)?-{0,60}(?: \d{1,4} -{4,60})? ?){1,6}")
+_IGNORED = later(r"^(?:Exception ignored in|Error in atexit|Exception in thread QueueFeeder|Exception ignored on)")
+_THREAD = later(r"^(?:Exception|Unhandled exception) in thread (?!QueueFeeder)[^\n]{1,160}:\s*$")
 #: types whose message is the traceback of another process
-_PASSES_ON = re.compile(r"RemoteTraceback$|RemoteError$|_ExceptionWithTraceback$")
+_PASSES_ON = later(r"RemoteTraceback$|RemoteError$|_ExceptionWithTraceback$")
 
 
 @dataclass(frozen=True)

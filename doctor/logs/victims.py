@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.core.patterns import later
 from doctor.logs.tracebacks import Failure, Raised
 
 _TYPES = frozenset({
@@ -14,7 +13,7 @@ _TYPES = frozenset({
     "MQEngineDeadError", "AsyncEngineDeadError", "ServerDisconnectedError", "RemoteProtocolError",
     "ProcessRaisedException", "BrokenBarrierError",
 })  # fmt: skip
-_WORDS = re.compile(
+_WORDS = later(
     r"Connection closed by peer|Connection reset by peer|Read error \[|Broken pipe|recvValue failed"
     r"|[Ff]ailed to recv, got 0 bytes"
     r"|Socket [Tt]imeout|Timed out waiting \d+ ?ms for (?:recv|send)|[Ww]atchdog caught collective operation timeout"

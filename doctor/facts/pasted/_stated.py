@@ -7,18 +7,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from doctor.core.patterns import later
 from doctor.facts.base import FactState
 from doctor.facts.packages import Distribution, TorchBuild, normalised
 
 VERSION = r"[0-9][0-9A-Za-z.+!_-]*"
 MIB = 1 << 20
-_PLATFORM = re.compile(
+_PLATFORM = later(
     r"(?P<kernel>Linux-(?P<release>[0-9][^\s]*?))-(?P<machine>x86_64|aarch64|arm64|ppc64le|s390x)"
     r"(?:-(?P=machine))?-with-?(?:glibc(?P<glibc>[0-9.]+))?"
 )
-_CUDA_TAG = re.compile(r"\+cu(\d{2,3})(?:\b|\.)")
-_TAG = re.compile(r"</?(?:details|summary|pre|code|br|p)\b[^<>]*>", re.IGNORECASE)
-_QUOTE = re.compile(r"^(?: {0,3}> ?){1,9}")
+_CUDA_TAG = later(r"\+cu(\d{2,3})(?:\b|\.)")
+_TAG = later(r"</?(?:details|summary|pre|code|br|p)\b[^<>]*>", re.IGNORECASE)
+_QUOTE = later(r"^(?: {0,3}> ?){1,9}")
 MOST_LINES = 20_000
 _UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 

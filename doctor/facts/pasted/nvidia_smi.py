@@ -8,28 +8,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from doctor.core.patterns import later
 from doctor.facts.gpus import GpuProcess, MigDevice
 from doctor.facts.pasted._stated import MIB, Stated
 
 SOURCE = "nvidia-smi"
-_HEAD = re.compile(
+_HEAD = later(
     r"Driver Version:?\s*(?P<driver>[0-9]+\.[0-9.]+)(?:.*?CUDA (?:UMD )?Version:?\s*(?P<cuda>[0-9]+\.[0-9]+))?"
 )
-_FIRST = re.compile(
+_FIRST = later(
     r"^\s*\|\s*(?P<index>\d+)\s+(?P<name>\S.*?)\s+(?P<persistence>On|Off|N/A|ERR!)\s*\|"
     r"\s*(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f.]+)\s+(?:On|Off|N/A)\s*\|\s*(?P<ecc>[^|]*?)\s*\|"
 )
-_MEMORY = re.compile(r"\|\s*(?P<used>\d+)\s*MiB\s*/\s*(?P<total>\d+)\s*MiB\s*\|\s*(?P<load>[^|]*?)\s*\|")
-_HEAT = re.compile(r"\b(\d+)C\b")
-_POWER = re.compile(r"\b(\d+)W\s*/\s*(\d+)W")
-_MIG_MODE = re.compile(r"^\s*\|[^|]*\|[^|]*\|\s*(Enabled|Disabled)\*?\s*\|")
-_MIG_ROW = re.compile(r"^\s*\|\s*(\d+)\s+\d+\s+\d+\s+\d+\s*\|\s*\d+\s*MiB\s*/\s*(\d+)\s*MiB\s*\|")
-_PROCESS = re.compile(
+_MEMORY = later(r"\|\s*(?P<used>\d+)\s*MiB\s*/\s*(?P<total>\d+)\s*MiB\s*\|\s*(?P<load>[^|]*?)\s*\|")
+_HEAT = later(r"\b(\d+)C\b")
+_POWER = later(r"\b(\d+)W\s*/\s*(\d+)W")
+_MIG_MODE = later(r"^\s*\|[^|]*\|[^|]*\|\s*(Enabled|Disabled)\*?\s*\|")
+_MIG_ROW = later(r"^\s*\|\s*(\d+)\s+\d+\s+\d+\s+\d+\s*\|\s*\d+\s*MiB\s*/\s*(\d+)\s*MiB\s*\|")
+_PROCESS = later(
     r"^\s*\|\s*(?P<gpu>\d+)\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(?P<pid>\d+)\s+(?P<kind>[CGM+]+)\s+(?P<name>\S.*?)"
     r"\s+(?:(?P<used>\d+)\s*MiB|N/A)\s*\|"
 )
-_LISTED = re.compile(r"^\s*GPU (\d+): (.+?)(?:\s+\(UUID: (GPU-[0-9a-fA-F-]+)\))?\s*$")
-_LISTED_MIG = re.compile(r"^\s*MIG (\S+)\s+Device\s+\d+:(?:\s*\(UUID: (MIG-[^)]+)\))?")
+_LISTED = later(r"^\s*GPU (\d+): (.+?)(?:\s+\(UUID: (GPU-[0-9a-fA-F-]+)\))?\s*$")
+_LISTED_MIG = later(r"^\s*MIG (\S+)\s+Device\s+\d+:(?:\s*\(UUID: (MIG-[^)]+)\))?")
 _FAILURES = (
     ("couldn't communicate with the NVIDIA driver", "Driver Not Loaded"),
     ("Driver/library version mismatch", "Driver/library version mismatch"),

@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from doctor.core.patterns import later
 from doctor.facts.packages import normalised
 from doctor.facts.pasted._stated import VERSION, Stated
 
 #: fewer lines are somebody's selection (`pip freeze | grep torch`), where absence proves nothing
 LEAST_LINES = 25
-_HEADER = re.compile(r"^\s*Package\s+Version\b")
-_RULE = re.compile(r"^\s*-{3,}(?:\s+-{3,})+\s*$")
-_ROW = re.compile(rf"^\s*([A-Za-z0-9][\w.-]*)\s+({VERSION})(?:\s+(\S.*))?\s*$")
-_FROZEN = re.compile(rf"^\s*([A-Za-z0-9][\w.-]*)==({VERSION})\s*$")
-_AT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s+@\s+(\S+)\s*$")
-_EDITABLE = re.compile(r"^\s*-e\s+\S*#egg=([A-Za-z0-9][\w.-]*)")
-_COMMENT = re.compile(rf"^\s*#\s*Editable (?:.*?)\(([A-Za-z0-9][\w.-]*)==({VERSION})\)")
-_WHEEL = re.compile(rf"/[^/]+?-({VERSION}?)-[^/]*\.whl")
-_CONDA_HEAD = re.compile(r"^\s*#?\s*(?:packages in environment at (?P<prefix>.+?):|Name\s+Version\s+Build\b)")
-_CONDA_ROW = re.compile(rf"^\s*([a-z0-9_][\w.-]*)\s+({VERSION})(?:\s+(\S+))?(?:\s+(\S+))?\s*$")
-_PYTHON_BUILD = re.compile(r"(?:^|_)py(?:\d|h|_|pi)")  # py311h..., py3.11_cuda..., pyhd8ed1ab_0, py_0, pypi_0
+_HEADER = later(r"^\s*Package\s+Version\b")
+_RULE = later(r"^\s*-{3,}(?:\s+-{3,})+\s*$")
+_ROW = later(rf"^\s*([A-Za-z0-9][\w.-]*)\s+({VERSION})(?:\s+(\S.*))?\s*$")
+_FROZEN = later(rf"^\s*([A-Za-z0-9][\w.-]*)==({VERSION})\s*$")
+_AT = later(r"^\s*([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s+@\s+(\S+)\s*$")
+_EDITABLE = later(r"^\s*-e\s+\S*#egg=([A-Za-z0-9][\w.-]*)")
+_COMMENT = later(rf"^\s*#\s*Editable (?:.*?)\(([A-Za-z0-9][\w.-]*)==({VERSION})\)")
+_WHEEL = later(rf"/[^/]+?-({VERSION}?)-[^/]*\.whl")
+_CONDA_HEAD = later(r"^\s*#?\s*(?:packages in environment at (?P<prefix>.+?):|Name\s+Version\s+Build\b)")
+_CONDA_ROW = later(rf"^\s*([a-z0-9_][\w.-]*)\s+({VERSION})(?:\s+(\S+))?(?:\s+(\S+))?\s*$")
+_PYTHON_BUILD = later(r"(?:^|_)py(?:\d|h|_|pi)")  # py311h..., py3.11_cuda..., pyhd8ed1ab_0, py_0, pypi_0
 #: conda's names of Python distributions, where they differ from the package index's
 _CONDA_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch"}
 
