@@ -25,6 +25,7 @@ from doctor.core.finding import LIKELY, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
+from doctor.facts.base import Setting
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.verl_config import VerlConfig
@@ -92,6 +93,25 @@ UNHEARD = Message(
     ),
 )
 
+ENGINE = Message(
+    en=Words(
+        "`{key}` needs `{choice}`, which the command does not choose",
+        "Keys of the command that veRL {version} has for that engine only: {number}. The configuration is composed "
+        "for another engine, and Hydra ends with `Could not override '{key}'` before anything is loaded. "
+        "`actor.strategy` does not choose the engine.",
+        "Add the choice to the command, or take these keys out.",
+    ),
+    zh=Words(
+        "`{key}` 需要 `{choice}`,而命令没有选择它",
+        "命令中有 {number} 个配置项在 veRL {version} 中只属于该引擎。当前配置是为另一引擎组成的,Hydra 在加载任何东西之前就"
+        "会以 `Could not override '{key}'` 退出。`actor.strategy` 并不选择引擎。",
+        "在命令中加上该选择,或删除这些配置项。",
+    ),
+)
+#: what chooses Megatron before there was `model_engine`
+MEGATRON = "--config-name=ppo_megatron_trainer"
+#: of the keys of another engine
+MOST_QUOTED = 5
 
 #: how alike two keys must be (difflib's ratio) before one is offered for the other; less where the last part agrees
 ALIKE, MOVED = 0.8, 0.6
@@ -134,25 +154,59 @@ def key_unknown(verl_config: VerlConfig, packages: Packages, launch: Launch) -> 
     if verl.is_own:
         yield Skip("the configuration is a file of its own, whose defaults are not followed")
         return
-    known = _kept(verl)
-    for key, setting in verl.config.overrides.items():
-        if key in verl.config.added or key in verl.config.removed or key in known or key.startswith("hydra"):
-            continue
-        if "@" in key or "/" in key or "_target_" in key or key == "model_engine" or _open_above(key, verl):
-            continue
-        near, other = _nearest(key, verl), _release_with(key)
-        message = OTHER if other else NEAR if near else UNHEARD
+    unknown = [(key, setting) for key, setting in verl.config.overrides.items() if _is_unknown(key, verl)]
+    choice, elsewhere = _of_another_engine([key for key, _ in unknown], verl)
+    if elsewhere:
+        settings = [setting for key, setting in unknown if key in elsewhere]
+        first = settings[0]
         yield found(
             PROBLEM,
-            message,
+            ENGINE,
             version=verl.version,
-            key=key,
-            near=near,
-            other=other,
-            where=place_of(setting),
-            commands=(f"{near}={setting.text}",) if near and message is NEAR else (),
-            evidence=(proof(setting),),
+            key=first.name,
+            choice=choice,
+            number=len(settings),
+            where=place_of(first),
+            commands=(choice,),
+            evidence=tuple(map(proof, settings[:MOST_QUOTED])),
         )
+    yield from (_one(key, setting, verl) for key, setting in unknown if key not in elsewhere)
+
+
+def _is_unknown(key: str, verl: Verl) -> bool:
+    if key in verl.config.added or key in verl.config.removed or key in _kept(verl) or key.startswith("hydra"):
+        return False
+    return not ("@" in key or "/" in key or "_target_" in key or key == "model_engine" or _open_above(key, verl))
+
+
+def _one(key: str, setting: Setting, verl: Verl) -> Finding:
+    near, other = _nearest(key, verl), _release_with(key)
+    message = OTHER if other else NEAR if near else UNHEARD
+    return found(
+        PROBLEM,
+        message,
+        version=verl.version,
+        key=key,
+        near=near,
+        other=other,
+        where=place_of(setting),
+        commands=(f"{near}={setting.text}",) if near and message is NEAR else (),
+        evidence=(proof(setting),),
+    )
+
+
+def _of_another_engine(unknown: list[str], verl: Verl) -> tuple[str, set[str]]:
+    """The word that chooses another engine whose configuration holds most of some keys, and these keys."""
+    best: tuple[str, set[str]] = ("", set())
+    if not unknown:
+        return best
+    choices = {f"model_engine={each}": data.verl_keys(verl.version, "ppo_trainer", each)
+               for each in data.verl_engines(verl.version) or ()}  # fmt: skip
+    for choice, keys in (choices or {MEGATRON: data.verl_keys(verl.version, "ppo_megatron_trainer")}).items():
+        held = set(unknown) & set(keys or ())
+        if len(held) > len(best[1]):
+            best = choice, held
+    return best
 
 
 READ = Message(
