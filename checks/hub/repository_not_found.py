@@ -16,19 +16,20 @@ https://github.com/huggingface/huggingface_hub/blob/v1.0.0/src/huggingface_hub/u
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="HUB012", name="repository-not-found", severity=ERROR, since="0.1")
 
 SIGNATURES = (
     Signature(
         r"Repository Not Found for url: https?://[\w.\-]{1,60}/(?:api/)?(?:models/|datasets/)?(?P<repo"
-        r">[\w.\-]{1,96}/[\w.\-]{1,96}?)(?:/|\.?$|\.\s)",
+        r">[\w.\-]{1,96}(?:/(?!(?:resolve|tree|raw)/)[\w.\-]{1,96}?)?)(?:/|\.?$|\.\s)",
     ),
     Signature(r"OSError: (?P<repo>[^\s]{1,200}) is not a local folder and is not a valid model identifier"),
     Signature(r"ValueError: Invalid repository ID or local directory specified: '(?P<repo>[^'\n]{1,200})'"),
+    Signature(r"RepositoryNotFoundError: ", kind="sign"),
 )
 
 LOG_MESSAGE = Message(
@@ -48,4 +49,18 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_CONFIDENCE = LIKELY
+
+def explain(hits: Hits) -> Finding | None:
+    """Silent where the address is told without an exception: a program caught it and takes something else."""
+    raised = any(hit.frames or hit.signature in (1, 2) for hit in hits) or hits.of(3)
+    told = next((hit for hit in hits if hit.groups.get("repo")), None)
+    if told is None or not raised:
+        return None
+    return found(
+        PROBLEM,
+        LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+        repo=told.groups["repo"],
+    )

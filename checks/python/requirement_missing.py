@@ -179,11 +179,10 @@ TRL_OPTIONAL = frozenset({
     "mergekit", "llm_blender", "weave", "joblib", "diffusers", "vllm_ascend", "unsloth", "uvicorn", "fastapi",
     "requests", "pydantic", "jmespath",
 })  # fmt: skip
-#: packages of which another release may lack a part
-STACK_PACKAGES = frozenset({
-    "transformers", "trl", "accelerate", "datasets", "huggingface_hub", "tokenizers", "numpy", "diffusers", "pydantic",
-    "vllm_ascend",
-})  # fmt: skip
+#: names that several distributions share; of every other one a missing part means that the package itself is there
+NAMESPACES = frozenset(
+    {"google", "ruamel", "nvidia", "opentelemetry", "azure", "megatron", "mpl_toolkits", "backports"}
+)
 #: packages that are often run from a checkout, whose folder tells them
 CHECKOUTS = ("vllm", "trl", "verl", "transformers", "accelerate", "deepspeed", "openrlhf", "sglang", "trinity")
 #: import name -> distribution, where they differ
@@ -202,7 +201,7 @@ def explain(hits: Hits) -> Finding | None:
         return None
     if not owner or owner == module or module in OWN_PROBLEM or owner.endswith(".py"):
         return None
-    if module in STACK_PACKAGES and f"'{module}." in hits.first.text:  # the package is there, a part of it is not
+    if f"'{module}." in hits.first.text and module not in NAMESPACES:  # the package is there, a part of it is not
         return None
     dist = DISTRIBUTIONS.get(module, module.replace("_", "-"))
     return found(

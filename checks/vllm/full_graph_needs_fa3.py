@@ -24,7 +24,7 @@ PROBLEM = Problem(id="VLL033", name="full-graph-needs-fa3", severity=ERROR, sinc
 
 SIGNATURES = (
     Signature(r"AoT scheduling is required for full cuda graph"),
-    Signature(r"CUDAGraphMode\.(?P<mode>\w{1,40}) is not supported with (?P<backend>\w{1,60}) backend"),
+    Signature(r"ValueError: CUDAGraphMode\.(?P<mode>\w{1,40}) is not supported with (?P<backend>\w{1,60}) backend"),
 )
 
 LOG_MESSAGE = Message(
