@@ -103,8 +103,8 @@ ENGINE = Message(
     ),
     zh=Words(
         "`{key}` 需要 `{choice}`,而命令没有选择它",
-        "命令中有 {number} 个配置项在 veRL {version} 中只属于该引擎。当前配置是为另一引擎组成的,Hydra 在加载任何东西之前就"
-        "会以 `Could not override '{key}'` 退出。`actor.strategy` 并不选择引擎。",
+        "命令中有 {number} 个配置项在 veRL {version} 中只属于该引擎。当前配置是为另一引擎组成的,Hydra 在加载"
+        "任何东西之前就会以 `Could not override '{key}'` 退出。`actor.strategy` 并不选择引擎。",
         "在命令中加上该选择,或删除这些配置项。",
     ),
 )
