@@ -261,7 +261,7 @@ class TrainerHooks:
         if not losses:
             return float(norm)
         try:
-            return float(norm + losses[0] if len(losses) == 1 else _stacked([norm, *losses]).sum())
+            return float(norm + losses[0]) if len(losses) == 1 else sum(_stacked([norm, *losses]).tolist())
         except (RuntimeError, ValueError):  # this loss is elsewhere, or of another shape than those before
             return self._number_of_any(norm, losses)
 

@@ -164,6 +164,10 @@ class DoctorCallback:
         if self._stop or self._save or (self._hooks is not None and self._hooks.stop):
             self._tell(control)
 
+    @staticmethod
+    def on_substep_end(*_: Any, **__: Any) -> None:
+        """Nothing: it is here because to look in vain for an event takes longer, and this one comes often."""
+
     @shielded
     def _alive(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
         """An evaluation goes on, or something was saved: a sign of life without a step."""
