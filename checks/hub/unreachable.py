@@ -29,7 +29,7 @@ SIGNATURES = (
     ),
     Signature(
         r"MaxRetryError\([^\n]{0,60}host='(?P<host>[\w.\-]{0,40}(?:huggingface\.co|hf\.co|hf-mirror\.c"
-        r"om))'",
+        r"om))'(?![^\n]{0,2000} thrown while requesting )",
         symptom_of=("HUB014",),
     ),
     Signature(
