@@ -29,7 +29,7 @@ PROBLEM = Problem(id="PYT025", name="name-absent-from-package", severity=ERROR, 
 #: problems that know more of the same line
 _OTHERS = (
     "TRL", "VLL", "DSP", "TRF", "FLA", "TOR", "CUD", "DAT", "VRL", "ORL", "TRI", "RAY", "BNB",
-    "PYT018", "PYT019", "PYT020",
+    "PYT018", "PYT019", "PYT020", "PYT032",
 )  # fmt: skip
 
 SIGNATURES = (

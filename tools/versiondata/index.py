@@ -91,6 +91,16 @@ class Index:
 
     # -- what is in them
 
+    def content(self, file: File) -> bytes:
+        """A whole file, checked against the index's hash; it is not kept."""
+        return self._get(file.url, file.sha256)
+
+    def size_bytes(self, file: File) -> int | None:
+        """Size of a file as its server tells it, None when it does not."""
+        session, _ = self._connect()
+        size = session.head(file.url, headers={"Accept-Encoding": "identity"}).headers.get("content-length")
+        return int(size) if size is not None else None
+
     def metadata(self, project: str, version: Version) -> str | None:
         """METADATA (or PKG-INFO) of a release as text."""
         file = self.best_file(project, version)
@@ -193,8 +203,8 @@ class Index:
         from pip._internal.network.lazy_wheel import LazyZipOverHTTP
 
         session, _ = self._connect()
-        size = session.head(file.url, headers={"Accept-Encoding": "identity"}).headers.get("content-length")
-        if size is not None and int(size) <= WHOLE_FILE_LIMIT_BYTES:
+        size = self.size_bytes(file)
+        if size is not None and size <= WHOLE_FILE_LIMIT_BYTES:
             return zipfile.ZipFile(io.BytesIO(self._get(file.url, file.sha256)))
         lazy: Any = LazyZipOverHTTP(file.url, session)
         return zipfile.ZipFile(lazy)

@@ -1,0 +1,215 @@
+"""In which releases of a library a module, a name, an attribute or a parameter is there: only what changed is known.
+
+Made by ``tools/make_api_history.py`` from the sources of the releases; the files are ``api_<package>.json.gz`` (modules
+and names) and ``api_<package>_members.json.gz`` (attributes and parameters). None means "the data do not tell", which
+is so for all that never changed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from doctor.core.record import record
+
+SCHEMA = "doctor-api/1"
+_HERE = Path(__file__).parent
+
+
+@record
+class Known:
+    """What the data tell of one name.
+
+    Args:
+        library: the distribution; `package` its import name.
+        versions: releases that were read, oldest first.
+        spans: positions in `versions` (first, last) of the releases that have it.
+        moved_to: module that had the name in the release after the last, see `moved_in`; of a module, the one that took
+            its place. `renamed_to`: name that the last release tells to use instead.
+        owner: class or function that a member belongs to, "module:Class".
+        exact: all releases were read, not only the last patch of each minor.
+
+    """
+
+    library: str
+    package: str
+    versions: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+    moved_to: str | None = None
+    renamed_to: str | None = None
+    owner: str = ""
+    exact: bool = True
+
+    def there(self, position: int) -> bool:
+        """Whether the release at a position has it."""
+        return any(first <= position <= last for first, last in self.spans)
+
+    def last_before(self, position: int) -> int | None:
+        """Position of the last release before one that has it."""
+        return max((min(last, position - 1) for first, last in self.spans if first < position), default=None)
+
+    def first_after(self, position: int) -> int | None:
+        """Position of the first release after one that has it."""
+        return min((max(first, position + 1) for first, last in self.spans if last > position), default=None)
+
+    def position(self, version: str) -> int | None:
+        """Place of an installed release among those read: the newest that is not newer; -1 before the first.
+
+        Where only the last patch of a minor was read, it stands for all of that minor. None: no version.
+        """
+        from packaging.version import InvalidVersion, Version
+
+        try:
+            asked = Version(version)
+        except InvalidVersion:
+            return None
+        listed = [Version(each) for each in self.versions]
+        position = bisect_right(listed, Version(asked.public)) - 1
+        following = listed[position + 1 : position + 2]
+        if not self.exact and following and following[0].release[:2] == asked.release[:2]:
+            return position + 1
+        return position
+
+
+@cache
+def packages() -> tuple[str, ...]:
+    """Import names of the libraries that the data know."""
+    names = (each.name.removesuffix(".json.gz") for each in _HERE.glob("api_*.json.gz"))
+    return tuple(sorted(name.removeprefix("api_") for name in names if not name.endswith("_members")))
+
+
+@cache
+def _load(name: str) -> Mapping[str, Any]:
+    path = _HERE / f"api_{name}.json.gz"
+    if not path.exists():
+        return {}
+    content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    if content.get("schema") != SCHEMA:
+        raise ValueError(f"{path.name} has schema {content.get('schema')!r}, expected {SCHEMA!r}")
+    return content
+
+
+def distribution(package: str) -> str:
+    """Name under which pip knows a package of the data."""
+    return str(_load(package).get("distribution", package))
+
+
+def name(module: str, wanted: str) -> Known | None:
+    """History of a name in a module, None when the data know no change of it; a submodule is a name too."""
+    package = module.partition(".")[0]
+    span = _span_of(_load(package).get("names", {}), module, wanted)
+    if span is None:
+        return module_history(f"{module}.{wanted}")
+    return _known(package, span, f"{module}:{wanted}")
+
+
+def module_history(module: str) -> Known | None:
+    """History of a module, or of the package that came or went with it."""
+    package = module.partition(".")[0]
+    groups: Mapping[str, str] = _load(package).get("modules", {})
+    parts = module.split(".")
+    for count in range(len(parts), 1, -1):
+        asked = ".".join(parts[:count])
+        for span, listed in groups.items():
+            if asked in listed and asked in listed.split(" "):
+                return _known(package, span, module)
+    return None
+
+
+def attribute(class_name: str, wanted: str, package: str | None = None) -> list[Known]:
+    """Histories of an attribute of a class of this name, or of one of its bases, in any library."""
+    found = []
+    for each in [package] if package else packages():
+        content = _load(f"{each}_members")
+        names = {class_name, *_bases(content, class_name)}
+        found += [
+            _known(each, span, owner)
+            for span, owner in _members(content.get("attributes", {}), wanted)
+            if owner.partition(":")[2] in names
+        ]
+    return found
+
+
+def parameter(function: str, wanted: str, *, required: bool = False) -> list[Known]:
+    """Histories of a parameter of a function or `Class.method`; `required`: of the releases that want it given."""
+    table = "required" if required else "parameters"
+    return [
+        _known(each, span, owner)
+        for each in packages()
+        for span, owner in _members(_load(f"{each}_members").get(table, {}), wanted)
+        if owner.partition(":")[2] == function
+    ]
+
+
+def asks(asker: str, module: str, wanted: str = "") -> Known | None:
+    """Releases of a package that import a name of another one, uncaught and whatever its version."""
+    span = _span_of(_load(asker).get("asks", {}), module, wanted or ".")
+    return _known(asker, span, "") if span is not None else None
+
+
+def moved_in(known: Known, version: str | None) -> str | None:
+    """Module that has a moved name in an installed release (the newest, if it is not known); None when none has."""
+    position = known.position(version) if version else None
+    position = len(known.versions) - 1 if position is None else position
+    place = known.moved_to
+    if place is None:
+        return None
+    wanted = known.owner.partition(":")[2]
+    histories = (module_history(place), name(place, wanted) if wanted else None)
+    return place if all(each is None or each.there(position) for each in histories) else None
+
+
+def _known(package: str, span: str, key: str) -> Known:
+    content = _load(package)
+    versions = tuple(content["versions"])
+    return Known(
+        content["distribution"],
+        package,
+        versions,
+        tuple(_spans(span, len(versions) - 1)),
+        moved_to=_moved(content, key),
+        renamed_to=content["renamed"].get(key),
+        owner=key,
+        exact=content["every"] == "release",
+    )
+
+
+def _moved(content: Mapping[str, Any], key: str) -> str | None:
+    if ":" not in key:
+        moved: str | None = content["moved_modules"].get(key)
+        return moved
+    return next((place for place, keys in content["moved"].items() if key in keys and key in keys.split(" ")), None)
+
+
+def _spans(text: str, newest: int) -> Iterator[tuple[int, int]]:
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        yield int(first), int(last) if last else newest
+
+
+def _span_of(groups: Mapping[str, str], place: str, wanted: str) -> str | None:
+    """The span under which a place lists a name, see the tool's `tables.py` for the form."""
+    for each in groups.get(place, "").split(";"):
+        span, *names = each.split(" ")
+        if wanted in names:
+            return span
+    return None
+
+
+def _members(groups: Mapping[str, str], wanted: str) -> Iterator[tuple[str, str]]:
+    for owner, listed in groups.items():
+        span = _span_of(groups, owner, wanted) if wanted in listed else None
+        if span is not None:
+            yield span, owner
+
+
+def _bases(content: Mapping[str, Any], class_name: str) -> set[str]:
+    for bases, names in content.get("bases", {}).items():
+        if class_name in names and class_name in names.split(" "):
+            return set(bases.split(" "))
+    return set()

@@ -1,0 +1,232 @@
+"""Histories as the tables that are shipped: only what changed, grouped by the releases that have it.
+
+A **span** is text: "3-17" (positions in `versions`), "3-" (still there), several joined by ",". A **group** is
+`{place: "span name name;span name"}`; the place is a module, "module:Class" or "module:function".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from apihistory.history import History
+from apihistory.packages import Library
+
+Group = dict[str, str]
+
+#: parts of a package that only its own tests and command lines import
+_PRIVATE_PLACE = re.compile(
+    r"\.(_?version|git_version\w*|_C|\w+_pb2(_grpc)?|vllm_flash_attn|core\._\w+)(\.|$)|\.(tests?|testing|conftest|scripts|commands|__main__)(\.|$)|\.test_"
+)
+#: classes whose objects users hold in their hands
+_MET = re.compile(
+    r"^(?!TF|Flax).*(Model|LM|Generation|Classification|Config|Arguments|Tokenizer|TokenizerFast|Processor|Trainer|Cache|"
+    r"Dataset|Engine|Worker|Callback|Optimizer|Attention|Attention2|Mixin|Args|Params|Client)$"
+)
+_SHALLOW = 2  # dots in the name of a module that is kept whatever it belongs to
+_SHORTEST_TELLING = 3  # a name of so few letters is defined everywhere
+_UNINTERESTING = re.compile(
+    r"__\w+__|logger|T|K|V|P|_T|_\w_?|\w|parser|args|_import_structure|_extra_objects|_file|console"
+)
+
+
+def span_of(mask: int, count: int) -> str:
+    """A set of releases as text."""
+    parts, start = [], None
+    for position in range(count + 1):
+        there = position < count and mask >> position & 1
+        if there and start is None:
+            start = position
+        elif not there and start is not None:
+            end = "" if position == count else str(position - 1)
+            parts.append(f"{start}-{end}")
+            start = None
+    return ",".join(parts)
+
+
+def names_table(library: Library, history: History, asked: Mapping[str, History]) -> dict[str, Any]:
+    """Modules and their names that came or went, where they are now, and what is asked of other libraries."""
+    wanted = {ask for each in asked.values() for ask in each.asks}
+    sought = {module for module, _ in wanted}
+    kept = {module: not library.is_internal(module) for module in history.modules}
+    holders = {each.rpartition(".")[0] for each in history.modules}  # a package offers what it imports
+    changed = {
+        key: mask
+        for key, mask in changed_names(history).items()
+        if key in wanted or (kept[key[0]] and (key[0] in holders or key in history.definitions))
+    }
+    modules = {
+        module: mask
+        for module, mask in changed_modules(history).items()
+        if kept[module] or module.count(".") <= _SHALLOW or module in sought
+    }
+    return {
+        "distribution": library.name,
+        "every": library.every,
+        "versions": history.versions,
+        "modules": _module_group(history, modules),
+        "names": _grouped(history, changed),
+        "moved": _moves(library, history, changed),
+        "moved_modules": _moved_modules(history),
+        "renamed": _renames(history),
+        "asks": _asks(history, asked),
+    }
+
+
+def members_table(library: Library, history: History) -> dict[str, Any]:
+    """Attributes of classes and parameters of functions that came or went, and the bases of classes."""
+    kept = {module: library.follows_members(module) for module in history.modules}
+    attributes = {  # a class that is not there yet lacks nothing
+        (f"{module}:{name}", each): mask | history.everywhere & ~history.classes[module, name]
+        for (module, name, each), mask in history.attributes.items()
+        if history.classes[module, name] & ~mask and kept[module] and _counts(module, each)
+    }
+    parameters, required = {}, {}
+    for (module, name, each), mask in history.parameters.items():
+        if not kept[module]:
+            continue
+        exists, takes = history.functions[module, name], mask | history.open_functions[module, name]
+        if exists & ~takes and _counts(module, each):
+            parameters[f"{module}:{name}", each] = takes | history.everywhere & ~exists
+        needed = history.required.get((module, name, each), 0)
+        if needed and exists & ~needed and _counts(module, each):
+            required[f"{module}:{name}", each] = needed
+    owners = {place.partition(":")[2] for place, _ in attributes}
+    return {
+        "attributes": _grouped(history, attributes),
+        "parameters": _grouped(history, parameters),
+        "required": _grouped(history, required),
+        "bases": _bases(history, owners),
+    }
+
+
+def changed_modules(history: History) -> dict[str, int]:
+    """Modules that not every release has, those of a new package only as that package."""
+    found = {
+        module: mask
+        for module, mask in history.modules.items()
+        if mask != history.everywhere and not _PRIVATE_PLACE.search(module)
+    }
+    return {module: mask for module, mask in found.items() if found.get(module.rpartition(".")[0]) != mask}
+
+
+def changed_names(history: History) -> dict[tuple[str, str], int]:
+    """Names that a module has in some of its releases only; what code that was not read may bring counts as there."""
+    found = {}
+    for (module, name), mask in history.names.items():
+        there = mask | history.dynamic[module]
+        if history.modules[module] & ~there and _counts(module, name) and f"{module}.{name}" not in history.modules:
+            found[module, name] = there
+    return found
+
+
+def _counts(place: str, name: str) -> bool:
+    return not _PRIVATE_PLACE.search(place) and not _UNINTERESTING.fullmatch(name) and len(name) <= 60
+
+
+def _grouped(history: History, masks: Mapping[tuple[str, str], int]) -> Group:
+    groups: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for (place, name), mask in sorted(masks.items()):
+        groups[place][span_of(mask, len(history.versions))].append(name)
+    return {
+        place: ";".join(" ".join([span, *names]) for span, names in sorted(group.items()))
+        for place, group in sorted(groups.items())
+    }
+
+
+def _module_group(history: History, masks: Mapping[str, int]) -> dict[str, str]:
+    groups: dict[str, list[str]] = defaultdict(list)
+    for module, mask in sorted(masks.items()):
+        groups[span_of(mask, len(history.versions))].append(module)
+    return {span: " ".join(modules) for span, modules in sorted(groups.items())}
+
+
+def _newest(history: History) -> int:
+    return 1 << len(history.versions) - 1
+
+
+def _moves(library: Library, history: History, changed: Mapping[tuple[str, str], int]) -> dict[str, str]:
+    """Where a name that went can be imported from in the release after, if one definition alone has it there."""
+    definers, offered = defaultdict(list), defaultdict(list)
+    for table, found in ((history.definitions, definers), (history.names, offered)):
+        for (module, name), mask in table.items():
+            if not _PRIVATE_PLACE.search(module):
+                found[name].append((module, mask))
+    lost = {key: mask for key, mask in changed.items() if not mask & _newest(history)}
+    lost |= {
+        (module, name): history.names[module, name]
+        for module, name in history.definitions
+        if not history.modules[module] & _newest(history) and _counts(module, name) and not library.is_internal(module)
+    }
+    moves = defaultdict(list)
+    for (module, name), mask in sorted(lost.items()):
+        after = 1 << mask.bit_length()
+        if len(name) > _SHORTEST_TELLING and sum(bool(each & after) for _, each in definers[name]) == 1:
+            places = [place for place, each in offered[name] if each & after and place != module]
+            place = min(places, key=lambda each: ("._" in each, each.count("."), len(each)), default=None)
+            if place is not None:
+                moves[place].append(f"{module}:{name}")
+    return {place: " ".join(keys) for place, keys in sorted(moves.items())}
+
+
+def _moved_modules(history: History) -> dict[str, str]:
+    """Modules that are gone, with the one in the newest release that defines most of what they defined."""
+    newest = _newest(history)
+    of_module, places = defaultdict(set), defaultdict(set)
+    for (module, name), mask in history.definitions.items():
+        if mask & newest:
+            places[name].add(module)
+        elif not history.modules[module] & newest and name[:2] != "__" and _counts(module, name):
+            of_module[module].add(name)
+    found = {}
+    for module, names in of_module.items():
+        votes = defaultdict(int)
+        for name in names:
+            for place in places[name] if len(places[name]) <= 2 else ():
+                votes[place] += 1
+        best = max(votes, key=lambda each: votes[each], default=None)
+        if best is not None and votes[best] * 5 >= len(names) * 3:
+            found[module] = best
+    return found
+
+
+def _renames(history: History) -> dict[str, str]:
+    newest = _newest(history)
+    found = {}
+    for (module, old), new in sorted(history.renamed.items()):
+        gone = not history.names[module, old] & newest
+        there = any(mask & newest and name == new for (_, name), mask in history.definitions.items()) if gone else False
+        if gone and there and new[:1] != "_" and _counts(module, old):
+            found[f"{module}:{old}"] = new
+    return found
+
+
+def _asks(history: History, asked: Mapping[str, History]) -> Group:
+    """What is imported of other libraries, as far as it came or went there."""
+    changes = {package: (changed_names(each), changed_modules(each)) for package, each in asked.items()}
+    masks: dict[tuple[str, str], int] = defaultdict(int)
+    for (module, name), mask in history.asks.items():
+        names, modules = changes.get(module.partition(".")[0], ({}, {}))
+        if (module, name) in names:
+            masks[module, name] |= mask
+        for each in _prefixes(f"{module}.{name}" if name else module):
+            if each in modules:
+                masks[each, "."] |= mask
+    return _grouped(history, masks)
+
+
+def _prefixes(dotted: str) -> Iterable[str]:
+    parts = dotted.split(".")
+    return (".".join(parts[:count]) for count in range(2, len(parts) + 1))
+
+
+def _bases(history: History, owners: set[str]) -> dict[str, str]:
+    """Classes by those of their bases whose attributes changed."""
+    groups = defaultdict(list)
+    for name, bases in sorted(history.roots.items()):
+        kept = " ".join(sorted(bases & owners - {name}))
+        if kept and _MET.search(name):
+            groups[kept].append(name)
+    return {bases: " ".join(names) for bases, names in sorted(groups.items())}

@@ -1,0 +1,89 @@
+"""Make doctor/data/api_*.json.gz: which names, attributes and parameters came or went in which release of the stack.
+
+    python tools/make_api_history.py --cache DIR                  read the index through pip and make all files
+    python tools/make_api_history.py --cache DIR --only trl       write those of one library
+    python tools/make_api_history.py --cache DIR --offline        from the cache alone
+
+The sources of the releases (about 1,000 archives; 2 GB of Python files stay in the cache as zips) are parsed by `ast`,
+never imported. What was read of a library is kept beside them as a pickle of this tool's own making; remove it to read
+the library again. A first run takes about 10 minutes of downloads and 25 minutes of one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from apihistory.history import History
+from apihistory.packages import LIBRARIES, Library
+from apihistory.release import Read, read_release
+from apihistory.seed import SEED
+from apihistory.sources import SourceStore
+from apihistory.tables import members_table, names_table
+from versiondata.index import Index
+
+DATA = Path(__file__).resolve().parent.parent / "doctor" / "data"
+SCHEMA = "doctor-api/1"
+
+
+def history_of(library: Library, store: SourceStore, folder: Path) -> History:
+    """All releases of a library laid over each other, from the pickle of an earlier run where there is one."""
+    kept = folder / f"{library.name}.pkl"
+    if kept.exists():
+        with kept.open("rb") as handle:
+            found: History = pickle.load(handle)  # noqa: S301 - written by this tool below
+        return found
+    followed = frozenset(each.package for each in LIBRARIES)
+    history, before = History(), Read()
+    for version in store.versions(library):
+        archive = store.fetch(library, version)
+        release, read = read_release(archive, library, followed, before) if archive else (None, before)
+        if release is not None and read:
+            history.add(str(version), release)
+            before = read
+    folder.mkdir(parents=True, exist_ok=True)
+    with kept.open("wb") as handle:
+        pickle.dump(history, handle)
+    return history
+
+
+def write(name: str, content: dict[str, Any]) -> int:
+    """Write one table; its bytes depend on the content alone. Returns their number."""
+    text = json.dumps({"schema": SCHEMA, **content}, separators=(",", ":"), ensure_ascii=False)
+    packed = gzip.compress(text.encode(), 9, mtime=0)
+    (DATA / f"api_{name}.json.gz").write_bytes(packed)
+    return len(packed)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--cache", type=Path, required=True, help="directory that keeps the sources of all releases")
+    parser.add_argument("--only", metavar="NAME", help="write the files of one library, such as trl")
+    parser.add_argument("--offline", action="store_true", help="use the cache alone")
+    options = parser.parse_args(arguments)
+    if options.only and options.only not in {each.name for each in LIBRARIES}:
+        parser.error(f"no library {options.only!r}; there are {', '.join(each.name for each in LIBRARIES)}")
+    store = SourceStore(options.cache / "src", Index(options.cache / "cache", offline=options.offline))
+    histories = {each.package: history_of(each, store, options.cache / "hist") for each in LIBRARIES}
+    for package, changes in SEED.items():
+        histories[package].amend(changes)
+    for library in LIBRARIES:
+        if options.only in (None, library.name):
+            others = {package: each for package, each in histories.items() if package != library.package}
+            history = histories[library.package]
+            size = write(library.package, names_table(library, history, others))
+            size += write(f"{library.package}_members", members_table(library, history))
+            print(f"{library.name}: {len(history.versions)} releases, {size:,} bytes", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
