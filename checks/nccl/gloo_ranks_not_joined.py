@@ -1,8 +1,8 @@
 """Gloo could not connect every rank with every other.
 
 ## What it means
-A gloo group (CPU tensors, control messages of vLLM, SGLang and Megatron) is a full mesh: each rank announces the address
-of its host's name and the others connect to it. One connection that fails ends the set-up.
+A gloo group (CPU tensors, control messages of vLLM, SGLang and Megatron) is a full mesh: each rank announces the
+address of its host's name and the others connect to it. One connection that fails ends the set-up.
 ## What it does to a run
 The process group is not made and the run ends.
 ## What to do
