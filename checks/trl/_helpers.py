@@ -164,11 +164,24 @@ def imports_grpo(launch: Launch | None, training: Training | None, script: Scrip
         return True
     if launch.serves or launch.kind in {"verl", "trinity", "ray"}:
         return False
+    if launch.kind == "swift":
+        return _swift_imports_grpo(launch)
     if training is not None and (is_grpo(training) or training.trainer in WITH_VLLM):
         return True
     if launch.kind == "unknown" or script is None or script.broken is not None:
         return None
     return any(name.startswith("trl.") and name.rpartition(".")[2] in WITH_VLLM for name in script.imports)
+
+
+def _swift_imports_grpo(launch: Launch) -> bool | None:
+    """ms-swift's own trainers stand on TRL's; only `--rlhf_type grpo` takes the one of GRPO.
+
+    Source: https://github.com/modelscope/ms-swift/blob/main/swift/trainers/trainer_factory.py
+    """
+    kind = launch.arguments.get("rlhf_type")
+    if launch.subcommand != "rlhf":
+        return False
+    return None if kind is None or not kind.known or kind.value == "grpo" else False
 
 
 def imports_vllm(launch: Launch | None, training: Training | None, script: Script | None) -> bool | None:

@@ -23,6 +23,18 @@ PRESETS = {
 }  # fmt: skip
 
 
+#: programs of the package that a launcher may start themselves: `torchrun swift/cli/sft.py`
+_PROGRAMS = ("sft", "pt", "rlhf")
+
+
+def is_swift(launch: Launch) -> bool:
+    """Whether the command trains with ms-swift, by its own launcher or by another one that starts its programs."""
+    if launch.kind == "swift":
+        return True
+    program = launch.module or (launch.script or "").removesuffix(".py").replace(os.sep, ".")
+    return any(program.endswith(f"swift.cli.{each}") for each in _PROGRAMS)
+
+
 def settings_of(launch: Launch) -> Settings:
     """The file's keys, and over them those of the command line, as argparse takes the last one."""
     config = _config(launch)

@@ -73,7 +73,7 @@ def collect(
     """
     if not launch.trains:
         raise DoesNotApply("the command starts no training")
-    if launch.kind == "swift" and (preset := _swift.preset_of(launch)) is not None:
+    if _swift.is_swift(launch) and (preset := _swift.preset_of(launch)) is not None:
         raise Unavailable(f"`{preset}` is a DeepSpeed configuration inside ms-swift, which was not read")
     setting = _named(launch, accelerate_config, training)
     if setting is None:
@@ -94,7 +94,7 @@ def collect(
 def _named(launch: Launch, accelerate_config: AccelerateConfig | None, training: Training | None) -> Setting | None:
     """The setting that names the configuration, None when nothing does."""
     candidates = [training.get("deepspeed") if training is not None else None]
-    given = _swift.settings_of(launch) if launch.kind == "swift" else launch.arguments
+    given = _swift.settings_of(launch) if _swift.is_swift(launch) else launch.arguments
     candidates += [given.get(name) for name in ("deepspeed", "deepspeed_config")]
     options = launcher_options(launch)
     candidates.append(options.get("deepspeed_config_file"))

@@ -83,6 +83,14 @@ def test_nothing_named(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "line", ["swift sft --deepspeed zero3", "torchrun swift/cli/sft.py --deepspeed zero3",
+             "torchrun -m swift.cli.rlhf --deepspeed zero2_offload"],
+)  # fmt: skip
+def test_names_that_swift_gives_its_own_files(folder: Path, line: str) -> None:
+    assert "inside ms-swift" in state_of("deepspeed_config", line, folder).reason
+
+
+@pytest.mark.parametrize(
     ("content", "line", "words"),
     [
         ('{"a": 1,\n}', 1, "comma"), ('{\n // x\n "a": 1}', 2, "comment"), ("[]", 1, "list"), ("", 1, "empty"),
