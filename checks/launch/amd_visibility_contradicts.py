@@ -35,6 +35,9 @@ SIGNATURES = (
         r"nt values found",
     ),
     Signature(
+        r"Inconsist[ea]nt values found\. Please use either (?P<variable>HIP_VISIBLE_DEVICES) or CUDA_VISIBLE_DEVICES",
+    ),
+    Signature(
         r"Inconsistent GPU visibility env vars: (?P<variable>HIP_VISIBLE_DEVICES)='[^'\n]{0,80}' vs "
         r"CUDA_VISIBLE_DEVICES=",
     ),
