@@ -242,6 +242,10 @@ def _of_group(text: str) -> Iterator[str]:
             yield value.partition(":")[0].strip()
 
 
+#: what was read last, by its signature: a post-mortem asks for the signatures first, and for the rules later
+_loaded: dict[int, tuple[tuple[Entry, ...], Mapping[str, str]]] = {}
+
+
 def load(roots: Mapping[str, Path] | None = None) -> tuple[Entry, ...]:
     """Every problem of the catalogue, in order of id.
 
@@ -260,16 +264,27 @@ def load_with_faults(roots: Mapping[str, Path] | None = None) -> tuple[tuple[Ent
 
     """
     roots = roots or catalogue_roots()
-    shipped = _read(Path(__file__).parent.parent / "_index.json")
-    if shipped is None or shipped.get("signature") != signature(roots, with_times=False):
-        now = signature(roots, with_times=True)
-        cached = cache_folder() / f"index-{now:08x}.json"
-        shipped = _read(cached)
-        if shipped is None or shipped.get("signature") != now:
-            shipped = json.loads(json.dumps(build(roots, with_times=True)))
-            _keep(cached, shipped)
-    entries = sorted((_entry(dict(each)) for each in shipped["entries"]), key=lambda entry: entry.id)
-    return tuple(entries), shipped["faults"]
+    path = Path(__file__).parent.parent / "_index.json"
+    is_made = path.is_file()
+    now = signature(roots, with_times=not is_made)
+    if now not in _loaded:
+        data = _read(path) if is_made else None
+        if data is None or data.get("signature") != now:
+            data = _built(roots, signature(roots, with_times=True) if is_made else now)
+        entries = sorted((_entry(dict(each)) for each in data["entries"]), key=lambda entry: entry.id)
+        _loaded.clear()
+        _loaded[now] = tuple(entries), data["faults"]
+    return _loaded[now]
+
+
+def _built(roots: Mapping[str, Path], now: int) -> dict[str, Any]:
+    """The index as kept in the cache folder; built anew when a file changed."""
+    cached = cache_folder() / f"index-{now:08x}.json"
+    data = _read(cached)
+    if data is None or data.get("signature") != now:
+        data = json.loads(json.dumps(build(roots, with_times=True)))
+        _keep(cached, data)
+    return data
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from doctor.core.finding import CONFIRMED, Finding, Message, found
-from doctor.core.index import Entry, load
+from doctor.core.index import Entry, catalogue_roots, load
 from doctor.core.problem import ERROR, Problem
 from doctor.core.ranks import ranks_text
 from doctor.core.signature import Hits, Signature
@@ -46,7 +46,8 @@ class Catalogue:
 def read(entries: Iterable[Entry] | None = None) -> Catalogue:
     """The signatures of the whole catalogue, or of some of its problems."""
     if entries is None:
-        return Catalogue({each.id: each for each in load()}, load_signatures())
+        roots = catalogue_roots()
+        return Catalogue({each.id: each for each in load(roots)}, load_signatures(roots))
     kept = list(entries)
     return Catalogue({each.id: each for each in kept}, declared(kept))
 
