@@ -187,7 +187,9 @@ def training_knobs(hits: Hits) -> tuple[str, str]:
         return _VERL_DYNAMIC
     if uses(hits, "verl"):
         return _VERL_FIXED
-    return next((knobs for package, knobs in _OTHERS if uses(hits, package)), _TRAINER)
+    own = next((knobs for package, knobs in _OTHERS if uses(hits, package)), None)
+    frames = [frame for hit in hits for frame in hit.frames]
+    return own or next((knobs for part, knobs in _ENGINES if any(part in each for each in frames)), _TRAINER)
 
 
 _VERL_DYNAMIC = (
@@ -260,8 +262,20 @@ _TRINITY = (
         "`model.max_response_tokens`。"
     ),
 )
-#: package -> its settings; the first that runs counts, and Trinity-RFT runs veRL's workers
-_OTHERS = (("openrlhf", _OPENRLHF), ("nemo_rl", _NEMO), ("slime", _SLIME))
+_SGLANG = (
+    (
+        "In SGLang lower `--mem-fraction-static` (0.8 or 0.7), so that more is left beside the pool of keys and "
+        "values, then `--chunked-prefill-size` and `--max-running-requests`."
+    ),
+    (
+        "在 SGLang 中降低 `--mem-fraction-static`(0.8 或 0.7),使键值缓存池之外留出更多显存;再降低 "
+        "`--chunked-prefill-size` 与 `--max-running-requests`。"
+    ),
+)
+_VLLM = (
+    "In vLLM lower `max_num_batched_tokens` and `max_num_seqs`, or shorten `max_model_len`.",
+    "在 vLLM 中降低 `max_num_batched_tokens` 与 `max_num_seqs`,或缩短 `max_model_len`。",
+)
 _TRAINER = (
     (
         "Lower `per_device_train_batch_size` and raise `gradient_accumulation_steps` by the same "
@@ -272,6 +286,10 @@ _TRAINER = (
         "`gradient_checkpointing=True`,或缩短 `max_completion_length`。"
     ),
 )
+#: package -> its settings; the first that runs counts, and Trinity-RFT runs veRL's workers
+_OTHERS = (("openrlhf", _OPENRLHF), ("nemo_rl", _NEMO), ("slime", _SLIME), ("trl", _TRAINER))
+#: part of a frame -> settings of an engine that runs by itself
+_ENGINES = (("sglang/srt/", _SGLANG), ("/vllm/", _VLLM))
 
 
 def finding(problem: Problem, message: Message, hits: Hits, confidence: Confidence = LIKELY) -> Finding:
