@@ -101,6 +101,29 @@ CASES = (
             ),
         ),
     ),
+    (
+        r"RuntimeError: mat1 and mat2 shapes cannot be multiplied \(\d{1,9}x\d{1,9} and 1x(?P<numbers>\d{6,12})\)",
+        Message(
+            en=Words(
+                "a packed 4-bit weight ({numbers} bytes in one row) was multiplied as if it were a plain one",
+                "The layer is a plain `nn.Linear` (or code of a model that reads `weight` itself) that holds what "
+                "bitsandbytes packed: loaded from a 4-bit checkpoint without its quantization configuration, a layer "
+                "whose class a patch replaced, or a merge into quantized weights.",
+                "Keep that layer out of the quantization (`llm_int8_skip_modules=[...]`), or load the checkpoint so "
+                "that its `quantization_config` is used (no own `config`, no `load_state_dict` over it); use a plain "
+                "bf16 checkpoint where own or remote code reads weights; `pip install -U transformers peft "
+                "bitsandbytes`.",
+            ),
+            zh=Words(
+                "打包的 4 位权重(一行 {numbers} 字节)被当作普通权重相乘",
+                "该层是普通的 `nn.Linear`(或模型代码自行读取 `weight`),却持有 bitsandbytes 打包的内容:加载 4 位检查点时"
+                "没有其量化配置、补丁替换了该层的类,或合并进了量化权重。",
+                "把该层排除在量化之外(`llm_int8_skip_modules=[...]`),或以使用其 `quantization_config` 的方式加载"
+                "(不传自己的 `config`,不再 `load_state_dict`);若自己的或远程代码直接读取权重,使用普通 bf16 检查点;"
+                "`pip install -U transformers peft bitsandbytes`。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = (
@@ -110,6 +133,7 @@ SIGNATURES = (
     ),
     Signature(CASES[1][0]),
     Signature(CASES[2][0]),
+    Signature(CASES[3][0]),
 )
 
 

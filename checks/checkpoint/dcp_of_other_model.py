@@ -11,6 +11,7 @@ Resume with the model, the adapters and the optimizer that were saved.
 In a log, by the error of the load planner.
 ## References
 https://pytorch.org/docs/stable/distributed.checkpoint.html
+https://github.com/huggingface/accelerate/issues/3971
 https://github.com/pytorch/pytorch/blob/main/torch/distributed/checkpoint/default_planner.py
 """
 
@@ -93,13 +94,34 @@ STATE = Message(
 )
 
 
+STEP = Message(
+    en=Words(
+        "Accelerate before 1.15 reads the optimizer's sharded checkpoint (`{key}`) in a way that does not find it",
+        "With FSDP2 and `SHARDED_STATE_DICT` it loads without the planner that knows nested names. The checkpoint "
+        "itself is whole.",
+        "`pip install -U 'accelerate>=1.15'` and resume again. If that release is installed already, the optimizer's "
+        "parameters differ from those that were saved: resume with the same adapters, frozen parts and optimizer.",
+    ),
+    zh=Words(
+        "1.15 之前的 Accelerate 读取优化器分片检查点(`{key}`)的方式找不到该条目",
+        "使用 FSDP2 与 `SHARDED_STATE_DICT` 时,它在加载时没有使用认识嵌套名称的 planner。检查点本身是完整的。",
+        "`pip install -U 'accelerate>=1.15'` 后再次恢复。若已安装该版本,则优化器的参数与保存时不同:请用相同的适配器、"
+        "冻结部分与优化器恢复。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding:
     """A name that is missing, or one of another shape."""
     sized = hits.get("sized")
     state = re.search(r"_extra_state\b|^rerun_state_machine", hits.get("key") or "")
+    step = re.search(r"^optimizer\.state\.", hits.get("key") or "") and any(
+        re.search(r"[\\/]accelerate[\\/]utils[\\/]fsdp_utils\.py:load_fsdp_optimizer", each)
+        for each in hits.first.frames
+    )
     return found(
         PROBLEM,
-        SIZES if sized else STATE if state else MISSING,
+        SIZES if sized else STATE if state else STEP if step else MISSING,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,

@@ -1,0 +1,127 @@
+"""The model was called with ids that it cannot read.
+
+## What it means
+A causal model takes whole numbers of shape (batch, length), at least one of them, and either ids or embeddings.
+## What it does to a run
+ValueError or RuntimeError in the first forward pass or in `generate`.
+## What to do
+What the finding says for the message.
+## How it is found
+In a log: by the message that the library raises.
+## References
+https://huggingface.co/docs/transformers/main_classes/text_generation
+https://huggingface.co/docs/transformers/glossary#input-ids
+https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from doctor.core.finding import LIKELY, Finding, Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature, finding_of_case
+
+PROBLEM = Problem(id="TRF058", name="model-inputs-unfit", severity=ERROR, since="0.1")
+
+#: (pattern, what is said of it)
+CASES = (
+    (
+        r"ValueError: Input length of (?P<what>input_ids|inputs_embeds) is 0, but `max_length` is set to",
+        Message(
+            en=Words(
+                "`generate` was given an empty prompt (`{what}` has length 0)",
+                "The row has no text, the template or the truncation took everything (`max_prompt_length` or "
+                "`truncation_side`), or the call passes neither ids nor a tokenizer with a BOS token.",
+                'Drop such rows: `dataset.filter(lambda r: len(r["prompt"]) > 0)`; look at '
+                '`tokenizer(prompt)["input_ids"]`; raise the length that cuts.',
+            ),
+            zh=Words(
+                "`generate` 得到了空提示(`{what}` 长度为 0)",
+                "该行没有文本,模板或截断去掉了全部内容(`max_prompt_length` 或 `truncation_side`),或调用时既没有 "
+                "ids,分词器也没有 BOS token。",
+                '去掉这些行:`dataset.filter(lambda r: len(r["prompt"]) > 0)`;查看 '
+                '`tokenizer(prompt)["input_ids"]`;增大截断长度。',
+            ),
+        ),
+    ),
+    (
+        (
+            r"ValueError: You (?:must specify exactly one of|cannot specify both|have to specify(?: either)?) "
+            r"(?:decoder_)?input_ids\b"
+        ),
+        Message(
+            en=Words(
+                "the model was called with no ids, or with ids and embeddings at once",
+                "The batch holds no `input_ids` (columns under other names, `remove_unused_columns`, a collator "
+                "of your own), `inputs_embeds` was added beside them, or an encoder-decoder model got no "
+                "`labels` or `decoder_input_ids`.",
+                "Print `batch.keys()` before the call: exactly one of `input_ids` and `inputs_embeds`. For an "
+                "encoder-decoder model use `DataCollatorForSeq2Seq(tokenizer, model=model)`; take a model class "
+                "that fits the trainer (`AutoModelForCausalLM`).",
+            ),
+            zh=Words(
+                "调用模型时没有 ids,或同时给了 ids 与 embeddings",
+                "批次中没有 `input_ids`(列名不同、`remove_unused_columns`、自己的 collator),在其旁又加了 "
+                "`inputs_embeds`,或编码器-解码器模型没有 `labels` 或 `decoder_input_ids`。",
+                "调用前打印 `batch.keys()`:`input_ids` 与 `inputs_embeds` 只能有一个。编码器-解码器模型用 "
+                "`DataCollatorForSeq2Seq(tokenizer, model=model)`;使用适合训练器的模型类(`AutoModelForCausalLM`)"
+                "。",
+            ),
+        ),
+    ),
+    (
+        r"ValueError: not enough values to unpack \(expected 2, got 1\)$",
+        Message(
+            en=Words(
+                "the model got ids without a batch dimension",
+                "It unpacks `batch, length` from the shape, and the tensor has one dimension: a single row was "
+                "passed, squeezed, or the collator did not stack.",
+                '`input_ids.unsqueeze(0)`, or let the tokenizer make it: `tokenizer(text, return_tensors="pt")`. '
+                "In a loop over a dataset use a `DataLoader`.",
+            ),
+            zh=Words(
+                "模型得到了没有批维度的 ids",
+                "它从形状中取 `batch, length`,而张量只有一维:传入了单行、被 squeeze,或 collator 没有堆叠。",
+                '`input_ids.unsqueeze(0)`,或由分词器生成:`tokenizer(text, return_tensors="pt")`。遍历数据集时使用'
+                " `DataLoader`。",
+            ),
+        ),
+    ),
+    (
+        (
+            r"RuntimeError: Expected tensor for argument #1 'indices' to have one of the following scalar "
+            r"types: Long, Int; but got (?P<dtype>[\w.]{3,40}) instead"
+        ),
+        Message(
+            en=Words(
+                "the embedding was asked with numbers of type `{dtype}` instead of whole ids",
+                "An empty list became a float tensor (`torch.tensor([])`), a collator or DeepSpeed's fp16 cast "
+                "changed the ids, or what was passed are features and no ids.",
+                "`torch.tensor(ids, dtype=torch.long)`; drop empty rows; do not cast the batch (`batch.half()`), "
+                "only the model.",
+            ),
+            zh=Words(
+                "嵌入层得到的是 `{dtype}` 而不是整数 id",
+                "空列表变成了浮点张量(`torch.tensor([])`),collator 或 DeepSpeed 的 fp16 转换改变了 ids,或传入的是"
+                "特征而不是 ids。",
+                "`torch.tensor(ids, dtype=torch.long)`;去掉空行;只转换模型,不要转换批次(`batch.half()`)。",
+            ),
+        ),
+    ),
+)
+
+SIGNATURES = (
+    Signature(CASES[0][0]),
+    Signature(CASES[1][0]),
+    Signature(
+        CASES[2][0],
+        frame=r"[\\/]transformers[\\/](?:models[\\/]\w+[\\/]modeling_\w+|modeling_\w+|generation[\\/]utils)\.py:",
+    ),
+    Signature(CASES[3][0]),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """Say what the first hit's own case calls for."""
+    return replace(finding_of_case(PROBLEM, CASES, hits), confidence=LIKELY)

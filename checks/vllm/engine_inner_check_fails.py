@@ -1,0 +1,121 @@
+"""A check inside of vLLM's engine fails on what only vLLM itself wrote.
+
+## What it means
+Scheduler, caches and model runner tell each other which requests and blocks there are. Where their books differ,
+an assertion or a KeyError ends the engine: a defect of that release, or features that do not go together.
+## What it does to a run
+EngineCore dies, and every request and weight update after it fails.
+## What to do
+What the finding says for the message.
+## How it is found
+In a log: by the message that the library raises.
+## References
+https://docs.vllm.ai/en/latest/configuration/optimization/
+https://github.com/vllm-project/vllm/blob/v0.11.0/vllm/multimodal/cache.py
+https://github.com/vllm-project/vllm/issues/31404
+https://github.com/modelscope/ms-swift/issues/9863
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from doctor.core.finding import LIKELY, Finding, Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature, finding_of_case
+
+PROBLEM = Problem(id="VLL094", name="engine-inner-check-fails", severity=ERROR, since="0.1")
+
+#: (pattern, what is said of it)
+CASES = (
+    (
+        r"AssertionError: Expected a cached item for mm_hash=",
+        Message(
+            en=Words(
+                "vLLM's cache of processed images lost an item that its other half still counts on",
+                "API process and engine each keep such a cache and must drop items alike. They differ after an "
+                "engine sleeps, is reset or gets new weights, with several API servers, and in releases with "
+                "defects in it.",
+                "Switch it off: `--mm-processor-cache-gb 0` (`LLM(..., mm_processor_cache_gb=0)`, ms-swift "
+                "`--vllm_mm_processor_cache_gb 0`); `pip install -U vllm`.",
+            ),
+            zh=Words(
+                "vLLM 的图像处理缓存丢失了另一半仍在引用的条目",
+                "API 进程与引擎各有一份缓存,两者必须同步淘汰。引擎休眠、重置或更新权重之后,或有多个 API 服务进程"
+                "时,二者会不一致;部分版本也有缺陷。",
+                "关闭该缓存:`--mm-processor-cache-gb 0`(`LLM(..., mm_processor_cache_gb=0)`,ms-swift 用 "
+                "`--vllm_mm_processor_cache_gb 0`);`pip install -U vllm`。",
+            ),
+        ),
+    ),
+    (
+        r"AssertionError: Encoder cache miss for ",
+        Message(
+            en=Words(
+                "vLLM's engine has no encoded image where a request needs it",
+                "The scheduler believed the output of the vision encoder to be in the cache. It was dropped "
+                "(preemption, prefix cache, speculative decoding or chunked prefill with images) in a release "
+                "where that goes wrong.",
+                "`pip install -U vllm`; until then `--no-enable-prefix-caching` (`enable_prefix_caching=False`), "
+                "no speculative decoding for this model, and `--max-num-batched-tokens` above the tokens of one "
+                "prompt with its images.",
+            ),
+            zh=Words(
+                "vLLM 引擎缺少请求所需的图像编码结果",
+                "调度器认为视觉编码器的输出在缓存中,但它已被丢弃(抢占、前缀缓存、投机解码或带图像的 chunked "
+                "prefill),该版本在此处有缺陷。",
+                "`pip install -U vllm`;在此之前用 `--no-enable-prefix-caching`(`enable_prefix_caching=False`),该"
+                "模型不用投机解码,并使 `--max-num-batched-tokens` 大于一个带图像提示的 token 数。",
+            ),
+        ),
+    ),
+    (
+        r"^(?:AssertionError:?|KeyError: '[\w.\-]{6,90}')$",
+        Message(
+            en=Words(
+                "a check inside of vLLM's engine failed",
+                "Nothing of the caller's is named: the engine's own books of requests, blocks or batches differ. "
+                "That is a defect of this release, or a combination that it does not cover (speculative "
+                "decoding, KV connectors or offloading, prefix caching with prompt logprobs, pipeline "
+                "parallelism, aborted requests, sleep while requests run).",
+                "`pip install -U vllm`, and search its issues for the last frame. Until then take the features "
+                "out one by one: `speculative_config`, KV transfer and offloading, `--no-enable-prefix-caching`, "
+                "`--no-async-scheduling`, `--enforce-eager`. In RL let all requests end before `sleep()` or new "
+                "weights.",
+            ),
+            zh=Words(
+                "vLLM 引擎内部的检查失败",
+                "没有涉及调用方的任何内容:引擎自己记录的请求、块或批次不一致。这是该版本的缺陷,或它不支持的组合("
+                "投机解码、KV connector 或卸载、前缀缓存与 prompt logprobs、流水线并行、被中止的请求、请求运行时 "
+                "sleep)。",
+                "`pip install -U vllm`,并以最后一个栈帧搜索其 issue。在此之前逐个去掉这些功能"
+                ":`speculative_config`、KV 传输与卸载、`--no-enable-prefix-caching`、`--no-async-scheduling`、"
+                "`--enforce-eager`。RL 中请让全部请求结束后再 `sleep()` 或更新权重。",
+            ),
+        ),
+    ),
+)
+
+#: where the engine keeps its books
+ENGINE = (
+    r"[\\/]vllm[\\/]v1[\\/](?:core|engine|executor|worker|sample|spec_decode|attention|structured_output"
+    r"|kv_offload|outputs|request)\b"
+)
+
+SIGNATURES = (
+    Signature(CASES[0][0]),
+    Signature(CASES[1][0]),
+    Signature(
+        CASES[2][0],
+        frame=ENGINE,
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Say what the first hit's own case calls for; a bare exception is the engine's where it was raised there."""
+    bare = hits.first.signature == len(CASES) - 1
+    if bare and not re.search(ENGINE, (hits.first.frames or ("",))[-1]):
+        return None
+    return replace(finding_of_case(PROBLEM, CASES, hits), confidence=LIKELY)
