@@ -68,6 +68,8 @@ class Rewards:
         self._trainer: Any = None
         self._originals: list[Any] = []
         self.bad: dict[str, Bad] = {}
+        #: what lies on a device, by function: to read it there would make the trainer wait
+        self._unread: dict[str, Any] = {}
 
     def attach(self, trainer: Any) -> None:
         """Wrap each reward function in the trainer's list; models and asynchronous objects are left as they are."""
@@ -86,6 +88,7 @@ class Rewards:
         if self._trainer is not None:
             self._trainer.reward_funcs = self._originals
             self._trainer = None
+        self._unread = {}
 
     def _watched(self, function: Any, name: str) -> Any:
         @functools.wraps(function)
@@ -104,12 +107,29 @@ class Rewards:
 
     @shielded
     def _look(self, name: str, result: Any) -> None:
-        """Note a NaN or an infinity; what lies on a device is left out, for it would have to be read from there."""
-        if self.bad:
+        """Note a NaN or an infinity; what lies on a device is kept, to be read if there is an alarm."""
+        if self.bad or self._unread:
             self.bad.pop(name, None)
+            self._unread.pop(name, None)
         if _plainly_finite(result):
             return
-        values = _values(result)
+        if _all_here(result):
+            self._note(name, _values(result))
+        else:
+            self._unread[name] = result
+
+    def first_bad(self) -> Optional[Bad]:
+        """What a function has returned that is no number, if any has; waits for the device where it lies on one."""
+        while self._unread:
+            name, result = self._unread.popitem()
+            self._read(name, result)
+        return next(iter(self.bad.values()), None)
+
+    @shielded
+    def _read(self, name: str, result: Any) -> None:
+        self._note(name, _values(result))
+
+    def _note(self, name: str, values: Sequence[float]) -> None:
         bad = {row: each for row, each in enumerate(values) if not math.isfinite(each)}
         if bad:
             kind = "inf" if any(map(math.isinf, bad.values())) else "nan"
@@ -148,21 +168,28 @@ def _plainly_finite(result: Any) -> bool:
 
 
 def _values(result: Any) -> Sequence[float]:
-    """What a function returned for each completion, where it is a list, or an array or tensor of the CPU; else empty.
+    """What a function returned for each completion, where it is a list, or an array or tensor; else empty.
 
     0.0 stands for what is no number (None: the function is not meant for that completion).
     """
     if not isinstance(result, (list, tuple)):
-        if getattr(result, "ndim", None) != 1 or not _on_cpu(result):
+        if getattr(result, "ndim", None) != 1 or getattr(result, "is_meta", False):
             return ()
         result = result.tolist()
     return [_number(each) for each in result] if len(result) <= MOST_RESULTS else ()
 
 
 def _number(value: Any) -> float:
-    if not isinstance(value, float) and getattr(value, "ndim", None) == 0 and _on_cpu(value):
+    if not isinstance(value, float) and getattr(value, "ndim", None) == 0 and not getattr(value, "is_meta", False):
         value = value.item()  # a number of numpy, or a tensor
     return value if isinstance(value, float) else 0.0
+
+
+def _all_here(result: Any) -> bool:
+    """Whether nothing of it lies on a device."""
+    if isinstance(result, (list, tuple)):
+        return len(result) > MOST_RESULTS or all(map(_on_cpu, result))
+    return _on_cpu(result)
 
 
 def _on_cpu(array: Any) -> bool:

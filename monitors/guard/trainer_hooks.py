@@ -307,7 +307,7 @@ class TrainerHooks:
 
     @shielded
     def _say(self, name: str, kind: str, step: int, birth: Optional[Birth]) -> None:
-        bad = next(iter(self.rewards.bad.values()), None)
+        bad = self.rewards.first_bad()
         if bad is not None and (birth is None or birth.what in {"loss", "gradient"}) and self._advantages_may_be_bad():
             finding = born_in_reward(bad, name, kind, step, self.guard.rank)
         else:

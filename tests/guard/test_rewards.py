@@ -81,6 +81,34 @@ def test_what_is_not_one_number_a_completion_or_lies_on_a_device_is_left_to_the_
     assert capsys.readouterr().err == "", "no hook has failed"
 
 
+class OnDevice:
+    """A tensor of numbers on a GPU, as far as it is looked at."""
+
+    ndim, device, read = 1, SimpleNamespace(type="cuda"), 0
+
+    def tolist(self) -> list[float]:
+        self.read += 1
+        return [0.5, nan]
+
+
+def test_what_lies_on_a_device_is_read_behind_an_alarm_only() -> None:
+    result = OnDevice()
+    seen, trainer, rewards = attached(returning(result))
+    trainer.reward_funcs[0](completions=[])
+    assert (seen, result.read) == ([], 0)
+    assert rewards.first_bad() == Bad("reward", "nan", (1,), 2)
+    assert (seen, result.read) == ([Bad("reward", "nan", (1,), 2)], 1)
+
+
+def test_what_lies_on_a_device_counts_until_the_function_is_asked_again() -> None:
+    results = [OnDevice(), [0.5, 0.5]]
+    seen, trainer, rewards = attached(lambda **_: results.pop(0))
+    for _ in range(2):
+        trainer.reward_funcs[0](completions=[])
+    assert rewards.first_bad() is None
+    assert seen == []
+
+
 @pytest.mark.parametrize("function", [promised, functools.partial(promised, weight=1)])
 def test_what_a_coroutine_promises_is_seen(function: Any) -> None:
     seen, trainer, _ = attached(function)
