@@ -225,6 +225,9 @@ CASES = (
     ("required", REQUIRED),
 )
 
+#: packages with model classes of their own under the names that Transformers gives them
+OWN_MODELS = frozenset({"vllm", "sglang", "lmdeploy", "megatron", "mbridge", "liger_kernel"})
+
 Kind = Literal["gone", "new", "between"]
 
 _INSTALLED = re.compile(r"(?:site|dist)-packages[\\/](?P<package>\w+)")

@@ -16,7 +16,7 @@ https://github.com/huggingface/transformers/blob/v5.0.0/MIGRATION_GUIDE_V5.md
 
 from __future__ import annotations
 
-from doctor.checks.python._api_history import CASES, finding, installed_version, judge
+from doctor.checks.python._api_history import CASES, OWN_MODELS, asker_of, finding, installed_version, judge
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -44,6 +44,8 @@ MESSAGES = CASES
 def explain(hits: Hits) -> Finding | None:
     """Tell what the history says, where one library alone has such a class."""
     owner = hits.first.groups.get("class") or hits.first.groups.get("type") or ""
+    if asker_of(hits.first.frames) in OWN_MODELS:
+        return None
     known = _only(hits, attribute(owner, hits.first.groups["name"]), owner)
     if known is None:
         return None

@@ -16,7 +16,7 @@ https://docs.python.org/3/whatsnew/3.10.html#better-error-messages
 
 from __future__ import annotations
 
-from doctor.checks.python._api_history import CASES, REQUIRED, finding, installed_version, judge
+from doctor.checks.python._api_history import CASES, OWN_MODELS, REQUIRED, asker_of, finding, installed_version, judge
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -51,6 +51,8 @@ MESSAGES = CASES
 def explain(hits: Hits) -> Finding | None:
     """Tell what the history of the function says, where one library alone has a function of this name."""
     function, wanted = hits.first.groups["function"], hits.first.groups["name"]
+    if asker_of(hits.first.frames) in OWN_MODELS:
+        return None
     if "." not in function and len(function) < _TELLING_LENGTH:
         return None
     required = hits.first.signature == 1

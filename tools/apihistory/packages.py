@@ -151,6 +151,10 @@ LIBRARIES = (
         members=r"swift\.(trainers\.(?!rlhf_arguments|arguments)|utils|plugin|tuners|rlhf)",
     ),
     Library("openrlhf", "0.3.0", every="minor"),
+    Library("compressed-tensors", "0.5.0"),
+    Library("xgrammar", "0.1.0"),
+    Library("outlines", "0.0.30", every="minor"),
+    Library("mistral-common", "1.3.0"),
     Library(
         "numpy",
         "1.19.0",

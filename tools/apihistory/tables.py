@@ -18,13 +18,14 @@ Group = dict[str, str]
 
 #: parts of a package that only its own tests and command lines import
 _PRIVATE_PLACE = re.compile(
-    r"\.(_?version|git_version\w*|_C|\w+_pb2(_grpc)?|vllm_flash_attn|core\._\w+)(\.|$)|\.(tests?|testing|conftest|scripts|commands|__main__)(\.|$)|\.test_"
+    r"\.modular_|\.(_?version|git_version\w*|_C|\w+_pb2(_grpc)?|vllm_flash_attn|core\._\w+)(\.|$)|\.(tests?|testing|conftest|scripts|commands|__main__)(\.|$)|\.test_"
 )
 #: classes whose objects users hold in their hands
 _MET = re.compile(
     r"^(?!TF|Flax).*(Model|LM|Generation|Classification|Config|Arguments|Tokenizer|TokenizerFast|Processor|Trainer|Cache|"
     r"Dataset|Engine|Worker|Callback|Optimizer|Attention|Attention2|Mixin|Args|Params|Client)$"
 )
+_NEVER_IMPORTED = re.compile(r"\.modular_|\.utils\.dummy_|\.(tests?|testing)\.")
 _SHALLOW = 2  # dots in the name of a module that is kept whatever it belongs to
 _SHORTEST_TELLING = 3  # a name of so few letters is defined everywhere
 _UNINTERESTING = re.compile(
@@ -76,22 +77,27 @@ def names_table(library: Library, history: History, asked: Mapping[str, History]
 
 
 def members_table(library: Library, history: History) -> dict[str, Any]:
-    """Attributes of classes and parameters of functions that came or went, and the bases of classes."""
+    """Attributes of classes and parameters of functions that came or went, and the bases of classes.
+
+    In releases without the class, or with two of its name, an attribute counts as there: nothing is told of them.
+    """
     kept = {module: library.follows_members(module) for module in history.modules}
-    attributes = {  # a class that is not there yet lacks nothing
-        (f"{module}:{name}", each): mask | history.everywhere & ~history.classes[module, name]
-        for (module, name, each), mask in history.attributes.items()
-        if history.classes[module, name] & ~mask and kept[module] and _counts(module, each)
-    }
+    unclear = _ambiguous(history.classes) | _ambiguous(history.functions)
+    attributes = {}
+    for (module, name, each), mask in history.attributes.items():
+        exists = history.classes[module, name] & ~unclear.get(name, 0)
+        if exists & ~mask and kept[module] and _counts(module, each):
+            attributes[f"{module}:{name}", each] = mask | history.everywhere & ~exists
     parameters, required = {}, {}
     for (module, name, each), mask in history.parameters.items():
-        if not kept[module]:
+        if not kept[module] or not _counts(module, each):
             continue
-        exists, takes = history.functions[module, name], mask | history.open_functions[module, name]
-        if exists & ~takes and _counts(module, each):
+        exists = history.functions[module, name] & ~unclear.get(name, 0)
+        takes = mask | history.open_functions[module, name]
+        if exists & ~takes:
             parameters[f"{module}:{name}", each] = takes | history.everywhere & ~exists
-        needed = history.required.get((module, name, each), 0)
-        if needed and exists & ~needed and _counts(module, each):
+        needed = history.required.get((module, name, each), 0) & exists
+        if needed and exists & ~needed:
             required[f"{module}:{name}", each] = needed
     owners = {place.partition(":")[2] for place, _ in attributes}
     return {
@@ -100,6 +106,17 @@ def members_table(library: Library, history: History) -> dict[str, Any]:
         "required": _grouped(history, required),
         "bases": _bases(history, owners),
     }
+
+
+def _ambiguous(masks: Mapping[tuple[str, str], int]) -> dict[str, int]:
+    """Releases in which two modules define a name: an exception that has the name alone does not tell which."""
+    seen: dict[str, int] = defaultdict(int)
+    twice: dict[str, int] = defaultdict(int)
+    for (module, name), mask in masks.items():
+        if not _NEVER_IMPORTED.search(module):
+            twice[name] |= seen[name] & mask
+            seen[name] |= mask
+    return {name: mask for name, mask in twice.items() if mask}
 
 
 def changed_modules(history: History) -> dict[str, int]:
