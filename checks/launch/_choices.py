@@ -17,7 +17,7 @@ _REFUSING = r"(?i:un(?:known|kown|supported|registered|recognized|recognised|exp
 _KINDS = (
     r"\b(?i:mode|method|backend|estimator|algorithm|strategy|loss|trainer|optimizer|scheduler|policy|format|manager|engine"
     r"|platform|executor|quantization|template|parser|selector|operator|workflow|layout|penalty|aggregation|monitor|loop"
-    r"|model type)s?\b"
+    r"|(?:model|storage|trainer|workflow|buffer|dataset) type|architecture)s?\b"
 )
 _CHOSEN = re.compile(_KINDS)
 _INTERNAL = re.compile(r"(?i:tensor|\bkey\b|param|dtype|\bdict\b|shape|shard|message|version|\bwith\b)")

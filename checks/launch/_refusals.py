@@ -86,8 +86,8 @@ _RELATIONS = (
         re.compile(
             r"(?:must|should|need(?:s)? to|have to|has to) be (?:set|specified|provided|given|configured|enabled)"
             r"|(?:is|are) required|requires|Please set|is None\b|is not (?:set|configured|defined|provided)"
-            r"|cannot be (?:None|empty)|not None|must specify|need to specify|[Pp]lease (?:"
-            r"provide|specify|enable|add) ",
+            r"|cannot be (?:None|empty)|not None|must specify|need to specify"
+            r"|[Pp]lease (?:either )?(?:set|provide|specify|enable|add) ",
             re.IGNORECASE,
         ),
     ),

@@ -36,6 +36,7 @@ SIGNATURES = (
     ),
     Signature(r"Cannot provide a placement group of placement_group_specs="),
     Signature(r"TimeoutError: Placement group creation timed out\b"),
+    Signature(r"ResourceInsufficientError: Maximum number of retries reached"),  # NeMo-RL
     Signature(
         r"Total available GPUs (?P<free>[\d.]{1,8}\d|\d) is less than total desired GPUs"
         r" (?P<wanted>\d{1,6})"
