@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Sequence
+import zlib
+from array import array
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,19 @@ from doctor.core.index import cache_folder
 #: of fewer literals a database is made at once
 _WORTH = 100
 _OTHERS_KEPT = 8  # several environments and kinds of processor share a home
+#: of a beginning, for its length takes two bytes
+_LONGEST = (1 << 16) - 1
+_CHECKSUM_BYTES = 4
 _CPU = "/proc/cpuinfo"
 _PEEK_BYTES = 8192
 
 
-def database(expressions: Sequence[bytes]) -> Any:
-    """A database that finds literals in blocks, each by its position; from the cache where it lies there.
+def database(literals: Sequence[bytes], cut: Callable[[bytes], bytes]) -> tuple[list[bytes], Any]:
+    """Beginnings of literals, and a database that finds them in blocks, each by its place among the different ones.
+
+    Args:
+        literals: what is wanted.
+        cut: gives the beginning of one; not asked where the cache tells.
 
     Raises:
         ImportError: hyperscan is not installed.
@@ -33,21 +42,33 @@ def database(expressions: Sequence[bytes]) -> Any:
     """
     import hyperscan
 
-    if len(expressions) < _WORTH:
-        return _made(expressions)
-    path = _folder() / f"{_key(expressions, str(vars(hyperscan).get('__version__')))}.hsdb"
-    data = _read(path)
+    path = _folder() / f"{_key(literals, str(vars(hyperscan).get('__version__')))}.hsdb"
+    data = _read(path) if len(literals) >= _WORTH else None
     if data is not None:
+        lengths, checksum, made = _parts(data, len(literals))
         try:
-            found: Any = hyperscan.loadb(data, hyperscan.HS_MODE_BLOCK)
+            found: Any = hyperscan.loadb(made, hyperscan.HS_MODE_BLOCK)
             found.scratch = hyperscan.Scratch(found)
         except hyperscan.error:
-            pass
-        else:
-            return found
-    made = _made(expressions)
-    _keep(path, hyperscan.dumpb(made))
-    return made
+            checksum = b""
+        if checksum == _checksum(lengths):
+            return [literal[:length] for literal, length in zip(literals, array("H", lengths), strict=True)], found
+    beginnings = [cut(each)[:_LONGEST] for each in literals]
+    found = _made(list(dict.fromkeys(beginnings)))
+    if len(literals) >= _WORTH:
+        lengths = array("H", map(len, beginnings)).tobytes()
+        _keep(path, lengths + _checksum(lengths) + hyperscan.dumpb(found))
+    return beginnings, found
+
+
+def _parts(data: bytes, count: int) -> tuple[bytes, bytes, bytes]:
+    """Lengths of the beginnings, two bytes each, their checksum, and the database."""
+    end = 2 * count
+    return data[:end], data[end : end + _CHECKSUM_BYTES], data[end + _CHECKSUM_BYTES :]
+
+
+def _checksum(data: bytes) -> bytes:
+    return zlib.crc32(data).to_bytes(_CHECKSUM_BYTES, "little")
 
 
 def _made(expressions: Sequence[bytes]) -> Any:

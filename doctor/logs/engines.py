@@ -6,7 +6,7 @@ All three tell for every line which literals it holds, and nothing else; what is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 #: (literal, a position inside it), in order of position; a literal that a line holds is told at least once for it
 Found = Sequence[tuple[int, int]]
@@ -88,16 +88,16 @@ class Hyperscan:
         from doctor.logs.engine_cache import database
 
         self._literals = literals
+        beginnings, self._database = database(literals, _to_rare_end)
         owners: dict[bytes, list[int]] = {}
-        for number, literal in enumerate(literals):
-            owners.setdefault(_to_rare_end(literal), []).append(number)
+        for number, beginning in enumerate(beginnings):
+            owners.setdefault(beginning, []).append(number)
         #: of each beginning its one literal where it is all of it, else -1 and its literals
         self._whole = [
             numbers[0] if len(numbers) == 1 and literals[numbers[0]] == beginning else -1
             for beginning, numbers in owners.items()
         ]
         self._beginnings = [(len(beginning), tuple(numbers)) for beginning, numbers in owners.items()]
-        self._database: Any = database(list(owners))
 
     def find(self, data: bytes) -> Found:
         """Tell which literals lines of a block hold."""

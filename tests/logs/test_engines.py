@@ -157,11 +157,12 @@ def test_a_database_that_was_kept_is_taken_when_it_is_sound_and_our_own(tmp_path
     assert not made
     sound = kept.read_bytes()
     other = hyperscan.dumpb(compiled([b"another literal"]))
-    for broken in (b"", sound[:-7], sound[:500] + b"xyz!" + sound[504:], b"\0" * len(sound)):
+    changed = (sound[:500] + b"xyz!" + sound[504:], sound[:5000] + b"xyz!" + sound[5004:])
+    for broken in (b"", sound[:-7], *changed, b"\0" * len(sound)):
         kept.write_bytes(broken)
         assert make_engine(literals, HYPERSCAN).find(data) == said
         assert kept.read_bytes() == sound
-    assert len(made) == 4
+    assert len(made) == 5
     for foreign in (kept, kept.parent):  # a file that others may write could find anything
         kept.write_bytes(other)
         foreign.chmod(foreign.stat().st_mode | 0o022)
