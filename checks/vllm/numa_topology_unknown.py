@@ -31,8 +31,8 @@ LOG_MESSAGE = Message(
         "It asks the driver and the CPUs that this process may use. A Slurm step or a container that holds only some "
         "of the CPUs hides the node, and some platforms do not tell it.",
         "See the nodes with `nvidia-smi topo -m` and name one for each GPU with `--numa-bind-nodes`, or leave "
-        "`--numa-bind` out. Under Slurm start the step with all CPUs of the node (`srun --cpu-bind=none` in an exclusive "
-        "job).",
+        "`--numa-bind` out. Under Slurm start the step with all CPUs of the node (`srun --cpu-bind=none` in an "
+        "exclusive job).",
     ),
     zh=Words(
         "给出了 `--numa-bind`,而 vLLM 找不到某个 GPU 所属的 NUMA 节点",
