@@ -31,7 +31,7 @@ SIGNATURES = (
     Signature(
         r"(?P<crashed>Owner's node has crashed|NodeDiedError: Task failed due to the node"
         r"|ActorUnschedulableError: [^\n]{0,60}The node specified via NodeAffinitySchedulingStrategy doesn't exist)",
-        symptom_of=("MEM", "HST", "RAY002", "RAY006", "RAY013", "LCH", "GPU", "CKP"),
+        symptom_of=("MEM", "HST", "RAY002", "RAY006", "RAY013", "RAY018", "LCH", "GPU", "CKP"),
     ),
 )
 
