@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from doctor.core.run_dir import RunDir
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.options import Options
-from doctor.monitors.guard.phase_marks import PhaseMarks, places
+from doctor.monitors.guard.phase_marks import MOST_WAITING, PhaseMarks, places
+from doctor.monitors.guard.stuck import Watch
 from doctor.monitors.phases import marked
 
 from .conftest import Guarded
@@ -102,6 +104,47 @@ def test_a_generation_is_told_when_it_begins(tmp_path: Path) -> None:
     marks.step_begun()
     trainer._generate_and_score_completions()
     assert seen[0][:2] == [("update", "begin"), ("generation", "begin")]
+
+
+STEP = ["begin", "begin", "begin", "end", "begin", "end", "end", "end"]
+
+
+def two_steps(folder: Path) -> tuple[Guard, PhaseMarks]:
+    """Behind one another, so that the marks of the second one wait."""
+    trainer = Grpo()
+    guard, marks = marks_of(folder, trainer)
+    marks.attach()
+    for _ in range(2):
+        marks.step_begun()
+        trainer._generate_and_score_completions()
+        marks.step_ended()
+    assert [edge for _, edge in told(folder)] == STEP[:2]
+    return guard, marks
+
+
+def test_marks_that_wait_are_written_by_the_watch(tmp_path: Path) -> None:
+    guard, marks = two_steps(tmp_path)
+    watch = Watch(guard, at_least_s=1.0)
+    watch.on_tick.append(marks.write)
+    end = time.monotonic() + 20
+    while len(told(tmp_path)) < 2 * len(STEP) and time.monotonic() < end:
+        time.sleep(0.02)
+    watch.close()
+    assert [edge for _, edge in told(tmp_path)] == 2 * STEP
+
+
+def test_marks_that_wait_are_written_with_an_exception(tmp_path: Path) -> None:
+    guard, _ = two_steps(tmp_path)
+    guard.exception(RuntimeError("out of memory"))
+    assert [edge for _, edge in told(tmp_path)] == 2 * STEP
+
+
+def test_marks_do_not_wait_without_end(tmp_path: Path) -> None:
+    _, marks = two_steps(tmp_path)
+    for _ in range(MOST_WAITING):
+        marks.step_begun()
+        marks.step_ended()
+    assert len(told(tmp_path)) >= 2 * MOST_WAITING
 
 
 def test_a_bug_of_ours_switches_the_marks_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
