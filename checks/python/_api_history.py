@@ -191,6 +191,22 @@ BETWEEN = Message(
     ),
 )
 
+GAP = Message(
+    en=Words(
+        "`{name}` is missing from {library} {gone} up to {came}, where it came back",
+        "Older releases have it, and newer ones again; the installed {library}{version} is one between. The code that "
+        "uses it was written for one of the two.",
+        'For code of recent date upgrade: `pip install "{library}>={came}"`. For older code go back: `pip install '
+        '"{library}<{gone}"`. `pip check` tells whether the rest agrees; restart the process.',
+    ),
+    zh=Words(
+        "`{name}` 在 {library} {gone} 中消失,到 {came} 才重新出现",
+        "更旧的版本有它,更新的版本又有;已安装的 {library}{version} 介于两者之间。使用它的代码是为其中之一编写的。",
+        '较新的代码请升级:`pip install "{library}>={came}"`。较旧的代码请回退:`pip install "{library}<{gone}"`。'
+        "用 `pip check` 查看其余包是否相容,然后重启进程。",
+    ),
+)
+
 REQUIRED = Message(
     en=Words(
         "`{name}` must be given since {library} {came}, and the caller does not pass it",
@@ -222,13 +238,14 @@ CASES = (
     ("new-plain", NEW_PLAIN),
     ("new-own", NEW_OWN),
     ("between", BETWEEN),
+    ("gap", GAP),
     ("required", REQUIRED),
 )
 
 #: packages with model classes of their own under the names that Transformers gives them
 OWN_MODELS = frozenset({"vllm", "sglang", "lmdeploy", "megatron", "mbridge", "liger_kernel"})
 
-Kind = Literal["gone", "new", "between"]
+Kind = Literal["gone", "new", "between", "gap"]
 
 _INSTALLED = re.compile(r"(?:site|dist)-packages[\\/](?P<package>\w+)")
 _MACHINERY = re.compile(r"<frozen |[\\/]importlib[\\/]|:__getattr__$|:_attr_getter$|:wrapper$")
@@ -239,8 +256,9 @@ class Verdict:
     """How an installed release stands to those that have a name.
 
     Args:
-        kind: it is gone there, has yet to come, or the installed release is not known and both may be.
-        last, gone, came: last release with it, first without it, first with it; "" where there is none.
+        kind: it is gone there; has yet to come; the installed release is not known and both may be ("between"); it is
+            gone and came back later, so that both may be meant ("gap").
+        last, gone, came: last release with it, first without it, first with it (again); "" where there is none.
         sure: the installed release is known to the data.
 
     """
@@ -255,6 +273,8 @@ class Verdict:
     def range(self) -> str:
         """Specifier of the releases that have it."""
         low = f">={self.came}" if self.came else ""
+        if self.kind == "gap":
+            return low
         return f"{low},<{self.gone}" if low and self.gone else low or f"<{self.gone}"
 
 
@@ -267,6 +287,8 @@ def judge(known: Known, installed: str | None) -> Verdict | None:
         return None
     before, after = known.last_before(position), known.first_after(position)
     sure = known.exact or installed in known.versions
+    if before is not None and after is not None and not known.member:
+        return _gap(known, before, after, sure)
     if before is not None:
         return _verdict("gone", known, before, sure)
     return _verdict("new", known, after, sure) if after is not None else None
@@ -279,8 +301,14 @@ def _unknown_release(known: Known) -> Verdict | None:
     gaps = [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
     if len(gaps) == 1:
         start, end = gaps[0]
+        if start > 0 and end < len(known.versions) and not known.member:
+            return _gap(known, start - 1, end, sure=False)
         return _verdict("gone", known, start - 1, sure=False) if start else _verdict("new", known, end, sure=False)
     return _verdict("between", known, gaps[0][1], sure=False) if len(gaps) == 2 else None
+
+
+def _gap(known: Known, before: int, after: int, sure: bool) -> Verdict:
+    return Verdict("gap", known.versions[before], _boundary(known, before + 1), _boundary(known, after), sure)
 
 
 def _verdict(kind: Kind, known: Known, position: int, sure: bool) -> Verdict:
@@ -355,6 +383,8 @@ def versions_of(verdict: Verdict) -> dict[str, Any]:
 
 def of_own_code(verdict: Verdict, known: Known, installed: str | None) -> tuple[str, dict[str, Any]]:
     """The case of a name that the user's own code uses, and what fills its words besides."""
+    if verdict.kind == "gap":
+        return "gap", {}
     if verdict.kind == "new":
         return "new-own", {}
     moved = moved_in(known, installed)
@@ -367,8 +397,8 @@ def _told(verdict: Verdict, known: Known, asker: str | None, versions: Mapping[s
           asked: tuple[str, str] | None) -> tuple[str, dict[str, Any]]:  # fmt: skip
     """The case of a verdict, and what fills its words."""
     values = versions_of(verdict)
-    if verdict.kind == "between":
-        return "between", values
+    if verdict.kind in ("between", "gap"):
+        return verdict.kind, values
     if asker is None:
         return ("new-any" if verdict.kind == "new" else "gone-any"), values
     if not asker:

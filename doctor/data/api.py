@@ -32,6 +32,7 @@ class Known:
         moved_to: module that had the name in the release after the last, see `moved_in`; of a module, the one that took
             its place. `renamed_to`: name that the last release tells to use instead.
         owner: class or function that a member belongs to, "module:Class".
+        member: it is an attribute or a parameter, whose class or function may be absent where it counts as there.
         exact: all releases were read, not only the last patch of each minor.
 
     """
@@ -44,6 +45,7 @@ class Known:
     renamed_to: str | None = None
     owner: str = ""
     exact: bool = True
+    member: bool = False
 
     def there(self, position: int) -> bool:
         """Whether the release at a position has it."""
@@ -128,7 +130,7 @@ def attribute(class_name: str, wanted: str, package: str | None = None) -> list[
         content = _load(f"{each}_members")
         names = {class_name, *_bases(content, class_name)}
         found += [
-            _known(each, span, owner)
+            _known(each, span, owner, member=True)
             for span, owner in _members(content.get("attributes", {}), wanted)
             if owner.partition(":")[2] in names
         ]
@@ -139,7 +141,7 @@ def parameter(function: str, wanted: str, *, required: bool = False) -> list[Kno
     """Histories of a parameter of a function or `Class.method`; `required`: of the releases that want it given."""
     table = "required" if required else "parameters"
     return [
-        _known(each, span, owner)
+        _known(each, span, owner, member=True)
         for each in packages()
         for span, owner in _members(_load(f"{each}_members").get(table, {}), wanted)
         if owner.partition(":")[2] == function
@@ -164,7 +166,7 @@ def moved_in(known: Known, version: str | None) -> str | None:
     return place if all(each is None or each.there(position) for each in histories) else None
 
 
-def _known(package: str, span: str, key: str) -> Known:
+def _known(package: str, span: str, key: str, *, member: bool = False) -> Known:
     content = _load(package)
     versions = tuple(content["versions"])
     return Known(
@@ -176,6 +178,7 @@ def _known(package: str, span: str, key: str) -> Known:
         renamed_to=content["renamed"].get(key),
         owner=key,
         exact=content["every"] == "release",
+        member=member,
     )
 
 
