@@ -147,6 +147,30 @@ CASES = (
             ),
         ),
     ),
+    (
+        (
+            r"RuntimeError: The size of tensor a \((?P<one>\d{1,9})\) must match the size of tensor b "
+            r"\((?P<two>\d{1,9})\) at non-singleton dimension \d"
+        ),
+        Message(
+            en=Words(
+                "the ids of a batch are {one} long and their positions {two}",
+                "Rotary embedding multiplies both. Position ids were made before padding, before placeholders of "
+                "images were put in, or for packed rows that the collator padded once more "
+                "(`pad_to_multiple_of`); or a cache of another length is used.",
+                "Leave `position_ids` to the model (take them out of the batch) or make them after padding; try "
+                "without packing (`packing: false`); `pip install -U` the training framework and Transformers "
+                "together.",
+            ),
+            zh=Words(
+                "一批的 ids 长度为 {one},而其位置为 {two}",
+                "旋转嵌入把二者相乘。position ids 在填充之前、插入图像占位符之前生成,或属于又被 collator 填充"
+                "(`pad_to_multiple_of`)的 packing 行;或使用了另一长度的缓存。",
+                "让模型自己生成 `position_ids`(从批次中去掉),或在填充之后生成;尝试不用 packing(`packing: false`);"
+                "一起 `pip install -U` 训练框架与 Transformers。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = (
@@ -155,6 +179,7 @@ SIGNATURES = (
     Signature(CASES[2][0]),
     Signature(CASES[3][0], frame=r"attention|modeling_\w{2,40}\.py:|masking_utils\.py:"),
     Signature(CASES[4][0]),
+    Signature(CASES[5][0], frame=r":apply_(?:\w{1,24}_)?(?:rotary|rope)\w{0,30}$"),
 )
 
 
