@@ -442,6 +442,8 @@ def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
     for hit in () if candidate.doubtful else candidate.hits:
         source = _source(case, hit)
         failure = case.failure_at(source, hit.line, hit.process)
+        if failure is not None and failure.handled:
+            continue  # a warning that carries a traceback: the program did without
         if failure is not None and failure.cause.type == primary.cause.type and failure.cause.name != "RuntimeError":
             return True  # the same on another rank
         key, begin = case.key(source, hit.line), case.key(first.source, first.number)

@@ -296,3 +296,15 @@ def test_bars_in_a_file_of_srun_do_not_hide_its_labels(tmp_path: Path) -> None:
     first = result.diagnosis.outcome.findings[0]
     assert (first.problem.id, first.where.rank) == ("UNK001", 4)
     assert "reward.py:12 (score)" in first.words().headline
+
+
+def test_a_traceback_in_a_warning_does_not_explain_a_later_failure(tmp_path: Path) -> None:
+    warned = "(EngineCore pid=189) WARNING 06-11 01:28:03 [import_utils.py:408] "
+    text = f"""{warned}{HEADER}
+{warned}  File "/home/user/venv/lib/python3.12/site-packages/vllm/third_party/deep_gemm/__init__.py", line 9, in <module>
+{warned}    from . import _C
+{warned}ImportError: cannot import name '_C' from partially initialized module 'vllm.third_party.deep_gemm' (most likely due to a circular import)
+"""
+    failed = "(EngineCore pid=189) ERROR 06-11 01:28:58 [core.py:1199] "
+    result = _examine(tmp_path, text + "INFO 06-11 01:28:04 [core.py:1] a line\n" * 3 + OWN.format(p=failed))
+    assert _told(result)[0][0] == "UNK001"
