@@ -10,6 +10,7 @@ chat template. None of this is a failure of the run.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -71,7 +72,8 @@ class Quotes:
 
     case: Case
     hits: Iterable[Hit]
-    _between: dict[int, list[tuple[int, int, str]]] = field(default_factory=dict)
+    #: (source, process) -> first and last lines of what it quotes, in order
+    _between: dict[tuple[int, str], list[tuple[int, int]]] = field(default_factory=dict)
     _others: set[tuple[int, str]] = field(default_factory=set)
     #: (source, role of processes) of those that print the tracebacks of other programs
     tellers: set[tuple[int, str]] = field(default_factory=set)
@@ -82,7 +84,8 @@ class Quotes:
         wanted = {each.first.source for each in case.failures} | {case.source_of(each.file) for each in self.hits}
         for source in wanted:
             if source < len(case.kept) and source not in case.backwards:
-                self._between[source] = list(_quotations(case.kept[source], case.sources[source].label))
+                for low, high, process in _quotations(case.kept[source], case.sources[source].label):
+                    self._between.setdefault((source, process), []).append((low, high))
         kinds: dict[tuple[int, str], set[str]] = defaultdict(set)
         for failure in case.failures:
             if home := _home(failure):
@@ -130,7 +133,9 @@ class Quotes:
         return _JUDGES.search(role) is not None and any(each == source for each, _ in self._others)
 
     def _inside(self, source: int, line: int, process: str) -> bool:
-        return any(low <= line <= high and process == owner for low, high, owner in self._between.get(source, ()))
+        parts = self._between.get((source, process), [])
+        at = bisect_right(parts, (line, 1 << 62)) - 1
+        return at >= 0 and line <= parts[at][1]
 
     def _of_others(self, failure: Failure) -> bool:
         """A script that failed in several ways may have been started several times: its last words are its own."""
