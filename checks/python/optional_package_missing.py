@@ -40,7 +40,7 @@ SIGNATURES = (
         r"(?:ImportError|ModuleNotFoundError|RuntimeError): [^\n]{4,300}?pip3? install (?:(?:-U|--upgrade) )?[\"']?"
         rf"(?!{_ELSEWHERE})(?P<name>[A-Za-z][\w\-]{{1,40}}(?:\[[\w,]{{1,30}}\])?)(?:[<>=!~]{{1,2}}[\d.,<>=!]{{1,24}})?"
         r"(?=[`'\".,)\s]|$)",
-        symptom_of=("TRL", "TRF", "VLL", "BNB", "FLA", "TRK", "DSP", "DAT", "HUB", "RAY", "PYT026"),
+        symptom_of=("TRL", "TRF", "VLL", "BNB", "FLA", "TRK", "DSP", "DAT", "HUB", "RAY", "TOR", "PYT026"),
     ),
     Signature(r"ImportError: Please install the `(?P<name>math_verify)` package to use \w{3,60}"),
     Signature(r"ImportError: The required package '(?P<name>scipy)' is not installed"),
