@@ -3,6 +3,7 @@
     python tools/make_api_history.py --cache DIR                  read the index through pip and make all files
     python tools/make_api_history.py --cache DIR --only trl       write those of one library
     python tools/make_api_history.py --cache DIR --offline        from the cache alone
+    python tools/make_api_history.py --cache DIR --verify         what the releases import of themselves must be there
 
 The sources of the releases (about 1,000 archives; 2 GB of Python files stay in the cache as zips) are parsed by `ast`,
 never imported. What was read of a library is kept beside them as a pickle of this tool's own making; remove it to read
@@ -62,16 +63,35 @@ def write(name: str, content: dict[str, Any]) -> int:
     return len(packed)
 
 
+def verify(store: SourceStore, libraries: list[Library]) -> int:
+    """Print what the shipped files tell wrongly; returns the exit status."""
+    sys.path.insert(0, str(DATA.parent.parent))
+    from apihistory.verify import wrong_of
+
+    status = 0
+    for library in libraries:
+        for version in store.versions(library):
+            archive = store.path(library, version)
+            wrong = wrong_of(archive, library.package, str(version)) if archive.exists() else []
+            if wrong:
+                print(f"{library.name} {version}: {', '.join(wrong)}", flush=True)
+                status = 1
+    return status
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cache", type=Path, required=True, help="directory that keeps the sources of all releases")
     parser.add_argument("--only", metavar="NAME", help="write the files of one library, such as trl")
     parser.add_argument("--offline", action="store_true", help="use the cache alone")
+    parser.add_argument("--verify", action="store_true", help="hold the shipped files against the cached sources")
     options = parser.parse_args(arguments)
     if options.only and options.only not in {each.name for each in LIBRARIES}:
         parser.error(f"no library {options.only!r}; there are {', '.join(each.name for each in LIBRARIES)}")
     store = SourceStore(options.cache / "src", Index(options.cache / "cache", offline=options.offline))
+    if options.verify:
+        return verify(store, [each for each in LIBRARIES if options.only in (None, each.name)])
     histories = {each.package: history_of(each, store, options.cache / "hist") for each in LIBRARIES}
     for package, changes in SEED.items():
         histories[package].amend(changes)

@@ -278,15 +278,24 @@ class Verdict:
         return f"{low},<{self.gone}" if low and self.gone else low or f"<{self.gone}"
 
 
-def judge(known: Known, installed: str | None) -> Verdict | None:
-    """Judge a history against an installed release; None where that release should have the name."""
-    position = known.position(installed) if installed else None
-    if position is None:
-        return _unknown_release(known)
-    if position >= 0 and known.there(position):
+def judge(known: Known, installed: str | None, *, proven: bool = True) -> Verdict | None:
+    """Judge a history against an installed release; None where that release should have the name.
+
+    `proven`: an exception says that the name is not there; else a release that was not read must lie between two that
+    both lack it.
+    """
+    near = known.neighbours(installed) if installed else None
+    if installed is None or near is None:
+        return _unknown_release(known) if proven else None
+    absent = [each for each in near if each < 0 or not known.there(each)]
+    if not absent or (not proven and (len(absent) < len(near) or near[0] < 0)):
+        return None
+    position = known.position(installed)
+    position = position if position in absent else absent[0]
+    if position is None or (position < 0 and known.there(0)):
         return None
     before, after = known.last_before(position), known.first_after(position)
-    sure = known.exact or installed in known.versions
+    sure = len(near) == 1
     if before is not None and after is not None and not known.member:
         return _gap(known, before, after, sure)
     if before is not None:

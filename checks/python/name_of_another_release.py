@@ -70,7 +70,7 @@ def name_of_another_release(script: Script, packages: Packages, launch: Launch |
         installed = packages.version(normalised(known.library)) if known is not None else None
         if known is None or not installed or _from_checkout(known.package, known.library, script, packages, launch):
             continue
-        verdict = judge(known, installed)
+        verdict = judge(known, installed, proven=False)
         if verdict is None:
             continue
         case, more = of_own_code(verdict, known, installed)

@@ -64,18 +64,28 @@ class Known:
 
         Where only the last patch of a minor was read, it stands for all of that minor. None: no version.
         """
+        near = self.neighbours(version)
+        if near is None or len(near) == 1:
+            return near[0] if near else None
+        before, after = near
+        minors = [each.split(".")[:2] for each in (version, *self.versions[after : after + 1])]
+        return after if not self.exact and len(minors) == 2 and minors[0] == minors[1] else before
+
+    def neighbours(self, version: str) -> tuple[int, ...] | None:
+        """Place of an installed release; of one that was not read, the places before and after it (-1: none is before).
+
+        A release newer than all counts as the newest. None: no version.
+        """
         from packaging.version import InvalidVersion, Version
 
         try:
-            asked = Version(version)
+            asked = Version(Version(version).public)
         except InvalidVersion:
             return None
         listed = [Version(each) for each in self.versions]
-        position = bisect_right(listed, Version(asked.public)) - 1
-        following = listed[position + 1 : position + 2]
-        if not self.exact and following and following[0].release[:2] == asked.release[:2]:
-            return position + 1
-        return position
+        before = bisect_right(listed, asked) - 1
+        known = before == len(listed) - 1 or (before >= 0 and listed[before] == asked)
+        return (before,) if known else (before, before + 1)
 
 
 @cache

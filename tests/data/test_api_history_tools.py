@@ -197,3 +197,24 @@ def test_releases_that_are_read() -> None:
 )
 def test_where_a_package_lies_in_an_archive(names: list[str], root: str | None) -> None:
     assert _root("pkg", names) == root
+
+
+def test_what_a_release_imports_of_itself_must_be_there(tmp_path: Path) -> None:
+    from apihistory.verify import own_imports, wrong_of
+
+    archive = tmp_path / "1.zip"
+    with zipfile.ZipFile(archive, "w") as opened:
+        opened.writestr(
+            "trl/a.py", "from trl import GRPOConfig, SFTConfig\nfrom other import x\n    from trl import late\n"
+        )
+    assert sorted(own_imports(archive, "trl")) == [("trl", "GRPOConfig"), ("trl", "SFTConfig")]
+    assert wrong_of(archive, "trl", "0.13.0") == ["trl.GRPOConfig"]
+    assert wrong_of(archive, "trl", "1.0.0") == []
+
+
+def test_names_of_other_packages_count_as_there(tmp_path: Path) -> None:
+    """Moving a helper out to another package, and importing it from there, takes nothing away."""
+    first = {"pkg/__init__.py": "", "pkg/a.py": "def helper(): pass\n"}
+    second = {"pkg/__init__.py": "", "pkg/a.py": "from other import helper\n"}
+    table = names_table(Library("pkg", "1"), _history(tmp_path, first, second), {})
+    assert table["names"] == {}

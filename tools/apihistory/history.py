@@ -31,6 +31,7 @@ def _members() -> MemberMasks:
 class History:
     """What was seen in the releases that were added, in their order.
 
+    `borrowed` are names that a module imports from other packages, which can be imported from it as well.
     `open_functions` take any keyword; `dynamic` modules may offer more than was seen; `required` parameters have no
     default; `asks` are the imports from other libraries.
     """
@@ -39,6 +40,7 @@ class History:
     modules: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     dynamic: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     names: Masks = field(default_factory=_keys)
+    borrowed: Masks = field(default_factory=_keys)
     definitions: Masks = field(default_factory=_keys)
     classes: Masks = field(default_factory=_keys)
     attributes: MemberMasks = field(default_factory=_members)
@@ -67,6 +69,8 @@ class History:
                 self.names[module, name] |= bit
             if surface is None:
                 continue
+            for name in surface.borrowed:
+                self.borrowed[module, name] |= bit
             for name in surface.defined:
                 self.definitions[module, name] |= bit
             for ask in surface.asks:

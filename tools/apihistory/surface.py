@@ -49,11 +49,12 @@ class Surface:
 
     `dynamic`: names may come from code that is not read. `offers_all`: what the modules below it export is offered
     here, as Transformers' `define_import_structure` does: of the top package, those below its `models`. `exports_more`:
-    `__all__` holds more than the literals in `exported`.
+    `__all__` holds more than the literals in `exported`. `borrowed` names come from other packages.
     """
 
     defined: set[str] = field(default_factory=set)
     origins: dict[str, tuple[str, str]] = field(default_factory=dict)
+    borrowed: set[str] = field(default_factory=set)
     lazy: set[str] = field(default_factory=set)
     stars: list[str] = field(default_factory=list)
     exported: set[str] | None = None
@@ -178,6 +179,7 @@ class _Reader:
     def _imported(self, node: ast.Import | ast.ImportFrom) -> None:
         found = self._found
         if isinstance(node, ast.Import):
+            found.borrowed.update((each.asname or each.name).partition(".")[0] for each in node.names)
             return
         module = self._absolute(node)
         inside = module.partition(".")[0] == self._package
@@ -186,6 +188,8 @@ class _Reader:
                 found.stars.append(module)
             elif inside:
                 found.origins[each.asname or each.name] = (module, each.name)
+            else:
+                found.borrowed.add(each.asname or each.name)
 
     def _absolute(self, node: ast.ImportFrom) -> str:
         if not node.level:

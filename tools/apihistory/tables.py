@@ -133,7 +133,7 @@ def changed_names(history: History) -> dict[tuple[str, str], int]:
     """Names that a module has in some of its releases only; what code that was not read may bring counts as there."""
     found = {}
     for (module, name), mask in history.names.items():
-        there = mask | history.dynamic[module]
+        there = mask | history.dynamic[module] | history.borrowed.get((module, name), 0)
         if history.modules[module] & ~there and _counts(module, name) and f"{module}.{name}" not in history.modules:
             found[module, name] = there
     return found

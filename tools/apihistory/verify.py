@@ -1,0 +1,32 @@
+"""The shipped histories against the libraries themselves: what a release imports of its own modules must be there."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from doctor.data import api
+
+_IMPORT = re.compile(r"^from (?P<module>\w+(?:\.\w+)*) import (?P<names>\w+(?:, \w+)*)$", re.MULTILINE)
+
+
+def own_imports(archive: Path, package: str) -> Iterator[tuple[str, str]]:
+    """Yield (module, name) of the imports at the left margin of a release's files that name the package itself."""
+    with zipfile.ZipFile(archive) as opened:
+        for path in opened.namelist():
+            for match in _IMPORT.finditer(opened.read(path).decode("utf-8", "replace")):
+                if match["module"].partition(".")[0] == package:
+                    yield from ((match["module"], name) for name in match["names"].split(", "))
+
+
+def wrong_of(archive: Path, package: str, version: str) -> list[str]:
+    """Own imports of a release that the histories tell to be absent from it, as "module.name"."""
+    wrong = []
+    for module, name in sorted(set(own_imports(archive, package))):
+        known = api.name(module, name)
+        near = known.neighbours(version) if known is not None else None
+        if known is not None and near is not None and not any(each >= 0 and known.there(each) for each in near):
+            wrong.append(f"{module}.{name}")
+    return wrong
