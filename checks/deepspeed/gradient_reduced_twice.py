@@ -1,8 +1,9 @@
 """A gradient is computed twice in one backward pass under ZeRO.
 
 ## What it means
-ZeRO reduces each gradient once, as soon as it is there (ZeRO-3: once in each bucket). Reentrant gradient checkpointing of a layer
-that is used twice, a model that is run twice before one `backward`, or shared modules compute it again.
+ZeRO reduces each gradient once, as soon as it is there (ZeRO-3: once in each bucket). Reentrant gradient
+checkpointing of a layer that is used twice, a model that is run twice before one `backward`, or shared modules
+compute it again.
 ## What it does to a run
 The first backward pass raises AssertionError.
 ## What to do

@@ -1,0 +1,76 @@
+"""Unsloth refuses to start on this machine or with this model.
+
+## What it means
+It looks for a GPU when it is imported, and for the model's class in the installed Transformers when it loads.
+## What it does to a run
+NotImplementedError or RuntimeError before the model is there.
+## What to do
+What the finding says for the message.
+## How it is found
+In a log: by Unsloth's messages.
+## References
+https://github.com/unslothai/unsloth/blob/main/unsloth/models/loader.py
+https://docs.unsloth.ai/get-started/installing-+-updating
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import Finding, Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature, finding_of_case
+
+PROBLEM = Problem(id="TRF061", name="unsloth-start-refused", severity=ERROR, since="0.1")
+
+#: (pattern, what is said of it)
+CASES = (
+    (
+        (
+            r"NotImplementedError: Unsloth(?: Zoo)?:? (?:cannot find any torch accelerator|currently only "
+            r"works on NVIDIA(?:, AMD)? (?:and Intel )?GPUs)"
+        ),
+        Message(
+            en=Words(
+                "Unsloth sees no GPU",
+                "PyTorch in this environment has none to show: a CPU build of torch, no driver or no `--gpus "
+                "all` in the container, an empty `CUDA_VISIBLE_DEVICES`, a CPU runtime in Colab.",
+                '`python -c "import torch; print(torch.__version__, torch.cuda.is_available())"`; `nvidia-smi`; '
+                "install a CUDA build of torch (no `+cpu`), start the container with `--gpus all`, choose a GPU "
+                "runtime.",
+            ),
+            zh=Words(
+                "Unsloth 没有找到 GPU",
+                "该环境的 PyTorch 看不到 GPU:CPU 版 torch、没有驱动或容器缺少 `--gpus all`、空的 "
+                "`CUDA_VISIBLE_DEVICES`,或 Colab 的 CPU 运行时。",
+                '`python -c "import torch; print(torch.__version__, torch.cuda.is_available())"`;`nvidia-smi`;安'
+                "装 CUDA 版 torch(不带 `+cpu`),用 `--gpus all` 启动容器,选择 GPU 运行时。",
+            ),
+        ),
+    ),
+    (
+        (
+            r"(?:NotImplementedError|RuntimeError): Unsloth: (?P<model>[\w\-./]{2,80}) is not supported in "
+            r"your current (?:[Tt]ransformers version|Unsloth version)"
+        ),
+        Message(
+            en=Words(
+                "the installed Unsloth or Transformers does not know the model `{model}`",
+                "The model is newer than they are.",
+                "`pip install -U unsloth unsloth_zoo` and the Transformers that they allow (`pip install -U "
+                "transformers`, then `pip check`); restart the notebook and delete `unsloth_compiled_cache`.",
+            ),
+            zh=Words(
+                "所装 Unsloth 或 Transformers 不认识模型 `{model}`",
+                "该模型比它们新。",
+                "`pip install -U unsloth unsloth_zoo`,以及它们允许的 Transformers(`pip install -U transformers`,"
+                "再 `pip check`);重启 notebook 并删除 `unsloth_compiled_cache`。",
+            ),
+        ),
+    ),
+)
+
+SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
+
+
+def explain(hits: Hits) -> Finding:
+    """Say what the first hit's own case calls for."""
+    return finding_of_case(PROBLEM, CASES, hits)
