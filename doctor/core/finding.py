@@ -5,11 +5,12 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from enum import Enum
 from typing import Any, Mapping, Optional
 
 from doctor.core.problem import Problem, Severity
+from doctor.core.record import record
 
 
 class Confidence(str, Enum):
@@ -30,7 +31,7 @@ class Role(str, Enum):
 CONFIRMED, LIKELY = Confidence.CONFIRMED, Confidence.LIKELY
 
 
-@dataclass(frozen=True)
+@record
 class Words:
     """One language's text of a finding; ``{name}`` is replaced by what was observed.
 
@@ -46,7 +47,7 @@ class Words:
     remedy: str
 
 
-@dataclass(frozen=True)
+@record
 class Message:
     """The text of a finding in English and, where written, in Chinese."""
 
@@ -58,7 +59,7 @@ class Message:
         return self.zh if language == "zh" and self.zh is not None else self.en
 
 
-@dataclass(frozen=True)
+@record
 class Where:
     """Place of a finding; only what applies is set. Lines and columns count from 1."""
 
@@ -76,7 +77,7 @@ class Where:
         return {key: value for key, value in asdict(self).items() if value is not None}
 
 
-@dataclass(frozen=True)
+@record
 class Evidence:
     """A quotation that supports a finding: a file's line, a query and its answer, a variable."""
 
@@ -85,7 +86,7 @@ class Evidence:
     line: Optional[int] = None
 
 
-@dataclass(frozen=True)
+@record
 class Finding:
     """A problem found. Built by `found`; renderers read it and judge nothing."""
 
@@ -107,7 +108,7 @@ class Finding:
         return Words(*(text.format(**self.values) for text in (words.headline, words.explanation, words.remedy)))
 
 
-@dataclass(frozen=True)
+@record
 class Skip:
     """What a check yields for the part it could not see: never ok, never found."""
 

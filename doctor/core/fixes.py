@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +12,7 @@ from doctor.core.check import wanted_facts
 from doctor.core.finding import Finding
 from doctor.core.index import CATALOGUE, Entry
 from doctor.core.problem import Problem
+from doctor.core.record import record
 from doctor.facts.base import FactState
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def fix(problem: Problem) -> Callable[[Function], Function]:
     return mark
 
 
-@dataclass(frozen=True)
+@record
 class Fix:
     """A fix, loaded.
 

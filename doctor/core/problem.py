@@ -6,9 +6,11 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Mapping
+
+from doctor.core.record import record
 
 
 class Severity(str, Enum):
@@ -39,7 +41,7 @@ _ID = re.compile(r"[A-Z]{3}[0-9]{3}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-@dataclass(frozen=True)
+@record
 class Problem:
     """One thing that can go wrong, under an id that never changes its meaning.
 

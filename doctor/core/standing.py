@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Optional
+
+from doctor.core.record import record
 
 Frame = tuple[str, int, str]
 
@@ -25,7 +26,7 @@ _PACKAGE = re.compile(r"/(?:site|dist)-packages/")
 _STANDARD = re.compile(r"/lib(?:64)?/python3\.\d{1,2}/(?!site-packages|dist-packages)|^<frozen ")
 
 
-@dataclass(frozen=True)
+@record
 class Standing:
     """One rank that has made no step for long.
 
@@ -77,7 +78,7 @@ class Standing:
         return "" if frame is None else f"{frame[2]} ({_short(frame[0])}:{frame[1]})"
 
 
-@dataclass(frozen=True)
+@record
 class Standstill:
     """What the ranks' own words come to.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from doctor.core.finding import Evidence, Where
+from doctor.core.record import record
 
 
-@dataclass(frozen=True)
+@record
 class Stillness:
     """No step for long, and then the end.
 

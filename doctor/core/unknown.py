@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from doctor.core.finding import Evidence, Where
+from doctor.core.record import record
 
 Kind = Literal["exception", "consequences", "abrupt"]
 
@@ -14,7 +14,7 @@ Kind = Literal["exception", "consequences", "abrupt"]
 INTERRUPT = "KeyboardInterrupt"
 
 
-@dataclass(frozen=True)
+@record
 class Unknown:
     """A failure that no signature knows.
 
@@ -38,7 +38,7 @@ class Unknown:
     """
 
     kind: Kind
-    where: Where = Where()  # noqa: RUF009 - frozen
+    where: Where = Where()
     evidence: tuple[Evidence, ...] = ()
     process: str = ""
     rank: int | None = None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from doctor.core.finding import Finding
 from doctor.core.outcome import Crashed, Outcome, Skipped
+from doctor.core.record import record
 
 if TYPE_CHECKING:  # the readers are loaded when there is something for them: most logs come alone
     from doctor.facts.checkpoints import Checkpoint
@@ -28,7 +29,7 @@ _LOG_TEXT = frozenset({".log", ".out", ".err", ".txt", ".gz", ".md", ".stdout", 
 _SKIPPED_FOLDERS = frozenset({"__pycache__", ".git", ".venv", "node_modules", "site-packages", "wandb"})
 
 
-@dataclass(frozen=True)
+@record
 class Artifacts:
     """What came of everything that is no log.
 

@@ -6,7 +6,6 @@ import importlib
 import re
 import string
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +13,7 @@ from doctor.core.finding import CONFIRMED, Finding, Message, found
 from doctor.core.index import Entry, catalogue_roots, load
 from doctor.core.problem import ERROR, Problem
 from doctor.core.ranks import ranks_text
+from doctor.core.record import record
 from doctor.core.signature import Hits, Signature
 from doctor.logs.matcher import Compiled
 from doctor.logs.signatures import declared, load_signatures
@@ -22,7 +22,7 @@ from doctor.logs.signatures import declared, load_signatures
 STANDARD_VALUES = ("file", "line", "rank", "process", "count", "ranks", "world_size", "version")
 
 
-@dataclass(frozen=True)
+@record
 class Catalogue:
     """All signatures in a stable order, and the problems they belong to."""
 

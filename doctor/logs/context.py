@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from doctor.core.record import record
 from doctor.logs.marks import versions_in
 
 _LONGEST = 1 << 20
@@ -28,7 +29,7 @@ _VARIABLE = re.compile(r"(?:^|\s|export )(?P<key>[A-Z][A-Z0-9_]{2,60})=(?P<value
 _MOST = 4_000
 
 
-@dataclass(frozen=True)
+@record
 class Given:
     """Context as given: facts by name, versions by distribution, settings by their own names, and the text itself."""
 

@@ -6,7 +6,7 @@ import importlib
 import re
 import traceback
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from doctor.core.finding import Evidence, Finding, Role
 from doctor.core.index import Entry
 from doctor.core.outcome import Crashed
 from doctor.core.ranks import ranks_text
+from doctor.core.record import record
 from doctor.core.run_dir import RunDir
 from doctor.core.standing import Standstill, judge, standing_of
 from doctor.logs.case import Case
@@ -28,7 +29,7 @@ _AREA = "launch"
 _STOP = "doctor.monitors.guard.shield.GuardStop"
 
 
-@dataclass(frozen=True)
+@record
 class Told:
     """What the events of some run folders say.
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from doctor.core.finding import Evidence, Finding, Role, Where
 from doctor.core.index import Entry
 from doctor.core.patterns import later
+from doctor.core.record import record
 from doctor.core.stillness import Stillness
 from doctor.logs.case import Case
 from doctor.logs.metrics import parse_bar
@@ -78,7 +79,7 @@ class Drawn(NamedTuple):
     line: int
 
 
-@dataclass(frozen=True)
+@record
 class Ending:
     """What the last lines of a log tell of a pause; `busy`: number of the last line that tells of other work."""
 

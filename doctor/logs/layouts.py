@@ -7,8 +7,10 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+
+from doctor.core.record import record
 
 _DEEPEST = 8
 _MOST_FILES = 200_000  # of one folder
@@ -27,7 +29,7 @@ class NoLogs(Exception):  # noqa: N818 - the user's paths are at fault, the mess
     """Nothing to read at the given paths."""
 
 
-@dataclass(frozen=True)
+@record
 class Source:
     """One log file and whose it is.
 

@@ -14,6 +14,7 @@ from doctor.core.columns import MetricRow, Stretch, points_of, stretches
 from doctor.core.finding import Finding, Role
 from doctor.core.outcome import Crashed
 from doctor.core.problem import ERROR
+from doctor.core.record import record
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.series import Point
 from doctor.logs.hangs import Pace
@@ -41,7 +42,7 @@ _ENGINE = re.compile(rb"\bEngine (\d{1,4}):")
 _row: Any = partial(tuple.__new__, MetricRow)
 
 
-@dataclass(frozen=True)
+@record
 class Live:
     """What the metrics say.
 

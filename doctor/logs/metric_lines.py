@@ -9,10 +9,11 @@ from __future__ import annotations
 import marshal
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, NamedTuple, Optional
 
+from doctor.core.record import record
 from doctor.logs.matcher import Probe, Seen
 from doctor.logs.metric_batches import parse_rows
 from doctor.logs.metrics import (
@@ -63,7 +64,7 @@ class Told(NamedTuple):
     behind: Behind
 
 
-@dataclass(frozen=True)
+@record
 class ToldRows:
     """Some hundred metric lines, column by column.
 
@@ -100,7 +101,7 @@ class ToldRows:
         return len(self.lines)
 
 
-@dataclass(frozen=True)
+@record
 class ToldRange:
     """Metric lines of one range of a log, in order; those that were spilled can be read once.
 

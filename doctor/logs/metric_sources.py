@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from doctor.core.columns import MetricRow
+from doctor.core.record import record
 from doctor.logs.metric_files import read_metrics_csv, read_trainer_state
 
 STATE = "trainer_state.json"
@@ -18,7 +18,7 @@ _DEEPEST, _MOST_FOLDERS = 4, 5_000
 _PEEK_BYTES = 4096
 
 
-@dataclass(frozen=True)
+@record
 class MetricSource:
     """A file of metrics; `rank`: whose, where its name tells."""
 

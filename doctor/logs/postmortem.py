@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from doctor.core.columns import MetricRow
@@ -13,6 +13,7 @@ from doctor.core.fixes import fixable
 from doctor.core.index import Entry
 from doctor.core.outcome import Outcome, Skipped
 from doctor.core.problem import INFO
+from doctor.core.record import record
 from doctor.core.report import Diagnosis, Target
 from doctor.core.signature import Hit
 from doctor.core.suppress import Ignored, suppress
@@ -41,7 +42,7 @@ class NotReadable(Exception):  # noqa: N818 - the user's file is at fault, the m
     """A log cannot be read; the message names it."""
 
 
-@dataclass(frozen=True)
+@record
 class Postmortem:
     """A diagnosis with what it was made of."""
 
@@ -55,7 +56,7 @@ class Postmortem:
         return self.ranked.verdict == "unknown" and not self.ranked.chain
 
 
-@dataclass(frozen=True)
+@record
 class Prepared:
     """What several post-mortems can share."""
 
@@ -163,7 +164,7 @@ def _followed(ranked: Ranked, catalogue: Catalogue) -> set[str]:
     return {name for names in declared for name in names}
 
 
-@dataclass(frozen=True)
+@record
 class _Evidence:
     """What the logs hold, before anything is judged but their metrics.
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TypeVar, Union
 
+from doctor.core.record import record
 from doctor.core.signature import Hit
 from doctor.logs.case import Builder, Case, line_of
 from doctor.logs.context import Given
@@ -70,7 +71,7 @@ class Reading:
     lost: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Settings:
     """How logs are read, the same for all of them.
 
@@ -86,7 +87,7 @@ class Settings:
     rows: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Joined:
     """A large log, read in ranges, and the names under which it lies."""
 

@@ -6,12 +6,13 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from doctor.core.record import record
 from doctor.logs.layouts import elastic_error_lines
 from doctor.logs.matcher import Compiled, Matcher, Probe, RawHit, RawHits, Scan
 from doctor.logs.metric_lines import METRICS, MetricLines, ToldRange, ToldRows, numbered
@@ -26,7 +27,7 @@ BRIEF_HEAD, BRIEF_TAIL = 1, 3
 _PEEK_BYTES = 16_384
 
 
-@dataclass(frozen=True)
+@record
 class Scanned:
     """What a pass over one log gave: kept lines, hits in order, how many there were of each signature, metric lines.
 
