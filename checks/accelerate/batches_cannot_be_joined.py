@@ -51,7 +51,7 @@ CASES = (
         ),
         Message(
             en=Words(
-                "batches of an iterable dataset have different sizes and are read by the first process for all",
+                "batches of an iterable dataset differ in size, and one process reads them for all",
                 "It joins one batch for each process; rows are padded to the longest of their own batch, so the "
                 "lengths differ (or the last one is shorter).",
                 '`accelerator_config={{"dispatch_batches": False}}`, or `{{"split_batches": True}}` with a '

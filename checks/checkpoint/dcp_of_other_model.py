@@ -96,15 +96,15 @@ STATE = Message(
 
 STEP = Message(
     en=Words(
-        "Accelerate before 1.15 reads the optimizer's sharded checkpoint (`{key}`) in a way that does not find it",
-        "With FSDP2 and `SHARDED_STATE_DICT` it loads without the planner that knows nested names. The checkpoint "
-        "itself is whole.",
+        "Accelerate did not find `{key}` in its own sharded checkpoint",
+        "Before 1.15 it loads an optimizer of FSDP2 with `SHARDED_STATE_DICT` without the planner that knows nested "
+        "names. The checkpoint itself is whole.",
         "`pip install -U 'accelerate>=1.15'` and resume again. If that release is installed already, the optimizer's "
         "parameters differ from those that were saved: resume with the same adapters, frozen parts and optimizer.",
     ),
     zh=Words(
-        "1.15 之前的 Accelerate 读取优化器分片检查点(`{key}`)的方式找不到该条目",
-        "使用 FSDP2 与 `SHARDED_STATE_DICT` 时,它在加载时没有使用认识嵌套名称的 planner。检查点本身是完整的。",
+        "Accelerate 在自己的分片检查点中找不到 `{key}`",
+        "1.15 之前,使用 FSDP2 与 `SHARDED_STATE_DICT` 时,它加载优化器没有使用认识嵌套名称的 planner。检查点本身是完整的。",
         "`pip install -U 'accelerate>=1.15'` 后再次恢复。若已安装该版本,则优化器的参数与保存时不同:请用相同的适配器、"
         "冻结部分与优化器恢复。",
     ),

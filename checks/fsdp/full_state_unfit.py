@@ -30,7 +30,7 @@ CASES = (
         r"^AttributeError: '(?P<kind>\w{3,40})' object has no attribute 'device_mesh'",
         Message(
             en=Words(
-                "a tensor of the model's state is not sharded (`{kind}`), and Accelerate hands out sharded ones only",
+                "a tensor of the model is not sharded (`{kind}`), and Accelerate hands out shards only",
                 "Buffers that are saved with the model, quantized weights with their scales (bitsandbytes "
                 "4-bit), or parameters outside of what FSDP2 wrapped.",
                 "`fsdp_cpu_ram_efficient_loading: false`; `pip install -U accelerate`; for QLoRA FSDP1 "
