@@ -33,8 +33,8 @@ CASES = (
     (
         (
             r"(?:FileNotFoundError|OSError|FileExistsError|PermissionError): \[(?:Errno|WinError) \d{1,4}\] "
-            r"[^\n']{4,80}: '(?P<from>[^'\n]{1,300}[\\/]tmp-checkpoint-\w{1,40})' -> "
-            r"'(?P<to>[^'\n]{1,300}checkpoint-\d{1,9})'"
+            r"[^\n':]{4,80}: '(?P<from>[^'\n]{1,200}[\\/]tmp-checkpoint-\d{1,9})' -> "
+            r"'(?P<to>[^'\n]{1,200}checkpoint-\d{1,9})'"
         ),
         Message(
             en=Words(

@@ -24,9 +24,9 @@ PROBLEM = Problem(id="VLL091", name="sglang-needs-other-gpu", severity=ERROR, si
 
 SIGNATURES = (
     Signature(
-        r"(?P<backend>[A-Z][\w. -]{1,40}?) (?:attention )?backend (?:is only supported|only "
+        r"(?P<backend>[A-Z][\w.\-]{1,20}(?: [\w.\-]{1,20}){0,2}?) (?:attention )?backend (?:is only supported|only "
         r"works|requires|only supports)"
-        r" (?:on |for )?(?P<gpus>[\w /,()]{2,60}?(?:GPUs?|SM\d{2,3}\)?))(?:[.,]|$| \()",
+        r" (?:on |for )?(?P<gpus>[\w /,()]{2,40}?(?:GPUs?|SM\d{2,3}\)?))(?:[.,]|$| \()",
         frame=r"sglang[\\/]srt[\\/]",
     ),
     Signature(r"RuntimeError: SGLang only supports sm(?P<least>\d{2}) and above"),
