@@ -104,7 +104,7 @@ STEP = Message(
     ),
     zh=Words(
         "Accelerate 在自己的分片检查点中找不到 `{key}`",
-        "1.15 之前,使用 FSDP2 与 `SHARDED_STATE_DICT` 时,它加载优化器没有使用认识嵌套名称的 planner。检查点本身是完整的。",
+        "1.15 之前,使用 FSDP2 与 `SHARDED_STATE_DICT` 时,它加载时没有用认识嵌套名称的 planner。检查点本身完整。",
         "`pip install -U 'accelerate>=1.15'` 后再次恢复。若已安装该版本,则优化器的参数与保存时不同:请用相同的适配器、"
         "冻结部分与优化器恢复。",
     ),
