@@ -22,6 +22,7 @@ from doctor.logs.prefixes import Stripped, has_slurm_labels, strip
 from doctor.logs.tracebacks import Assembler, Failure
 
 _MOST_EXITS = 2_000
+_STRETCH = 512  # lines: a log of a run that rewards code holds thousands of failures
 _TO_BE_SEEN = hints.EVERYBODY | hints.DICT
 _SAMPLE = 200  # lines by which a file's habits are told
 _WORLD = later(
@@ -68,7 +69,8 @@ class Case:
     labelled: set[int] = field(default_factory=set)
     backwards: set[int] = field(default_factory=set)
     clocks: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    _of_source: dict[int, list[Failure]] | None = field(default=None, repr=False)  # the failures of each source
+    #: (source, stretch of lines) -> failures that have a part of it
+    _nearby: dict[tuple[int, int], list[Failure]] | None = field(default=None, repr=False)
     _places: dict[str, int] = field(default_factory=dict, repr=False)  # path -> position of its source
     _indexed: int = field(default=0, repr=False)  # how many failures that index knows
 
@@ -106,11 +108,13 @@ class Case:
 
     def failure_at(self, source: int, number: int, process: str) -> Failure | None:
         """The failure that a line belongs to."""
-        if self._of_source is None or self._indexed != len(self.failures):
-            self._of_source, self._indexed = {}, len(self.failures)
+        if self._nearby is None or self._indexed != len(self.failures):
+            self._nearby, self._indexed = {}, len(self.failures)
             for each in self.failures:
-                self._of_source.setdefault(each.first.source, []).append(each)
-        here = [each for each in self._of_source.get(source, ()) if each.covers(source, number)]
+                low, high = sorted((each.first.number, each.last_line))
+                for stretch in range(low // _STRETCH, high // _STRETCH + 1):
+                    self._nearby.setdefault((each.first.source, stretch), []).append(each)
+        here = [each for each in self._nearby.get((source, number // _STRETCH), ()) if each.covers(source, number)]
         return next((each for each in here if each.process == process), here[0] if len(here) == 1 else None)
 
 
