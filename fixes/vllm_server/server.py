@@ -106,10 +106,13 @@ def application(engine: Any, arguments: Any) -> Any:
 
 async def _generate(engine: Any, fields: dict[str, Any], request: Any) -> Any:
     from fastapi.responses import JSONResponse, Response, StreamingResponse
-    from vllm.sampling_params import SamplingParams
+    from vllm.sampling_params import RequestOutputKind, SamplingParams
 
     prompt, stream = fields.pop("prompt"), fields.pop("stream", False)
-    results = engine.generate(prompt, SamplingParams(**fields), uuid.uuid4().hex)
+    sampling = SamplingParams(**fields)
+    if not stream:  # else each of several completions comes alone, as soon as it is made
+        sampling.output_kind = RequestOutputKind.FINAL_ONLY
+    results = engine.generate(prompt, sampling, uuid.uuid4().hex)
     if stream:
         return StreamingResponse(_lines(results))
     work = asyncio.ensure_future(_last(results))
