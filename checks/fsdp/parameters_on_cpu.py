@@ -23,7 +23,12 @@ from doctor.core.signature import Signature
 
 PROBLEM = Problem(id="FSD013", name="parameters-on-cpu", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"(?:ValueError|RuntimeError|AssertionError): (?:(?:The m|M)odule has CPU parameters|Synchronization involving parameters/buffers on CPU|FSDP requires `sync_module_states=True`)"),)
+SIGNATURES = (
+    Signature(
+        r"(?:ValueError|RuntimeError|AssertionError): (?:(?:The m|M)odule has CPU parameters"
+        r"|Synchronization involving parameters/buffers on CPU|FSDP requires `sync_module_states=True`)"
+    ),
+)
 
 LOG_CONFIDENCE = LIKELY
 
