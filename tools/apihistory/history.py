@@ -27,7 +27,7 @@ def _members() -> MemberMasks:
     return defaultdict(int)
 
 
-@dataclass
+@dataclass(eq=False)
 class History:
     """What was seen in the releases that were added, in their order.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from apihistory.history import History
@@ -119,6 +120,7 @@ def _ambiguous(masks: Mapping[tuple[str, str], int]) -> dict[str, int]:
     return {name: mask for name, mask in twice.items() if mask}
 
 
+@cache
 def changed_modules(history: History) -> dict[str, int]:
     """Modules that not every release has, those of a new package only as that package."""
     found = {
@@ -129,12 +131,18 @@ def changed_modules(history: History) -> dict[str, int]:
     return {module: mask for module, mask in found.items() if found.get(module.rpartition(".")[0]) != mask}
 
 
+@cache
 def changed_names(history: History) -> dict[tuple[str, str], int]:
-    """Names that a module has in some of its releases only; what code that was not read may bring counts as there."""
+    """Names that a module has in some of its releases only; what code that was not read may bring counts as there.
+
+    A name that is a submodule in some releases and an object in others is listed whether it changed or not.
+    """
     found = {}
     for (module, name), mask in history.names.items():
         there = mask | history.dynamic[module] | history.borrowed.get((module, name), 0)
-        if history.modules[module] & ~there and _counts(module, name) and f"{module}.{name}" not in history.modules:
+        as_module = history.modules.get(f"{module}.{name}")
+        differs = as_module != there if as_module is not None else history.modules[module] & ~there
+        if differs and _counts(module, name):
             found[module, name] = there
     return found
 
