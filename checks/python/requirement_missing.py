@@ -167,12 +167,14 @@ def _shown(names: list[str], limit: int) -> str:
 
 
 #: modules that have a problem of their own
-OWN_PROBLEM = frozenset({
-    "vllm", "deepspeed", "flash_attn", "bitsandbytes", "wandb", "swanlab", "liger_kernel", "peft", "mpi4py",
-    "distutils", "asyncore", "asynchat", "imp", "pkg_resources", "kernels", "modelscope", "hf_transfer", "jsonschema",
+GONE_FROM_PYTHON = frozenset({
+    "distutils", "asyncore", "asynchat", "imp", "pkg_resources", "resource", "fcntl", "pwd", "grp", "termios", "posix",
+})  # fmt: skip
+OWN_PROBLEM = GONE_FROM_PYTHON | frozenset({
+    "vllm", "deepspeed", "flash_attn", "bitsandbytes", "wandb", "swanlab", "liger_kernel", "peft", "mpi4py", "kernels",
+    "modelscope", "hf_transfer", "jsonschema",
     "torch", "triton", "megatron", "transformer_engine", "mbridge", "megatron_bridge", "mindspeed", "apex",
-    "grouped_gemm", "resource", "fcntl", "pwd", "grp", "termios", "posix",
-    "flash_attn_2_cuda", "flash_attn_3_cuda", "flashattn_hopper_cuda",
+    "grouped_gemm", "flash_attn_2_cuda", "flash_attn_3_cuda", "flashattn_hopper_cuda",
 })  # fmt: skip
 #: what TRL imports only where it is installed: missing, its own test for that is at fault
 TRL_OPTIONAL = frozenset({
@@ -221,7 +223,7 @@ def _asked(hits: Hits) -> tuple[str, str]:
     """Who imported which module: by the frames of the exception, else by a lazy import that quotes it."""
     for hit in hits.of(0):
         frames = [frame for frame in hit.frames if not frame.startswith(("importlib", "<frozen"))]
-        return (_package(frames[-1]) if frames else ""), hit.groups["module"]
+        return (package_of(frames[-1]) if frames else ""), hit.groups["module"]
     above = {hit.line + 1: hit.groups["importer"] for hit in hits.of(1)}
     for hit in hits.of(2):
         if hit.line in above:
@@ -229,7 +231,7 @@ def _asked(hits: Hits) -> tuple[str, str]:
     return "", ""
 
 
-def _package(frame: str) -> str:
+def package_of(frame: str) -> str:
     """Package that a frame belongs to, empty for the user's own code."""
     path = frame.rpartition(":")[0].replace("\\", "/")
     for marker in ("site-packages/", "dist-packages/"):

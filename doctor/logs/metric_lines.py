@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, NamedTuple, Optional
+from typing import IO, Any, NamedTuple, Optional
 
 from doctor.core.record import record
 from doctor.logs.matcher import Probe, Seen
@@ -99,6 +99,18 @@ class ToldRows:
     def __len__(self) -> int:
         """How many lines there are."""
         return len(self.lines)
+
+    def only(self, places: list[int]) -> ToldRows:
+        """Some of the lines."""
+
+        def those(column: list[Any]) -> list[Any]:
+            return [column[each] for each in places]
+
+        return ToldRows(
+            those(self.lines), those(self.steps), self.kinds, those(self.kind), those(self.values),
+            self.heads and those(self.heads), self.bars and those(self.bars), self.drawn and those(self.drawn),
+            those(self.followed),
+        )  # fmt: skip
 
 
 @record

@@ -20,6 +20,7 @@ from doctor.core.suppress import Ignored, suppress
 from doctor.logs import artifacts, events, hangs
 from doctor.logs import catalogue as catalogue_module
 from doctor.logs import context as context_module
+from doctor.logs.appended import Last, rows_since
 from doctor.logs.artifacts import Artifacts
 from doctor.logs.case import Case
 from doctor.logs.catalogue import Catalogue
@@ -115,7 +116,9 @@ def examine(
     outcome = suppress(Outcome(findings, skipped, crashed, catalogue.problems, seconds), ignored, None)
     files = (*(each.path for each in logs), *(each.path for each in metrics), *beside.files)
     target = Target(
-        files=files, run_dir=run_dir, summary=(*_summary(evidence.case, live), *told.summary, *beside.summary)
+        files=files,
+        run_dir=run_dir,
+        summary=(*_summary(evidence.case, live), *evidence.appended, *told.summary, *beside.summary),
     )
     diagnosis = Diagnosis(
         "postmortem", target, outcome, dict(catalogue.entries), language, seconds,
@@ -168,7 +171,8 @@ def _followed(ranked: Ranked, catalogue: Catalogue) -> set[str]:
 class _Evidence:
     """What the logs hold, before anything is judged but their metrics.
 
-    `lost`: why metric lines are missing; `unread`: why logs are; `sources`: how many places the logs take.
+    `lost`: why metric lines are missing; `unread`: why logs are; `sources`: how many places the logs take; `appended`:
+    of which files only the last run counts.
     """
 
     case: Case
@@ -179,6 +183,7 @@ class _Evidence:
     sources: int
     lost: list[str]
     unread: list[str]
+    appended: list[str]
 
 
 def _given(paths: Sequence[str], told: Sequence[str] = ()) -> tuple[list[Source], list[MetricSource], Artifacts]:
@@ -230,10 +235,13 @@ def _read(
     for place, source, each in told:
         if table is not None:
             rows = numbered(*each.told)
+            rows = rows_since(rows, each.last.line) if each.last is not None else rows
             judge.take(place, track_of_log(source, rows, each.year, table, labelled=each.labelled))
         for signature, count in each.counts.items():
             counts[signature] = counts.get(signature, 0) + count
-    return _Evidence(case, hits, counts, judge, [each.ending for *_, each in told], len(found), lost, unread)
+    appended = [_last_of(source, each.last) for _, source, each in told if each.last is not None]
+    endings = [each.ending for *_, each in told]
+    return _Evidence(case, hits, counts, judge, endings, len(found), lost, unread, appended)
 
 
 def _judged(evidence: _Evidence, metrics: Sequence[MetricSource], table: MetricsCsv | None) -> Live:
@@ -270,6 +278,10 @@ def _summary(case: Case, live: Live) -> Iterable[str]:
     for name in _PACKAGES_SHOWN:
         if version := case.versions.get(name):
             yield f"{name} {version}"
+
+
+def _last_of(source: Source, last: Last) -> str:
+    return f"the last of {last.runs} runs in {Path(source.path).name} (from line {last.line:,})"
 
 
 def _s(count: int) -> str:

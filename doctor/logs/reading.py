@@ -16,6 +16,7 @@ from typing import TypeVar, Union
 
 from doctor.core.record import record
 from doctor.core.signature import Hit
+from doctor.logs.appended import Last, of_last_run, rows_since
 from doctor.logs.case import Builder, Case, line_of
 from doctor.logs.context import Given
 from doctor.logs.hangs import Ending, Pace, ending_of
@@ -55,6 +56,7 @@ class Reading:
             see `doctor.logs.metric_lines`; `labelled`: srun wrote a task number before each line.
         year: by which its short stamps were completed.
         error: why it could not be read; `cut_off`: why not to its end; `lost`: why metric lines are missing.
+        last: of several runs in the log the only one that was read, None where there is one.
 
     """
 
@@ -69,6 +71,7 @@ class Reading:
     error: str = ""
     cut_off: str = ""
     lost: str = ""
+    last: Last | None = None
 
 
 @record
@@ -131,17 +134,19 @@ class Reader:
         """What a log that was scanned says, under each of its names; its metrics under the first of them."""
         if found.error:
             return [Reading(Case(Given()), error=found.error)] * len(sources)
+        found, last = of_last_run(found)
         year = self.settings.year or year_in(found.lines) or time.gmtime().tm_year
         track = None
         if not self.settings.rows:
-            track = track_of_log(sources[0], found.metric_lines(), year, labelled=found.labelled)
+            rows = rows_since(found.metric_lines(), last.line) if last is not None else found.metric_lines()
+            track = track_of_log(sources[0], rows, year, labelled=found.labelled)
         pace = track.pace if track is not None else None
         shared: dict[bool, Reading] = {}
         if len(sources) == 1:
             said = [self._reading(found, sources[0], year, pace)]
         else:
             said = [self._shared(found, source, year, pace, shared) for source in sources]
-        said[0].track, said[0].lost = track, found.lost
+        said[0].track, said[0].lost, said[0].last = track, found.lost, last
         said[0].told = found.told if self.settings.rows else said[0].told
         return said
 

@@ -1,0 +1,74 @@
+"""Several runs in one file: the last one is judged, and the report says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doctor.logs.appended import last_run
+from doctor.logs.postmortem import examine
+
+NOHUP = "nohup: ignoring input"
+TORCHRUN = "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default"
+METRIC = "{{'loss': {}, 'grad_norm': 1.0, 'learning_rate': 1e-06, 'epoch': {}}}"
+
+
+def failure(message: str) -> list[str]:
+    return [
+        "Traceback (most recent call last):",
+        '  File "/home/me/train.py", line 3, in <module>',
+        "    main()",
+        message,
+    ]
+
+
+NO_SPACE = failure("OSError: [Errno 28] No space left on device")
+NO_MODULE = failure("ModuleNotFoundError: No module named 'trl'")
+
+
+def numbered(*parts: list[str]) -> list[tuple[int, str]]:
+    return list(enumerate((line for part in parts for line in part), 1))
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (([NOHUP], NO_SPACE, [NOHUP], NO_MODULE), (6, 2)),
+        (([NOHUP], NO_SPACE, [NOHUP, "training"]), (6, 2)),  # the last one still goes on
+        (([NOHUP], ["{'train_runtime': 3.0}"], [NOHUP], NO_MODULE), (3, 2)),
+        (([TORCHRUN], NO_SPACE, [TORCHRUN], NO_MODULE, [TORCHRUN], NO_SPACE), (11, 3)),
+        (([TORCHRUN], NO_SPACE, [TORCHRUN], ["training"]), None),  # may be a part of the same run that went on
+        (([TORCHRUN], [TORCHRUN], NO_SPACE), None),  # two nodes
+        (([TORCHRUN], NO_SPACE, ["Started a local Ray instance."], NO_MODULE), None),  # no banner comes again
+        ((["```", NOHUP], NO_SPACE, [NOHUP], NO_MODULE), None),  # a pasted thread
+        ((NO_SPACE, NO_MODULE), None),
+    ],
+)
+def test_where_the_last_run_begins(parts: tuple[list[str], ...], expected: tuple[int, int] | None) -> None:
+    assert last_run(numbered(*parts)) == expected
+
+
+def test_the_last_run_is_judged_and_the_report_says_so(tmp_path: Path) -> None:
+    log = tmp_path / "nohup.out"
+    bad = [METRIC.format("nan", step / 10) for step in range(30)]
+    good = [METRIC.format(0.5 - step / 100, step / 10) for step in range(30)]
+    log.write_text("\n".join([NOHUP, *bad, *NO_SPACE, NOHUP, *good, *NO_MODULE]) + "\n")
+    report = examine([str(log)]).diagnosis
+    found = [each.problem.id for each in report.outcome.findings]
+    assert "trl" in report.outcome.findings[0].words().headline
+    assert not {"NUM001", "HST009", "HST010"} & set(found), found
+    assert all(
+        place.line is None or place.line > len(bad) for place in (each.where for each in report.outcome.findings)
+    )
+    assert "the last of 2 runs in nohup.out (from line 36)" in report.target.summary
+
+
+def test_metrics_of_earlier_runs_do_not_count(tmp_path: Path) -> None:
+    log = tmp_path / "nohup.out"
+    bad = [METRIC.format("nan", step / 10) for step in range(30)]
+    good = [METRIC.format(0.5 - step / 100, step / 10) for step in range(30)]
+    log.write_text("\n".join([NOHUP, *bad, "Killed", NOHUP, *good, "{'train_runtime': 9.0}"]) + "\n")
+    assert not examine([str(log)]).diagnosis.outcome.findings
+    log.write_text("\n".join([NOHUP, *bad, "{'train_runtime': 9.0}"]) + "\n")
+    assert examine([str(log)]).diagnosis.outcome.findings
