@@ -1,0 +1,1 @@
+"""veRL: what is judged against the real parsers that it uses."""
