@@ -1,12 +1,14 @@
 """Runs that were written one behind the other into the same file: the last of them is the one that is asked about.
 
-`nohup`, `>>` and a job that is queued again append. What a launcher prints once at its start tells where a run begins:
-nohup's own line (https://www.gnu.org/software/coreutils/manual/html_node/nohup-invocation.html), or a banner that comes
-again after a failure. A banner that comes again without one is another node's, or another part's of the same run.
+`nohup` appends to its file, and says so whenever it starts a command
+(https://www.gnu.org/software/coreutils/manual/html_node/nohup-invocation.html). Where that line comes again after a run
+ended, and what follows begins as the run before did, the same command was started anew. Without it nothing tells a
+second attempt from the next stage of a script, whose failure is a consequence of the first.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,23 +16,16 @@ from typing import NamedTuple
 from doctor.logs.metric_lines import ToldRows
 from doctor.logs.scan import Scanned
 
-#: printed once whenever a command is started behind it
 _NOHUP = "nohup: ignoring input"
-_OF_DEEPSPEED, _DEEPSPEED = "[INFO] [runner.py:", ":main] cmd = "
-#: what launchers and servers print once at their start: torchrun, accelerate, DeepSpeed's launcher, Ray, vLLM's server
-_BANNERS = (
-    "Setting OMP_NUM_THREADS environment variable for each process",
-    "The following values were not passed to `accelerate launch`",
-    _OF_DEEPSPEED,
-    "Started a local Ray instance.",
-    "vLLM API server version",
-)
 #: one of these is in what a run ends with, well or badly
 _ENDS = (
     "Traceback (most recent call last)", "error: ", "Segmentation fault", "Killed", "core dumped", "train_runtime",
     "Training completed",
 )  # fmt: skip
 _FENCE = "```"  # a pasted thread shows logs side by side
+#: lines by which two runs are known to be of one command, and how long such a line is at least
+_FIRST_LINES, _LONG = 40, 20
+_DIGITS = re.compile(r"\d+")
 
 
 class Last(NamedTuple):
@@ -41,34 +36,31 @@ class Last(NamedTuple):
 
 
 def last_run(lines: Sequence[tuple[int, str]]) -> Last | None:
-    """Where the last of several runs begins, None where there is one or it cannot be told.
-
-    Behind a mere banner only a run that ended, too, is taken for one of its own.
+    """Where the last of several runs of a command begins, None where there is one or it cannot be told.
 
     Args:
         lines: (number, text) of those lines of a file that were kept, in order.
 
     """
-    starts: list[int] = []
-    seen: set[str] = set()
+    starts: list[int] = []  # positions in `lines`
     ended = False
-    for number, text in lines:
+    for place, (_, text) in enumerate(lines):
         if text.startswith(_FENCE):
             return None
-        banner = _banner(text)
-        if banner is None:
-            ended = ended or any(each in text for each in _ENDS)
-            continue
-        if not starts or (ended and banner in seen):
-            starts.append(number)
-            seen, ended = set(), False
-        seen.add(banner)
-    return Last(starts[-1], len(starts)) if len(starts) > 1 and (ended or _NOHUP in seen) else None
+        if _NOHUP in text and (not starts or ended):
+            starts.append(place)
+            ended = False
+        elif starts and not ended:
+            ended = any(each in text for each in _ENDS)
+    if len(starts) < 2 or not _first_lines(lines[starts[-2] : starts[-1]]) & _first_lines(lines[starts[-1] :]):
+        return None
+    return Last(lines[starts[-1]][0], len(starts))
 
 
-def _banner(text: str) -> str | None:
-    found = next((each for each in (_NOHUP, *_BANNERS) if each in text), None)
-    return None if found == _OF_DEEPSPEED and _DEEPSPEED not in text else found
+def _first_lines(run: Sequence[tuple[int, str]]) -> set[str]:
+    """What a run begins with, its figures left out; not what every Python program prints when it fails."""
+    first = (text.strip() for _, text in run[:_FIRST_LINES] if _NOHUP not in text)
+    return {_DIGITS.sub("0", text) for text in first if len(text) >= _LONG and not text.startswith("Traceback")}
 
 
 def of_last_run(found: Scanned) -> tuple[Scanned, Last | None]:

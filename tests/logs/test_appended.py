@@ -10,7 +10,8 @@ from doctor.logs.appended import last_run
 from doctor.logs.postmortem import examine
 
 NOHUP = "nohup: ignoring input"
-TORCHRUN = "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default"
+START = "12:00:01 loading the model from /models/tiny"
+AGAIN = "13:30:59 loading the model from /models/tiny"
 METRIC = "{{'loss': {}, 'grad_norm': 1.0, 'learning_rate': 1e-06, 'epoch': {}}}"
 
 
@@ -34,13 +35,16 @@ def numbered(*parts: list[str]) -> list[tuple[int, str]]:
 @pytest.mark.parametrize(
     ("parts", "expected"),
     [
-        (([NOHUP], NO_SPACE, [NOHUP], NO_MODULE), (6, 2)),
-        (([NOHUP], NO_SPACE, [NOHUP, "training"]), (6, 2)),  # the last one still goes on
-        (([NOHUP], ["{'train_runtime': 3.0}"], [NOHUP], NO_MODULE), (3, 2)),
-        (([TORCHRUN], NO_SPACE, [TORCHRUN], NO_MODULE, [TORCHRUN], NO_SPACE), (11, 3)),
-        (([TORCHRUN], NO_SPACE, [TORCHRUN], ["training"]), None),  # may be a part of the same run that went on
-        (([TORCHRUN], [TORCHRUN], NO_SPACE), None),  # two nodes
-        (([TORCHRUN], NO_SPACE, ["Started a local Ray instance."], NO_MODULE), None),  # no banner comes again
+        (([NOHUP], NO_SPACE, [NOHUP], NO_MODULE), (6, 2)),  # the same script
+        (([NOHUP, START], NO_SPACE, [NOHUP, AGAIN], ["training"]), (7, 2)),  # the last one still goes on
+        (([NOHUP, START], ["{'train_runtime': 3.0}"], [NOHUP, AGAIN], NO_MODULE), (4, 2)),
+        (([NOHUP, START], NO_SPACE, [NOHUP, AGAIN], NO_MODULE, [NOHUP, AGAIN], NO_SPACE), (13, 3)),
+        (([NOHUP, NOHUP, START], NO_SPACE), None),  # two programs of one run
+        (
+            ([NOHUP, "vllm serve on port 8000"], NO_SPACE, [NOHUP, START], ["training"]),
+            None,
+        ),  # a server, then a trainer
+        (([START], NO_SPACE, [AGAIN], NO_MODULE), None),  # may be the next stage of a script
         ((["```", NOHUP], NO_SPACE, [NOHUP], NO_MODULE), None),  # a pasted thread
         ((NO_SPACE, NO_MODULE), None),
     ],
@@ -53,7 +57,7 @@ def test_the_last_run_is_judged_and_the_report_says_so(tmp_path: Path) -> None:
     log = tmp_path / "nohup.out"
     bad = [METRIC.format("nan", step / 10) for step in range(30)]
     good = [METRIC.format(0.5 - step / 100, step / 10) for step in range(30)]
-    log.write_text("\n".join([NOHUP, *bad, *NO_SPACE, NOHUP, *good, *NO_MODULE]) + "\n")
+    log.write_text("\n".join([NOHUP, START, *bad, *NO_SPACE, NOHUP, AGAIN, *good, *NO_MODULE]) + "\n")
     report = examine([str(log)]).diagnosis
     found = [each.problem.id for each in report.outcome.findings]
     assert "trl" in report.outcome.findings[0].words().headline
@@ -61,14 +65,14 @@ def test_the_last_run_is_judged_and_the_report_says_so(tmp_path: Path) -> None:
     assert all(
         place.line is None or place.line > len(bad) for place in (each.where for each in report.outcome.findings)
     )
-    assert "the last of 2 runs in nohup.out (from line 36)" in report.target.summary
+    assert "the last of 2 runs in nohup.out (from line 37)" in report.target.summary
 
 
 def test_metrics_of_earlier_runs_do_not_count(tmp_path: Path) -> None:
     log = tmp_path / "nohup.out"
     bad = [METRIC.format("nan", step / 10) for step in range(30)]
     good = [METRIC.format(0.5 - step / 100, step / 10) for step in range(30)]
-    log.write_text("\n".join([NOHUP, *bad, "Killed", NOHUP, *good, "{'train_runtime': 9.0}"]) + "\n")
+    log.write_text("\n".join([NOHUP, START, *bad, "Killed", NOHUP, AGAIN, *good, "{'train_runtime': 9.0}"]) + "\n")
     assert not examine([str(log)]).diagnosis.outcome.findings
     log.write_text("\n".join([NOHUP, *bad, "{'train_runtime': 9.0}"]) + "\n")
     assert examine([str(log)]).diagnosis.outcome.findings
