@@ -11,8 +11,8 @@ import re
 from typing import NamedTuple
 
 #: kinds of refusals
-BLANK, COMMENT, NO_VALUE, SEVERAL, LETTER, OPEN, BEHIND = (
-    "blank", "comment", "no value", "several", "letter", "open", "behind",
+EMPTY, BLANK, COMMENT, NO_VALUE, SEVERAL, LETTER, OPEN, BEHIND = (
+    "empty", "blank", "comment", "no value", "several", "letter", "open", "behind",
 )  # fmt: skip
 
 
@@ -36,7 +36,7 @@ _PAIRS = (("[", "]"), ("{", "}"))
 def refused(word: str) -> Refusal | None:
     """Why Hydra cannot read a word of its command line; None where it can, or where it is not certain."""
     if not word.strip():
-        return Refusal(BLANK)
+        return Refusal(BLANK if word else EMPTY)
     if word.startswith("#"):
         return Refusal(COMMENT, word)
     key, equals, value = word.partition("=")

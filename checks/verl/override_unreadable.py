@@ -28,11 +28,11 @@ from doctor.checks.verl._override_grammar import (
     BEHIND,
     BLANK,
     COMMENT,
+    EMPTY,
     LETTER,
     NO_VALUE,
     OPEN,
     SEVERAL,
-    Refusal,
     refused,
 )
 from doctor.core.check import Judgement, check
@@ -61,6 +61,19 @@ _CUT_OFF = Message(
         "命令中的反斜杠没有位于行尾",
         "反斜杠后面还有空格或注释,shell 因此在此处结束命令:后面各行不会传给 veRL,而 Hydra 无法解析 `{word}`。",
         "删除反斜杠后面的内容。同一条命令的各行之间不能写注释。",
+    ),
+)
+_EMPTY = Message(
+    en=Words(
+        "a word of the command is empty",
+        'Hydra reads every word as an override, and an empty one is none. An unset variable in quotes, `"$EXTRA"`, '
+        "gives such a word.",
+        'Leave the quotes of an optional variable out, or write `${{EXTRA:+"$EXTRA"}}`.',
+    ),
+    zh=Words(
+        "命令中有一个空的词",
+        'Hydra 把每个词都当作覆盖项,而空词不是覆盖项。带引号的未设置变量 `"$EXTRA"` 就会产生空词。',
+        '可选变量不要加引号,或写成 `${{EXTRA:+"$EXTRA"}}`。',
     ),
 )
 _NO_VALUE = Message(
@@ -142,8 +155,8 @@ _SOMEWHERE = Message(
     ),
 )
 _MESSAGES = {
-    BLANK: _CUT_OFF, COMMENT: _CUT_OFF, NO_VALUE: _NO_VALUE, SEVERAL: _SEVERAL, LETTER: _LETTER, OPEN: _OPEN,
-    BEHIND: _BEHIND,
+    EMPTY: _EMPTY, BLANK: _CUT_OFF, COMMENT: _CUT_OFF, NO_VALUE: _NO_VALUE, SEVERAL: _SEVERAL, LETTER: _LETTER,
+    OPEN: _OPEN, BEHIND: _BEHIND,
 }  # fmt: skip
 
 #: options of Hydra's own that take the next word (https://hydra.cc/docs/advanced/hydra-command-line-flags/)
@@ -152,6 +165,8 @@ _TAKE_A_WORD = {
     "--experimental-rerun", "--info", "-i",
 }  # fmt: skip
 _SEVERAL_RUNS = {"--multirun", "-m"}
+#: letters of an override in a headline
+_LONGEST = 80
 
 
 def _overrides(words: tuple[str, ...]) -> Iterator[str]:
@@ -176,31 +191,23 @@ def override_unreadable(launch: Launch) -> Judgement:
         yield found(
             PROBLEM,
             _MESSAGES[why.kind],
-            evidence=(Evidence(COMMAND, word),),
+            evidence=(Evidence(COMMAND, word if word.strip() else f"'{word}'"),),
             word=_shown(word),
             at=why.at,
         )
 
 
-def _shown(word: str) -> str:
-    return word if len(word) <= _LONGEST else f"{word[: _LONGEST - 4]} ..."
-
-
-#: of an override in a headline
-_LONGEST = 80
-
-
 def explain(hits: Hits) -> Finding:
     """What Hydra stumbled over, judged again from the override that it prints."""
     word = hits.get("override")
+    word = " " if word == "" else word  # an empty word fails in other words: here the space at the line's end is lost
     why = refused(word) if word is not None else None
     if word is None or why is None:
-        said = hits.get("override") or hits.evidence()[0].text
+        said = word or hits.evidence()[0].text
         return found(PROBLEM, _SOMEWHERE, where=hits.where(), evidence=hits.evidence(), said=said)
-    return _told(hits, word, why)
+    message = _MESSAGES[why.kind]
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), word=_shown(word), at=why.at)
 
 
-def _told(hits: Hits, word: str, why: Refusal) -> Finding:
-    return found(
-        PROBLEM, _MESSAGES[why.kind], where=hits.where(), evidence=hits.evidence(), word=_shown(word), at=why.at
-    )
+def _shown(word: str) -> str:
+    return word if len(word) <= _LONGEST else f"{word[: _LONGEST - 4]} ..."

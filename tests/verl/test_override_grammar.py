@@ -37,7 +37,7 @@ def test_only_what_hydra_refuses_is_told(beginning: str, rest: str) -> None:
 @pytest.mark.parametrize(
     "word",
     [
-        "a=~/x", "a=<x>", "a=中文", "a=x#y", "a=x&y", "a=b=c", "a=[1,", "wandb]", "a='x", "a=x'y'", "a=[x] ", " ",
+        "a=~/x", "a=<x>", "a=中文", "a=x#y", "a=x&y", "a=b=c", "a=[1,", "wandb]", "a='x", "a=x'y'", "a=[x] ", " ", "",
         "# c", "a b=1", "word", "a=x,y", "a={b:1", "a=x]", '"a=b',
     ],
 )  # fmt: skip
