@@ -28,7 +28,7 @@ from doctor.facts.training import Training
 PROBLEM = Problem(id="CKP003", name="disk-full", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"\[Errno 28\] No space left on device"),
+    Signature(r"\[Errno 28\] "),
     Signature(
         r"(?:PytorchStreamWriter failed writing file|inline_container\.cc:\d{1,5}\] \. unexpected pos)",
     ),

@@ -28,10 +28,10 @@ PROBLEM = Problem(id="CKP002", name="output-not-writable", severity=ERROR, since
 
 SIGNATURES = (
     Signature(
-        r"PermissionError: \[Errno 13\] Permission denied:"
+        r"PermissionError: \[Errno 13\] [^:'\n]{2,60}:"
         r" '(?P<path>[^'\n]{0,300}(?:checkpoint|output|runs|results|wandb|out/)[^'\n]{0,200})'",
     ),
-    Signature(r"OSError: \[Errno 30\] Read-only file system: '(?P<path>[^'\n]{1,300})'"),
+    Signature(r"OSError: \[Errno 30\] [^:'\n]{2,60}: '(?P<path>[^'\n]{1,300})'"),
 )
 
 LOG_MESSAGE = Message(

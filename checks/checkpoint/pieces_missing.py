@@ -34,11 +34,11 @@ SIGNATURES = (
         r"(?P<there>\d{1,6}) files"
     ),
     Signature(
-        r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<folder>[^'\n]{1,400})/(?:"
+        r"FileNotFoundError: \[Errno 2\] [^:'\n]{2,60}: '(?P<folder>[^'\n]{1,400})/(?:"
         r"model|optim|extra_state)_world_size"
         r"_(?P<ranks>\d{1,6})_rank_(?P<rank>\d{1,6})\.pt'"
     ),
-    Signature(r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<place>[^'\n]{1,400})/\.metadata'"),
+    Signature(r"FileNotFoundError: \[Errno 2\] [^:'\n]{2,60}: '(?P<place>[^'\n]{1,400})/\.metadata'"),
 )
 
 LOG_MESSAGE_RANK = Message(

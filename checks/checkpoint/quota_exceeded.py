@@ -25,8 +25,8 @@ from doctor.core.signature import Signature
 PROBLEM = Problem(id="CKP007", name="disk-quota-exceeded", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"\[Errno 122\] Disk quota exceeded"),
-    Signature(r"\[Errno 122\] EDQUOT|: Disk quota exceeded$"),
+    Signature(r"\[Errno 122\] "),
+    Signature(r": Disk quota exceeded$"),
 )
 
 LOG_MESSAGE = Message(

@@ -38,7 +38,7 @@ PROBLEM = Problem(
 SIGNATURES = (
     Signature(r"MissingCUDAException: (?:CUDA_HOME does not exist|Unable to run [^\s]{1,200}nvcc)"),
     Signature(
-        r"FileNotFoundError: \[Errno 2\] No such file or directory: '[^'\n]{1,200}/bin/nvcc'",
+        r"FileNotFoundError: \[Errno 2\] [^:'\n]{2,60}: '[^'\n]{1,200}/bin/nvcc'",
         frame=r"deepspeed/",
     ),
 )

@@ -32,7 +32,7 @@ SIGNATURES = (
     Signature(r"pthread_create failed: Resource temporarily unavailable"),
     Signature(r"thread: Resource temporarily unavailable \[system:11\]"),
     Signature(r"RuntimeError: can't start new thread"),
-    Signature(r"(?:BlockingIOError: \[Errno 11\]|fork: retry:) Resource temporarily unavailable"),
+    Signature(r"BlockingIOError: \[Errno 11\] |fork: retry: Resource temporarily unavailable"),
     Signature(
         r"OpenBLAS blas_thread_init: pthread_create failed for thread \d{1,5} of \d{1,5}: Resource"
         r" temporarily unavailable"

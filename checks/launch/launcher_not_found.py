@@ -32,11 +32,11 @@ PROBLEM = Problem(id="LCH002", name="launcher-not-found", severity=ERROR, since=
 
 SIGNATURES = (
     Signature(
-        r"(?:^|: )(?P<program>accelerate|torchrun|deepspeed|trl|vllm|ray|llamafactory-cli|swift|"
-        r"axolotl|python|python3|nvcc|ninja): (?:command )?not found$"
+        r"(?:^|: |\uff1a)(?P<program>accelerate|torchrun|deepspeed|trl|vllm|ray|llamafactory-cli|swift|"
+        r"axolotl|python|python3|nvcc|ninja)(?:: (?:command )?not found|[:\uff1a] ?未找到命令)$"
     ),
     Signature(
-        r"^FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<program>accelerate|"
+        r"^FileNotFoundError: \[Errno 2\] [^:'\n]{2,60}: '(?P<program>accelerate|"
         r"torchrun|deepspeed|trl|vllm|ray|swift|ninja|mpirun|pdsh)'",
         symptom_of=("VLL", "TOR", "DSP"),
     ),

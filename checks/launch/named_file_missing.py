@@ -32,7 +32,7 @@ from doctor.facts.verl_config import VerlConfig
 
 PROBLEM = Problem(id="LCH003", name="named-file-missing", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"can't open file '(?P<path>[^'\n]{1,300})': \[Errno 2\] No such file or directory"),)
+SIGNATURES = (Signature(r"can't open file '(?P<path>[^'\n]{1,300})': \[Errno 2\] "),)
 
 LOG_MESSAGE = Message(
     en=Words(

@@ -42,7 +42,7 @@ SIGNATURES = (
         r" \(errno: 98"
     ),
     Signature(r"\[Errno 98\] error while attempting to bind on address \('[^'\n]{0,60}', (?P<port>\d{1,5})\)"),
-    Signature(r"OSError: \[Errno 98\] Address already in use"),
+    Signature(r"OSError: \[Errno 98\] (?!error while attempting)"),
     Signature(r"The server socket has failed to listen on any local network address\. [^\n]{0,60}code: -98"),
     Signature(r"ConnectionError: Ray is trying to start at \S{1,80}:(?P<port>\d{2,5}), but is already running at"),
     Signature(

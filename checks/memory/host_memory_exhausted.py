@@ -26,7 +26,7 @@ SIGNATURES = (
         r" (?P<bytes>\d{1,20}) bytes"
     ),
     Signature(r"Unable to allocate (?P<size>[\d.]{1,10} [KMGTP]iB) for an array with shape"),
-    Signature(r"^OSError: \[Errno 12\] Cannot allocate memory"),
+    Signature(r"^OSError: \[Errno 12\] "),
 )
 
 LOG_MESSAGE = Message(

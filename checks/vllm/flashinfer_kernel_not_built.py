@@ -39,7 +39,7 @@ SIGNATURES = (
         r"Could not find nvcc and default cuda_home='(?P<home>[^'\n]{1,200})' doesn't exist",
     ),
     Signature(
-        r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<tool>ninja|\S{0,160}nvcc)'",
+        r"FileNotFoundError: \[Errno 2\] [^:'\n]{2,60}: '(?P<tool>ninja|\S{0,160}nvcc)'",
         frame=r"flashinfer",
     ),
     Signature(

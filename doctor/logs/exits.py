@@ -52,11 +52,13 @@ def signal_of(code: int | None) -> str:
 _ELASTIC = later(r"failed \(exitcode: (?P<code>-?\d{1,4})\) local_rank: (?P<rank>\d{1,6}) \(pid: (?P<pid>\d{1,9})\)")
 _CLOSING = later(r"Sending process (?P<pid>\d{1,9}) closing signal (?P<signal>SIG[A-Z]{2,6})")
 _WORDS = {"Killed": "SIGKILL", "Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT", "Bus error": "SIGBUS",
-          "Terminated": "SIGTERM", "Floating point exception": "SIGFPE", "Illegal instruction": "SIGILL"}  # fmt: skip
+          "Terminated": "SIGTERM", "Floating point exception": "SIGFPE", "Illegal instruction": "SIGILL",
+          "已杀死": "SIGKILL", "段错误": "SIGSEGV", "已放弃": "SIGABRT", "已中止": "SIGABRT", "总线错误": "SIGBUS",
+          "已终止": "SIGTERM", "浮点数例外": "SIGFPE", "非法指令": "SIGILL"}  # fmt: skip
 _WORD = "|".join(_WORDS)
 _SHELL = later(
-    rf"^(?:[\w./\-]{{1,200}}: )?line \d{{1,7}}: +(?P<pid>\d{{1,9}}) (?P<word>{_WORD})\b"
-    rf"|^(?P<alone>{_WORD})(?: \(core dumped\))?$"
+    rf"^(?:[\w./\-]{{1,200}}(?:: |：))?(?:line |行 ?|第 ?)\d{{1,7}}(?: ?行)?[:：] *(?P<pid>\d{{1,9}}) (?P<word>{_WORD})\b"
+    rf"|^(?P<alone>{_WORD}) ?(?:\((?:core dumped|核心已转储|吐核)\))?$"
 )
 _SRUN = later(
     rf"^srun: error: [\w.\-\[\],]{{1,80}}: tasks? (?P<ranks>[\d,\-]{{1,80}}): (?:(?P<word>{_WORD}|Out Of Memory)"
@@ -102,7 +104,8 @@ _REASONS = {"TIME LIMIT": "time limit", "PREEMPTION": "preempted", "NODE FAILURE
 #: one of these is in every line that the patterns above match
 HINTS = ("xit", "illed", "ignal", "oom", "OOM", "Segm", "Abort", "Bus error", "CANCEL", "Termin", "Float", "Illegal",
           "Out Of Memory", "Check failed", "double", "free(", "malloc(", "corrupted", "munmap", "smashing",
-          "ngine process (pid", "MQLLMEngine is", ": Assertion `")  # fmt: skip
+          "ngine process (pid", "MQLLMEngine is", ": Assertion `", "已杀死", "段错误", "已放弃", "已中止", "总线错误", "已终止",
+          "浮点数例外", "非法指令")  # fmt: skip
 
 
 def exits_of(line: Line) -> Iterator[Exit]:

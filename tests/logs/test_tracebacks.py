@@ -213,6 +213,9 @@ def test_exit_codes(code: int | None, name: str) -> None:
         ("trainer-1 exited with code 0", []),
         ("ERROR:composer.cli.launcher:Rank 0 crashed with exit code -11.", [(0, "SIGSEGV", "")]),
         ("Killed", [(None, "SIGKILL", "")]),
+        ("run.sh：行 12: 81231 已杀死               python train.py", [(None, "SIGKILL", "")]),
+        ("段错误 (核心已转储)", [(None, "SIGSEGV", "")]),
+        ("已终止的任务共 3 个", []),
         ("Killed 3 of 4 candidates by length", []),
     ],
 )  # fmt: skip
