@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import free_port
+
 _PROGRAMS = ("slurmctld", "slurmd", "srun", "sbatch", "sinfo", "scontrol", "unshare")
 _UP_S = 30.0
 _GPUS = 8  # that each node claims to have, without a device behind them
@@ -92,7 +94,7 @@ def slurm_cluster(names: Sequence[str], prolog: str = "") -> Iterator[Slurm]:
 
 
 def _configure(folder: Path, names: Sequence[str], prolog: str) -> None:
-    ports = _free_ports(len(names) + 1)
+    ports = [free_port() for _ in range(len(names) + 1)]
     nodes = [
         f"NodeName={name} NodeAddr=127.0.0.1 Port={port} CPUs=2 Gres=gpu:{_GPUS} State=UNKNOWN\n"
         for name, port in zip(names, ports[1:], strict=True)
@@ -106,12 +108,6 @@ def _configure(folder: Path, names: Sequence[str], prolog: str) -> None:
         (folder / each).mkdir()
     (folder / "prolog").write_text(f"#!/bin/sh\n{prolog}\n")
     (folder / "prolog").chmod(0o755)
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [int(each.getsockname()[1]) for each in sockets]
 
 
 def _start(undo: ExitStack, slurm: Slurm, command: list[str]) -> None:

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -36,6 +35,7 @@ from doctor.facts.gpus import Gpu, GpuProcess, Gpus
 from doctor.facts.patient import exchanges
 from doctor.facts.patient.meeting import decide
 from tests.facts.environments import interpreter
+from tests.ports import free_port
 
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason=f"torch is not installed in {sys.prefix}"
@@ -291,12 +291,9 @@ def test_a_child_ends_with_the_thread_that_waits_for_it(tmp_path: Path) -> None:
 
 @needs_torch
 def test_torchrun_starts_it_on_every_node_and_the_folder_is_judged(tmp_path: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
     facts = tmp_path / "facts"
     launch = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1",
-              "--master-addr", "127.0.0.1", "--master-port", port]  # fmt: skip
+              "--master-addr", "127.0.0.1", "--master-port", str(free_port())]  # fmt: skip
     check = ["-m", "doctor", "check", "--collect", str(facts), "--deep", "--deep-seconds", "20"]
     nodes = [
         subprocess.Popen([*launch, "--node-rank", str(rank), *check], stderr=subprocess.PIPE, text=True, cwd=tmp_path)

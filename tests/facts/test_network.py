@@ -21,6 +21,7 @@ from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.training import Training
 from doctor.facts.world import World
+from tests.ports import free_port
 
 
 def training(**values: object) -> Training:
@@ -122,12 +123,6 @@ def test_a_busy_server_accepts_but_does_not_answer():
         endpoint = collect(training(vllm_server_host="127.0.0.1", vllm_server_port=port)).endpoint("vllm_server")
         assert time.monotonic() - started < 2.5
     assert (endpoint.answers, endpoint.http_status, endpoint.http_kind) == (True, None, None)
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def test_nobody_there():

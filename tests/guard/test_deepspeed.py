@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.real.runs import environment, free_port, run
+from tests.ports import free_port
+from tests.real.runs import environment, run
 
 PROGRAM = Path(__file__).parent / "programs" / "deepspeed_engine.py"
 #: a busy machine, and the first run where nothing is compiled yet

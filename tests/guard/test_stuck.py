@@ -18,6 +18,7 @@ from doctor.core.run_dir import VARIABLE, RunDir
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.stacks import is_long, runs
 from doctor.monitors.guard.stuck import Watch
+from tests.ports import free_port
 
 PROGRAM = Path(__file__).parent / "programs" / "stands.py"
 
@@ -177,8 +178,6 @@ def test_code_that_holds_the_interpreters_lock_is_seen_by_its_watchdog(run: RunD
 
 
 def test_of_two_ranks_the_one_outside_of_the_collective_is_named(run: RunDir) -> None:
-    from tests.real.runs import free_port
-
     port = str(free_port())
     processes = [
         _started(run, "gloo", RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port)

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.real.runs import free_port, run
+from tests.ports import free_port
+from tests.real.runs import run
 
 pytest.importorskip("torch")
 PROGRAM = Path(__file__).parent / "programs" / "torch_ranks.py"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from doctor.core.run_dir import RunDir
-from tests.real.runs import environment, free_port
+from tests.ports import free_port
+from tests.real.runs import environment
 from tests.real.runs import run as run_program
 
 from .conftest import PROGRAMS, Guarded

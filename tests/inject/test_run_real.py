@@ -16,8 +16,9 @@ import pytest
 
 from doctor.core.run_dir import RunDir
 from tests.inject.test_run_command import events, run_of
+from tests.ports import free_port
 from tests.real.runs import PROGRAMS as REAL
-from tests.real.runs import Ran, end_group, environment, free_port, lacking, run
+from tests.real.runs import Ran, end_group, environment, lacking, run
 
 HERE = Path(__file__).parent / "programs"
 QUIET = ("--no-check", "--no-monitor")

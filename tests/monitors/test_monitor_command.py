@@ -20,6 +20,7 @@ from doctor.core.run_dir import RunDir, read_rows
 from doctor.monitors.prometheus import address
 from tests.monitors.conftest import TRUTH, wait_for
 from tests.nvml import scenario_env
+from tests.ports import free_port
 
 DOCTOR = (sys.executable, "-m", "doctor")
 SCENARIO = f"include = h100x8.ini\n[gpu *]\n{TRUTH[0].lines()}\nprocess = pid=4242 bytes=30GiB\n"
@@ -97,7 +98,8 @@ def test_two_real_ranks_under_torchrun(folder: Path, tmp_path: Path) -> None:
         pytest.skip("torch is not installed")
     (tmp_path / "train.py").write_text(WORKER)
     env = {**scenario_env(folder, "h100x8"), "OMP_NUM_THREADS": "1"}
-    launch = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "train.py")
+    launch = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
+              "--master-port", str(free_port()), "train.py")  # fmt: skip
     done = monitor(tmp_path, env, "--during-run", "--gpus", "0", "--", *launch)
     assert done.returncode == 0, done.stderr
     run = run_of(tmp_path)

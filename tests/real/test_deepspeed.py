@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from .runs import PROGRAMS, Ran, diagnose, environment, free_port, run
+from tests.ports import free_port
+
+from .runs import PROGRAMS, Ran, diagnose, environment, run
 
 #: where tools/make_real_stack.sh did not, the first run compiles DeepSpeed's collective for shared memory
 FIRST_S = 300

@@ -13,8 +13,9 @@ import pytest
 import doctor
 from doctor.core.run_dir import RunDir, read_rows
 from tests.nvml import build_standin, scenario_env
+from tests.ports import free_port
 
-from .runs import PROGRAMS, environment, free_port, run
+from .runs import PROGRAMS, environment, run
 
 ROOT = Path(doctor.__file__).parents[1]
 PHASES = {"generation", "reward", "update"}

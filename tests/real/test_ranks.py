@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from .runs import PROGRAMS, Answer, Ran, diagnose, environment, free_port, run
+from tests.ports import free_port
+
+from .runs import PROGRAMS, Answer, Ran, diagnose, environment, run
 
 Launch = Callable[..., Ran]
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from .runs import PROGRAMS, Ran, diagnose, environment, free_port, run, vllm_folder
+from tests.ports import free_port
+
+from .runs import PROGRAMS, Ran, diagnose, environment, run, vllm_folder
 
 Serve = Callable[[str], Ran]
 #: what TRL 1.16 imports of a vLLM that it accepts; in server mode it uses none of it before the server has answered

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from tests.ports import free_port
 from tests.real.conftest import model, python, shared  # noqa: F401 - fixtures
-from tests.real.runs import end_group, environment, free_port, lacking
+from tests.real.runs import end_group, environment, lacking
 
 STUB = Path(__file__).parent / "stub"
 #: release -> folders beside the interpreter of the real stack

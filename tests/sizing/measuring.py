@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 from pathlib import Path
 from typing import Any
 
+from tests.ports import free_port
 from tests.real.runs import environment, interpreter
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -26,13 +26,6 @@ def peaks(cases: list[dict[str, Any]], folder: Path, *, ranks: int = 1, limit_s:
     lines = [line.partition("RESULT ")[2] for line in answer.stdout.splitlines() if "RESULT " in line]
     assert answer.returncode == 0, answer.stderr[-3000:]
     return [json.loads(line) for line in lines[:: max(1, ranks)]]
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def counted(configs: list[dict[str, Any]], folder: Path) -> list[dict[str, int]]:

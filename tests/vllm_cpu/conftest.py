@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.guard.conftest import carried  # noqa: F401 - a fixture
-from tests.real.runs import environment, free_port, run
+from tests.ports import free_port
+from tests.real.runs import environment, run
 from tests.serve.conftest import Server
 
 PROGRAMS = Path(__file__).parent / "programs"
