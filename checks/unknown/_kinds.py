@@ -189,6 +189,7 @@ _BY_MESSAGE = (
         SHAPE,
     ),
 )
+_LOOKUPS = ("KeyError", "AttributeError", "IndexError")
 _NONE = later(r"\bNoneType\b|\bis None\b")
 _TYPES = later(
     r"can only concatenate|unsupported operand|indices must be|not supported between instances|must be (?:str|a "
@@ -200,8 +201,11 @@ _UNEQUAL = later(r"(?:\b[Ll]en(?:gth)?s?\b|\bshapes?\b|\.size\b)[^\n]{0,120}(?:!
 _CALL = later(r"unexpected keyword argument|required positional argument|positional arguments? but")
 
 
-def kind_of(exception: str, *, own_code: bool, message: str = "") -> Kind:
-    """The kind of an exception; `own_code`: whether its innermost frame is the user's own."""
+def kind_of(exception: str, *, own_code: bool, message: str = "", worded: str = "") -> Kind:
+    """The kind of an exception; `own_code`: whether its innermost frame is the user's own.
+
+    `worded`: what a library said of it on the way out, which tells the subject where a failed look-up does not.
+    """
     for pattern, kind in _BY_TYPE:
         if pattern.search(exception):
             return kind
@@ -209,6 +213,10 @@ def kind_of(exception: str, *, own_code: bool, message: str = "") -> Kind:
     if exception in ("RuntimeError", "ValueError", "AssertionError", "Exception", "NotImplementedError"):
         for pattern, kind in _BY_MESSAGE:
             if pattern.search(told):
+                return kind
+    if exception in _LOOKUPS and worded:
+        for pattern, kind in _BY_MESSAGE:
+            if pattern.search(worded[:2000]):
                 return kind
     if exception == "TypeError" and _CALL.search(told):
         return ARGUMENT  # also where own code calls a library's function that has changed

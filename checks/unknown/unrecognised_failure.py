@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.checks.unknown._kinds import COLLECTIVE, CUDA, NETWORK, Kind, kind_of
+from doctor.checks.unknown._advice import advice_of
+from doctor.checks.unknown._kinds import COLLECTIVE, CUDA, MEMORY, NETWORK, Kind, kind_of
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.ranks import ranks_text
@@ -31,12 +32,12 @@ MESSAGE = Message(
     en=Words(
         "{who}: `{type}` raised in {place}; no known problem matches",
         "The doctor does not know this failure, so this is where it began, not why. {what} {own}{library}{others}",
-        "{first} {collect}",
+        "{advice}{first} {collect}",
     ),
     zh=Words(
         "{who_zh}:`{type}`,抛出位置 {place_zh};没有匹配的已知问题",
         "doctor 不认识这个失败,这里只说明它从哪里开始,而非原因。{what_zh}{own_zh}{library_zh}{others_zh}",
-        "{first_zh}{collect_zh}",
+        "{advice_zh}{first_zh}{collect_zh}",
     ),
 )
 
@@ -46,13 +47,16 @@ def answer(unknown: Unknown) -> Finding | None:
     if unknown.kind != "exception":
         return None
     own = bool(unknown.own) and unknown.own[0] == unknown.raised_in
-    kind = kind_of(unknown.type, own_code=own, message=unknown.message)
+    kind = kind_of(unknown.type, own_code=own, message=unknown.message, worded=unknown.worded)
+    general = kind in (CUDA, MEMORY)  # these messages name the same switches whatever went wrong
+    advice, advice_zh = ("", "") if general else advice_of(unknown.type, f"{unknown.message}\n{unknown.worded}")
     return found(
         PROBLEM, MESSAGE, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY,
         type=unknown.type, who=unknown.process or "the run", who_zh=unknown.process or "该运行",
         place=f"`{unknown.raised_in}`" if unknown.raised_in else "a place the log does not show",
         place_zh=f"`{unknown.raised_in}`" if unknown.raised_in else "日志未显示",
-        what=kind.what, what_zh=kind.what_zh, first=kind.first, first_zh=kind.first_zh, **_details(unknown),
+        what=kind.what, what_zh=kind.what_zh, first=kind.first, first_zh=kind.first_zh, advice=advice,
+        advice_zh=advice_zh, **_details(unknown),
         **_collect(unknown, kind),
     )  # fmt: skip
 

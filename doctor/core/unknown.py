@@ -25,7 +25,7 @@ class Unknown:
             another one, or how one ended; "abrupt": no failure and no end.
         process, rank: who; "" and None where nothing tells.
         type: exception type without its module; `names`: short names its message quotes; `message`: what it says,
-            from which its kind is told and which no answer repeats.
+            from which its kind is told and which no answer repeats; `worded`: what a later link of the chain says.
         raised_in: innermost frame as "trainer.py:1576 (train)"; `library`, `library_version` of that file, "" unknown.
         own: frames in the user's own code, innermost first, in the same form.
         others: ranks that failed because of it.
@@ -45,6 +45,7 @@ class Unknown:
     type: str = ""
     names: tuple[str, ...] = ()
     message: str = ""
+    worded: str = ""
     raised_in: str = ""
     library: str = ""
     library_version: str = ""

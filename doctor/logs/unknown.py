@@ -58,7 +58,7 @@ def of_failure(case: Case, failure: Failure) -> Unknown:
     return Unknown(
         "exception", Where(file=cause.line.file, line=cause.line.number, rank=failure.rank), _evidence(cause),
         failure.process, failure.rank, cause.name or cause.type, _names(cause), cause.message,
-        place_of(inner) if inner else "",
+        failure.end.message if failure.end is not cause else "", place_of(inner) if inner else "",
         library, version, tuple(dict.fromkeys(own))[:_MOST_OWN], others, ended.code if ended else None,
         ended.signal if ended else "", steps=case.marks.steps, folded=case.marks.folded is not None,
         partial=not case.whole,

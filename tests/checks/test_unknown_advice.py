@@ -1,0 +1,41 @@
+"""What the message of an unknown exception proposes is named; what it merely mentions is not called a setting."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.checks.unknown._advice import advice_of, settings_of
+from doctor.checks.unknown._kinds import STATE, kind_of
+
+
+@pytest.mark.parametrize(
+    ("message", "names"),
+    [
+        (
+            "eval dataset split is too small for sample_packing. You should set `eval_sample_packing: False`. ",
+            ("sample_packing", "eval_sample_packing: False"),
+        ),
+        ("--chat requires an interactive terminal, use --format=json", ("--chat", "--format=json")),
+        ("group_by_length = True is not supported with NCCL_ASYNC", ("group_by_length = True", "NCCL_ASYNC")),
+        ('Found unexpected key: "tok_embeddings.weight"', ()),
+        ("see https://example.org/a_b.html and /data/x_y/model.safetensors, dtype torch.float16", ()),
+        ("save_pretrained() failed", ()),
+    ],
+)
+def test_settings_are_found_in_a_message(message: str, names: tuple[str, ...]) -> None:
+    assert settings_of(message) == names
+
+
+def test_each_proposal_becomes_a_sentence_in_both_languages() -> None:
+    english, chinese = advice_of("AttributeError", "no attribute 'prediction'. Did you mean: 'predictions'?")
+    assert "`predictions`" in english
+    assert "`predictions`" in chinese
+    assert "`pip install -U peft`" in advice_of("ImportError", "PEFT is required: pip install -U peft.")[0]
+    assert advice_of("KeyError", "'model.embed_tokens.weight'") == ("", "")
+    assert advice_of("KeyError", "'reward_model_x'") == ("", "")
+
+
+def test_a_failed_lookup_is_told_by_what_the_library_says_of_it() -> None:
+    worded = "Error converting the state dict. Make sure it is the right format"
+    assert kind_of("KeyError", own_code=False, message="'x.y'", worded=worded) is STATE
+    assert kind_of("KeyError", own_code=False, message="'x.y'") is not STATE
