@@ -17,9 +17,11 @@ https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-method
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+import re
+
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="PYT026", name="object-not-picklable", severity=ERROR, since="0.1")
 
@@ -32,9 +34,11 @@ SIGNATURES = (
         r"PicklingError: Can't pickle (?P<what>[^\n]{1,120}?): (?:it's not (?:found as|the same "
         r"object as)|attribute lookup|import of module)"
     ),
-    Signature(r"TypeError: cannot pickle '(?P<what>[\w.]{1,80})' object"),
+    Signature(
+        r"TypeError: cannot pickle '(?P<what>[\w.]{1,80})' object",
+        symptom_of=("HUB", "MEM", "HST", "CKP", "TOR", "TRK"),
+    ),
 )
-
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -55,3 +59,32 @@ LOG_MESSAGE = Message(
         "若来自某个库自己的钩子,升级该库。",
     ),
 )
+
+SENT = Message(
+    en=Words(
+        "a process could not hand `{what}` to another one, most often inside an exception",
+        "What goes through a queue between processes is pickled by a thread beside the program. Exceptions of network "
+        "clients hold connections, and those cannot be pickled: the error that really ended the work is the one that "
+        "was to be handed over, and it is lost or told further below.",
+        "Look for the other error around this one (a refused connection, a download, a time-out) and mend that. Where "
+        "the program itself sends such an object, catch the exception in the child and send its text: "
+        "`queue.put(repr(error))`.",
+    ),
+    zh=Words(
+        "一个进程无法把 `{what}` 交给另一个进程,多数情况下它在某个异常之中",
+        "进程间队列中的内容由旁路线程 pickle。网络客户端的异常带有连接对象,无法 pickle:真正结束工作的是那个要被传递的"
+        "异常,它已丢失或在下文给出。",
+        "在附近查找另一个错误(连接被拒、下载、超时)并修复它。若是程序自己发送这样的对象,请在子进程中捕获异常并发送其文本:"
+        "`queue.put(repr(error))`。",
+    ),
+)
+_FEEDING = re.compile(r"multiprocessing[\\/]queues\.py:_feed$")
+
+
+def explain(hits: Hits) -> Finding:
+    """What a queue's own thread could not send is mostly an exception: not the cause."""
+    sent = any(_FEEDING.search(frame) for frame in hits.first.frames)
+    return found(
+        PROBLEM, SENT if sent else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        confidence=LIKELY if sent else CONFIRMED, what=hits.get("what"),
+    )  # fmt: skip

@@ -14,6 +14,8 @@ In a log: by torch's own message.
 ## References
 https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html
 https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
+https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
+https://github.com/pytorch/pytorch/blob/v2.9.0/torch/csrc/cuda/Module.cpp
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ PROBLEM = Problem(id="TOR008", name="cuda-unavailable", severity=ERROR, since="0
 SIGNATURES = (
     Signature(r"RuntimeError: Found no NVIDIA driver on your system"),
     Signature(r"AssertionError: CUDA is not available|RuntimeError: CUDA is required but not available"),
+    Signature(r"^RuntimeError: No CUDA GPUs are available", symptom_of=("RAY011", "GPU", "LCH")),
+    Signature(r"^RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment"),
+    Signature(r"^(?:[\w.]{1,40}\.)?(?:RuntimeError|AcceleratorError): CUDA error: operation not permitted$"),
 )
 
 LOG_MESSAGE = Message(
@@ -66,6 +71,27 @@ LOG_MESSAGE_DRIVER = Message(
         "驱动库不存在或内核模块没有运行:容器中没有 GPU(启动时没有 `--gpus`)、登录节点,或驱动未加载。",
         "检查 `nvidia-smi`。容器中:使用 NVIDIA container toolkit 和 `docker run --gpus all`;集群上请在 "
         "GPU 节点运行;没有 GPU 时设置 `use_cpu=True`。",
+    ),
+)
+
+LOG_MESSAGE_LOST = Message(
+    en=Words(
+        "CUDA could not be set up in this process: the driver or the container does not let it at the GPU",
+        "The number of GPUs is known, but their device files answer with an error: the container lost its access while "
+        "it ran (`systemctl daemon-reload` on the host does that, `nvidia-smi` then says Unknown Error), the module "
+        "nvidia-uvm is not loaded or hangs (after suspend, after an upgrade of the driver), or CUDA_VISIBLE_DEVICES "
+        "was changed after CUDA had begun.",
+        "Run `nvidia-smi` in the same container, then on the host. Where only the container fails: restart it "
+        "(`--gpus all`). Where the host fails too: `sudo modprobe nvidia-uvm`, else restart the machine. Set "
+        "CUDA_VISIBLE_DEVICES before Python starts.",
+    ),
+    zh=Words(
+        "本进程无法初始化 CUDA:驱动或容器不允许访问 GPU",
+        "GPU 数量已知,但其设备文件返回错误:容器在运行中失去了访问权限(宿主机执行 `systemctl daemon-reload` 会如此,"
+        "此后 `nvidia-smi` 报 Unknown Error),nvidia-uvm 模块未加载或卡住(休眠后、驱动升级后),"
+        "或 CUDA_VISIBLE_DEVICES 在 CUDA 开始之后被改动。",
+        "先在同一容器、再在宿主机运行 `nvidia-smi`。只有容器失败:重启容器(`--gpus all`)。宿主机也失败:"
+        "`sudo modprobe nvidia-uvm`,否则重启机器。CUDA_VISIBLE_DEVICES 应在 Python 启动之前设置。",
     ),
 )
 
@@ -110,9 +136,10 @@ def cuda_unavailable(deep: Deep, gpus: Gpus, packages: Packages | None, environm
 def explain(hits: Hits) -> Finding | None:
     """Torch says whether it was the driver; a script's own check does not."""
     driver = bool(hits.of(0))
+    lost = bool(hits.of(3) or hits.of(4))
     return found(
         PROBLEM,
-        LOG_MESSAGE_DRIVER if driver else LOG_MESSAGE,
+        LOG_MESSAGE_DRIVER if driver else LOG_MESSAGE_LOST if lost else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=CONFIRMED if driver else LIKELY,
