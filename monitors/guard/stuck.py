@@ -83,6 +83,7 @@ class Watch:
         self._asked = self._told = False
         self._ended = threading.Event()
         self._held: Optional[IO[str]] = None
+        self._arming = threading.RLock()  # again by the same thread: a signal may close it while it is being closed
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._look_on, name="doctor-stuck", daemon=True)
         self._thread.start()
@@ -122,6 +123,8 @@ class Watch:
     def close(self) -> None:
         """End the thread; it does not wait for it."""
         self._ended.set()
+        if os.getpid() != self._pid:  # a fork has no such thread and no watchdog, and the file is its parent's
+            return
         with suppress(Exception):
             self._disarm()
 
@@ -232,19 +235,22 @@ class Watch:
         That is so where C code holds the interpreter's lock. There is one such watchdog a process, and nothing tells
         whether the program set it, so ours is set only where the launcher or the program gave a run folder.
         """
-        if self._guard.run is None or self._ended.is_set():
-            return
-        if self._held is None:
-            path = self._folder() / f"rank{self._guard.rank}-{host_name()}-{self._pid}-lock.txt"
-            self._held = path.open("w", encoding="utf-8")
-        faulthandler.dump_traceback_later(seconds, exit=False, file=self._held)
+        with self._arming:
+            if self._guard.run is None or self._ended.is_set():
+                return
+            if self._held is None:
+                path = self._folder() / f"rank{self._guard.rank}-{host_name()}-{self._pid}-lock.txt"
+                self._held = path.open("w", encoding="utf-8")
+            faulthandler.dump_traceback_later(seconds, exit=False, file=self._held)
 
     def _disarm(self) -> None:
-        if self._held is None:
-            return
-        faulthandler.cancel_dump_traceback_later()
-        held, self._held = self._held, None
-        empty = held.tell() == 0 and os.fstat(held.fileno()).st_size == 0
-        held.close()
-        if empty:
-            Path(held.name).unlink()
+        """Not while the thread arms it: a watchdog that stays writes into whatever gets the file's number next."""
+        with self._arming:
+            if self._held is None:
+                return
+            faulthandler.cancel_dump_traceback_later()
+            held, self._held = self._held, None
+            empty = held.tell() == 0 and os.fstat(held.fileno()).st_size == 0
+            held.close()
+            if empty:
+                Path(held.name).unlink()

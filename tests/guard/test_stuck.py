@@ -11,10 +11,13 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import IO
 
 import pytest
 
 from doctor.core.run_dir import VARIABLE, RunDir
+from doctor.monitors.guard import stuck
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.stacks import is_long, runs
 from doctor.monitors.guard.stuck import Watch
@@ -114,14 +117,16 @@ def test_before_a_usual_step_is_known_the_limit_is_long(run: RunDir) -> None:
     watch.close()
 
 
-def test_a_long_step_now_and_then_is_usual(run: RunDir) -> None:
+def test_a_long_step_now_and_then_is_usual(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
     watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]), at_least_s=0.2)
+    clock = [0.0]
+    monkeypatch.setattr(stuck, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     for step in range(12):
-        time.sleep(0.3 if step == 6 else 0.01)
+        clock[0] += 0.3 if step == 6 else 0.01
         watch.beat(step)
     watch.close()
-    assert watch.usual_s == pytest.approx(0.01, abs=0.02)
-    assert watch.limit_s == pytest.approx(0.6, rel=0.2)
+    assert watch.usual_s == pytest.approx(0.01)
+    assert watch.limit_s == pytest.approx(0.6)
 
 
 def test_who_saves_or_compiles_is_given_more_time() -> None:
@@ -132,11 +137,14 @@ def test_who_saves_or_compiles_is_given_more_time() -> None:
 
 
 def test_probes_are_asked_once_at_half_the_limit(run: RunDir) -> None:
-    asked: list[float] = []
-    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]), first_s=4, probes=(lambda: asked.append(1),))
-    time.sleep(3)
+    asked: list[int] = []
+    begun_ns = time.time_ns()
+    probe = lambda: asked.append(time.time_ns())  # noqa: E731
+    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]), first_s=2, probes=(probe,))
+    assert _until(lambda: _events(run, "hang"))  # at the whole limit
     watch.close()
-    assert asked == [1]
+    (at_ns,) = asked
+    assert begun_ns + 10**9 < at_ns < _events(run, "hang")[0]["t_ns"]  # type: ignore[operator]
 
 
 def test_a_failing_watch_ends_alone(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,10 +152,11 @@ def test_a_failing_watch_ends_alone(run: RunDir, capsys: pytest.CaptureFixture[s
         raise RuntimeError("bug of ours")
 
     watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]), first_s=1, probes=(fails,))
-    time.sleep(1.5)
+    said: list[str] = []
+    assert _until(lambda: said.append(capsys.readouterr().err) or "bug of ours" in said[-1])
+    time.sleep(1)  # its limit
     watch.beat(1)
     watch.close()
-    assert "bug of ours" in capsys.readouterr().err
     assert _events(run, "hang") == []
 
 
@@ -204,7 +213,39 @@ def test_of_two_ranks_the_one_outside_of_the_collective_is_named(run: RunDir) ->
 def test_a_watch_that_ends_leaves_no_empty_file(run: RunDir) -> None:
     guard = Guard(rank=0, world_size=1, run=run, rules=[])
     watch = Watch(guard, at_least_s=1, first_s=4)
-    time.sleep(0.8)
+    assert _until(lambda: list(run.path.glob("stacks/*-lock.txt")))
+    watch.close()
+    assert not list(run.path.glob("stacks/*"))
+
+
+def test_a_watch_that_is_closed_while_it_arms_its_watchdog_leaves_none(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]))
+    closer = threading.Thread(target=watch.close)
+    done: list[str] = []
+
+    def armed(_seconds: float, *, exit: bool, file: IO[str]) -> None:  # noqa: A002, ARG001 - faulthandler's own
+        closer.start()
+        closer.join(0.3)  # what would be closed too early is closed now
+        file.fileno()
+        done.append("armed")
+
+    monkeypatch.setattr(stuck.faulthandler, "dump_traceback_later", armed)
+    monkeypatch.setattr(stuck.faulthandler, "cancel_dump_traceback_later", lambda: done.append("cancelled"))
+    watch._arm(60)
+    closer.join()
+    watch._arm(60)  # a look that was under way meanwhile
+    assert done == ["armed", "cancelled"]
+    assert not list(run.path.glob("stacks/*"))
+
+
+def test_a_fork_leaves_the_watchdog_to_its_parent(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]))
+    watch._arm(60)
+    with monkeypatch.context() as child:
+        child.setattr(stuck.os, "getpid", lambda: 1)
+        watch.close()
     assert list(run.path.glob("stacks/*-lock.txt"))
     watch.close()
     assert not list(run.path.glob("stacks/*"))
