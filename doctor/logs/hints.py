@@ -47,7 +47,7 @@ def _by_word(worths: Iterable[tuple[int, Iterable[str]]]) -> dict[str, int]:
 _WORDS = _by_word(_WORTHS)
 #: the same in lower case, for what is written either way
 _LOWERED = _by_word(((MARK, marks.SUCCESS_HINTS), (SETTING, marks.NAME_HINTS)))
-_ESCAPED = re.compile(r"\x1b(?:\[[0-9;?]{0,16}[A-Za-z]|\][^\x07\n]{0,200}\x07)?")
+_ESCAPED = re.compile(r"\x1b(?:\[[0-9;?]{0,32}[A-Za-z]|\][^\x07\n]{0,200}\x07)?")
 
 
 def worth(lines: Sequence[str]) -> list[int]:

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from doctor.logs.stamps import AMERICAN, GLOG, ISO, NAMED, SHORT, ZONE, Stamp, of_groups
+from doctor.logs.stamps import AMERICAN, COMPACT, GLOG, ISO, NAMED, SHORT, ZONE, Stamp, of_groups
 
 _LAYERS = 8  # deepest nesting seen is container, tee, rank, actor, level: five
 _LONGEST_JSON = 1 << 20
 _LONGEST_ACTOR = 400  # characters with the brackets
 
 #: colours, also where copying through a web page ate the escape character
-ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|\x1b\][^\x07\n]{0,200}\x07|\x1b|\[(?:\d{1,2}(?:;\d{1,3}){0,4})m(?!\])")
+ANSI = re.compile(r"\x1b\[[0-9;?]{0,32}[A-Za-z]|\x1b\][^\x07\n]{0,200}\x07|\x1b|\[(?:\d{1,2}(?:;\d{1,3}){0,5})m(?!\])")
 #: a colour without its escape character; begins with a literal, so that looking for it costs next to nothing
-EATEN = re.compile(r"\[\d{1,2}(?:;\d{1,3}){0,4}m(?!\])")
+EATEN = re.compile(r"\[\d{1,2}(?:;\d{1,3}){0,5}m(?!\])")
 #: Ray tells how often it folded a line
 _REPEATED = re.compile(r"\s*\[repeated (\d{1,9})x across cluster\](?:\s*\(Ray deduplicates logs[^\n]{0,300})?\s*$")
 #: a bar without a line end, and then a rank that begins to speak
@@ -86,7 +86,7 @@ def _stamped(found: _Found, match: re.Match[str]) -> None:
 
 
 def _quoted(_found: _Found, _match: re.Match[str]) -> None:
-    """Markdown's mark of a quotation says nothing."""
+    """Markdown's mark of a quotation, or the name that a program puts before all it says, tell nothing."""
 
 
 def _named_container(found: _Found, match: re.Match[str]) -> None:
@@ -108,27 +108,41 @@ def _layer(first: str, pattern: str, handler: Callable[[_Found, re.Match[str]], 
 _TABLE: tuple[_Layer, ...] = (
     _layer("[", r"\[rank ?(?P<rank>\d{1,6})\]: ?", _rank),
     _layer("[", r"\[[A-Za-z_]{1,24}(?P<rank>\d{1,6})\]:", _rank),  # torchrun --tee: role and rank
-    _layer("[", r"\[Rank (?P<rank>\d{1,6})\]:? ", _rank),
+    _layer("[", r"\[(?:Rank|RANK) (?P<rank>\d{1,6})\]:? ", _rank),
     _layer("[", r"\[(?P<actor>pod/[^\]\n]{1,200})\] ?", _named_container),
     _layer("[", rf"\[{ISO} (?P<level>[EWIDFC]) \d{{1,9}} \d{{1,9}}\] ?", _stamped),  # Ray's C++ side
     # DeepSpeed, SGLang, containers
     _layer("[", rf"\[{ISO}(?: (?:TP|DP|PP|EP)[0-9 TPDE]{{0,20}})?{ZONE}\](?: ?\[{LEVEL}\])?"
-                rf"(?: ?\[[\w.<>]{{1,60}}:\d{{1,6}}(?::[\w<>]{{1,60}})?\])?(?: ?\[Rank (?P<rank>-?\d{{1,6}})\])? ?",
-           _stamped),
+                rf"(?: ?\[[\w.<>]{{1,60}}:\d{{1,6}}(?::[\w<>]{{1,60}})?\])?(?: ?\[Rank (?P<rank>-?\d{{1,6}})\])? ?"
+                r"(?:\w{1,60}\.py:\d{1,6} - )?", _stamped),  # the last: slime, observability/logging_utils.py
     _layer("[", rf"\[(?P<level>[EWIDFC]){GLOG} [\w/.\-]{{1,120}}:\d{{1,6}}\] ?", _stamped),  # ProcessGroupNCCL
     _layer("[", r"\[(?P<level>[EWIDFC]) [\w/.\-]{1,120}:\d{1,6}\] ?", _stamped),
     _layer("[", rf"\[{LEVEL}\|[^\]\n]{{1,120}}\] ?(?:{ISO} ?)?(?:>> ?)?", _stamped),  # transformers
     _layer("[", rf"\[{LEVEL}\] ", _stamped),
-    _layer("(", r"\((?P<actor>(?:[A-Za-z_][\w.:+\- ]{0,80}?)?(?: ?(?:rank|pid)=\d{1,9}){1,2}(?:, ?ip=[\w.:]{1,60})?"
+    # https://github.com/oumi-ai/oumi/blob/main/src/oumi/utils/logging.py
+    _layer("[", rf"\[oumi\]\[rank(?P<rank>\d{{1,6}})\]\[pid:\d{{1,9}}\]\[[^\]\n]{{1,60}}\]\[{LEVEL}\]\]"
+                r"(?:\[[\w.]{1,60}:\d{1,6}\] ?)?", _stamped),
+    # the role in AReaL's merged.log, filled up to ten characters
+    # https://github.com/areal-project/AReaL/blob/main/areal/infra/utils/proc.py
+    _layer("[", r"\[(?P<actor>main|actor|critic|ref|rollout|teacher|data|(?:eval|proxy)-rollout)\] {0,5}?(?<=.{10})",
+           _named_container),
+    _layer("(", r"\((?P<actor>(?:[A-Za-z_][\w.:+\- ]{0,80}?(?:\[rank=\d{1,6}\])?)?(?: ?(?:rank|pid)=\d{1,9}){1,2}"
+                r"(?:, ?ip=[\w.:]{1,60})?"
                 r"|raylet(?:, ?ip=[\w.:]{1,60})?|autoscaler [+\w]{1,12}|gcs_server)\) ?", _actor),
     _layer("(", r"\((?P<actor>(?:head|worker\d{0,4}), (?:rank=\d{1,6}, )?pid=\d{1,9}(?:, ?ip=[\w.:]{1,60})?)\) ?",
            _named_container),  # SkyPilot; the rank of a node, which is no process's
+    # https://github.com/areal-project/AReaL/blob/main/areal/utils/logging.py
+    _layer("(", r"\(AReaL\) ", _quoted),
     _layer(">", r"(?:> ?){1,4}", _quoted),  # a log quoted in an issue or a mail
     _layer("d", rf"{ISO}{ZONE} (?:stdout|stderr) [FP] ", _stamped),  # Kubernetes' container runtime
     # Ray's Python side
     _layer("d", rf"{ISO}{ZONE}[ \t]{{1,4}}{LEVEL}[ \t]{{1,4}}[\w.]{{1,60}}:\d{{1,6}} -- ", _stamped),
-    _layer("d", rf"{ISO}{ZONE}(?: ?(?:-|\|) ?[\w.]{{1,80}})?(?: ?(?:-|\|) ?| ){LEVEL}\b ?(?:(?:-|\||:) ?)?"
-                r"(?:[\w.:<>]{1,120} - )?", _stamped),  # logging, loguru
+    _layer("d", rf"{ISO}{ZONE}(?: ?(?:-|\|) ?[\w.]{{1,80}})?(?: ?(?:-|\|) ?| )(?:{LEVEL}|SUCCESS)\b"
+                r"(?: {0,5}\| ?| ?(?:[-:] ?)?)(?:[\w.:<>]{1,120} - )?", _stamped),  # logging, loguru
+    _layer("d", rf"{COMPACT} [\w.\-/\[\] ]{{1,60}}? {LEVEL}: ", _stamped),  # AReaL
+    # a clock without a day places no line, the level counts:
+    # https://github.com/PrimeIntellect-ai/prime-rl/blob/main/src/prime_rl/utils/logger.py
+    _layer("d", rf"\d\d:\d\d:\d\d {{1,4}}(?:{LEVEL}|SUCCESS) ", _stamped),
     _layer("d", rf"{AMERICAN} - {LEVEL} - [\w.]{{1,80}} - ", _stamped),
     _layer("d", rf"{ISO}{ZONE}(?: ?[-:] ?|[ \t]{{1,4}})", _stamped),
     _layer("d", rf"{AMERICAN}(?: ?[-:] ?| )", _stamped),
@@ -152,7 +166,7 @@ _DIGITS, _OTHERS = frozenset("0123456789"), frozenset("[({>")
 _FIRST_WORD = re.compile(
     rf"(?:[A-Za-z][\w.\-]{{0,80}}:|{LEVEL}(?::.*)?|[EWIDF]\d{{3,4}}|Mon|Tue|Wed|Thu|Fri|Sat|Sun"
     r"|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|[a-z][\w.\-]{0,60}-\d{1,4}"
-    r"|20\d\d[-/].*|\d\d/\d\d/20\d\d|\d{1,3}(?:\.\d{1,3}){3}:)\Z", re.DOTALL
+    r"|20\d\d[-/].*|20\d{6}-\d\d:.*|\d\d:\d\d:\d\d|\d\d/\d\d/20\d\d|\d{1,3}(?:\.\d{1,3}){3}:)\Z", re.DOTALL
 )  # fmt: skip
 _LONGEST_WORD, _LONGEST_RANK = 100, 16
 

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-#: 2026-11-20T15:06:44.045123456Z, 2026-11-20 15:06:44,045 and the like
-ISO = r"(?P<year>20\d\d)[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T _](?P<clock>\d\d:\d\d:\d\d)(?:[.,:](?P<part>\d{1,9}))?"
+#: 2026-11-20T15:06:44.045123456Z, 2026-11-20 15:06:44,045, lm_eval's 2026-11-20:15:06:44,045
+ISO = r"(?P<year>20\d\d)[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T _:](?P<clock>\d\d:\d\d:\d\d)(?:[.,:](?P<part>\d{1,9}))?"
 ZONE = r"(?:Z|(?P<zone>[+-]\d\d:?\d\d))?"
+#: AReaL's 20261120-15:06:44.045
+COMPACT = r"(?P<year>20\d\d)(?P<month>\d\d)(?P<day>\d\d)-(?P<clock>\d\d:\d\d:\d\d)\.(?P<part>\d{3})"
 #: 11/20/2026 15:32:20
 AMERICAN = r"(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>20\d\d) (?P<clock>\d\d:\d\d:\d\d)"
 #: vLLM's 11-20 16:10:28, with the year left out

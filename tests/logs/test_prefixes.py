@@ -34,6 +34,24 @@ CASES = [
     (" 25%|██▌  | 1/4 [00:00<00:00,  8.59it/s][rank1]: Traceback (most recent call last):", "rank 1", 1,
      "Traceback (most recent call last):"),
     ("worker-1  | text", "worker-1", None, "text"),
+    # other trainers' own loggers
+    ("\x1b[37m\x1b[1;38;2;180;140;80m(AReaL)\x1b[0m \x1b[37m20260412-23:25:24.142 ProcUtils INFO: text", "", None, "text"),
+    ("[eval-rollout][31m[1;38;2;180;140;80m(AReaL)[0m [31m20260412-23:24:13.463 [RemoteInfEngine Rank 0] ERROR: x",
+     "eval-rollout", None, "x"),
+    ("[actor]     File x", "actor", None, "  File x"),
+    ("[main] text", "", None, "[main] text"),  # not filled up: somebody's own print
+    ("(MegatronPolicyWorker[rank=8] pid=32, ip=10.1.1.2)   File x", "MegatronPolicyWorker[rank=8] pid=32, ip=10.1.1.2",
+     8, "  File x"),
+    ("(MegatronTrainRayActor pid=32) [2025-12-17 14:10:28] model.py:649 - step 11: {}", "MegatronTrainRayActor pid=32",
+     None, "step 11: {}"),
+    ("21:01:26   ERROR Fatal error in orchestrate", "", None, "Fatal error in orchestrate"),
+    ("21:01:26 SUCCESS Step 3", "", None, "Step 3"),
+    ("21:01:26 elapsed", "", None, "21:01:26 elapsed"),
+    ("(skyrl_entrypoint pid=12) 2025-08-30 12:00:00.123 | ERROR    | skyrl_train.trainer:train:100 - x",
+     "skyrl_entrypoint pid=12", None, "x"),
+    ("2025-08-30 12:00:00.123 | SUCCESS  | mod:fn:1 - x", "", None, "x"),
+    ("2025-08-30:12:00:00,123 INFO     [evaluator.py:12] x", "", None, "    [evaluator.py:12] x"),
+    ("[2025-02-13 15:12:38,736][oumi][rank3][pid:11][MainThread][INFO]][train.py:326] x", "rank 3", 3, "x"),
 ]  # fmt: skip
 
 
