@@ -26,12 +26,15 @@ DOCTOR = (sys.executable, "-m", "doctor")
 SCENARIO = f"include = h100x8.ini\n[gpu *]\n{TRUTH[0].lines()}\nprocess = pid=4242 bytes=30GiB\n"
 
 TRAIN = """
-import sys, time, doctor
+import os, sys, time, doctor
 for step in range(3):
     with doctor.phase("generation", step):
         time.sleep(0.6)
     with doctor.phase("update", step):
         time.sleep(0.6)
+end = time.monotonic() + 60
+while not os.path.exists("go") and time.monotonic() < end:
+    time.sleep(0.05)
 print("trained")
 sys.exit(7)
 """
@@ -49,15 +52,30 @@ def monitor(folder: Path, env: dict[str, str], *words: str) -> subprocess.Comple
     )  # fmt: skip
 
 
+def started(folder: Path, env: dict[str, str], *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*DOCTOR, "monitor", *words], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return list(read_rows(path)) if path.exists() else []
+
+
 def test_during_a_run(folder: Path, tmp_path: Path) -> None:
     env = {**scenario_env(folder, SCENARIO), "RANK": "0"}
-    done = monitor(tmp_path, env, "--during-run", "--gpus", "0,1", "--", sys.executable, "-c", TRAIN)
-    assert (done.returncode, done.stdout) == (7, "trained\n"), done.stderr
-    run = run_of(tmp_path)
+    words = ("--during-run", "--gpus", "0,1", "--", sys.executable, "-c", TRAIN)
+    with started(tmp_path, env, *words) as process:
+        wait_for(lambda: list(tmp_path.glob("doctor-runs/*")))
+        run = run_of(tmp_path)
+        wait_for(lambda: any(row["sm_active_pct"] for row in rows_of(run.gpu())) and list(rows_of(run.processes())))
+        (tmp_path / "go").touch()
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (7, "trained\n"), err
     assert run.read_run()["exit"] == 7
     rows = list(read_rows(run.gpu()))
     assert {row["gpu"] for row in rows} == {"0", "1"}
-    assert any(row["sm_active_pct"] for row in rows)
     phases = [each for each in run.read_events() if each["kind"] == "phase"]
     assert len(phases) == 12
     assert {each["rank"] for each in phases} == {0}
@@ -121,19 +139,30 @@ def test_codes_of_the_command_are_kept_whatever_happens_to_the_folder(tmp_path: 
 
 
 def test_without_a_gpu_one_line_says_so(tmp_path: Path) -> None:
-    done = monitor(tmp_path, dict(os.environ), "--for", "3s")
-    assert done.returncode == 0
-    assert done.stderr.count("no NVIDIA driver") == 1
-    assert len(list(read_rows(run_of(tmp_path).host()))) >= 2
+    with started(tmp_path, dict(os.environ)) as process:
+        wait_for(lambda: list(tmp_path.glob("doctor-runs/*")))
+        host = run_of(tmp_path).host()
+        wait_for(lambda: len(rows := rows_of(host)) > 1 and rows[-1]["gpu_sampling"] == "absent")
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert err.count("no NVIDIA driver") == 1
+
+
+def test_it_ends_after_the_time_that_was_asked_for(tmp_path: Path) -> None:
+    assert monitor(tmp_path, dict(os.environ), "--for", "1s").returncode == 0
+    assert rows_of(run_of(tmp_path).host())
 
 
 def test_attached_to_a_process_it_ends_with_it(folder: Path, tmp_path: Path) -> None:
-    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(6)"])
+    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     csv = tmp_path / "mine.csv"
-    done = monitor(tmp_path, scenario_env(folder, SCENARIO), "--pid", str(other.pid), "--csv", str(csv))
-    other.wait()
-    assert done.returncode == 0, done.stderr
-    assert {row["gpu"] for row in read_rows(csv)} == {str(number) for number in range(8)}
+    with started(tmp_path, scenario_env(folder, SCENARIO), "--pid", str(other.pid), "--csv", str(csv)) as process:
+        wait_for(lambda: {row["gpu"] for row in rows_of(csv)} == {str(number) for number in range(8)})
+        assert process.poll() is None
+        other.communicate(b"\n")
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
     assert not run_of(tmp_path).gpu().exists()
 
 
@@ -195,7 +224,7 @@ def test_the_live_table_quits_on_q(folder: Path, tmp_path: Path) -> None:
         os.chdir(tmp_path)
         env = {**scenario_env(folder, SCENARIO), "TERM": "xterm", "COLUMNS": "120", "LINES": "60"}
         os.execve(sys.executable, [*DOCTOR, "monitor"], env)  # noqa: S606 - in the forked child
-    seen, quit_at, end = "", None, time.monotonic() + 30
+    seen, quit_at, end = "", None, time.monotonic() + 60
     while time.monotonic() < end:
         ready, _, _ = select.select([terminal], [], [], 0.2)
         try:

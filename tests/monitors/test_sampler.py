@@ -254,10 +254,11 @@ def test_host_and_processes_once_a_second(blocked: RunDir) -> None:
 
 def test_without_a_driver_there_are_host_figures_and_no_error(tmp_path: Path) -> None:
     env = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
-    process = sampler(tmp_path, env, "--for-s", "3")
+    process, run = sampler(tmp_path, env), RunDir(tmp_path)
+    wait_for(lambda: run.host().exists() and "absent" in {row["gpu_sampling"] for row in read_rows(run.host())})
+    process.terminate()
     assert process.communicate(timeout=60)[1] == ""
     assert process.returncode == 0
-    run = RunDir(tmp_path)
     assert [row["gpu_sampling"] for row in read_rows(run.host())][-1] == "absent"
     (told,) = data_of(run, "no gpu")
     assert "no NVIDIA driver" in told["reason"]

@@ -104,15 +104,19 @@ def test_a_signal_for_the_doctor_reaches_the_command_once(tmp_path: Path, name: 
     assert out == f"ready\ngot {name}\n"
 
 
+#: says each time that it gets the signal, until it is told to end; after a minute nobody will tell it any more
+COUNTS = """
+import os, signal, time
+signal.signal({number}, lambda *_: print('hit', flush=True))
+print('ready', flush=True)
+end = time.monotonic() + 60
+while not os.path.exists({go!r}) and time.monotonic() < end: time.sleep(0.05)
+"""
+
+
 def test_ctrl_c_of_a_terminal_arrives_once(tmp_path: Path) -> None:
     """The terminal interrupts the whole group itself; handing it on as well would end a clean shutdown half-way."""
-    code = (
-        "import signal, time\n"
-        "signal.signal(2, lambda *_: print('hit', flush=True))\n"
-        "print('ready', flush=True)\n"
-        "end = time.monotonic() + 1.5\n"
-        "while time.monotonic() < end: time.sleep(0.05)\n"
-    )
+    code = COUNTS.format(number=2, go=str(tmp_path / "go"))
     leader, follower = os.openpty()
     pid = os.fork()
     if pid == 0:
@@ -122,6 +126,9 @@ def test_ctrl_c_of_a_terminal_arrives_once(tmp_path: Path) -> None:
     os.close(follower)
     wait_for(lambda: "ready" in console(tmp_path))
     os.write(leader, b"\x03")
+    wait_for(lambda: "hit" in console(tmp_path))
+    time.sleep(0.5)  # what would be handed on comes now
+    (tmp_path / "go").touch()
     _, status = os.waitpid(pid, 0)
     os.close(leader)
     assert os.waitstatus_to_exitcode(status) == 0
@@ -131,13 +138,7 @@ def test_ctrl_c_of_a_terminal_arrives_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["INT", "TERM", "USR1"])
 def test_a_signal_for_the_whole_group_arrives_once(tmp_path: Path, name: str) -> None:
     """As `timeout` and `scancel` send it; two of them, so that the second one is told from the first as well."""
-    code = (
-        "import signal, time\n"
-        f"signal.signal(signal.SIG{name}, lambda *_: print('hit', flush=True))\n"
-        "print('ready', flush=True)\n"
-        "end = time.monotonic() + 3\n"
-        "while time.monotonic() < end: time.sleep(0.05)\n"
-    )
+    code = COUNTS.format(number=f"signal.SIG{name}", go=str(tmp_path / "go"))
     words = [sys.executable, "-c", SUPERVISE, str(tmp_path), "capture", sys.executable, "-c", code]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
     wait_for(lambda: "ready" in console(tmp_path))
@@ -145,6 +146,7 @@ def test_a_signal_for_the_whole_group_arrives_once(tmp_path: Path, name: str) ->
         os.killpg(process.pid, getattr(signal, f"SIG{name}"))
         wait_for(lambda hits=hits: console(tmp_path).count("hit") >= hits)
         time.sleep(0.5)  # what would be handed on comes now
+    (tmp_path / "go").touch()
     out, _ = process.communicate(timeout=30)
     assert process.returncode == 0
     assert out == "ready\nhit\nhit\n"
