@@ -109,6 +109,7 @@ SIGNATURES = (
     Signature(
         CASES[2][0],
         frame=ENGINE,
+        symptom_of=("VLL098",),
     ),
 )
 

@@ -2,7 +2,8 @@
 
 ## What it means
 The kernel keeps tiles of queries, keys and values in shared memory. Large heads (256, 512, MLA) need more of it than
-Turing (64 KiB) or consumer cards (about 100 KiB) have; of some cards a release of FlashInfer knows nothing yet.
+Turing (64 KiB) or consumer cards (about 100 KiB) have; of some cards a release of FlashInfer knows nothing yet, or its
+wheel holds no code for them; and its decode kernel without tensor cores exists for few groupings of heads only.
 ## What it does to a run
 The engine ends while it captures graphs, or with the first request.
 ## What to do
@@ -15,13 +16,15 @@ https://github.com/sgl-project/sglang/issues/4196
 https://github.com/flashinfer-ai/flashinfer/issues/926
 https://github.com/vllm-project/vllm/issues/50331
 https://github.com/vllm-project/vllm/pull/55380
+https://github.com/sgl-project/sglang/issues/748
+https://github.com/vllm-project/vllm/issues/10154
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VLL097", name="flashinfer-kernel-unfit", severity=ERROR, since="0.1")
 
@@ -31,9 +34,15 @@ SIGNATURES = (
         r"(?:Unsupported max_mma_kv|FlashInfer Internal Error: Invalid configuration)"
     ),
     Signature(
-        r"(?P<function>(?:Batch|Single)(?:Prefill|Decode)With\w{1,60}) failed with error "
-        r"(?:invalid argument|invalid resource handle|no kernel image)"
+        r"(?P<function>(?:Batch|Single)(?:Prefill|Decode)With\w{1,60}) failed with error (?:code )?"
+        r"(?:invalid argument|invalid resource handle|(?P<absent>no kernel image|invalid device function))"
     ),
+    Signature(
+        r"CUDA Error: (?P<absent>no kernel image is available for execution on the device|invalid device function) "
+        r"\(\d{1,4}\) \S{0,200}flashinfer\S{0,200}: line \d{1,6} at function"
+    ),
+    Signature(r"Please set `use_tensor_cores=True` in (?P<decoder>\w{1,60}) for group size (?P<group>\d{1,4})"),
+    Signature(r"(?:Unsupported group_size|failed to dispatch group_size):? (?P<group>\d{1,4})", frame=r"flashinfer"),
 )
 
 LOG_MESSAGE = Message(
@@ -56,4 +65,56 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_CONFIDENCE = LIKELY
+ABSENT = Message(
+    en=Words(
+        "the installed FlashInfer has no kernels for this GPU",
+        "Its binaries were compiled for other compute capabilities: the wheels of the 0.1 series start at 8.0, so that "
+        "Turing (T4, RTX 20; 7.5) and Volta (V100; 7.0) are left out, and cards newer than the wheel are, too.",
+        "Take another attention backend: SGLang `--attention-backend triton --sampling-backend pytorch` (before 0.4 "
+        "`--disable-flashinfer --disable-flashinfer-sampling`), vLLM `--attention-backend TRITON_ATTN` (older: "
+        "`VLLM_ATTENTION_BACKEND`, `VLLM_USE_FLASHINFER_SAMPLER=0`). Or install a newer FlashInfer, or build it for "
+        "the card with `FLASHINFER_CUDA_ARCH_LIST` (older: `TORCH_CUDA_ARCH_LIST`).",
+    ),
+    zh=Words(
+        "已安装的 FlashInfer 没有此 GPU 的内核",
+        "其二进制是为其他计算能力编译的:0.1 系列的 wheel 从 8.0 起,不含 Turing(T4、RTX 20,7.5)与 Volta(V100,7.0),"
+        "比该 wheel 更新的显卡也不在内。",
+        "换用其他注意力后端:SGLang 用 `--attention-backend triton --sampling-backend pytorch`(0.4 之前为 "
+        "`--disable-flashinfer --disable-flashinfer-sampling`),vLLM 用 `--attention-backend TRITON_ATTN`(旧版:"
+        "`VLLM_ATTENTION_BACKEND`、`VLLM_USE_FLASHINFER_SAMPLER=0`)。或安装更新的 FlashInfer,或用 "
+        "`FLASHINFER_CUDA_ARCH_LIST`(旧版 `TORCH_CUDA_ARCH_LIST`)为该卡编译。",
+    ),
+)
+
+GROUP = Message(
+    en=Words(
+        "FlashInfer's decode kernel has no version for {group} query heads per key-value head",
+        "Without tensor cores it exists for a few group sizes only, which differ between releases, and the engine "
+        "did not ask for the kernel on tensor cores, which takes any. The model's `num_attention_heads / "
+        "num_key_value_heads` is {group}.",
+        "Upgrade the engine (newer vLLM and SGLang pass `use_tensor_cores=True` for such models), or take another "
+        "attention backend: vLLM `--attention-backend FLASH_ATTN` (older: `VLLM_ATTENTION_BACKEND`, or unset it), "
+        "SGLang `--attention-backend triton`. Code of your own: `use_tensor_cores=True` in the wrapper.",
+    ),
+    zh=Words(
+        "FlashInfer 的解码内核没有每个键值头 {group} 个查询头的版本",
+        "不用 tensor core 时它只有少数几种分组(随版本不同),而引擎没有选用可处理任意分组的 tensor core 内核。该模型的 "
+        "`num_attention_heads / num_key_value_heads` 为 {group}。",
+        "升级引擎(较新的 vLLM 与 SGLang 会对此类模型传入 `use_tensor_cores=True`),或换用其他注意力后端:vLLM "
+        "`--attention-backend FLASH_ATTN`(旧版:`VLLM_ATTENTION_BACKEND`,或取消设置),SGLang `--attention-backend "
+        "triton`。自己的代码:在 wrapper 中设 `use_tensor_cores=True`。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """Tiles that do not fit, a card without kernels, or a grouping without one."""
+    return found(
+        PROBLEM,
+        hits.choice({"absent": ABSENT, "group": GROUP}, LOG_MESSAGE),
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+        function=hits.get("function") or "",
+        group=hits.get("group") or "",
+    )
