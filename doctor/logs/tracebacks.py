@@ -17,6 +17,10 @@ _BETWEEN = 30  # lines between an exception and the separator before the next of
 _MOST = 5_000  # failures kept; the rest of a log that repeats itself says nothing new
 
 _HEADER = later(r"Traceback \(most recent call last\):?\s*$")
+#: how a build's own traceback stands in what pip and uv quote of its output, and what ends the quotation
+#: https://github.com/pypa/pip/blob/main/src/pip/_internal/exceptions.py
+_INDENTED = later(r"^(?P<indent> {1,16})Traceback \(most recent call last\):\s*$")
+_QUOTED_TO = "[end of output]"
 _RICH = later(r"^\s*[╭┌+][─\-]{2,} ?Traceback \(most recent call last\) ?[─\-]{0,400}[╮┐+]?")
 _RAY_HEADER = later(
     r"^(?:(?P<type>ray\.exceptions\.(?:RayTaskError(?:\([\w.]{1,120}\))?|ActorDiedError|RayActorError)): "
@@ -145,6 +149,7 @@ class _Block:
     link: str = ""
     lost: int = 0
     width: int = 0
+    indent: str = ""
 
     def raised(self) -> Raised:
         text = "\n".join(self.message).strip()
@@ -187,6 +192,8 @@ class Assembler:
         text = line.text
         if text.startswith((" ", "+", "|")) and ("|" in text[:14] or "+-" in text[:14]):
             text = _GROUP_BARS.sub("", text)
+        elif state.block is not None and state.block.indent:
+            text = text.removeprefix(state.block.indent)
         getattr(self, f"_{state.mode}")(state, line, text)
         if state.mode != "idle" or state.noise or state.thread:
             self.open.add(key)
@@ -230,7 +237,9 @@ class Assembler:
     def _opens(self, state: _State, line: Line, text: str) -> bool:
         """Begin a block where the line is a header of any kind."""
         if (rich := _RICH.match(text)) or _HEADER.search(text):
-            self._begin(state, _Block(line, width=len(text.rstrip()) if rich else 0), line)
+            indented = _INDENTED.match(text)
+            width, indent = len(text.rstrip()) if rich else 0, indented["indent"] if indented else ""
+            self._begin(state, _Block(line, width=width, indent=indent), line)
             state.mode = "frames"
             return True
         if match := _RAY_HEADER.match(text):
@@ -309,6 +318,10 @@ class Assembler:
         block = state.block
         assert block is not None  # noqa: S101
         if self._continues_chain(state, line, text):
+            return
+        if block.indent and text.strip() and (not line.text.startswith(block.indent) or text.strip() == _QUOTED_TO):
+            self._emit(state)
+            self._idle(state, line, text)
             return
         if _IGNORED.match(text) or _HEADER.search(text) or _CPP.search(text) or _FATAL.match(text):
             if _PASSES_ON.search(block.type) and _HEADER.search(text):

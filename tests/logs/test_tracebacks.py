@@ -356,3 +356,29 @@ def test_small_exceptions_of_the_standard_library() -> None:
 socket.gaierror: [Errno -2] Name or service not known
 """
     assert _told(text) == [("", ["gaierror"], "gaierror")]
+
+
+def test_an_indented_traceback_as_pip_quotes_it() -> None:
+    text = f"""
+  ╰─> [6 lines of output]
+      {HEADER}
+        File "/home/user/pkg/setup.py", line 12, in <module>
+          from torch.utils import cpp_extension
+      OSError: no such thing
+        and why
+
+      During handling of the above exception, another exception occurred:
+
+      {HEADER}
+        File "<string>", line 2, in <module>
+      ModuleNotFoundError: No module named 'torch'
+      [end of output]
+
+  note: This error originates from a subprocess, and is likely not a problem with pip.
+"""
+    (failure,) = _case(text).failures
+    assert [(each.type, each.message) for each in failure.chain] == [
+        ("OSError", "no such thing\n  and why"),
+        ("ModuleNotFoundError", "No module named 'torch'"),
+    ]
+    assert failure.cause.frames[0].code == "from torch.utils import cpp_extension"
