@@ -1,0 +1,104 @@
+"""vLLM does not know the attention backend that was named, or this model cannot run with it.
+
+## What it means
+`VLLM_ATTENTION_BACKEND` (up to vLLM 0.14) and `--attention-backend` name a backend, and the names changed: `_VLLM_V1`
+was cut off in 0.11, back ends of engine V0 are gone. A variable that is set to nothing is a name that does not exist.
+The vision part of some models runs with a few of them only.
+## What it does to a run
+The engine ends while the model is built.
+## What to do
+Unset the variable, or name one of the list.
+## How it is found
+In a log: by vLLM's refusals, which list the names that it takes.
+## References
+https://github.com/vllm-project/vllm/blob/v0.10.2/vllm/attention/selector.py
+https://github.com/vllm-project/vllm/blob/v0.12.0/vllm/attention/backends/registry.py
+https://github.com/vllm-project/vllm/blob/v0.10.0/vllm/model_executor/models/qwen2_5_vl.py
+https://github.com/johnson7788/RLDecisionAgent/blob/ef60ea920fa09c11ec20f8640099f975f7fb9215/docs/VL/Error.md
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="VLL099", name="attention-backend-name-refused", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"(?:Invalid|Unknown) attention backend: '(?P<name>[^'\n]{0,80})'\. {1,2}"
+        r"Valid (?:backends|options) are: \[?(?P<known>[^\]\n]{1,600})"
+    ),
+    Signature(
+        r"Invalid value '(?P<name>[^'\n]{0,80})' for VLLM_ATTENTION_BACKEND\. Valid options: "
+        r"\[(?P<known>[^\]\n]{1,600})"
+    ),
+    Signature(
+        r"RuntimeError: (?P<model>[\w.\-]{2,60}) does not support (?:_Backend\.|AttentionBackendEnum\.)?"
+        r"(?P<backend>[A-Z]\w{1,60}) backend now"
+    ),
+)
+
+NAME = Message(
+    en=Words(
+        "`{name}` is no attention backend of this vLLM",
+        "It comes from `VLLM_ATTENTION_BACKEND` or `--attention-backend`. Names differ between releases (the ending "
+        "`_VLLM_V1` fell away in 0.11, back ends of the old engine are gone), and some belong to other platforms or "
+        "to a plugin that is not installed.",
+        "Unset it, `unset VLLM_ATTENTION_BACKEND`, so that vLLM picks one that fits; or name one of this release: "
+        "{known}.",
+    ),
+    zh=Words(
+        "`{name}` 不是该版本 vLLM 的注意力后端",
+        "它来自 `VLLM_ATTENTION_BACKEND` 或 `--attention-backend`。不同版本的名称不同(0.11 起去掉了 `_VLLM_V1` 后缀,"
+        "旧引擎的后端已移除),有些属于其他平台或未安装的插件。",
+        "取消设置:`unset VLLM_ATTENTION_BACKEND`,让 vLLM 自行选择;或使用该版本的名称之一:{known}。",
+    ),
+)
+EMPTY = Message(
+    en=Words(
+        "`VLLM_ATTENTION_BACKEND` is set to nothing, which vLLM takes as the name of an attention backend",
+        "`export VLLM_ATTENTION_BACKEND=` (or an empty variable of a container or script) does not switch the choice "
+        "off: it is a name that no backend has.",
+        "Take it away, `unset VLLM_ATTENTION_BACKEND` (in Python: `os.environ.pop('VLLM_ATTENTION_BACKEND', None)` "
+        "before vllm is imported), or set a valid one: {known}.",
+    ),
+    zh=Words(
+        "`VLLM_ATTENTION_BACKEND` 被设为空,vLLM 把它当作注意力后端的名称",
+        "`export VLLM_ATTENTION_BACKEND=`(或容器、脚本中的空变量)并不会关闭选择:没有后端叫这个名称。",
+        "取消它:`unset VLLM_ATTENTION_BACKEND`(Python 中在导入 vllm 之前 "
+        "`os.environ.pop('VLLM_ATTENTION_BACKEND', None)`),或设为有效名称:{known}。",
+    ),
+)
+VISION = Message(
+    en=Words(
+        "the vision part of {model} cannot run with the attention backend `{backend}`",
+        "`VLLM_ATTENTION_BACKEND` (or `--attention-backend`) chooses for the language and the vision part alike in "
+        "this "
+        "release, and the vision part has code for a few backends only (FLASH_ATTN, TORCH_SDPA, in older releases "
+        "XFORMERS).",
+        "`unset VLLM_ATTENTION_BACKEND`, or set `VLLM_ATTENTION_BACKEND=FLASH_ATTN`; newer releases choose for the two "
+        "parts apart (`--mm-encoder-attn-backend`): `pip install -U vllm`.",
+    ),
+    zh=Words(
+        "{model} 的视觉部分不能使用注意力后端 `{backend}`",
+        "该版本中 `VLLM_ATTENTION_BACKEND`(或 `--attention-backend`)同时决定语言与视觉部分,而视觉部分只有少数后端的实现"
+        "(FLASH_ATTN、TORCH_SDPA,旧版本还有 XFORMERS)。",
+        "`unset VLLM_ATTENTION_BACKEND`,或设 `VLLM_ATTENTION_BACKEND=FLASH_ATTN`;较新版本可分别选择"
+        "(`--mm-encoder-attn-backend`):`pip install -U vllm`。",
+    ),
+)
+SHOWN = 6  # names of the list that are told
+
+
+def explain(hits: Hits) -> Finding:
+    """Nothing, a name that is not there, or one that the model cannot use."""
+    name = hits.get("name")
+    message = VISION if hits.get("backend") else NAME if name else EMPTY
+    known = [each.strip(" '") for each in (hits.get("known") or "").split(",")]
+    return found(
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
+        name=name or "", model=hits.get("model"), backend=hits.get("backend"),
+        known=", ".join(f"`{each}`" for each in known[:SHOWN] if each), commands=("unset VLLM_ATTENTION_BACKEND",),
+    )  # fmt: skip
