@@ -14,6 +14,7 @@ In a log: by the missing library or by torch_npu's message with the call and its
 https://github.com/vllm-project/vllm-ascend/issues/19
 https://docs.vllm.ai/projects/ascend/en/latest/installation.html
 https://gitcode.com/Ascend/pytorch
+https://github.com/hiyouga/LlamaFactory/issues/3796
 """
 
 from __future__ import annotations
@@ -47,6 +48,11 @@ SIGNATURES = (
         r"'(?P<module>[\w.]{1,60})'"
         r"|\[(?P<failure>\w{1,40}Error): )",
         keywords=("Failed to import Python module",),
+    ),
+    Signature(
+        r"\bOp (?P<kernelless>\w{1,60}) does not has any binary|Parse dynamic kernel config fail"
+        r"|[Cc]annot parse json for config file \[(?P<config>[^\]\n]{1,300})\]"
+        r"|binary_info_config\.json of socVersion \[\w{1,40}\] does not support opType \[(?P<type>\w{1,60})\]",
     ),
 )
 
@@ -185,6 +191,27 @@ COMPILER = Message(
         "requests absl-py cloudpickle`,并在启动程序的 shell 中 source CANN 的 `set_env.sh`,以便找到 `te` 与 `tbe`。",
     ),
 )
+KERNELS = Message(
+    en=Words(
+        "CANN has no compiled kernels for this NPU{which}",
+        "The operators of CANN come as binaries for one chip each (910, 910B, 910_93, 310P), in a package of their own "
+        "beside the toolkit. It is not installed, is that of another chip or another release, or its files cannot be "
+        "read.",
+        "Install the kernels package of this chip and of the toolkit's own release: `npu-smi info` names the chip, "
+        "then `./Ascend-cann-kernels-910b_8.0.RC3_linux.run --install` (newer CANN: `Ascend-cann-910b-ops`), and source "
+        "`set_env.sh` anew. `ls $ASCEND_HOME_PATH/opp/built-in/op_impl/ai_core/tbe/kernel` must have a folder for the "
+        "chip. Images of CANN (`quay.io/ascend/cann`) bring both; take the tag of the chip.",
+    ),
+    zh=Words(
+        "CANN 没有该 NPU 的算子二进制(kernels){which_zh}",
+        "CANN 的算子按芯片(910、910B、910_93、310P)以单独的 kernels 包提供。该包没有安装,"
+        "属于其他芯片或其他版本,或其文件不可读。",
+        "安装与芯片、toolkit 版本一致的 kernels 包:`npu-smi info` 可看到芯片,然后 "
+        "`./Ascend-cann-kernels-910b_8.0.RC3_linux.run --install`(较新的 CANN:`Ascend-cann-910b-ops`),并重新 source "
+        "`set_env.sh`。`ls $ASCEND_HOME_PATH/opp/built-in/op_impl/ai_core/tbe/kernel` 中必须有该芯片的目录。CANN 镜像"
+        "(`quay.io/ascend/cann`)两者都带,请选择对应芯片的标签。",
+    ),
+)
 #: first digits of an aclnn status -> what kind it is (ACLNN_ERR_PARAM_*, ACLNN_ERR_RUNTIME_*, ACLNN_ERR_INNER_*)
 _STATUS = {
     "161": ("Its code stands for an argument that the operation does not take. ", "该错误码表示算子不接受某个参数。"),
@@ -199,8 +226,19 @@ _STATUS = {
 }
 
 
+def _kernels(hits: Hits) -> Finding:
+    """The package of binaries for the chip."""
+    name = hits.get("kernelless") or hits.get("type")
+    return found(
+        PROBLEM, KERNELS, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, commands=("npu-smi info",),
+        which=f": `{name}` is missing" if name else "", which_zh=f":缺少 `{name}`" if name else "",
+    )  # fmt: skip
+
+
 def _other(hits: Hits) -> Finding | None:
     """An operation that CANN does not have, or a compiler that lacks a package."""
+    if hits.of(5):
+        return _kernels(hits)
     module, absent = hits.get("module") or hits.get("failure"), hits.get("absent")
     if not absent and not hits.get("compiler"):
         return None
