@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from doctor.core.plan import Refused
 from doctor.fixes.processes import ending, orphans, table
 from doctor.fixes.processes.orphans import Orphan
 from tests.e2e.environments import run_doctor
-from tests.fixes.trees import Started, alive
+from tests.fixes.trees import Started, alive, until
 
 pytestmark = pytest.mark.skipif(
     (first := table.read(1)) is not None and orphans._is(first, orphans._PYTHON),
@@ -136,6 +135,7 @@ def test_whose_worker_it_is(
     shell = f'exec -a "{title}" sleep 300 >/dev/null 2>&1 & echo $!'
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("TORCHELASTIC", "LOCAL_RANK"))}
     pid = started.other(_detached(shell, {**clean, **environ}))
+    until(lambda: (Path("/proc") / str(pid) / "cmdline").read_bytes().startswith(title.encode() + b"\0"))
     seen = found(tmp_path, without_gpu=True)
     assert (seen[pid].kind if pid in seen else None) == kind
 
@@ -143,7 +143,6 @@ def test_whose_worker_it_is(
 def _detached(shell: str, env: dict[str, str]) -> int:
     """Id of what a shell started in the background before it ended."""
     line = subprocess.run(["bash", "-c", shell], env=env, capture_output=True, text=True, timeout=30, check=True).stdout
-    time.sleep(0.2)  # until it has its title
     return int(line)
 
 
