@@ -198,9 +198,9 @@ KERNELS = Message(
         "beside the toolkit. It is not installed, is that of another chip or another release, or its files cannot be "
         "read.",
         "Install the kernels package of this chip and of the toolkit's own release: `npu-smi info` names the chip, "
-        "then `./Ascend-cann-kernels-910b_8.0.RC3_linux.run --install` (newer CANN: `Ascend-cann-910b-ops`), and source "
-        "`set_env.sh` anew. `ls $ASCEND_HOME_PATH/opp/built-in/op_impl/ai_core/tbe/kernel` must have a folder for the "
-        "chip. Images of CANN (`quay.io/ascend/cann`) bring both; take the tag of the chip.",
+        "then `./Ascend-cann-kernels-910b_8.0.RC3_linux.run --install` (newer CANN: `Ascend-cann-910b-ops`), and "
+        "source `set_env.sh` anew. `ls $ASCEND_HOME_PATH/opp/built-in/op_impl/ai_core/tbe/kernel` must have a folder "
+        "for the chip. Images of CANN (`quay.io/ascend/cann`) bring both; take the tag of the chip.",
     ),
     zh=Words(
         "CANN 没有该 NPU 的算子二进制(kernels){which_zh}",
