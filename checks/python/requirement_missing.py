@@ -32,7 +32,8 @@ SIGNATURES = (
     Signature(
         r"^ModuleNotFoundError: No module named "
         r"'(?P<module>(?!unsloth_compiled_cache|transformers_modules|datasets_modules)"
-        r"[A-Za-z_]\w{0,60})(?:\.[\w.]{1,100})?'$"
+        r"[A-Za-z_]\w{0,60})(?:\.[\w.]{1,100})?'$",
+        symptom_of=("TOR051",),
     ),
     Signature(
         r"RuntimeError: Failed to import (?P<importer>[a-z]\w{1,60})[\w.]{0,120} because of the following error",
@@ -40,7 +41,8 @@ SIGNATURES = (
     ),
     Signature(
         r"^No module named '(?P<module>(?!unsloth_compiled_cache|transformers_modules|datasets_modules)"
-        r"[A-Za-z_]\w{0,60})(?:\.[\w.]{1,100})?'$"
+        r"[A-Za-z_]\w{0,60})(?:\.[\w.]{1,100})?'$",
+        symptom_of=("TOR051",),
     ),
 )
 

@@ -28,8 +28,8 @@ SIGNATURES = (
         r"ValueError: (?P<weight>[\w.\-]{1,200}) is unsupported LoRA weight",
     ),
     Signature(
-        r"expected target modules in (?P<known>\[[^\]\n]{0,400}\]) but received"
-        r" (?P<given>\[[^\]\n]{1,400}\])",
+        r"expected target modules in (?P<known>[\[{][^\]}\n]{0,400}[\]}]) but received"
+        r" (?P<given>[\[{][^\]}\n]{1,400}[\]}])",
     ),
     Signature(
         r"vLLM only supports modules_to_save being None",

@@ -24,15 +24,15 @@ PROBLEM = Problem(id="VLL077", name="sampling-parameter-refused", severity=ERROR
 
 SIGNATURES = (
     Signature(
-        r"(?:ValueError|ValidationError): (?P<greedy>n) must be 1 when using greedy sampling, got (?"
+        r"(?:ValueError: |ValidationError: |['\"]message['\"]: ?['\"])(?P<greedy>n) must be 1 when using greedy sampling, got (?"
         r"P<value>\d{1,6})",
     ),
     Signature(
-        r"(?:ValueError|ValidationError): (?P<room>max_tokens) must be at least 1, got (?P<value>-?"
+        r"(?:ValueError: |ValidationError: |['\"]message['\"]: ?['\"])(?P<room>max_tokens) must be at least 1, got (?P<value>-?"
         r"\d{1,9})",
     ),
     Signature(
-        r"(?:ValueError|ValidationError): (?P<name>temperature|top_p|top_k|min_p|n|min_tokens|logpro"
+        r"(?:ValueError: |ValidationError: |['\"]message['\"]: ?['\"])(?P<name>temperature|top_p|top_k|min_p|n|min_tokens|logpro"
         r"bs|prompt_logprobs|presence_penalty|frequency_penalty|repetition_penalty|best_of) must be "
         r"(?P<bounds>[^,\n]{3,60}(?:, \d\]|, 1\])?), got (?P<value>-?[\w.]{1,20})",
     ),
@@ -61,7 +61,7 @@ ROOM = Message(
     en=Words(
         "vLLM was asked for {value} new tokens, and takes requests for one or more",
         "`max_tokens` is often what remains of the length limit after the prompt: a prompt as long as the "
-        "limit leaves nothing. In multi-turn rollouts the answers of earlier turns count as prompt.",
+        "limit, or longer, leaves nothing. In multi-turn rollouts the answers of earlier turns count as prompt.",
         "Raise the limit (`max_model_len`, TRL's `vllm_max_model_length`, veRL's `data.max_response_length`),"
         " or drop prompts that fill it (`data.filter_overlong_prompts=True`); in a rollout of your own end "
         "the episode when no room is left.",

@@ -127,6 +127,30 @@ CASES = (
     ),
     (
         (
+            r"Can't determine cudagraph shapes that are both a multiple of (?P<per>\d{1,4}) \(num_speculative_tokens "
+            r"\+ 1\)[^\n]{1,60}? and (?P<parallel>\d{1,4}) \(tensor_parallel_size\)"
+        ),
+        Message(
+            en=Words(
+                "speculating {per} tokens at once does not go together with sequence parallelism over {parallel} GPUs",
+                "Each CUDA graph must hold whole steps of `num_speculative_tokens` + 1 and divide by the tensor "
+                "parallel size, and no size does both. vLLM before 0.12 also asked for this where sequence "
+                "parallelism is off.",
+                "Set `num_speculative_tokens` so that it plus one is a multiple of {parallel} or divides it, turn "
+                "sequence parallelism off (`enable_sp` of the pass configuration), change "
+                "`--tensor-parallel-size`, or upgrade vLLM.",
+            ),
+            zh=Words(
+                "一次投机 {per} 个 token 与 {parallel} 个 GPU 上的序列并行不能同时使用",
+                "每个 CUDA graph 必须包含整数个 `num_speculative_tokens` + 1 的步,并能被张量并行大小整除,而没有大小"
+                "同时满足二者。0.12 之前的 vLLM 在未启用序列并行时也会这样要求。",
+                "设置 `num_speculative_tokens`,使其加一是 {parallel} 的倍数或约数;关闭序列并行(pass 配置中的 "
+                "`enable_sp`),修改 `--tensor-parallel-size`,或升级 vLLM。",
+            ),
+        ),
+    ),
+    (
+        (
             r"NotImplementedError: Speculative decoding is (?:currently|not yet) (?:incompatible "
             r"with|supported with) pipeline parallelism"
         ),
@@ -153,6 +177,7 @@ SIGNATURES = (
     Signature(CASES[3][0]),
     Signature(CASES[4][0]),
     Signature(CASES[5][0]),
+    Signature(CASES[6][0]),
 )
 
 
