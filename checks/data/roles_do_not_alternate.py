@@ -16,9 +16,9 @@ https://huggingface.co/docs/transformers/chat_templating
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="DAT020", name="chat-roles-refused", severity=ERROR, since="0.1")
 
@@ -30,6 +30,7 @@ SIGNATURES = (
     Signature(r"TemplateError: System role not supported"),
     Signature(r"TemplateError: Only user and assistant roles are supported"),
     Signature(r"TemplateError: (?:No user query found in messages|Only user, assistant)"),
+    Signature(r"AssertionError: response_role: \"(?P<given>\w{1,20})\"", frame=r"swift[\\/](?:llm[\\/])?template[\\/]"),
 )
 
 LOG_MESSAGE = Message(
@@ -49,3 +50,31 @@ LOG_MESSAGE = Message(
         ";或在 `tokenizer.chat_template` 上设置没有这些检查的模板。",
     ),
 )
+
+ANSWER = Message(
+    en=Words(
+        "ms-swift meets a message of `{given}` where an answer of the assistant must stand",
+        "It takes a conversation in pairs: a query (user or tool), then the assistant. Here a `{given}` message "
+        "follows a "
+        "query directly, or ends the conversation: a truncated multi-turn rollout that was cut off at the front, a "
+        "tool "
+        "result without the assistant's call before it, or a row of the dataset in the wrong order.",
+        "Look at the messages of that row or rollout: each tool result must follow an assistant message with its call. "
+        "Keep whole turns when a conversation is cut (raise `max_length`, lower the number of turns), and call only "
+        "tools that exist.",
+    ),
+    zh=Words(
+        "ms-swift 在应为 assistant 回答的位置遇到 `{given}` 消息",
+        "它按对读取对话:先是 query(user 或 tool),再是 assistant。此处 `{given}` 消息紧跟 query,或位于对话末尾:多轮 "
+        "rollout "
+        "被从前面截断,tool 结果之前缺少 assistant 的调用,或数据集中某行顺序有误。",
+        "查看该行或该 rollout 的 messages:每个 tool 结果都必须跟在带调用的 assistant 消息之后。截断对话时保留完整的轮次"
+        "(增大 `max_length`,减少轮数),并只调用存在的工具。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """The model's template refuses, or ms-swift's own."""
+    given = hits.get("given")
+    return found(PROBLEM, ANSWER if given else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), given=given)

@@ -27,6 +27,7 @@ SIGNATURES = (
     ),
     Signature(r"Unable to allocate (?P<size>[\d.]{1,10} [KMGTP]iB) for an array with shape"),
     Signature(r"^OSError: \[Errno 12\] "),
+    Signature(r"\[WinError (?P<windows>1455)\]|\(os error (?P<native>1455)\)"),
 )
 
 LOG_MESSAGE = Message(
@@ -48,8 +49,31 @@ LOG_MESSAGE = Message(
 )
 
 
+PAGE_FILE = Message(
+    en=Words(
+        "Windows has no memory left to promise: the page file is too small",
+        "Windows counts what is reserved, not only what is used: the mapped weights, and every worker process that "
+        "imports torch's CUDA libraries (several GiB each), must fit into RAM and page file together.",
+        "Enlarge the page file (System > Advanced > Performance > Virtual memory: 32 to 64 GB, or system managed, on a "
+        "disk with room) and restart. Use fewer processes (`dataloader_num_workers=0`, `num_proc=None`), a smaller or "
+        "quantized model, and close other programs; WSL2 has its own limit in `.wslconfig`.",
+    ),
+    zh=Words(
+        "Windows 已无可承诺的内存:页面文件(虚拟内存)太小",
+        "Windows 按预留量而非实际使用量计算:映射的权重,以及每个导入 torch CUDA 库的工作进程(各数 GiB),都必须能放进内存"
+        "与"
+        "页面文件之和。",
+        "增大页面文件(系统 > 高级 > 性能 > 虚拟内存:32 至 64 GB,或由系统管理,所在磁盘要有空间)并重启。减少进程"
+        "(`dataloader_num_workers=0`、`num_proc=None`),使用更小或量化的模型,关闭其他程序;WSL2 的上限在 `.wslconfig` 中"
+        "。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding:
-    """With the size that was asked for."""
+    """With the size that was asked for; Windows says it by the number of its error."""
+    if hits.get("windows") or hits.get("native"):
+        return found(PROBLEM, PAGE_FILE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     size = hits.get("size")
     if told := hits.get("bytes"):
         size = f"{int(told) / 2**30:.1f} GiB"

@@ -19,9 +19,9 @@ https://github.com/sgl-project/sglang/issues/4985
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="MEM027", name="memory-saver-not-loaded", severity=ERROR, since="0.1")
 
@@ -35,6 +35,16 @@ SIGNATURES = (
     Signature(
         r"enable_memory_saver is enabled, but torch-memory-saver is not installed",
         kind="warning",
+    ),
+    Signature(
+        r"(?:AttributeError: (?:partially initialized )?module 'torch_memory_saver(?:\.\w{1,40})?' has no attribute"
+        r"|AttributeError: '_?TorchMemorySaver\w{0,20}' object has no attribute"
+        r"|ImportError: cannot import name) '(?P<name>\w{1,60})'",
+        frame=r"torch_memory_saver|memory_saver",
+    ),
+    Signature(
+        r"TypeError: (?:_?TorchMemorySaver\w{0,20}\.)?(?:region|pause|resume|cuda_graph)\(\) got an unexpected keyword"
+        r" argument '(?P<name>tag|enable_cpu_backup|cuda_graph)'"
     ),
 )
 
@@ -64,3 +74,35 @@ LOG_MESSAGE = Message(
         "它:关闭 memory saver,并给引擎单独的 GPU。",
     ),
 )
+
+RELEASE = Message(
+    en=Words(
+        "the installed torch_memory_saver does not fit SGLang: `{name}` is not there",
+        "SGLang uses the package's interface of its own time, and that changed between releases (0.0.8 brought the "
+        "ready-made object, later ones tags and copies on the CPU). It is imported also where the memory saver is off.",
+        "Install the release that this SGLang names: `pip install -U torch-memory-saver` for a new SGLang, else the "
+        "one "
+        'in its pyproject.toml (`pip show sglang` tells the release; `pip install "sglang[all]==VERSION"` brings '
+        "both). "
+        "For an older torch_memory_saver that must stay, take the older SGLang.",
+    ),
+    zh=Words(
+        "所装的 torch_memory_saver 与 SGLang 不匹配:没有 `{name}`",
+        "SGLang 使用该包当时的接口,而接口在各版本间有变化(0.0.8 引入现成对象,之后引入 tag 与 CPU 备份)。即使没有打开 "
+        "memory "
+        "saver 也会导入它。",
+        "安装该 SGLang 所指定的版本:新版 SGLang 用 `pip install -U torch-memory-saver`,否则取其 pyproject.toml 中的版本"
+        '(`pip show sglang` 给出版本;`pip install "sglang[all]==VERSION"` 同时安装两者)。必须保留旧 '
+        "torch_memory_saver "
+        "时,使用更旧的 SGLang。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """A release of another time, or a library that is not loaded."""
+    if name := hits.get("name"):
+        return found(PROBLEM, RELEASE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=name)
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, commands=LOG_COMMANDS
+    )

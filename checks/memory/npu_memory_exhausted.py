@@ -31,6 +31,11 @@ SIGNATURES = (
         r"d>[\d.]{1,12} [KMGT]iB) already allocated;[^\n]{0,60}?(?P<free>[\d.]{1,12} [KMGT]?i?B(?:ytes"
         r")?) free;",
     ),
+    Signature(r"^EL0004: Failed to allocate memory|\bEL0004: \[PID"),
+    Signature(
+        r"\[driver error:out of memory\]|Call rtMalloc fail, purpose: [^\n,]{1,60}, type = \d{1,4}, size: ?"
+        r"(?P<bytes>\d{1,15}), device_id: ?(?P<device>\d{1,3})"
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -54,9 +59,35 @@ LOG_MESSAGE = Message(
 )
 
 
+OF_CANN = Message(
+    en=Words(
+        "out of NPU memory: Ascend's runtime could not allocate{asked}",
+        "The memory of the NPU is full. Ascend reports it late, so the traceback ends where the result was waited for, "
+        "often in a collective.",
+        "{knobs} `npu-smi info` shows who else holds memory on this NPU; against fragments `export "
+        "PYTORCH_NPU_ALLOC_CONF=expandable_segments:True`; `export HCCL_BUFFSIZE=100` makes the buffers of HCCL "
+        "smaller. `ASCEND_LAUNCH_BLOCKING=1` shows the line that asked.",
+    ),
+    zh=Words(
+        "NPU 内存不足:昇腾运行时无法分配{asked}",
+        "NPU 内存已满。昇腾延迟上报,回溯停在等待结果之处,常常是某个集合通信。",
+        "{knobs_zh}`npu-smi info` 显示该 NPU 上还有谁占用内存;针对碎片 `export "
+        "PYTORCH_NPU_ALLOC_CONF=expandable_segments:True`;`export HCCL_BUFFSIZE=100` 可减小 HCCL 缓冲区。"
+        "`ASCEND_LAUNCH_BLOCKING=1` 可显示申请内存的那一行。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding:
-    """With torch's own sizes, and the settings of the framework that runs."""
+    """With torch's own sizes, or those of Ascend's runtime, and the settings of the framework that runs."""
     english, chinese = training_knobs(hits)
+    if not hits.of(0):
+        size = hits.get("bytes")
+        asked = f" {int(size) / 2**30:.1f} GiB" if size else ""
+        return found(
+            PROBLEM, OF_CANN, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, asked=asked,
+            knobs=english, knobs_zh=chinese,
+        )  # fmt: skip
     return found(
         PROBLEM,
         LOG_MESSAGE,

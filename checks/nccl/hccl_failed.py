@@ -43,6 +43,7 @@ SIGNATURES = (
     Signature(
         r"^RuntimeError: (?:\[ERROR\] )?HCCL error(?: in)?:",
     ),
+    Signature(r"^RuntimeError: HCCL (?P<operation>\w[\w &]{1,40}): Unsupported data type (?P<dtype>[\w:/]{2,60})"),
 )
 
 LINK = Message(
@@ -175,8 +176,31 @@ _SETS_UP_ZH = (
 )
 
 
+DTYPE = Message(
+    en=Words(
+        "HCCL cannot reduce tensors of type {dtype} ({operation})",
+        "Ascend's collectives know fewer types than NCCL: flags as bool or byte tensors are refused. Code written for "
+        "CUDA sends such flags, older releases of DeepSpeed for the overflow check among them.",
+        "Upgrade DeepSpeed and torch_npu (their NPU branches use int32 for these flags); in code of your own send "
+        "`flag.to(torch.int32)` and convert it back.",
+    ),
+    zh=Words(
+        "HCCL 无法对 {dtype} 类型的张量做规约({operation})",
+        "昇腾的集合通信支持的类型比 NCCL 少:bool 或 byte 标志张量会被拒绝。为 CUDA 编写的代码会发送这类标志,包括旧版 "
+        "DeepSpeed 的溢出检查。",
+        "升级 DeepSpeed 与 torch_npu(其 NPU 分支以 int32 发送这些标志);自己的代码请发送 `flag.to(torch.int32)` 再转换"
+        "回来。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding:
     """The code tells more than the number of the call."""
+    if dtype := hits.get("dtype"):
+        return found(
+            PROBLEM, DTYPE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, dtype=f"`{dtype}`",
+            operation=hits.get("operation"),
+        )  # fmt: skip
     code = hits.get("code") or ""
     meaning = RESULTS.get(hits.get("number") or "")
     sets_up = "CommInit" in (hits.get("call") or "")

@@ -17,13 +17,18 @@ https://huggingface.co/docs/trl/peft_integration
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="PFT008", name="adapter-twice", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"ValueError: You passed a `PeftModel` instance together with a `peft_config` to the trainer"),)
+SIGNATURES = (
+    Signature(r"ValueError: You passed a `PeftModel` instance together with a `peft_config` to the trainer"),
+    Signature(
+        r"TypeError: (?P<unsloth>Unsloth): Your model already has LoRA adapters\. Your new parameters are different"
+    ),
+)
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -39,3 +44,28 @@ LOG_MESSAGE = Message(
         "model.merge_and_unload()` 可先把旧适配器合并进去。",
     ),
 )
+
+IN_UNSLOTH = Message(
+    en=Words(
+        "the model that Unsloth loaded carries a LoRA adapter already, with other settings than the new ones",
+        "A folder with `adapter_config.json` (an earlier run's output or checkpoint) is loaded together with its "
+        "adapter, and `get_peft_model` was then called with another rank, alpha, dropout or other target modules.",
+        "To go on training it leave `get_peft_model` out, or give it exactly the settings of `adapter_config.json`. "
+        "For a new adapter load the base model (`base_model_name_or_path` in that file), or use another name or output "
+        "folder than the earlier run.",
+    ),
+    zh=Words(
+        "Unsloth 加载的模型已带有 LoRA adapter,且其设置与新的不同",
+        "含有 `adapter_config.json` 的目录(先前运行的输出或检查点)会连同 adapter 一起加载,随后又以不同的 rank、alpha、"
+        "dropout 或 target modules 调用了 `get_peft_model`。",
+        "若要继续训练它,去掉 `get_peft_model`,或使用与 `adapter_config.json` 完全相同的设置。若要新 adapter,请加载基座"
+        "模型"
+        "(该文件中的 `base_model_name_or_path`),或使用与先前运行不同的名称或输出目录。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """TRL's trainer or Unsloth's loader."""
+    message = IN_UNSLOTH if hits.get("unsloth") else LOG_MESSAGE
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence())

@@ -43,6 +43,7 @@ SIGNATURES = (
     Signature(r"\d{1,6} seconds elapsed: Still waiting for GCS to be ready\."),
     Signature(r"ConnectionError: Failed to connect to Ray at address: https?://(?P<address>[\w.\-]{1,80}:\d{1,5})"),
     Signature(r"Unable to connect to GCS at (?P<address>[\w.\-]{1,80}:\d{1,5})"),
+    Signature(r"Failed to connect to GCS at address (?P<several>[\w.:\-]{3,60}(?: [\w.:\-]{3,60}){1,4}:\d{1,5})\b"),
 )
 
 LOG_MESSAGE = Message(
@@ -63,6 +64,22 @@ LOG_MESSAGE = Message(
         "用 `ray start --head --port=6379` 启动并以 `ray status` 检查;其他节点 `ray start "
         "--address=HEAD:6379`。单机请取消 `RAY_ADDRESS` 并运行 `ray stop --force`,让 `ray.init()` 自"
         "行启动。否则查看会话目录中的 gcs_server.out。",
+    ),
+)
+
+SEVERAL = Message(
+    en=Words(
+        "Ray was given several addresses at once as the head: `{several}`",
+        "`hostname -i` (or `-I`) prints one address for each network of the node, with blanks between them, and the "
+        "script put all of them in front of the port.",
+        "Take the first one, or the one of the network that the nodes share: `head_ip=$(hostname -i | awk '{{print "
+        "$1}}')`, then `--address=$head_ip:6379` on the other nodes and `--node-ip-address=$head_ip` on the head.",
+    ),
+    zh=Words(
+        "给 Ray 的 head 地址是多个地址:`{several}`",
+        "`hostname -i`(或 `-I`)会为节点的每个网络打印一个地址,以空格分隔,脚本把它们全部放在了端口之前。",
+        "只取第一个,或节点共用网络的那一个:`head_ip=$(hostname -i | awk '{{print $1}}')`,然后其他节点用 "
+        "`--address=$head_ip:6379`,head 用 `--node-ip-address=$head_ip`。",
     ),
 )
 
@@ -102,6 +119,8 @@ def address_silent(
 
 def explain(hits: Hits) -> Finding:
     """With the address where told."""
+    if several := hits.get("several"):
+        return found(PROBLEM, SEVERAL, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, several=several)
     address = hits.get("address")
     at, at_zh = (f" at {address}", f"(地址 {address})") if address else ("", "")
     if address and address.startswith(":"):  # `--address=$HEAD:6379` with an empty variable

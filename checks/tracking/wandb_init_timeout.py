@@ -16,20 +16,25 @@ https://docs.wandb.ai/ref/cli/wandb-sync
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TRK005", name="wandb-init-timeout", severity=ERROR, since="0.1")
 
 SIGNATURES = (
     Signature(r"Run initialization has timed out after (?P<seconds>[\d.]{1,8}) sec"),
     Signature(r"wandb: Network error \((?P<error>\w{1,40})\), entering retry loop", kind="sign"),
+    Signature(
+        r"^(?:[\w.]{1,60}\.)?(?:ProxyError|ConnectionError|ConnectTimeout|ReadTimeout|SSLError|CommError)[:(]"
+        r"[^\n]{0,200}host='(?P<host>api\.wandb\.ai)'",
+        frame=r"[\\/]wandb[\\/]",
+    ),
 )
 
 LOG_MESSAGE = Message(
     en=Words(
-        "`wandb.init` could not reach its server within {seconds} s",
+        "`wandb.init` could not reach its server{within}",
         "The node has no network connection to the Weights & Biases server (no internet access on "
         "compute nodes, a proxy or firewall, DNS), or it is very slow.",
         "Set `WANDB_MODE=offline` and upload later from a login node with `wandb sync "
@@ -38,7 +43,7 @@ LOG_MESSAGE = Message(
         "where there is none.",
     ),
     zh=Words(
-        "`wandb.init` 在 {seconds} 秒内无法连上其服务器",
+        "`wandb.init` 无法连上其服务器{within_zh}",
         "该节点没有到 Weights & Biases 服务器的网络连接(计算节点无外网、代理或防火墙、DNS),或连接很慢。",
         "设置 `WANDB_MODE=offline`,之后在登录节点用 `wandb sync wandb/offline-run-*` 上传;或用 "
         '`report_to="none"`(或 `WANDB_MODE=disabled`)关闭;或设置 `https_proxy`。更长的 '
@@ -47,3 +52,12 @@ LOG_MESSAGE = Message(
 )
 
 LOG_COMMANDS = ("export WANDB_MODE=offline",)
+
+
+def explain(hits: Hits) -> Finding:
+    """With the seconds, where it waited for them."""
+    seconds = hits.get("seconds")
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=LOG_COMMANDS,
+        within=f" within {seconds} s" if seconds else "", within_zh=f"(等待 {seconds} 秒)" if seconds else "",
+    )  # fmt: skip

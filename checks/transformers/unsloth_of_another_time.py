@@ -76,6 +76,11 @@ SIGNATURES = (
         frame=_UNSLOTH,
         symptom_of=("TRL", "DAT", "TOR", "MEM"),
     ),
+    Signature(
+        r"^(?:ValueError: (?P<name>assisted generate is not supported with Static cache classes)|AttributeError: "
+        r"'Static\w{1,20}' object has no attribute '(?P<attribute>\w{1,40})')",
+        frame=r"unsloth\w{0,40}[\\/]|unsloth_base_fast_generate|unsloth_fast_generate",
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -135,6 +140,24 @@ HALVES = Message(
     ),
 )
 
+CACHE = Message(
+    en=Words(
+        "Unsloth's `generate` prepares a static cache that the installed Transformers does not take this way",
+        "Unsloth replaces `generate` and sets the kind of KV cache itself; releases of Transformers changed the cache "
+        "classes under it (4.56 for one).",
+        "Upgrade both of Unsloth's packages: `pip install -U --no-deps unsloth unsloth_zoo`; or go back to the "
+        "Transformers that this release was made with (for Unsloth of September 2025: `pip install "
+        '"transformers==4.55.4"`; `pip check` tells the range).',
+    ),
+    zh=Words(
+        "Unsloth 的 `generate` 准备的静态缓存不被所装的 Transformers 接受",
+        "Unsloth 替换了 `generate` 并自行设定 KV cache 的种类;而 Transformers 的新版本(例如 4.56)改动了缓存类。",
+        "升级 Unsloth 的两个包:`pip install -U --no-deps unsloth unsloth_zoo`;或退回该版本所适配的 Transformers"
+        '(2025 年 9 月的 Unsloth 为 `pip install "transformers==4.55.4"`;`pip check` 给出范围)。',
+    ),
+)
+STATIC_CACHE = 12  # place of the cache's words among the signatures
+
 _THROUGH = re.compile(r"torch[\\/](?:nn[\\/]modules[\\/]module|autograd|_dynamo|_compile|utils)|triton[\\/]")
 
 
@@ -144,6 +167,8 @@ def explain(hits: Hits) -> Finding | None:
         return found(
             PROBLEM, HALVES, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=hits.get("name")
         )
+    if hits.of(STATIC_CACHE):
+        return found(PROBLEM, CACHE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     if hits.of(0) or hits.of(1) or hits.of(2):
         if hits.first.frames and not re.search(r"unsloth|Unsloth|^<", hits.first.frames[-1]):
             return None  # another library's import, below Unsloth's
