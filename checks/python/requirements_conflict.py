@@ -1,0 +1,92 @@
+"""The requirements contradict each other, and the installer finds no set of releases that fits.
+
+## What it means
+Two packages ask for releases of a third that exclude each other, or a pinned release is outside of what another
+package needs.
+## What it does to a run
+Nothing was installed; what comes next uses the old environment.
+## What to do
+Loosen the pin that is named, or install what excludes each other into two environments.
+## How it is found
+In a log: by the words of pip, uv or conda, which name both sides.
+## References
+https://pip.pypa.io/en/stable/topics/dependency-resolution/
+https://docs.astral.sh/uv/concepts/resolution/
+https://github.com/Alibaba-NLP/DeepResearch/issues/97
+https://github.com/microsoft/FILM/issues/4
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature
+
+PROBLEM = Problem(id="PYT038", name="requirements-conflict", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(r"Cannot install [^\n]{1,300}? because these package versions have conflicting dependencies"),
+    Signature(r"ResolutionImpossible: for help visit"),
+    Signature(r"No solution found when resolving (?:\w{1,20} )?(?:dependencies|tool dependencies|requirements)"),
+    Signature(
+        r"(?:LibMambaUnsatisfiableError: Encountered problems while solving"
+        r"|UnsatisfiableError: The following specifications)"
+    ),
+    Signature(r"^\s{2,8}The user requested (?:\(constraint\) )?(?P<asked>[^\s]{1,120})", kind="sign"),
+    Signature(r"^\s{2,8}(?P<asker>[\w.\-\[\]]{1,80} \S{1,40}) depends on (?P<need>[^\n;]{1,120})", kind="sign"),
+    Signature(r"^\s{0,8}(?:╰─▶ )?(?:Because|And because) (?P<reason>[^\n]{1,400})", kind="sign"),
+    Signature(r"^\s{0,8}[├└]─ (?P<package>[\w.\-]{1,80} {1,2}[^\s]{1,40}) ", kind="sign"),
+)
+_FIRST_SIGN = 4  # position of what only supports
+_SIDES = 3  # of each kind that a sentence can carry
+_DEPENDS = re.compile(
+    r"(?P<asker>[\w.\-\[\]=<>]{1,80}|your project) (?:depends on|needs) "
+    r"(?P<need>[\w.\-\[\]=<>,!]{1,80})"
+)
+
+MESSAGE = Message(
+    en=Words(
+        "the requirements contradict each other{sides}",
+        "No set of releases satisfies all of them, so nothing was installed.",
+        "Loosen or change the pin that conflicts (in requirements.txt, pyproject.toml or on the command line) to a "
+        "release that the other side accepts, or upgrade the package that asks for the old one. `pip install` "
+        "without the pins and `pip check` afterwards show a set that fits. Two programs that exclude each other "
+        "(two vLLMs, SGLang beside vLLM) belong into two environments. uv: `override-dependencies` or `conflicts` "
+        "under `[tool.uv]`.",
+    ),
+    zh=Words(
+        "依赖要求互相矛盾{sides_zh}",
+        "没有一组版本能同时满足,因此没有安装任何东西。",
+        "放宽或修改冲突的版本限制(requirements.txt、pyproject.toml 或命令行),使其落在另一方接受的范围内;或升级要求旧"
+        "版本的那个包。去掉版本限制再 `pip install`,之后用 `pip check` 可得到一组相容版本。互相排斥的程序(两个 "
+        "vLLM、SGLang 与 vLLM)应放在两个环境。uv:在 `[tool.uv]` 下用 `override-dependencies` 或 `conflicts`。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """With both sides as the installer names them."""
+    if all(hit.signature >= _FIRST_SIGN for hit in hits):
+        return None
+    sides = list(_sides(hits))
+    return found(
+        PROBLEM, MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
+        sides=f": {', '.join(en for en, _ in sides)}" if sides else "",
+        sides_zh=f":{','.join(zh for _, zh in sides)}" if sides else "",
+    )  # fmt: skip
+
+
+def _sides(hits: Hits) -> Iterator[tuple[str, str]]:
+    """Who needs what, in English and Chinese."""
+    for asked in [each for each in hits.values("asked") if any(sign in each for sign in "=<>~")][:_SIDES]:
+        yield f"`{asked}` was asked for", f"要求安装 `{asked}`"
+    needs = [(hit.groups["asker"], hit.groups["need"]) for hit in hits if hit.groups.get("asker")]
+    needs += [(each["asker"], each["need"]) for reason in hits.values("reason") for each in _DEPENDS.finditer(reason)]
+    for asker, need in list(dict.fromkeys(needs))[:_SIDES]:
+        yield f"`{asker}` needs `{need.strip().rstrip(',')}`", f"`{asker}` 需要 `{need.strip().rstrip(',')}`"
+    for package in hits.values("package")[:_SIDES]:
+        name = " ".join(package.split())
+        yield f"`{name}` takes part in it", f"涉及 `{name}`"
