@@ -14,6 +14,8 @@ https://github.com/bitsandbytes-foundation/bitsandbytes/blob/0.45.5/bitsandbytes
 https://github.com/bitsandbytes-foundation/bitsandbytes/blob/0.45.5/bitsandbytes/nn/modules.py
 https://github.com/huggingface/transformers/issues/29267
 https://github.com/bitsandbytes-foundation/bitsandbytes/issues/825
+https://github.com/huggingface/transformers/issues/24961
+https://github.com/huggingface/transformers/pull/24906
 """
 
 from __future__ import annotations
@@ -108,19 +110,49 @@ CASES = (
                 "a packed 4-bit weight ({numbers} bytes in one row) was multiplied as if it were a plain one",
                 "The layer is a plain `nn.Linear` (or code of a model that reads `weight` itself) that holds what "
                 "bitsandbytes packed: loaded from a 4-bit checkpoint without its quantization configuration, a layer "
-                "whose class a patch replaced, or a merge into quantized weights.",
+                "whose class a patch replaced, a merge into quantized weights, or PEFT older than 0.4, whose LoRA "
+                "layers "
+                "know no 4-bit weights.",
                 "Keep that layer out of the quantization (`llm_int8_skip_modules=[...]`), or load the checkpoint so "
                 "that its `quantization_config` is used (no own `config`, no `load_state_dict` over it); use a plain "
-                "bf16 checkpoint where own or remote code reads weights; `pip install -U transformers peft "
-                "bitsandbytes`.",
+                "bf16 checkpoint where own or remote code reads weights. Upgrade together: `pip install -U "
+                "transformers "
+                "peft bitsandbytes`.",
             ),
             zh=Words(
                 "打包的 4 位权重(一行 {numbers} 字节)被当作普通权重相乘",
                 "该层是普通的 `nn.Linear`(或模型代码自行读取 `weight`),却持有 bitsandbytes 打包的内容:加载 4 位检查点时"
-                "没有其量化配置、补丁替换了该层的类,或合并进了量化权重。",
+                "没有其量化配置、补丁替换了该层的类、合并进了量化权重,或 PEFT 早于 0.4,其 LoRA 层不认识 4 位权重。",
                 "把该层排除在量化之外(`llm_int8_skip_modules=[...]`),或以使用其 `quantization_config` 的方式加载"
                 "(不传自己的 `config`,不再 `load_state_dict`);若自己的或远程代码直接读取权重,使用普通 bf16 检查点;"
-                "`pip install -U transformers peft bitsandbytes`。",
+                "一起升级:`pip install -U transformers peft bitsandbytes`。",
+            ),
+        ),
+    ),
+    (
+        (
+            r"RuntimeError: mat1 and mat2 shapes cannot be multiplied \(\d{1,9}x(?P<wide>\d{3,5}) and "
+            r"1x(?P<part>\d{2,5})\)"
+        ),
+        Message(
+            en=Words(
+                "a quantized weight was cut into slices of {part} by `pretraining_tp` above 1",
+                "With `pretraining_tp` above 1 in `config.json` (Llama-2 13B and 70B had 2 and 8) the attention of "
+                "Llama "
+                "slices its weights as plain matrices, which bitsandbytes' packed 4-bit and 8-bit weights are not.",
+                'Set it to 1: `"pretraining_tp": 1` in the model\'s `config.json`, or `model.config.pretraining_tp = '
+                "1` "
+                "before training; or download the model's present configuration, and upgrade Transformers, which "
+                "dropped "
+                "the slices.",
+            ),
+            zh=Words(
+                "量化权重因 `pretraining_tp` 大于 1 而被切成 {part} 宽的片段",
+                "`config.json` 中 `pretraining_tp` 大于 1(Llama-2 13B 和 70B 曾为 2 和 8)时,Llama 的注意力把权重当作普"
+                "通矩阵"
+                "切片,而 bitsandbytes 打包的 4 位和 8 位权重不是。",
+                '设为 1:在模型的 `config.json` 中写 `"pretraining_tp": 1`,或训练前 `model.config.pretraining_tp = 1`;'
+                "或重新下载模型现在的配置,并升级已去掉切片的 Transformers。",
             ),
         ),
     ),
@@ -134,9 +166,15 @@ SIGNATURES = (
     Signature(CASES[1][0]),
     Signature(CASES[2][0]),
     Signature(CASES[3][0]),
+    Signature(CASES[4][0], frame=r"modeling_\w{1,40}\.py:(?:<listcomp>|forward)$"),
 )
 
 
-def explain(hits: Hits) -> Finding:
-    """Say what the first hit's own case calls for."""
+def explain(hits: Hits) -> Finding | None:
+    """Say what the first hit's own case calls for; slices are those of an attention that was cut evenly."""
+    first = hits.first
+    if first.signature == 4:
+        even = int(first.groups["wide"]) in {int(first.groups["part"]) * number for number in (2, 4, 8)}
+        if "pretraining_tp" not in first.code and not even:
+            return None
     return replace(finding_of_case(PROBLEM, CASES, hits), confidence=LIKELY)

@@ -12,10 +12,14 @@ Convert the checkpoint, or load it into what it was saved from.
 In a log, by the message that the program prints.
 ## References
 https://github.com/verl-project/verl/issues/1189
+https://github.com/haotian-liu/LLaVA/issues/1874
+https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/integrations/deepspeed.py
 https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html
 """
 
 from __future__ import annotations
+
+import re
 
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
@@ -57,16 +61,45 @@ LOG_MESSAGE = Message(
     ),
 )
 
+ADAPTER_ONLY = Message(
+    en=Words(
+        "the checkpoint holds only the adapter (LoRA), and `{model}` was filled strictly: base weights are missing",
+        "With PEFT the trained parameters alone are saved (DeepSpeed: `exclude_frozen_parameters`); the weights of "
+        "the base "
+        "model are not in the checkpoint, and loading with `strict=True` takes that for an error. The checkpoint is "
+        "whole.",
+        "Load it without strictness: Transformers 4.38 and newer does so by itself for a PEFT model "
+        "(`load_module_strict=False`): upgrade, or in own loops `engine.load_checkpoint(DIR, "
+        "load_module_strict=False)`, "
+        "`accelerator.load_state(DIR, load_module_strict=False)`, `model.load_state_dict(state, strict=False)`. Or "
+        "begin "
+        "from the adapter alone: `PeftModel.from_pretrained(base, DIR, is_trainable=True)`.",
+    ),
+    zh=Words(
+        "检查点中只有适配器(LoRA),而 `{model}` 按严格模式加载:缺少基座权重",
+        "使用 PEFT 时只保存被训练的参数(DeepSpeed:`exclude_frozen_parameters`),基座模型的权重不在检查点中,以 "
+        "`strict=True` 加载会把这当作错误。检查点本身是完整的。",
+        "以非严格方式加载:Transformers 4.38 及以上对 PEFT 模型自动如此(`load_module_strict=False`),请升级;自己的循环中"
+        "用 "
+        "`engine.load_checkpoint(DIR, load_module_strict=False)`、`accelerator.load_state(DIR, "
+        "load_module_strict=False)`、`model.load_state_dict(state, strict=False)`。或只从适配器开始:"
+        "`PeftModel.from_pretrained(base, DIR, is_trainable=True)`。",
+    ),
+)
+
+MESSAGES = (LOG_MESSAGE, ADAPTER_ONLY)
 LOG_CONFIDENCE = LIKELY
+#: a weight of the frozen model below PEFT's wrapper
+_BASE_KEY = re.compile(r"^base_model\.model\.(?!.*(?:lora_|modules_to_save|prompt_))")
 
 
 def explain(hits: Hits) -> Finding:
-    """With the class that was to be filled."""
+    """With the class that was to be filled; a PEFT model that lacks base weights got a checkpoint of its adapter."""
+    model = hits.get("model") or ""
+    lacking = [each.groups["key"] for each in hits.of(1) if each.text.lstrip().startswith("Missing")]
+    unexpected = [each for each in hits.of(1) if each.text.lstrip().startswith("Unexpected")]
+    adapter = "Peft" in model and not unexpected and any(_BASE_KEY.search(key) for key in lacking)
     return found(
-        PROBLEM,
-        LOG_MESSAGE,
-        where=hits.where(),
-        evidence=hits.evidence(),
-        confidence=LIKELY,
-        model=hits.get("model"),
-    )
+        PROBLEM, ADAPTER_ONLY if adapter else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        confidence=LIKELY, model=model,
+    )  # fmt: skip

@@ -1,10 +1,10 @@
 """There is no checkpoint to resume from.
 
 ## What it means
-`resume_from_checkpoint=True` takes the last `checkpoint-N` of the output folder; a path takes that folder,
-which must hold weights.
+`resume_from_checkpoint=True` takes the last `checkpoint-N` of the output folder; a path takes that folder, which must
+hold weights, the state of trainer, optimizer and scheduler, and random states.
 ## What it does to a run
-`train` raises ValueError after the model was loaded.
+`train` raises ValueError or FileNotFoundError after the model was loaded.
 ## What to do
 Name an existing folder, or start without resuming the first time.
 ## How it is found
@@ -12,11 +12,13 @@ In a log: by the exception of the Trainer.
 ## References
 https://huggingface.co/docs/transformers/trainer#checkpoints
 https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/trainer.py
+https://github.com/axolotl-ai-cloud/axolotl/issues/1631
+https://github.com/huggingface/transformers/pull/39599
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -25,6 +27,11 @@ PROBLEM = Problem(id="CKP004", name="resume-checkpoint-absent", severity=ERROR, 
 SIGNATURES = (
     Signature(r"ValueError: Can't find a valid checkpoint at (?P<path>[^\s]{1,300})"),
     Signature(r"ValueError: No valid checkpoint found in output directory \((?P<folder>[^)\n]{1,300})\)"),
+    Signature(
+        r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<holder>[^'\n]{0,200}checkpoint[^'\n/]{0,60})/"
+        r"(?P<part>trainer_state\.json|optimizer\.(?:pt|bin)|scheduler\.(?:pt|bin)|rng_state\w{0,12}\.pth|"
+        r"random_states_\d{1,4}\.pkl|pytorch_model(?:_fsdp)?\.bin|model\.safetensors)'"
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -57,14 +64,41 @@ LOG_MESSAGE_FOLDER = Message(
     ),
 )
 
+LOG_MESSAGE_PART = Message(
+    en=Words(
+        "the checkpoint `{path}` is incomplete: it lacks `{part}`",
+        "The training is to go on from it, and a part that resuming needs is not there: the save was interrupted "
+        "(killed, "
+        "disk full) before that part was written, only the model was saved (`save_only_model=True`, or a folder made "
+        "by "
+        "`save_model`), or it was written by another trainer or kind of run.",
+        "List `ls -la {path}` and resume from an earlier, complete checkpoint: "
+        '`resume_from_checkpoint=".../checkpoint-N"` '
+        "(and remove the broken folder, or the automatic choice takes it again). From weights alone begin anew: give "
+        "the "
+        "folder as the model and no `resume_from_checkpoint`. In later runs leave `save_only_model` off (Accelerate's "
+        "scripts: `--save_state`).",
+    ),
+    zh=Words(
+        "检查点 `{path}` 不完整:缺少 `{part}`",
+        "要从它恢复训练,而恢复所需的一部分不存在:保存在写出该部分之前中断(被杀、磁盘满),只保存了模型"
+        "(`save_only_model=True`,或由 `save_model` 生成的目录),或它由其他训练器或其他类型的运行写出。",
+        '用 `ls -la {path}` 查看,从更早的完整检查点恢复:`resume_from_checkpoint=".../checkpoint-N"`(并删除损坏的目录,'
+        "否则自动选择会再次选中它)。只有权重时重新开始:把该目录作为模型,不设 `resume_from_checkpoint`。以后的运行不要"
+        "打开 "
+        "`save_only_model`(Accelerate 脚本:`--save_state`)。",
+    ),
+)
+
+MESSAGES = (LOG_MESSAGE, LOG_MESSAGE_FOLDER, LOG_MESSAGE_PART)
+
 
 def explain(hits: Hits) -> Finding | None:
     """Tell a named checkpoint from the search for the last one; the end of the path is enough to know it by."""
-    path, folder = hits.get("path"), hits.get("folder")
+    path, folder, holder = hits.get("path"), hits.get("folder"), hits.get("holder")
+    part = hits.get("part") or ""
     return found(
-        PROBLEM,
-        LOG_MESSAGE if path else LOG_MESSAGE_FOLDER,
-        where=hits.where(),
-        evidence=hits.evidence(),
-        path="/".join((path or folder or "").split("/")[-2:]),
-    )
+        PROBLEM, LOG_MESSAGE_PART if part else LOG_MESSAGE if path else LOG_MESSAGE_FOLDER,
+        where=hits.where(), evidence=hits.evidence(), part=part, confidence=LIKELY if part else CONFIRMED,
+        path="/".join((path or folder or holder or "").split("/")[-2:]),
+    )  # fmt: skip

@@ -28,8 +28,8 @@ PROBLEM = Problem(id="PFT014", name="adapter-call-unfit", severity=ERROR, since=
 CASES = (
     (
         (
-            r"ValueError: (?:Adapter|Adapter with name) '?(?P<name>[\w\-.]{1,60})'? (?:not found|does not "
-            r"exist)"
+            r"ValueError: (?:Adapter|Adapter with name) '?(?!(?:checkpoint|weights) )(?P<name>[\w\-.]{1,60})'? "
+            r"(?:not found|does not exist)"
         ),
         Message(
             en=Words(

@@ -15,6 +15,8 @@ In a log: by exceptions whose innermost frames lie in the folder where Transform
 https://huggingface.co/docs/transformers/custom_models
 https://github.com/hiyouga/LlamaFactory/issues/4739
 https://github.com/zai-org/GLM-4/issues/623
+https://github.com/scutcyr/SoulChat/issues/12
+https://github.com/zai-org/ChatGLM2-6B/issues/53
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ from doctor.core.signature import Hits, Signature
 PROBLEM = Problem(id="TRF033", name="remote-code-of-another-release", severity=ERROR, since="0.1")
 
 _FOLDER = r"transformers_modules[\\/]"
+#: places in SIGNATURES
+_TOKENIZER, _PREFIX = 4, 5
 
 SIGNATURES = (
     Signature(r"^ImportError: cannot import name '(?P<what>\w{1,100})' from '(?P<library>transformers)", frame=_FOLDER),
@@ -38,6 +42,11 @@ SIGNATURES = (
     ),
     Signature(r"^TypeError: \S{0,160}\(\) (?:got an unexpected|missing|takes) ", frame=_FOLDER),
     Signature(r"^ValueError: (?:too many|not enough) values to unpack", frame=_FOLDER),
+    Signature(
+        r"^AttributeError: '(?P<tokenizer>\w{0,60}Tokenizer\w{0,10})' object has no attribute '(?P<what>\w{1,100})'",
+        frame=r"tokenization_utils(?:_base)?\.py:(?:__init__|_add_tokens|add_tokens|_from_pretrained)$",
+    ),
+    Signature(r"^AttributeError: 'ChatGLM\w{0,40}' object has no attribute '(?P<what>prefix_encoder)'"),
 )
 
 LOG_MESSAGE = Message(
@@ -60,16 +69,64 @@ LOG_MESSAGE = Message(
     ),
 )
 
+TOKENIZER = Message(
+    en=Words(
+        "`{tokenizer}` ({place}) is too old for this Transformers: its vocabulary is asked for before it is loaded",
+        "Since Transformers 4.34 the base class asks a tokenizer for its vocabulary while it is made. The Python file "
+        "that came with this model loads it (`{what}`) only after `super().__init__()`.",
+        'Install an older release: `pip install "transformers<4.34"` (the model\'s README names the one that it was '
+        "written for); or update the model's files; or edit `{place}` so that `self.{what} = ...` stands before "
+        "`super().__init__(...)`. The copy below `~/.cache/huggingface/modules/transformers_modules` is the one that "
+        "runs.",
+    ),
+    zh=Words(
+        "`{tokenizer}`({place})对该 Transformers 来说太旧:词表在加载之前就被读取",
+        "自 Transformers 4.34 起,基类在构造分词器时就会读取词表。该模型自带的 Python 文件在 `super().__init__()` 之后"
+        "才加载它"
+        "(`{what}`)。",
+        '安装较旧的版本:`pip install "transformers<4.34"`(模型的 README 写明它所针对的版本);或更新模型文件;或修改 '
+        "`{place}`,使 `self.{what} = ...` 位于 `super().__init__(...)` 之前。实际运行的是 "
+        "`~/.cache/huggingface/modules/transformers_modules` 下的副本。",
+    ),
+)
+PREFIX = Message(
+    en=Words(
+        "the ChatGLM model was made without a prefix encoder, which P-Tuning v2 trains",
+        "Its code makes `prefix_encoder` only if the configuration has `pre_seq_len`, and the first files of ChatGLM2 "
+        "had none at all.",
+        "Set it before the model is made: `config = AutoConfig.from_pretrained(MODEL, trust_remote_code=True, "
+        "pre_seq_len=128)` (the scripts: `--pre_seq_len 128`), and hand that `config` to `from_pretrained`. Update the "
+        "model's files (`modeling_chatglm.py`) and use the ptuning script of the same generation of ChatGLM.",
+    ),
+    zh=Words(
+        "ChatGLM 模型构造时没有 P-Tuning v2 所训练的 prefix encoder",
+        "其代码仅在配置含有 `pre_seq_len` 时才创建 `prefix_encoder`,而 ChatGLM2 最初的模型文件中根本没有它。",
+        "在构造模型之前设置:`config = AutoConfig.from_pretrained(MODEL, trust_remote_code=True, pre_seq_len=128)`"
+        "(脚本:`--pre_seq_len 128`),并把该 `config` 传给 `from_pretrained`。更新模型文件(`modeling_chatglm.py`),并使用"
+        "同一代 ChatGLM 的 ptuning 脚本。",
+    ),
+)
+
+MESSAGES = (LOG_MESSAGE, TOKENIZER, PREFIX)
+
 #: helpers of torch that hand a call through and never are the place of a fault
 _THROUGH = re.compile(r"torch[\\/]nn[\\/]modules[\\/]module\.py:|accelerate[\\/]hooks\.py:|torch[\\/]utils[\\/]")
 
 
 def explain(hits: Hits) -> Finding | None:
     """Only where the model's own file raised; calls that are handed through by torch do not count."""
-    frames = [frame for frame in hits.first.frames if not _THROUGH.search(frame)]
+    first = hits.first
+    frames = [frame for frame in first.frames if not _THROUGH.search(frame)]
+    place = re.split(r"[\\/]", frames[-1].rpartition(":")[0])[-1] if frames else "tokenization_*.py"
+    asked = next((each for each in hits.of(_TOKENIZER) if each.line == first.line and each.file == first.file), None)
+    if asked is not None or hits.of(_PREFIX):
+        groups = (asked or first).groups
+        return found(
+            PROBLEM, TOKENIZER if asked is not None else PREFIX, where=hits.where(), evidence=hits.evidence(),
+            confidence=LIKELY, place=place, what=groups.get("what", ""), tokenizer=groups.get("tokenizer", ""),
+        )  # fmt: skip
     if not frames or not re.search(_FOLDER, frames[-1]):
         return None
-    place = re.split(r"[\\/]", frames[-1].rpartition(":")[0])[-1]
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         place=f"`{place}`",
