@@ -37,7 +37,7 @@ SIGNATURES = (
         r"https?://(?P<gateway>[\w.\-]{0,40}(?:huggingface\.co|hf\.co|hf-mirror\.com))",
     ),
     Signature(
-        r"An error happened while trying to locate the files? on the Hub and we cannot find the"
+        r"An error happened while trying to locate the files? on the Hub,? and we cannot find the"
         r" (?:requested files|appropriate snapshot folder)",
         symptom_of=("HUB001", "HUB014"),
     ),
