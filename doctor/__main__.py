@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+
+_ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
 def main() -> None:
@@ -13,8 +16,9 @@ def main() -> None:
     A fact that ran out of time may still hang in a system call in its thread; leaving through `os._exit` keeps it
     from holding the doctor back.
     """
-    from doctor.cli.app import run
+    from doctor.cli.app import INTERRUPTED, run
 
+    came = _interrupted_by(_ENDS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a file name may hold bytes that are no text
@@ -24,7 +28,31 @@ def main() -> None:
             stream.flush()
         except (OSError, ValueError):
             code = code or 1
+    if came and code == INTERRUPTED:
+        os.kill(os.getpid(), came[0])  # so that its parent sees what ended it
     os._exit(code)
+
+
+def _interrupted_by(numbers: tuple[signal.Signals, ...]) -> list[int]:
+    """Have signals that end a process do what Ctrl-C does, so that temporary folders and children go with it.
+
+    One that is ignored (nohup) stays so. Gives the list of those that came; a second one ends the doctor at once.
+    """
+    came: list[int] = []
+    own = os.getpid()
+
+    def interrupt(number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        if os.getpid() != own:  # a fork that reads logs: nothing of its own stays behind
+            os.kill(os.getpid(), number)
+            return
+        came.append(number)
+        raise KeyboardInterrupt
+
+    for each in numbers:
+        if signal.getsignal(each) is signal.SIG_DFL:
+            signal.signal(each, interrupt)
+    return came
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -93,7 +94,8 @@ def run(argv: list[str]) -> int:
     except click.exceptions.Exit as exc:
         return exc.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        with suppress(OSError):  # the terminal may be gone
+            click.echo("interrupted", err=True)
         return INTERRUPTED
     except click.ClickException as exc:
         exc.show()

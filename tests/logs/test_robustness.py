@@ -125,6 +125,37 @@ def test_ctrl_c_that_comes_together_with_the_last_lines_is_not_lost() -> None:
         child.communicate()
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_it_leaves_no_temporary_folder(tmp_path, number) -> None:
+    child = _postmortem("-", stdin=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)})
+    try:
+        os.write(child.stdin.fileno(), FILLER.encode())
+        _until_it_waits(child)
+        assert list(tmp_path.iterdir())
+        child.send_signal(number)
+        assert child.wait(timeout=60) == -number
+    finally:
+        child.kill()
+        _, err = child.communicate()
+    assert err.strip() == "interrupted"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
+    words = ["nohup", sys.executable, "-m", "doctor", "postmortem", "-"]
+    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        os.write(child.stdin.fileno(), FILLER.encode())
+        _until_it_waits(child)
+        child.send_signal(signal.SIGHUP)
+        out, err = child.communicate(FILLER, timeout=60)
+    finally:
+        child.kill()
+        child.wait()
+    assert child.returncode in {0, 1}, err
+    assert out
+
+
 def _until_it_waits(child: subprocess.Popen[str]) -> None:
     """Until a process has taken all of its standard input and sleeps for more."""
     until = time.monotonic() + 60
