@@ -10,7 +10,8 @@ Find out which it is: `ps` for a process that still runs, the kernel log for one
 that hangs, and other files for its stderr.
 ## How it is found
 No exception, exit code or signal in the log, no line that says that the run is through, and the training bar short of
-its end. A report about a machine (`pip list`, `nvidia-smi`, collect_env) that is given as a log is told apart.
+its end. What is given as a log and is none is told apart: a report about a machine (`pip list`, `nvidia-smi`,
+collect_env), wandb's own log, an empty file, one that is no text, one in which nothing tells of a run.
 ## References
 https://github.com/benfred/py-spy
 https://www.kernel.org/doc/html/latest/admin-guide/mm/concepts.html
@@ -69,15 +70,68 @@ REPORT = Message(
         "用 `doctor check --from {file}` 判断这份报告;若要诊断失败的运行,请给出其日志,并用 `--context` 附上报告。",
     ),
 )
+_GIVE = (
+    "Give what the command that was started printed, stdout and stderr together (`python train.py 2>&1 | tee "
+    "train.log`), or the folder with the logs of all ranks; `trainer_state.json` and dumps of completions are read too."
+)
+_GIVE_ZH = (
+    "请给出启动命令的全部输出,包括 stdout 和 stderr(`python train.py 2>&1 | tee train.log`),或存放各 rank 日志的文件夹;"
+    "也可以给出 `trainer_state.json` 和生成结果的转储。"
+)
+EMPTY = Message(
+    en=Words("there is nothing in the log: it is empty", "Where the run failed is not said here.", _GIVE),
+    zh=Words("日志是空的", "这里没有说明运行在哪里失败。", _GIVE_ZH),
+)
+BINARY = Message(
+    en=Words(
+        "this is no text, and so no log that can be read",
+        "Most of its bytes are no characters: weights, an archive of another kind, a program, or a damaged file.",
+        _GIVE,
+    ),
+    zh=Words(
+        "这不是文本,因此不是可读的日志",
+        "其中多数字节不是字符:可能是权重、其他类型的归档、程序或损坏的文件。",
+        _GIVE_ZH,
+    ),
+)
+WANDB = Message(
+    en=Words(
+        "this is wandb's own log: what the run printed is not in it",
+        "wandb writes here what its service does, and it does nothing wrong; a failure of the run stands in "
+        "`files/output.log` of the same run folder, where wandb kept the console.",
+        "Give `wandb/run-*/files/output.log`, or better what the launcher itself printed: output of a process that "
+        "died is cut off in it.",
+    ),
+    zh=Words(
+        "这是 wandb 自己的日志,不含运行的输出",
+        "wandb 在这里记录其服务的活动,其中没有异常;若 wandb 保存了控制台输出,运行的失败会出现在同一运行文件夹的 "
+        "`files/output.log` 中。",
+        "请给出 `wandb/run-*/files/output.log`,最好是启动器本身的输出:进程死亡时前者会被截断。",
+    ),
+)
+FOREIGN = Message(
+    en=Words(
+        "nothing in it tells of a run: no step, no failure, no end",
+        "It does not look like what a trainer, a server or a launcher prints, so nothing can be said from it.",
+        _GIVE,
+    ),
+    zh=Words(
+        "其中没有任何运行记录:没有步骤、失败或结束",
+        "它不像训练器、服务器或启动器的输出,因此无法从中得出结论。",
+        _GIVE_ZH,
+    ),
+)
+_OTHERS = {"empty": EMPTY, "binary": BINARY, "wandb": WANDB, "foreign": FOREIGN, "report": REPORT}
 
 
 def answer(unknown: Unknown) -> Finding | None:
     """Say that the log stops, and where."""
     if unknown.kind != "abrupt":
         return None
-    if unknown.report:
+    if other := _OTHERS.get(unknown.nature):
+        evidence = () if unknown.nature == "binary" else unknown.evidence
         file = unknown.where.file or "REPORT"
-        return found(PROBLEM, REPORT, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY, file=file)
+        return found(PROBLEM, other, where=unknown.where, evidence=evidence, confidence=LIKELY, file=file)
     if unknown.steps is None:
         return found(PROBLEM, MESSAGE, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY)
     done, total = unknown.steps

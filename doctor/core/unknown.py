@@ -33,7 +33,8 @@ class Unknown:
         waiting, absent: ranks that waited for others, and those that left no word.
         steps: (done, all) of the training bar's last state.
         folded: Ray folded repeated lines away; `partial`: the log was too long to be read line by line.
-        report: what was given as a log is a report about a machine, as far as can be told.
+        nature: what was given instead of a run's log: "empty", "binary", "wandb" (its own log), "foreign" (nothing of a
+            run in it), "report" (about a machine); "" for a log, as far as can be told.
 
     """
 
@@ -58,4 +59,4 @@ class Unknown:
     steps: tuple[int, int] | None = None
     folded: bool = False
     partial: bool = False
-    report: bool = False
+    nature: str = ""

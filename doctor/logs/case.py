@@ -69,6 +69,8 @@ class Case:
     labelled: set[int] = field(default_factory=set)
     backwards: set[int] = field(default_factory=set)
     clocks: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    #: source -> what it is, where it shows nothing of a run, see `doctor.logs.nature`
+    natures: dict[int, str] = field(default_factory=dict)
     #: (source, stretch of lines) -> failures that have a part of it
     _nearby: dict[tuple[int, int], list[Failure]] | None = field(default=None, repr=False)
     _places: dict[str, int] = field(default_factory=dict, repr=False)  # path -> position of its source

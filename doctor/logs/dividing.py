@@ -18,6 +18,7 @@ from typing import Any
 from doctor.logs import parallel
 from doctor.logs.layouts import Source
 from doctor.logs.live import Judge
+from doctor.logs.notebooks import is_notebook
 from doctor.logs.parallel import Part, in_order, joined, ranges_of
 from doctor.logs.reading import YEAR, Item, Joined, Reader, Reading
 from doctor.logs.streams import STDIN, StreamError, open_stream
@@ -102,7 +103,8 @@ def _plan(found: Sequence[Source]) -> _Plan:
         by_content.setdefault(key, ([], size))[0].append(place)
     for places, size in by_content.values():
         plan.total_bytes += size
-        parts = ranges_of(found[places[0]].path, size)
+        path = found[places[0]].path
+        parts = [] if is_notebook(path) else ranges_of(path, size)
         if parts:
             plan.large.append((places, parts))
         else:

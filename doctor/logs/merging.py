@@ -54,6 +54,8 @@ def _add(case: Case, source: Source, reading: Reading, frames: Known) -> None:
     case.failures += [place.failure(each, frames) for each in mine.failures]
     room = max(0, MOST_EXITS - len(case.exits))
     case.exits += [each._replace(line=place.line(each.line), rank=place.rank(each.rank)) for each in mine.exits[:room]]
+    if mine.natures:
+        case.natures[place.index] = mine.natures[0]
     if mine.clocks:
         case.clocks[place.index] = mine.clocks[0]
     case.last = place.line(mine.last) if mine.last is not None else case.last

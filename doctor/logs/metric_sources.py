@@ -33,15 +33,15 @@ class MetricSource:
 
         """
         path = Path(self.path)
-        return read_trainer_state(path) if path.name == STATE else read_metrics_csv(path, self.rank)
+        return read_metrics_csv(path, self.rank) if path.suffix == ".csv" else read_trainer_state(path)
 
 
 def metric_file(path: str) -> MetricSource | None:
-    """The path as a file of metrics; None for logs, folders and everything else."""
+    """The path as a file of metrics; None for logs, folders and everything else. A state may be called otherwise."""
     name = Path(path).name
-    if name != STATE and not name.endswith(".csv"):
+    if not name.endswith((".json", ".csv")) or not Path(path).is_file():
         return None
-    if not Path(path).is_file() or (name != STATE and not _has_columns(Path(path))):
+    if name != STATE and not (_has_columns if name.endswith(".csv") else _is_state)(Path(path)):
         return None
     rank = _RANK.match(name)
     return MetricSource(path, int(rank[1]) if rank else None)
@@ -77,11 +77,21 @@ def _last_states(folder: str) -> Iterable[Path]:
     return [path for _, path in last.values()]
 
 
-def _has_columns(path: Path) -> bool:
+def _is_state(path: Path) -> bool:
+    """Whether a file has the keys with which a Trainer's state begins, in the order of the alphabet."""
+    first = _first(path)
+    return first.startswith(b"{") and b'"global_step":' in first and b'"log_history":' in first
+
+
+def _first(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            lines = file.read(_PEEK_BYTES).splitlines()
+            return file.read(_PEEK_BYTES)
     except OSError:
-        return False
+        return b""
+
+
+def _has_columns(path: Path) -> bool:
+    lines = _first(path).splitlines()
     head = next((line for line in lines if not line.startswith(b"#")), b"")
     return {b"step", b"name", b"value"} <= set(head.split(b","))

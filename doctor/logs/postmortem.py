@@ -202,6 +202,10 @@ def _given(paths: Sequence[str], told: Sequence[str] = ()) -> tuple[list[Source]
         known = inside or any(each == path or each.startswith(f"{path.rstrip('/')}/") for each in others)
         if not known or (Path(path).is_dir() and _holds_logs(path)):
             logs.append(path)
+    if not (logs or metrics or told or beside.summary or beside.skipped or beside.crashed):
+        weights = ", ".join(f"`{each}`" for each in beside.files)
+        msg = f"{weights}: weights, and no checkpoint around them that the doctor knows; give the log of the run"
+        raise NoLogs(msg)
     return [each for each in sources(logs) if each.path not in beside.files], metrics, beside
 
 

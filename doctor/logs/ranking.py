@@ -518,7 +518,9 @@ def _bad(case: Case, each: Exit) -> bool:
 def _breaks_off(case: Case) -> bool:
     """Whether a log just stops: it shows a run under way and no end of it."""
     marks = case.marks
-    if marks.success is not None or marks.asked is not None or case.last is None:
+    if case.last is None:
+        return bool(case.sources)  # there is nothing in it
+    if marks.success is not None or marks.asked is not None:
         return False
     if marks.steps is not None:  # a trainer may well ask servers, or start one
         return marks.steps[0] < marks.steps[1]

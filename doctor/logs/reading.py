@@ -24,6 +24,7 @@ from doctor.logs.layouts import Source
 from doctor.logs.live import Track, track_of_log
 from doctor.logs.matcher import RawHit, RawHits
 from doctor.logs.metric_lines import ToldRange
+from doctor.logs.nature import nature_of
 from doctor.logs.parallel import Part
 from doctor.logs.prefixes import strip
 from doctor.logs.scan import Scanned, Scanner, is_labelled, scanned
@@ -166,6 +167,8 @@ class Reader:
         builder = Builder(Given(), year)
         builder.add(source, found.lines, whole=found.whole, total=found.total_lines)
         case = builder.close()
+        if not (case.failures or case.exits or case.marks.progress or case.marks.success or case.marks.served):
+            case.natures[0] = nature_of(source.path, found.lines)
         raw = _few(found.hits) if self.settings.brief else found.hits
         hits = [(each.signature, _hit(case, each, year)) for each in raw]
         ending = ending_of(case, found.lines, pace)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.core.record import record
+from doctor.logs import notebooks
 from doctor.logs.layouts import elastic_error_lines
 from doctor.logs.matcher import Compiled, Matcher, Probe, RawHit, RawHits, Scan
 from doctor.logs.metric_lines import METRICS, MetricLines, ToldRange, ToldRows, numbered
@@ -76,7 +77,7 @@ class Scanner:
             brief: keep less of it, for there are many.
 
         """
-        lines = _error_file(path)
+        lines = _in_json(path)
         if lines is not None:
             return self._lines(path, lines)
         labels = is_labelled(path)
@@ -167,8 +168,10 @@ def _has_labels(first: bytes) -> bool:
     return has_slurm_labels(islice(lines[:-1] or lines, 200))
 
 
-def _error_file(path: str) -> list[str] | None:
-    """Lines of an error file of torch's elastic launcher; None for every other file."""
+def _in_json(path: str) -> list[str] | None:
+    """Lines of a notebook's outputs, or of an error file of torch's elastic launcher; None for every other file."""
+    if notebooks.is_notebook(path):
+        return notebooks.output_lines(Path(path).read_text("utf-8", "replace"))
     if not path.endswith(".json") or not Path(path).is_file() or Path(path).stat().st_size > 1 << 20:
         return None
     return elastic_error_lines(Path(path).read_text("utf-8", "replace"))

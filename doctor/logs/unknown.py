@@ -13,6 +13,7 @@ from doctor.core.unknown import INTERRUPT, Unknown
 from doctor.logs.case import Case
 from doctor.logs.exits import Exit
 from doctor.logs.frames import Frame
+from doctor.logs.nature import EMPTY
 from doctor.logs.tracebacks import Failure, Raised
 from doctor.logs.victims import is_victim
 
@@ -93,11 +94,18 @@ def of_silence(case: Case) -> Unknown:
     """No failure and no end."""
     last = case.last
     evidence = (Evidence(last.file, last.text[:500], last.number),) if last else ()
-    where = Where(file=last.file, line=last.number) if last else Where()
+    where = Where(file=last.file, line=last.number) if last else Where(file=case.sources[0].path)
     return Unknown(
         "abrupt", where, evidence, steps=case.marks.steps, folded=case.marks.folded is not None,
-        partial=not case.whole, report=_is_report(case),
+        partial=not case.whole, nature="report" if _is_report(case) else _nature(case),
     )  # fmt: skip
+
+
+def _nature(case: Case) -> str:
+    """What all that was given is, where none of it shows a run; empty files beside others say nothing."""
+    kinds = {case.natures.get(place, "") for place in range(len(case.sources))}
+    kinds -= {EMPTY} if len(kinds) > 1 else set()
+    return kinds.pop() if len(kinds) == 1 else ""
 
 
 def _is_report(case: Case) -> bool:

@@ -1,0 +1,110 @@
+"""What is given as a log and is none: it is said to be none, and a notebook is read."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from doctor.logs.layouts import NoLogs
+from doctor.logs.nature import nature_of
+from doctor.logs.postmortem import examine, prepare
+
+PREPARED = prepare()
+WANDB = """2025-12-26 22:15:14,232 INFO    MainThread:188164 [wandb_run.py:_restore():2474] restore done
+2025-12-26 22:15:15,871 INFO    MainThread:188164 [wandb_run.py:_footer_sync_info():3862] logging synced files
+"""
+CORE = """{"time":"2025-03-20T06:57:43.759604591-04:00","level":"INFO","msg":"sender: closed","stream_id":"a1"}
+{"time":"2025-03-20T06:57:43.761440227-04:00","level":"INFO","msg":"stream: closed","id":"a1"}
+"""
+NOISE = random.Random(7).randbytes(20_000)  # noqa: S311 - bytes that are no text
+RUN = "Loading checkpoint shards: 100%\nsetting up the model\n"
+
+
+def _first(path: Path) -> tuple[str, str]:
+    """(id, headline) of what is said first of a file."""
+    finding = examine([str(path)], prepared=PREPARED).diagnosis.outcome.findings[0]
+    return finding.problem.id, finding.words().headline
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("train.log", b"", "empty"),
+        ("train.log", b"\n \n\n", "empty"),
+        ("train.log", NOISE, "no text"),
+        ("logs.zip", b"PK\x03\x04" + b"stored text\n" * 99, "no text"),
+        ("debug.log", WANDB.encode(), "wandb's own log"),
+        ("debug-internal.log", CORE.encode(), "wandb's own log"),
+        ("notes.txt", b"lorem ipsum dolor sit amet\n" * 40, "nothing in it tells of a run"),
+        ("wandb-summary.json", b'{"train/loss": 0.5, "_step": 100}\n', "nothing in it tells of a run"),
+        ("train.log", RUN.encode(), "neither a failure nor the end"),
+        ("train.log", b"\0" * 4000 + RUN.encode(), "neither a failure nor the end"),  # cut off while it was written
+    ],
+)
+def test_what_was_given_is_named(tmp_path: Path, name: str, content: bytes, told: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    problem, headline = _first(path)
+    assert problem == "UNK003"
+    assert told in headline
+
+
+def test_an_empty_log_beside_another_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "err.log").write_text("")
+    (tmp_path / "out.log").write_text(RUN)
+    assert "neither" in _first(tmp_path)[1]
+
+
+def test_gbk_and_broken_characters_are_text() -> None:
+    assert nature_of("train.log", [(1, "训练 step 3 loss 0.5 \ufffd"), (2, "\x1b[32mok\x1b[0m")]) == ""
+
+
+def test_weights_alone_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "weights.bin"
+    path.write_bytes(NOISE)
+    with pytest.raises(NoLogs, match="give the log of the run"):
+        examine([str(path)], prepared=PREPARED)
+
+
+def _cell(count: int | None, *outputs: dict[str, object]) -> dict[str, object]:
+    return {"cell_type": "code", "execution_count": count, "outputs": list(outputs), "source": ["train()"]}
+
+
+def _error(name: str, message: str) -> dict[str, object]:
+    frames = [
+        "\x1b[0;31m-----\x1b[0m",
+        f"\x1b[0;31m{name}\x1b[0m                 Traceback (most recent call last)",
+        "Cell \x1b[0;32mIn[3], line 2\x1b[0m\n\x1b[0;32m----> 2\x1b[0m train()\n",
+        f"\x1b[0;31m{name}\x1b[0m: {message}",
+    ]
+    return {"output_type": "error", "ename": name, "evalue": message, "traceback": frames}
+
+
+def test_the_last_cell_that_ran_is_the_one_that_failed(tmp_path: Path) -> None:
+    memory = "CUDA out of memory. Tried to allocate 4.25 GiB. GPU 0 has a total capacity of 79.10 GiB of which 2.12 GiB"
+    printed = {"output_type": "stream", "text": ["{'loss': 0.5, 'grad_norm': 1.2}\n"]}
+    cells = [
+        _cell(9, printed, _error("torch.OutOfMemoryError", f"{memory} is free.")),  # ran last, stands first
+        _cell(3, _error("NameError", "name 'trainer' is not defined")),
+        {"cell_type": "markdown", "source": ["# Train"]},
+        _cell(None),
+    ]
+    path = tmp_path / "train.ipynb"
+    path.write_text(json.dumps({"cells": cells, "nbformat": 4}))
+    assert _first(path)[0] == "MEM016"
+    path.write_text(json.dumps({"cells": cells[1:], "nbformat": 4}))
+    assert _first(path)[0] == "UNK001"
+    path.write_text(json.dumps({"cells": cells[2:], "nbformat": 4}))
+    assert "empty" in _first(path)[1]
+    path.write_text("{broken")
+    assert "nothing in it tells of a run" in _first(path)[1]
+
+
+def test_a_state_under_another_name_is_metrics(tmp_path: Path) -> None:
+    history = [{"loss": 1.0, "step": step} for step in range(1, 4)]
+    path = tmp_path / "checkpoint-3_state.json"
+    path.write_text(json.dumps({"epoch": 1.0, "global_step": 3, "log_history": history}, indent=2))
+    assert "steps 1 to 3" in examine([str(path)], prepared=PREPARED).diagnosis.target.summary
