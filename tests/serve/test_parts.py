@@ -34,6 +34,7 @@ from doctor.fixes.serve.watch import Watch
 from doctor.fixes.vllm_server import drain, health, state
 from doctor.fixes.vllm_server.settings import Settings
 from tests.facts.environments import interpreter
+from tests.monitors.conftest import wait_for
 
 GIB = 1 << 30
 NOWHERE = ("127.0.0.1", 1)
@@ -415,7 +416,7 @@ def test_a_server_that_listens_without_uvicorn_is_up(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener, subprocess.Popen(["sleep", "100"]) as process:
         watch = Watch(RunDir(tmp_path), 0.1, listener.getsockname(), dict, print)
         watch.start(process.pid)
-        time.sleep(1.0)
+        wait_for(lambda: watch.listening)
         watch.stop()
         assert (process.poll(), watch.listening, watch.overdue) == (None, True, False)
         process.kill()
@@ -426,7 +427,7 @@ def test_a_server_without_the_hook_is_left_alone(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "100"]) as process:
         watch = Watch(RunDir(tmp_path), 0.1, NOWHERE, dict, said.append)
         watch.start(process.pid)
-        time.sleep(1.0)
+        wait_for(lambda: said)
         watch.stop()
         assert process.poll() is None
         process.kill()
@@ -447,13 +448,9 @@ def test_the_diagnosis_of_a_dead_engine_is_left_for_the_clients(tmp_path: Path) 
 
     watch = Watch(run, 0.1, NOWHERE, diagnose, print, lambda: steps.append("prepared"))
     watch.start(os.getpid())
-    end = time.monotonic() + 20
-    while not steps and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_for(lambda: steps)
     events.write("exception", engine_dead=True)
-    end = time.monotonic() + 20
-    while not (tmp_path / "cause.json").exists() and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_for((tmp_path / "cause.json").exists)
     watch.stop()
     assert json.loads((tmp_path / "cause.json").read_text())["id"] == "MEM016"
     assert (watch.listening, watch.engine_died, watch.overdue) == (True, True, False)
