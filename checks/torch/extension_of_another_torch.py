@@ -109,6 +109,52 @@ LOG_MESSAGE_BUILT = Message(
 )
 
 
+DRIVER = Message(
+    en=Words(
+        "the NVIDIA driver is too old for `{package}`: it has no `{symbol}`",
+        "`{symbol}` is a function of the driver itself (`libcuda.so.1`, `libnvidia-ml.so.1`), not of torch or the CUDA "
+        "toolkit{since}. The wheel was built for a newer CUDA than the driver of this machine; a container uses the "
+        "driver of its host.",
+        "Upgrade the driver{least} (`nvidia-smi` shows what is loaded), or install a release of `{package}` that was "
+        "built for the older CUDA. In a container data-centre GPUs may use the `cuda-compat` package instead. If the "
+        "driver is new enough, another `libcuda.so` (stubs, an old copy on LD_LIBRARY_PATH) is found first.",
+    ),
+    zh=Words(
+        "NVIDIA 驱动对 `{package}` 过旧:没有 `{symbol}`",
+        "`{symbol}` 是驱动本身(`libcuda.so.1`、`libnvidia-ml.so.1`)的函数,不属于 torch 或 CUDA 工具包{since_zh}。该"
+        " wheel 针对比本机驱动更新的 CUDA 构建;容器使用宿主机的驱动。",
+        "升级驱动{least_zh}(`nvidia-smi` 显示当前版本),或安装针对旧 CUDA 构建的 `{package}`。容器内数据中心 GPU 也可用 "
+        "`cuda-compat` 包。若驱动已足够新,则是先找到了另一个 `libcuda.so`(stubs、LD_LIBRARY_PATH 上的旧副本)。",
+    ),
+)
+
+ASCEND = Message(
+    en=Words(
+        "`{name}` and the installed CANN are of different releases: `{symbol}` is missing",
+        "torch_npu and the libraries of Ascend (CANN toolkit, kernels, and NNAL with ATB) go together release by "
+        "release. The toolkit or NNAL is older than torch_npu was built for, was not sourced, or was built for the "
+        "other C++ ABI (`cxx_abi_0` or `cxx_abi_1`).",
+        "Install the CANN, kernels and NNAL versions that the release of torch_npu (or vllm-ascend) names, then "
+        "`source /usr/local/Ascend/ascend-toolkit/set_env.sh` and `source /usr/local/Ascend/nnal/atb/set_env.sh "
+        "--cxx_abi=$(python -c 'import torch; print(int(torch.compiled_with_cxx11_abi()))')`; or install the "
+        "torch_npu that belongs to the CANN that is there. The images of vllm-ascend hold a set that fits.",
+    ),
+    zh=Words(
+        "`{name}` 与已安装的 CANN 版本不配套:缺少 `{symbol}`",
+        "torch_npu 与昇腾库(CANN 工具包、kernels 以及含 ATB 的 NNAL)逐版本配套。工具包或 NNAL 比 torch_npu 所针对的版本"
+        "旧、没有 source,或 C++ ABI 不同(`cxx_abi_0` 与 `cxx_abi_1`)。",
+        "安装 torch_npu(或 vllm-ascend)该版本指定的 CANN、kernels 与 NNAL,然后 `source "
+        "/usr/local/Ascend/ascend-toolkit/set_env.sh`、`source /usr/local/Ascend/nnal/atb/set_env.sh "
+        "--cxx_abi=$(python -c 'import torch; print(int(torch.compiled_with_cxx11_abi()))')`;或安装与现有 CANN 配套的 "
+        "torch_npu。vllm-ascend 镜像中是配套的一组。",
+    ),
+)
+
+#: functions of the driver -> the CUDA release that brought them, and its first Linux driver
+_SINCE = ((r"cuGreenCtx", "12.4", "550"), (r"cuMulticast", "12.1", "530"), (r"cuTensorMap", "12.0", "525"))
+_OF_DRIVER = re.compile(r"cu(?!blas|dnn|sparse|fft|rand|solver|da|pti|file|tensor[A-Z])[A-Z]\w+|nvml[A-Z]\w+")
+_OF_ASCEND = re.compile(r"_ZNK?3atb|_ZN3Mki|aclrt|aclnn|acl[A-Z]|Hccl|_ZN2ge")
+
 #: compiled parts that lie beside their package, by how they are named -> their package
 _PARTS = (
     (
@@ -124,6 +170,25 @@ _SOURCES = {"apex": "git+https://github.com/NVIDIA/apex"}
 
 def _package(module: str) -> str:
     return next((name for pattern, name in _PARTS if re.fullmatch(pattern, module)), module.replace("_", "-"))
+
+
+def _of_machine(hits: Hits, name: str, package: str, symbol: str) -> Finding:
+    """A function of the driver or of CANN, which no package of pip brings."""
+    cuda, driver = next(((each[1], each[2]) for each in _SINCE if re.match(each[0], symbol)), ("", ""))
+    return found(
+        PROBLEM,
+        ASCEND if _OF_ASCEND.match(symbol) else DRIVER,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+        name=name,
+        package=package,
+        symbol=symbol[:36] + ("..." if len(symbol) > 36 else ""),
+        since=f", and came with CUDA {cuda}" if cuda else "",
+        since_zh=f",从 CUDA {cuda} 起提供" if cuda else "",
+        least=f" to {driver} or newer" if driver else "",
+        least_zh=f"到 {driver} 及以上" if driver else "",
+    )
 
 
 def explain(hits: Hits) -> Finding | None:
@@ -149,6 +214,8 @@ def explain(hits: Hits) -> Finding | None:
             symbol=symbol[:36] + ("..." if len(symbol) > 36 else ""),
             folder=library.rpartition("/")[0],
         )
+    if _OF_DRIVER.fullmatch(symbol) or _OF_ASCEND.match(symbol):
+        return _of_machine(hits, name, _package(package), symbol)
     old = symbol.endswith("Ss") or "RKSs" in symbol or "KSs" in symbol
     return found(
         PROBLEM,

@@ -16,6 +16,7 @@ https://github.com/vllm-project/vllm/issues/22331
 https://github.com/vllm-project/vllm/issues/40153
 https://github.com/vllm-project/vllm/issues/13398
 https://github.com/LMCache/LMCache/issues/412
+https://github.com/huggingface/text-generation-inference/issues/686
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ SIGNATURES = (
     ),
     Signature(r"Sinks are only supported in (?P<sinks>FlashAttention 3)"),
     Signature(r"Only (?P<only>FlashAttention) backend is supported for now", frame=r"lmcache"),
+    Signature(r"(?P<tgi>\w[\w ]{2,30}) requires Flash Attention (?:enabled models|CUDA kernels to be installed)"),
     Signature(r"^\s{1,16}assert is_fa_version_supported\((?P<old>(?:self\.)?fa_version)\)$"),
 )
 
@@ -102,6 +104,25 @@ LMCACHE = Message(
         "FlashInfer,该 LMCache 读不了它们的缓存。手动指定后端也会如此。",
         "使用计算能力 8.0 及以上的 GPU,且不设 `VLLM_ATTENTION_BACKEND`;或不用 LMCache 启动(去掉 "
         "`--kv-transfer-config`);或尝试更新的 LMCache。",
+    ),
+)
+
+TGI = Message(
+    en=Words(
+        "text-generation-inference needs FlashAttention for `{backend}`, and could not load it",
+        "TGI runs this kind of model, and shards any model over GPUs, only with its FlashAttention classes. They "
+        "did not load: the GPU is older than those kernels take (V100 is 7.0; T4 needs flash-attn 1), or the "
+        "kernels are not in this installation. A warning about these classes further up names the reason.",
+        "Use a GPU of Ampere or newer with the official image (`ghcr.io/huggingface/text-generation-inference`); "
+        "on a V100 run on a single GPU without sharding (`--num-shard 1`) where the model fits, or serve with vLLM "
+        "(`--dtype half`).",
+    ),
+    zh=Words(
+        "text-generation-inference 运行 `{backend}` 需要 FlashAttention,但无法加载",
+        "TGI 只有在具备其 FlashAttention 类时才能运行这类模型或在多 GPU 上切分模型。它们未能加载:GPU 比这些内核要求"
+        "的旧(V100 为 7.0;T4 需要 flash-attn 1),或安装中没有这些内核。上文关于这些类的警告给出原因。",
+        "在 Ampere 或更新的 GPU 上使用官方镜像(`ghcr.io/huggingface/text-generation-inference`);在 V100 上若模型放"
+        "得下,用单卡且不切分(`--num-shard 1`),或改用 vLLM(`--dtype half`)。",
     ),
 )
 
@@ -209,15 +230,15 @@ def explain(hits: Hits) -> Finding | None:
     told = hits.first.groups
     if told.get("all") and "head_size not supported" in told["all"]:
         return None
-    message = hits.choice({"sinks": SINKS, "only": LMCACHE, "old": OLD_GPU, "all": NONE_LEFT}, REFUSED)
+    message = hits.choice({"sinks": SINKS, "only": LMCACHE, "tgi": TGI, "old": OLD_GPU, "all": NONE_LEFT}, REFUSED)
     reason, why, fit = _reason(told.get("reasons") or _common(told.get("all") or ""))
     return found(
         PROBLEM,
         message,
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=LIKELY if told.get("all") or told.get("only") else CONFIRMED,
-        backend=told.get("backend") or told.get("device") or "",
+        confidence=LIKELY if told.get("all") or told.get("only") or told.get("tgi") else CONFIRMED,
+        backend=told.get("backend") or told.get("device") or told.get("tgi") or "",
         reasons=reason[0],
         reasons_zh=reason[1],
         why=why[0],

@@ -14,13 +14,20 @@ https://docs.vllm.ai/en/latest/serving/openai_compatible_server/#chat-template
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VLL045", name="chat-template-absent", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"As of transformers v4\.44, default chat template is no longer allowed"),)
+SIGNATURES = (
+    Signature(r"As of transformers v4\.44, default chat template is no longer allowed"),
+    Signature(
+        r"The supplied chat template (?:string )?\((?P<path>[^\n)]{1,300})\) (?:appears path-like, but doesn't exist"
+        r"|looks like a file path, but it failed to be opened)"
+    ),
+    Signature(r"Chat template (?P<path>\S{1,300}) is not a built-in template name or a valid chat template file path"),
+)
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -38,4 +45,36 @@ LOG_MESSAGE = Message(
     ),
 )
 
+FILE = Message(
+    en=Words(
+        "the chat template that was named is no file where the server runs: `{path}`",
+        "A path is taken from the folder of the process; the examples of vLLM and SGLang are not in their wheels, and "
+        "inside a container only what was mounted exists.",
+        "Download the template (for vLLM: `curl -LO "
+        "https://raw.githubusercontent.com/vllm-project/vllm/main/examples/tool_chat_template_hermes.jinja`, by "
+        "its own name), mount it into the container, and give the absolute path: `--chat-template "
+        "/path/to/FILE.jinja`. Leave the option out where the tokenizer has a template.",
+    ),
+    zh=Words(
+        "指定的聊天模板在服务器所在处不是文件:`{path}`",
+        "路径相对于进程的当前目录;vLLM 与 SGLang 的示例模板不在其 wheel 中,容器内只有挂载进去的文件。",
+        "下载模板(vLLM:`curl -LO "
+        "https://raw.githubusercontent.com/vllm-project/vllm/main/examples/tool_chat_template_hermes.jinja`,换成对"
+        "应名称),挂载到容器中,并给出绝对路径:`--chat-template /path/to/FILE.jinja`。若分词器自带模板,去掉该选项。",
+    ),
+)
+
 LOG_COMMANDS = ("--chat-template FILE.jinja",)
+
+
+def explain(hits: Hits) -> Finding:
+    """No template at all, or one that was named and is not there."""
+    path = hits.get("path")
+    return found(
+        PROBLEM,
+        FILE if path else LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        commands=() if path else LOG_COMMANDS,
+        path=path or "",
+    )

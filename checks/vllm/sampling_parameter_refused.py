@@ -22,17 +22,20 @@ from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VLL077", name="sampling-parameter-refused", severity=ERROR, since="0.1")
 
+#: raised in the engine, or handed to a client in the answer of a server
+_SAID = r"(?:ValueError: |ValidationError: |['\"]message['\"]: ?['\"])"
+
 SIGNATURES = (
     Signature(
-        r"(?:ValueError: |ValidationError: |['\"]message['\"]: ?['\"])(?P<greedy>n) must be 1 when using greedy sampling, got (?"
+        _SAID + r"(?P<greedy>n) must be 1 when using greedy sampling, got (?"
         r"P<value>\d{1,6})",
     ),
     Signature(
-        r"(?:ValueError: |ValidationError: |['\"]message['\"]: ?['\"])(?P<room>max_tokens) must be at least 1, got (?P<value>-?"
+        _SAID + r"(?P<room>max_tokens) must be at least 1, got (?P<value>-?"
         r"\d{1,9})",
     ),
     Signature(
-        r"(?:ValueError: |ValidationError: |['\"]message['\"]: ?['\"])(?P<name>temperature|top_p|top_k|min_p|n|min_tokens|logpro"
+        _SAID + r"(?P<name>temperature|top_p|top_k|min_p|n|min_tokens|logpro"
         r"bs|prompt_logprobs|presence_penalty|frequency_penalty|repetition_penalty|best_of) must be "
         r"(?P<bounds>[^,\n]{3,60}(?:, \d\]|, 1\])?), got (?P<value>-?[\w.]{1,20})",
     ),

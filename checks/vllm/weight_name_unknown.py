@@ -124,6 +124,30 @@ _ORDINARY = (
 )
 
 
+_TIED = (
+    (
+        "The checkpoint brings the output layer as a weight of its own, and the engine's class ties it to the "
+        "embedding (`tie_word_embeddings`, as Gemma, small Qwen and Llama models do), so that it has no place for "
+        "it. Trainers that save whole state dicts (DeepSpeed, FSDP) write tied weights twice; older releases of "
+        "the engine do not skip the second one."
+    ),
+    (
+        "Upgrade the engine (`pip install -U vllm`; newer releases skip it), or save the model again without it: "
+        "load it by `AutoModelForCausalLM.from_pretrained` and `save_pretrained`, which leaves tied weights out; "
+        "or delete `lm_head.weight` from the safetensors files and their index. If the layer was trained untied, "
+        "set `tie_word_embeddings` to false in config.json."
+    ),
+    (
+        "检查点单独保存了输出层的权重,而引擎的类把它与词嵌入共享(`tie_word_embeddings`,如 Gemma、小尺寸 Qwen 与 "
+        "Llama),因此没有位置。保存完整 state dict 的训练端(DeepSpeed、FSDP)会把共享权重写两次;较旧的引擎不会跳过第"
+        "二份。"
+    ),
+    (
+        "升级引擎(`pip install -U vllm`;新版会跳过它),或重新保存:用 `AutoModelForCausalLM.from_pretrained` 加载后 "
+        "`save_pretrained`,会省去共享权重;或从 safetensors 文件及其索引中删除 `lm_head.weight`。若该层训练时未共享"
+        ",请在 config.json 中把 `tie_word_embeddings` 设为 false。"
+    ),
+)
 _SENT = (
     (
         "The weight came from a trainer during a transfer, under a name that this engine does not use for the model: a "
@@ -154,7 +178,9 @@ def _of_key(hits: Hits) -> Finding:
     key = hits.get("key") or ""
     sent = any(_TRANSFER.search(frame) for hit in hits for frame in hit.frames)
     original = any(part in key for part in ("attention.w", "feed_forward.w", "tok_embeddings", "attention_norm"))
-    why, what, why_zh, what_zh = _ORIGINAL if original else _SENT if sent else _ORDINARY
+    why, what, why_zh, what_zh = (
+        _ORIGINAL if original else _SENT if sent else _TIED if key.endswith("lm_head.weight") else _ORDINARY
+    )
     return found(
         PROBLEM, LOG_MESSAGE_KEY, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         key=key, why=why, what=what, why_zh=why_zh, what_zh=what_zh,
