@@ -65,6 +65,31 @@ CASES = (
             ),
         ),
     ),
+    (
+        (
+            r"ValueError: (?:To use a `DataLoader` in `split_batches` mode, the|Using `split_batches=True` requires "
+            r"that the) batch size \((?P<size>\d{1,9})\) (?:needs to|to) be a round multiple of the number of "
+            r"processes \((?P<processes>\d{1,6})\)"
+        ),
+        Message(
+            en=Words(
+                "`split_batches` cuts each batch over the processes, and {processes} processes do not divide {size}",
+                "With `split_batches=True` the batch size of the loader is that of all processes together. "
+                "`accelerate test` checks with a batch of 8, so it fails with 3, 5, 6 or 7 processes although "
+                "training works.",
+                "Make the batch size a multiple of {processes}, start another number of processes "
+                "(`--num_processes`), or turn `split_batches` off. If only `accelerate test` says so, go on: it is "
+                "no fault of the machine.",
+            ),
+            zh=Words(
+                "`split_batches` 把每个批次切给各进程,而 {size} 不能被 {processes} 个进程整除",
+                "`split_batches=True` 时,加载器的批次大小是所有进程合计的大小。`accelerate test` 用 8 的批次检查,因"
+                "此 3、5、6、7 个进程时会失败,尽管训练可行。",
+                "让批次大小为 {processes} 的倍数(multiple),换一个进程数(`--num_processes`),或关闭 `split_batches`。"
+                "若只有 `accelerate test` 报错,可继续:机器没有问题。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)

@@ -36,6 +36,10 @@ SIGNATURES = (
         r"ValueError: The config file at (?P<file_named>[^\s]{1,300}) had unknown keys"
         r" \((?P<keys>\[[^\]\n]{1,400}\])\)",
     ),
+    Signature(  # accelerate before 0.23 did not compare them
+        r"TypeError: (?:\w{1,40}\.)?__init__\(\) got an unexpected keyword argument (?P<keys>'\w{1,80}')",
+        frame=r"accelerate[\\/]commands[\\/]config[\\/]config_args\.py:from_(?:yaml|json)_file",
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -155,5 +159,5 @@ def explain(hits: Hits) -> Finding | None:
         evidence=hits.evidence(),
         commands=("pip install -U accelerate",),
         keys=", ".join(f"`{key}`" for key in keys[:4]),
-        path=(hits.get("file_named") or "").rpartition("/")[2],
+        path=(hits.get("file_named") or "").rpartition("/")[2] or "~/.cache/huggingface/accelerate/default_config.yaml",
     )

@@ -141,6 +141,23 @@ CASES = (
             ),
         ),
     ),
+    (
+        r"KeyError: 'PDSH_SSH_ARGS_APPEND'",
+        Message(
+            en=Words(
+                "`--ssh_port` of the `deepspeed` launcher appends to PDSH_SSH_ARGS_APPEND, which is not set",
+                "Releases before 0.14.1 expect that variable in the environment when an ssh port is given.",
+                "Upgrade DeepSpeed (`pip install -U deepspeed`), or `export PDSH_SSH_ARGS_APPEND=` before the "
+                "start; or put the port into ~/.ssh/config (`Host NODE`, `Port 20023`) and leave `--ssh_port` out.",
+            ),
+            zh=Words(
+                "`deepspeed` 启动器的 `--ssh_port` 要追加到 PDSH_SSH_ARGS_APPEND,而该变量未设置",
+                "0.14.1 之前的版本在给出 ssh 端口(port)时要求环境中已有该变量。",
+                "升级 DeepSpeed(`pip install -U deepspeed`),或启动前 `export PDSH_SSH_ARGS_APPEND=`;或把端口写进 "
+                "~/.ssh/config(`Host NODE`、`Port 20023`)并去掉 `--ssh_port`。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)

@@ -22,7 +22,10 @@ from doctor.core.signature import Signature
 
 PROBLEM = Problem(id="FSD008", name="fsdp-mixed-gradients-in-unit", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"ValueError: Must flatten tensors with uniform `?requires_grad`? when `?use_orig_params"),)
+SIGNATURES = (
+    Signature(r"ValueError: Must flatten tensors with uniform `?requires_grad`? when `?use_orig_params"),
+    Signature(r"ValueError: `FlatParameter` requires uniform `requires_grad`"),  # torch 2.0 and older
+)
 
 LOG_MESSAGE = Message(
     en=Words(

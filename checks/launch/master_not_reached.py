@@ -36,6 +36,8 @@ SIGNATURES = (
         r"The client socket has failed to connect to any network address of"
         r" \((?P<host>[^,\n]{1,120}), (?P<port>\d{1,5})\)\.[^\n]{0,200}Connection refused"
     ),
+    Signature(r"(?P<static>master_addr is only used for static rdzv_backend)", kind="sign"),
+    Signature(r"--rdzv-backend=c10d --rdzv-endpoint=(?P<standalone>localhost:0)\b", kind="sign"),
 )
 
 LOG_MESSAGE = Message(
@@ -57,6 +59,35 @@ LOG_MESSAGE = Message(
         "`--nnodes` 相同且 `--node_rank` 各异,其他节点上 `nc -vz HOST PORT` 成功,并且慢启动没有超过超"
         "时(`init_process_group(timeout=...)`、`--rdzv-conf join_timeout=1200`)。",
     ),
+)
+
+LOG_MESSAGE_LOCAL = Message(
+    en=Words(
+        "the nodes did not meet: torchrun was not told where, and each waited on its own machine",
+        "{local} So every node opened a meeting point of its own and waited there for the others.",
+        "Give all nodes the same `--rdzv-backend c10d --rdzv-endpoint IP_OF_NODE_0:29500 --rdzv-id 1 --nnodes N` "
+        "(drop `--standalone`), or use the static way: `--nnodes N --node_rank K --master_addr IP_OF_NODE_0 "
+        "--master_port 29500` without `--rdzv-backend`. Then `nc -vz IP_OF_NODE_0 29500` must succeed from the "
+        "other nodes.",
+    ),
+    zh=Words(
+        "各节点没有会合:没有告诉 torchrun 会合地点,每个节点都在自己的机器上等待",
+        "{local_zh}因此每个节点各自开了会合点并在那里等待其他节点。",
+        "所有节点使用相同的 `--rdzv-backend c10d --rdzv-endpoint IP_OF_NODE_0:29500 --rdzv-id 1 --nnodes N`(去掉 "
+        "`--standalone`),或用静态方式:`--nnodes N --node_rank K --master_addr IP_OF_NODE_0 --master_port 29500`,不带 "
+        "`--rdzv-backend`。之后其他节点上 `nc -vz IP_OF_NODE_0 29500` 应成功。",
+    ),
+)
+_STATIC = (
+    (
+        "With `--rdzv-backend c10d` the options `--master_addr` and `--master_port` count for nothing, and "
+        "`--rdzv-endpoint` was not given."
+    ),
+    "使用 `--rdzv-backend c10d` 时 `--master_addr` 和 `--master_port` 不起作用,而 `--rdzv-endpoint` 没有给出。",
+)
+_STANDALONE = (
+    "`--standalone` is for one machine: it overrides `--master_addr` and `--rdzv-endpoint` with `localhost:0`.",
+    "`--standalone` 只用于单机:它用 `localhost:0` 覆盖 `--master_addr` 和 `--rdzv-endpoint`。",
 )
 
 LOG_MESSAGE_DOCKER = Message(
@@ -99,8 +130,16 @@ LOG_MESSAGE_ABSENT = Message(
 )
 
 
-def explain(hits: Hits) -> Finding:
+def explain(hits: Hits) -> Finding | None:
     """With the meeting point and the number of ranks that came, where told."""
+    if all(hit.groups.get("static") or hit.groups.get("standalone") for hit in hits):
+        return None
+    alone = hits.choice({"standalone": _STANDALONE, "static": _STATIC}, None)
+    if alone and not hits.get("host") and not hits.get("came"):
+        return found(
+            PROBLEM, LOG_MESSAGE_LOCAL, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, local=alone[0],
+            local_zh=alone[1],
+        )  # fmt: skip
     host, came, wanted = hits.get("host"), hits.get("came"), hits.get("wanted")
     return found(
         PROBLEM,
