@@ -5,13 +5,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -234,32 +232,24 @@ def test_a_folder_that_is_not_shared_is_told_as_such(tmp_path: Path, monkeypatch
     assert found.words().headline.startswith("None of the 2 nodes met another in the folder")
 
 
-def _child_of(node: int) -> Iterator[psutil.Process]:
-    for each in psutil.Process().children():
-        try:
-            if any(f'"node": {node},' in word for word in each.cmdline()):
-                yield each
-        except psutil.NoSuchProcess:
-            continue
-
-
-def _kill_while_pairs_are_measured(node: int) -> None:
-    """Kill the node's process as soon as it has told its first pair."""
-    for _ in range(6000):
-        for child in _child_of(node):
-            said = Path(child.cmdline()[3])
-            if said.exists() and '"pair"' in said.read_text():
-                child.send_signal(signal.SIGKILL)
-                return
-        time.sleep(0.01)
+#: runs before the program of a measuring process: the first node's is killed as soon as it has told its first pair
+_KILLED = """
+import json, os, signal, sys
+sys.path.insert(0, sys.argv[3])
+from doctor.facts.patient.said import Said
+told = Said.say
+def say(self, **facts):
+    told(self, **facts)
+    if "pair" in facts and json.loads(sys.argv[4])["node"] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+Said.say = say
+"""
 
 
 @needs_torch
-def test_a_process_that_is_killed_is_named_and_what_was_measured_is_kept(tmp_path: Path) -> None:
-    killer = threading.Thread(target=_kill_while_pairs_are_measured, args=(0,))
-    killer.start()
+def test_a_process_that_is_killed_is_named_and_what_was_measured_is_kept(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(_measuring, "_BOOT", _KILLED + _measuring._BOOT)
     cluster, told = measured(*folder_meetings(tmp_path, 3, 20.0))
-    killer.join()
     assert (told[0].processes[0].outcome, told[0].processes[0].signal) == ("died", "SIGKILL")
     assert told[0].exchanges
     assert {told[node].processes[0].outcome for node in (1, 2)} <= {"error", "died"}

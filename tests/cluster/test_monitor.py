@@ -49,16 +49,16 @@ def data_of(run: RunDir, what: str) -> list[dict[str, Any]]:
     return [each["data"] for each in run.read_events() if each["data"].get("what") == what]
 
 
-def samplers() -> list[int]:
-    """Process ids of samplers that write into a temporary folder of their own."""
-    found = []
+def samplers(rays: Rays) -> list[int]:
+    """Process ids of samplers on the nodes of this cluster; other test workers have clusters of their own."""
+    found, own = [], f"RAY_TMPDIR={rays.environ['RAY_TMPDIR']}".encode()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = path.read_bytes().split(b"\0")
+            if b"doctor.monitors.sampler" in words and own in path.with_name("environ").read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
         except OSError:
             continue
-        if b"doctor.monitors.sampler" in words and b"--temporary" in words:
-            found.append(int(path.parent.name))
     return found
 
 
@@ -85,6 +85,7 @@ def sampled(rays: Rays, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunDi
         first, second, third = (names[ident] for ident in rays.ids)
         wait_for(lambda: min(rows_of(run, first), rows_of(run, second)) > 20 and run.host(third).exists(), 120)
         assert {first, second, third} == {own, f"{own}-2", f"{own}-3"}
+        assert len(samplers(rays)) >= 3
         rays.kill(1)
         wait_for(lambda: data_of(run, "node lost"), 90)
         before = rows_of(run, first)
@@ -112,9 +113,9 @@ def test_every_node_of_ray_is_sampled_and_a_lost_one_is_told(sampled: tuple[RunD
     assert f"{first}:0" in said
 
 
-def test_the_samplers_end_with_the_command(sampled: tuple[RunDir, str]) -> None:
+def test_the_samplers_end_with_the_command(sampled: tuple[RunDir, str], rays: Rays) -> None:
     run, _ = sampled
-    wait_for(lambda: not samplers(), 20)
+    wait_for(lambda: not samplers(rays), 20)
     first, _, third = (run.path / "order").read_text().split()
 
     def ended() -> set[str]:
@@ -155,7 +156,7 @@ def test_the_live_table_has_all_nodes_and_quits_on_q(rays: Rays, tmp_path: Path)
     os.close(terminal)
     assert asked, seen[-3000:]
     assert os.waitstatus_to_exitcode(status) == 0, seen[-3000:]
-    wait_for(lambda: not samplers(), 30)
+    wait_for(lambda: not samplers(rays), 30)
 
 
 def test_samplers_end_when_the_doctor_is_killed(rays: Rays, tmp_path: Path) -> None:
@@ -164,11 +165,11 @@ def test_samplers_end_when_the_doctor_is_killed(rays: Rays, tmp_path: Path) -> N
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        wait_for(samplers, 120)
+        wait_for(lambda: samplers(rays), 120)
     finally:
         process.kill()
         process.wait()
-    wait_for(lambda: not samplers(), 30)
+    wait_for(lambda: not samplers(rays), 30)
 
 
 def test_without_a_cluster_this_machine_is_sampled_and_the_run_goes_on(tmp_path: Path, nvml: dict[str, str]) -> None:
