@@ -25,6 +25,10 @@ PROBLEM = Problem(id="DAT022", name="loader-open-files", severity=ERROR, since="
 SIGNATURES = (
     Signature(r"RuntimeError: Too many open files\. Communication with the workers is no longer possible"),
     Signature(r"RuntimeError: received 0 items of ancdata"),
+    Signature(
+        r"RuntimeError: unable to open shared memory object <(?P<object>/torch_\w{1,60})> in read-write mode"
+        r"(?:: Too many open files|$)"
+    ),
 )
 
 LOG_MESSAGE = Message(

@@ -29,8 +29,8 @@ PROBLEM = Problem(id="GPU021", name="driver-module-not-loaded", severity=ERROR, 
 CASES = (
     (
         (
-            r"could not insert '?\"?nvidia[\w\-]{0,20}'?\"?: (?P<why>Key was rejected by service|Required key "
-            r"not available)|\bnvidia[\w\-]{0,20}: (?:module verification failed: signature and/or required ke"
+            r"could not insert '?\"?nvidia(?!_peermem)[\w\-]{0,20}'?\"?: (?P<why>Key was rejected by service|"
+            r"Required key not available)|\bnvidia[\w\-]{0,20}: (?:module verification failed: signature and/or required ke"
             r"y missing - denied|Loading of (?:unsigned )?module is rejected)|Lockdown: [^\n]{1,60}unsigned mo"
             r"dule loading is restricted"
         ),
@@ -58,8 +58,8 @@ CASES = (
     (
         (
             r"modprobe: FATAL: Module nvidia[\w\-]{0,20} not found in directory (?P<directory>/lib/modules/"
-            r"[\w.\-+]{1,60})|could not insert '?\"?nvidia[\w\-]{0,20}'?\"?: (?P<why>Exec format error|Invalid"
-            r" argument|Unknown symbol in module[^\n]{0,60}|No such device)|\bnvidia[\w\-]{0,20}: (?:disagrees"
+            r"[\w.\-+]{1,60})|could not insert '?\"?nvidia(?!_peermem)[\w\-]{0,20}'?\"?: (?P<why>Exec "
+            r"format error|Invalid argument|Unknown symbol in module[^\n]{0,60}|No such device)|\bnvidia[\w\-]{0,20}: (?:disagrees"
             r" about version of symbol|version magic '[^'\n]{1,80}' should be)|Bad return status for module bu"
             r"ild on kernel: (?P<kernel>[\w.\-+]{1,60})"
         ),

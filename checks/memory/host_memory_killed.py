@@ -33,6 +33,11 @@ SIGNATURES = (
     Signature(r"slurmstepd: error: Detected \d{1,6} oom[-_]kill event"),
     Signature(r"\bOOMKill(?:ed)?\b[^\n]{0,80}"),
     Signature(r"task \d{1,6}: Out Of Memory"),
+    Signature(
+        r"\b(?P<invoker>[\w.\-/:]{1,40}) invoked oom-killer: "
+        r"|\boom-kill:constraint=CONSTRAINT_(?P<constraint>\w{3,20}),"
+        r"|systemd-oomd\[\d{1,9}\]: Killed |\bearlyoom\[\d{1,9}\]: sending SIG(?:TERM|KILL) to process"
+    ),
     Signature(r"DataLoader worker \(pid\(?s?\)? ?(?P<worker>[\d, ]{1,80})\) is killed by signal: Killed"),
 )
 

@@ -19,6 +19,7 @@ https://huggingface.co/docs/transformers/main_classes/trainer#transformers.Train
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from doctor.core.collectives import Standstill
@@ -88,6 +89,29 @@ DIFFERS_MESSAGE = Message(
         "某些 rank 上没有梯度的参数,或相同调用的顺序不同。",
     ),
 )
+ALL_CAME = Message(
+    en=Words(
+        "{who} all came to `{operation}` number {number}, and it did not finish in {seconds} s",
+        "Nobody that the log shows is missing, so the data do not get through between the GPUs. On one machine that is "
+        "mostly peer-to-peer access, which PCIe ACS, an IOMMU or a virtual machine breaks without an error; between "
+        "machines a network interface, a firewall or RoCE. Rarer: ranks that bring tensors of other sizes, or a defect "
+        "of this NCCL or driver.",
+        "On one machine run with `NCCL_P2P_DISABLE=1`: where that helps, switch ACS and IOMMU off (BIOS: VT-d, AMD "
+        "IOMMU; kernel: `iommu=pt`; bridges: `setpci`), or keep the variable, and update driver and NCCL. Between "
+        "machines set `NCCL_SOCKET_IFNAME`, try `NCCL_IB_DISABLE=1`, open the ports. `NCCL_DEBUG=INFO` shows the way "
+        "(`via P2P`, `via SHM`, `via NET`); `all_reduce_perf` of nccl-tests shows it without the program.",
+    ),
+    zh=Words(
+        "{who_zh} 都进入了第 {number} 次 `{operation}`,但 {seconds} 秒内没有完成",
+        "日志中的 rank 没有缺席,说明数据无法在 GPU 之间传输。单机多为 peer-to-peer 访问被 PCIe ACS、"
+        "IOMMU 或虚拟机无声地破坏;"
+        "多机则是网卡、防火墙或 RoCE。少数情况是各 rank 的张量大小不同,或该版本 NCCL、驱动的缺陷。",
+        "单机用 `NCCL_P2P_DISABLE=1` 运行:若有效,关闭 ACS 与 IOMMU(BIOS:VT-d、AMD IOMMU;内核:`iommu=pt`;桥:`setpci`),"
+        "或保留该变量,并更新驱动与 NCCL。多机设置 `NCCL_SOCKET_IFNAME`,尝试 `NCCL_IB_DISABLE=1`,放开端口。"
+        "`NCCL_DEBUG=INFO` 显示所用通路(`via P2P`、`via SHM`、`via NET`);"
+        "nccl-tests 的 `all_reduce_perf` 可脱离程序验证。",
+    ),
+)
 _DIFFERENCES = {"operation": "操作", "shape": "形状", "dtype": "数据类型"}
 
 SIGNATURES = (
@@ -102,9 +126,32 @@ SIGNATURES = (
 )
 
 
+#: the call as the watchdog tells it: number, operation and sizes
+_CALL = re.compile(r"WorkNCCL\(SeqNum=(\d{1,12}), OpType=\w{1,60}(?:, NumelIn=\d{1,15}, NumelOut=\d{1,15})?")
+#: without the size of the world only a group that hangs from its start on is taken for complete
+EARLY = 3
+
+
+def _common_call(hits: Hits) -> int | None:
+    """The number of the one call that every rank waited in, None where ranks differ or some are not seen."""
+    calls = {found_.group(0) for hit in hits if (found_ := _CALL.search(hit.text))}
+    if len(calls) != 1 or len(hits.ranks) < 2 or hits.ranks != list(range(len(hits.ranks))):
+        return None
+    number = int(_CALL.search(calls.pop()).group(1))  # type: ignore[union-attr]
+    complete = len(hits.ranks) == hits.world_size if hits.world_size else number <= EARLY
+    return number if complete else None
+
+
 def explain(hits: Hits) -> Finding | None:
     """Name who waited, for how long, and who is missing where the size of the world is known."""
     ranks = ranks_text(hits.ranks)
+    number = _common_call(hits)
+    if number is not None:
+        return found(
+            PROBLEM, ALL_CAME, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, number=number,
+            who=f"rank {ranks}", who_zh=f"rank {ranks}", operation=hits.get("operation"),
+            seconds=f"{int(hits.get('ms') or 0) / 1000:g}", commands=("NCCL_P2P_DISABLE=1", "NCCL_DEBUG=INFO"),
+        )  # fmt: skip
     missing = sorted(set(range(hits.world_size or 0)) - set(hits.ranks)) if hits.ranks else []
     names = ranks_text(missing)
     return found(

@@ -26,7 +26,7 @@ PROBLEM = Problem(id="NCC020", name="collectives-differ", severity=ERROR, since=
 SIGNATURES = (
     Signature(
         r"Detected mismatch between collectives on ranks\. Rank (?P<one>\d{1,6}) is running "
-        r"collective: CollectiveFingerPrint\((?:SequenceNumber=(?P<number>\d{1,12}), "
+        r"(?:inconsistent )?collective: CollectiveFingerPrint\((?:SequenceNumber=(?P<number>\d{1,12}), "
         r")?OpType=(?P<operation>\w{1,40})"
     ),
 )

@@ -28,11 +28,11 @@ PROBLEM = Problem(id="NCC029", name="hccl-failed", severity=ERROR, since="0.1")
 
 SIGNATURES = (
     Signature(
-        r"\b(?P<code>EI0002|EI0006|EI0009)(?:\)|: (?:\[PID|\d{4}-))",
+        r"\b(?P<code>EI0002|EI0006|EI0009)(?:\)|: (?:\[PID|\d{4}-|[A-Z][a-z]))",
         symptom_of=("MEM", "HST", "DAT", "CKP", "HUB", "PYT", "TRF", "VRL", "RAY", "LCH018"),
     ),
     Signature(
-        r"\b(?P<code>E[IJ]00\d\d)(?:\)|: (?:\[PID|\d{4}-))",
+        r"\b(?P<code>E[IJ]00\d\d)(?:\)|: (?:\[PID|\d{4}-|[A-Z][a-z]))",
         keywords=("EI00", "EJ00"),
     ),
     Signature(

@@ -29,7 +29,7 @@ SIGNATURES = (
 
 LOG_MESSAGE = Message(
     en=Words(
-        "the GPU refused an operation that it does not support here, most likely CUDA's virtual memory",
+        "the GPU refused an operation, most likely CUDA's virtual memory, unsupported here",
         "Expandable segments of torch's allocator (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, which "
         "unsloth sets on import) and vLLM's sleep mode need virtual memory management. A virtual GPU (GRID, "
         "vGPU) without it, some containers, WSL and Jetson refuse. Memory shared between processes (CUDA IPC, "
