@@ -30,8 +30,8 @@ CASES = (
     (
         (
             r"could not insert '?\"?nvidia(?!_peermem)[\w\-]{0,20}'?\"?: (?P<why>Key was rejected by service|"
-            r"Required key not available)|\bnvidia[\w\-]{0,20}: (?:module verification failed: signature and/or required ke"
-            r"y missing - denied|Loading of (?:unsigned )?module is rejected)|Lockdown: [^\n]{1,60}unsigned mo"
+            r"Required key not available)|\bnvidia[\w\-]{0,20}: (?:module verification failed: signature "
+            r"and/or required key missing - denied|Loading of (?:unsigned )?module is rejected)|Lockdown: [^\n]{1,60}unsigned mo"
             r"dule loading is restricted"
         ),
         Message(
@@ -59,8 +59,8 @@ CASES = (
         (
             r"modprobe: FATAL: Module nvidia[\w\-]{0,20} not found in directory (?P<directory>/lib/modules/"
             r"[\w.\-+]{1,60})|could not insert '?\"?nvidia(?!_peermem)[\w\-]{0,20}'?\"?: (?P<why>Exec "
-            r"format error|Invalid argument|Unknown symbol in module[^\n]{0,60}|No such device)|\bnvidia[\w\-]{0,20}: (?:disagrees"
-            r" about version of symbol|version magic '[^'\n]{1,80}' should be)|Bad return status for module bu"
+            r"format error|Invalid argument|Unknown symbol in module[^\n]{0,60}|No such device)"
+            r"|\bnvidia[\w\-]{0,20}: (?:disagrees about version of symbol|version magic '[^'\n]{1,80}' should be)|Bad return status for module bu"
             r"ild on kernel: (?P<kernel>[\w.\-+]{1,60})"
         ),
         Message(
