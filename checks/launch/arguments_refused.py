@@ -17,9 +17,10 @@ https://github.com/modelscope/ms-swift/issues/1122
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -70,6 +71,47 @@ BLANK = Message(
         "去掉每个反斜杠后的空格(space;`sed -i 's/[[:space:]]*$//' run.sh`),以及最后一行的反斜杠(backslash)。",
     ),
 )
+
+ENTRYPOINT = Message(
+    en=Words(
+        "`{program}` got a command as its arguments: it is already what the image or script starts",
+        "Words without an option are left over (`serve`, a model path, a shell). The entrypoint of an image such as "
+        "vllm/vllm-openai is the server itself, `vllm serve` in newer releases and `python3 -m "
+        "vllm.entrypoints.openai.api_server` before, and what stands behind the image's name is handed to it.",
+        "Leave the program's own name out: `docker run ... IMAGE --model MODEL OPTIONS` (where the entrypoint is `vllm "
+        "serve` the model may stand alone; api_server.py takes `--model` only). For a command of your own replace the "
+        "entrypoint: `docker run --entrypoint /bin/bash ... IMAGE -c '...'`, in Compose `entrypoint:`, in Kubernetes "
+        "`command:`.",
+    ),
+    zh=Words(
+        "`{program}` 把一条命令当作参数:镜像或脚本启动的本来就是它",
+        "剩下了不属于任何选项的词(`serve`、模型路径、shell)。vllm/vllm-openai 之类镜像的 entrypoint 就是服务器本身"
+        "(新版为 `vllm serve`,旧版为 `python3 -m vllm.entrypoints.openai.api_server`),镜像名之后的内容会全部传给它"
+        "。",
+        "去掉程序自己的名称:`docker run ... IMAGE --model MODEL 选项`(entrypoint 为 `vllm serve` 时可直接写模型"
+        ";api_server.py 只接受 `--model`)。要运行自己的命令,请替换 entrypoint:`docker run --entrypoint /bin/bash "
+        "... IMAGE -c '...'`,Compose 用 `entrypoint:`,Kubernetes 用 `command:`。",
+    ),
+)
+
+SURPLUS = Message(
+    en=Words(
+        "words are left over on the command line that belong to no option: {words}",
+        "The program takes no such word there. Most often an option that is a mere switch got a value (`--bf16 "
+        "True`), a value holds a blank and is not quoted, or a list element of YAML or Python holds several words.",
+        "Take the word out where the option needs none (`--bf16`), quote values with blanks, and see `--help` for what "
+        "the option before it takes.",
+    ),
+    zh=Words(
+        "命令行中有不属于任何选项的词:{words}",
+        "程序在该处不接受这样的词。多半是开关型选项后面跟了值(`--bf16 True`),值含空格而未加引号,或 YAML、Python 列"
+        "表的一个元素里写了多个词。",
+        "选项不需要值时去掉该词(`--bf16`),含空格的值加引号(quote),并用 `--help` 查看其前一个选项接受什么。",
+    ),
+)
+
+#: first words of a command that was handed to a server as its arguments
+_COMMANDS = re.compile(r"(?:\S{0,80}/)?(?:serve|vllm|sglang|python3?|bash|sh|uv|torchrun|sleep)$|\S{0,80}/\S{1,160}$")
 
 MISSING = Message(
     en=Words(
@@ -122,11 +164,16 @@ def explain(hits: Hits) -> Finding | None:
         message, names = MISSING, _listed((hits.get("missing") or "").split(", "))
     else:
         message, names = VALUE, _listed([hits.get("argument") or ""])
-    server = _SERVERS.get((hits.get("program") or "").replace("\\", "/").rpartition("/")[2])
+    program = (hits.get("program") or "").replace("\\", "/").rpartition("/")[2]
+    server = _SERVERS.get(program)
+    surplus = message is UNKNOWN and not unknown.lstrip("'\"[").startswith("-")
+    if surplus:
+        message = ENTRYPOINT if server and _COMMANDS.match(unknown.split()[0]) else SURPLUS
     return found(
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), names=names or f"`{unknown[:60]}`",
         why=hits.get("why") or "", whose=_WHOSE.format(server) if server else "",
-        whose_zh=_WHOSE_ZH.format(server) if server else "",
+        whose_zh=_WHOSE_ZH.format(server) if server else "", confidence=LIKELY if surplus else CONFIRMED,
+        program=program, words=f"`{unknown[:60]}`",
     )  # fmt: skip
 
 

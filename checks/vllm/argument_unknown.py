@@ -18,13 +18,15 @@ https://github.com/vllm-project/vllm/releases
 
 from __future__ import annotations
 
+import re
+
 from doctor import data
 from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Skip, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.packages import Packages
 from doctor.facts.serving import Serving
 
@@ -55,6 +57,30 @@ LOG_MESSAGE = Message(
 )
 
 LOG_COMMANDS = ("vllm serve --help=all",)
+
+JOINED = Message(
+    en=Words(
+        "an option of vLLM and its value were handed over as one word: `{arguments}`",
+        "vLLM has this option. It is not found because option and value came as a single argument with a blank in "
+        "it: one element of a list in Python's `subprocess`, of `command:` or `args:` in Compose or Kubernetes, or "
+        "inside quotes.",
+        "Make two elements of it (`'--host', '127.0.0.1'`; in YAML two lines), or write it with an equals sign "
+        "(`--host=127.0.0.1`), or let a shell split one whole string.",
+    ),
+    zh=Words(
+        "vLLM 的选项与其值被当作一个词传入:`{arguments}`",
+        "vLLM 有此选项。之所以找不到,是因为选项和值作为一个带空格的参数传入:Python `subprocess` 列表的一个元素、"
+        "Compose 或 Kubernetes 中 `command:`、`args:` 的一项,或写在同一对引号内。",
+        "拆成两个元素(split;`'--host', '127.0.0.1'`,YAML 中写两行),或用等号连接(`--host=127.0.0.1`),或让 shell 拆分整个"
+        "字符串。",
+    ),
+)
+
+#: options with a value that every release of the server has
+_ALWAYS = re.compile(
+    r"--(?:host|port|dtype|max-model-len|tensor-parallel-size|gpu-memory-utilization|served-model-name|tokenizer|seed"
+    r"|max-num-seqs|api-key|chat-template|download-dir|pipeline-parallel-size|quantization|load-format) \S"
+)
 
 REMOVED = Message(
     en=Words(
@@ -173,3 +199,18 @@ def _later(first: str, version: str) -> bool:
     from packaging.version import Version
 
     return Version(first) > Version(version)
+
+
+def explain(hits: Hits) -> Finding:
+    """An option that every release has is not unknown: it came as one word with its value."""
+    arguments = hits.get("arguments") or ""
+    joined = _ALWAYS.match(arguments) is not None
+    return found(
+        PROBLEM,
+        JOINED if joined else LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY if joined else CONFIRMED,
+        commands=() if joined else LOG_COMMANDS,
+        arguments=arguments,
+    )
