@@ -184,7 +184,9 @@ def explain(hits: Hits) -> Finding | None:
             PROBLEM, CHECKOUT, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=hits.get("name"),
             module=f"{package}{hits.get('module') or ''}",
         )  # fmt: skip
-    message = CIRCULAR if circular else LOG_MESSAGE if importer and importer != package else OWN
+    if importer == package and not circular:
+        return None  # PYT043: the package asks itself
+    message = CIRCULAR if circular else LOG_MESSAGE if importer else OWN
     return found(
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, package=package,
         name=hits.get("name") or f"{package}{hits.get('module') or ''}", importer=importer,

@@ -73,6 +73,7 @@ SIGNATURES = (
     ),
 )
 
+_IMPORTS = {2, 3}  # places of the import errors among the signatures
 NAMES = {
     "openrlhf": "OpenRLHF",
     "verl": "veRL",
@@ -116,10 +117,12 @@ LOG_MESSAGE = Message(
 )
 
 
-def explain(hits: Hits) -> Finding:
-    """Who asked is the innermost frame outside the engine."""
+def explain(hits: Hits) -> Finding | None:
+    """Who asked is the innermost frame outside the engine; a package that misses a part of its own is PYT043."""
     owner = hits.get("owner") or "SamplingParams"
     callee = owner.partition(".")[0] if "." in owner or owner.islower() else _engine_of(hits)
+    if hits.first.signature in _IMPORTS and hits.first.frames and _package(hits.first.frames[-1]) == callee:
+        return None
     asking = [name for name in map(_package, reversed(hits.first.frames)) if name and name != callee]
     caller = NAMES.get(asking[0], f"`{asking[0]}`") if asking else ""
     version = hits.versions.get(callee)
