@@ -174,11 +174,11 @@ class Builder:
         """(source, process) of those that are in the middle of something, so that every line of theirs matters."""
         return self._assembler.open
 
-    def look(self, line: Line, worth: int) -> None:
-        """Show a line to those who may take note of it, see `doctor.logs.hints`."""
+    def look(self, line: Line, worth: int, record: Line | None = None) -> None:
+        """Show a line to those who may take note of it, see `doctor.logs.hints`; `record`: see `Assembler.feed`."""
         case = self.case
         if worth & hints.FAILURE or (self.busy and (line.source, line.process) in self.busy):
-            self._assembler.feed(line)
+            self._assembler.feed(line, record)
         if worth & hints.MARK or (worth & hints.SERVING and not case.marks.served):
             case.marks.feed(line)
         if worth & hints.EXIT and len(case.exits) < _MOST_EXITS:
@@ -219,6 +219,7 @@ class _OfSource:
         self._source, self._index = source, index
         self._labelled, self._sign = labelled, -1 if backwards else 1
         self._clock: list[tuple[int, int]] = []
+        self._records: dict[str, Line] = {}  # the last line of each process that carries a level
         self._progress: list[tuple[int, str, bool]] = []  # order, text, whether it is stripped
         #: number, text and what came of it, of the last line of each process, in order of these lines
         self._last: dict[str, tuple[int, str, Line | None]] = {}
@@ -247,7 +248,9 @@ class _OfSource:
         line = self._line(stripped, number)
         if self.table.open or worth & hints.TABLE:
             line = self.table.feed(line)
-        self._builder.look(line, worth)
+        self._builder.look(line, worth, self._records.get(line.process))
+        if line.level:
+            self._records[line.process] = line
         if line.time_ns is not None:
             self._clock.append((line.order, line.time_ns))
         if worth & hints.PROGRESS:

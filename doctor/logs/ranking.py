@@ -125,6 +125,7 @@ def rank(
     case.exits = [each for each in case.exits if not quotes.exit(each)]
     candidates = [_doubted(case, each, quotes) for each in _candidates(case, hits, counts, catalogue, crashed)]
     failures = [each for each in case.failures if not _is_noise(case, each) and not quotes.failure(each)]
+    failures = _without_warned(case, failures, candidates)
     lost = _words_of_loss(case, candidates)
     own: list[Failure] = []
     victims: list[Failure] = []
@@ -414,6 +415,9 @@ def _primary(case: Case, own: list[Failure]) -> Failure | None:
         for each in fatal
         if not (_got_over(case, each) and _steps_after(case, each.first.source, each.first.number))
     ] or fatal
+    fatal = [
+        each for each in fatal if not (each.caught and _steps_after(case, each.first.source, each.first.number))
+    ] or fatal
     fatal = [each for each in fatal if not each.thread] or fatal  # a thread's end is not the process's
     return min(fatal, key=lambda each: case.key(each.first.source, each.first.number))
 
@@ -449,9 +453,25 @@ def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
         key, begin = case.key(source, hit.line), case.key(first.source, first.number)
         if key < begin and not _went_on(case, source, hit):
             return True
-        if key > begin and (primary.thread or (failure is not None and _got_over(case, primary))):
+        if key > begin and (
+            primary.thread or (failure is not None and (_got_over(case, primary) or _outlived(primary, failure)))
+        ):
             return True
     return False
+
+
+def _outlived(caught: Failure, later: Failure) -> bool:
+    """Whether a program says that it caught a failure, and nobody does of a later one."""
+    return bool(caught.caught) and not caught.noise and not later.caught and not later.thread
+
+
+def _without_warned(case: Case, failures: list[Failure], candidates: Sequence[_Candidate]) -> list[Failure]:
+    """Failures that were caught and only warned of say nothing where anything else went wrong."""
+    loud = [each for each in failures if each.caught not in _QUIET_LEVELS or not each.caught]
+    warned = [each for each in failures if each not in loud]
+    if loud or any(each.fatal and not any(_within(case, each, one) for one in warned) for each in candidates):
+        return loud
+    return failures
 
 
 def _went_on(case: Case, source: int, hit: Hit) -> bool:

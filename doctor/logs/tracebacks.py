@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from doctor.core.patterns import later
@@ -58,7 +58,23 @@ _WHAT = later(r"^\s{0,8}what\(\): {1,4}(?P<message>[^\n]*)")
 _FATAL = later(r"^(?:!!!!!!! )?Fatal Python error: (?P<message>[^\n]{1,300})")
 _GROUP_BARS = later(r"^(?: {0,12}[|+](?:-\+)?-{0,60}(?: \d{1,4} -{4,60})? ?){1,6}")
 _IGNORED = later(r"^(?:Exception ignored in|Error in atexit|Exception in thread QueueFeeder|Exception ignored on)")
-_THREAD = later(r"^(?:Exception|Unhandled exception) in thread (?!QueueFeeder)[^\n]{1,160}:\s*$")
+#: also what asyncio says of a task for which nobody waits, and of a callback; they go on with what failed
+#: https://docs.python.org/3/library/asyncio-dev.html#detect-never-retrieved-exceptions
+_THREAD = later(
+    r"^(?:Exception|Unhandled exception) in thread (?!QueueFeeder)[^\n]{1,160}:\s*$"
+    r"|^Task exception was never retrieved\s*$|^Exception in callback [^\n]{1,400}$"
+)
+_OF_TASK = ("future: <", "handle: <")
+#: what a queue's own thread cannot pickle it prints, and goes on
+#: https://github.com/python/cpython/blob/3.12/Lib/multiprocessing/queues.py (`_feed`, `_on_queue_feeder_error`)
+_FEEDER = ("multiprocessing/queues.py", "_feed")
+#: a record that an exception belongs to which was caught: close to it by any word, and from afar where its own text has
+#: many lines by these alone
+_ANNOUNCED, _ANNOUNCED_FAR = (
+    later(r"exception|error|fail|traceback", re.IGNORECASE),
+    later(r"\bException (?:in|during)\b"),
+)
+_CLOSE, _FAR = 3, 3_000  # lines
 #: types whose message is the traceback of another process
 _PASSES_ON = later(r"RemoteTraceback$|RemoteError$|_ExceptionWithTraceback$")
 
@@ -100,7 +116,8 @@ class Failure:
     """A chain of exceptions that one process printed, the earliest first.
 
     `noise`: printed by a destructor or at the interpreter's end; `handled`: logged below the level of errors;
-    `thread`: it ended a thread, which does not end the process.
+    `thread`: it ended a thread, which does not end the process; `caught`: the level of the record to which it was
+    added, for a program that writes a record caught it, "" where it is none.
     """
 
     process: str
@@ -111,6 +128,7 @@ class Failure:
     noise: bool = False
     handled: bool = False
     thread: bool = False
+    caught: str = ""
 
     @property
     def cause(self) -> Raised:
@@ -171,6 +189,9 @@ class _State:
     noise: bool = False
     thread: bool = False
     first: Line | None = None
+    latest: Line | None = None  # the last record of its process, and the one that belongs to its failure
+    record: Line | None = None
+    used: Line | None = None  # a record belongs to one failure
 
 
 class Assembler:
@@ -183,13 +204,14 @@ class Assembler:
         self.open: set[tuple[int, str]] = set()
         self._states: dict[tuple[int, str], _State] = {}
 
-    def feed(self, line: Line) -> None:
-        """Take the next line."""
+    def feed(self, line: Line, record: Line | None = None) -> None:
+        """Take the next line; `record` is the last one before it that its process wrote with a level."""
         key = (line.source, line.process)
         state = self._states.get(key)
         if state is None:
             state = self._states[key] = _State()
         text = line.text
+        state.latest = record
         if text.startswith((" ", "+", "|")) and ("|" in text[:14] or "+-" in text[:14]):
             text = _GROUP_BARS.sub("", text)
         elif state.block is not None and state.block.indent:
@@ -216,7 +238,7 @@ class Assembler:
             if word in text:
                 break
         else:
-            if (state.noise or state.thread) and text.strip():
+            if (state.noise or state.thread) and text.strip() and not text.startswith(_OF_TASK):
                 state.noise = state.thread = False
             return
         if self._opens(state, line, text):
@@ -231,7 +253,7 @@ class Assembler:
         elif match := _BROKEN.match(text):
             self._begin(state, _Block(line, kind="broken", type=match["type"], line=line), line)
             state.mode = "broken"
-        elif text.strip():
+        elif text.strip() and not text.startswith(_OF_TASK):
             state.noise = state.thread = False
 
     def _opens(self, state: _State, line: Line, text: str) -> bool:
@@ -349,6 +371,12 @@ class Assembler:
             return
         if self._continues_chain(state, line, text):
             return
+        if state.link and (match := _EXCEPTION.match(text)) is not None and _SURE.search(match["type"]):
+            # a link that was never raised has no traceback
+            link = _Block(line, kind="bare", type=match["type"], message=[match["message"] or ""], line=line)
+            self._begin(state, link, line)
+            state.mode = "message"
+            return
         block = state.block
         if block is not None and block.kind == "python" and not line.stamped and not self._begins(text):
             block.lost += 1  # a later paragraph of the message: the chain may go on behind it
@@ -444,6 +472,7 @@ class Assembler:
     def _begin(self, state: _State, block: _Block, line: Line) -> None:
         if state.first is None:
             state.first = line
+            state.record, state.used = state.latest if state.latest is not state.used else None, state.latest
         block.link, state.link = state.link, ""
         block.last = line.number
         state.block = block
@@ -483,12 +512,30 @@ class Assembler:
                     last,
                     state.noise,
                     first.level in ("I", "W", "D"),
-                    state.thread,
+                    state.thread or _by_feeder(state.chain[-1].frames),
+                    _caught(first, state.record),
                 )
             )
         state.mode, state.block, state.link, state.noise, state.first = "idle", None, "", False, None
         state.thread = False
         state.chain, state.outer = [], []
+
+
+def _by_feeder(frames: Sequence[Frame]) -> bool:
+    path, function = _FEEDER
+    return bool(frames) and frames[0].path.replace("\\", "/").endswith(path) and frames[0].function == function
+
+
+def _caught(first: Line, record: Line | None) -> str:
+    """Level of the record that a failure belongs to, where one announces it and it carries no head of its own."""
+    if record is None or first.level or first.stamped:
+        return ""
+    far = first.number - record.number
+    if (0 < far <= _CLOSE and _ANNOUNCED.search(record.text)) or (
+        0 < far <= _FAR and _ANNOUNCED_FAR.search(record.text[:400])
+    ):
+        return record.level
+    return ""
 
 
 def read(lines: Iterable[Line]) -> list[Failure]:

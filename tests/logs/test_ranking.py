@@ -308,3 +308,41 @@ def test_a_traceback_in_a_warning_does_not_explain_a_later_failure(tmp_path: Pat
     failed = "(EngineCore pid=189) ERROR 06-11 01:28:58 [core.py:1199] "
     result = _examine(tmp_path, text + "INFO 06-11 01:28:04 [core.py:1] a line\n" * 3 + OWN.format(p=failed))
     assert _told(result)[0][0] == "UNK001"
+
+
+LOGGED = f"""2026-11-20 10:00:00,123 - {{level}} - {{words}}
+{HEADER}
+  File "/home/user/project/verify.py", line 66, in verify
+    raise TargetError("no gold")
+verify.TargetError: no gold target
+"""
+MEMORY = f"""{HEADER}
+  File "/home/user/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py", line 125, in forward
+    return F.linear(input, self.weight, self.bias)
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.25 GiB. GPU 0 has a total capacity of 79.10 GiB of \
+which 2.12 GiB is free.
+"""
+OTHER = f"""{HEADER}
+  File "/home/user/project/train.py", line 12, in main
+    trainer.train()
+project.AnswerError: 500
+"""
+WARNED, ERRED = (LOGGED.format(level=level, words="verify failed") for level in ("WARNING", "ERROR"))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (WARNED + MEMORY, "MEM"),
+        (ERRED + MEMORY, "MEM"),  # what was caught and logged did not end the run
+        (MEMORY + WARNED, "MEM"),
+        (WARNED + OTHER, "AnswerError"),
+        (WARNED, "TargetError"),  # there is nothing else to tell
+        (ERRED + OTHER, "TargetError"),  # a server's words are the cause of what its client says
+        (ERRED + STEP.format(n=1) + OTHER, "AnswerError"),  # a step later it had not ended the run
+        (f"{OTHER}{ERRED}", "AnswerError"),
+    ],
+)
+def test_what_was_caught_did_not_end_the_run(tmp_path: Path, text: str, told: str) -> None:
+    first = _examine(tmp_path, text).diagnosis.outcome.findings[0]
+    assert told in (first.problem.id + first.words().headline)

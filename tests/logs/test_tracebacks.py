@@ -382,3 +382,52 @@ def test_an_indented_traceback_as_pip_quotes_it() -> None:
         ("ModuleNotFoundError", "No module named 'torch'"),
     ]
     assert failure.cause.frames[0].code == "from torch.utils import cpp_extension"
+
+
+def test_links_that_were_never_raised_have_no_traceback() -> None:
+    because = "The above exception was the direct cause of the following exception:"
+    text = f"""
+{HEADER}
+  File "/home/user/a.py", line 1, in f
+ConnectionRefusedError: [Errno 111] Connection refused
+
+{because}
+
+httpx.ConnectError: [Errno 111] Connection refused
+
+{because}
+
+{HEADER}
+  File "/home/user/a.py", line 2, in g
+OSError: cannot load the model
+"""
+    assert [types for _, types, _ in _told(text)] == [["ConnectionRefusedError", "ConnectError", "OSError"]]
+
+
+@pytest.mark.parametrize(
+    ("before", "caught"),
+    [
+        ("2026-11-20 10:00:00,123 - WARNING - reward failed", "W"),
+        ("ERROR:    Exception in ASGI application", "E"),
+        ("2026-11-20 10:00:00,123 - WARNING - Exception in verify for <think>\n" + "so\n" * 40 + "</think>", "W"),
+        ("2026-11-20 10:00:00,123 - WARNING - reward failed\none\ntwo\nthree", ""),  # too far
+        ("2026-11-20 10:00:00,123 - INFO - loading", ""),
+        ("reward failed", ""),
+    ],
+)
+def test_what_a_program_logs_it_caught(before: str, caught: str) -> None:
+    text = f'{before}\n{HEADER}\n  File "/home/user/a.py", line 1, in f\nKeyError: 1\n'
+    assert [each.caught for each in _case(text).failures] == [caught]
+    again = f'{text}{HEADER}\n  File "/home/user/a.py", line 2, in g\nKeyError: 2\n'
+    assert [each.caught for each in _case(again).failures] == [caught, ""]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'Task exception was never retrieved\nfuture: <Task finished>\n{HEADER}\n  File "a.py", line 1, in f\nKeyError: 1',
+        f'{HEADER}\n  File "/usr/lib/python3.11/multiprocessing/queues.py", line 264, in _feed\nTypeError: cannot pickle',
+    ],
+)
+def test_failures_of_side_threads_and_tasks(text: str) -> None:
+    assert [each.thread for each in _case(text).failures] == [True]
