@@ -25,7 +25,6 @@ from doctor.core.signature import Signature
 PROBLEM = Problem(id="CUD016", name="cuda-unknown-error", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment"),
     Signature(r"(?:Error 999|CUDA_ERROR_UNKNOWN)(?::|\)| ?\(999\)|$)[^\n]{0,40}"),
     Signature(r"Error (?P<code>304): OS call failed or operation not supported on this OS"),
 )

@@ -31,8 +31,8 @@ CASES = (
         (
             r"could not insert '?\"?nvidia(?!_peermem)[\w\-]{0,20}'?\"?: (?P<why>Key was rejected by service|"
             r"Required key not available)|\bnvidia[\w\-]{0,20}: (?:module verification failed: signature "
-            r"and/or required key missing - denied|Loading of (?:unsigned )?module is rejected)|Lockdown: [^\n]{1,60}unsigned mo"
-            r"dule loading is restricted"
+            r"and/or required key missing - denied|Loading of (?:unsigned )?module is rejected)"
+            r"|Lockdown: [^\n]{1,60}unsigned module loading is restricted"
         ),
         Message(
             en=Words(
@@ -60,8 +60,8 @@ CASES = (
             r"modprobe: FATAL: Module nvidia[\w\-]{0,20} not found in directory (?P<directory>/lib/modules/"
             r"[\w.\-+]{1,60})|could not insert '?\"?nvidia(?!_peermem)[\w\-]{0,20}'?\"?: (?P<why>Exec "
             r"format error|Invalid argument|Unknown symbol in module[^\n]{0,60}|No such device)"
-            r"|\bnvidia[\w\-]{0,20}: (?:disagrees about version of symbol|version magic '[^'\n]{1,80}' should be)|Bad return status for module bu"
-            r"ild on kernel: (?P<kernel>[\w.\-+]{1,60})"
+            r"|\bnvidia[\w\-]{0,20}: (?:disagrees about version of symbol|version magic '[^'\n]{1,80}' should be)"
+            r"|Bad return status for module build on kernel: (?P<kernel>[\w.\-+]{1,60})"
         ),
         Message(
             en=Words(
