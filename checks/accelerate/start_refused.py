@@ -1,0 +1,101 @@
+"""`Accelerator` refuses: a precision without its package, settings that came too late, no folder to load.
+
+## What it means
+The state of Accelerate is made once for a process; fp8 needs a backend that is installed apart; `load_state` reads a
+folder that `save_state` wrote.
+## What it does to a run
+ValueError when the Accelerator is made, or when the state is loaded.
+## What to do
+As the finding says.
+## How it is found
+In a log: by Accelerate's own words.
+## References
+https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/state.py
+https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/accelerator.py
+https://huggingface.co/docs/accelerate/usage_guides/low_precision_training
+"""
+
+from __future__ import annotations
+
+from doctor.core.finding import Finding, Message, Words
+from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Hits, Signature, finding_of_case
+
+PROBLEM = Problem(id="ACC023", name="accelerator-refuses-to-start", severity=ERROR, since="0.1")
+
+#: (pattern, frame of its traceback, what is said of it)
+CASES = (
+    (
+        (
+            r"ValueError: Using `fp8` precision requires `transformer_engine` or `MS-AMP` to be instal"
+            r"led"
+        ),
+        "",
+        Message(
+            en=Words(
+                "`fp8` precision, and no backend for it is installed",
+                "Accelerate leaves fp8 to TransformerEngine, torchao or MS-AMP, and it needs an H100-class GPU (or "
+                "an RTX 40 and newer).",
+                "Install one: `pip install --no-build-isolation transformer_engine[pytorch]` (or `pip install "
+                "torchao`, with `fp8_backend: AO`), or set `mixed_precision: bf16`.",
+            ),
+            zh=Words(
+                "使用 `fp8` 精度,但没有安装其后端",
+                "Accelerate 的 fp8 依靠 TransformerEngine、torchao 或 MS-AMP,并且需要 H100 级(或 RTX 40 及更新)的 "
+                "GPU。",
+                "安装其一:`pip install --no-build-isolation transformer_engine[pytorch]`(或 `pip install torchao`,并"
+                "设 `fp8_backend: AO`),或设 `mixed_precision: bf16`。",
+            ),
+        ),
+    ),
+    (
+        (
+            r"ValueError: AcceleratorState has already been initialized and cannot be changed, restart"
+            r" your runtime completely and pass `(?P<setting>[^`\n]{1,80})` to"
+        ),
+        "",
+        Message(
+            en=Words(
+                "an Accelerator exists already, and a second one asks for `{setting}`",
+                "The state of Accelerate is one for the whole process: whatever was made first (a Trainer, "
+                "`TrainingArguments`, an earlier cell of the notebook) decided on it.",
+                "Make one `Accelerator(...)` with all settings, before the model and any `TrainingArguments`; "
+                "restart the notebook's kernel. The value may also come from `accelerate config` (`mixed_precision` "
+                "there).",
+            ),
+            zh=Words(
+                "已经存在一个 Accelerator,第二个却要求 `{setting}`",
+                "Accelerate 的状态整个进程只有一份:最先创建的对象(Trainer、`TrainingArguments`、笔记本中较早的单元)"
+                "已经决定了它。",
+                "只创建一个带全部设置的 `Accelerator(...)`,并在模型和 `TrainingArguments` 之前;重启笔记本内核。该值"
+                "也可能来自 `accelerate config`(其中的 `mixed_precision`)。",
+            ),
+        ),
+    ),
+    (
+        r"ValueError: Tried to find (?P<folder>[^\n]{1,300}?) but folder does not exist",
+        "",
+        Message(
+            en=Words(
+                "`load_state` finds no folder `{folder}`",
+                "It reads what `accelerator.save_state(...)` wrote; the path is relative to the working folder, and "
+                "with `ProjectConfiguration` it is `checkpoints/checkpoint_N` in the project's folder.",
+                "List it: `ls -l {folder}`; give the absolute path of a folder that `save_state` wrote, on every "
+                "node; begin without it in a first run.",
+            ),
+            zh=Words(
+                "`load_state` 找不到文件夹 `{folder}`",
+                "它读取 `accelerator.save_state(...)` 写出的内容;路径相对于工作目录,使用 `ProjectConfiguration` 时是"
+                "项目目录下的 `checkpoints/checkpoint_N`。",
+                "列出:`ls -l {folder}`;给出 `save_state` 写出的文件夹的绝对路径,每个节点上都要有;第一次运行不要加载。",
+            ),
+        ),
+    ),
+)
+
+SIGNATURES = tuple(Signature(pattern, frame=frame) for pattern, frame, _ in CASES)
+
+
+def explain(hits: Hits) -> Finding:
+    """What the first hit's own case says."""
+    return finding_of_case(PROBLEM, [(pattern, message) for pattern, _, message in CASES], hits)
