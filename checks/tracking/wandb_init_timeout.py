@@ -30,6 +30,8 @@ SIGNATURES = (
         r"[^\n]{0,200}host='(?P<host>api\.wandb\.ai)'",
         frame=r"[\\/]wandb[\\/]",
     ),
+    # wandb 0.30 and later: the words of its service
+    Signature(r'CommError: [^\n]{0,80}(?:Post|Get) "https?://(?P<server>[\w.\-:]{3,80})/graphql": '),
 )
 
 LOG_MESSAGE = Message(

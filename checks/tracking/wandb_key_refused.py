@@ -22,7 +22,7 @@ from doctor.core.signature import Signature
 PROBLEM = Problem(id="TRK006", name="wandb-key-refused", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"API key must be 40 characters long, yours was (?P<length>\d{1,4})"),
+    Signature(r"API key must (?:be 40 characters long, yours was|have 40\+ characters, has) (?P<length>\d{1,4})"),
     Signature(r"(?:AuthenticationError|wandb: ERROR)[^\n]{0,20}API key verification failed"),
     Signature(
         r"(?:CommError|wandb: ERROR)[^\n]{0,60}(?:permission denied|It appears that you do not have"

@@ -66,7 +66,7 @@ CASES = (
     (
         (
             r"(?:UsageError|wandb: ERROR)[: ]{1,3}(?:Unable to resume run|resume='must' but run|You provided "
-            r"an invalid value for the `resume` argument|Run \([\w\-]{1,40}\) is finished)"
+            r"an invalid value for the `resume` argument)"
         ),
         Message(
             en=Words(
@@ -107,9 +107,51 @@ CASES = (
             ),
         ),
     ),
+    (
+        r"UsageError: Run ID (?:cannot (?P<rule>[^\n]{4,80}))",
+        Message(
+            en=Words(
+                "wandb does not take the id of the run: it cannot {rule}",
+                "`WANDB_RUN_ID` (or `id=` of `wandb.init`) may hold letters, digits, dashes and underscores, and at "
+                "most 64 of them; the name of an experiment with `/`, `:` or blanks in it is none.",
+                "`export WANDB_RUN_ID=name-without-signs`, or leave it out, and give the long text as the name: "
+                "`WANDB_NAME=...` (veRL `trainer.experiment_name`); or train without it: `WANDB_MODE=disabled`.",
+            ),
+            zh=Words(
+                "wandb 不接受该 run 的 id:不允许 {rule}",
+                "`WANDB_RUN_ID`(或 `wandb.init` 的 `id=`)只能含字母、数字、短横线和下划线,最多 64 个;含 `/`、`:` "
+                "或空格的实验名不可用。",
+                "`export WANDB_RUN_ID=不含符号的名称`,或不设置它,而把长文本作为名称:`WANDB_NAME=...`(veRL 为 "
+                "`trainer.experiment_name`);或不使用它:`WANDB_MODE=disabled`。",
+            ),
+        ),
+    ),
+    (
+        r"ValidationError: \d{1,2} validation errors? for Settings$",
+        Message(
+            en=Words(
+                "wandb refuses one of its settings",
+                "A `WANDB_...` variable or an argument of `wandb.init` has a value that the installed wandb does not "
+                "know: the two lines below the error name the setting and what it takes (`mode` is online, offline, "
+                "shared or disabled; a tag has 1 to 64 characters; a switch is true or false).",
+                "Look at the variables, `env | grep WANDB`, and unset or correct the one that is named "
+                "(`export WANDB_MODE=offline`); shorten tags and names; or train without it: `WANDB_MODE=disabled`.",
+            ),
+            zh=Words(
+                "wandb 拒绝了它的某项设置",
+                "某个 `WANDB_...` 变量或 `wandb.init` 的参数取了已安装版本不认识的值:错误下面两行给出设置名和允许的取值"
+                "(`mode` 为 online、offline、shared 或 disabled;tag 为 1 到 64 个字符;开关为 true 或 false)。",
+                "用 `env | grep WANDB` 查看变量,取消或改正所指出的那一个(`export WANDB_MODE=offline`);缩短 tag 和名称;"
+                "或不使用它:`WANDB_MODE=disabled`。",
+            ),
+        ),
+    ),
 )
 
-SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
+SIGNATURES = (
+    *(Signature(pattern) for pattern, _ in CASES[:-1]),
+    Signature(CASES[-1][0], frame=r"[\\/]wandb[\\/]sdk[\\/]"),
+)
 
 
 def explain(hits: Hits) -> Finding:
