@@ -44,6 +44,12 @@ SIGNATURES = (
         frame=r"(?:site|dist)-packages",
         symptom_of=_OTHERS,
     ),
+    Signature(
+        r"^AttributeError: module '(?P<package>[A-Za-z_]\w{0,60})(?P<module>(?:\.\w{1,80}){0,8})' has no attribute "
+        r"'(?P<name>\w{1,80})'",
+        frame=r"(?:site|dist)-packages",
+        symptom_of=_OTHERS,
+    ),
     Signature(r"^AssertionError: Duplicated model implementation for (?P<model>\w{2,80})"),
 )
 

@@ -36,11 +36,17 @@ from doctor.facts.world import World
 PROBLEM = Problem(id="TOR003", name="gpu-architecture-absent", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"CUDA error: no kernel image is available for execution on the device"),
+    Signature(
+        r"CUDA (?:runtime )?error: no kernel image is available for execution on the device"
+        r"(?: (?P<turbomind>/\S{0,80}turbomind/\S{1,160}))?"
+    ),
     Signature(
         r"^(?:[^\n]{0,200}UserWarning: )?(?P<gpu>[^\n:]{2,80}) with CUDA capability"
         r" (?P<arch>sm_\d{2,3}) is not compatible with the current PyTorch installation",
         kind="warning",
+    ),
+    Signature(
+        r"OpError: expects arch to be one of \[(?P<known>[^\]\n]{4,160})\], but got (?:Arch\.)?(?P<card>sm_\w{2,6})"
     ),
 )
 
@@ -61,6 +67,28 @@ LOG_MESSAGE_CARD = Message(
         "Blackwell:`pip install torch --index-url https://download.pytorch.org/whl/cu128`(torch 2.7 及以"
         "上;2.7 的默认 wheel 不含它)。旧显卡使用 CUDA 12.6 的构建(`cu126`)或更旧的版本。随后为该 torch 重"
         "新安装 vLLM、flash-attn 等。",
+    ),
+)
+
+LOG_MESSAGE_CUTLASS = Message(
+    en=Words(
+        "a CUTLASS kernel was written for {known} and this GPU is {card}",
+        "Kernels of CUTLASS's Python DSL (FlashInfer, FlashAttention 4, vLLM's and SGLang's FP4 back ends) list the "
+        "architectures that they know. GB10 of the DGX Spark is sm_121, a sister of the RTX 50's sm_120 that such "
+        "lists "
+        "leave out.",
+        "Upgrade what brings the kernel: `pip install -U nvidia-cutlass-dsl flashinfer-python` and the newest vLLM or "
+        "SGLang. Until it knows the card choose another backend: `--moe-backend marlin` or `triton`, "
+        "`--attention-backend TRITON_ATTN`, or a checkpoint without FP4.",
+    ),
+    zh=Words(
+        "某个 CUTLASS 内核面向 {known},而此 GPU 为 {card}",
+        "CUTLASS Python DSL 的内核(FlashInfer、FlashAttention 4、vLLM 与 SGLang 的 FP4 后端)会列出所支持的架构。DGX "
+        "Spark 的 "
+        "GB10 为 sm_121,是 RTX 50 的 sm_120 的近亲,常不在列表中。",
+        "升级提供该内核的包:`pip install -U nvidia-cutlass-dsl flashinfer-python` 以及最新的 vLLM 或 SGLang。在支持之"
+        "前换用其他"
+        "后端:`--moe-backend marlin` 或 `triton`、`--attention-backend TRITON_ATTN`,或使用非 FP4 的检查点。",
     ),
 )
 
@@ -189,12 +217,18 @@ def _commands(version: str, gpu: Gpu) -> tuple[str, ...]:
 
 
 def explain(hits: Hits) -> Finding | None:
-    """Torch's warning names card and architecture; the error alone does not."""
+    """Torch's warning names card and architecture, CUTLASS those that its kernel has; the error alone does not."""
+    if (card := hits.get("card")) and not hits.of(0):
+        return found(
+            PROBLEM, LOG_MESSAGE_CUTLASS, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, card=card,
+            known=(hits.get("known") or "").replace("'", "`"),
+        )  # fmt: skip
     warned = hits.of(1)
     card = warned[0].groups if warned else {}
     frames = [frame for hit in hits.of(0) for frame in hit.frames]
     inside = next((name for name in ("vllm", "xformers", "flash_attn", "bitsandbytes", "deepspeed", "sgl_kernel")
                    if any(f"/{name}/" in f"/{frame}" for frame in frames[-6:])), "")  # fmt: skip
+    inside = "lmdeploy" if hits.get("turbomind") else inside
     if not hits.of(0) and not warned:
         return None
     return found(

@@ -41,6 +41,7 @@ SIGNATURES = (
     Signature(r"Sinks are only supported in (?P<sinks>FlashAttention 3)"),
     Signature(r"Only (?P<only>FlashAttention) backend is supported for now", frame=r"lmcache"),
     Signature(r"(?P<tgi>\w[\w ]{2,30}) requires Flash Attention (?:enabled models|CUDA kernels to be installed)"),
+    Signature(r"Sinks must be of type (?P<sinktype>float32)"),
     Signature(r"^\s{1,16}assert is_fa_version_supported\((?P<old>(?:self\.)?fa_version)\)$"),
 )
 
@@ -86,6 +87,25 @@ SINKS = Message(
         "使用 Triton 后端:`--attention-backend TRITON_ATTN`(vLLM 0.15 之前为 "
         "`VLLM_ATTENTION_BACKEND=TRITON_ATTN`,0.10 为 `TRITON_ATTN_VLLM_V1`);更新的版本会自动选择:`pip install -U "
         "vllm`。",
+    ),
+)
+
+SINK_TYPE = Message(
+    en=Words(
+        "the attention kernel wants the model's attention sinks in float32, and gets them in 16 bit",
+        "On B200-class GPUs vLLM serves gpt-oss by TRT-LLM kernels of FlashInfer, which read the sinks in float32. "
+        "This vLLM and this FlashInfer are of releases that do not agree on it.",
+        "Upgrade both together: `pip install -U vllm` with the `flashinfer-python` that it pins (the image of that "
+        "release holds the pair). Until then another backend: `--attention-backend TRITON_ATTN` (older: "
+        "`VLLM_ATTENTION_BACKEND=TRITON_ATTN_VLLM_V1`, or `VLLM_USE_TRTLLM_ATTENTION=0`).",
+    ),
+    zh=Words(
+        "注意力内核要求模型的 attention sink 为 float32,而得到的是 16 位",
+        "在 B200 一类 GPU 上 vLLM 用 FlashInfer 的 TRT-LLM 内核服务 gpt-oss,该内核以 float32 读取 sink。所装 vLLM 与 "
+        "FlashInfer 的版本在此不一致。",
+        "两者一起升级:`pip install -U vllm` 以及它限定的 `flashinfer-python`(该版本的镜像含有配套的两者)。在此之前"
+        "换用其他后端:`--attention-backend TRITON_ATTN`(旧版:`VLLM_ATTENTION_BACKEND=TRITON_ATTN_VLLM_V1`,或 "
+        "`VLLM_USE_TRTLLM_ATTENTION=0`)。",
     ),
 )
 
@@ -230,7 +250,9 @@ def explain(hits: Hits) -> Finding | None:
     told = hits.first.groups
     if told.get("all") and "head_size not supported" in told["all"]:
         return None
-    message = hits.choice({"sinks": SINKS, "only": LMCACHE, "tgi": TGI, "old": OLD_GPU, "all": NONE_LEFT}, REFUSED)
+    message = hits.choice(
+        {"sinks": SINKS, "sinktype": SINK_TYPE, "only": LMCACHE, "tgi": TGI, "old": OLD_GPU, "all": NONE_LEFT}, REFUSED
+    )
     reason, why, fit = _reason(told.get("reasons") or _common(told.get("all") or ""))
     return found(
         PROBLEM,

@@ -21,6 +21,7 @@ from doctor.checks.vllm._helpers import capability, engine_gpus, release_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.signature import Signature
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpus
 from doctor.facts.packages import Packages
@@ -29,6 +30,30 @@ from doctor.facts.training import Training
 from doctor.facts.world import World
 
 PROBLEM = Problem(id="VLL012", name="gpu-too-old-for-vllm", severity=ERROR, since="0.1", affects={"vllm": ">=0.6"})
+
+SIGNATURES = (
+    Signature(r"ImportError: punica LoRA kernels (?P<what>require compute capability >= 8\.0|could not be imported)"),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "the LoRA kernels of this vLLM (punica) do not run here: the GPU is too old for them, or they were not built",
+        "Up to vLLM 0.5.3 adapters are computed by compiled kernels for compute capability 8.0 and newer (Ampere); T4 "
+        "(7.5) and V100 (7.0) are older, and a build from source leaves them out unless it is told otherwise.",
+        "Upgrade vLLM (0.5.4 and newer compute LoRA by Triton kernels, which run on these cards, too), or merge "
+        "the adapter into the model (`merge_and_unload()`) and serve it without `--enable-lora`, or use a newer "
+        "GPU. A build of the old release: `VLLM_INSTALL_PUNICA_KERNELS=1`.",
+    ),
+    zh=Words(
+        "此 vLLM 的 LoRA 内核(punica)无法在此运行:GPU 对它们过旧,或未编译它们",
+        "到 vLLM 0.5.3 为止,适配器由针对计算能力 8.0 及以上(Ampere)编译的内核计算;T4(7.5)与 V100(7.0)更旧,从源码编译时"
+        "默认也不包含它们。",
+        "升级 vLLM(0.5.4 起用 Triton 内核计算 LoRA,也能在这些卡上运行),或把适配器合并到模型(`merge_and_unload()`)后"
+        "不用 `--enable-lora`,或使用更新的 GPU。旧版源码编译:`VLLM_INSTALL_PUNICA_KERNELS=1`。",
+    ),
+)
+
+LOG_CONFIDENCE = LIKELY
 
 MESSAGE = Message(
     en=Words(

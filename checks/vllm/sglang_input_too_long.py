@@ -35,6 +35,9 @@ SIGNATURES = (
         r"Prompt length \((?P<asked>\d{1,9})\) exceeds the model's maximum context length \((?P<most"
         r">\d{1,9})\)",
     ),
+    Signature(
+        r"Input length \((?P<asked>\d{1,9}) tokens\) exceeds the maximum allowed length \((?P<most>\d{1,9}) tokens\)"
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -59,11 +62,33 @@ LOG_MESSAGE = Message(
 )
 
 
+POOL = Message(
+    en=Words(
+        "a request of {asked} tokens was sent to an SGLang that has room for {most}",
+        "The limit is the smaller one of `--context-length` and the KV cache, and a cache that is left with little "
+        "memory holds less than one long request, whatever context length was asked for (`max_total_num_tokens` in the "
+        "log of the start). Some releases crash over such a request, with another error behind this line.",
+        "Give the cache more room: a higher `--mem-fraction-static`, more GPUs (`--tp`), `--kv-cache-dtype "
+        "fp8_e5m2`, quantized weights; or send shorter prompts (`data.filter_overlong_prompts=True`). "
+        "`--allow-auto-truncate` cuts prompts silently: fine for evaluation, harmful for training. Upgrade SGLang "
+        "if the server dies of it.",
+    ),
+    zh=Words(
+        "向只能容纳 {most} token 的 SGLang 发送了 {asked} token 的请求",
+        "上限取 `--context-length` 与 KV 缓存中较小者;显存所剩不多时,缓存装不下一个长请求,与设置的上下文长度无关(见"
+        "启动日志中的 `max_total_num_tokens`)。部分版本会因此崩溃,并在该行之后出现另一个错误。",
+        "给缓存更多空间:提高 `--mem-fraction-static`,使用更多 GPU(`--tp`),`--kv-cache-dtype fp8_e5m2`,量化权重;或发"
+        "送更短的 prompt(`data.filter_overlong_prompts=True`)。`--allow-auto-truncate` 会静默截断 prompt:用于评估可"
+        "以,用于训练有害。若服务器因此退出,请升级 SGLang。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding:
     """With both lengths."""
     return found(
         PROBLEM,
-        LOG_MESSAGE,
+        POOL if hits.of(3) else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
