@@ -105,7 +105,7 @@ CASES = (
         ),
         Message(
             en=Words(
-                "torchtune is to resume, and what the first run should have left is not in the output folder",
+                "torchtune is to resume, and the output folder lacks what the first run should have left",
                 "`resume_from_checkpoint=True` needs the adapter (`adapter_0.pt`) and the recipe state of an earlier "
                 "epoch; a run that ended before its first checkpoint left none, and a LoRA recipe cannot go on from a "
                 "full checkpoint.",

@@ -20,11 +20,16 @@ https://github.com/hiyouga/LlamaFactory/issues/7703
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words
+from dataclasses import replace
+
+from doctor.core.finding import LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature, finding_of_case
 
 PROBLEM = Problem(id="DAT043", name="llamafactory-data-refused", severity=ERROR, since="0.1")
+
+#: place in CASES: a processor may be absent for several reasons
+_PROCESSOR = 8
 
 #: (pattern, what is said of it)
 CASES = (
@@ -186,7 +191,7 @@ CASES = (
     (
         (
             r"ValueError: (?P<part>Processor|Image processor|Video processor|Audio feature extractor) was not "
-            r"found, please check and update your model file"
+            r"found, please check and update your (?:model file|processor config)"
         ),
         Message(
             en=Words(
@@ -196,15 +201,17 @@ CASES = (
                 "they name.",
                 'Copy these files from the original model into the folder, and look whether `python -c "from '
                 "transformers import AutoProcessor; print(AutoProcessor.from_pretrained('MODEL'))\"` works; if it "
-                "fails, it says what is missing (a newer Transformers, `pillow`, `torchvision`, `av`).",
+                "fails, it says what is missing: another version of Transformers (the model card names it; `pip "
+                "install -U "
+                "transformers`), `pillow`, `torchvision` or `av`.",
             ),
             zh=Words(
                 "模型文件夹中没有 {part}",
                 "`preprocessor_config.json`(以及 `processor_config.json`)缺失,训练或导出得到的文件夹常如此;或该版"
                 "本 Transformers 不认识其中的类。",
                 '从原始模型复制这些文件到该文件夹,并检查 `python -c "from transformers import AutoProcessor; '
-                "print(AutoProcessor.from_pretrained('MODEL'))\"` 是否可用;若失败,它会说明缺少什么(更新的 "
-                "Transformers、`pillow`、`torchvision`、`av`)。",
+                "print(AutoProcessor.from_pretrained('MODEL'))\"` 是否可用;若失败,它会说明缺少什么:另一版本的 "
+                "Transformers(见模型卡;`pip install -U transformers`)、`pillow`、`torchvision` 或 `av`。",
             ),
         ),
     ),
@@ -225,4 +232,5 @@ SIGNATURES = (
 
 def explain(hits: Hits) -> Finding:
     """Say what the first hit's own case calls for."""
-    return finding_of_case(PROBLEM, CASES, hits)
+    finding = finding_of_case(PROBLEM, CASES, hits)
+    return replace(finding, confidence=LIKELY) if hits.first.signature == _PROCESSOR else finding

@@ -1,8 +1,8 @@
 """FSDP refuses the model as it was handed over, or a call at the wrong moment.
 
 ## What it means
-FSDP takes one device a rank, real weights (not on `meta`), whole layers with a `forward`, and calls from the outermost
-wrapped module. Its checks name what is against that.
+FSDP takes one device a rank, real weights (not on `meta`), whole layers with a `forward`, and calls from the
+outermost wrapped module. Its checks name what is against that.
 ## What it does to a run
 The run ends when the model is wrapped or in the first step.
 ## What to do
@@ -50,7 +50,7 @@ CASES = (
     (
         (
             r"RuntimeError: FSDP only supports single device modules but got params on "
-            r"(?P<devices>[^\n]{1,160})"
+            r"(?![^\n]{0,200}type='meta')(?P<devices>[^\n]{1,160})"
         ),
         Message(
             en=Words(
@@ -69,7 +69,10 @@ CASES = (
         ),
     ),
     (
-        r"RuntimeError: FSDP parameters should be materialized from meta device before training",
+        (
+            r"RuntimeError: FSDP (?:parameters should be materialized from meta device before training"
+            r"|only supports single device modules but got params on [^\n]{0,200}type='meta')"
+        ),
         Message(
             en=Words(
                 "weights are still on the `meta` device when FSDP trains",
@@ -79,7 +82,9 @@ CASES = (
                 "Load through `from_pretrained` with Accelerate's `fsdp_cpu_ram_efficient_loading: true`, do not "
                 "replace or add layers after that, and tie the weights before wrapping; or switch it off "
                 '(`fsdp_cpu_ram_efficient_loading: false`), or call `model.to_empty(device="cuda")` and load a '
-                "full state dict.",
+                "full state dict. For a larger vocabulary resize the embedding and save that model first "
+                "(`resize_token_embeddings`; LLaMA-Factory: `resize_vocab: true` and export) instead of "
+                "`ignore_mismatched_sizes=True`.",
             ),
             zh=Words(
                 "FSDP 训练时部分权重仍在 `meta` 设备上",
@@ -87,7 +92,9 @@ CASES = (
                 "享的或新增的 token 嵌入)一直为空。",
                 "使用 Accelerate 的 `fsdp_cpu_ram_efficient_loading: true` 并通过 `from_pretrained` 加载,之后不要"
                 "替换或添加层,并在包装前绑定权重;或关闭它(`fsdp_cpu_ram_efficient_loading: false`),或调用 "
-                '`model.to_empty(device="cuda")` 后加载完整的 state dict。',
+                '`model.to_empty(device="cuda")` 后加载完整的 state dict。词表变大时,先调整嵌入大小并保存该模型'
+                "(`resize_token_embeddings`;LLaMA-Factory:`resize_vocab: true` 后导出),不要用 "
+                "`ignore_mismatched_sizes=True`。",
             ),
         ),
     ),

@@ -16,7 +16,7 @@ https://github.com/huggingface/transformers/blob/v4.53.2/src/transformers/models
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -32,6 +32,10 @@ SIGNATURES = (
         frame=r"transformers/models/auto/configuration_auto\.py:",
     ),
     Signature(r"ValueError: Unrecognized model in (?P<path>[^\s]{1,200})\. Should have a `model_type` key"),
+    Signature(
+        r"ValueError: Unrecognized (?P<part>image processor|video processor|feature extractor|processing class) in "
+        r"(?P<path>[^\s]{1,200})\. (?:Should have a|Can't instantiate a processor)"
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -65,10 +69,39 @@ LOG_MESSAGE_NONE = Message(
     ),
 )
 
+LOG_MESSAGE_PART = Message(
+    en=Words(
+        "Transformers knows no {part} for `{path}`",
+        "The class that `preprocessor_config.json` (`image_processor_type`, `processor_class`) names is not in the "
+        "installed release, or the file did not come along: a model newer than this Transformers, one whose "
+        "configuration was renamed since, or a folder that a training wrote without it.",
+        "Upgrade Transformers (`pip install -U transformers`; a model of these days: `pip install "
+        "git+https://github.com/huggingface/transformers`) and, with it, what the script pins beside it. If it is new "
+        "enough, copy `preprocessor_config.json` (and `video_preprocessor_config.json`) from the original model, or "
+        "download the model again so that its files are of one time.",
+    ),
+    zh=Words(
+        "Transformers 不认识 `{path}` 的 {part}",
+        "`preprocessor_config.json`(`image_processor_type`、`processor_class`)所写的类不在已安装的版本中,或该文件缺失"
+        ":模型比"
+        "该 Transformers 新、其配置后来改过名,或是训练写出的目录没有该文件。",
+        "升级 Transformers(`pip install -U transformers`;最新的模型用 `pip install "
+        "git+https://github.com/huggingface/transformers`)以及脚本同时固定的包。若版本已足够新,从原始模型复制 "
+        "`preprocessor_config.json`(及 `video_preprocessor_config.json`),或重新下载模型使其文件属于同一时期。",
+    ),
+)
+
+MESSAGES = (LOG_MESSAGE, LOG_MESSAGE_NONE, LOG_MESSAGE_PART)
+
 
 def explain(hits: Hits) -> Finding | None:
     """Tell a type that is too new from a folder without one."""
-    known, path = hits.get("type"), hits.get("path")
+    known, path, part = hits.get("type"), hits.get("path"), hits.get("part")
+    if part and not known:
+        return found(
+            PROBLEM, LOG_MESSAGE_PART, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, part=part,
+            path=path, commands=("pip install -U transformers",),
+        )  # fmt: skip
     return found(
         PROBLEM,
         LOG_MESSAGE if known else LOG_MESSAGE_NONE,

@@ -31,6 +31,11 @@ SIGNATURES = (
         r"ValueError: (?:The batch received was empty, your model won't be able to train on it|No"
         r" columns in the dataset match the model's forward method signature)",
     ),
+    Signature(
+        r"^KeyError: '(?:eval_)?loss'$",
+        frame=r"transformers[\\/]trainer(?:_seq2seq)?\.py:(?:compute_loss|prediction_step|training_step)$",
+        symptom_of=("TRF", "TRL"),
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -77,9 +82,34 @@ LABELS_GIVEN = Message(
     ),
 )
 
+NO_HEAD = Message(
+    en=Words(
+        "the Trainer looks for `loss` in what the model returned, and there is none",
+        "Either the batch holds no `labels`, or the model's class has no head that computes a loss: a base class "
+        "(`BartModel`, `AutoModel`) returns hidden states only.",
+        "Load the class of the task (`AutoModelForSeq2SeqLM`, `AutoModelForCausalLM`, "
+        "`AutoModelForSequenceClassification`), and see that each batch has `labels`: tokenize them "
+        "(`tokenizer(text_target=...)`), or use a collator that makes them (`DataCollatorForSeq2Seq`, "
+        "`DataCollatorForLanguageModeling(tokenizer, mlm=False)`).",
+    ),
+    zh=Words(
+        "Trainer 在模型的返回值中查找 `loss`,而其中没有",
+        "要么批次中没有 `labels`,要么模型类没有计算损失的头:基础类(`BartModel`、`AutoModel`)只返回隐藏状态。",
+        "加载与任务相符的类(`AutoModelForSeq2SeqLM`、`AutoModelForCausalLM`、`AutoModelForSequenceClassification`),并"
+        "确认每个"
+        "批次都有 `labels`:对其分词(`tokenizer(text_target=...)`),或使用会生成标签的 "
+        "collator(`DataCollatorForSeq2Seq`、"
+        "`DataCollatorForLanguageModeling(tokenizer, mlm=False)`)。",
+    ),
+)
+
+MESSAGES = (LOG_MESSAGE, LABELS_GIVEN, NO_HEAD)
+
 
 def explain(hits: Hits) -> Finding:
     """Labels that the Trainer lists among the inputs are not missing."""
+    if hits.first.signature == 2:
+        return found(PROBLEM, NO_HEAD, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     inputs, keys = hits.get("inputs") or "", (hits.get("keys") or "").strip()
     if "labels" in inputs.replace(" ", "").split(","):
         return found(

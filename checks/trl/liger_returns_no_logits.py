@@ -35,7 +35,7 @@ SIGNATURES = (
 
 LOG_MESSAGE = Message(
     en=Words(
-        "the trainer reads `outputs.logits`, and the model returned none: Liger's fused loss skips them",
+        "the trainer reads `outputs.logits`, which a model under Liger does not return",
         "With Liger's kernels the loss is computed from the hidden states and the logits are never made. This trainer "
         "wants them all the same (TRL 0.15 for the token accuracy, where `use_liger_kernel` was set and its own "
         "`use_liger` was not).",

@@ -167,7 +167,7 @@ _BY_TYPE = (
     (later(r"DistBackend|DistNetwork|DistStore|NCCL|Rendezvous"), COLLECTIVE),
     (later(r"Connection|Timeout|HTTP|URL|SSL|Socket|Proxy|Remote|gaierror"), NETWORK),
     (later(r"FileNotFound|Permission|IsADirectory|NotADirectory|FileExists|OSError|IOError|Safetensor"), FILES),
-    (later(r"NameError"), DEFINITION),
+    (later(r"NameError|UnboundLocalError"), DEFINITION),
     (later(r"CheckpointError"), GRADIENT),
 )
 #: what a message speaks of, for types that say nothing themselves

@@ -20,13 +20,16 @@ from __future__ import annotations
 from typing import Any
 
 from doctor.checks.unknown._advice import advice_of
-from doctor.checks.unknown._kinds import COLLECTIVE, CUDA, MEMORY, NETWORK, Kind, kind_of
+from doctor.checks.unknown._kinds import ARGUMENT, COLLECTIVE, CUDA, DEFINITION, MEMORY, NETWORK, NOTHING, Kind, kind_of
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.ranks import ranks_text
 from doctor.core.unknown import Unknown
 
 PROBLEM = Problem(id="UNK001", name="unrecognised-failure", severity=WARNING, since="0.1")
+
+#: kinds that a library's own release brings and another one mends
+_OF_RELEASES = (ARGUMENT, NOTHING, DEFINITION)
 
 MESSAGE = Message(
     en=Words(
@@ -50,6 +53,12 @@ def answer(unknown: Unknown) -> Finding | None:
     kind = kind_of(unknown.type, own_code=own, message=unknown.message, worded=unknown.worded)
     general = kind in (CUDA, MEMORY)  # these messages name the same switches whatever went wrong
     advice, advice_zh = ("", "") if general else advice_of(unknown.type, f"{unknown.message}\n{unknown.worded}")
+    if unknown.library and kind in _OF_RELEASES and not own:
+        advice += (
+            f"Another release of `{unknown.library}`, or of what it calls there, mends such errors mostly: upgrade it "
+            "first, or pin the versions it was made for. "
+        )
+        advice_zh += f"这类错误多半由 `{unknown.library}` 或被调用包的另一版本修复:先升级它,或固定它所针对的版本。"
     return found(
         PROBLEM, MESSAGE, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY,
         type=unknown.type, who=unknown.process or "the run", who_zh=unknown.process or "该运行",
