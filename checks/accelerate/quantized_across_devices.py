@@ -16,9 +16,9 @@ https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/accelerato
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="ACC013", name="model-loaded-across-devices", severity=ERROR, since="0.1")
 
@@ -27,6 +27,10 @@ SIGNATURES = (
         r"ValueError: You can't train a model that has been loaded (?:in 8-bit or 4-bit precision"
         r" (?:on multiple devices|on a different device|with CPU or disk offload)|with"
         r" `device_map='auto'` in any distributed mode)",
+    ),
+    Signature(
+        r"ValueError: DistributedDataParallel device_ids and output_device arguments only work with [^\n]{1,120}, "
+        r"but got device_ids [^\n]{1,80}, and module parameters \{(?P<devices>[^\n}]{1,300})\}"
     ),
 )
 
@@ -49,3 +53,25 @@ LOG_MESSAGE = Message(
         "模型,用 DeepSpeed ZeRO-3 或 FSDP 代替 `device_map`。",
     ),
 )
+
+LOG_MESSAGE_CPU = Message(
+    en=Words(
+        "the model lies on the CPU, at least in part, when DDP is to wrap it for a GPU",
+        "DDP with `device_ids` needs all parameters on the one GPU of its process; the model was not moved there, or "
+        "`device_map` left a part of it on the CPU.",
+        "Load without `device_map` and move it before it is wrapped: `model.to(int(os.environ['LOCAL_RANK']))` "
+        "(Accelerate and Trainer do so by themselves). If it does not fit on one GPU, use DeepSpeed ZeRO-3 or FSDP.",
+    ),
+    zh=Words(
+        "DDP 要为 GPU 包装模型,而模型(至少一部分)在 CPU 上",
+        "带 `device_ids` 的 DDP 要求所有参数位于该进程的那一张 GPU;模型没有移过去,或 `device_map` 把一部分留在了 CPU。",
+        "加载时不用 `device_map`,并在包装之前移动:`model.to(int(os.environ['LOCAL_RANK']))`(Accelerate 和 Trainer 会"
+        "自行处理)。若一张 GPU 放不下,使用 DeepSpeed ZeRO-3 或 FSDP。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """Several GPUs, or the CPU."""
+    message = LOG_MESSAGE_CPU if "cpu" in (hits.first.groups.get("devices") or "") else LOG_MESSAGE
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED)

@@ -26,6 +26,7 @@ PROBLEM = Problem(id="CKP004", name="resume-checkpoint-absent", severity=ERROR, 
 
 SIGNATURES = (
     Signature(r"ValueError: Can't find a valid checkpoint at (?P<path>[^\s]{1,300})"),
+    Signature(r"ValueError: Can't find a checkpoint index \([^)\n]{1,200}\) in (?P<indexless>[^\s]{1,300})\."),
     Signature(r"ValueError: No valid checkpoint found in output directory \((?P<folder>[^)\n]{1,300})\)"),
     Signature(
         r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<holder>[^'\n]{0,200}checkpoint[^'\n/]{0,60})/"
@@ -90,13 +91,40 @@ LOG_MESSAGE_PART = Message(
     ),
 )
 
-MESSAGES = (LOG_MESSAGE, LOG_MESSAGE_FOLDER, LOG_MESSAGE_PART)
+LOG_MESSAGE_INDEX = Message(
+    en=Words(
+        "the checkpoint `{path}` holds no whole weights and no index of their pieces",
+        "Resuming looks for `pytorch_model.bin` or `model.safetensors` or the index of their pieces. A LoRA run "
+        "wrote only the adapter there, or FSDP or DeepSpeed its shards, and the trainer that resumes does not know "
+        "it, because its release is older than that kind of checkpoint or because the model is not wrapped as it "
+        "was.",
+        "List `ls {path}`. With `adapter_model.safetensors`: resume with the same PEFT configuration and a current "
+        "transformers, accelerate and peft (`pip install -U`), or load it by hand "
+        "(`PeftModel.from_pretrained(model, PATH, is_trainable=True)`). With FSDP shards: the same FSDP settings as "
+        "at the save, or a full state (`fsdp_state_dict_type: FULL_STATE_DICT`) in the next run.",
+    ),
+    zh=Words(
+        "检查点 `{path}` 中没有完整权重,也没有其分片的索引",
+        "恢复时查找 `pytorch_model.bin`、`model.safetensors` 或其分片索引。LoRA 运行只写了适配器,或 FSDP、DeepSpeed "
+        "写的是各自的分片,而恢复的训练器不认识它:其版本比这种检查点旧,或模型没有以同样方式包装。",
+        "执行 `ls {path}`。若有 `adapter_model.safetensors`:使用相同的 PEFT 配置和较新的 transformers、accelerate、"
+        "peft(`pip install -U`)恢复,或手动加载(`PeftModel.from_pretrained(model, PATH, is_trainable=True)`)。若为 "
+        "FSDP 分片:使用与保存时相同的 FSDP 设置,或下次保存完整状态(`fsdp_state_dict_type: FULL_STATE_DICT`)。",
+    ),
+)
+
+MESSAGES = (LOG_MESSAGE, LOG_MESSAGE_FOLDER, LOG_MESSAGE_PART, LOG_MESSAGE_INDEX)
 
 
 def explain(hits: Hits) -> Finding | None:
     """Tell a named checkpoint from the search for the last one; the end of the path is enough to know it by."""
     path, folder, holder = hits.get("path"), hits.get("folder"), hits.get("holder")
     part = hits.get("part") or ""
+    if indexless := hits.get("indexless"):
+        return found(
+            PROBLEM, LOG_MESSAGE_INDEX, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+            path="/".join(indexless.split("/")[-2:]),
+        )  # fmt: skip
     return found(
         PROBLEM, LOG_MESSAGE_PART if part else LOG_MESSAGE if path else LOG_MESSAGE_FOLDER,
         where=hits.where(), evidence=hits.evidence(), part=part, confidence=LIKELY if part else CONFIRMED,

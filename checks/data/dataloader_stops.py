@@ -90,6 +90,33 @@ CASES = (
             ),
         ),
     ),
+    (
+        (
+            r"RuntimeError: unable to (?:open|mmap|resize|write to|allocate) ?(?:shared memory object|[^\n]{0,60}from "
+            r"file)? ?</torch_\w{1,60}>[^\n]{0,40}: (?P<why>No such file or directory|Cannot allocate memory|File "
+            r"exists)"
+        ),
+        Message(
+            en=Words(
+                "a tensor that a loader's worker put into shared memory could not be opened ({why})",
+                "Workers hand tensors over by the name of a shared memory file where the sharing strategy is "
+                "`file_system`; the file was removed before it was read (a worker ended, many workers with "
+                "`persistent_workers`), or memory for it ran out.",
+                "Take the default back: `torch.multiprocessing.set_sharing_strategy('file_descriptor')` with a "
+                "higher limit (`ulimit -n 65535`). Else fewer workers (`dataloader_num_workers`), "
+                "`persistent_workers=False`, `pin_memory=False`; look at `df -h /dev/shm` and `free -g` while it "
+                "runs.",
+            ),
+            zh=Words(
+                "无法打开加载器工作进程放入共享内存的张量({why})",
+                "共享策略为 `file_system` 时,工作进程按共享内存文件名(shared memory)传递张量;文件在读取前已被删除(工"
+                "作进程结束、大量 worker 且 `persistent_workers`),或内存不足。",
+                "恢复默认:`torch.multiprocessing.set_sharing_strategy('file_descriptor')` 并提高上限(`ulimit -n "
+                "65535`)。否则减少工作进程(`dataloader_num_workers`),`persistent_workers=False`、"
+                "`pin_memory=False`;运行时查看 `df -h /dev/shm` 和 `free -g`。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)

@@ -34,8 +34,8 @@ SIGNATURES = (
 LOG_MESSAGE = Message(
     en=Words(
         "the loader ran out of file descriptors (the limit on open files, `ulimit -n`)",
-        "Every tensor that comes from a worker process holds a file descriptor while it lives; batches "
-        "that are kept in a list, or many workers, reach the limit.",
+        "Every tensor that comes from a worker process through shared memory holds a file descriptor while it "
+        "lives; batches that are kept in a list, or many workers, reach the limit.",
         "Do not keep tensors of past batches (`.clone()` what you keep), share through the file system "
         'with `set_sharing_strategy("file_system")` of `torch.multiprocessing` at the start of the '
         "script, or raise the limit: `ulimit -n 65535`.",

@@ -188,6 +188,47 @@ CASES = (
             ),
         ),
     ),
+    (
+        (
+            r"AssertionError: Not sure how to proceed, we were given (?:deepspeed configs in the deepspeed arguments|"
+            r"both a)"
+        ),
+        Message(
+            en=Words(
+                "`deepspeed.initialize` gets its configuration twice: in `args` and in the call",
+                "`args.deepspeed_config` (set by `--deepspeed_config`) names one, and `config=` of the call is "
+                "another; DeepSpeed does not choose.",
+                "Give only one: drop `args=args` from `deepspeed.initialize(...)` (or set `args.deepspeed_config = "
+                "None`) when `config=` is passed; or leave `config=` out and keep the option of the command line.",
+            ),
+            zh=Words(
+                "`deepspeed.initialize` 得到了两份配置:在 `args` 中和在调用中",
+                "`args.deepspeed_config`(由 `--deepspeed_config` 设置)指定一份,调用的 `config=` 是另一份;DeepSpeed "
+                "不会替你选择。",
+                "只给一份:传入 `config=` 时从 `deepspeed.initialize(...)` 去掉 `args=args`(或设 "
+                "`args.deepspeed_config = None`);或不传 `config=`,保留命令行选项。",
+            ),
+        ),
+    ),
+    (
+        r"AssertionError: DeepSpeed backend not set, please initialize it using init_process_group\(\)",
+        Message(
+            en=Words(
+                "DeepSpeed's communication is used before it was initialised",
+                "Since 0.6 DeepSpeed has a communication layer of its own (`deepspeed.comm`), and code that was "
+                "written for an older release only initialises torch.distributed.",
+                "Call `deepspeed.init_distributed()` after `torch.distributed.init_process_group` and before "
+                "anything of DeepSpeed that communicates; or keep the old code with an old DeepSpeed (`pip install "
+                "'deepspeed<0.6'`).",
+            ),
+            zh=Words(
+                "在初始化之前使用了 DeepSpeed 的通信",
+                "从 0.6 起 DeepSpeed 有自己的通信层(`deepspeed.comm`),而为旧版编写的代码只初始化 torch.distributed。",
+                "在 `torch.distributed.init_process_group` 之后、任何 DeepSpeed 通信之前调用 "
+                "`deepspeed.init_distributed()`;或对旧代码使用旧版 DeepSpeed(`pip install 'deepspeed<0.6'`)。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)

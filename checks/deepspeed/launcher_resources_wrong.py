@@ -158,6 +158,26 @@ CASES = (
             ),
         ),
     ),
+    (
+        r"FileNotFoundError: \[Errno 2\] No such file or directory: 'numactl'",
+        Message(
+            en=Words(
+                "the `deepspeed` launcher binds processes to CPU cores with `numactl`, which is not installed",
+                "It does so with `--bind_cores_to_rank`, and by itself where it found no GPU and took the CPU for "
+                "the accelerator.",
+                "Where a GPU was meant, mend that first: `nvidia-smi`, and `python -c 'import torch; "
+                "print(torch.cuda.is_available())'` must say True. Else `apt-get install -y numactl`, or leave "
+                "`--bind_cores_to_rank` out.",
+            ),
+            zh=Words(
+                "`deepspeed` 启动器用 `numactl` 把进程绑定到 CPU 核心,而它没有安装",
+                "使用 `--bind_cores_to_rank` 时如此;未找到 GPU、改用 CPU 作为加速器时也会自动如此。",
+                "若本应使用 GPU,先解决它:`nvidia-smi`,且 `python -c 'import torch; "
+                "print(torch.cuda.is_available())'` 应为 True。否则 `apt-get install -y numactl`,或去掉 "
+                "`--bind_cores_to_rank`。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)

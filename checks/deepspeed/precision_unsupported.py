@@ -26,7 +26,8 @@ PROBLEM = Problem(id="DSP032", name="deepspeed-precision-unsupported", severity=
 
 SIGNATURES = (
     Signature(
-        r"ValueError: Type (?P<type>fp16|bf16) is not supported on your device", symptom_of=("TOR001", "TOR008", "CUD")
+        r"ValueError: Type (?P<type>fp16|bf16) is not supported(?: on your device|\.$)",
+        symptom_of=("TOR001", "TOR008", "CUD"),
     ),
 )
 

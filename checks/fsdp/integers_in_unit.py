@@ -23,7 +23,13 @@ from doctor.core.signature import Signature
 
 PROBLEM = Problem(id="FSD010", name="fsdp-integers-in-unit", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"ValueError: Cannot flatten integer dtype tensors"),)
+SIGNATURES = (
+    Signature(r"ValueError: Cannot flatten integer dtype tensors"),
+    Signature(
+        r"RuntimeError: [Oo]nly Tensors of floating point (?:and complex )?dtype can require gradients",
+        frame=r"[\\/]fsdp[\\/](?:_fully_shard[\\/])?(?:_fsdp_param|flat_param|_flat_param)\.py:",
+    ),
+)
 
 
 LOG_MESSAGE = Message(

@@ -28,13 +28,13 @@ PROBLEM = Problem(id="LCH025", name="arguments-refused", severity=ERROR, since="
 
 SIGNATURES = (
     Signature(
-        r"^(?P<program>[^\s:]{1,120}): error: unrecognized arguments: (?P<unknown>[^\n]{1,300})",
+        r"^(?P<program>[^:\n]{1,120}): error: unrecognized arguments: (?P<unknown>[^\n]{1,300})",
         symptom_of=("LCH019", "VLL", "TRL", "TRF"),
     ),
     Signature(r"ValueError: remaining_argv: \[(?P<unknown>[^\]\n]{1,300})\]"),
-    Signature(r"^[^\s:]{1,120}: error: the following arguments are required: (?P<missing>[^\n]{1,200})"),
+    Signature(r"^[^:\n]{1,120}: error: the following arguments are required: (?P<missing>[^\n]{1,200})"),
     Signature(
-        r"^[^\s:]{1,120}: error: argument (?P<argument>[^\s:]{1,120}): (?P<why>invalid choice|"
+        r"^[^:\n]{1,120}: error: argument (?P<argument>[^\s:]{1,120}): (?P<why>invalid choice|"
         r"invalid \w{1,30} value|expected one argument|expected at least one argument|not allowed "
         r"with)",
         symptom_of=("VLL", "TRL", "TRF"),

@@ -25,7 +25,8 @@ PROBLEM = Problem(id="PFT009", name="quantized-without-adapter", severity=ERROR,
 SIGNATURES = (
     Signature(r"ValueError: You cannot perform fine-tuning on purely quantized models"),
     Signature(
-        r"RuntimeError: (?P<integers>[Oo]nly Tensors of floating point (?:and complex )?dtype can require gradients)"
+        r"RuntimeError: (?P<integers>[Oo]nly Tensors of floating point (?:and complex )?dtype can require gradients)",
+        symptom_of=("FSD010",),
     ),
 )
 

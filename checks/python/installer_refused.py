@@ -201,6 +201,25 @@ CASES = (
         ),
     ),
     (
+        r"Extra build requirement `(?P<package>[^`\n]{1,80})` was declared with `match-runtime",
+        Message(
+            en=Words(
+                "uv cannot build a package with the torch of the project (`match-runtime`)",
+                "The project tells uv to build it with the same {package} that runs; this uv finds no static "
+                "metadata of the package and refuses (0.11.0 refused what releases before and after accept).",
+                "Use another uv: `uv self update`, or `pip install 'uv<0.11'`; or declare the metadata in "
+                "pyproject.toml (`[[tool.uv.dependency-metadata]]`), or take a ready-made wheel of the package.",
+            ),
+            zh=Words(
+                "uv 无法用项目中的 torch 构建某个包(`match-runtime`)",
+                "项目要求 uv 用运行时的同一 {package} 构建;此 uv 找不到该包的静态元数据而拒绝(0.11.0 拒绝了前后版本"
+                "都接受的情形)。",
+                "换用其他版本的 uv:`uv self update`,或 `pip install 'uv<0.11'`;或在 pyproject.toml 中声明元数据"
+                "(`[[tool.uv.dependency-metadata]]`),或使用该包现成的 wheel。",
+            ),
+        ),
+    ),
+    (
         r"Invalid requirement: (?P<wrong>'[^'\n]{1,36}'?)",
         Message(
             en=Words(

@@ -21,8 +21,9 @@ from __future__ import annotations
 
 from doctor.checks.python._helpers import Need, applies, needs, parsed, satisfies, stack
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.signature import Hits, Signature
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.packages import Packages
 
@@ -71,6 +72,32 @@ COMPARED = Message(
     ),
 )
 
+LOG_MESSAGE = Message(
+    en=Words(
+        "the installed packages contradict each other: {pairs}",
+        "pip installed what it was asked for and left packages behind that do not accept it; functions they call "
+        "can be missing, and compiled ones fail at import.",
+        "Let pip solve it in one command: name all of them together (`pip install {names}`), upgrade the package "
+        "that asks for the old version, or make a fresh environment and install the requirements there. `pip check` "
+        "must be silent.",
+    ),
+    zh=Words(
+        "已安装的包互相矛盾:{pairs_zh}",
+        "pip 安装了被要求的版本,却留下不接受它的包;它们调用的函数可能不存在,编译过的包会在导入时失败。",
+        "让 pip 一次解决:把它们写在同一命令中(`pip install {names}`),升级要求旧版本的包,或新建环境并在其中安装依赖。"
+        "`pip check` 应无输出。",
+    ),
+)
+SIGNATURES = (
+    Signature(
+        r"^(?P<asker>[\w.\-]{1,80}) (?P<release>[\w.+!\-]{1,40}) requires (?P<need>[^\n]{1,120}?), but you have"
+        r" (?P<have>[\w.\-]{1,80}) (?P<version>[\w.+!\-]{1,40}) which is incompatible",
+        kind="warning",
+        symptom_of=("PYT", "TOR", "VLL", "FLA", "TRF", "TRL", "CUD"),
+    ),
+)
+_PAIRS = 3  # that a sentence can carry
+
 #: told by checks of their own: torchvision and torchaudio beside torch, torch beside Triton
 ELSEWHERE = frozenset({("torchvision", "torch"), ("torchaudio", "torch"), ("torch", "triton")})
 #: compared in transformers/dependency_versions_check.py (4.46.0, 4.57.1, 5.0.0 and 5.23.0 read)
@@ -114,3 +141,15 @@ def _finding(need: Need, requirement: str, installed: str) -> Finding:
         name=need.name,
         installed=installed,
     )
+
+
+def explain(hits: Hits) -> Finding:
+    """The pairs that pip names."""
+    pairs = [hit.groups for hit in hits][:_PAIRS]
+    told = [f"`{each['asker']} {each['release']}` needs `{each['need']}` and finds {each['version']}" for each in pairs]
+    told_zh = [f"`{each['asker']} {each['release']}` 需要 `{each['need']}`,实际为 {each['version']}" for each in pairs]
+    names = dict.fromkeys(name for each in pairs for name in (each["asker"], f'"{each["need"]}"'))
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, pairs="; ".join(told),
+        pairs_zh=";".join(told_zh), names=" ".join(names),
+    )  # fmt: skip
