@@ -216,6 +216,30 @@ CASES = (
             ),
         ),
     ),
+    (
+        (
+            r"ValueError: assistant_message[:;] \{'role' ?: ?'(?P<role_found>\w{1,20})', 'content': "
+            r"'(?P<text>[^'\n]{0,80})'"
+        ),
+        Message(
+            en=Words(
+                "a row of the dataset has no usable answer: its message of the assistant is empty or of another role",
+                "ms-swift checks that each second message is the assistant's and says something; such a row would "
+                "train "
+                "on nothing.",
+                "Remove these rows, or fill them: `dataset.filter(lambda row: all(m['content'] for m in "
+                "row['messages'] if m['role'] == 'assistant'))`. For prompts without an answer (GRPO, inference) leave "
+                "the last assistant message out altogether. `--strict true` stops at the first such row.",
+            ),
+            zh=Words(
+                "数据集中有一行没有可用的回答:其 assistant 消息为空或角色不对",
+                "ms-swift 会检查每隔一条消息是否为 assistant 且有内容;这样的行没有可训练的内容。",
+                "删除或补全这些行:`dataset.filter(lambda row: all(m['content'] for m in row['messages'] if m['role'] "
+                "== 'assistant'))`。没有回答的提示(GRPO、推理)应整条去掉最后的 assistant 消息。`--strict true` 会在第"
+                "一处停下。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = (
@@ -232,6 +256,7 @@ SIGNATURES = (
         frame=r"swift[\\/](?:trainers[\\/])?(?:rlhf_trainers?|plugin|rewards)[\\/]\w{2,40}\.py:(?:__init__|prepare_rewards|_prepare_rewards|\w{0,20}reward\w{0,20})$",
     ),
     Signature(CASES[9][0]),
+    Signature(CASES[10][0]),
 )
 
 

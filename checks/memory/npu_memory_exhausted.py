@@ -33,7 +33,8 @@ SIGNATURES = (
     ),
     Signature(r"^EL0004: Failed to allocate memory|\bEL0004: \[PID"),
     Signature(
-        r"\[driver error:out of memory\]|Call rtMalloc fail, purpose: [^\n,]{1,60}, type = \d{1,4}, size: ?"
+        r"rtMalloc execute failed, reason=\[driver error:out of memory\]"
+        r"|Call rtMalloc fail, purpose: [^\n,]{1,60}, type = \d{1,4}, size: ?"
         r"(?P<bytes>\d{1,15}), device_id: ?(?P<device>\d{1,3})"
     ),
 )

@@ -15,9 +15,9 @@ https://docs.nvidia.com/cuda/wsl-user-guide/index.html#known-limitations-for-lin
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="MEM020", name="pinned-memory-refused", severity=ERROR, since="0.1")
 
@@ -25,6 +25,9 @@ SIGNATURES = (
     Signature(
         r"^(?:torch\.)?(?:RuntimeError|AcceleratorError): CUDA error: out of memory",
         frame="allocate_cpu_cache|pin_memory|swap_in|_pin\\b|cpu_offload|swap_tensor",
+    ),
+    Signature(
+        r"(?P<npu>aclrtMallocHost\w{0,20}), error code is 207001|OutOfMemoryError: (?P<npu_host>allocate_host_memory)",
     ),
 )
 
@@ -47,3 +50,33 @@ LOG_MESSAGE = Message(
         "。",
     ),
 )
+
+ON_NPU = Message(
+    en=Words(
+        "page-locked host memory was refused on an Ascend node: not the NPU's memory is full, but the host's",
+        "`aclrtMallocHost` asks for RAM that stays in place, for copies between host and NPU. Offloading optimizer "
+        "states, gradients or parameters takes that much of it in every process of the node; veRL's engines make "
+        "optimizer states also for runs that only validate.",
+        "Offload less: `actor_rollout_ref.actor.megatron.optimizer_offload=False` (FSDP: "
+        "`actor.fsdp_config.optimizer_offload=False`) and `grad_offload=False`; for validation alone "
+        "`actor.megatron.forward_only=True`. Give the container more memory and `--ulimit memlock=-1`; `free -g` and "
+        "the "
+        "job's limit tell what there is.",
+    ),
+    zh=Words(
+        "昇腾节点上锁页主机内存申请被拒绝:不是 NPU 内存不足,而是主机内存不足",
+        "`aclrtMallocHost` 申请的是不可换出的内存,用于主机与 NPU 之间的拷贝。卸载优化器状态、梯度或参数时,节点上的每个"
+        "进程都要"
+        "占用相应的量;veRL 的引擎即使只做验证也会创建优化器状态。",
+        "减少卸载:`actor_rollout_ref.actor.megatron.optimizer_offload=False`(FSDP 为 "
+        "`actor.fsdp_config.optimizer_offload=False`)以及 `grad_offload=False`;只做验证时 "
+        "`actor.megatron.forward_only=True`。给容器更多内存并设 `--ulimit memlock=-1`;用 `free -g` 与作业上限查看可用"
+        "量。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """What CUDA words as its own memory, or what Ascend's runtime names."""
+    message = ON_NPU if hits.get("npu") or hits.get("npu_host") else LOG_MESSAGE
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED)

@@ -218,9 +218,9 @@ def _commands(version: str, gpu: Gpu) -> tuple[str, ...]:
 
 def explain(hits: Hits) -> Finding | None:
     """Torch's warning names card and architecture, CUTLASS those that its kernel has; the error alone does not."""
-    if (card := hits.get("card")) and not hits.of(0):
+    if (unknown := hits.get("card")) and not hits.of(0):
         return found(
-            PROBLEM, LOG_MESSAGE_CUTLASS, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, card=card,
+            PROBLEM, LOG_MESSAGE_CUTLASS, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, card=unknown,
             known=(hits.get("known") or "").replace("'", "`"),
         )  # fmt: skip
     warned = hits.of(1)

@@ -40,7 +40,7 @@ SIGNATURES = (
     ),
     Signature(
         r"NPU function error: (?P<call>(?!call )[\w:]{2,80})[^\n]{0,80}error code is (?P<number>\d{1,7})",
-        symptom_of=("MEM026", "NCC029"),
+        symptom_of=("MEM020", "MEM026", "NCC029"),
     ),
     Signature(r"(?P<absent>aclnn\w{2,80}) or \w{2,100} not in lib\w{2,20}\.so"),
     Signature(

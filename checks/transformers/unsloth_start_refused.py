@@ -66,6 +66,24 @@ CASES = (
             ),
         ),
     ),
+    (
+        r"^\s{1,16}assert ?\(?type\(target_modules\) in \(list, ?tuple",
+        Message(
+            en=Words(
+                "Unsloth takes `target_modules` as a list of module names only, not as `all-linear` or another text",
+                "`all-linear` is PEFT's; Unsloth's `get_peft_model` patches modules by their names and does not "
+                "expand it.",
+                "Name them: `target_modules=['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', "
+                "'down_proj']` (ms-swift: `--target_modules q_proj k_proj v_proj o_proj gate_proj up_proj down_proj`).",
+            ),
+            zh=Words(
+                "Unsloth 的 `target_modules` 只接受模块名列表,不接受 `all-linear` 或其他文本",
+                "`all-linear` 属于 PEFT;Unsloth 的 `get_peft_model` 按名称修补模块,不会展开它。",
+                "写出名称:`target_modules=['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', "
+                "'down_proj']`(ms-swift:`--target_modules q_proj k_proj v_proj o_proj gate_proj up_proj down_proj`)。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)

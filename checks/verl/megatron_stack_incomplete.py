@@ -59,6 +59,10 @@ SIGNATURES = (
         r"ing|legacy|bridge))?|transformer_engine(?:\.\w{1,40})?|mbridge|megatron_bridge|mindspeed(?:"
         r"\.\w{1,40})?|apex(?:\.\w{1,40})?|fused_layer_norm_cuda|amp_C|grouped_gemm)'$",
     ),
+    Signature(
+        r"gradient_accumulation_fusion set to True but the custom CUDA extension "
+        r"(?P<fused>fused_weight_gradient_mlp_cuda)"
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -84,8 +88,38 @@ LOG_MESSAGE = Message(
 )
 
 
+FUSION = Message(
+    en=Words(
+        "Megatron was asked to fuse gradient accumulation, and NVIDIA's Apex with its CUDA extensions is not installed",
+        "`gradient_accumulation_fusion` is on by default and takes a kernel (`fused_weight_gradient_mlp_cuda`) that "
+        "only "
+        "an Apex built with `--cpp_ext --cuda_ext` (or Transformer Engine) has; `pip install apex` fetches something "
+        "else.",
+        "Switch it off, which costs little: ms-swift `--gradient_accumulation_fusion false`, Megatron-LM "
+        "`--no-gradient-accumulation-fusion`, veRL "
+        "`+actor_rollout_ref.actor.megatron.override_transformer_config.gradient_accumulation_fusion=False`. Or build "
+        "it: `{command}`.",
+    ),
+    zh=Words(
+        "Megatron 要求融合梯度累积,但没有安装带 CUDA 扩展的 NVIDIA Apex",
+        "`gradient_accumulation_fusion` 默认打开,需要 `fused_weight_gradient_mlp_cuda` 内核,只有以 `--cpp_ext "
+        "--cuda_ext` "
+        "编译的 Apex(或 Transformer Engine)才有;`pip install apex` 装到的是别的东西。",
+        "关闭它,代价很小:ms-swift 用 `--gradient_accumulation_fusion false`,Megatron-LM 用 "
+        "`--no-gradient-accumulation-fusion`,veRL 用 "
+        "`+actor_rollout_ref.actor.megatron.override_transformer_config.gradient_accumulation_fusion=False`。或编译安"
+        "装:"
+        "`{command}`。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding:
     """The name on the package index is not the name that is imported."""
+    if hits.get("fused"):
+        return found(
+            PROBLEM, FUSION, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, command=APEX[0]
+        )
     module = hits.get("module") or ""
     # the other parts are imported by programs without Megatron too
     sure = "megatron" in module or any("megatron" in frame.lower() for hit in hits for frame in hit.frames)

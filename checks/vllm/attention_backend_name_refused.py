@@ -31,12 +31,17 @@ SIGNATURES = (
         r"Valid (?:backends|options) are: \[?(?P<known>[^\]\n]{1,600})"
     ),
     Signature(
-        r"Invalid value '(?P<name>[^'\n]{0,80})' for VLLM_ATTENTION_BACKEND\. Valid options: "
-        r"\[(?P<known>[^\]\n]{1,600})"
-    ),
-    Signature(
         r"RuntimeError: (?P<model>[\w.\-]{2,60}) does not support (?:_Backend\.|AttentionBackendEnum\.)?"
         r"(?P<backend>[A-Z]\w{1,60}) backend now"
+    ),
+    Signature(
+        r"AssertionError: (?P<only>[A-Z][\w.\- ]{1,40}?) (?:only )?supports? (?:only )?(?P<fitting>[\w, ]{3,160}?)"
+        r" attention backends?(?: for now)?, (?:but )?got (?:prefill=)?(?P<chosen>\w{2,40})"
+    ),
+    Signature(
+        r"ValueError: (?:moe_backend='(?P<moe>\w{2,40})' is not supported for (?P<kind>[\w -]{2,40}?)\. Expected one "
+        r"of \[(?P<list>[^\]\n]{3,400})\]|(?P<format>\w{2,12}) MoE backend '(?P<backend_moe>\w{2,40})' does not "
+        r"support the deployment configuration since kernel does not support (?P<lack>[^\n.]{3,100}))"
     ),
 )
 
@@ -89,11 +94,44 @@ VISION = Message(
         "(`--mm-encoder-attn-backend`):`pip install -U vllm`。",
     ),
 )
+ENGINE = Message(
+    en=Words(
+        "{only} cannot run with the attention backend `{chosen}`",
+        "The engine has this model's attention for a few of its backends only ({fitting}). `{chosen}` came from "
+        "`--attention-backend` or is the default for this GPU.",
+        "Start with one of those: `--attention-backend {first}` (on cards that are not of a data centre most often "
+        "`triton`).",
+    ),
+    zh=Words(
+        "{only} 不能使用注意力后端 `{chosen}`",
+        "引擎只为该模型实现了少数后端({fitting})。`{chosen}` 来自 `--attention-backend`,或是该 GPU 的默认值。",
+        "用其中之一启动:`--attention-backend {first}`(非数据中心显卡多为 `triton`)。",
+    ),
+)
+EXPERTS = Message(
+    en=Words(
+        "the MoE backend `{moe}` cannot run this model's experts on this machine: {reason}",
+        "Each backend has kernels for some formats of the weights, layers and GPUs. It was chosen by `--moe-backend` "
+        "or "
+        "a variable such as `VLLM_USE_FLASHINFER_MOE_FP4`, and holds for all layers, also those that are quantized "
+        "otherwise.",
+        "Leave `--moe-backend` out (`auto` lets vLLM pick for each format), or name one that fits{known}.",
+    ),
+    zh=Words(
+        "MoE 后端 `{moe}` 无法在此机器上运行该模型的专家:{reason}",
+        "每个后端只为部分权重格式、层与 GPU 提供内核。它由 `--moe-backend` 或 `VLLM_USE_FLASHINFER_MOE_FP4` 之类的变量"
+        "选定,"
+        "并作用于所有层,包括量化方式不同的层。",
+        "去掉 `--moe-backend`(`auto` 让 vLLM 按格式选择),或指定合适的后端{known}。",
+    ),
+)
 SHOWN = 6  # names of the list that are told
 
 
 def explain(hits: Hits) -> Finding:
     """Nothing, a name that is not there, or one that the model cannot use."""
+    if hits.get("chosen") or hits.get("moe") or hits.get("backend_moe"):
+        return _of_engine(hits)
     name = hits.get("name")
     message = VISION if hits.get("backend") else NAME if name else EMPTY
     known = [each.strip(" '") for each in (hits.get("known") or "").split(",")]
@@ -101,4 +139,18 @@ def explain(hits: Hits) -> Finding:
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
         name=name or "", model=hits.get("model"), backend=hits.get("backend"),
         known=", ".join(f"`{each}`" for each in known[:SHOWN] if each), commands=("unset VLLM_ATTENTION_BACKEND",),
+    )  # fmt: skip
+
+
+def _of_engine(hits: Hits) -> Finding:
+    """A model that has its attention, or its experts, for other backends."""
+    fitting = [each.removeprefix("or ").strip() for each in (hits.get("fitting") or "").split(",")]
+    known = [each.strip(" '") for each in (hits.get("list") or "").split(",")]
+    chosen = hits.get("chosen")
+    return found(
+        PROBLEM, ENGINE if chosen else EXPERTS, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
+        only=hits.get("only"), chosen=chosen, fitting=", ".join(f"`{each}`" for each in fitting),
+        first="triton" if "triton" in fitting else fitting[0].lower(), moe=hits.get("moe") or hits.get("backend_moe"),
+        reason=f"no kernels for {hits.get('kind') or hits.get('lack')}",
+        known=f": {', '.join(f'`{each}`' for each in known)}" if hits.get("list") else "",
     )  # fmt: skip
