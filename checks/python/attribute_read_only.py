@@ -51,12 +51,22 @@ LOG_MESSAGE = Message(
 )
 
 
+#: class -> the library it belongs to, where its name alone tells
+_LIBRARIES = {
+    "SamplingParams": "vLLM", "LoRARequest": "vLLM", "VllmConfig": "vLLM", "ModelConfig": "vLLM",
+    "GenerationConfig": "Transformers", "TrainingArguments": "Transformers", "DynamicCache": "Transformers",
+    "AcceleratorState": "Accelerate", "Accelerator": "Accelerate", "DeepSpeedEngine": "DeepSpeed",
+}  # fmt: skip
+
+
 def explain(hits: Hits) -> Finding:
     """Who sets it, and of which class it is where the interpreter tells."""
     asker = asker_of(hits.first.frames)
     owner = hits.get("owner")
+    library = _LIBRARIES.get(owner or "", "")
+    shown = f"{library}'s `{owner}`" if library else f"`{owner}`"
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=hits.get("name"),
         asker=f"`{asker}`" if asker else "the code", asker_zh=f"`{asker}`" if asker else "代码",
-        owner=f" of `{owner}`" if owner else "", owner_zh=f"(`{owner}`)" if owner else "",
+        owner=f" of {shown}" if owner else "", owner_zh=f"({library} `{owner}`)" if owner else "",
     )  # fmt: skip
