@@ -14,6 +14,7 @@ from doctor.core.patterns import later
 from doctor.logs import hints
 from doctor.logs.context import Given
 from doctor.logs.exits import ElasticTable, Exit, exits_of
+from doctor.logs.finishes import finishes
 from doctor.logs.heads import is_bare, process_of
 from doctor.logs.layouts import Source, looks_like_markdown, markdown_lines
 from doctor.logs.lines import Line
@@ -71,6 +72,7 @@ class Case:
     clocks: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     #: source -> what it is, where it shows nothing of a run, see `doctor.logs.nature`
     natures: dict[int, str] = field(default_factory=dict)
+    finished: set[int] = field(default_factory=set)  # sources of which the last lines say that the work is done
     #: (source, stretch of lines) -> failures that have a part of it
     _nearby: dict[tuple[int, int], list[Failure]] | None = field(default=None, repr=False)
     _places: dict[str, int] = field(default_factory=dict, repr=False)  # path -> position of its source
@@ -166,6 +168,7 @@ class Builder:
         self.case.backwards |= {index} if backwards else set()
         own = _OfSource(self, source, index, labelled=labelled, backwards=backwards)
         own.read(lines)
+        self.case.finished |= {index} if finishes(lines) else set()
         self.case.exits += own.table.exits
         self.case.lines += total or max((number for number, _ in raw), default=0)
 

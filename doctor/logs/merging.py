@@ -54,6 +54,7 @@ def _add(case: Case, source: Source, reading: Reading, frames: Known) -> None:
     case.failures += [place.failure(each, frames) for each in mine.failures]
     room = max(0, MOST_EXITS - len(case.exits))
     case.exits += [each._replace(line=place.line(each.line), rank=place.rank(each.rank)) for each in mine.exits[:room]]
+    case.finished |= {place.index} if mine.finished else set()
     if mine.natures:
         case.natures[place.index] = mine.natures[0]
     if mine.clocks:

@@ -119,6 +119,7 @@ _TABLE: tuple[_Layer, ...] = (
     _layer("[", r"\[(?P<level>[EWIDFC]) [\w/.\-]{1,120}:\d{1,6}\] ?", _stamped),
     _layer("[", rf"\[{LEVEL}\|[^\]\n]{{1,120}}\] ?(?:{ISO} ?)?(?:>> ?)?", _stamped),  # transformers
     _layer("[", rf"\[{LEVEL}\] ", _stamped),
+    _layer("[", rf"\[{ISO}(?: {{1,3}}\| {{1,3}}[\w.]{{1,60}})? {{1,3}}\| {{1,3}}{LEVEL}\]:?[ \t]?", _stamped),
     # https://github.com/oumi-ai/oumi/blob/main/src/oumi/utils/logging.py
     _layer("[", rf"\[oumi\]\[rank(?P<rank>\d{{1,6}})\]\[pid:\d{{1,9}}\]\[[^\]\n]{{1,60}}\]\[{LEVEL}\]\]"
                 r"(?:\[[\w.]{1,60}:\d{1,6}\] ?)?", _stamped),

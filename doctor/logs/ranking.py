@@ -17,6 +17,7 @@ from doctor.logs.case import Case
 from doctor.logs.catalogue import Catalogue, in_range, is_victims_word, words_of
 from doctor.logs.exits import Exit
 from doctor.logs.matcher import Compiled
+from doctor.logs.nature import EMPTY
 from doctor.logs.quotes import Quotes
 from doctor.logs.tracebacks import Failure
 from doctor.logs.victims import failed_by_itself
@@ -277,7 +278,7 @@ def _raised_by_user(case: Case, hit: Hit) -> bool:
     return False
 
 
-_QUIET_LEVELS = frozenset("WID")
+_QUIET_LEVELS, _TOLD_LEVELS = frozenset("WID"), frozenset("ID")
 
 
 def _weigh(case: Case, split: _Split, primary: Failure) -> None:
@@ -448,6 +449,8 @@ def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
         failure = case.failure_at(source, hit.line, hit.process)
         if failure is not None and failure.handled:
             continue  # a warning that carries a traceback: the program did without
+        if failure is None and hit.level in _TOLD_LEVELS:
+            continue  # what is told in passing ended nothing
         if failure is not None and failure.cause.type == primary.cause.type and failure.cause.name != "RuntimeError":
             return True  # the same on another rank
         key, begin = case.key(source, hit.line), case.key(first.source, first.number)
@@ -465,11 +468,19 @@ def _outlived(caught: Failure, later: Failure) -> bool:
     return bool(caught.caught) and not caught.noise and not later.caught and not later.thread
 
 
+def _place(failure: Failure) -> tuple[str, str, tuple[str, ...]]:
+    """Whose failure it is, of what type, and where it was raised."""
+    cause = failure.cause
+    return failure.process, cause.type, tuple(each.key for each in cause.frames[-2:])
+
+
 def _without_warned(case: Case, failures: list[Failure], candidates: Sequence[_Candidate]) -> list[Failure]:
     """Failures that were caught and only warned of say nothing where anything else went wrong."""
-    loud = [each for each in failures if each.caught not in _QUIET_LEVELS or not each.caught]
-    warned = [each for each in failures if each not in loud]
-    if loud or any(each.fatal and not any(_within(case, each, one) for one in warned) for each in candidates):
+    places = {_place(each) for each in failures if each.caught == "W"}  # of a long log not every record is kept
+    warned = [each for each in failures if _place(each) in places]
+    loud = [each for each in failures if _place(each) not in places]
+    others = (each for each in candidates if each.fatal and not all(hit.level in _QUIET_LEVELS for hit in each.hits))
+    if loud or any(not any(_within(case, each, one) for one in warned) for each in others):
         return loud
     return failures
 
@@ -544,7 +555,8 @@ def _breaks_off(case: Case) -> bool:
         return False
     if marks.steps is not None:  # a trainer may well ask servers, or start one
         return marks.steps[0] < marks.steps[1]
-    return not marks.served
+    open_ended = (place for place in range(len(case.sources)) if case.natures.get(place) != EMPTY)
+    return not marks.served and not all(place in case.finished for place in open_ended)
 
 
 # the chain --------------------------------------------------------------------------------------------------------

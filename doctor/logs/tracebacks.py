@@ -528,7 +528,7 @@ def _by_feeder(frames: Sequence[Frame]) -> bool:
 
 def _caught(first: Line, record: Line | None) -> str:
     """Level of the record that a failure belongs to, where one announces it and it carries no head of its own."""
-    if record is None or first.level or first.stamped:
+    if record is None or record.level not in ("W", "E", "F") or first.level or first.stamped:
         return ""
     far = first.number - record.number
     if (0 < far <= _CLOSE and _ANNOUNCED.search(record.text)) or (

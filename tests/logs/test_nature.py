@@ -108,3 +108,27 @@ def test_a_state_under_another_name_is_metrics(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint-3_state.json"
     path.write_text(json.dumps({"epoch": 1.0, "global_step": 3, "log_history": history}, indent=2))
     assert "steps 1 to 3" in examine([str(path)], prepared=PREPARED).diagnosis.target.summary
+
+
+@pytest.mark.parametrize(
+    ("end", "silent"),
+    [
+        ("wandb: Find logs at: ./wandb/run-1/logs", True),
+        ("wandb: 🚀 View run a at: https://wandb.ai/a/b/runs/c", False),  # at the start as well
+        ("Results saved to: ./result/seed0.json", True),
+        ("Saved final model to: /models/final.zip\n\n", True),
+        ("2026-11-20 10:02:07,725 - train - INFO - training time: 492.9", True),
+        ("[after training is done] datetime: 2026-03-19 23:18:39", True),
+        ("2026-11-20 10:00:00,123 INFO    MainThread:1 [wandb_run.py:_atexit_cleanup():2469] got exitcode: 0", True),
+        ("Done!", True),
+        ("Saved model checkpoint to out/checkpoint-40", False),
+        ("epoch 3 training time: 35", False),
+        ("the job has not finished", False),
+        ("the job finished\n" + "loading the model\n" * 7, False),
+        (" 40%|████      | 4/10 [00:02<00:03,  1.98it/s]\nDone!", False),
+    ],
+)
+def test_what_says_that_it_is_done_does_not_break_off(tmp_path: Path, end: str, silent: bool) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(f"{RUN}{end}\n")
+    assert (examine([str(path)], prepared=PREPARED).diagnosis.verdict == "healthy") == silent

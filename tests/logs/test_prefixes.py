@@ -51,6 +51,8 @@ CASES = [
      "skyrl_entrypoint pid=12", None, "x"),
     ("2025-08-30 12:00:00.123 | SUCCESS  | mod:fn:1 - x", "", None, "x"),
     ("2025-08-30:12:00:00,123 INFO     [evaluator.py:12] x", "", None, "    [evaluator.py:12] x"),
+    ("[2025-08-02 22:57:24,293  |  asyncio  |  ERROR]:\tTask failed", "", None, "Task failed"),
+    ("[2025-08-02 22:44:53,357 | INFO]: Backing off", "", None, "Backing off"),
     ("[2025-02-13 15:12:38,736][oumi][rank3][pid:11][MainThread][INFO]][train.py:326] x", "rank 3", 3, "x"),
 ]  # fmt: skip
 

@@ -338,6 +338,7 @@ WARNED, ERRED = (LOGGED.format(level=level, words="verify failed") for level in 
         (MEMORY + WARNED, "MEM"),
         (WARNED + OTHER, "AnswerError"),
         (WARNED, "TargetError"),  # there is nothing else to tell
+        (f"2026-11-20 10:00:00,123 - INFO - retrying after: {MEMORY.splitlines()[-1]}\n{OTHER}", "AnswerError"),
         (ERRED + OTHER, "TargetError"),  # a server's words are the cause of what its client says
         (ERRED + STEP.format(n=1) + OTHER, "AnswerError"),  # a step later it had not ended the run
         (f"{OTHER}{ERRED}", "AnswerError"),
