@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
-from doctor.core.finding import LIKELY, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.host import Host
 from doctor.facts.training import Training
 
@@ -32,6 +32,10 @@ SIGNATURES = (
         r" '(?P<path>[^'\n]{0,300}(?:checkpoint|output|runs|results|wandb|out/)[^'\n]{0,200})'",
     ),
     Signature(r"OSError: \[Errno 30\] [^:'\n]{2,60}: '(?P<path>[^'\n]{1,300})'"),
+    Signature(
+        r"^NotADirectoryError: \[Errno 20\] [^:'\n]{2,60}: '(?P<path>[^'\n]{1,300})'",
+        frame=r":makedirs$|[\\/]transformers[\\/]trainer\.py:",
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -50,7 +54,19 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_CONFIDENCE = LIKELY
+A_FILE = Message(
+    en=Words(
+        "`{path}` cannot be made a folder: a part of the path is a file",
+        "Folders are made one below the other, and one of the names is taken by a file (an earlier run's output, a "
+        "volume that mounts a file, a link that points to one).",
+        "See which: `namei -l {path}`. Move the file away, or choose another `output_dir`.",
+    ),
+    zh=Words(
+        "无法创建文件夹 `{path}`:路径中的某一部分是文件",
+        "文件夹逐级创建,而其中一个名称已被文件占用(先前运行的输出、挂载成文件的卷、指向文件的链接)。",
+        "查看是哪一个:`namei -l {path}`。移走该文件,或换一个 `output_dir`。",
+    ),
+)
 
 MESSAGE = Message(
     en=Words(
@@ -75,3 +91,11 @@ def output_not_writable(host: Host, training: Training) -> Judgement:
     setting = training.get("output_dir")
     commands = (f"ls -ld {disk.path}",)
     yield found(PROBLEM, MESSAGE, path=disk.path, where=place_of(setting), commands=commands, evidence=proofs(setting))
+
+
+def explain(hits: Hits) -> Finding:
+    """Whether rights or a file in the way refused it."""
+    message = A_FILE if hits.first.signature == len(SIGNATURES) - 1 else LOG_MESSAGE
+    return found(
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, path=hits.get("path")
+    )

@@ -30,26 +30,48 @@ SIGNATURES = (
         r"All the data files must have the same columns, but at some point there are"
         r" (?P<difference>[^\n]{1,240})",
     ),
+    Signature(
+        r"^(?:pyarrow\.lib\.)?ArrowInvalid: Schema at index \d{1,6} was different:",
+        frame=r"[\\/]datasets[\\/](?:builder|arrow_writer|table)\.py:",
+    ),
 )
 
 LOG_MESSAGE = Message(
     en=Words(
         "the data files of the dataset have different columns",
         "One file has {difference} than the first one, so they cannot become one table.",
-        'Load files of different kinds separately, with `data_files={{"train": "a*.jsonl"}}` or a '
-        "configuration of their own in the README, or give every row the same fields.",
+        'Load files of different kinds separately, with `data_files={{"train": "a*.jsonl"}}` or a configuration of '
+        "their own in the README, or give every row the same fields.",
     ),
     zh=Words(
         "数据集各数据文件的列不一致",
         "其中一个文件与第一个相比:{difference},因此无法合成一张表。",
-        '分别加载不同类型的文件,用 `data_files={{"train": "a*.jsonl"}}` 或在 README 中为其单独配置,或使每'
-        "一行的字段相同。",
+        '分别加载不同类型的文件,用 `data_files={{"train": "a*.jsonl"}}` 或在 README 中为其单独配置,或使每一行的字段'
+        "相同。",
+    ),
+)
+
+ROWS = Message(
+    en=Words(
+        "the data files of the dataset have different columns",
+        "They are read into one table, and the schema of a later file or block is another one: a column more, less "
+        "or under another name. The lines below the exception show both.",
+        'Load files of different kinds separately (`data_files={{"train": "a*.csv"}}`), or give every file the same '
+        "header: rename and drop columns beforehand, for instance with pandas.",
+    ),
+    zh=Words(
+        "数据集各数据文件的列不一致",
+        "它们要读成一张表,而后面的文件或数据块的结构不同:多一列、少一列或列名不同。异常下面的几行列出了二者。",
+        '分别加载不同类型的文件(`data_files={{"train": "a*.csv"}}`),或使每个文件的表头相同:事先重命名或去掉列,例如用'
+        " pandas。",
     ),
 )
 
 
 def explain(hits: Hits) -> Finding | None:
     """Count the columns; their names are in the quotation."""
+    if hits.first.signature:
+        return found(PROBLEM, ROWS, where=hits.where(), evidence=hits.evidence())
     counts = _COUNTS.findall(hits.get("difference") or "")
     difference = " and ".join(f"{number} {kind} columns" for number, kind in counts) or "other columns"
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), difference=difference)

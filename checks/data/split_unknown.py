@@ -29,26 +29,46 @@ SIGNATURES = (
         r'ValueError: Unknown split "(?P<split>[^"\n]{1,60})"\. Should be one of'
         r" (?P<splits>\[[^\]\n]{1,300}\])",
     ),
+    Signature(r"^KeyError: '(?P<split>[^'\n]{1,60})'", frame=r"[\\/]datasets[\\/]dataset_dict\.py:__getitem__$"),
 )
 
 LOG_MESSAGE = Message(
     en=Words(
         "the dataset has no split `{split}`; it has {splits}",
         "Only the splits that the author of the dataset made can be loaded by name.",
-        'Use one of {splits}, or make one: `dataset["train"].train_test_split(test_size=0.05)`; in TRL\'s '
-        "scripts the names are `--dataset_train_split` and `--dataset_test_split`.",
+        'Use one of {splits}, or make one: `dataset["train"].train_test_split(test_size=0.05)`; in TRL\'s scripts '
+        "the names are `--dataset_train_split` and `--dataset_test_split`.",
     ),
     zh=Words(
         "数据集没有 `{split}` 划分;它有 {splits}",
         "只能按名称加载数据集作者提供的划分。",
-        '使用 {splits} 之一,或自行切分:`dataset["train"].train_test_split(test_size=0.05)`;在 TRL 脚本中'
-        "对应 `--dataset_train_split` 和 `--dataset_test_split`。",
+        '使用 {splits} 之一,或自行切分:`dataset["train"].train_test_split(test_size=0.05)`;在 TRL 脚本中对应 '
+        "`--dataset_train_split` 和 `--dataset_test_split`。",
+    ),
+)
+
+#: a KeyError does not list the splits
+UNLISTED = Message(
+    en=Words(
+        "the loaded dataset has no split `{split}`",
+        "`load_dataset` without `split=` gives one dataset for every split that there is, by its name.",
+        "See them: `print(dataset)`. Use one that is there, or make it: "
+        '`dataset["train"].train_test_split(test_size=0.05)`; in TRL\'s scripts the names are '
+        "`--dataset_train_split` and `--dataset_test_split`.",
+    ),
+    zh=Words(
+        "加载的数据集没有 `{split}` 划分",
+        "不带 `split=` 的 `load_dataset` 按名称返回各个划分。",
+        '查看:`print(dataset)`。使用已有的划分,或自行切分:`dataset["train"].train_test_split(test_size=0.05)`;在 '
+        "TRL 脚本中对应 `--dataset_train_split` 和 `--dataset_test_split`。",
     ),
 )
 
 
 def explain(hits: Hits) -> Finding | None:
     """Name the splits that exist."""
+    if not hits.of(0):
+        return found(PROBLEM, UNLISTED, where=hits.where(), evidence=hits.evidence(), split=hits.get("split"))
     names = re.findall(r"'([^']{1,60})'", hits.get("splits") or "")
     splits = ", ".join(f"`{name}`" for name in names[:8]) or "none"
     where, evidence = hits.where(), hits.evidence()

@@ -26,6 +26,13 @@ SIGNATURES = (
     Signature(r"TypeError: TextEncodeInput must be Union\[TextInputSequence, Tuple\[InputSequence, InputSequence\]\]"),
     Signature(r"ValueError: text input must be of type `str` \(single example\)"),
     Signature(r"TypeError: TextInputSequence must be str"),
+    Signature(
+        r"^(?:AttributeError: 'NoneType' object has no attribute '(?:endswith|startswith|strip|split|lower|replace)'"
+        r"|TypeError: (?:can only concatenate str \(not \"NoneType\"\) to str|unsupported operand type\(s\) for \+: "
+        r"'(?:NoneType|str)' and '(?:NoneType|str)'))",
+        frame=r"[\\/]trl[\\/](?:trainer[\\/]\w+|data_utils|extras[\\/]\w+)\.py:(?:add_eos|tokenize\w*|tokenize_fn|_tokenize|"
+        r"extract_prompt|maybe_\w+|apply_chat_template|process_row)$",
+    ),
 )
 
 
@@ -33,16 +40,15 @@ LOG_MESSAGE = Message(
     en=Words(
         "the tokenizer was given something that is not text",
         "At least one row is None, a number, or a list of messages instead of a string.",
-        'Look for such rows (`dataset.filter(lambda row: not isinstance(row["text"], str))`), '
-        'drop or convert them (`str(x)`, `""`), and turn messages into text first: '
-        "`tokenizer.apply_chat_template(messages, tokenize=False)`. Check that "
-        "`dataset_text_field` or the `formatting_func` names a text column.",
+        'Look for such rows (`dataset.filter(lambda row: not isinstance(row["text"], str))`), drop or convert them '
+        '(`str(x)`, `""`), and turn messages into text first: `tokenizer.apply_chat_template(messages, '
+        "tokenize=False)`. Check that `dataset_text_field` or the `formatting_func` names a text column.",
     ),
     zh=Words(
         "分词器收到的不是文本",
         "至少有一行是 None、数字或消息列表,而不是字符串。",
-        '查找这些行(`dataset.filter(lambda row: not isinstance(row["text"], str))`),'
-        '去掉或转换(`str(x)`、`""`),消息先转成文本:`tokenizer.apply_chat_template(messages, '
-        "tokenize=False)`。检查 `dataset_text_field` 或 `formatting_func` 指的是文本列。",
+        '查找这些行(`dataset.filter(lambda row: not isinstance(row["text"], str))`),去掉或转换(`str(x)`、`""`),消息'
+        "先转成文本:`tokenizer.apply_chat_template(messages, tokenize=False)`。检查 `dataset_text_field` 或 "
+        "`formatting_func` 指的是文本列。",
     ),
 )

@@ -40,6 +40,7 @@ SIGNATURES = (
         r"HFValidationError: Repo id must (?:be in the form 'repo_name' or 'namespace/repo_name'|use"
         r" alphanumeric chars[^\n]{0,160}): '(?P<path>[./~][^'\n]{0,300}|[^'\n/]{1,96}/[^'\n]{0,96}/[^"
         r"'\n]{0,200})'",
+        symptom_of=("PFT007",),
     ),
     Signature(r"OSError: Incorrect path_or_model_id: '(?P<path>[^'\n]{1,300})'"),
 )

@@ -35,6 +35,7 @@ PROBLEM = Problem(id="HUB001", name="offline-model-absent", severity=ERROR, sinc
 
 SIGNATURES = (
     Signature(r"OfflineModeIsEnabled: "),
+    Signature(r"ConnectionError: Couldn't reach '[^'\n]{1,160}' on the Hub \(OfflineModeIsEnabled\)"),
     # vLLM asks the Hub for the kinds of the weights, and does without an answer
     Signature(r"(?<!Error retrieving safetensors: )Cannot reach [^\s]{1,300} offline mode is enabled"),
     Signature(

@@ -43,46 +43,64 @@ SIGNATURES = (
 LOG_MESSAGE = Message(
     en=Words(
         "`{what}` cannot be pickled for a worker process",
-        "A worker process of the data loader (or of `map(num_proc=...)`, Ray, a process pool) is "
-        "spawned and gets its objects pickled; functions inside functions, lambdas, locks, files,"
-        " generators and some hooks cannot be.",
-        "Set `dataloader_num_workers=0` (and `num_proc=None` in `map`), or move the function to "
-        "the top level of a module and make the object in the worker; on Linux the `fork` start "
-        "method avoids pickling. Where it comes from a library's own hook, upgrade that library.",
+        "A worker process of the data loader (or of `map(num_proc=...)`, Ray, a process pool) is spawned and gets "
+        "its objects pickled; functions inside functions, lambdas, locks, files, generators and some hooks cannot "
+        "be.",
+        "Set `dataloader_num_workers=0` (and `num_proc=None` in `map`), or move the function to the top level of a "
+        "module and make the object in the worker; on Linux the `fork` start method avoids pickling. Where it comes "
+        "from a library's own hook, upgrade that library.",
     ),
     zh=Words(
         "`{what}` 无法序列化(pickle)给工作进程",
-        "数据加载器(或 `map(num_proc=...)`、Ray、进程池)的工作进程以 spawn 方式启动,对象需要 "
-        "pickle;函数内的函数、lambda、锁、文件、生成器和某些钩子无法 pickle。",
-        "设置 `dataloader_num_workers=0`(`map` 中 `num_proc=None`),或把函数移到模块顶层,"
-        "并在工作进程中创建该对象;Linux 上用 `fork` 启动方式可避免 pickle。"
-        "若来自某个库自己的钩子,升级该库。",
+        "数据加载器(或 `map(num_proc=...)`、Ray、进程池)的工作进程以 spawn 方式启动,对象需要 pickle;函数内的函数、"
+        "lambda、锁、文件、生成器和某些钩子无法 pickle。",
+        "设置 `dataloader_num_workers=0`(`map` 中 `num_proc=None`),或把函数移到模块顶层,并在工作进程中创建该对象;"
+        "Linux 上用 `fork` 启动方式可避免 pickle。若来自某个库自己的钩子,升级该库。",
     ),
 )
 
 SENT = Message(
     en=Words(
         "a process could not hand `{what}` to another one, most often inside an exception",
-        "What goes through a queue between processes is pickled by a thread beside the program. Exceptions of network "
-        "clients hold connections, and those cannot be pickled: the error that really ended the work is the one that "
-        "was to be handed over, and it is lost or told further below.",
-        "Look for the other error around this one (a refused connection, a download, a time-out) and mend that. Where "
-        "the program itself sends such an object, catch the exception in the child and send its text: "
+        "What goes through a queue between processes is pickled by a thread beside the program. Exceptions of "
+        "network clients hold connections, and those cannot be pickled: the error that really ended the work is the "
+        "one that was to be handed over, and it is lost or told further below.",
+        "Look for the other error around this one (a refused connection, a download, a time-out) and mend that. "
+        "Where the program itself sends such an object, catch the exception in the child and send its text: "
         "`queue.put(repr(error))`.",
     ),
     zh=Words(
         "一个进程无法把 `{what}` 交给另一个进程,多数情况下它在某个异常之中",
-        "进程间队列中的内容由旁路线程 pickle。网络客户端的异常带有连接对象,无法 pickle:真正结束工作的是那个要被传递的"
-        "异常,它已丢失或在下文给出。",
-        "在附近查找另一个错误(连接被拒、下载、超时)并修复它。若是程序自己发送这样的对象,请在子进程中捕获异常并发送其文本:"
-        "`queue.put(repr(error))`。",
+        "进程间队列中的内容由旁路线程 pickle。网络客户端的异常带有连接对象,无法 pickle:真正结束工作的是那个要被传递"
+        "的异常,它已丢失或在下文给出。",
+        "在附近查找另一个错误(连接被拒、下载、超时)并修复它。若是程序自己发送这样的对象,请在子进程中捕获异常并发送其"
+        "文本:`queue.put(repr(error))`。",
     ),
 )
+SAVED = Message(
+    en=Words(
+        "`{what}` cannot be saved: it cannot be pickled",
+        "`torch.save` pickles what is no tensor. Functions and classes made inside of functions, lambdas, locks, "
+        "open files and classes that are not found again by their module's name cannot be.",
+        "Save the state instead of the object: `model.state_dict()`, plain numbers and text; move the class to a "
+        "module of its own, and take loggers, locks and lambdas out of what is saved.",
+    ),
+    zh=Words(
+        "`{what}` 无法保存:它不能被 pickle",
+        "`torch.save` 会对非张量的内容做 pickle。函数内部定义的函数和类、lambda、锁、打开的文件,以及无法按模块名再找"
+        "到的类都不行。",
+        "保存状态而不是对象:`model.state_dict()`、普通数字和文本;把类移到单独的模块中,并从要保存的内容中去掉日志器、"
+        "锁和 lambda。",
+    ),
+)
+_SAVING = re.compile(r"[\\/]torch[\\/]serialization\.py:(?:save|_save|_legacy_save)$")
 _FEEDING = re.compile(r"multiprocessing[\\/]queues\.py:_feed$")
 
 
 def explain(hits: Hits) -> Finding:
     """What a queue's own thread could not send is mostly an exception: not the cause."""
+    if any(_SAVING.search(frame) for frame in hits.first.frames):
+        return found(PROBLEM, SAVED, where=hits.where(), evidence=hits.evidence(), what=hits.get("what"))
     sent = any(_FEEDING.search(frame) for frame in hits.first.frames)
     return found(
         PROBLEM, SENT if sent else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),

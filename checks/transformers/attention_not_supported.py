@@ -16,6 +16,8 @@ https://github.com/huggingface/transformers/blob/v4.57.0/src/transformers/modeli
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -31,6 +33,10 @@ SIGNATURES = (
     Signature(r"ValueError: The current architecture does not support (?P<kind>Flash Attention \d(?:\.\d)?)"),
     Signature(
         r"^KeyError: '(?P<kind>\w{0,40}attention\w{0,20}|sdpa|eager|flex)'", frame=r"modeling_\w{1,60}\.py:__init__$"
+    ),
+    Signature(
+        r"ValueError: Specified `attn_implementation=\"(?P<unknown>[^\"\n]{1,120})\"` is not supported\. "
+        r"The only possible arguments are (?P<choices>[^\n]{1,900})"
     ),
 )
 
@@ -53,9 +59,32 @@ LOG_MESSAGE = Message(
     ),
 )
 
+UNKNOWN = Message(
+    en=Words(
+        "Transformers knows no attention called `{unknown}`",
+        "The name is misspelt, belongs to a kernel that is not installed, or to a newer release.",
+        'Write one of {choices} as `attn_implementation`: mostly `"flash_attention_2"` (with flash-attn installed), '
+        '`"sdpa"` or `"eager"`.',
+    ),
+    zh=Words(
+        "Transformers 不认识名为 `{unknown}` 的注意力实现",
+        "名称拼写有误、属于未安装的内核,或属于更新的版本。",
+        '把 `attn_implementation` 写成 {choices} 之一:多为 `"flash_attention_2"`(需安装 flash-attn)、`"sdpa"` 或 '
+        '`"eager"`。',
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding | None:
     """Shorten torch's long name."""
+    if unknown := hits.get("unknown"):
+        names = dict.fromkeys(
+            re.findall(r"\b(?:paged\|)?(?:eager|sdpa|flash_attention_\d|flex_attention)\b", hits.get("choices") or "")
+        )
+        return found(
+            PROBLEM, UNKNOWN, where=hits.where(), evidence=hits.evidence(), unknown=unknown,
+            choices=", ".join(f"`{each}`" for each in names) or "the names that the message lists",
+        )  # fmt: skip
     kind = (hits.get("kind") or "").rpartition(" through ")[2]
     kind = "SDPA" if "scaled_dot" in kind else "flex attention" if "flex" in kind else kind
     return found(

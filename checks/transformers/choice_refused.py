@@ -29,7 +29,7 @@ SIGNATURES = (
         r"ValueError: (?P<value>[\w.\-]{1,60}) is not a valid (?P<kind>OptimizerNames|"
         r"SchedulerType|IntervalStrategy|SaveStrategy|EvaluationStrategy|HubStrategy|FSDPOption|"
         r"PaddingStrategy|TensorType|DebugOption|HPSearchBackend|TruncationStrategy|ExplicitEnum|"
-        r"\w{1,40}Strategy|\w{1,40}Type), please select one of (?P<choices>\[[^\]\n]{1,700}\])"
+        r"\w{1,40}Strategy|\w{1,40}Type), please select one of (?P<choices>\[[^\]\n]{1,3000}\]?)"
     ),
 )
 

@@ -45,8 +45,7 @@ CASES = (
                 "`lr_scheduler_type={scheduler}` without evaluation",
                 "The schedule follows the evaluation's metric.",
                 'Set `eval_strategy="steps"` with `eval_steps` and an `eval_dataset`, or another scheduler '
-                "(`cosine`, "
-                "`constant_with_warmup`).",
+                "(`cosine`, `constant_with_warmup`).",
             ),
             zh=Words(
                 "`lr_scheduler_type={scheduler}`,却没有评估",
@@ -61,16 +60,16 @@ CASES = (
         Message(
             en=Words(
                 "`tf32=True` on a device that has no TF32",
-                "Volta and Turing (V100, T4, RTX 20) and CPUs have none; nor is it seen where torch finds no "
-                "GPU at all.",
-                "Leave `tf32` out. If the GPU is an A100 or newer, torch does not see it: "
-                '`python -c "import torch; print(torch.cuda.get_device_capability())"`.',
+                "Volta and Turing (V100, T4, RTX 20) and CPUs have none; nor is it seen where torch finds no GPU at "
+                "all.",
+                'Leave `tf32` out. If the GPU is an A100 or newer, torch does not see it: `python -c "import torch; '
+                'print(torch.cuda.get_device_capability())"`.',
             ),
             zh=Words(
                 "在没有 TF32 的设备上设置了 `tf32=True`",
                 "Volta、Turing(V100、T4、RTX 20)与 CPU 没有 TF32;torch 找不到 GPU 时也会如此。",
-                "去掉 `tf32`。若 GPU 是 A100 或更新型号,说明 torch 看不到它:"
-                '`python -c "import torch; print(torch.cuda.get_device_capability())"`。',
+                '去掉 `tf32`。若 GPU 是 A100 或更新型号,说明 torch 看不到它:`python -c "import torch; '
+                'print(torch.cuda.get_device_capability())"`。',
             ),
         ),
     ),
@@ -155,15 +154,53 @@ CASES = (
                 "`gradient_checkpointing` is on and `{model}` does not have it",
                 "The class of the model was written without checkpoints of its layers; often it is code of the "
                 "model's own.",
-                "Set `gradient_checkpointing=False` and lower the batch size for memory, or take Transformers' "
-                "own class of "
-                "the model (without `trust_remote_code`).",
+                "Set `gradient_checkpointing=False` and lower the batch size for memory, or take Transformers' own "
+                "class of the model (without `trust_remote_code`).",
             ),
             zh=Words(
                 "打开了 `gradient_checkpointing`,而 `{model}` 不支持",
                 "该模型类没有实现逐层检查点,通常是模型自带的代码。",
-                "设置 `gradient_checkpointing=False` 并减小批大小以节省显存,或使用 Transformers 自己的模型类"
-                "(不用 `trust_remote_code`)。",
+                "设置 `gradient_checkpointing=False` 并减小批大小以节省显存,或使用 Transformers 自己的模型类(不用 "
+                "`trust_remote_code`)。",
+            ),
+        ),
+    ),
+    (
+        (
+            r"AssertionError: EarlyStoppingCallback requires (?P<what>metric_for_best_model|IntervalStrategy of steps or"
+            r" epoch|load_best_model_at_end)"
+        ),
+        Message(
+            en=Words(
+                "`EarlyStoppingCallback` without `{what}`",
+                "It stops when a metric of the evaluation gets no better: it needs evaluations, the metric's name, "
+                "and (before Transformers 5) the best checkpoint to come back to.",
+                'Set `eval_strategy="steps"` with `eval_steps`, `metric_for_best_model="eval_loss"`, '
+                "`greater_is_better=False`, and `load_best_model_at_end=True` with the same `save_strategy`; or "
+                "leave the callback out.",
+            ),
+            zh=Words(
+                "使用了 `EarlyStoppingCallback`,但缺少 `{what}`",
+                "它在评估指标不再变好时停止:需要评估、指标名称,以及(Transformers 5 之前)可恢复的最佳检查点。",
+                '设置 `eval_strategy="steps"` 与 `eval_steps`、`metric_for_best_model="eval_loss"`、'
+                "`greater_is_better=False`,以及 `load_best_model_at_end=True` 和相同的 `save_strategy`;或去掉该回调"
+                "。",
+            ),
+        ),
+    ),
+    (
+        r"ValueError: This tokenizer does not have a mask token which is necessary for masked language modeling",
+        Message(
+            en=Words(
+                "`DataCollatorForLanguageModeling` masks words, and the tokenizer has no mask token",
+                "`mlm=True` is the default and belongs to models like BERT; a causal language model predicts the "
+                "next token.",
+                "`DataCollatorForLanguageModeling(tokenizer, mlm=False)`.",
+            ),
+            zh=Words(
+                "`DataCollatorForLanguageModeling` 要做掩码,而分词器没有 mask token",
+                "默认的 `mlm=True` 适用于 BERT 类模型;因果语言模型预测的是下一个 token。",
+                "`DataCollatorForLanguageModeling(tokenizer, mlm=False)`。",
             ),
         ),
     ),

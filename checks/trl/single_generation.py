@@ -30,20 +30,20 @@ PROBLEM = Problem(id="TRL008", name="grpo-single-generation", severity=ERROR, si
 
 SIGNATURES = (
     Signature(
-        r"ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages\."
+        r"ValueError: (?:GRPO|RLOO) requires at least 2 generations per prompt to calculate the advantages\."
         r" You provided (?P<generations>-?\d{1,6})",
     ),
 )
 
 LOG_MESSAGE = Message(
     en=Words(
-        "`num_generations={generations}`: GRPO needs at least 2 completions per prompt",
-        "Advantages are made from the mean and the standard deviation of a group; a group of one has no "
-        "deviation, so TRL refuses it.",
+        "`num_generations={generations}`: at least 2 completions per prompt are needed",
+        "Advantages are made from the mean and the standard deviation of a group; a group of one has no deviation, "
+        "so TRL refuses it.",
         "Set `num_generations` to 2 or more, usually 8, and choose a batch size that is a multiple of it.",
     ),
     zh=Words(
-        "`num_generations={generations}`:GRPO 每个 prompt 至少需要 2 条生成",
+        "`num_generations={generations}`:每个 prompt 至少需要 2 条生成",
         "优势值由一组的均值和标准差得到;只有一条的组没有标准差,因此 TRL 拒绝。",
         "把 `num_generations` 设为 2 或更大,通常为 8,并选择其倍数作为批大小。",
     ),
@@ -52,8 +52,8 @@ LOG_MESSAGE = Message(
 MESSAGE = Message(
     en=Words(
         "`num_generations={generations}`: GRPO needs at least 2 completions per prompt",
-        "With one completion there is nothing to compare it with: TRL raises a ValueError, and 0.14 trains "
-        "on NaN advantages instead.",
+        "With one completion there is nothing to compare it with: TRL raises a ValueError, and 0.14 trains on NaN "
+        "advantages instead.",
         "Set `num_generations` to 2 or more.",
     ),
     zh=Words(
