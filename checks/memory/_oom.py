@@ -161,9 +161,47 @@ def phases_of(hits: Hits) -> list[str]:
 
 
 def told(hits: Hits, *phases: str) -> bool:
-    """Whether the first hit whose frames tell a phase tells one of these; "" stands for no hit that tells any."""
+    """Whether the first hit whose frames tell a phase tells one of these; "" stands for no hit that tells any.
+
+    No phase is to blame where other processes fill the card: that alone is told then, as "others".
+    """
+    if held_by_others(hits) is not None:
+        return "others" in phases
     known = phases_of(hits)
     return (known[0] if known else "") in phases
+
+
+_SIZE = r"(?P<{}>[\d.]{{1,12}}) (?P<{}_unit>[KMGT]iB|bytes|B(?:ytes)?)"
+_TOTAL = re.compile(r"total capacity of " + _SIZE.format("total", "total"))
+_FREE = re.compile(r"of which " + _SIZE.format("free", "free") + r" is free")
+_OWN = re.compile(r"this process has " + _SIZE.format("own", "own"))
+_ALLOCATED = re.compile(r"allocated memory " + _SIZE.format("allocated", "allocated") + r" is allocated by PyTorch")
+_RESERVED = re.compile(_SIZE.format("reserved", "reserved") + r" is reserved by PyTorch")
+_GIB = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
+#: beside torch's own memory a process holds the CUDA context and the workspaces of libraries
+_CONTEXT_GIB = 1.0
+
+
+def _gib(pattern: re.Pattern[str], text: str) -> float | None:
+    """A size of torch's message in GiB, None where the message does not tell it."""
+    match = pattern.search(text)
+    if match is None:
+        return None
+    number, unit = match.group(1), match.group(2)
+    return float(number) * _GIB.get(unit[0], 2.0**-30) if number.count(".") < 2 else None
+
+
+def held_by_others(hits: Hits) -> tuple[float, float, float] | None:
+    """(others, this process, card) in GiB, where others hold more than half of the card and this one under a third."""
+    text = hits.first.text
+    total, free, own = _gib(_TOTAL, text), _gib(_FREE, text), _gib(_OWN, text)
+    allocated = _gib(_ALLOCATED, text)
+    if own is None and allocated is not None:
+        own = allocated + (_gib(_RESERVED, text) or 0.0) + _CONTEXT_GIB
+    if total is None or free is None or own is None:
+        return None
+    others = total - free - own
+    return (others, own, total) if others > total / 2 and own < total / 3 else None
 
 
 def uses(hits: Hits, package: str) -> bool:

@@ -27,6 +27,11 @@ SIGNATURES = (
         r"(?:RuntimeError|DistBackendError): Gloo connectFullMesh failed with",
         symptom_of=("NCC003", "NCC004", "MEM", "LCH018"),
     ),
+    Signature(
+        r"gloo/transport/tcp/pair\.cc:\d{1,5}\] connect \[(?!127\.)[0-9a-fA-F.:]{3,45}\]:\d{1,5}: "
+        r"(?:Connection|No route)",
+        symptom_of=("NCC003", "NCC004", "MEM", "LCH018"),
+    ),
 )
 
 LOG_CONFIDENCE = LIKELY

@@ -45,6 +45,10 @@ SIGNATURES = (
         r"\d{1,3})\]",
         kind="sign",
     ),
+    Signature(
+        r"gloo/transport/tcp/pair\.cc:\d{1,5}\] connect \[(?P<address>127\.\d{1,3}\.\d{1,3}\.\d{1,3})\]:\d{1,5}:"
+        r" Connection (?:refused|reset|timed out)",
+    ),
 )
 
 LOG_MESSAGE = Message(

@@ -29,6 +29,9 @@ SIGNATURES = (
         r"ump)|torchinductor_[^/\n]{1,60}|torch_compile_cache)/[^'\n:]{0,300})",
     ),
     Signature(
+        r"PermissionError: \[WinError (?:5|32)\] [^\n]{0,200}(?P<path>torchinductor_\w{1,60}|\.triton[\\/]{1,2}cache)",
+    ),
+    Signature(
         r"(?:JSONDecodeError|EOFError|UnpicklingError):"
         r" [^\n]{0,300}(?P<path>\.triton/cache|torchinductor_|torch_compile_cache)",
     ),

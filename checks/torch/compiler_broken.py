@@ -33,6 +33,8 @@ SIGNATURES = (
         r"ures\.h|bits/[\w\-./]{1,40}\.h|omp\.h): No such file or directory",
     ),
     Signature(r"(?:ld|collect2)[^\n]{0,60}: cannot find -l(?P<library>cuda|c|m|pthread)\b"),
+    Signature(r"lib(?P<library>cuda)\.so cannot found!"),
+    Signature(r"error: include file '(?P<header>Python\.h)' not found"),
     Signature(
         r"CalledProcessError: Command '?\[[^\n]{0,200}(?:gcc|g\+\+|clang|/cc|ccache)[^\n]{0,1000}(?:cu"
         r"da_utils|__triton_launcher|/main\.c|driver)",
@@ -64,13 +66,16 @@ LOG_MESSAGE_PYTHON = Message(
         "The headers of this Python are not installed: they come in a package of their own on most "
         "systems. It is no fault of torch or vLLM.",
         "Install them for the Python in use: `apt-get install -y python3-dev` (or `python3.12-dev`), "
-        "`dnf install python3-devel`; or use a conda or uv Python, which brings them.",
+        "`dnf install python3-devel`; or use a conda or uv Python, which brings them. On Windows the embedded "
+        "Python of portable packages lacks them: copy the folders `include` and `libs` of an installed Python "
+        "of the same version beside its python.exe.",
     ),
     zh=Words(
         "编译器找不到 Triton 存根所需的 `Python.h`",
         "没有安装此 Python 的头文件:多数系统把它放在单独的包中。这不是 torch 或 vLLM 的问题。",
         "为所用的 Python 安装:`apt-get install -y python3-dev`(或 `python3.12-dev`)、`dnf install "
-        "python3-devel`;或使用自带头文件的 conda 或 uv Python。",
+        "python3-devel`;或使用自带头文件的 conda 或 uv Python。Windows 便携包的嵌入式 Python 没有头文件:"
+        "从同版本的完整 Python 复制 `include` 与 `libs` 两个目录到其 python.exe 旁。",
     ),
 )
 

@@ -24,11 +24,14 @@ PROBLEM = Problem(id="TOR012", name="cuda-device-assert", severity=ERROR, since=
 
 SIGNATURES = (
     Signature(
-        r"\.(?:cu|cuh|h):\d{1,6}: (?P<kernel>[\w:<>, ()\[\]]{1,300}?): block:"
+        r"\.(?:cu|cuh|h):\d{1,6}: (?P<kernel>[\w:<>, ()\[\]=\-]{1,400}?): block:"
         r" \[\d{1,9},\d{1,9},\d{1,9}\], thread: \[\d{1,5},\d{1,5},\d{1,5}\] Assertion"
         r" `(?P<assertion>[^\n]{1,200}?)` failed",
     ),
-    Signature(r"CUDA error: device-side assert triggered"),
+    Signature(
+        r"CUDA error: device-side assert triggered|cuda runtime error \(\d{1,3}\) : device-side assert triggered"
+        r"|cudaErrorAssert: device-side assert triggered"
+    ),
 )
 
 LOG_MESSAGE = Message(
