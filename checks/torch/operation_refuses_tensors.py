@@ -18,9 +18,9 @@ https://docs.pytorch.org/docs/stable/tensor_attributes.html
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature
+from doctor.core.signature import Hits, Signature, finding_of_case
 
 PROBLEM = Problem(id="TOR052", name="operation-refuses-tensors", severity=ERROR, since="0.1")
 
@@ -154,12 +154,4 @@ SIGNATURES = tuple(Signature(pattern, frame=frame, symptom_of=_OTHERS) for patte
 
 def explain(hits: Hits) -> Finding:
     """What the first hit's own case says."""
-    first = hits.first
-    return found(
-        PROBLEM,
-        CASES[first.signature][2],
-        where=hits.where(),
-        evidence=hits.evidence(),
-        confidence=LIKELY,
-        **first.groups,
-    )
+    return finding_of_case(PROBLEM, [(pattern, message) for pattern, _, message in CASES], hits, LIKELY)

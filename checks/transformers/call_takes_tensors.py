@@ -16,9 +16,9 @@ https://huggingface.co/docs/transformers/main/en/main_classes/tokenizer#transfor
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature
+from doctor.core.signature import Hits, Signature, finding_of_case
 
 PROBLEM = Problem(id="TRF065", name="call-takes-tensors", severity=ERROR, since="0.1")
 
@@ -104,12 +104,4 @@ SIGNATURES = tuple(Signature(pattern, frame=frame) for pattern, frame, _ in CASE
 
 def explain(hits: Hits) -> Finding:
     """What the first hit's own case says."""
-    first = hits.first
-    return found(
-        PROBLEM,
-        CASES[first.signature][2],
-        where=hits.where(),
-        evidence=hits.evidence(),
-        confidence=LIKELY,
-        **first.groups,
-    )
+    return finding_of_case(PROBLEM, [(pattern, message) for pattern, _, message in CASES], hits, LIKELY)

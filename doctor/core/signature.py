@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional, TypeVar
 
-from doctor.core.finding import Evidence, Finding, Message, Where, found
+from doctor.core.finding import CONFIRMED, Confidence, Evidence, Finding, Message, Where, found
 from doctor.core.problem import Problem
 
 Choice = TypeVar("Choice")
@@ -135,15 +135,29 @@ class Hits:
         return tuple(Evidence(hit.file, hit.text[:500], hit.line) for hit in self.kept[:limit])
 
 
-def finding_of_case(problem: Problem, cases: Sequence[tuple[str, Message]], hits: Hits) -> Finding:
+def finding_of_case(
+    problem: Problem, cases: Sequence[tuple[str, Message]], hits: Hits, confidence: Confidence = CONFIRMED
+) -> Finding:
     """What the first hit's own case says, filled with what it captured.
 
     Args:
         problem: whose finding it is.
         cases: (pattern, message) in the order of the problem's SIGNATURES.
         hits: of these signatures.
+        confidence: how sure all of these cases are.
 
     """
-    first = hits.first
-    values: dict[str, Any] = dict(first.groups)
-    return found(problem, cases[first.signature][1], where=hits.where(), evidence=hits.evidence(), **values)
+    return _filled(problem, cases[hits.first.signature][1], hits, confidence)
+
+
+def finding_of_signature(
+    problem: Problem, cases: Sequence[tuple[Signature, Message, Confidence]], hits: Hits
+) -> Finding:
+    """The same where each case is a signature with what is said of it, and how sure that is."""
+    _, message, confidence = cases[hits.first.signature]
+    return _filled(problem, message, hits, confidence)
+
+
+def _filled(problem: Problem, message: Message, hits: Hits, confidence: Confidence) -> Finding:
+    values: dict[str, Any] = dict(hits.first.groups)
+    return found(problem, message, where=hits.where(), evidence=hits.evidence(), confidence=confidence, **values)
