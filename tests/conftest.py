@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.homes import with_cache
 
 
 def pytest_configure() -> None:
@@ -29,10 +32,18 @@ def _new_homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return (folder / str(number) for number in itertools.count())
 
 
+@pytest.fixture(scope="session")
+def _doctor_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all workers of a session."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "doctor-cache"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def _own_home(_new_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    home = next(_new_homes)
-    home.mkdir()
+def _own_home(_new_homes: Iterator[Path], _doctor_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = with_cache(next(_new_homes), _doctor_cache)
     for name, folder in (("HOME", home), ("XDG_STATE_HOME", home / "state"), ("HF_HOME", home / "hf")):
         monkeypatch.setenv(name, str(folder))
     for name in ("HF_TOKEN", "WANDB_API_KEY", "CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV", "CONDA_PREFIX", "DOCTOR_RUN_DIR"):

@@ -16,6 +16,7 @@ from doctor.cli.run_words import SENTENCES
 from doctor.core.run_dir import RunDir, host_name
 from doctor.facts.saved import read as read_facts
 from tests.facts.environments import interpreter
+from tests.homes import with_cache
 
 PROGRAMS = Path(__file__).parent / "programs"
 SCRIPT = str(PROGRAMS / "stand_in.py")
@@ -24,7 +25,7 @@ QUIET = ("--no-check", "--no-monitor")
 
 def doctor_run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run `doctor run` in a folder, with the stand-ins on the path of the command."""
-    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8",
+    environment = {"PATH": os.environ["PATH"], "HOME": str(with_cache(folder)), "LANG": "C.UTF-8",
                    "PYTHONPATH": str(PROGRAMS / "libraries"), **variables}  # fmt: skip
     return subprocess.run(
         [sys.executable, "-m", "doctor", "run", *words], cwd=folder, env=environment, capture_output=True, text=True,

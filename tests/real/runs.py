@@ -18,6 +18,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from tests.homes import with_cache
+
 PROGRAMS = Path(__file__).parent / "programs"
 BESIDE = Path(__file__).parents[2] / ".venv-real" / "bin" / "python"
 #: vLLM 0.8.5.post1 in a folder of its own, for TRL would take it for its generation engine
@@ -95,7 +97,7 @@ def environment(python: Path, home: Path) -> dict[str, str]:
     """What a program gets: no hub, one thread, a home of its own, compiled extensions kept beside the interpreter."""
     return {
         "PATH": f"{python.parent}:{os.environ.get('PATH', os.defpath)}",
-        "HOME": str(home), "HF_HOME": str(home / "hf"), "LANG": "C.UTF-8", "TMPDIR": str(home),
+        "HOME": str(with_cache(home)), "HF_HOME": str(home / "hf"), "LANG": "C.UTF-8", "TMPDIR": str(home),
         "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "DS_ACCELERATOR": "cpu", "CUDA_VISIBLE_DEVICES": "",
         "TORCH_EXTENSIONS_DIR": str(python.parent.parent / "torch_extensions"), "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip

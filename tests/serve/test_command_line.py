@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.homes import with_cache
+
 #: prints what it got, then does what PLAY says
 SERVER = """
 import json, os, sys, time
@@ -51,7 +53,8 @@ def argv(*words: str) -> list[str]:
 def environment(site: Path, **variables: str) -> dict[str, str]:
     """Without GPUs, keys or settings of whoever runs the tests."""
     return {
-        "PATH": os.environ["PATH"], "HOME": str(site.parent), "PYTHONPATH": str(site), "LANG": "C.UTF-8", **variables,
+        "PATH": os.environ["PATH"], "HOME": str(with_cache(site.parent)), "PYTHONPATH": str(site), "LANG": "C.UTF-8",
+        **variables,
     }  # fmt: skip
 
 
