@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Callable, Optional
 from doctor.checks.launch.run_stood_still import of_standstill
 from doctor.core.finding import Evidence, Finding
 from doctor.core.problem import WARNING
-from doctor.core.run_dir import host_name
+from doctor.core.run_dir import RunDir, host_name
 from doctor.core.standing import Frame, Standing, judge, standing_of
 from doctor.monitors.guard import flight, stacks
 from doctor.monitors.guard.policy import Policy
@@ -40,6 +40,7 @@ _LONGEST_TIMES = 2.0
 
 _TICK_S, _TICKS = 5.0, 20  # the thread looks every 5 s, or 20 times in the shortest limit
 _SETTLE_S = 10.0  # other ranks notice at their own tick
+_LATE_S = 20.0  # some time after that on a busy machine, or where a file system shows late what other nodes write
 
 #: a gap between two looks of so many ticks: the process was stopped, or the machine slept
 _PAUSED_TICKS = 4
@@ -171,9 +172,12 @@ class Watch:
         )
         if guard.events is not None:
             guard.events.write("hang", step=standing.step, **standing.as_data())
+        since_ns = time.time_ns() - int(self.limit_s * 1e9)
         self._write_more(Path(file))  # which takes long, and other ranks wait for that event
+        self._arm(self._settle_s + _LATE_S + self.limit_s / 2)
         self._ended.wait(self._settle_s)
-        finding = None if self._ended.is_set() else self._judged(standing)
+        spoken = self._spoken(standing, since_ns)
+        finding = None if self._ended.is_set() else self._judged(standing, spoken)
         if finding is not None:
             self._say(finding)
 
@@ -185,18 +189,32 @@ class Watch:
         if guard.rank != 0:  # rank 0, which talks to the console, does not answer
             guard.alerts.print(guard.alerts.text(finding, Policy.WARN))
 
-    def _judged(self, mine: Standing) -> Optional[Finding]:
-        """What all ranks that spoke say together; None where another rank says it, or where the run goes on."""
-        if time.monotonic() - self._alive_s < mine.seconds:
-            return None
+    def _spoken(self, mine: Standing, since_ns: int) -> list[Standing]:
+        """What the ranks say; those that have not spoken yet are waited for, by the one rank that speaks for all."""
+        run, end = self._guard.run, time.monotonic() + _LATE_S
         spoken = [mine]
-        if self._guard.run is not None:
-            since = time.time_ns() - int(self.limit_s * 1e9)
-            for event in self._guard.run.read_events():
-                if event["kind"] == "hang" and event["t_ns"] >= since:
-                    with suppress(KeyError, TypeError, ValueError):
-                        spoken.append(standing_of(event))
-        if min(each.rank for each in spoken) != mine.rank:
+        while run is not None:
+            spoken = [mine, *self._heard(run, since_ns)]
+            ranks = {each.rank for each in spoken}
+            if min(ranks) != mine.rank or len(ranks) >= mine.world_size or self._goes_on_since(mine):
+                break
+            if time.monotonic() > end or self._ended.wait(self._tick_s):
+                break
+        return spoken
+
+    def _goes_on_since(self, mine: Standing) -> bool:
+        return time.monotonic() - self._alive_s < mine.seconds
+
+    @staticmethod
+    def _heard(run: RunDir, since_ns: int) -> Iterator[Standing]:
+        for event in run.read_events():
+            if event["kind"] == "hang" and event["t_ns"] >= since_ns:
+                with suppress(KeyError, TypeError, ValueError):
+                    yield standing_of(event)
+
+    def _judged(self, mine: Standing, spoken: Sequence[Standing]) -> Optional[Finding]:
+        """What all ranks that spoke say together; None where another rank says it, or where the run goes on."""
+        if self._goes_on_since(mine) or min(each.rank for each in spoken) != mine.rank:
             return None
         standstill = judge(spoken)
         if standstill is None:

@@ -16,7 +16,8 @@ from typing import IO
 
 import pytest
 
-from doctor.core.run_dir import VARIABLE, RunDir
+from doctor.core.run_dir import VARIABLE, Events, RunDir
+from doctor.core.standing import Standing
 from doctor.monitors.guard import stuck
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.stacks import is_long, runs
@@ -208,6 +209,30 @@ def test_of_two_ranks_the_one_outside_of_the_collective_is_named(run: RunDir) ->
     assert "wait in `all_reduce`, and rank 1 is not there" in words["explanation"]
     assert "rank 1 is in `reward_that_hangs" in errors[0]
     assert len(list(run.path.glob("stacks/rank[01]-*.txt"))) >= 2
+
+
+@pytest.mark.parametrize(("speaks", "behind"), [(True, [1]), (False, [])])
+def test_a_rank_that_speaks_late_is_waited_for(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch, speaks: bool, behind: list[int]
+) -> None:
+    """On a busy machine; the wait has an end where a rank says nothing at all."""
+    monkeypatch.setattr(stuck, "_LATE_S", 30.0 if speaks else 0.5)
+    monkeypatch.setattr(
+        stuck.stacks, "of_main", lambda: (("/lib/torch/distributed/distributed_c10d.py", 9, "all_reduce"),)
+    )
+    watch = Watch(Guard(rank=0, world_size=2, run=run, rules=[]), first_s=1)
+    try:
+        assert _until(lambda: _events(run, "hang"))
+        time.sleep(watch._settle_s + 0.5)  # it looks for the others now
+        if speaks:
+            other = Standing(1, 2, None, 3.0, None, (("train.py", 3, "reward"),))
+            Events(run, rank=1).write("hang", step=None, **other.as_data())
+        assert _until(lambda: _events(run, "alarm"))
+    finally:
+        watch.close()
+    (alarm,) = _events(run, "alarm")
+    where = alarm["data"]["where"]  # type: ignore[index]
+    assert [where[name] for name in ("rank",) if name in where] == behind
 
 
 def test_a_watch_that_ends_leaves_no_empty_file(run: RunDir) -> None:
