@@ -46,9 +46,9 @@ SIGNATURES = (
         symptom_of=_OTHERS,
     ),
     Signature(
-        r"^AttributeError: module '(?P<package>torch|transformers|trl|peft|accelerate|datasets|"
+        r"^AttributeError: module '?(?P<package>torch|transformers|trl|peft|accelerate|datasets|"
         r"deepspeed|numpy|huggingface_hub|tokenizers|triton|pydantic)(?P<module>(?:\.\w{1,80}){0,"
-        r"8})' has no attribute '(?P<name>\w{1,80})'",
+        r"8})'? has no attribute '?(?P<name>\w{1,80})",
         symptom_of=_OTHERS,
     ),
     Signature(

@@ -2,13 +2,13 @@
 
 ## What it means
 Libraries of the training stack move, rename and remove names from release to release. The code that imports (a
-script, or another library) was written for a release that had the name; the installed one is too new, or too old. Which
-releases have a name is known from the libraries' own sources.
+script, or another library) was written for a release that had the name; the installed one is too new, or too old.
+Which releases have a name is known from the libraries' own sources.
 ## What it does to a run
 ImportError, ModuleNotFoundError or AttributeError, most often in the first seconds.
 ## What to do
-Install the release that has the name, or the release of the asking library that does without, or import it from its new
-place.
+Install the release that has the name, or the release of the asking library that does without, or import it from its
+new place.
 ## How it is found
 Before launch: the imports at the top of the script, outside any branch or `try`, against the installed releases.
 In a log: by the module and the name in the exception, and the frame that asked.
@@ -52,8 +52,9 @@ SIGNATURES = (
         symptom_of=_OTHERS,
     ),
     Signature(
-        r"^(?:AttributeError: )?module '(?P<module>[A-Za-z_]\w{0,60}(?:\.\w{1,80}){0,8})' has no attribute "
-        r"'(?P<name>\w{1,80})'",
+        # Transformers' and TRL's lazy modules word it without quotes
+        r"^(?:AttributeError: )?module '?(?P<module>[A-Za-z_]\w{0,60}(?:\.\w{1,80}){0,8})'? has no attribute "
+        r"'?(?P<name>\w{1,80})",
         symptom_of=_OTHERS,
     ),
 )

@@ -19,7 +19,7 @@ https://github.com/unslothai/unsloth/issues/3191
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -80,6 +80,32 @@ _KNOWN = {
         "升级调用方:`pip install -U --no-deps unsloth unsloth_zoo`,或把参数改名为 `logits_to_keep`。",
     ),
 }
+#: what Transformers' own `generate` makes and hands on: a model whose `forward` does not take it is of another time
+_INTERNAL = frozenset(
+    {"encoder_outputs", "past_key_values", "cache_position", "use_cache", "decoder_input_ids", "logits_to_keep",
+     "attention_mask", "position_ids", "encoder_hidden_states"}
+)  # fmt: skip
+_OF_ANOTHER_RELEASE = (
+    (
+        "`generate` of Transformers makes it itself or takes it for granted, so the model's class (one of the project or "
+        "of remote code) was written for another release, whose check was not as strict."
+    ),
+    (
+        "Install the Transformers that the project was written for (its requirements, the date of its last commit; "
+        "often "
+        "an older one: `pip install 'transformers==VERSION'`), or update the project's model code. In own code let "
+        "`forward` and `prepare_inputs_for_generation` take the argument."
+    ),
+    (
+        "`generate` 自己会生成或默认该参数存在,因此模型类(项目自带或远程代码)是为另一版本的 Transformers 编写的,那时的检查"
+        "没有这么严格。"
+    ),
+    (
+        "安装项目所针对的 Transformers(见其依赖或最后一次提交的日期;常为较旧版本:`pip install "
+        "'transformers==VERSION'`),或更新项目的模型代码。自己的代码中让 `forward` 与 `prepare_inputs_for_generation` "
+        "接受该参数。"
+    ),
+)
 _IMAGES = frozenset(
     {"pixel_values", "image_grid_thw", "images", "image_sizes", "pixel_values_videos", "video_grid_thw"}
 )
@@ -110,10 +136,12 @@ def explain(hits: Hits) -> Finding:
     """Arguments with a known story get it; of several the first known one."""
     names = (hits.get("names") or "").replace("'", "").split(", ")
     of_images = any(name in _IMAGES for name in names)
-    why, what, why_zh, what_zh = next(
-        (_KNOWN[name] for name in names if name in _KNOWN), _OF_IMAGES if of_images else _OTHER
-    )
+    internal = any(name in _INTERNAL for name in names)
+    fallback = _OF_IMAGES if of_images else _OF_ANOTHER_RELEASE if internal else _OTHER
+    known = next((_KNOWN[name] for name in names if name in _KNOWN), None)
+    why, what, why_zh, what_zh = known or fallback
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        confidence=CONFIRMED if known or of_images else LIKELY,
         names=", ".join(f"`{name}`" for name in names), why=why, what=what, why_zh=why_zh, what_zh=what_zh,
     )  # fmt: skip

@@ -27,7 +27,10 @@ from doctor.facts.script import Script
 
 PROBLEM = Problem(id="TRL005", name="grpo-trainer-absent", severity=ERROR, since="0.1", affects={"trl": "<0.14"})
 
-SIGNATURES = (Signature(r"ImportError: cannot import name '(?P<name>GRPO(?:Trainer|Config))' from 'trl'"),)
+SIGNATURES = (
+    Signature(r"ImportError: cannot import name '(?P<name>GRPO(?:Trainer|Config))' from 'trl'"),
+    Signature(r"AttributeError: module '?trl'? has no attribute '?(?P<name>GRPO(?:Trainer|Config))\b"),
+)
 
 LOG_CONFIDENCE = LIKELY
 LOG_MESSAGE = Message(

@@ -45,6 +45,13 @@ SIGNATURES = (
         r"argument '(?P<argument>\w{1,60})'",
         symptom_of=("TRL001", "TRL002", "TRL003", "TRL045", "TRF005"),
     ),
+    Signature(
+        # attributes that TRL's GRPOTrainer has in some releases only, read by a class of another library
+        r"^AttributeError: '(?P<trainer>(?!Unsloth)\w{0,60}GRPO\w{0,40}Trainer)' object has no attribute "
+        r"'(?P<name>llm|sampling_params|vllm_client|vllm_mode|guided_decoding_regex|_buffered_inputs|epsilon|epsilon_low|"
+        r"num_iterations|image_token_id|vision_start_token_id|pad_token|_textual_logs|_logs|max_prompt_length|"
+        r"vllm_generation|_last_loaded_step|reward_func_names|mask_truncated_completions|use_liger_loss)'",
+    ),
 )
 
 #: classes of TRL itself
@@ -108,7 +115,7 @@ def _by_call(hits: Hits) -> Finding | None:
 
 def explain(hits: Hits) -> Finding | None:
     """A class of TRL's own that lacks an attribute is another matter."""
-    if not hits.of(0):
+    if not hits.of(0) and not hits.of(3):
         return _by_call(hits)
     trainer = hits.get("trainer") or ""
     if _OWN.fullmatch(trainer):

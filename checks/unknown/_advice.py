@@ -48,8 +48,11 @@ def advice_of(exception: str, message: str) -> tuple[str, str]:
     english, chinese = [], []
     meant = _MEANT.search(told)
     if meant:
-        english.append(f"The message proposes the name `{meant['name']}`: write that if it is what you meant. ")
-        chinese.append(f"异常消息建议的名称是 `{meant['name']}`:若原意如此,就改成它。")
+        english.append(
+            f"The message proposes the name `{meant['name']}`: write that if it was a slip; otherwise the object is of "
+            "another release than the code expects. "
+        )
+        chinese.append(f"异常消息建议的名称是 `{meant['name']}`:若是笔误就改成它,否则该对象与代码所预期的版本不同。")
     listed = ", ".join(f"`{each}`" for each in settings_of(told))
     if listed and _ASKS.search(told):
         english.append(f"Its message asks for a change of {listed}: start there, in configuration, command or call. ")
