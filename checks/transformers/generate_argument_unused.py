@@ -87,7 +87,8 @@ _INTERNAL = frozenset(
 )  # fmt: skip
 _OF_ANOTHER_RELEASE = (
     (
-        "`generate` of Transformers makes it itself or takes it for granted, so the model's class (one of the project or "
+        "`generate` of Transformers makes it itself or takes it for granted, so the model's class (one of the project "
+        "or "
         "of remote code) was written for another release, whose check was not as strict."
     ),
     (
@@ -97,7 +98,8 @@ _OF_ANOTHER_RELEASE = (
         "`forward` and `prepare_inputs_for_generation` take the argument."
     ),
     (
-        "`generate` 自己会生成或默认该参数存在,因此模型类(项目自带或远程代码)是为另一版本的 Transformers 编写的,那时的检查"
+        "`generate` 自己会生成或默认该参数存在,因此模型类(项目自带或远程代码)是为另一版本的 Transformers 编写的,那时的"
+        "检查"
         "没有这么严格。"
     ),
     (
