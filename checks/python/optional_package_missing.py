@@ -47,6 +47,8 @@ SIGNATURES = (
     Signature(r"ImportError: (?P<name>vLLM|SGLang) not install, you may need to run"),
     Signature(r"ImportError: [^\n]{4,160} requires (?P<name>auto(?:awq|-round)|gptqmodel|optimum) to be installed"),
     Signature(r"ImportError: `(?P<name>kernels)` is not installed"),
+    Signature(r"RuntimeError: Form data requires \"(?P<name>python-multipart)\" to be installed"),
+    Signature(r"ModuleNotFoundError: No module named '(?P<cuda>cuda\.bindings)"),
     Signature(
         r"ImportError: \S{1,60} requires (?P<name>jinja2) to be installed|\bname '(?P<jinja>Extension)' is not defined"
     ),
@@ -87,7 +89,11 @@ def explain(hits: Hits) -> Finding | None:
     """Names in the sentence's order, as the package index spells them; an upgrade is asked for what is there."""
     if all(_OLD.search(each.text) for each in hits):
         return None
-    text = hits.get("names") or hits.get("name") or ("jinja2" if hits.get("jinja") else "")
+    text = (
+        hits.get("names")
+        or hits.get("name")
+        or ("jinja2" if hits.get("jinja") else "cuda-bindings" if hits.get("cuda") else "")
+    )
     packages = [_DISTRIBUTION.get(each, each) for each in re.findall(r"[\w\-.\[\]]{2,60}", text)]
     names = ", ".join(f"`{each.partition(' ')[0]}`" for each in packages)
     return found(

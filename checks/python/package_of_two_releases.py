@@ -30,7 +30,22 @@ from doctor.core.signature import Hits, Signature
 PROBLEM = Problem(id="PYT043", name="package-of-two-releases", severity=ERROR, since="0.1")
 
 #: problems that know more of the same line; those of names in other packages give way by themselves
-_OTHERS = ("TRL", "DSP", "FLA", "TOR", "CUD", "DAT", "VRL", "BNB", "PYT018", "PYT019", "PYT020", "PYT005", "PYT030")
+_OTHERS = (
+    "TRL",
+    "DSP",
+    "FLA",
+    "TOR",
+    "CUD",
+    "DAT",
+    "VRL",
+    "BNB",
+    "PYT009",
+    "PYT018",
+    "PYT019",
+    "PYT020",
+    "PYT005",
+    "PYT030",
+)
 
 SIGNATURES = (
     Signature(
@@ -61,7 +76,7 @@ LOG_MESSAGE = Message(
         "compiled part. In a notebook the package was upgraded while the old one was loaded.",
         "In a notebook restart the kernel first. Then `pip uninstall -y {dist}` again and again until pip finds none, "
         'delete what is left of the folder (`python -c "import {package}; print({package}.__path__)"`), and install '
-        "it once: `pip install --no-cache-dir {dist}` in the version that your stack names.",
+        "one of them once: `pip install --no-cache-dir {wanted}` in the version that your stack names.",
     ),
     zh=Words(
         "所装的 `{package}` 自相矛盾:它自己的代码需要 `{name}`,而它自己的文件中没有",
@@ -69,7 +84,7 @@ LOG_MESSAGE = Message(
         "缺少编译"
         "部分。在 notebook 中则是加载旧版时进行了升级。",
         'notebook 请先重启内核。然后反复 `pip uninstall -y {dist}` 直到 pip 找不到它,删除残留目录(`python -c "import '
-        '{package}; print({package}.__path__)"`),再安装一次:`pip install --no-cache-dir {dist}`'
+        '{package}; print({package}.__path__)"`),再安装一次:`pip install --no-cache-dir {wanted}`'
         "(使用你的软件栈所要求的版本)。",
     ),
 )
@@ -101,7 +116,6 @@ _TWINS = {
     "cv2": ("opencv-python", "opencv-python-headless", "opencv-contrib-python"),
     "flashinfer": ("flashinfer-python", "flashinfer"),
     "onnxruntime": ("onnxruntime", "onnxruntime-gpu"),
-    "bitsandbytes": ("bitsandbytes", "bitsandbytes-windows"),
     "pynvml": ("nvidia-ml-py", "pynvml"),
 }
 
@@ -119,6 +133,7 @@ def explain(hits: Hits) -> Finding | None:
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, package=package,
         name=hits.first.groups.get("name") or f"{package}{hits.get('module') or ''}",
-        dist=" ".join(twins) or package.replace("_", "-"), twins=f" ({listed})" if twins else "",
+        dist=" ".join(twins) or package.replace("_", "-"), wanted=(twins or (package.replace("_", "-"),))[0],
+        twins=f" ({listed})" if twins else "",
         twins_zh=f"({listed})" if twins else "",
     )  # fmt: skip

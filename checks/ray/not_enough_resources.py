@@ -31,8 +31,8 @@ PROBLEM = Problem(id="RAY012", name="ray-not-enough-resources", severity=ERROR, 
 
 SIGNATURES = (
     Signature(
-        r"The number of required GPUs exceeds the total number of available GPUs in the placement"
-        r" group\."
+        r"The number of required \wPUs exceeds the total number of available \wPUs in the "
+        r"(?:placement group|cluster)\."
     ),
     Signature(r"Cannot provide a placement group of placement_group_specs="),
     Signature(r"TimeoutError: Placement group creation timed out\b"),

@@ -25,6 +25,9 @@ SIGNATURES = (
     Signature(r"Model architectures \[(?P<names>[^\]\n]{1,300})\] are not supported for now"),
     Signature(r"ValueError: No processor registered for architecture: \[?(?P<names>[^\]\n]{1,300}?)(?:\]|\.$)"),
     Signature(
+        r"ValueError: (?P<names>\w{3,100}) has no vLLM implementation and the Transformers implementation is not comp"
+    ),
+    Signature(
         r"Model architecture (?P<names>\w{1,100}) was supported in vLLM until v(?P<last>[\d.]{1,12}),"
         r" and is not supported anymore",
     ),
@@ -71,7 +74,7 @@ SGLANG = Message(
 
 def explain(hits: Hits) -> Finding:
     """Both engines keep a register of classes and refuse in the same words."""
-    sglang = any("sglang" in frame for frame in hits.first.frames)
+    sglang = any("sglang" in frame for hit in hits for frame in hit.frames) or "dict_keys([" in hits.first.text
     return found(
         PROBLEM, SGLANG if sglang else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
         names=hits.get("names") or "", last=hits.get("last") or "",

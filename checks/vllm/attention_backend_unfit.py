@@ -41,6 +41,10 @@ SIGNATURES = (
     Signature(r"Sinks are only supported in (?P<sinks>FlashAttention 3)"),
     Signature(r"Only (?P<only>FlashAttention) backend is supported for now", frame=r"lmcache"),
     Signature(r"(?P<tgi>\w[\w ]{2,30}) requires Flash Attention (?:enabled models|CUDA kernels to be installed)"),
+    Signature(
+        r"AssertionError: (?:H must be 128, but got |nhead=)(?P<heads>\d{1,4})(?: not supported)?",
+        frame=r"mla|attention",
+    ),
     Signature(r"Sinks must be of type (?P<sinktype>float32)"),
     Signature(r"^\s{1,16}assert is_fa_version_supported\((?P<old>(?:self\.)?fa_version)\)$"),
 )
@@ -106,6 +110,24 @@ SINK_TYPE = Message(
         "两者一起升级:`pip install -U vllm` 以及它限定的 `flashinfer-python`(该版本的镜像含有配套的两者)。在此之前"
         "换用其他后端:`--attention-backend TRITON_ATTN`(旧版:`VLLM_ATTENTION_BACKEND=TRITON_ATTN_VLLM_V1`,或 "
         "`VLLM_USE_TRTLLM_ATTENTION=0`)。",
+    ),
+)
+
+HEADS = Message(
+    en=Words(
+        "the attention kernel does not take {heads} heads a GPU",
+        "Kernels for latent attention (CUTLASS MLA, AITER MLA) are written for the heads of a whole DeepSeek (128) "
+        "or a few shares of it; tensor parallelism leaves {heads} to each GPU.",
+        "Take a backend without that limit (`--attention-backend flashinfer`, `triton` or `fa3` in SGLang, "
+        "`TRITON_MLA` in vLLM), a smaller tensor parallel size, or data-parallel attention, which keeps all heads "
+        "on each GPU (SGLang `--enable-dp-attention`).",
+    ),
+    zh=Words(
+        "该注意力内核不支持每 GPU {heads} 个头",
+        "潜在注意力的内核(CUTLASS MLA、AITER MLA)针对完整 DeepSeek 的头数(128)或其少数几种份额编写;张量并行后每个 "
+        "GPU 只有 {heads} 个头。",
+        "换用没有该限制的后端(SGLang 的 `--attention-backend flashinfer`、`triton`、`fa3`,vLLM 的 `TRITON_MLA`),减"
+        "小张量并行大小,或使用数据并行注意力,使每个 GPU 保留全部头(SGLang `--enable-dp-attention`)。",
     ),
 )
 
@@ -251,7 +273,16 @@ def explain(hits: Hits) -> Finding | None:
     if told.get("all") and "head_size not supported" in told["all"]:
         return None
     message = hits.choice(
-        {"sinks": SINKS, "sinktype": SINK_TYPE, "only": LMCACHE, "tgi": TGI, "old": OLD_GPU, "all": NONE_LEFT}, REFUSED
+        {
+            "sinks": SINKS,
+            "sinktype": SINK_TYPE,
+            "heads": HEADS,
+            "only": LMCACHE,
+            "tgi": TGI,
+            "old": OLD_GPU,
+            "all": NONE_LEFT,
+        },
+        REFUSED,
     )
     reason, why, fit = _reason(told.get("reasons") or _common(told.get("all") or ""))
     return found(
@@ -259,7 +290,8 @@ def explain(hits: Hits) -> Finding | None:
         message,
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=LIKELY if told.get("all") or told.get("only") or told.get("tgi") else CONFIRMED,
+        confidence=LIKELY if told.get("all") or told.get("only") or told.get("tgi") or told.get("heads") else CONFIRMED,
+        heads=told.get("heads") or "",
         backend=told.get("backend") or told.get("device") or told.get("tgi") or "",
         reasons=reason[0],
         reasons_zh=reason[1],

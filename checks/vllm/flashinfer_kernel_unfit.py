@@ -38,10 +38,25 @@ SIGNATURES = (
         r"(?:invalid argument|invalid resource handle|(?P<absent>no kernel image|invalid device function))"
     ),
     Signature(
+        r"(?:TopK|TopP|MinP|Chain)\w{2,50} failed with error code (?P<absent>no kernel image|invalid device function)"
+    ),
+    Signature(
+        r"Failed to allocate memory for (?P<buffer>\w{3,60}) with size (?P<size>\d{3,12}) and alignment \d{1,5} in "
+        r"AlignedAllocator"
+    ),
+    Signature(
+        r"The dtype of (?P<tensor>q|k|kv) torch\.(?P<dtype>\w{3,20}) does not match the \w{1,4}_data_type "
+        r"torch\.(?P<planned>\w{3,20}) specified in plan"
+    ),
+    Signature(
         r"CUDA Error: (?P<absent>no kernel image is available for execution on the device|invalid device function) "
         r"\(\d{1,4}\) \S{0,200}flashinfer\S{0,200}: line \d{1,6} at function"
     ),
     Signature(r"Please set `use_tensor_cores=True` in (?P<decoder>\w{1,60}) for group size (?P<group>\d{1,4})"),
+    Signature(
+        r"RuntimeError: (?P<absent>No supported CUDA architectures found)(?: for major versions \[[\d, ]{1,60}\])?",
+        frame=r"flashinfer",
+    ),
     Signature(r"(?:Unsupported group_size|failed to dispatch group_size):? (?P<group>\d{1,4})", frame=r"flashinfer"),
 )
 
@@ -62,6 +77,45 @@ LOG_MESSAGE = Message(
         "换用其他注意力后端:vLLM 用 `--attention-backend TRITON_ATTN` 或 `FLASH_ATTN`(旧版 vLLM:"
         "`VLLM_ATTENTION_BACKEND`),SGLang 用 `--attention-backend triton`。`--kv-cache-dtype` 保持 auto,因为 fp8 "
         "会选用 FlashInfer。在引擎允许的范围内,更新的 `flashinfer-python` 可能支持该卡。",
+    ),
+)
+
+WORKSPACE = Message(
+    en=Words(
+        "FlashInfer's workspace is too small: {size} bytes were wanted for one of its buffers",
+        "The engine sets a fixed buffer aside for FlashInfer's partial results. Many requests, long prompts or "
+        "many heads a GPU need more.",
+        "Enlarge it: SGLang `export SGLANG_FLASHINFER_WORKSPACE_SIZE=$((1024*1024*1024))` (older releases: "
+        "`flashinfer_workspace_size` in `sglang/global_config.py`), vLLM `export "
+        "VLLM_FLASHINFER_WORKSPACE_BUFFER_SIZE=1073741824`. Or fewer requests at once and a smaller chunked "
+        "prefill, or another backend (`--attention-backend triton`).",
+    ),
+    zh=Words(
+        "FlashInfer 的工作区(workspace)过小:其中一个缓冲区需要 {size} 字节",
+        "引擎为 FlashInfer 的中间结果预留固定大小的缓冲区。请求多、prompt 长或每 GPU 头数多时需要更多。",
+        "增大它:SGLang `export SGLANG_FLASHINFER_WORKSPACE_SIZE=$((1024*1024*1024))`(旧版为 "
+        "`sglang/global_config.py` 中的 `flashinfer_workspace_size`),vLLM `export "
+        "VLLM_FLASHINFER_WORKSPACE_BUFFER_SIZE=1073741824`。或减少并发请求与 chunked prefill 大小,或换用其他后端"
+        "(`--attention-backend triton`)。",
+    ),
+)
+
+DTYPE = Message(
+    en=Words(
+        "the attention got {dtype} from the model, and FlashInfer was prepared for {planned}",
+        "The engine plans its kernels with the type it takes for the model's; a layer computes in another one: a "
+        "quantized checkpoint that was made in the other type, a `--dtype` that differs from config.json, or a KV "
+        "cache type that this release mixes up.",
+        "Set `--dtype` to one type for all (`--dtype bfloat16`, or `half` for AWQ and GPTQ of older releases) and "
+        "leave `--kv-cache-dtype` at auto; upgrade the engine; or take another backend (`--attention-backend "
+        "triton`).",
+    ),
+    zh=Words(
+        "模型交给注意力的是 {dtype},而 FlashInfer 按 {planned} 准备",
+        "引擎按它认为的模型类型规划内核;而某层以另一类型计算:以另一类型制作的量化检查点、与 config.json 不同的 "
+        "`--dtype`,或该版本混淆的 KV 缓存类型。",
+        "用 `--dtype` 统一类型(`--dtype bfloat16`,旧版的 AWQ、GPTQ 用 `half`),`--kv-cache-dtype` 保持 auto;升级引擎"
+        ";或换用其他后端(`--attention-backend triton`)。",
     ),
 )
 
@@ -108,13 +162,16 @@ GROUP = Message(
 
 
 def explain(hits: Hits) -> Finding:
-    """Tiles that do not fit, a card without kernels, or a grouping without one."""
+    """Tiles that do not fit, a card or grouping without kernels, too small a workspace, or another type."""
     return found(
         PROBLEM,
-        hits.choice({"absent": ABSENT, "group": GROUP}, LOG_MESSAGE),
+        hits.choice({"absent": ABSENT, "group": GROUP, "size": WORKSPACE, "tensor": DTYPE}, LOG_MESSAGE),
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
         function=hits.get("function") or "",
         group=hits.get("group") or "",
+        size=hits.get("size") or "",
+        dtype=hits.get("dtype") or "",
+        planned=hits.get("planned") or "",
     )

@@ -29,6 +29,10 @@ SIGNATURES = (
         r")\w{0,12})' object has no attribute '(?P<op>\w{1,80})'",
         symptom_of=("TOR011",),
     ),
+    Signature(
+        r"NameError: name '(?P<op>vllm_ops|vllm_cache_ops|moe_kernels|punica_kernels)' is not defined",
+        symptom_of=("TOR011",),
+    ),
     Signature(r"Failed to import from vllm\._(?:C|moe_C) with", kind="sign"),
 )
 
@@ -101,6 +105,6 @@ def explain(hits: Hits) -> Finding | None:
         LOG_MESSAGE_AVX if shared else LOG_MESSAGE_CPU if cpu else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
-        op=hits.of(0)[0].groups.get("op") if hits.of(0) else None,
+        op=hits.get("op"),
         confidence=CONFIRMED if cpu else LIKELY,
     )

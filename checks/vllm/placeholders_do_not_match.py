@@ -27,7 +27,8 @@ SIGNATURES = (
         r" corresponding to \d{1,5} (?P<kind>\w{1,20}) items, but instead found (?P<found>\d{1,5})",
     ),
     Signature(
-        r"ValueError: Attempted to assign [^\n]{1,120}?(?P<items>\d{1,7}) (?:(?P<kind>image|video|audio) tokens|"
+        r"(?:ValueError: |['\"]message['\"]: ?['\"])Attempted to assign [^\n]{1,120}?(?P<items>\d{1,7}) "
+        r"(?:(?P<kind>image|video|audio) tokens|"
         r"multimodal tokens) to (?P<found>\d{1,7}) placeholders",
     ),
     Signature(r"Failed to apply prompt replacement for mm_items\['(?P<kind>\w{1,20})'\]"),

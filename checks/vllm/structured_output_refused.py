@@ -106,8 +106,9 @@ CASES = (
     ),
     (
         (
-            r"(?:ValueError|VLLMValidationError): (?:Failed to (?:transform|convert|compile) (?:the "
-            r")?(?P<what>regex|choices|json schema|grammar)|Invalid (?P<kind>JSON grammar|grammar|structural "
+            r"(?:(?:ValueError|VLLMValidationError): |['\"]message['\"]: ?['\"])(?:Failed to "
+            r"(?:transform|convert|compile) (?:the )?(?P<what>regex|choices|json schema|grammar)"
+            r"|Invalid (?P<kind>JSON grammar|grammar|structural "
             r"tag) specification|The provided JSON schema contains features|Grammar error:|Error parsing "
             r"regex|Regex uses unsupported feature|Regex does not have a anchored universal start state)"
         ),
@@ -170,6 +171,32 @@ CASES = (
             ),
         ),
     ),
+    (
+        (
+            r"(?:ValueError: Input vocab_size less than minimum viable vocab size for tokenizer"
+            r"|AttributeError: 'MistralTokenizer' object has no attribute 'vocab_files_names')"
+        ),
+        Message(
+            en=Words(
+                "structured outputs by `xgrammar` cannot use this model's tokenizer",
+                "It reads the vocabulary of Transformers' fast tokenizers and sizes its mask by config.json. "
+                "Mistral's own tokenizer (`--tokenizer-mode mistral`), or more tokens in the tokenizer than "
+                "`vocab_size` in the configuration, do not go.",
+                "Take another backend: `--structured-outputs-config.backend guidance` (before 0.11 "
+                "`--guided-decoding-backend guidance` or `outlines`), start with `--tokenizer-mode auto`, or "
+                "upgrade vLLM, whose newer releases serve Mistral's tokenizer. For added tokens resize the "
+                "embedding and save both.",
+            ),
+            zh=Words(
+                "`xgrammar` 的结构化输出无法使用该模型的分词器",
+                "它读取 Transformers fast 分词器的词表,并按 config.json 确定掩码大小。Mistral 自己的分词器"
+                "(`--tokenizer-mode mistral`),或分词器的 token 多于配置中的 `vocab_size`,都不行。",
+                "换用其他后端:`--structured-outputs-config.backend guidance`(0.11 之前为 "
+                "`--guided-decoding-backend guidance` 或 `outlines`),以 `--tokenizer-mode auto` 启动,或升级 vLLM(新"
+                "版支持 Mistral 分词器)。新增 token 时请调整词嵌入大小并一起保存。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = (
@@ -179,6 +206,7 @@ SIGNATURES = (
     Signature(CASES[3][0]),
     Signature(CASES[4][0]),
     Signature(CASES[5][0], frame=r"[\\/]vllm[\\/]"),
+    Signature(CASES[6][0]),
 )
 
 

@@ -29,7 +29,9 @@ PROBLEM = Problem(id="VLL036", name="vllm-weight-name-unknown", severity=ERROR, 
 SIGNATURES = (
     Signature(r"There is no module or parameter named '(?P<name>[\w.\-]{1,200})' in (?P<model>\w{1,80})"),
     Signature(
-        r"^KeyError: '(?P<key>[\w.\-]{1,160}\.(?:weight|bias|w\d{1,2}_(?:weight|bias)|lora_[AB]\S{0,40}))'",
+        r"^KeyError: '(?P<key>[\w.\-]{1,160}\.(?:weight|bias|w\d{1,2}_(?:weight|bias)|lora_[AB]\S{0,40}"
+        r"|scales?|zeros|rows|g_idx|qweight|qzeros"
+        r"|\w{1,20}_(?:scale|bias|embedding|mask|inv|freq|shape)))'",
         frame=r"(?:vllm|sglang)[\\/]\S{1,160}:_?load_weights?$",
         symptom_of=("VLL072",),
     ),
