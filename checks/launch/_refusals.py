@@ -67,7 +67,9 @@ _FORMULA = re.compile(
     r"(?:requires?|expect(?:s|ed)?|needs?|must (?:hold|satisfy)|ensure(?: that)?|make sure(?: that)?):? "
     rf"(?P<formula>{_TERM}(?: [*/%+-] {_TERM}){{0,3}} (?:==|>=|<=) {_TERM}(?: [*/%+-] {_TERM}){{0,3}})"
 )
-_NO_SETTING = frozenset({"e.g", "i.e", "less_than", "non-empty", "pre-trained", "self.config", "self.model"})
+_NO_SETTING = frozenset(
+    {"res.text", "res.status_code", "e.g", "i.e", "less_than", "non-empty", "pre-trained", "self.config", "self.model"}
+)
 
 #: relation -> words that tell it, the most telling first
 _RELATIONS = (
