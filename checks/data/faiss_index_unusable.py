@@ -17,9 +17,9 @@ https://github.com/PeterGriffinJin/Search-R1/issues/57
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature
+from doctor.core.signature import Hits, Signature, finding_of_signature
 
 PROBLEM = Problem(id="DAT057", name="faiss-index-unusable", severity=ERROR, since="0.1")
 
@@ -117,7 +117,4 @@ SIGNATURES = tuple(signature for signature, _, _ in CASES)
 
 def explain(hits: Hits) -> Finding:
     """Say what the case of the first hit calls for, filled with what it captured."""
-    _, message, confidence = CASES[hits.first.signature]
-    return found(
-        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=confidence, **hits.first.groups
-    )  # fmt: skip
+    return finding_of_signature(PROBLEM, CASES, hits)

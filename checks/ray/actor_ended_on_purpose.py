@@ -16,9 +16,9 @@ https://github.com/ray-project/ray/blob/ray-2.40.0/src/ray/gcs/gcs_server/gcs_ac
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature
+from doctor.core.signature import Hits, Signature, finding_of_signature
 
 PROBLEM = Problem(id="RAY040", name="ray-actor-ended-on-purpose", severity=ERROR, since="0.1")
 
@@ -78,7 +78,4 @@ SIGNATURES = tuple(signature for signature, _, _ in CASES)
 
 def explain(hits: Hits) -> Finding:
     """Say what the case of the first hit calls for, filled with what it captured."""
-    _, message, confidence = CASES[hits.first.signature]
-    return found(
-        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=confidence, **hits.first.groups
-    )  # fmt: skip
+    return finding_of_signature(PROBLEM, CASES, hits)

@@ -16,9 +16,9 @@ https://docs.ray.io/en/latest/ray-observability/user-guides/debug-apps/debug-han
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature
+from doctor.core.signature import Hits, Signature, finding_of_signature
 
 PROBLEM = Problem(id="RAY039", name="ray-call-not-answered-in-time", severity=ERROR, since="0.1")
 
@@ -58,7 +58,4 @@ SIGNATURES = tuple(signature for signature, _, _ in CASES)
 
 def explain(hits: Hits) -> Finding:
     """Say what the case of the first hit calls for, filled with what it captured."""
-    _, message, confidence = CASES[hits.first.signature]
-    return found(
-        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=confidence, **hits.first.groups
-    )  # fmt: skip
+    return finding_of_signature(PROBLEM, CASES, hits)

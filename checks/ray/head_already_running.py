@@ -17,9 +17,9 @@ https://docs.ray.io/en/latest/cluster/cli.html#ray-start
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature
+from doctor.core.signature import Hits, Signature, finding_of_signature
 
 PROBLEM = Problem(id="RAY041", name="ray-head-already-running", severity=ERROR, since="0.1")
 
@@ -56,7 +56,4 @@ SIGNATURES = tuple(signature for signature, _, _ in CASES)
 
 def explain(hits: Hits) -> Finding:
     """Say what the case of the first hit calls for, filled with what it captured."""
-    _, message, confidence = CASES[hits.first.signature]
-    return found(
-        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=confidence, **hits.first.groups
-    )  # fmt: skip
+    return finding_of_signature(PROBLEM, CASES, hits)
