@@ -47,6 +47,39 @@ CASES = (
     ),
     (
         (
+            r"(?:RuntimeError: )?Configured (?P<backend>ROCm|XPU|HPU) binary not found at "
+            r"[^\n]{0,300}libbitsandbytes_(?P<binary>\w{2,20})\.so"
+        ),
+        Message(
+            en=Words(
+                "bitsandbytes has no library for this {backend} (`{binary}`)",
+                "Its wheel holds libraries for some releases of {backend}, and loads exactly the one of the installed "
+                "torch; a {backend} that is newer or older than those has none.",
+                "`pip install -U bitsandbytes` first; else build it for this machine (`git clone "
+                "https://github.com/bitsandbytes-foundation/bitsandbytes && cmake -DCOMPUTE_BACKEND=hip -S . && make "
+                "&& "
+                "pip install .`), or install the torch of a {backend} release that has one (the list: `ls "
+                "$(python -c 'import importlib.util as u; "
+                'print(u.find_spec("bitsandbytes").submodule_search_locations[0])\')`). Where nothing is quantized: '
+                "`pip "
+                "uninstall bitsandbytes`.",
+            ),
+            zh=Words(
+                "bitsandbytes 没有适用于此 {backend}(`{binary}`)的库",
+                "其 wheel 只含部分 {backend} 版本的库,并只加载与所装 torch 对应的那个;更新或更旧的 {backend} 没有对应"
+                "的库。",
+                "先 `pip install -U bitsandbytes`;否则在本机编译(`git clone "
+                "https://github.com/bitsandbytes-foundation/bitsandbytes && cmake -DCOMPUTE_BACKEND=hip -S . && make "
+                "&& "
+                "pip install .`),或安装有对应库的 {backend} 版本的 torch(查看:`ls $(python -c 'import importlib.util "
+                "as u; "
+                'print(u.find_spec("bitsandbytes").submodule_search_locations[0])\')`)。不需要量化时:`pip uninstall '
+                "bitsandbytes`。",
+            ),
+        ),
+    ),
+    (
+        (
             r"RuntimeError: (?:.{0,4}Forgot to compile the bitsandbytes library|[^\n]{0,300}Native code "
             r"method attempted to call: lib\.)"
         ),

@@ -37,6 +37,11 @@ SIGNATURES = (
     Signature(r"ArrowTypeError'?>?: Expected (?P<first>bytes), got a '(?P<second>[\w.]{1,60})' object"),
     Signature(r"ArrowInvalid'?>?: cannot mix (?P<first>list|struct) and (?P<second>non-list|non-struct),"),
     Signature(r"ArrowInvalid'?>?: JSON parse error: Column\(\) changed from object to array in row 0", kind="sign"),
+    Signature(
+        r"TypeError: Couldn't cast array of type "
+        r"(?P<cast>struct|list|(?:large_)?string|int64|double|bool|null|dictionary)"
+        r"\b"
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -64,12 +69,41 @@ LOG_MESSAGE = Message(
 )
 
 
+CAST = Message(
+    en=Words(
+        "rows of the dataset hold {kind} values of different layouts in one column",
+        "A column has one type, nested fields included. Here a later file, batch or dataset brings other fields than "
+        "the "
+        "first one: tool definitions with parameters of their own, metadata objects, `null` in one and text in "
+        "another.",
+        "Store such a column as text and parse it where it is used: `row['tools'] = json.dumps(row['tools'])` (TRL, "
+        "veRL "
+        "and ms-swift take tools as JSON text). Drop it where it is not needed (`remove_columns`), or give all parts "
+        "the "
+        "same types: `dataset.cast(features)` before `concatenate_datasets`, `load_dataset(..., features=...)`.",
+    ),
+    zh=Words(
+        "数据集同一列中的 {kind} 值结构不同",
+        "一列只有一种类型,嵌套字段也包括在内。此处后面的文件、批次或数据集带有与前面不同的字段:参数各异的工具定义、元"
+        "数据对象,"
+        "或一处为 `null` 另一处为文本。",
+        "把这样的列存为文本并在使用处解析:`row['tools'] = json.dumps(row['tools'])`(TRL、veRL、ms-swift 都接受 JSON 文"
+        "本的 "
+        "tools)。不需要时删除(`remove_columns`),或让各部分类型一致:`concatenate_datasets` 之前 `dataset.cast(features)"
+        "`,"
+        "`load_dataset(..., features=...)`。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding | None:
     """Name both types, and the column where Arrow does."""
     if all(hit.signature == 4 for hit in hits):
         return None
     column = hits.get("column")
     first, second = hits.get("first") or "", hits.get("second") or ""
+    if kind := hits.get("cast"):
+        return found(PROBLEM, CAST, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, kind=f"`{kind}`")
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         first=f"`{first}`", second=f"`{second}`", column=f" (`{column}`)" if column else "",

@@ -30,6 +30,7 @@ SIGNATURES = (
     Signature(r"TemplateError: System role not supported"),
     Signature(r"TemplateError: Only user and assistant roles are supported"),
     Signature(r"TemplateError: (?:No user query found in messages|Only user, assistant)"),
+    Signature(r"TemplateError: This model only supports (?P<tools>single tool-calls) at once"),
     Signature(r"AssertionError: response_role: \"(?P<given>\w{1,20})\"", frame=r"swift[\\/](?:llm[\\/])?template[\\/]"),
 )
 
@@ -51,6 +52,24 @@ LOG_MESSAGE = Message(
     ),
 )
 
+TOOLS = Message(
+    en=Words(
+        "the model's chat template takes one tool call in a message, and a message holds several",
+        "Templates of the Llama 3 family write a single call for each turn of the assistant. The model itself may have "
+        "asked for several at once, or the dataset brings such turns.",
+        "Ask for one at a time (`parallel_tool_calls=False` in the request), keep the first call of each message "
+        "before "
+        "it goes back into the conversation, or split the turn into several; or take a template that writes lists of "
+        "calls (`--chat-template`, vLLM's `examples/tool_chat_template_*.jinja`).",
+    ),
+    zh=Words(
+        "该模型的聊天模板一条消息只接受一个工具调用,而某条消息含有多个",
+        "Llama 3 系列的模板在 assistant 的每一轮只写一个调用。可能是模型一次请求了多个,也可能数据集中有这样的轮次。",
+        "一次只请求一个(请求中 `parallel_tool_calls=False`),在放回对话前只保留每条消息的第一个调用,或拆成多轮;或使用支"
+        "持调用"
+        "列表的模板(`--chat-template`,vLLM 的 `examples/tool_chat_template_*.jinja`)。",
+    ),
+)
 ANSWER = Message(
     en=Words(
         "ms-swift meets a message of `{given}` where an answer of the assistant must stand",
@@ -77,4 +96,10 @@ ANSWER = Message(
 def explain(hits: Hits) -> Finding:
     """The model's template refuses, or ms-swift's own."""
     given = hits.get("given")
-    return found(PROBLEM, ANSWER if given else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), given=given)
+    return found(
+        PROBLEM,
+        ANSWER if given else TOOLS if hits.get("tools") else LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        given=given,
+    )

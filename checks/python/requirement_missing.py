@@ -46,6 +46,25 @@ SIGNATURES = (
     ),
 )
 
+LOG_MESSAGE_HOLLOW = Message(
+    en=Words(
+        "`{owner}` imports `{module}`, whose package on the index holds no code any more",
+        "`pip install {module}` succeeds and changes nothing: what is there now is an empty shell. This release of "
+        "`{owner}` still asks for it.",
+        "Upgrade `{owner}` within what your stack allows (`pip install -U {owner}`): newer releases use `{instead}`. "
+        "Where it is pinned (older vLLM pins outlines), upgrade the package that pins it, or install the original "
+        "from its "
+        "repository: `pip install git+https://github.com/ozeliger/pyairports.git`.",
+    ),
+    zh=Words(
+        "`{owner}` 导入 `{module}`,而索引上的该包已不含代码",
+        "`pip install {module}` 会成功但毫无作用:现在索引上的是空壳。该版本的 `{owner}` 仍然需要它。",
+        "在软件栈允许的范围内升级 `{owner}`(`pip install -U {owner}`):较新的版本使用 `{instead}`。若被固定(旧版 vLLM "
+        "固定了 "
+        "outlines),请升级固定它的包,或从其仓库安装原版:`pip install git+https://github.com/ozeliger/pyairports.git`。",
+    ),
+)
+
 LOG_MESSAGE = Message(
     en=Words(
         "`{owner}` imports `{module}`, which is not installed",
@@ -178,6 +197,8 @@ OWN_PROBLEM = GONE_FROM_PYTHON | frozenset({
     "torch", "triton", "megatron", "transformer_engine", "mbridge", "megatron_bridge", "mindspeed", "apex",
     "grouped_gemm", "flash_attn_2_cuda", "flash_attn_3_cuda", "flashattn_hopper_cuda",
 })  # fmt: skip
+#: modules whose distribution on the index is an empty shell -> what the owner's newer releases use instead
+HOLLOW = {"pyairports": "airportsdata"}
 #: what TRL imports only where it is installed: missing, its own test for that is at fault
 TRL_OPTIONAL = frozenset({
     "mergekit", "llm_blender", "weave", "joblib", "diffusers", "vllm_ascend", "unsloth", "uvicorn", "fastapi",
@@ -208,6 +229,11 @@ def explain(hits: Hits) -> Finding | None:
     if f"'{module}." in hits.first.text and module not in NAMESPACES:  # the package is there, a part of it is not
         return None
     dist = DISTRIBUTIONS.get(module, module.replace("_", "-"))
+    if module in HOLLOW:
+        return found(
+            PROBLEM, LOG_MESSAGE_HOLLOW, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+            owner=owner.replace("_", "-"), module=module, instead=HOLLOW[module],
+        )  # fmt: skip
     return found(
         PROBLEM,
         LOG_MESSAGE,

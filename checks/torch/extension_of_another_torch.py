@@ -28,7 +28,8 @@ PROBLEM = Problem(id="TOR011", name="extension-of-another-torch", severity=ERROR
 SIGNATURES = (
     Signature(
         r"^(?:- )?(?:(?:\w{1,40}\.){0,4}(?:ImportError|OSError): |[^\n]{0,80}symbol lookup error: )?"
-        r"(?P<library>/[^\s:'\"(]{1,300}\.so(?:\.\d{1,4}){0,4}): undefined symbol: (?P<symbol>\w{1,300})",
+        r"(?P<library>/[^\s:'\"(]{1,300}\.so(?:\.\d{1,4}){0,4}): undefined symbol: (?P<symbol>\w{1,300})"
+        r"(?:, version (?P<version>\w{1,40}(?:\.\d{1,4}){0,3}))?",
     ),
     Signature(
         r"Failed to import from vllm\._\w{1,10} with ImportError\(['\"](?P<library>/[^\s:'\"(]{1,300}\.so): "
@@ -70,6 +71,32 @@ LOG_MESSAGE_OWN = Message(
         "LD_LIBRARY_PATH、conda 或单独安装的包,或者 nvidia-* 包被逐个更换过。",
         "用空的 LD_LIBRARY_PATH 启动(`env -u LD_LIBRARY_PATH python -c 'import torch'`);若可行,请彻底去掉"
         "旧目录。否则连同依赖重装 torch:`pip install --force-reinstall torch`。",
+    ),
+)
+
+LOG_MESSAGE_SYSTEM = Message(
+    en=Words(
+        "the system's `{name}` does not find `{symbol}`: the environment brought another copy of a system library",
+        "A library of the operating system was loaded after one of the conda environment (or of LD_LIBRARY_PATH) of "
+        "the "
+        "same name but another version{wanted}, and they do not fit together. torch, CUDA and the package that was "
+        "imported have no part in it.",
+        "Install the matching one into the environment (`conda install -c conda-forge libffi` for symbols that begin "
+        "with "
+        "`ffi_`; else `conda install -c conda-forge {package}` for the library that has the symbol), or let the "
+        "system's "
+        "come first: `export LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libffi.so.7`. `ldd` on the file shows which copies "
+        "meet.",
+    ),
+    zh=Words(
+        "系统的 `{name}` 找不到 `{symbol}`:环境带来了某个系统库的另一份副本",
+        "操作系统的库在 conda 环境(或 LD_LIBRARY_PATH)中同名但不同版本{wanted}的库之后加载,两者不匹配。与 torch、CUDA "
+        "及所导入的包无关。",
+        "在环境中安装匹配的版本(符号以 `ffi_` 开头时 `conda install -c conda-forge libffi`,否则 `conda install -c "
+        "conda-forge "
+        "{package}`,即含有该符号的库),或让系统的库优先:`export LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libffi.so.7`。对该"
+        "文件运行 "
+        "`ldd` 可看到哪些副本相遇。",
     ),
 )
 
@@ -216,6 +243,12 @@ def explain(hits: Hits) -> Finding | None:
         )
     if _OF_DRIVER.fullmatch(symbol) or _OF_ASCEND.match(symbol):
         return _of_machine(hits, name, _package(package), symbol)
+    if re.match(r"/(?:usr/)?lib(?:64)?/", library) and "-packages/" not in library and not of_torch:
+        return found(
+            PROBLEM, LOG_MESSAGE_SYSTEM, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=base,
+            symbol=symbol[:36], wanted=f" ({hits.get('version')})" if hits.get("version") else "",
+            package="libffi" if symbol.startswith("ffi_") else "PACKAGE",
+        )  # fmt: skip
     old = symbol.endswith("Ss") or "RKSs" in symbol or "KSs" in symbol
     return found(
         PROBLEM,

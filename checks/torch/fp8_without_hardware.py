@@ -16,9 +16,9 @@ https://github.com/triton-lang/triton/blob/v3.2.0/python/triton/language/semanti
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TOR020", name="fp8-without-hardware", severity=ERROR, since="0.1")
 
@@ -26,6 +26,13 @@ SIGNATURES = (
     Signature(
         r"type fp8e4nv not supported in this architecture\. The supported fp8 dtypes are"
         r" \((?P<types>[^)\n]{1,80})\)",
+    ),
+    Signature(
+        r"AssertionError: (?P<need>FP8 block scaled GEMM requires [^\n]{4,80}"
+        r"|Device compute capability [\d.]{3,5}\w? or "
+        r"higher required for \w{3,12}[^\n]{0,60}|Cuda(?:rt)? version [^\n]{4,80} required for \w{3,12}[^\n]{0,60}"
+        r"|CublasLt version [^\n]{4,80} required for \w{3,12}[^\n]{0,60}|MXFP8[^\n]{0,40} not supported[^\n]{0,80})",
+        frame=r"transformer_engine",
     ),
 )
 
@@ -46,3 +53,34 @@ LOG_MESSAGE = Message(
         " fp8 检查点);`--kv-cache-dtype` 保持 auto(或 `fp8_e5m2`);或使用计算能力 8.9 及以上的 GPU。",
     ),
 )
+
+RECIPE = Message(
+    en=Words(
+        "Transformer Engine refuses the FP8 recipe here: the GPU is too old, or the CUDA libraries are ",
+        "FP8 by tensor wants Ada or Hopper (8.9, 9.0) and cuBLAS of CUDA 12.1 or newer; by blocks Hopper and CUDA "
+        "12.9; "
+        "MXFP8 Blackwell (10.0). What counts is the CUDA that Transformer Engine was built with and finds, not the "
+        "driver's.",
+        "On a fitting GPU take an image with the newer CUDA (for blockwise FP8: 12.9 or newer), torch and Transformer "
+        "Engine built for it. Otherwise choose another recipe (`fp8_recipe: tensorwise` or `delayed` in NeMo-RL and "
+        "Megatron) or train in bf16 (`fp8: false`).",
+    ),
+    zh=Words(
+        "Transformer Engine 在此拒绝该 FP8 方案:GPU 太旧,或 CUDA 库太旧",
+        "按张量的 FP8 需要 Ada 或 Hopper(8.9、9.0)以及 CUDA 12.1 及以上的 cuBLAS;按块的需要 Hopper 与 CUDA 12.9;MXFP8 "
+        "需要 "
+        "Blackwell(10.0)。这里指 Transformer Engine 编译和找到的 CUDA,而不是驱动的版本。",
+        "GPU 合适时使用更新 CUDA 的镜像(按块 FP8 为 12.9 及以上),以及为其构建的 torch 与 Transformer Engine。否则换用"
+        "其他方案"
+        "(NeMo-RL 与 Megatron 中 `fp8_recipe: tensorwise` 或 `delayed`),或用 bf16 训练(`fp8: false`)。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """A kernel of Triton's, or a recipe of Transformer Engine's."""
+    need = hits.get("need")
+    return found(
+        PROBLEM, RECIPE if need else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
+        types=hits.get("types"),
+    )  # fmt: skip

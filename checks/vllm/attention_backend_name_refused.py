@@ -35,6 +35,10 @@ SIGNATURES = (
         r"(?P<backend>[A-Z]\w{1,60}) backend now"
     ),
     Signature(
+        r"RuntimeError: VLLM batch_invariant mode (?:is not supported for (?P<invariant>\w{2,40})|requires an "
+        r"attention backend in \[(?P<invariant_list>[^\]\n]{3,300})\])"
+    ),
+    Signature(
         r"AssertionError: (?P<only>[A-Z][\w.\- ]{1,40}?) (?:only )?supports? (?:only )?(?P<fitting>[\w, ]{3,160}?)"
         r" attention backends?(?: for now)?, (?:but )?got (?:prefill=)?(?P<chosen>\w{2,40})"
     ),
@@ -108,6 +112,25 @@ ENGINE = Message(
         "用其中之一启动:`--attention-backend {first}`(非数据中心显卡多为 `triton`)。",
     ),
 )
+INVARIANT = Message(
+    en=Words(
+        "batch-invariant mode is on, and this model's attention (`{backend}`) has no such kernels",
+        "`VLLM_BATCH_INVARIANT=1` makes results independent of the batch; vLLM has kernels for it in a few attention "
+        "backends only. Hybrid models (Qwen3-Next, Qwen3.5 and 3.6 with linear attention GDN, Mamba) use others.",
+        "Switch it off, `unset VLLM_BATCH_INVARIANT`, or serve a model with ordinary attention and "
+        "`--attention-backend FLASH_ATTN`. For equal log-probabilities of rollout and trainer use truncated importance "
+        "sampling instead.",
+    ),
+    zh=Words(
+        "打开了 batch-invariant 模式,而该模型的注意力(`{backend}`)没有相应内核",
+        "`VLLM_BATCH_INVARIANT=1` 使结果与批次无关;vLLM 只在少数注意力后端中有此类内核。混合模型(Qwen3-Next、带线性注"
+        "意力 GDN 的 "
+        "Qwen3.5 与 3.6、Mamba)使用其他后端。",
+        "关闭它:`unset VLLM_BATCH_INVARIANT`,或使用普通注意力的模型并设 `--attention-backend FLASH_ATTN`。若要让 "
+        "rollout 与训练的"
+        "对数概率一致,可改用截断重要性采样。",
+    ),
+)
 EXPERTS = Message(
     en=Words(
         "the MoE backend `{moe}` cannot run this model's experts on this machine: {reason}",
@@ -130,6 +153,11 @@ SHOWN = 6  # names of the list that are told
 
 def explain(hits: Hits) -> Finding:
     """Nothing, a name that is not there, or one that the model cannot use."""
+    if hits.get("invariant") or hits.get("invariant_list"):
+        return found(
+            PROBLEM, INVARIANT, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
+            backend=hits.get("invariant") or "the one that was chosen", commands=("unset VLLM_BATCH_INVARIANT",),
+        )  # fmt: skip
     if hits.get("chosen") or hits.get("moe") or hits.get("backend_moe"):
         return _of_engine(hits)
     name = hits.get("name")
