@@ -11,6 +11,7 @@ import os
 import pickle
 import sys
 import zlib
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Optional
@@ -42,6 +43,8 @@ def read(arguments: dict[str, Any]) -> dict[str, Any]:
         absent += seen is None
         other += seen is not None and seen != each["file"]
         results.append(_read(reader, each) if seen == each["file"] else None)
+    with suppress(OSError):  # what was in it travels in memory, and Ray kills the process that made it
+        os.rmdir(reader.scanner.folder)  # noqa: PTH106 - may be no path at all
     return {
         "results": packed(results), "absent": absent, "other": other, "engine": reader.scanner.matcher().engine.name,
     }  # fmt: skip

@@ -150,12 +150,18 @@ class ToldRange:
         if sum(map(len, self.packed)) <= MOST_IN_MEMORY_BYTES:
             return self
         try:
-            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            with _new_file(folder) as file:
                 for chunk in self.packed:
                     file.write(len(chunk).to_bytes(_SIZE_BYTES, "little") + chunk)
         except OSError as error:
             return ToldRange((), lost=f"{folder}: {error.strerror}")
         return ToldRange((), file.name, self.lost)
+
+
+def _new_file(folder: str) -> IO[bytes]:
+    """A file of its own in the folder, which the first one makes."""
+    Path(folder).mkdir(mode=0o700, exist_ok=True)
+    return tempfile.NamedTemporaryFile(dir=folder, delete=False)
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:
@@ -217,7 +223,7 @@ class MetricLines:
             return
         try:
             if self._file is None:
-                self._file = tempfile.NamedTemporaryFile(dir=self._folder, delete=False)  # noqa: SIM115 - closed by result
+                self._file = _new_file(self._folder)
             self._file.write(len(chunk).to_bytes(_SIZE_BYTES, "little") + chunk)
             self._file.flush()
         except OSError as error:

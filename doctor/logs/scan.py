@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -124,9 +125,12 @@ class Scanner:
 
 
 def _own_folder() -> str:
-    """A folder for what does not fit into memory; "" where none can be made, which shows when it is needed."""
+    """Name of a folder for what does not fit into memory; "" where there is no place for temporary files.
+
+    The first file makes it: most logs need none, and a process that is killed leaves none behind.
+    """
     try:
-        return tempfile.mkdtemp(prefix="doctor-metrics-")
+        return str(Path(tempfile.gettempdir()) / f"doctor-metrics-{os.urandom(8).hex()}")
     except OSError:
         return ""
 

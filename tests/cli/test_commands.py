@@ -263,3 +263,39 @@ def test_empty_python_option_is_an_error_of_use(tmp_path: Path) -> None:
     done = run_doctor("check", "--python", "", cwd=tmp_path)
     assert done.returncode == 2
     assert "names nothing" in done.stderr
+
+
+#: a command that waits in a temporary folder of its own
+WAITS = """
+import sys, tempfile, time, types
+import click
+from doctor.__main__ import main
+from doctor.cli import app
+
+@click.command()
+def command():
+    with tempfile.TemporaryDirectory():
+        print("ready", flush=True)
+        time.sleep(60)
+
+sys.modules["doctor.cli.waits"] = types.SimpleNamespace(command=command)
+app.COMMANDS["waits"] = ("waits", "")
+sys.argv[1:] = ["waits"]
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_it_leaves_no_temporary_folder(tmp_path: Path, number: signal.Signals) -> None:
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", WAITS], env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        assert list(tmp_path.iterdir())
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == -number
+    assert err.strip() == "interrupted"
+    assert not list(tmp_path.iterdir())

@@ -226,7 +226,7 @@ def test_metric_lines_that_filled_a_file_travel(
         examine([str(real)], prepared=prepared, table=MetricsCsv(table), work=work)
     assert tables[0].getvalue().count("\n") > 20
     assert tables[0].getvalue() == tables[1].getvalue()
-    assert not list(Path(prepared.scanner.folder).iterdir())
+    assert not list(Path(prepared.scanner.folder).glob("*"))
 
 
 @pytest.mark.parametrize(

@@ -125,19 +125,14 @@ def test_ctrl_c_that_comes_together_with_the_last_lines_is_not_lost() -> None:
         child.communicate()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_ends_it_leaves_no_temporary_folder(tmp_path, number) -> None:
+def test_nothing_lies_in_the_temporary_folder_while_an_ordinary_log_is_read(tmp_path) -> None:
     child = _postmortem("-", stdin=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)})
     try:
         os.write(child.stdin.fileno(), FILLER.encode())
         _until_it_waits(child)
-        assert list(tmp_path.iterdir())
-        child.send_signal(number)
-        assert child.wait(timeout=60) == -number
     finally:
-        child.kill()
-        _, err = child.communicate()
-    assert err.strip() == "interrupted"
+        child.kill()  # with -9: nobody could clean up
+        child.communicate()
     assert not list(tmp_path.iterdir())
 
 
