@@ -37,7 +37,7 @@ SIGNATURES = (
 
 LOG_MESSAGE = Message(
     en=Words(
-        "the LoRA kernels of this vLLM (punica) do not run here: the GPU is too old for them, or they were not built",
+        "this vLLM's LoRA kernels (punica) do not run here: GPU too old, or not built",
         "Up to vLLM 0.5.3 adapters are computed by compiled kernels for compute capability 8.0 and newer (Ampere); T4 "
         "(7.5) and V100 (7.0) are older, and a build from source leaves them out unless it is told otherwise.",
         "Upgrade vLLM (0.5.4 and newer compute LoRA by Triton kernels, which run on these cards, too), or merge "
