@@ -8,6 +8,7 @@ import signal
 import sys
 
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
+_INTERRUPTED = 130
 
 
 def main() -> None:
@@ -16,7 +17,14 @@ def main() -> None:
     A fact that ran out of time may still hang in a system call in its thread; leaving through `os._exit` keeps it
     from holding the doctor back.
     """
-    from doctor.cli.app import INTERRUPTED, run
+    try:
+        _main()
+    except KeyboardInterrupt:  # while the command line was being imported
+        os._exit(_INTERRUPTED)
+
+
+def _main() -> None:
+    from doctor.cli.app import run
 
     came = _interrupted_by(_ENDS)
     for stream in (sys.stdout, sys.stderr):
@@ -28,7 +36,7 @@ def main() -> None:
             stream.flush()
         except (OSError, ValueError):
             code = code or 1
-    if came and code == INTERRUPTED:
+    if came and code == _INTERRUPTED:
         os.kill(os.getpid(), came[0])  # so that its parent sees what ended it
     os._exit(code)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.environments import run_doctor
+from tests.monitors.conftest import wait_for
 
 NONSENSE = [
     ("foo", "bar"),
@@ -137,17 +138,32 @@ def test_python_option_that_names_no_interpreter_is_an_error_of_use(tmp_path: Pa
 
 def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
     slow = tmp_path / "python3.9"
-    slow.write_text("#!/bin/sh\nsleep 30\n")
+    slow.write_text(f"#!/bin/sh\ntouch '{tmp_path}/asked'\nsleep 30\n")
     slow.chmod(0o755)
     doctor = subprocess.Popen(
         [sys.executable, "-m", "doctor", "check", "--python", str(slow)],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    time.sleep(1.5)
+    wait_for((tmp_path / "asked").exists)
     doctor.send_signal(signal.SIGINT)
     out, err = doctor.communicate(timeout=20)
     assert doctor.returncode == 130, out + err
     assert "Traceback" not in err
+
+
+def test_ctrl_c_while_the_command_line_is_imported_gives_no_traceback(tmp_path: Path) -> None:
+    code = """
+import sys
+class Interrupts:
+    def find_spec(self, name, *_):
+        if name == "doctor.cli.app":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupts())
+from doctor.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
 @pytest.mark.parametrize("words", ["list", "list --format json", "explain VLL001"])

@@ -66,7 +66,7 @@ def test_the_buffer_of_samples_loses_nothing_when_drained_in_time(ask: Ask, peri
         + """
 seen, out = 10**12, []
 while now_us() < 10**12 + 24_000_000:
-    time.sleep(0.2)  # 4 scenario seconds: well within the ring
+    time.sleep(0.05)  # a scenario second: well within the ring, however late a busy machine wakes it
     kind, samples = n.nvmlDeviceGetSamples(h, n.NVML_GPU_UTILIZATION_SAMPLES, seen)
     out += [[s.timeStamp, s.sampleValue.uiVal] for s in samples]
     seen = samples[-1].timeStamp
@@ -87,13 +87,14 @@ def test_the_ring_forgets_what_is_older_than_itself(ask: Ask) -> None:
         NOW
         + """
 time.sleep(0.3)
+before = now_us()
 _, samples = n.nvmlDeviceGetSamples(h, 1, 0)
-out = [now_us(), [s.timeStamp for s in samples]]
+out = [before, now_us(), [s.timeStamp for s in samples]]
 """
     )
-    now_us, stamps = ask(scenario(bursts(5, 60).lines()), code, DOCTOR_NVML_TIME_SCALE="100")
+    before, after, stamps = ask(scenario(bursts(5, 60).lines()), code, DOCTOR_NVML_TIME_SCALE="100")
     assert len(stamps) == 72
-    assert seconds(stamps[-1]) == pytest.approx(seconds(now_us), abs=5)
+    assert seconds(before) - 2 * PERIOD_S < seconds(stamps[-1]) <= seconds(after)
     assert seconds(stamps[-1]) - seconds(stamps[0]) == pytest.approx(71 * PERIOD_S, abs=1e-4)
 
 
