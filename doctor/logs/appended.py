@@ -2,8 +2,10 @@
 
 `nohup` appends to its file, and says so whenever it starts a command
 (https://www.gnu.org/software/coreutils/manual/html_node/nohup-invocation.html). Where that line comes again after a run
-ended, and what follows begins as the run before did, the same command was started anew. Without it nothing tells a
-second attempt from the next stage of a script, whose failure is a consequence of the first.
+ended, and what follows begins as the run before did, the same command was started anew. Without it a run is known by
+its whole beginning: line after line the same, but for the clock. The next stage of a script, whose failure is a
+consequence of the first, begins otherwise, for it has other arguments; other ranks of the same run, and the workers
+that torchrun starts again, begin alike without a new run, so each line of the beginning must stand there once a run.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from doctor.logs.metric_lines import ToldRows
@@ -23,16 +26,28 @@ _ENDS = (
     "Training completed",
 )  # fmt: skip
 _FENCE = "```"  # a pasted thread shows logs side by side
+#: what torchrun says when it starts workers again, whose first failure is the cause of the others
+#: https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/agent/server/api.py
+_RESTARTS = ("will restart worker group", "Restarting worker group", "attempt_1/")
 #: lines by which two runs are known to be of one command, and how long such a line is at least
 _FIRST_LINES, _LONG = 40, 20
+#: a whole beginning: up to so many long lines, at least so many, and the share that may differ
+_BEGINNING, _FEWEST, _OTHERS = 40, 5, 0.1
+#: a model, a script or a folder of the user's: launchers' banners and libraries' warnings are those of every stage
+_OF_USER = re.compile(r"(?<![\w:/])(?:[~/][\w.\-~]+/)?[\w.\-~]+/[\w.\-/]+")
+_WORD = re.compile(r"[A-Za-z_ /.\-]{12,}")
 _DIGITS = re.compile(r"\d+")
+#: dates, clocks, process ids, ports, addresses of objects: what differs whenever a command is started
+_MOMENT = re.compile(r"0x[0-9a-f]+|\d+(?:[.,:]\d+)+|\d{3,}|\b\d\d?\b(?=[-/]\d)|(?<=\d[-/])\d\d?\b")
+_EXCEPTION = re.compile(r"(?:\w+\.){0,8}(?P<name>[A-Z]\w{1,80}(?:Error|Exception|Exit|Interrupt))\b(?::|\s*$)")
 
 
 class Last(NamedTuple):
-    """The last of several runs: the line that it starts with, and how many there are."""
+    """The last of several runs: the line that it starts with, how many there are, what ended the one before it."""
 
     line: int
     runs: int
+    before: str = ""
 
 
 def last_run(lines: Sequence[tuple[int, str]]) -> Last | None:
@@ -42,25 +57,87 @@ def last_run(lines: Sequence[tuple[int, str]]) -> Last | None:
         lines: (number, text) of those lines of a file that were kept, in order.
 
     """
-    starts: list[int] = []  # positions in `lines`
+    starts = _of_nohup(lines) or _of_beginnings(lines)
+    if len(starts) < 2:
+        return None
+    return Last(lines[starts[-1]][0], len(starts), _ended_by(lines[starts[-2] : starts[-1]]))
+
+
+def _of_nohup(lines: Sequence[tuple[int, str]]) -> list[int]:
+    """Positions at which nohup says that it starts a command that begins as the one before; none where it does not."""
+    starts: list[int] = []
     ended = False
     for place, (_, text) in enumerate(lines):
         if text.startswith(_FENCE):
-            return None
+            return []
         if _NOHUP in text and (not starts or ended):
             starts.append(place)
             ended = False
         elif starts and not ended:
-            ended = any(each in text for each in _ENDS)
+            ended = _is_end(text)
     if len(starts) < 2 or not _first_lines(lines[starts[-2] : starts[-1]]) & _first_lines(lines[starts[-1] :]):
-        return None
-    return Last(lines[starts[-1]][0], len(starts))
+        return []
+    return starts
+
+
+def _is_end(text: str) -> bool:
+    return any(each in text for each in _ENDS)
 
 
 def _first_lines(run: Sequence[tuple[int, str]]) -> set[str]:
     """What a run begins with, its figures left out; not what every Python program prints when it fails."""
     first = (text.strip() for _, text in run[:_FIRST_LINES] if _NOHUP not in text)
     return {_DIGITS.sub("0", text) for text in first if len(text) >= _LONG and not text.startswith("Traceback")}
+
+
+def _of_beginnings(lines: Sequence[tuple[int, str]]) -> list[int]:
+    """Positions at which the whole beginning of the file comes again after a run ended; none where it does not."""
+    beginning = _beginning(lines)
+    if len(beginning) < _FEWEST:
+        return []
+    first = beginning[0]
+    word = max(_WORD.findall(first), key=len, default="\n")
+    starts = [
+        place for place, (_, text) in enumerate(lines) if word in text and _MOMENT.sub("0", text.strip()) == first
+    ]
+    if len(starts) < 2 or any(text.startswith(_FENCE) for _, text in lines):
+        return []
+    runs = [lines[one:other] for one, other in pairwise([*starts, len(lines)])]
+    if not all(_alike(beginning, _beginning(run)) for run in runs) or not all(_over(run) for run in runs[:-1]):
+        return []
+    return starts
+
+
+def _beginning(run: Sequence[tuple[int, str]]) -> list[str]:
+    """The first long lines of a run, each once, without what differs from start to start, up to its end."""
+    found: dict[str, None] = {}
+    for _, text in run[: 10 * _BEGINNING]:
+        if len(found) == _BEGINNING or _is_end(text):
+            break
+        if len(text.strip()) >= _LONG:
+            found[_MOMENT.sub("0", text.strip())] = None
+    return list(found)
+
+
+def _alike(one: list[str], other: list[str]) -> bool:
+    """Whether two runs begin alike, line by line, and something of the user's own is among it."""
+    shorter = min(len(one), len(other))  # one of them may have failed earlier
+    same = [here for here, there in zip(one, other, strict=False) if here == there]
+    return (
+        shorter >= _FEWEST
+        and len(same) >= shorter * (1 - _OTHERS)
+        and any(_OF_USER.search(each) and "site-packages" not in each for each in same)
+    )
+
+
+def _over(run: Sequence[tuple[int, str]]) -> bool:
+    """Whether a run came to an end, and by nobody who starts its workers again."""
+    return any(_is_end(text) for _, text in run) and not any(each in text for _, text in run for each in _RESTARTS)
+
+
+def _ended_by(run: Sequence[tuple[int, str]]) -> str:
+    """The exception that a run ended with, "" where it names none."""
+    return next((match["name"] for _, text in reversed(run) if (match := _EXCEPTION.match(text))), "")
 
 
 def of_last_run(found: Scanned) -> tuple[Scanned, Last | None]:

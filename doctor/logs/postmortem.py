@@ -285,7 +285,8 @@ def _summary(case: Case, live: Live) -> Iterable[str]:
 
 
 def _last_of(source: Source, last: Last) -> str:
-    return f"the last of {last.runs} runs in {Path(source.path).name} (from line {last.line:,})"
+    before = f", the one before it ended with {last.before}" if last.before else ""
+    return f"the last of {last.runs} runs in {Path(source.path).name} (from line {last.line:,}{before})"
 
 
 def _s(count: int) -> str:

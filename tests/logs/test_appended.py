@@ -28,6 +28,22 @@ NO_SPACE = failure("OSError: [Errno 28] No space left on device")
 NO_MODULE = failure("ModuleNotFoundError: No module named 'trl'")
 
 
+def begun(clock: str, pid: int, model: str = "Qwen/Qwen3-8B") -> list[str]:
+    """What a script prints at its start, long line by long line."""
+    return [
+        f"2026-11-20 {clock},123 INFO launching train.py with 8 processes",
+        f"[{clock}] {model}: reading the configuration of the model",
+        f"process {pid} listens on port {pid + 4000} of this machine",
+        "the reward functions are format and accuracy",
+        f"loading /models/{model}/config.json from the disk",
+        "the dataset has 7473 rows, none was filtered out",
+    ]
+
+
+FIRST, SECOND = begun("10:00:01", 4711), begun("11:30:59", 5822)
+STAGE = begun("11:30:59", 5822, "out/stage1")
+
+
 def numbered(*parts: list[str]) -> list[tuple[int, str]]:
     return list(enumerate((line for part in parts for line in part), 1))
 
@@ -47,10 +63,19 @@ def numbered(*parts: list[str]) -> list[tuple[int, str]]:
         (([START], NO_SPACE, [AGAIN], NO_MODULE), None),  # may be the next stage of a script
         ((["```", NOHUP], NO_SPACE, [NOHUP], NO_MODULE), None),  # a pasted thread
         ((NO_SPACE, NO_MODULE), None),
+        ((FIRST, NO_SPACE, SECOND, NO_MODULE), (11, 2)),  # the same beginning, line by line
+        ((FIRST, NO_SPACE, SECOND, ["training"], NO_MODULE, SECOND), (22, 3)),
+        ((FIRST, ["training"], SECOND, NO_MODULE), None),  # the first run goes on: two processes of one run
+        ((FIRST, FIRST[:3], NO_SPACE, SECOND, NO_MODULE), None),  # several ranks
+        ((FIRST, NO_SPACE, STAGE, NO_MODULE), None),  # the next stage reads what the first should have written
+        ((FIRST, NO_SPACE, SECOND[:4], NO_MODULE), None),  # too little to tell
+        ((FIRST, NO_SPACE, ["[default] will restart worker group"], SECOND, NO_MODULE), None),  # of one run
+        ((["```"], FIRST, NO_SPACE, SECOND, NO_MODULE), None),
     ],
 )
 def test_where_the_last_run_begins(parts: tuple[list[str], ...], expected: tuple[int, int] | None) -> None:
-    assert last_run(numbered(*parts)) == expected
+    last = last_run(numbered(*parts))
+    assert (last and last[:2]) == expected
 
 
 def test_the_last_run_is_judged_and_the_report_says_so(tmp_path: Path) -> None:
@@ -65,7 +90,9 @@ def test_the_last_run_is_judged_and_the_report_says_so(tmp_path: Path) -> None:
     assert all(
         place.line is None or place.line > len(bad) for place in (each.where for each in report.outcome.findings)
     )
-    assert "the last of 2 runs in nohup.out (from line 37)" in report.target.summary
+    assert (
+        "the last of 2 runs in nohup.out (from line 37, the one before it ended with OSError)" in report.target.summary
+    )
 
 
 def test_metrics_of_earlier_runs_do_not_count(tmp_path: Path) -> None:
