@@ -34,6 +34,8 @@ SIGNATURES = (
         r"^(?:pyarrow\.lib\.)?ArrowInvalid: Schema at index \d{1,6} was different:",
         frame=r"[\\/]datasets[\\/](?:builder|arrow_writer|table)\.py:",
     ),
+    # datasets before 2.17 has no other words for it
+    Signature(r"^because column names don't match"),
 )
 
 LOG_MESSAGE = Message(

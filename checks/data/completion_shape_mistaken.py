@@ -31,6 +31,7 @@ PROBLEM = Problem(id="DAT028", name="completion-shape-mistaken", severity=ERROR,
 _REWARDS = (
     r"(?:grpo_trainer|GRPOTrainer)\.py:"
     r"_?(?:calculate_rewards|generate_and_score_completions|prepare_inputs|score_completions)"
+    r"|slime[\\/]rollout[\\/]rm_hub[\\/]__init__\.py:"
 )
 
 SIGNATURES = (
@@ -39,6 +40,10 @@ SIGNATURES = (
     Signature(
         r"^AttributeError: '(?P<shape>list|dict)' object has no attribute "
         r"'(?:strip|split|lower|upper|find|startswith|endswith|replace|count|splitlines|encode)'",
+        frame=_REWARDS,
+    ),
+    Signature(
+        r'^TypeError: can only concatenate (?P<shape>list) \(not "str"\) to list',
         frame=_REWARDS,
     ),
     Signature(r"^TypeError: expected string or bytes-like object(?:, got '(?P<shape>list|dict)')?$", frame=_REWARDS),

@@ -74,7 +74,8 @@ OWN_MODULE = Message(
         "`python -m` and `torchrun -m` look in the current folder instead of the script's. A module of your own in "
         "another folder is not found; in workers of Ray, or on other nodes, the folder may be missing altogether.",
         "A module of your own: start in its folder, or `export PYTHONPATH=/folder/that/holds/{module}:$PYTHONPATH` (on "
-        "every node; with Ray in `runtime_env`), or install your project with `pip install -e .`. A package: "
+        "every node; with Ray in `runtime_env`), or install your project with `pip install -e .`; what a checkout "
+        "carries as a submodule is fetched with `git submodule update --init --recursive`. A package: "
         "`python -m pip install` it by its name on PyPI, which may differ from `{module}`.",
     ),
     zh=Words(
@@ -82,7 +83,8 @@ OWN_MODULE = Message(
         "Python 会在所启动脚本的目录、`PYTHONPATH` 和已安装的包中查找;`python -m` 与 `torchrun -m` 查找的是当前目录而不"
         "是脚本目录。放在其他目录的自有模块找不到;在 Ray 的 worker 或其他节点上,该目录可能根本不存在。",
         "自己的模块:在其所在目录启动,或 `export PYTHONPATH=/包含/{module}/的目录:$PYTHONPATH`(每个节点都要;Ray 用 "
-        "`runtime_env`),或用 `pip install -e .` 安装自己的项目。第三方包:用 `python -m pip install` 按 PyPI "
+        "`runtime_env`),或用 `pip install -e .` 安装自己的项目;仓库以子模块携带的代码用 "
+        "`git submodule update --init --recursive` 获取。第三方包:用 `python -m pip install` 按 PyPI "
         "上的名称安装,名称可能与 `{module}` 不同。",
     ),
 )

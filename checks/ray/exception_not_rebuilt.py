@@ -31,6 +31,13 @@ SIGNATURES = (
     Signature(
         r"(?:Failed to unpickle serialized exception|ray\.exceptions\.UnserializableException)", symptom_of=("*",)
     ),
+    # why it could not: the constructor wants more than what was kept
+    Signature(
+        r"^TypeError: (?P<type>\w{1,60}(?:Error|Exception|Timeout))\.__init__\(\) missing \d{1,2} required "
+        r"(?:keyword-only|positional) arguments?:",
+        symptom_of=("*",),
+        frame=r"ray/exceptions\.py:from_ray_exception",
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -38,7 +45,8 @@ LOG_MESSAGE = Message(
         "a remote call failed, and Ray could not pass its exception on{kind}",
         "The class cannot be made again from its pickle, so the driver sees less than the worker did. What is "
         "wrong with the call itself is not in these lines: for pydantic's ValidationError it is a value in a "
-        "configuration or request that the receiving class refuses.",
+        "configuration or request that the receiving class refuses; for `APIStatusError` and its kin an answer of the "
+        "API that was asked (400, 401, 429, 500).",
         "Read the worker's own output: its traceback in /tmp/ray/session_latest/logs (worker-*.err of that pid), "
         "or run with `RAY_DEDUP_LOGS=0` and look above this line. In code, `except ray.exceptions.RayTaskError as "
         "error: print(error.cause)` shows it.",
@@ -46,7 +54,8 @@ LOG_MESSAGE = Message(
     zh=Words(
         "一次远程调用失败,而 Ray 无法传回其异常{kind_zh}",
         "该异常类无法从 pickle 重建,因此 driver 看到的比 worker 少。调用本身的错误不在这些行中:对 pydantic 的 "
-        "ValidationError,是接收方的类拒绝了配置或请求中的某个值。",
+        "ValidationError,是接收方的类拒绝了配置或请求中的某个值;对 `APIStatusError` 等,"
+        "是所访问的 API 的回答(400、401、429、500)。",
         "查看 worker 自己的输出:/tmp/ray/session_latest/logs 中该 pid 的 worker-*.err,或设 `RAY_DEDUP_LOGS=0` 运行"
         "并查看此行上方。在代码中可用 `except ray.exceptions.RayTaskError as error: print(error.cause)` 查看。",
     ),

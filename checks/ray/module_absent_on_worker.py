@@ -53,7 +53,7 @@ CASES = (
             r"(?:RaySystemError: System error|The actor with name [^\n]{1,120} failed to import on the worker"
             r"[^\n]{0,400}|Failed to unpickle [^\n]{1,120}): (?:ModuleNotFoundError: )?No module named '(?P<m"
             r"odule>[\w.]{1,80})'",
-            symptom_of=("PYT015",),
+            symptom_of=("PYT015", "TRF056"),
         ),
         MODULE,
         CONFIRMED,
