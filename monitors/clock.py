@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 #: a tick may come so much too early for a whole number of periods
 _EARLY_S = 0.02
+#: both clocks are read within so many seconds, or once more
+_TOGETHER_S, _READS = 0.001, 4
 #: rounds whose middle cost is what a round costs
 _COSTS = 9
 
@@ -45,8 +47,14 @@ def _second(seconds: int) -> str:
 
 
 def now() -> Now:
-    """Read both clocks, one right after the other."""
-    return Now(time.time_ns(), time.monotonic())
+    """Read both clocks, one right after the other; again where this process had to wait between them."""
+    before = time.monotonic()
+    for _ in range(_READS):
+        t_ns, after = time.time_ns(), time.monotonic()
+        if after - before < _TOGETHER_S:
+            break
+        before = after
+    return Now(t_ns, after)
 
 
 class Ticker:

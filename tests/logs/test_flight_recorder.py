@@ -192,6 +192,9 @@ work = train_step()
 time.sleep(0.3)
 with open(f"{folder}/nccl_trace_rank_{rank}", "wb") as file:
     file.write(_dump_fr_trace())
+end = time.monotonic() + 60  # whose peer ends sees its collective fail: both tell first
+while not os.path.exists(f"{folder}/nccl_trace_rank_{1 - rank}") and time.monotonic() < end:
+    time.sleep(0.02)
 os._exit(0)
 """
 

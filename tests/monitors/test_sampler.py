@@ -12,11 +12,13 @@ import time
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from doctor.core.run_dir import RunDir, read_rows
+from doctor.monitors import clock as clocks
 from doctor.monitors import columns
 from doctor.monitors.clock import Every, Now, Paced, Stretch, Ticker, now
 from doctor.monitors.dcgm import parse
@@ -381,6 +383,13 @@ def test_what_is_due_keeps_its_pace() -> None:
     assert every.due(60.0)
     assert not every.due(60.9)
     assert every.due(61.0)
+
+
+def test_clocks_between_which_the_process_had_to_wait_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    mono, wall = iter((10.0, 10.2, 10.2001)), iter((1_000, 200_001_000))
+    fake = SimpleNamespace(monotonic=lambda: next(mono), time_ns=lambda: next(wall))
+    monkeypatch.setattr(clocks, "time", fake)
+    assert now() == Now(200_001_000, 10.2001)
 
 
 def test_a_moment_on_both_clocks() -> None:
