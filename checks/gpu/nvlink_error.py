@@ -12,6 +12,7 @@ In a log: by CUDA's error.
 ## References
 https://docs.nvidia.com/deploy/xid-errors/index.html
 https://github.com/MIC-DKFZ/nnUNet/issues/1519
+https://github.com/marin-community/marin/issues/8934
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ PROBLEM = Problem(id="GPU015", name="nvlink-uncorrectable", severity=ERROR, sinc
 SIGNATURES = (
     Signature(
         r"CUDA error: uncorrectable NVLink error|cudaErrorNvlinkUncorrectable|NVLink error "
-        r"detected during the execution"
+        r"detected during the execution|CUDA error: Invalid access of peer GPU memory over nvlink|cudaErrorContained"
+        r"|CUDA_ERROR_CONTAINED"
     ),
 )
 

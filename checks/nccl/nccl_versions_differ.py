@@ -10,17 +10,21 @@ Install the same torch and NCCL everywhere.
 In logs by NCCL's own check of versions; over several nodes by the version of the wheel that torch loads on each.
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+https://github.com/vllm-project/vllm/issues/1726
+https://github.com/NVIDIA/nccl/issues/1167
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from doctor.cluster.compare import compare
 from doctor.cluster.departures import told_apart
 from doctor.cluster.readings import named
 from doctor.core.check import Judgement, check
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.cluster import Cluster
 
 PROBLEM = Problem(id="NCC016", name="nccl-versions-differ", severity=ERROR, since="0.1")
@@ -29,6 +33,29 @@ SIGNATURES = (
     Signature(
         r"Mismatched NCCL version detected : rank (?P<one>\d{1,6}) version (?P<a>\d{1,8}) rank"
         r" (?P<two>\d{1,6}) version (?P<b>\d{1,8})"
+    ),
+    Signature(r"[Ii]nvalid config (?P<field>\w{1,40}) attribute value (?P<value>-2147483648|-?\d{1,12})"),
+)
+
+#: what newer callers leave unset is the smallest int; an older library takes it for a value
+OLDER = Message(
+    en=Words(
+        "an older NCCL was loaded than torch was built for: it refuses the settings of a communicator (`{field}`)",
+        "torch leaves settings it does not use as undefined ({value}), which NCCL knows from 2.17 on; the loaded "
+        "library takes it for a value. Two NCCLs are installed (`nvidia-nccl-cu11` beside `nvidia-nccl-cu12`, which "
+        "share one folder), or one of the system stands first in LD_LIBRARY_PATH or LD_PRELOAD.",
+        "`pip list | grep -i nccl`: uninstall both wheels and install torch's own again (`pip uninstall -y "
+        "nvidia-nccl-cu11 nvidia-nccl-cu12`, `pip install --force-reinstall torch==VERSION`). `unset LD_PRELOAD` "
+        "and take other libnccl out of LD_LIBRARY_PATH; `NCCL_DEBUG=VERSION` prints what is loaded.",
+    ),
+    zh=Words(
+        "加载的 NCCL 比 torch 构建所用的旧:它拒绝通信域的设置(`{field}`)",
+        "torch 将不用的设置保持未定义({value}),NCCL 自 2.17 起才认识;所加载的库把它当成了取值。可能装了两个 "
+        "NCCL(`nvidia-nccl-cu11` 与 `nvidia-nccl-cu12` 共用同一目录),或系统的 NCCL 在 LD_LIBRARY_PATH、LD_PRELOAD "
+        "中排在前面。",
+        "`pip list | grep -i nccl`:卸载两个 wheel 并重装 torch 自带的(`pip uninstall -y nvidia-nccl-cu11 "
+        "nvidia-nccl-cu12`,`pip install --force-reinstall torch==VERSION`)。`unset LD_PRELOAD`,并从 LD_LIBRARY_PATH "
+        "去掉其他 libnccl;`NCCL_DEBUG=VERSION` 会打印所加载的版本。",
     ),
 )
 
@@ -65,6 +92,13 @@ SPLIT = Message(
     en=Words("`{name}` differs between {seen} nodes, none has a majority: {told}", _WHY_EN, _DO_EN),
     zh=Words("`{name_zh}` 在 {seen} 个节点间不一致,没有占多数的取值:{told_zh}", _WHY_ZH, _DO_ZH),
 )
+
+
+def explain(hits: Hits) -> Finding:
+    """Two ranks with different libraries, or one whose library is older than its torch."""
+    message = OLDER if hits.first.signature else LOG_MESSAGE
+    values: dict[str, Any] = dict(hits.first.groups)
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), **values)
 
 
 @check(PROBLEM)

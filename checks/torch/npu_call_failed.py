@@ -54,6 +54,30 @@ SIGNATURES = (
         r"|[Cc]annot parse json for config file \[(?P<config>[^\]\n]{1,300})\]"
         r"|binary_info_config\.json of socVersion \[\w{1,40}\] does not support opType \[(?P<type>\w{1,60})\]",
     ),
+    Signature(
+        r"set (?P<variable>ASCEND_(?:RT_)?VISIBLE_DEVICES|ASCEND_DEVICE_ID):(?P<devices>[\d,\- ]{1,80}) error, "
+        r"input data rang\w{0,2} ?\[(?P<range>\d{1,3}-\d{1,3})\)",
+    ),
+)
+
+HIDDEN = Message(
+    en=Words(
+        "`{variable}` names NPU {devices}, and this process has only {range} (the last excluded)",
+        "Only so many NPUs were given to the container or the machine, and they are counted from 0 there, whatever "
+        "their numbers on the host. A number outside makes all of them vanish, so that torch_npu finds no valid "
+        "device.",
+        "`npu-smi info` in the same container shows what is there: number from 0 (`export {variable}=0,1`), or give "
+        "the container the cards (`--device /dev/davinci4`, `-e ASCEND_VISIBLE_DEVICES=4` of the Ascend runtime, "
+        "which stands for the host's numbers) and do not set `ASCEND_RT_VISIBLE_DEVICES` inside as well.",
+    ),
+    zh=Words(
+        "`{variable}` 指定了 NPU {devices},而该进程只有 {range}(不含末尾)",
+        "容器或机器只得到这些 NPU,并从 0 开始编号,与宿主机编号无关。超出范围会使全部 NPU 不可见,torch_npu "
+        "因而找不到有效设备。",
+        "在同一容器中用 `npu-smi info` 查看现有的卡:从 0 编号(`export {variable}=0,1`),或把卡交给容器(`--device "
+        "/dev/davinci4`,或 Ascend runtime 的 `-e ASCEND_VISIBLE_DEVICES=4`,使用宿主机编号),且不要在容器内再设置 "
+        "`ASCEND_RT_VISIBLE_DEVICES`。",
+    ),
 )
 
 LOG_MESSAGE_OPERATION = Message(
@@ -153,8 +177,8 @@ LOG_MESSAGE = Message(
 ABSENT = Message(
     en=Words(
         "the installed CANN has no operation `{absent}`, which torch_npu calls",
-        "torch_npu was built for a newer CANN than the one whose libraries were loaded, or the kernels package and the "
-        "toolkit of CANN are of different releases, or another CANN stands first in the environment.",
+        "torch_npu was built for a newer CANN than the one whose libraries were loaded, or the kernels package and "
+        "the toolkit of CANN are of different releases, or another CANN stands first in the environment.",
         "Install the CANN toolkit, kernels and nnal of one release, the one that torch_npu's (vLLM-Ascend's) release "
         "table lists, and source its own `set_env.sh` (`cat $ASCEND_HOME_PATH/version.cfg` tells what is loaded); or "
         "take an older torch_npu that fits the CANN.",
@@ -162,8 +186,9 @@ ABSENT = Message(
     zh=Words(
         "所装 CANN 没有 torch_npu 调用的算子 `{absent}`",
         "torch_npu 针对的 CANN 比所加载的更新,或 CANN 的 kernels 包与 toolkit 版本不同,或环境中另一个 CANN 排在前面。",
-        "安装同一版本的 CANN toolkit、kernels 与 nnal,即 torch_npu(vLLM-Ascend)版本配套表所列的版本,并 source 其自己的 "
-        "`set_env.sh`(`cat $ASCEND_HOME_PATH/version.cfg` 可看到所加载的版本);或换用与该 CANN 配套的较旧 torch_npu。",
+        "安装同一版本的 CANN toolkit、kernels 与 nnal,即 torch_npu(vLLM-Ascend)版本配套表所列的版本,并 source "
+        "其自己的 `set_env.sh`(`cat $ASCEND_HOME_PATH/version.cfg` 可看到所加载的版本);或换用与该 CANN 配套的较旧 "
+        "torch_npu。",
     ),
 )
 COMPILER = Message(
@@ -174,10 +199,9 @@ COMPILER = Message(
         "CANN 8.2, `decorator`, `sympy`, `scipy`, `attrs`, `psutil`, `cloudpickle`, `protobuf` and others. "
         "Without them "
         "the first `torch.npu.set_device` fails with an inner error of ACL.",
-        "`pip install 'numpy<2' attrs cython decorator sympy cffi pyyaml pathlib2 psutil protobuf==3.20 scipy requests "
-        "absl-py "
-        "cloudpickle` in that environment, and source CANN's `set_env.sh` in the shell that starts the program, "
-        "so that `te` and `tbe` are found.",
+        "`pip install 'numpy<2' attrs cython decorator sympy cffi pyyaml pathlib2 psutil protobuf==3.20 scipy "
+        "requests absl-py cloudpickle` in that environment, and source CANN's `set_env.sh` in the shell that starts "
+        "the program, so that `te` and `tbe` are found.",
     ),
     zh=Words(
         "CANN 的算子编译器无法导入 Python 模块{which_zh}",
@@ -194,9 +218,9 @@ COMPILER = Message(
 KERNELS = Message(
     en=Words(
         "CANN has no compiled kernels for this NPU{which}",
-        "The operators of CANN come as binaries for one chip each (910, 910B, 910_93, 310P), in a package of their own "
-        "beside the toolkit. It is not installed, is that of another chip or another release, or its files cannot be "
-        "read.",
+        "The operators of CANN come as binaries for one chip each (910, 910B, 910_93, 310P), in a package of their "
+        "own beside the toolkit. It is not installed, is that of another chip or another release, or its files "
+        "cannot be read.",
         "Install the kernels package of this chip and of the toolkit's own release: `npu-smi info` names the chip, "
         "then `./Ascend-cann-kernels-910b_8.0.RC3_linux.run --install` (newer CANN: `Ascend-cann-910b-ops`), and "
         "source `set_env.sh` anew. `ls $ASCEND_HOME_PATH/opp/built-in/op_impl/ai_core/tbe/kernel` must have a folder "
@@ -236,7 +260,13 @@ def _kernels(hits: Hits) -> Finding:
 
 
 def _other(hits: Hits) -> Finding | None:
-    """An operation that CANN does not have, or a compiler that lacks a package."""
+    """An operation that CANN does not have, a compiler that lacks a package, or cards that are not there."""
+    if hits.get("variable"):
+        return found(
+            PROBLEM, HIDDEN, where=hits.where(), evidence=hits.evidence(), commands=("npu-smi info",),
+            variable=hits.get("variable") or "", devices=(hits.get("devices") or "").strip(),
+            range=(hits.get("range") or "").replace("-", " to "),
+        )  # fmt: skip
     if hits.of(5):
         return _kernels(hits)
     module, absent = hits.get("module") or hits.get("failure"), hits.get("absent")
