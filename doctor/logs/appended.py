@@ -33,6 +33,8 @@ _RESTARTS = ("will restart worker group", "Restarting worker group", "attempt_1/
 _FIRST_LINES, _LONG = 40, 20
 #: a whole beginning: up to so many long lines, at least so many, and the share that may differ
 _BEGINNING, _FEWEST, _OTHERS = 40, 5, 0.1
+_HEAD = 200  # characters of a line that count
+_MOST_RUNS = 50
 #: a model, a script or a folder of the user's: launchers' banners and libraries' warnings are those of every stage
 _OF_USER = re.compile(r"(?<![\w:/])(?:[~/][\w.\-~]+/)?[\w.\-~]+/[\w.\-/]+")
 _WORD = re.compile(r"[A-Za-z_ /.\-]{12,}")
@@ -93,13 +95,17 @@ def _first_lines(run: Sequence[tuple[int, str]]) -> set[str]:
 def _of_beginnings(lines: Sequence[tuple[int, str]]) -> list[int]:
     """Positions at which the whole beginning of the file comes again after a run ended; none where it does not."""
     beginning = _beginning(lines)
-    if len(beginning) < _FEWEST:
-        return []
-    first = beginning[0]
-    word = max(_WORD.findall(first), key=len, default="\n")
-    starts = [
-        place for place, (_, text) in enumerate(lines) if word in text and _MOMENT.sub("0", text.strip()) == first
-    ]
+    for number, first in enumerate(beginning[: 1 - _FEWEST]):
+        word = max(_WORD.findall(first), key=len, default="\n")
+        places = [place for place, (_, text) in enumerate(lines) if word in text]
+        if 1 < len(places) <= _MOST_RUNS:  # what stands there more often tells no beginning
+            starts = [place for place in places if _told(lines[place][1]) == first]
+            return _runs(lines, starts, beginning[number:])
+    return []
+
+
+def _runs(lines: Sequence[tuple[int, str]], starts: list[int], beginning: list[str]) -> list[int]:
+    """The same positions where runs begin at all of them, and all but the last came to an end; none otherwise."""
     if len(starts) < 2 or any(text.startswith(_FENCE) for _, text in lines):
         return []
     runs = [lines[one:other] for one, other in pairwise([*starts, len(lines)])]
@@ -114,9 +120,14 @@ def _beginning(run: Sequence[tuple[int, str]]) -> list[str]:
     for _, text in run[: 10 * _BEGINNING]:
         if len(found) == _BEGINNING or _is_end(text):
             break
-        if len(text.strip()) >= _LONG:
-            found[_MOMENT.sub("0", text.strip())] = None
+        if len(told := _told(text)) >= _LONG:
+            found[told] = None
     return list(found)
+
+
+def _told(text: str) -> str:
+    """What a line says whenever the command is started."""
+    return _MOMENT.sub("0", text[:_HEAD].strip())
 
 
 def _alike(one: list[str], other: list[str]) -> bool:
