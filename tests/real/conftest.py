@@ -55,7 +55,7 @@ class Nursery:
             start_new_session=True,
         )  # fmt: skip
 
-    def run(self, argv: list[str], folder: Path, *, limit_s: float = 90) -> Ran:
+    def run(self, argv: list[str], folder: Path, *, limit_s: float = 200) -> Ran:
         """Run `python argv` in a folder; `code` is None when the limit ended it."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
