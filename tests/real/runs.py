@@ -106,7 +106,7 @@ def environment(python: Path, home: Path) -> dict[str, str]:
 def run(argv: list[str], folder: Path, env: Mapping[str, str], *, limit_s: float = 200) -> Ran:
     """Run a command to its end with standard output and error in `run.log`; its whole process group ends with it.
 
-    The limit ends what hangs, before pytest does: two ranks that import the stack took 94 s on a machine with a load of 8.
+    The limit ends what hangs, before pytest does: two ranks that import the stack took 94 s at a load of 8.
     """
     log = folder / "run.log"
     with log.open("wb") as out:
