@@ -58,7 +58,7 @@ SIGNATURES = (
 
 LOG_MESSAGE = Message(
     en=Words(
-        "port {port} is already in use by another process",
+        "{which} is already in use by another process",
         "Two runs on one machine want the same port, or a process of an earlier run still holds it. "
         "torchrun's default is 29500, `vllm serve` takes 8000, accelerate 29500, TRL's weight group "
         "51216.",
@@ -68,7 +68,7 @@ LOG_MESSAGE = Message(
         "-ltnp` shows.",
     ),
     zh=Words(
-        "端口 {port} 已被其他进程占用",
+        "{which_zh}已被其他进程占用",
         "同一机器上的两个任务使用相同端口,或先前任务的进程仍占用它。torchrun 默认 29500,`vllm serve` "
         "为 8000,accelerate 为 29500,TRL 的权重通信组为 51216。",
         "换一个空闲端口:`torchrun --master_port 29501`(或 `--rdzv-endpoint localhost:0`)、"
@@ -194,11 +194,13 @@ def _finding(
 
 def explain(hits: Hits) -> Finding:
     """With the port where the line tells it; Ray's line hedges, so that finding is only likely."""
+    port = hits.get("port")
     return found(
         PROBLEM,
         LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY if hits.of(RAY_SERVER) else CONFIRMED,
-        port=hits.get("port") or "(not told)",
+        which=f"port {port}" if port else "a port that the run wants to open",
+        which_zh=f"端口 {port} " if port else "任务要打开的某个端口",
     )

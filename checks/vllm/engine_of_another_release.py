@@ -86,11 +86,11 @@ NAMES = {
     "ray": "Ray",
     "xinference": "Xinference",
 }
-#: the package of a frame: installed, or run from a checkout of its own
-PACKAGE = re.compile(
-    r"(?:site-packages|dist-packages)[\\/](?P<installed>\w{1,60})"
-    r"|[\\/](?P<checkout>openrlhf|verl|trl|unsloth_zoo|unsloth|art|trinity|swift|vllm|sglang|megatron)[\\/]"
-)
+#: the package of an installed file
+INSTALLED = re.compile(r"(?:site-packages|dist-packages)[\\/](?P<package>\w{1,60})")
+#: folders of checkouts that are a package; trainers have folders by the engines' names (`verl/utils/vllm/`)
+TRAINER = re.compile(r"[\\/](openrlhf|verl|trl|unsloth_zoo|unsloth|art|trinity|swift)(?=[\\/])")
+ENGINE = re.compile(r"[\\/](vllm|sglang|megatron)(?=[\\/])")
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -146,6 +146,6 @@ def _engine_of(hits: Hits) -> str:
 
 
 def _package(frame: str) -> str:
-    """The package that a frame lies in, "" where it is the user's own."""
-    match = PACKAGE.search(frame)
-    return (match["installed"] or match["checkout"]) if match else ""
+    """The package that a frame lies in, "" where it is the user's own; of a checkout the folder nearest to the file."""
+    installed = INSTALLED.search(frame)
+    return installed["package"] if installed else (TRAINER.findall(frame) or ENGINE.findall(frame) or [""])[-1]

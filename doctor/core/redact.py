@@ -15,6 +15,8 @@ VOCABULARY_NAME = re.compile(r"(?i)^(.*[_.\-])?(eos|bos|pad|unk|sep|cls|mask|ima
 _NAME = r"(?:api[_-]?key|secret|(?<!eos_)(?<!bos_)(?<!pad_)(?<!unk_)token|passw(?:or)?d|access[_-]?key(?:[_-]?id)?)"
 #: values that say only whether something is there
 _HARMLESS = r"(?!\*\*\*|None\b|null\b|set\b|unset\b|true\b|false\b|[0-9]{1,6}\b)"
+#: parameters that make an address of object storage or a CDN open to whoever holds it
+_SIGNED = r"x-[a-z]{3,4}-(?:signature|credential|security-token)|signature|policy|key-pair-id|sig|\w{2,8}AccessKeyId"
 
 # Every repetition is bounded, so that a megabyte without a blank costs linear time.
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -22,6 +24,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, replacement in (
         (r"(://)[^\s/@:'\"]{0,256}:[^\s/@'\"]{1,256}@", r"\1***@"),  # user:password@ in URLs
         (r"(://)[^\s/@:'\"]{8,256}@", r"\1***@"),  # token@ in URLs
+        (r"(?i)([?&](?:" + _SIGNED + r")=)[^\s\"'<>&#*]{4,}", r"\1***"),
         (r"\bhf_[A-Za-z0-9]{10,}", "hf_***"),
         (r"\bsk-[A-Za-z0-9_\-]{16,}", "sk-***"),
         (r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}", "gh_***"),
