@@ -74,6 +74,7 @@ class Quotes:
     hits: Iterable[Hit]
     #: (source, process) -> first and last lines of what it quotes, in order
     _between: dict[tuple[int, str], list[tuple[int, int]]] = field(default_factory=dict)
+    _open: dict[tuple[int, str], int] = field(default_factory=dict)  # first lines of what the log's end cuts off
     _others: set[tuple[int, str]] = field(default_factory=set)
     #: (source, role of processes) of those that print the tracebacks of other programs
     tellers: set[tuple[int, str]] = field(default_factory=set)
@@ -85,7 +86,10 @@ class Quotes:
         for source in wanted:
             if source < len(case.kept) and source not in case.backwards:
                 for low, high, process in _quotations(case.kept[source], case.sources[source].label):
-                    self._between.setdefault((source, process), []).append((low, high))
+                    if high:
+                        self._between.setdefault((source, process), []).append((low, high))
+                    else:
+                        self._open[source, process] = low
         kinds: dict[tuple[int, str], set[str]] = defaultdict(set)
         for failure in case.failures:
             if home := _home(failure):
@@ -118,6 +122,16 @@ class Quotes:
             return False
         return self._tells(self.case.source_of(hit.file), hit.process) or _PASSED_ON.match(hit.text) is not None
 
+    def unsure(self, hit: Hit) -> bool:
+        """Whether a line proves nothing: it may be quoted, or where the log ends it cannot be told yet.
+
+        Frames of a program that lies where nobody keeps one are no better than none.
+        """
+        if hit.frames:
+            return _is_passing(hit.frames)
+        judge = _JUDGES.search(_role(hit.process)) is not None
+        return judge or self.doubtful(hit) or self._unclosed(self.case.source_of(hit.file), hit.line, hit.process)
+
     def exit(self, ended: Exit) -> bool:
         """Whether it was a program that the run executed that ended so: no launcher counts it."""
         line = ended.line
@@ -136,6 +150,11 @@ class Quotes:
         parts = self._between.get((source, process), [])
         at = bisect_right(parts, (line, 1 << 62)) - 1
         return at >= 0 and line <= parts[at][1]
+
+    def _unclosed(self, source: int, line: int, process: str) -> bool:
+        """Whether a quotation was opened before a line, and the log ends before it is closed."""
+        begun = self._open.get((source, process))
+        return begun is not None and begun < line
 
     def _of_others(self, failure: Failure) -> bool:
         """A script that failed in several ways may have been started several times: its last words are its own."""
@@ -166,6 +185,14 @@ def _home(failure: Failure) -> str:
     return next((folder for each in frames if (folder := _folder(each))), "")
 
 
+def _is_passing(frames: Iterable[str]) -> bool:
+    """Whether frames, "path:function" each, are those of a program that is there for a while only."""
+    paths = [each.replace("\\", "/") for each in frames]
+    return not any("-packages/" in each for each in paths) and any(
+        each.startswith(_TEMPORARY) and not each.startswith(_NOT_OTHERS) for each in paths
+    )
+
+
 def _folder(frame: Frame) -> str:
     path = frame.path.replace("\\", "/")
     if path.startswith(_NOT_OTHERS):
@@ -176,7 +203,7 @@ def _folder(frame: Frame) -> str:
 
 
 def _quotations(lines: list[tuple[int, str]], label: str) -> Iterator[tuple[int, int, str]]:
-    """(first line, last line, process) of what stands between two marks; what is never closed is left out."""
+    """(first line, last line, process) of what stands between two marks; last line 0 where the log ends first."""
     whole = "\n".join(text for _, text in lines)
     marks = {each: ends for each, ends in _MARKS.items() if each in whole}
     if not marks:
@@ -200,3 +227,5 @@ def _quotations(lines: list[tuple[int, str]], label: str) -> Iterator[tuple[int,
                 del opened[process]
             elif mark in marks and number - begun >= _LONGEST:
                 opened[process] = number, marks[mark]
+    last = lines[-1][0]
+    yield from ((begun, 0, process) for process, (begun, _) in opened.items() if last - begun <= _LONGEST)

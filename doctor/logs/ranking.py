@@ -261,7 +261,8 @@ def _got_through(case: Case, candidate: _Candidate, quotes: Quotes) -> bool:
 def _doubted(case: Case, candidate: _Candidate, quotes: Quotes) -> _Candidate:
     """The same, likely at most where all that speaks for it may be quoted, or is raised by the user's own code."""
     candidate.doubtful = all(quotes.doubtful(each) for each in candidate.hits)
-    if candidate.doubtful or all(_raised_by_user(case, each) for each in candidate.hits):
+    unsure = all(quotes.unsure(each) for each in candidate.hits)
+    if unsure or all(_raised_by_user(case, each) for each in candidate.hits):
         candidate.finding = replace(candidate.finding, confidence=LIKELY)
     return candidate
 

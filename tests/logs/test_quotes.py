@@ -124,3 +124,34 @@ def test_the_words_of_a_library_prove_nothing_where_the_user_raises_them(
     )
     first = examine([str(log)], prepared=PREPARED).diagnosis.outcome.findings[0]
     assert (first.problem.id, first.confidence.value) == ("CKP008", confidence)
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_what_programs_print_before_the_first_step_is_not_confirmed(tmp_path: Path, name: str) -> None:
+    lines = (HEALTHY / name).read_text().splitlines(keepends=True)
+    first = next(number for number, line in enumerate(lines) if "s/it]" in line)
+    path = tmp_path / "train.log"
+    for end in range(max(1, first // 4), first, max(1, first // 4)):
+        path.write_text("".join(lines[:end]))
+        found = examine([str(path)], prepared=PREPARED).diagnosis.outcome.findings
+        assert [each.problem.id for each in found if each.confidence.value == "confirmed"] == [], end
+
+
+@pytest.mark.parametrize(
+    ("process", "path", "confidence"),
+    [
+        ("(RewardLoopWorker pid=5) ", "", "likely"),  # a bare line of somebody who runs programs
+        ("(WorkerDict pid=5) ", "", "confirmed"),
+        ("(TaskRunner pid=5) ", "/tmp/tmp399253/main.py", "likely"),
+        ("(RewardLoopWorker pid=5) ", "/home/user/project/main.py", "confirmed"),
+    ],
+)
+def test_words_without_a_place_that_lasts_prove_nothing(
+    tmp_path: Path, process: str, path: str, confidence: str
+) -> None:
+    frame = f'Traceback (most recent call last):\n  File "{path}", line 6, in <module>\n    start()\n' if path else ""
+    text = f"{frame}AttributeError: Can't pickle local object 'main.<locals>.<lambda>'\n"
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"{process}{line}\n" for line in text.splitlines()))
+    first = examine([str(log)], prepared=PREPARED).diagnosis.outcome.findings[0]
+    assert (first.problem.id, first.confidence.value) == ("PYT026", confidence)
