@@ -209,13 +209,15 @@ _BY_FRAME = (
     (re.compile(r"safetensors|weight_loader|load_weights|load_state_dict|weight_utils"), WEIGHTS),
 )
 _CAPTURES = re.compile(r"capture_one_batch|cuda_graph_runner|capture_model|cuda/graphs\.py")
+#: a thread that only waits: the one that crashed has no Python frames
+_WAITS = re.compile(r"/(?:threading|selectors|queue|socket)\.py|watchdog")
 _INNER = 3
 
 
 def explain(hits: Hits) -> Finding:
     """The innermost frames tell what was being done; a graph in capture counts where they tell nothing."""
     frames = next((hit.frames for hit in hits if hit.frames), ())
-    inner = frames[-1].rpartition("/")[2] if frames else ""
+    inner = frames[-1].rpartition("/")[2] if frames and not _WAITS.search(frames[-1]) else ""
     if any((hit.groups.get("signal") or hit.groups.get("caught") or hit.groups.get("bare") or "").startswith("I")
            or hit.groups.get("short") == "ILL" for hit in hits):  # fmt: skip
         message = INSTRUCTION

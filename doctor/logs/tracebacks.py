@@ -160,6 +160,7 @@ class _Block:
     first: Line
     kind: str = "python"
     frames: list[Frame] = field(default_factory=list)
+    thread: str = ""  # of a fatal error: "current" once that thread's stack began, "another" after it
     type: str = ""
     message: list[str] = field(default_factory=list)
     line: Line | None = None
@@ -422,11 +423,15 @@ class Assembler:
         block = state.block
         assert block is not None  # noqa: S101
         if (frame := python_frame(text)) is not None:
-            block.frames.insert(0, frame)
+            if block.thread != "another":
+                block.frames.insert(0, frame)
             block.last = line.number
-        elif text.strip() and not text.startswith(
-            (" ", "Thread 0x", "Current thread", "Stack (most", "Python runtime")
-        ):
+        elif text.startswith("Current thread"):  # what stood before were threads that only waited
+            block.frames.clear()
+            block.thread = "current"
+        elif text.startswith("Thread 0x"):
+            block.thread = "another" if block.thread else ""
+        elif text.strip() and not text.startswith((" ", "Stack (most", "Python runtime")):
             self._emit(state)
             self._idle(state, line, text)
 

@@ -152,6 +152,24 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.
     assert _case(text).failures[1].cause.frames[-1].line == 5
 
 
+def test_a_fatal_error_has_the_frames_of_the_current_thread() -> None:
+    text = """
+Fatal Python error: Segmentation fault
+
+Thread 0x00007e (most recent call first):
+  File "/usr/lib/python3.12/threading.py", line 355 in wait
+  File "/usr/lib/python3.12/threading.py", line 655 in wait
+
+Current thread 0x00007f (most recent call first):
+  File "/home/user/a.py", line 5 in f
+  File "/home/user/a.py", line 9 in <module>
+
+Thread 0x000080 (most recent call first):
+  File "/usr/lib/python3.12/selectors.py", line 415 in select
+"""
+    assert [each.line for each in _case(text).failures[0].cause.frames] == [9, 5]
+
+
 def test_a_log_shown_newest_first_is_read_in_order_of_time() -> None:
     lines = [HEADER, '  File "/home/user/a.py", line 2, in f', "ValueError: x", "a", "b", "c", "d"]
     stamped = [f"2025-04-05T00:01:{second:02d}Z {text}" for second, text in enumerate(lines)]
