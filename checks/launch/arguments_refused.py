@@ -29,7 +29,7 @@ PROBLEM = Problem(id="LCH025", name="arguments-refused", severity=ERROR, since="
 SIGNATURES = (
     Signature(
         r"^(?P<program>[^:\n]{1,120}): error: unrecognized arguments: (?P<unknown>[^\n]{1,300})",
-        symptom_of=("LCH019", "VLL", "TRL", "TRF"),
+        symptom_of=("LCH019", "RAY003", "VLL", "TRL", "TRF"),
     ),
     Signature(r"ValueError: remaining_argv: \[(?P<unknown>[^\]\n]{1,300})\]"),
     Signature(r"^[^:\n]{1,120}: error: the following arguments are required: (?P<missing>[^\n]{1,200})"),

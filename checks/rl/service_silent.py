@@ -18,6 +18,8 @@ https://verl.readthedocs.io/en/latest/examples/sandbox_fusion_example.html
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature, finding_of_signature
@@ -42,6 +44,106 @@ GIVEN_UP = Message(
         "--noproxy '*' -X POST http://HOST:5000/get_reward -H 'Content-Type: application/json' -d "
         '\'{{"query": ["x"], "prompts": ["x"]}}\'`。查看它自己的日志;设有代理时 `export '
         "no_proxy=localhost,127.0.0.1,HOST`。",
+    ),
+)
+SLOW = Message(
+    en=Words(
+        "a service that the run asks over HTTP did not answer in time",
+        "The connection timed out, or was made and no answer came: the service (rewards, a judge, retrieval, a "
+        "sandbox, an inference server) is overloaded by a whole batch at once, hangs, still loads, does something "
+        "that takes longer than the client waits, or packets to its address are dropped by a firewall.",
+        "Ask it alone from the node of the traceback: `curl --noproxy '*' -m 10 http://HOST:PORT/` and look into "
+        "its own log at this time. Raise the client's limit (`timeout=600`; for a weight update or a long "
+        "generation the framework's own setting), let fewer requests run at once, add replicas, and try again "
+        "instead of failing the step.",
+    ),
+    zh=Words(
+        "运行通过 HTTP 请求的某个服务没有按时应答",
+        "连接超时,或已连接但没有返回:该服务(奖励、评判、检索、沙箱、推理服务)被整批请求压垮、卡住、仍在加载、"
+        "所做的事比客户端等待的时间更长,或发往其地址的数据包被防火墙丢弃。",
+        "在异常所在节点单独访问它:`curl --noproxy '*' -m 10 http://主机:端口/`,并查看它此刻的日志。提高客户"
+        "端时限(`timeout=600`;权重更新或长生成用框架自己的设置),降低并发,增加副本,并重试而不是让整个步骤失败。",
+    ),
+)
+CLOSED = Message(
+    en=Words(
+        "a service that the run asks over HTTP closed the connection without an answer",
+        "It ended or was restarted while it worked on the request (an exception, out of memory, a limit of the "
+        "container), or a proxy or its keep-alive limit cut an old connection.",
+        "Read the log of that service at this time: if it died, the cause stands there. Otherwise try again on "
+        "this error (`tenacity`, `Retry` of requests), use a new connection for each request or a shorter "
+        "keep-alive, and `export no_proxy=localhost,127.0.0.1,HOST`.",
+    ),
+    zh=Words(
+        "运行通过 HTTP 请求的某个服务没有应答就关闭了连接",
+        "它在处理请求时退出或被重启(异常、内存不足、容器限制),或代理、keep-alive 限制切断了旧连接。",
+        "查看该服务此刻的日志:若已退出,原因在那里。否则对这一错误重试(`tenacity`、requests 的 `Retry`),每次"
+        "请求用新连接或缩短 keep-alive,并 `export no_proxy=localhost,127.0.0.1,主机`。",
+    ),
+)
+FAILED = Message(
+    en=Words(
+        "a service that the run asks answered {code}: it failed itself at {url}",
+        "The request arrived, and an exception was raised in the service while it worked on it: a wrong field in "
+        "the request, its model or index out of memory, an answer that its code does not expect.",
+        "Read the traceback in the log of that service; it is not in this one. Send one request by hand to see "
+        "it: `curl --noproxy '*' -X POST {url} -H 'Content-Type: application/json' -d '...'`. Let the client try "
+        "again, and one failed request cost its sample instead of the run.",
+    ),
+    zh=Words(
+        "运行请求的某个服务返回 {code}:它在 {url} 处自身出错",
+        "请求已到达,而服务在处理时抛出异常:请求字段有误,其模型或索引内存不足,或出现其代码没有预料的内容。",
+        "查看该服务日志中的异常栈;它不在本日志中。手动发送一个请求观察:`curl --noproxy '*' -X POST {url} -H "
+        "'Content-Type: application/json' -d '...'`。让客户端重试,使失败的请求只影响该样本而不是整个运行。",
+    ),
+)
+ROUTE = Message(
+    en=Words(
+        "a service that the run asks does not take the request: {code} at {url}",
+        "404 and 405 are a route that this server does not have (another program listens there, or another "
+        "release of it), 422 and 400 a body that lacks a field or has one of another type.",
+        "Open http://HOST:PORT/docs or ask `curl --noproxy '*' {url}`: compare path, method and fields with what "
+        "the client sends; a base URL often wants `/v1` or must not end with it.",
+    ),
+    zh=Words(
+        "运行请求的某个服务不接受该请求:{url} 返回 {code}",
+        "404 与 405 表示该服务没有此路由(监听的是别的程序或别的版本),422 与 400 表示请求体缺少字段或类型不符。",
+        "打开 http://主机:端口/docs 或 `curl --noproxy '*' {url}`:把路径、方法和字段与客户端发送的内容对照"
+        ";base URL 常常需要 `/v1`,或不能以它结尾。",
+    ),
+)
+NAME = Message(
+    en=Words(
+        "the name of a service that the run asks cannot be resolved, or no route leads to it",
+        "The host in the address is unknown to DNS on this node (a name that only Docker, Kubernetes or another "
+        "node knows, or a misspelling), or the network has no way there.",
+        "`getent hosts HOST` on the node of the traceback; give the IP address (`hostname -I` on the machine of "
+        "the service), put it into /etc/hosts, or start both in one network (`docker network`, a Kubernetes "
+        "service).",
+    ),
+    zh=Words(
+        "运行请求的服务名称无法解析,或没有通往它的路由",
+        "该节点的 DNS 不认识地址中的主机(只有 Docker、Kubernetes 或另一节点知道的名称,或拼写错误),或网络不通。",
+        "在异常所在节点执行 `getent hosts 主机`;改用 IP 地址(在服务所在机器执行 `hostname -I`),写入 "
+        "/etc/hosts,或让二者处于同一网络(`docker network`、Kubernetes service)。",
+    ),
+)
+NO_PORT = Message(
+    en=Words(
+        "nothing answers where the run expects a service",
+        "The connection was refused: the server that is asked (rewards, retrieval, a sandbox, an inference "
+        "server) was not started, still loads, ended with an error of its own, or listens on another port or "
+        "address.",
+        "Look in the traceback for the address (`base_url`, the URL of the call), and test it from that node: "
+        "`curl --noproxy '*' http://HOST:PORT/`. Start the server first and wait until it answers; in a container "
+        "or on another node `localhost` is another machine; `export no_proxy=localhost,127.0.0.1,HOST`.",
+    ),
+    zh=Words(
+        "运行期望有服务的地址没有应答",
+        "连接被拒绝:所请求的服务(奖励、检索、沙箱、推理服务)没有启动、仍在加载、自身出错退出,或监听其他端口或地址。",
+        "在异常栈中找到地址(`base_url`、调用的 URL),在该节点测试:`curl --noproxy '*' http://主机:端口/`。先"
+        "启动服务并等到它应答;在容器内或其他节点上 `localhost` 是另一台机器;`export "
+        "no_proxy=localhost,127.0.0.1,主机`。",
     ),
 )
 REFUSED = Message(
@@ -92,11 +194,114 @@ CASES = (
         REFUSED,
         LIKELY,
     ),
+    (
+        Signature(
+            r"^(?:httpx|httpx2|httpcore|httpcore2)\.(?:Read|Connect|Pool|Write)Timeout(?::|$)|^requests\.exce"
+            r"ptions\.(?:Read|Connect)Timeout: HTTPConnectionPool|ServerTimeoutError: ",
+            symptom_of=("HST012", "HST024", "HST025", "VLL", "TRL", "RAY", "VRL", "TRK", "HUB"),
+        ),
+        SLOW,
+        LIKELY,
+    ),
+    (
+        Signature(
+            r"^(?:asyncio\.|asyncio\.exceptions\.)?TimeoutError(?::|$)",
+            frame="aiohttp/(?:client|helpers|client_reqrep|streams)\\.py:",
+            symptom_of=("HST012", "HST024", "HST025", "VLL", "TRL", "RAY", "VRL", "TRK", "HUB"),
+        ),
+        SLOW,
+        LIKELY,
+    ),
+    (
+        Signature(
+            r"^(?:aiohttp\.client_exceptions\.)?ServerDisconnectedError|^(?:httpx|httpx2|httpcore|httpcore2)"
+            r"\.RemoteProtocolError: Server disconnected|^requests\.exceptions\.ConnectionError: \('Connectio"
+            r"n aborted\.', (?:RemoteDisconnected|ConnectionResetError)|^aiohttp\.client_exceptions\.ClientOS"
+            r"Error: \[Errno 104\]",
+            symptom_of=("*",),
+        ),
+        CLOSED,
+        LIKELY,
+    ),
+    (
+        Signature(
+            r"HTTPError: (?P<code>5\d\d) Server Error: [^\n]{0,80}for url: (?P<url>https?://(?![\w.\-]{0,60}("
+            r"?:huggingface\.co|hf\.co|hf-mirror\.com|wandb\.ai|modelscope\.cn|pypi\.org|github\.com))[^\s'?]"
+            r"{1,200})",
+            symptom_of=("HST012", "HST024", "HST025", "VLL", "TRL", "RAY", "VRL", "TRK", "HUB"),
+        ),
+        FAILED,
+        LIKELY,
+    ),
+    (
+        Signature(
+            r"HTTPStatusError: Server error '(?P<code>5\d\d) [^'\n]{0,60}' for url '(?P<url>https?://(?![\w."
+            r"\-]{0,60}(?:huggingface\.co|hf\.co|hf-mirror\.com|wandb\.ai|modelscope\.cn|pypi\.org|github\.co"
+            r"m))[^\s'?]{1,200})",
+            symptom_of=("HST012", "HST024", "HST025", "VLL", "TRL", "RAY", "VRL", "TRK", "HUB"),
+        ),
+        FAILED,
+        LIKELY,
+    ),
+    (
+        Signature(
+            r"HTTPError: (?P<code>40[05]|404|422) Client Error: [^\n]{0,80}for url: (?P<url>https?://(?![\w."
+            r"\-]{0,60}(?:huggingface\.co|hf\.co|hf-mirror\.com|wandb\.ai|modelscope\.cn|pypi\.org|github\.co"
+            r"m))[^\s'?]{1,200})",
+            symptom_of=("HST012", "HST024", "HST025", "VLL", "TRL", "RAY", "VRL", "TRK", "HUB"),
+        ),
+        ROUTE,
+        LIKELY,
+    ),
+    (
+        Signature(
+            r"HTTPStatusError: Client error '(?P<code>40[05]|404|422) [^'\n]{0,60}' for url '(?P<url>https?:/"
+            r"/(?![\w.\-]{0,60}(?:huggingface\.co|hf\.co|hf-mirror\.com|wandb\.ai|modelscope\.cn|pypi\.org|gi"
+            r"thub\.com))[^\s'?]{1,200})",
+            symptom_of=("HST012", "HST024", "HST025", "VLL", "TRL", "RAY", "VRL", "TRK", "HUB"),
+        ),
+        ROUTE,
+        LIKELY,
+    ),
+    (
+        Signature(
+            r"HTTPConnectionPool\(host='(?![\w.\-]{0,60}(?:huggingface\.co|hf\.co|hf-mirror\.com|wandb\.ai|mo"
+            r"delscope\.cn|pypi\.org|github\.com))[\w.\-]{1,100}', port=\d{1,5}\): Max retries exceeded with "
+            r"url: (?!/(?:health|init_communicator|get_world_size))[^\n]{0,500}(?:NameResolutionError|Name or"
+            r" service not known|No route to host|Network is unreachable)",
+            symptom_of=("HST012", "HST024", "HST025", "VLL", "TRL", "RAY", "VRL", "TRK", "HUB"),
+        ),
+        NAME,
+        LIKELY,
+    ),
+    (
+        Signature(
+            r"^(?:httpx|httpx2|httpcore|httpcore2)\.ConnectError: \[Errno (?:-2|-3|-5|101|113)\]",
+            symptom_of=("HST012", "HST024", "HST025", "VLL", "TRL", "RAY", "VRL", "TRK", "HUB"),
+        ),
+        NAME,
+        LIKELY,
+    ),
+    (
+        Signature(
+            r"^(?:httpx|httpx2|httpcore|httpcore2)\.ConnectError: (?:All connection attempts failed|\[Errno 1"
+            r"11\])",
+            symptom_of=("HST012", "HST024", "HST025", "VLL", "TRL", "RAY", "VRL", "TRK", "HUB"),
+        ),
+        NO_PORT,
+        LIKELY,
+    ),
 )
 
 SIGNATURES = tuple(signature for signature, _, _ in CASES)
 
 
-def explain(hits: Hits) -> Finding:
-    """Say what the case of the first hit calls for, filled with what it captured."""
+#: clients of public hubs and trackers, whose failures are matters of their own
+_OTHERS = re.compile(r"[\\/](?:huggingface_hub|modelscope(?:_hub)?|datasets|wandb|swanlab|mlflow|pip)[\\/]")
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Say what the case of the first hit calls for; nothing where a client of a public hub asked."""
+    if any(_OTHERS.search(frame) for hit in hits for frame in hit.frames):
+        return None
     return finding_of_signature(PROBLEM, CASES, hits)
