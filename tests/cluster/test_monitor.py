@@ -24,7 +24,7 @@ from doctor.core.carry import carry
 from doctor.core.run_dir import HOST_VARIABLE, Events, RunDir, host_name, read_rows
 from tests.cluster.rays import Rays, ray_cluster
 from tests.facts.environments import interpreter
-from tests.monitors.conftest import wait_for
+from tests.monitors.conftest import spanned_s, wait_for
 from tests.nvml import build_standin, scenario_env, shared_directory
 
 DOCTOR = (sys.executable, "-m", "doctor")
@@ -43,6 +43,14 @@ def rays(nvml: dict[str, str]) -> Iterator[Rays]:
     """Three nodes; the last has no GPU."""
     with ray_cluster([{"cpus": 1, "env": nvml}, {"cpus": 1, "env": nvml}, {"cpus": 1}]) as cluster:
         yield cluster
+
+
+def waits(code: int) -> str:
+    """A command that ends with this code when there is a file `go`; after four minutes nobody will make one."""
+    return (
+        "import os, sys, time\nend = time.monotonic() + 240\n"
+        f"while not os.path.exists('go') and time.monotonic() < end: time.sleep(0.1)\nsys.exit({code})"
+    )
 
 
 def data_of(run: RunDir, what: str) -> list[dict[str, Any]]:
@@ -70,10 +78,8 @@ def rows_of(run: RunDir, host: str) -> int:
 def sampled(rays: Rays, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunDir, str]:
     """A command under `--ray`, during which the second node is killed; its run folder, and what the doctor said."""
     folder = tmp_path_factory.mktemp("ray")
-    go = folder / "go"
-    script = f"import pathlib, time\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.1)\nraise SystemExit(7)"
     process = subprocess.Popen(
-        [*DOCTOR, "monitor", "--ray", rays.address, "--during-run", "--", sys.executable, "-c", script],
+        [*DOCTOR, "monitor", "--ray", rays.address, "--during-run", "--", sys.executable, "-c", waits(7)],
         cwd=folder, env=rays.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
@@ -91,7 +97,7 @@ def sampled(rays: Rays, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunDi
         before = rows_of(run, first)
         wait_for(lambda: rows_of(run, first) > before + 10, 60)
         (run.path / "order").write_text(f"{first} {second} {third}")
-        go.touch()
+        (folder / "go").touch()
         _, said = process.communicate(timeout=90)
     finally:
         process.kill()
@@ -173,15 +179,17 @@ def test_samplers_end_when_the_doctor_is_killed(rays: Rays, tmp_path: Path) -> N
 
 
 def test_without_a_cluster_this_machine_is_sampled_and_the_run_goes_on(tmp_path: Path, nvml: dict[str, str]) -> None:
-    done = subprocess.run(
-        [*DOCTOR, "monitor", "--ray", "127.0.0.1:9", "--during-run", "--", sys.executable, "-c",
-         "import time; time.sleep(12); raise SystemExit(3)"],
-        cwd=tmp_path, env={**os.environ, **nvml}, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 3, done.stderr
-    assert "this machine alone is: nothing accepts a connection at 127.0.0.1:9" in done.stderr
-    (run,) = map(RunDir, (tmp_path / "doctor-runs").iterdir())
-    assert rows_of(run, host_name()) > 5
+    with subprocess.Popen(
+        [*DOCTOR, "monitor", "--ray", "127.0.0.1:9", "--during-run", "--", sys.executable, "-c", waits(3)],
+        cwd=tmp_path, env={**os.environ, **nvml}, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        wait_for(lambda: list(tmp_path.glob("doctor-runs/*")))
+        (run,) = map(RunDir, (tmp_path / "doctor-runs").iterdir())
+        wait_for(lambda: run.gpu(host_name()).exists() and rows_of(run, host_name()) > 5)
+        (tmp_path / "go").touch()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 3, said
+    assert "this machine alone is: nothing accepts a connection at 127.0.0.1:9" in said
 
 
 @pytest.mark.parametrize(
@@ -206,11 +214,27 @@ def test_mistakes_are_told(tmp_path: Path, words: tuple[str, ...], said: str) ->
 
 RANK = """
 import doctor, os, sys, time
+end = time.monotonic() + 100
 with doctor.phase("update"):
-    time.sleep(6)
+    while not os.path.exists("go") and time.monotonic() < end:
+        time.sleep(0.1)
 print("rank", os.environ["RANK"])
 sys.exit(3 if os.environ["RANK"] == "2" else 0)
 """
+
+
+#: host -> ranks of its trainers
+RANKS = {"n0": {"0", "1"}, "n1": {"2", "3"}}
+
+
+def trainers(run: RunDir, host: str) -> set[str]:
+    path = run.processes(host)
+    return {row["rank"] for row in read_rows(path) if row["role"] == "trainer"} if path.exists() else set()
+
+
+def sampled_s(run: RunDir) -> float:
+    """Seconds for which each host has figures."""
+    return min(spanned_s(run.gpu(host)) if run.gpu(host).exists() else 0 for host in RANKS)
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +250,13 @@ def collected(nvml: dict[str, str], tmp_path_factory: pytest.TempPathFactory) ->
         )
         for rank in range(4)
     ]  # fmt: skip
-    return RunDir(folder / "run"), [(each.communicate(timeout=120), each.returncode) for each in started]
+    run = RunDir(folder / "run")
+    try:
+        wait_for(lambda: all(ranks <= trainers(run, host) for host, ranks in RANKS.items()) and sampled_s(run) > 3)
+    finally:
+        (folder / "go").touch()
+        ended = [(each.communicate(timeout=120), each.returncode) for each in started]
+    return run, ended
 
 
 def test_one_sampler_a_node_and_every_command_keeps_its_code(collected: tuple[RunDir, list[Any]]) -> None:
@@ -237,8 +267,7 @@ def test_one_sampler_a_node_and_every_command_keeps_its_code(collected: tuple[Ru
     assert sorted(path.name for path in run.path.glob("gpu/n*.csv")) == ["n0.csv", "n1.csv"]
     for host in ("n0", "n1"):
         assert {(row["host"], row["gpu"]) for row in read_rows(run.gpu(host))} == {(host, "0"), (host, "1")}
-        ranks = {row["rank"] for row in read_rows(run.processes(host)) if row["role"] == "trainer"}
-        assert {"0": {"0", "1"}, "1": {"2", "3"}}[host[1]] <= ranks
+        assert trainers(run, host) >= RANKS[host]
         assert sum("offset unknown" in line for line in run.gpu(host).read_text().splitlines()[:12]) == 1
     assert run.read_run()["host"] == "n0"
     marks = {(each["host"], each["rank"]) for each in run.read_events() if each["kind"] == "phase"}
