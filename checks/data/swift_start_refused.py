@@ -228,7 +228,8 @@ CASES = (
                 "train "
                 "on nothing.",
                 "Remove these rows, or fill them: `dataset.filter(lambda row: all(m['content'] for m in "
-                "row['messages'] if m['role'] == 'assistant'))`. For prompts without an answer (GRPO, inference) leave "
+                "row['messages'] if m['role'] == 'assistant'))`. For prompts without an answer (GRPO, "
+                "inference) leave "
                 "the last assistant message out altogether. `--strict true` stops at the first such row.",
             ),
             zh=Words(
@@ -237,6 +238,52 @@ CASES = (
                 "删除或补全这些行:`dataset.filter(lambda row: all(m['content'] for m in row['messages'] if m['role'] "
                 "== 'assistant'))`。没有回答的提示(GRPO、推理)应整条去掉最后的 assistant 消息。`--strict true` 会在第"
                 "一处停下。",
+            ),
+        ),
+    ),
+    (
+        r"^KeyError: '(?P<command>[\w\-]{1,40})'$",
+        Message(
+            en=Words(
+                "`swift {command}` is no command of ms-swift",
+                "The first word after `swift` (and `megatron`) is looked up among its commands. Algorithms "
+                "are options of "
+                "`swift rlhf`, not commands.",
+                "GRPO, DPO, PPO, KTO, GKD and their kin: `swift rlhf --rlhf_type grpo --model ... --dataset "
+                "...`; supervised "
+                "training: `swift sft`. Others: `pt`, `infer`, `eval`, `deploy`, `rollout`, `export`, `app`, "
+                "`sample`. "
+                "A command of a newer release: `pip install -U ms-swift`.",
+            ),
+            zh=Words(
+                "ms-swift 没有 `swift {command}` 这个命令",
+                "`swift`(以及 `megatron`)后的第一个词会在其命令中查找。各种算法是 `swift rlhf` 的选项,不是命令。",
+                "GRPO、DPO、PPO、KTO、GKD 等:`swift rlhf --rlhf_type grpo --model ... --dataset ...`;监督训"
+                "练:`swift sft`。"
+                "其他命令:`pt`、`infer`、`eval`、`deploy`、`rollout`、`export`、`app`、`sample`。较新版本的命令需 "
+                "`pip install -U ms-swift`。",
+            ),
+        ),
+    ),
+    (
+        r"^KeyError: '(?P<loss>[\w\-]{1,40})'$",
+        Message(
+            en=Words(
+                "`--loss_type {loss}` is no loss of supervised training in ms-swift",
+                "`swift sft` looks the name up among its own losses. `grpo`, `dapo`, `bnpo` and `dr_grpo` (and the "
+                "preference losses) belong to `swift rlhf`; the web page starts `swift sft` where another tab "
+                "was meant.",
+                "For GRPO start `swift rlhf --rlhf_type grpo --loss_type {loss} ...`; for supervised training leave "
+                "`--loss_type` out. A loss of your own is registered in the file of `--external_plugins`.",
+            ),
+            zh=Words(
+                "`--loss_type {loss}` 不是 ms-swift 监督训练的损失",
+                "`swift sft` 在自己的损失中查找该名称。`grpo`、`dapo`、`bnpo`、`dr_grpo`(以及偏好损失)属于 "
+                "`swift rlhf`;"
+                "网页界面在选错标签时会启动 `swift sft`。",
+                "GRPO 请用 `swift rlhf --rlhf_type grpo --loss_type {loss} ...`;监督训练去掉 `--loss_type`。自"
+                "定义损失在 "
+                "`--external_plugins` 的文件中注册。",
             ),
         ),
     ),
@@ -257,6 +304,8 @@ SIGNATURES = (
     ),
     Signature(CASES[9][0]),
     Signature(CASES[10][0]),
+    Signature(CASES[11][0], frame=r"swift[\\/](?:cli[\\/]main|cli[\\/]_megatron[\\/]main)\.py:cli_main$"),
+    Signature(CASES[12][0], frame=r"swift[\\/](?:plugin|loss)[\\/]\w{2,20}\.py:get_loss_func$"),
 )
 
 
