@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
+import signal
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -34,14 +36,18 @@ def new_run(name: str, language: str = "en") -> RunDir:
 
 
 def bare(words: tuple[str, ...]) -> int:
-    """Run the command as if there were no doctor; gives its exit code."""
+    """Become the command, so that its signals and its exit code are its own; a code only where it cannot be started."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them for itself alone
+        signal.signal(number, signal.SIG_DFL)
     try:
-        code = subprocess.run(words, check=False).returncode
+        os.execvp(words[0], words)  # noqa: S606 - the user's own command
     except FileNotFoundError:
         return NOT_FOUND
     except OSError:
         return NOT_EXECUTABLE
-    return 128 - code if code < 0 else code
 
 
 def context_of(folder: Path) -> tuple[Path, ...]:

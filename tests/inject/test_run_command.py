@@ -231,3 +231,19 @@ def test_a_folder_that_cannot_be_written_costs_only_the_doctor(tmp_path: Path) -
     blocked = tmp_path / "no-temporary-folder"
     done = doctor_run(tmp_path, *QUIET, "--", sys.executable, "-c", "print('runs')", TMPDIR=str(blocked))
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "runs")
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM"])
+def test_a_command_without_the_doctor_ends_in_its_own_time_and_with_its_own_code(tmp_path: Path, name: str) -> None:
+    """As one does that saves a checkpoint when it is told to end."""
+    (tmp_path / "doctor-runs").write_text("a file where the folder should be")
+    script = f"trap 'sleep 1; echo saved; exit 5' {name}; echo ready; while :; do sleep 0.05; done"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "doctor", "run", *QUIET, "--", "sh", "-c", script], cwd=tmp_path, text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path / "none")}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(getattr(signal, f"SIG{name}"))
+    assert process.communicate(timeout=60)[0] == "saved\n"
+    assert process.returncode == 5
