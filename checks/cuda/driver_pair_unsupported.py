@@ -29,7 +29,9 @@ SIGNATURES = (
         r"Error (?P<code>803): (?:unsupported display driver / cuda driver combination|system has"
         r" unsupported display driver)",
     ),
-    Signature(r"CUDA error: forward compatibility was attempted on non supported HW"),
+    Signature(
+        r"CUDA error: (?:forward compatibility was attempted on non supported HW|system has unsupported display driver)"
+    ),
 )
 
 LOG_MESSAGE = Message(

@@ -25,8 +25,9 @@ PROBLEM = Problem(id="TOR013", name="cuda-kernel-fault", severity=ERROR, since="
 
 SIGNATURES = (
     Signature(
-        r"CUDA error: (?:an )?(?P<what>illegal memory access|misaligned address|illegal"
-        r" instruction|unspecified launch failure)",
+        r"(?:CUDA error|Triton Error \[CUDA\]): (?:an )?(?P<what>illegal memory access|misaligned address|illegal"
+        r" instruction|unspecified launch failure|invalid program counter|hardware stack error|operation not"
+        r" supported on global/shared address space|invalid memory address)",
         symptom_of=("NCC008", "GPU002", "GPU004", "TOR012", "FLA010"),
     ),
 )

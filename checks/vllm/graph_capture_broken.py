@@ -29,6 +29,10 @@ SIGNATURES = (
         r" stream|would make the legacy stream depend on a capturing blocking stream)",
     ),
     Signature(
+        r"CUDA error: (?P<stream>capturing stream has unjoined work|dependency created on uncaptured work in"
+        r" another stream)"
+    ),
+    Signature(
         r"cudaErrorStreamCapture(?P<kind>Unsupported|Invalidated|Merge|Unmatched|Unjoined|Isolation|Im"
         r"plicit|WrongThread)",
     ),
