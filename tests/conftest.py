@@ -9,8 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.homes import with_cache
+
+#: a change is judged by the same examples in every run, however busy the machine: `--hypothesis-profile=default` looks
+#: for others (https://hypothesis.readthedocs.io/en/latest/tutorial/settings.html)
+settings.register_profile(
+    "same-examples", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("same-examples")
 
 
 def pytest_configure() -> None:

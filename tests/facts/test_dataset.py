@@ -171,7 +171,9 @@ def test_whose_dataset_it_is(tmp_path: Path) -> None:
     assert trinity.prompt_chars_max == 3
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=80)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None, max_examples=80
+)
 @given(st.binary(max_size=200), st.sampled_from(["d.jsonl", "d.json", "d.csv", "d.parquet", "d.jsonl.gz"]))
 def test_random_bytes(tmp_path: Path, content: bytes, name: str) -> None:
     (tmp_path / name).write_bytes(content)
@@ -181,7 +183,9 @@ def test_random_bytes(tmp_path: Path, content: bytes, name: str) -> None:
         assert name == "d.json" or content.lstrip().startswith(b"{")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=120)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None, max_examples=120
+)
 @given(st.integers(0, 1488), st.integers(0, 255))
 def test_damaged_parquet(tmp_path: Path, position: int, byte: int) -> None:
     content = bytearray(PARQUET.read_bytes())

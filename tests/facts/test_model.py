@@ -226,7 +226,9 @@ def test_junk_in_place_of_files_does_not_hang(tmp_path: Path) -> None:
     assert found.hidden_size is None
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60, deadline=None
+)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)

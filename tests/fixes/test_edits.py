@@ -204,7 +204,9 @@ def test_unreadable_files_are_refused(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 def test_any_word_written_is_read_back(tmp_path: Path, value: str) -> None:
     for name, read in (("a.yaml", load_yaml), ("a.json", load_json)):
         path = made(tmp_path / name, '{\n"a": 1, "b": 2}\n')
