@@ -24,6 +24,9 @@ PROBLEM = Problem(id="HUB010", name="hub-rate-limited", severity=ERROR, since="0
 
 SIGNATURES = (
     Signature(r"429 Client Error(?:: Too Many Requests for url: https?://(?P<host>[\w.\-]{1,60}))?"),
+    Signature(
+        r"Client error '429 Too Many Requests' for url 'https?://(?P<host>[\w.\-]{0,40}(?:huggingface\.co|hf\.co))"
+    ),
     Signature(r"HfHubHTTPError[^\n]{0,60}429[^\n]{0,80}(?:rate limit|Too Many Requests)"),
 )
 
