@@ -216,6 +216,9 @@ DISTRIBUTIONS = {
     "google": "protobuf", "attr": "attrs", "dotenv": "python-dotenv", "jwt": "pyjwt", "pynvml": "nvidia-ml-py",
     "latex2sympy2": "latex2sympy2_extended", "ruamel": "ruamel.yaml", "git": "gitpython",
     "sentence_transformers": "sentence-transformers", "cupy": "cupy-cuda12x",
+    "fastchat": "fschat", "bs4": "beautifulsoup4", "skimage": "scikit-image", "docx": "python-docx", "fitz": "pymupdf",
+    "Crypto": "pycryptodome", "dateutil": "python-dateutil", "faiss": "faiss-cpu", "open_clip": "open-clip-torch",
+    "tree": "dm-tree", "magic": "python-magic", "Levenshtein": "levenshtein", "rouge_score": "rouge-score",
 }  # fmt: skip
 
 

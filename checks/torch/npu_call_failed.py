@@ -31,7 +31,8 @@ _OF_DRIVER = frozenset({"ascend_hal", "drvdsmi_host", "c_sec"})
 SIGNATURES = (
     Signature(
         r"(?:^|[\s:])lib(?P<library>ascend_hal|ascendcl|hccl|ge_runner|opapi|nnopbase|msprofiler|drvdsmi_host|c_sec"
-        r"|acl_op_compiler|acl_dvpp)\.so(?:\.\d{1,3})?: cannot open shared object file",
+        r"|acl_op_compiler|acl_dvpp|atb(?:_\w{1,20})?|asdops|mki|tbe_adapter)\.so"
+        r"(?:\.\d{1,3})?: cannot open shared object file",
     ),
     Signature(
         r"(?:RuntimeError|NPU function error): (?:call )?(?P<operation>aclnn\w{2,60}|aclop\w{2,60}) (?:failed|error)"

@@ -24,7 +24,7 @@ PROBLEM = Problem(id="TRF012", name="model-type-unknown", severity=ERROR, since=
 
 SIGNATURES = (
     Signature(
-        r"ValueError: The checkpoint you are trying to load has model type `(?P<type>[\w.\-]{1,60})`"
+        r"(?:ValueError:|Value error,) The checkpoint you are trying to load has model type `(?P<type>[\w.\-]{1,60})`"
         r" but Transformers does not recognize",
     ),
     Signature(

@@ -27,6 +27,7 @@ SIGNATURES = (
     Signature(
         r"ValueError: (?P<names>\w{3,100}) has no vLLM implementation and the Transformers implementation is not comp"
     ),
+    Signature(r"ValueError: Currently, (?P<names>\w{3,60}) only supports versions? (?P<known>[\d., and]{1,60}\d)"),
     Signature(
         r"Model architecture (?P<names>\w{1,100}) was supported in vLLM until v(?P<last>[\d.]{1,12}),"
         r" and is not supported anymore",

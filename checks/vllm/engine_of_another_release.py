@@ -40,6 +40,10 @@ SIGNATURES = (
         frame=r"vllm|sglang|openrlhf|verl|unsloth|[\\/]art[\\/]|trinity|swift|trl",
     ),
     Signature(
+        r"AttributeError: '(?P<owner>AsyncLLM|_?AsyncLLMEngine)' object has no attribute '(?P<name>\w{1,80})'",
+        symptom_of=("TRL",),
+    ),
+    Signature(
         r"(?:AttributeError|ValueError): '(?P<owner>LoRARequest)' object has no attribute"
         r" '(?P<name>\w{1,80})'",
         symptom_of=("TRL",),
@@ -73,7 +77,7 @@ SIGNATURES = (
     ),
 )
 
-_IMPORTS = {2, 3}  # places of the import errors among the signatures
+_IMPORTS = {3, 4}  # places of the import errors among the signatures
 NAMES = {
     "openrlhf": "OpenRLHF",
     "verl": "veRL",

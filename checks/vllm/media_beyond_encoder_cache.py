@@ -18,7 +18,7 @@ https://github.com/modelscope/ms-swift/blob/main/docs/source_en/Instruction/Freq
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -32,6 +32,10 @@ SIGNATURES = (
     Signature(
         r"Chunked MM input disabled but max_tokens_per_mm_item \((?P<item>\d{1,9})\) is larger than "
         r"max_num_batched_tokens \((?P<batch>\d{1,9})\)"
+    ),
+    Signature(
+        r"RuntimeError: (?P<uneven>query, key and positions must have the same number of tokens)",
+        frame=r"profile_run|profile_multimodal|determine_num_available|determine_available",
     ),
 )
 
@@ -70,9 +74,28 @@ START = Message(
     ),
 )
 
+UNEVEN = Message(
+    en=Words(
+        "in vLLM's trial run the images of one prompt do not fit into one batch",
+        "At the start vLLM computes a prompt with as many images as `--limit-mm-per-prompt` allows. They have more "
+        "tokens than `max_num_batched_tokens`, so positions and tokens differ in number.",
+        "Raise `--max-num-batched-tokens` above the tokens of all these images, allow fewer of them with "
+        "`--limit-mm-per-prompt`, or upgrade vLLM, which now says the needed size itself.",
+    ),
+    zh=Words(
+        "vLLM 试运行时,一个提示中的图像放不进一个 batch",
+        "启动时 vLLM 按 `--limit-mm-per-prompt` 允许的最多图像数试算一个提示。其 token 数超过 "
+        "`max_num_batched_tokens`,导致位置与 token 数量不一致。",
+        "把 `--max-num-batched-tokens` 提高到超过这些图像的 token 总数,用 `--limit-mm-per-prompt` 减少允许的图像数"
+        ",或升级 vLLM(新版会直接给出所需大小)。",
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding:
     """The next power of two that the item fits into is proposed."""
+    if hits.get("uneven"):
+        return found(PROBLEM, UNEVEN, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     item = hits.get("item")
     length = int(item or hits.get("length") or 0)
     wanted = 1 << max(length - 1, 1).bit_length()
