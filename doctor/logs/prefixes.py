@@ -104,6 +104,8 @@ def _layer(first: str, pattern: str, handler: Callable[[_Found, re.Match[str]], 
     return first, re.compile(pattern), handler
 
 
+#: a record of vLLM: asked for before all others, for its servers write one every few seconds, for days
+_VLLM = re.compile(rf"{LEVEL} {SHORT} \[?[\w/.\-]{{1,120}}:\d{{1,6}}\] ?")
 #: first character of a line ("d" any digit, "A" any letter) -> forms that begin so, in the order of trying
 _TABLE: tuple[_Layer, ...] = (
     _layer("[", r"\[rank ?(?P<rank>\d{1,6})\]: ?", _rank),
@@ -150,7 +152,6 @@ _TABLE: tuple[_Layer, ...] = (
     # pdsh, with which DeepSpeed starts several nodes: https://github.com/chaos/pdsh
     _layer("d", r"(?P<host>\d{1,3}(?:\.\d{1,3}){3}): ", _hosted),
     _layer("A", r"(?P<host>[A-Za-z][\w.\-]{0,80}): (?=\[rank ?\d{1,6}\]:)", _hosted),
-    _layer("A", rf"{LEVEL} {SHORT} \[?[\w/.\-]{{1,120}}:\d{{1,6}}\] ?", _stamped),  # vLLM
     _layer("A", rf"{LEVEL} {ISO}{ZONE} ", _stamped),  # cloud consoles
     _layer("A", rf"(?P<level>[EWIDF]){GLOG} [ \d]{{1,12}} [\w/.\-<>]{{1,160}}:\d{{1,6}}\] ?", _stamped),  # torch
     _layer("A", rf"{LEVEL}:(?: {{1,8}}|[\w.]{{1,80}}:)", _stamped),  # uvicorn, logging.basicConfig
@@ -256,6 +257,9 @@ def _cut(text: str, found: _Found) -> str | None:
     if first == "[" and (end := head.find("]: ", 0, _LONGEST_RANK) + 3) > 2 and (rank := _rank_in(head[:end])) >= 0:
         found.rank = rank
         return head[end:]
+    if first == "A" and (record := _VLLM.match(head)):
+        _stamped(found, record)
+        return head[record.end() :]
     begins = _ANY_BY_FIRST.get(first)
     if begins is None or (first in "Ad" and not may_begin(head)) or begins.match(head) is None:
         return None

@@ -52,7 +52,7 @@ def of_groups(groups: Mapping[str, Any]) -> Stamp | None:
     clock = groups.get("clock")
     if not clock:
         return None
-    hours, minutes, seconds = (int(each) for each in clock.split(":"))
+    hours, minutes, seconds = int(clock[:2]), int(clock[3:5]), int(clock[6:])  # quicker than a split
     month = _MONTHS.index(groups["name"]) + 1 if groups.get("name") else int(groups["month"])
     day = int(groups["day"])
     if not (1 <= month <= 12 and 1 <= day <= 31 and hours < 24 and minutes < 60 and seconds < 61):
