@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from doctor.checks.launch._helpers import options_are_plain, proof, proofs, unread_config, written
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Words, found
+from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
+from doctor.core.signature import Hits, Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 from doctor.facts.training import Training
@@ -48,6 +49,31 @@ MESSAGE = Message(
         "config variables "
         "will be ignored`。模型还没加载就退出。",
         "从 accelerate 配置中删去这些行,改在 DeepSpeed 配置文件里设置。",
+    ),
+)
+
+SIGNATURES = (
+    Signature(
+        r"ValueError: When using `deepspeed_config_file`, the following accelerate config variables will be ignored:"
+        r" \[(?P<fields>[^\]\n]{1,400})"
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "the accelerate configuration names a `deepspeed_config_file` and sets {fields} beside it",
+        "With a DeepSpeed file Accelerate takes these from there only, and refuses to start where both say "
+        "something. Often the default file in ~/.cache/huggingface/accelerate is read without being meant.",
+        "Remove these lines from the accelerate file (or options from `accelerate launch`) and set them in the "
+        "DeepSpeed JSON; or make the file anew with `accelerate config`; name the one that is meant with "
+        "`--config_file`.",
+    ),
+    zh=Words(
+        "accelerate 配置指定了 `deepspeed_config_file`,同时又设置了 {fields}",
+        "使用 DeepSpeed 文件时 Accelerate 只从中读取这些项,两处都有时拒绝启动。常见情形是无意中读取了 "
+        "~/.cache/huggingface/accelerate 中的默认文件。",
+        "从 accelerate 文件(或 `accelerate launch` 的选项)删去这些项,并写入 DeepSpeed JSON;或用 `accelerate config` "
+        "重新生成;用 `--config_file` 指明要用的文件。",
     ),
 )
 
@@ -84,3 +110,12 @@ def config_file_beside_fields(
             where=place_of(*beside),
             evidence=(*proofs(*beside), proof(file)),
         )
+
+
+def explain(hits: Hits) -> Finding:
+    """With the fields that the exception names, as far as its first line goes."""
+    names = [each.strip().strip("'\"") for each in (hits.get("fields") or "").split(",")]
+    fields = ", ".join(f"`{each}`" for each in names if each)
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, fields=fields
+    )

@@ -26,6 +26,7 @@ PROBLEM = Problem(id="CKP004", name="resume-checkpoint-absent", severity=ERROR, 
 
 SIGNATURES = (
     Signature(r"ValueError: Can't find a valid checkpoint at (?P<path>[^\s]{1,300})"),
+    Signature(r"KeyError: '(?P<missing>step)'", frame=r"accelerate[\\/]accelerator\.py:load_state"),
     Signature(r"ValueError: Can't find a checkpoint index \([^)\n]{1,200}\) in (?P<indexless>[^\s]{1,300})\."),
     Signature(r"ValueError: No valid checkpoint found in output directory \((?P<folder>[^)\n]{1,300})\)"),
     Signature(
@@ -113,13 +114,34 @@ LOG_MESSAGE_INDEX = Message(
     ),
 )
 
-MESSAGES = (LOG_MESSAGE, LOG_MESSAGE_FOLDER, LOG_MESSAGE_PART, LOG_MESSAGE_INDEX)
+LOG_MESSAGE_STEP = Message(
+    en=Words(
+        "Accelerate could not load the random states of the checkpoint, and misses `step`, which is kept with them",
+        "`load_state` only warns `Could not load random states` and then needs what was in them. The state was "
+        "saved by another release of Accelerate, with another number of processes, or its `random_states_N.pkl` "
+        "cannot be read (torch 2.6 refuses pickled objects).",
+        "Use the Accelerate that saved it, or a newer one on both sides (`pip install -U accelerate`), with the "
+        "same number of processes. Without them: remove the checkpoint's `random_states_*.pkl` only where your "
+        "release goes on without, else set `accelerator.step` by hand after loading the parts.",
+    ),
+    zh=Words(
+        "Accelerate 无法加载检查点的随机状态,因而缺少一并保存的 `step`",
+        "`load_state` 只警告 `Could not load random states`,随后却需要其中的内容。该状态由另一版本的 Accelerate、另"
+        "一进程数保存,或其 `random_states_N.pkl` 无法读取(torch 2.6 拒绝 pickle 对象)。",
+        "使用保存时的 Accelerate 版本,或两边都升级(`pip install -U accelerate`),并保持相同进程数。若没有这些文件:仅"
+        "当你的版本可以不用它们时才删除 `random_states_*.pkl`,否则在加载各部分后手动设置 `accelerator.step`。",
+    ),
+)
+
+MESSAGES = (LOG_MESSAGE, LOG_MESSAGE_FOLDER, LOG_MESSAGE_PART, LOG_MESSAGE_INDEX, LOG_MESSAGE_STEP)
 
 
 def explain(hits: Hits) -> Finding | None:
     """Tell a named checkpoint from the search for the last one; the end of the path is enough to know it by."""
     path, folder, holder = hits.get("path"), hits.get("folder"), hits.get("holder")
     part = hits.get("part") or ""
+    if hits.get("missing"):
+        return found(PROBLEM, LOG_MESSAGE_STEP, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     if indexless := hits.get("indexless"):
         return found(
             PROBLEM, LOG_MESSAGE_INDEX, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,

@@ -25,6 +25,10 @@ PROBLEM = Problem(id="CUD017", name="extension-for-another-cuda", severity=ERROR
 
 SIGNATURES = (
     Signature(r"The detected CUDA version \((?P<nvcc>[\d.]{1,12})\) mismatches the version that was used to compile"),
+    Signature(  # torch 2.11 raises without filling the numbers in
+        r"The detected CUDA version \(%s\) mismatches the version that was used to "
+        r"compile[^\n]{1,160}'(?P<nvcc>[\d.]{1,12})', '(?P<torch>[\d.]{1,12})'"
+    ),
     Signature(
         r"Cuda extensions are being compiled with a version of Cuda that does not match the version used to compile"
         r" Pytorch binaries\.(?: {1,3}Pytorch binaries were compiled with Cuda (?P<torch>\d{1,3}(?:\.\d{1,3}){0,2}))?"
@@ -34,6 +38,7 @@ SIGNATURES = (
     ),
     Signature(r"Cuda compilation tools, release (?P<nvcc>\d{1,3}\.\d{1,3}),", kind="sign"),
 )
+_FIRST_SIGN = 3  # position of what only tells the versions
 
 MESSAGE = Message(
     en=Words(
@@ -60,7 +65,7 @@ MESSAGE = Message(
 
 def explain(hits: Hits) -> Finding | None:
     """With both versions where the build printed them."""
-    if all(hit.signature > 1 for hit in hits):
+    if all(hit.signature >= _FIRST_SIGN for hit in hits):
         return None
     told = {name: ".".join((hits.get(name) or "").split(".")[:2]) for name in ("nvcc", "torch")}
     return found(

@@ -22,7 +22,12 @@ from doctor.core.signature import Signature
 
 PROBLEM = Problem(id="CUD013", name="home-unset", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"CUDA_HOME environment variable is not set\. Please set it to your CUDA install root"),)
+SIGNATURES = (
+    Signature(r"CUDA_HOME environment variable is not set\. Please set it to your CUDA install root"),
+    Signature(
+        r"NameError: name 'bare_metal_version' is not defined"
+    ),  # setup.py of mamba-ssm and causal-conv1d without nvcc
+)
 
 LOG_MESSAGE = Message(
     en=Words(

@@ -201,6 +201,44 @@ CASES = (
         ),
     ),
     (
+        r"Can not perform a '--user' install",
+        Message(
+            en=Words(
+                "`pip install --user` inside of a virtual environment, which does not see the user's packages",
+                "The environment is cut off from ~/.local on purpose; what is installed there would not be found.",
+                "Leave `--user` out. Where a program or a setting adds it: `pip config unset global.user`, "
+                "`PIP_USER=0`.",
+            ),
+            zh=Words(
+                "在虚拟环境中执行了 `pip install --user`,而该环境看不到用户目录中的包",
+                "虚拟环境特意与 ~/.local 隔离;装在那里的包不会被找到。",
+                "去掉 `--user`。若由程序或设置加入:`pip config unset global.user`、`PIP_USER=0`。",
+            ),
+        ),
+    ),
+    (
+        r"error: <urlopen error (?P<why>[^>\n]{1,120})>",
+        Message(
+            en=Words(
+                "a package's setup.py could not download its ready-made wheel",
+                "flash-attn, mamba-ssm, causal-conv1d and others first try to fetch a wheel for this torch from "
+                "GitHub; the connection failed or was reset.",
+                "Download the file that the log names (`Guessing wheel URL`) by hand or through a proxy or mirror "
+                "and install it: `pip install ./FILE.whl`; check that it exists on the release page for this torch "
+                "and CUDA. Or build: `FLASH_ATTENTION_FORCE_BUILD=TRUE`, `MAMBA_FORCE_BUILD=TRUE`, "
+                "`CAUSAL_CONV1D_FORCE_BUILD=TRUE` with `--no-build-isolation` and a CUDA toolkit. Or try again.",
+            ),
+            zh=Words(
+                "某个包的 setup.py 无法下载其现成 wheel",
+                "flash-attn、mamba-ssm、causal-conv1d 等会先从 GitHub 获取适合当前 torch 的 wheel;连接失败或被重置。",
+                "手动或经代理、镜像下载日志中给出的文件(`Guessing wheel URL`)并安装:`pip install ./FILE.whl`;确认发"
+                "布页上有适合此 torch 和 CUDA 的文件。或自行构建:`FLASH_ATTENTION_FORCE_BUILD=TRUE`、"
+                "`MAMBA_FORCE_BUILD=TRUE`、`CAUSAL_CONV1D_FORCE_BUILD=TRUE`,加 `--no-build-isolation` 和 CUDA 工具包"
+                "。或重试。",
+            ),
+        ),
+    ),
+    (
         r"Extra build requirement `(?P<package>[^`\n]{1,80})` was declared with `match-runtime",
         Message(
             en=Words(

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -38,6 +38,9 @@ SIGNATURES = (
     Signature(r"^\s{2,8}The user requested (?:\(constraint\) )?(?P<asked>[^\s]{1,120})", kind="sign"),
     Signature(r"^\s{2,8}(?P<asker>[\w.\-\[\]]{1,80} \S{1,40}) depends on (?P<need>[^\n;]{1,120})", kind="sign"),
     Signature(r"^\s{0,8}(?:╰─▶ )?(?:Because|And because) (?P<reason>[^\n]{1,400})", kind="sign"),
+    Signature(
+        r"(?P<wheelless>[\w.\-\[\]=<>~]{1,100}) has no wheels with a matching (?P<tag>[\w ]{1,40}?) tag", kind="sign"
+    ),
     Signature(r"^\s{0,8}[├└]─ (?P<package>[\w.\-]{1,80} {1,2}[^\s]{1,40}) ", kind="sign"),
 )
 _FIRST_SIGN = 4  # position of what only supports
@@ -67,13 +70,36 @@ MESSAGE = Message(
 )
 
 
+NO_WHEEL = Message(
+    en=Words(
+        "`{package}` has no wheel that fits here (its {tag} tags are others), so the requirements cannot be met",
+        "The release was built for other Pythons, platforms or ABIs, and it has no source to build from; most often "
+        "this Python is newer than the release.",
+        "Make the environment with a Python for which it has wheels: `uv venv --python 3.11` (or 3.10, 3.12; the "
+        "files and their tags are listed on its page of the index), or ask for another release of `{name}`.",
+    ),
+    zh=Words(
+        "`{package}` 没有适合此处的 wheel(其 {tag} 标签不符),因此无法满足依赖",
+        "该版本为其他 Python、平台或 ABI 构建,且没有可供构建的源码;最常见的是当前 Python 比该版本新。",
+        "用它有 wheel 的 Python 新建环境:`uv venv --python 3.11`(或 3.10、3.12;文件及标签列在其索引页面),或选用 "
+        "`{name}` 的其他版本。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding | None:
     """With both sides as the installer names them."""
     if all(hit.signature >= _FIRST_SIGN for hit in hits):
         return None
+    if wheelless := hits.get("wheelless"):
+        return found(
+            PROBLEM, NO_WHEEL, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, package=wheelless,
+            tag=hits.get("tag"), name=re.split("[=<>~]", wheelless)[0],
+        )  # fmt: skip
     sides = list(_sides(hits))
     return found(
-        PROBLEM, MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
+        PROBLEM, MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        confidence=CONFIRMED if sides else LIKELY,
         sides=f": {', '.join(en for en, _ in sides)}" if sides else "",
         sides_zh=f":{','.join(zh for _, zh in sides)}" if sides else "",
     )  # fmt: skip

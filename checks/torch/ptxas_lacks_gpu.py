@@ -16,9 +16,11 @@ https://github.com/InternLM/lmdeploy/issues/3410
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+import re
+
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TOR019", name="ptxas-lacks-gpu", severity=ERROR, since="0.1")
 
@@ -48,4 +50,56 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_COMMANDS = ("export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas",)
+LOG_MESSAGE_NVCC = Message(
+    en=Words(
+        "nvcc does not know `{arch}`: the CUDA toolkit is older than this GPU, or than the list it is to build for",
+        "An extension is compiled for the architectures of the GPUs here or of `TORCH_CUDA_ARCH_LIST`. sm_86 (RTX "
+        "30) needs CUDA 11.1, sm_89 and sm_90 (RTX 40, H100) 11.8, sm_100 and sm_120 (B200, RTX 50) 12.8.",
+        "Install a newer CUDA toolkit of torch's major version and set `CUDA_HOME` and `PATH` to it (`nvcc -V` "
+        "tells which is found). Or build for an architecture that nvcc knows and the card runs too, one of the same "
+        'generation or older (`export TORCH_CUDA_ARCH_LIST="8.0+PTX"`). Or take a ready-made wheel.',
+    ),
+    zh=Words(
+        "nvcc 不认识 `{arch}`:CUDA 工具包比该 GPU 或目标架构列表旧",
+        "扩展会为此处的 GPU 或 `TORCH_CUDA_ARCH_LIST` 中的架构编译。sm_86(RTX 30)需要 CUDA 11.1,sm_89 和 sm_90(RTX "
+        "40、H100)需要 11.8,sm_100 和 sm_120(B200、RTX 50)需要 12.8。",
+        "安装与 torch 主版本相同的较新 CUDA 工具包,并让 `CUDA_HOME` 和 `PATH` 指向它(`nvcc -V` 显示找到的是哪个)。或"
+        '为 nvcc 认识且显卡也能运行的架构构建,同代或更旧(`export TORCH_CUDA_ARCH_LIST="8.0+PTX"`)。或使用现成 '
+        "wheel。",
+    ),
+)
+LOG_MESSAGE_DROPPED = Message(
+    en=Words(
+        "nvcc does not know `{arch}`: a newer CUDA toolkit has dropped that old architecture, or an old one lacks "
+        "it yet",
+        "CUDA 12 no longer builds for Kepler (3.x), CUDA 13 no longer for Maxwell, Pascal and Volta (5.x to 7.2). "
+        "It stands in `TORCH_CUDA_ARCH_LIST`, in the package's setup.py, or is the GPU of this machine.",
+        'Without such a GPU take it out: `export TORCH_CUDA_ARCH_LIST="8.0;9.0"` (or remove `-gencode` of it from '
+        "setup.py). With one use CUDA 12 (CUDA 11 for Kepler) and a torch built for it.",
+    ),
+    zh=Words(
+        "nvcc 不认识 `{arch}`:较新的 CUDA 工具包已移除该旧架构,或过旧的工具包尚无它",
+        "CUDA 12 不再支持 Kepler(3.x),CUDA 13 不再支持 Maxwell、Pascal 和 Volta(5.x 到 7.2)。它出现在 "
+        "`TORCH_CUDA_ARCH_LIST`、该包的 setup.py 中,或就是本机的 GPU。",
+        '没有这种 GPU 时去掉它:`export TORCH_CUDA_ARCH_LIST="8.0;9.0"`(或从 setup.py 删除其 `-gencode`)。若有,使用 '
+        "CUDA 12(Kepler 用 CUDA 11)及相应的 torch。",
+    ),
+)
+_DROPPED_UP_TO = 72  # compute capability in tenths: Volta, which CUDA 13 dropped
+_NVCC = 1  # position of nvcc's words
+
+
+def explain(hits: Hits) -> Finding:
+    """Triton's assembler, or nvcc; a card too new, or an architecture that was dropped."""
+    arch = hits.first.groups["arch"]
+    number = int((re.findall(r"\d+", arch) or ["999"])[0])
+    if hits.first.signature != _NVCC:
+        return found(
+            PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, arch=arch,
+            commands=("export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas",),
+        )  # fmt: skip
+    dropped = number <= _DROPPED_UP_TO
+    return found(
+        PROBLEM, LOG_MESSAGE_DROPPED if dropped else LOG_MESSAGE_NVCC, where=hits.where(), evidence=hits.evidence(),
+        confidence=LIKELY if dropped else CONFIRMED, arch=arch,
+    )  # fmt: skip
