@@ -54,6 +54,24 @@ SPLIT = Message(
         "或使用有数据的 split。",
     ),
 )
+NO_ROWS = Message(
+    en=Words(
+        "the dataset that training samples from has no rows",
+        "The loader was made for a dataset of length 0: every row was filtered away (too long, a column without a "
+        "value, the wrong split or condition), or `max_samples` and the split leave nothing.",
+        "Print `len(dataset)` after each `filter`, `select` and `map`, and look at the lengths: "
+        "`max_prompt_length`, `max_length` or `cutoff_len` may be shorter than every row. Check the name of the "
+        "split and the file behind it, and delete a cached empty result (`load_from_cache_file=False`).",
+    ),
+    zh=Words(
+        "训练要采样的数据集没有任何行",
+        "为长度为 0 的数据集创建了加载器:所有行都被过滤(过长、某列为空、split 或条件错误),或 `max_samples` "
+        "与划分后没有剩余。",
+        "在每次 `filter`、`select`、`map` 之后打印 `len(dataset)`,并查看长度:`max_prompt_length`、"
+        "`max_length` 或 `cutoff_len` 可能小于所有行。检查 split 名称及其文件,并删除缓存的空结果"
+        "(`load_from_cache_file=False`)。",
+    ),
+)
 
 #: signature, what is said of it, how sure
 CASES = (
@@ -70,6 +88,14 @@ CASES = (
     (
         Signature(r"ValueError: Instruction \"(?P<split>[^\"\n]{1,60})\" corresponds to no data!"),
         SPLIT,
+        CONFIRMED,
+    ),
+    (
+        Signature(
+            r"ValueError: num_samples should be a positive integer value, but got num_samples=0",
+            symptom_of=("VRL", "TRL", "DAT", "TRI"),
+        ),
+        NO_ROWS,
         CONFIRMED,
     ),
 )

@@ -146,6 +146,40 @@ BROKEN = Message(
         "查看该服务此刻的日志;原因在那里而不是这里。让客户端重试(`max_retries=5`),恢复运行前先重启服务。",
     ),
 )
+PROVIDER = Message(
+    en=Words(
+        "LiteLLM does not know whose model `{model}` is",
+        "LiteLLM reads the provider from the name, and this one names none.",
+        "Write it before the name: `hosted_vllm/{model}` (with `api_base=http://HOST:8000/v1`) for a vLLM or "
+        "SGLang server of your own, `openai/{model}` for anything that speaks OpenAI's protocol, `deepseek/...`, "
+        '`anthropic/...` for services; or give `custom_llm_provider="openai"`.',
+    ),
+    zh=Words(
+        "LiteLLM 不知道模型 `{model}` 属于哪家服务",
+        "LiteLLM 从名称中读取 provider,而这个名称没有写。",
+        "写在名称之前:自建的 vLLM 或 SGLang 服务用 `hosted_vllm/{model}`(并设 `api_base=http://主机"
+        ":8000/v1`),任何 OpenAI 协议的服务用 `openai/{model}`,公共服务用 `deepseek/...`、`anthropic/...`;或"
+        '给出 `custom_llm_provider="openai"`。',
+    ),
+)
+BODY = Message(
+    en=Words(
+        "the model server that is asked over the API does not take the request ({code})",
+        "400 and 422 are a body that the server cannot use: a field that it does not know (`extra_body`, "
+        "`guided_json`, `reasoning_effort`, `logprobs`), a value of another type, or messages in a form that its "
+        "chat template refuses; 403 is an account or address that may not use the model.",
+        "The text behind the code names the field: leave it out, or upgrade the server to a release that knows "
+        "it. Try the same body by hand with `curl`. For 403 ask the service for access, or look whether a proxy "
+        "answered.",
+    ),
+    zh=Words(
+        "通过 API 访问的模型服务不接受该请求({code})",
+        "400 与 422 表示服务无法使用请求体:它不认识的字段(`extra_body`、`guided_json`、`reasoning_effort`、"
+        "`logprobs`),类型不符的值,或聊天模板拒绝的消息形式;403 表示账户或地址无权使用该模型。",
+        "代码后面的文本指出了字段:去掉它,或把服务升级到支持它的版本。用 `curl` 手动发送同样的请求体。403 时"
+        "向服务申请权限,或检查是否由代理回答。",
+    ),
+)
 
 #: signature, what is said of it, how sure
 CASES = (
@@ -202,6 +236,20 @@ CASES = (
             symptom_of=("VLL", "CUD", "MEM", "HST012", "TRL"),
         ),
         BROKEN,
+        LIKELY,
+    ),
+    (
+        Signature(r"LLM Provider NOT provided\.[^\n]{0,120}You passed model=(?P<model>[^\s,\n]{1,120})"),
+        PROVIDER,
+        CONFIRMED,
+    ),
+    (
+        Signature(
+            r"(?:openai|litellm)\.(?:\w{1,20}\.)?(?:UnprocessableEntityError|PermissionDeniedError): Error co"
+            r"de: (?P<code>4\d\d)",
+            symptom_of=("VLL", "TRL"),
+        ),
+        BODY,
         LIKELY,
     ),
 )

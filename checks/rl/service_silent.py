@@ -167,6 +167,7 @@ REFUSED = Message(
     ),
 )
 
+
 #: signature, what is said of it, how sure
 CASES = (
     (
@@ -289,6 +290,14 @@ CASES = (
             symptom_of=("HST012", "HST024", "HST025", "VLL", "TRL", "RAY", "VRL", "TRK", "HUB"),
         ),
         NO_PORT,
+        LIKELY,
+    ),
+    (
+        Signature(
+            r"redis\.exceptions\.ConnectionError: Error \d{1,3} connecting to (?P<host>[\w.\-]{1,100}):(?P<po"
+            r"rt>\d{1,5})"
+        ),
+        REFUSED,
         LIKELY,
     ),
 )
