@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks.python import _build_parts as parts
+from doctor.checks.python._build_parts import told
 from doctor.core.finding import CONFIRMED, Finding, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -81,7 +81,7 @@ def explain(hits: Hits) -> Finding | None:
         return None
     if name == "library" and value == "aio.lib":  # DeepSpeed probes for libaio on Windows, too
         name, value = "op", "async_io"
-    message, values = parts.told(name.rstrip("23"), value)
+    message, values = told(name.rstrip("23"), value)
     return found(
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, **values
     )  # fmt: skip
