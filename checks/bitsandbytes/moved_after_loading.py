@@ -25,7 +25,7 @@ PROBLEM = Problem(id="BNB005", name="quantized-model-moved", severity=ERROR, sin
 SIGNATURES = (
     Signature(
         r"ValueError: `?\.to`? is not supported for `?(?:4-bit|8-bit)`? (?:or `?8-bit`?"
-        r" )?bitsandbytes models",
+        r" )?(?:bitsandbytes )?models",
     ),
     Signature(
         r"ValueError: (?:You cannot cast a bitsandbytes model|Calling `(?:cuda|half|float)\(\)` is"

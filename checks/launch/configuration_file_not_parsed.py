@@ -35,7 +35,10 @@ SIGNATURES = (
         r"column (?P<column>\d{1,7})",
         frame=_READS_JSON,
     ),
-    Signature(r"^yaml\.(?:scanner\.Scanner|parser\.Parser|composer\.Composer|constructor\.Constructor)Error: "),
+    Signature(
+        r"^yaml\.(?:scanner\.Scanner|parser\.Parser|composer\.Composer|constructor\.Constructor)Error: "
+        r"(?!could not determine a constructor for the tag 'tag:yaml\.org,2002:python)"
+    ),
     Signature(r'^\s{1,4}in "(?P<file>[^"\n]{1,300})", line (?P<line>\d{1,7}), column (?P<column>\d{1,7})', kind="sign"),
     Signature(r"^tom(?:l|llib|li)\.(?:_parser\.)?(?:Toml|TOML)DecodeError: "),
 )

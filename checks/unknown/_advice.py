@@ -6,6 +6,8 @@ AttributeError or NameError (https://docs.python.org/3/whatsnew/3.10.html#better
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.patterns import later
 
 #: characters of a message that are looked at, and settings that are repeated
@@ -26,6 +28,14 @@ _NO_SETTING = later(
     r"(?:^|\.)(?:py|json|yaml|yml|txt|so|bin|pt|safetensors|jinja|md|html|com|org|co|net|io)$|^[a-z]\.[a-z]\.?$"
     r"|^\w?\d[\d._]*$|\.(?:weight|bias)$|^torch\.(?:cuda|\w*int\d|\w*float\w*|bool|half|Size|nn|device)"
 )
+#: one field that pydantic refuses, below its name: releases 2 and 1
+#: https://docs.pydantic.dev/latest/errors/validation_errors/
+_FIELD = later(
+    r"^(?P<field>[A-Za-z_][^\s=]{0,100})\n {2,4}(?P<complaint>[^\n]{3,200}?) [\[(]type=(?P<kind>[a-z][\w.]{1,60})",
+    re.MULTILINE,
+)
+_VALIDATION = "ValidationError"
+_MODEL = later(r"^\d{1,4} validation errors? for (?P<model>[\w.\[\]]{1,80})")
 #: exceptions by which code refuses what it was given, in words of its own
 _REFUSALS = ("ValueError", "AssertionError", "NotImplementedError", "ValidationError", "RuntimeError", "Exception")
 _ASKS = later(
@@ -45,6 +55,8 @@ def settings_of(message: str) -> tuple[str, ...]:
 def advice_of(exception: str, message: str) -> tuple[str, str]:
     """Sentences in English and in Chinese on what a message proposes; empty where it proposes nothing."""
     told = message[:_LOOKED_AT]
+    if exception == _VALIDATION and _FIELD.search(told):
+        return _of_fields(told)
     english, chinese = [], []
     meant = _MEANT.search(told)
     if meant:
@@ -66,3 +78,23 @@ def advice_of(exception: str, message: str) -> tuple[str, str]:
         english.append(f"It proposes `{line}`. ")
         chinese.append(f"它建议执行 `{line}`。")
     return "".join(english), "".join(chinese)
+
+
+def _of_fields(told: str) -> tuple[str, str]:
+    """What pydantic says of each field; what it was given is not repeated."""
+    model = _MODEL.search(told)
+    whose = f" of `{model['model']}`" if model else ""
+    whose_zh = f"`{model['model']}` 的" if model else ""
+    fields = [(each["field"], each["complaint"].rstrip("."), each["kind"]) for each in _FIELD.finditer(told)]
+    listed = "; ".join(f"`{name}`: {complaint}" for name, complaint, _ in fields[:_MOST])
+    missing = any(kind.endswith("missing") for _, _, kind in fields)
+    extra = any("extra" in kind for _, _, kind in fields)
+    english = f"Fields{whose} are refused: {listed}. Correct them in the configuration, file or request that is read. "
+    chinese = f"{whose_zh}以下字段被拒绝:{listed}。请在所读取的配置、文件或请求中更正。"
+    if missing:
+        english += "A missing one may mean that the file is meant for another command or release. "
+        chinese += "缺少字段也可能说明该文件是为另一个命令或版本写的。"
+    if extra:
+        english += "An extra one is misspelled, stands at another level, or belongs to another release. "
+        chinese += "多余的字段可能是拼写错误、层级不对,或属于另一版本。"
+    return english, chinese

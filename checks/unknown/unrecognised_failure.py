@@ -30,6 +30,8 @@ PROBLEM = Problem(id="UNK001", name="unrecognised-failure", severity=WARNING, si
 
 #: kinds that a library's own release brings and another one mends
 _OF_RELEASES = (ARGUMENT, NOTHING, DEFINITION)
+#: packages through which everything is called
+_BELOW = ("torch", "pydantic", "click", "hydra", "ray", "typer", "fire", "IPython", "uvicorn", "starlette", "fastapi")
 
 MESSAGE = Message(
     en=Words(
@@ -54,11 +56,16 @@ def answer(unknown: Unknown) -> Finding | None:
     general = kind in (CUDA, MEMORY)  # these messages name the same switches whatever went wrong
     advice, advice_zh = ("", "") if general else advice_of(unknown.type, f"{unknown.message}\n{unknown.worded}")
     if unknown.library and kind in _OF_RELEASES and not own:
+        callers = [each for each in unknown.callers if each not in _BELOW]
+        by = f"of {' or '.join(f'`{each}`' for each in callers)} that calls it, " if callers else ""
+        by_zh = f"(及调用它的 {'、'.join(f'`{each}`' for each in callers)})" if callers else ""
         advice += (
-            f"Another release of `{unknown.library}`, or of what it calls there, mends such errors mostly: upgrade it "
-            "first, or pin the versions it was made for. "
+            f"Another release of `{unknown.library}`, {by}or of what it calls there, mends such errors mostly: upgrade "
+            "it first, or pin the versions it was made for. "
         )
-        advice_zh += f"这类错误多半由 `{unknown.library}` 或被调用包的另一版本修复:先升级它,或固定它所针对的版本。"
+        advice_zh += (
+            f"这类错误多半由 `{unknown.library}`{by_zh}或被调用包的另一版本修复:先升级它,或固定它所针对的版本。"
+        )
     return found(
         PROBLEM, MESSAGE, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY,
         type=unknown.type, who=unknown.process or "the run", who_zh=unknown.process or "该运行",

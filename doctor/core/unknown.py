@@ -26,7 +26,8 @@ class Unknown:
         process, rank: who; "" and None where nothing tells.
         type: exception type without its module; `names`: short names its message quotes; `message`: what it says,
             from which its kind is told and which no answer repeats; `worded`: what a later link of the chain says.
-        raised_in: innermost frame as "trainer.py:1576 (train)"; `library`, `library_version` of that file, "" unknown.
+        raised_in: innermost frame as "trainer.py:1576 (train)"; `library`, `library_version` of that file, "" unknown;
+            `callers`: the libraries on the way there, nearest first.
         own: frames in the user's own code, innermost first, in the same form.
         others: ranks that failed because of it.
         exit_code, signal: how the process ended, where told.
@@ -60,3 +61,4 @@ class Unknown:
     folded: bool = False
     partial: bool = False
     nature: str = ""
+    callers: Sequence[str] = ()

@@ -26,6 +26,8 @@ _DISTRIBUTIONS = {"flash_attn": "flash-attn", "trinity": "trinity-rft", "hugging
 _LONGEST_REPORT = 3_000
 #: lines with a time of their own: `nvidia-smi` tells one, a log of a run tells many
 _MOST_STAMPS = 3
+#: functions through which an attribute is read that is not there
+_ASKED = ("__getattr__", "__getattribute__")
 _WAITED = re.compile(r"[Tt]imed out|[Tt]imeout|wait timeout")
 
 
@@ -47,6 +49,7 @@ def of_failure(case: Case, failure: Failure) -> Unknown:
     inner = _meaningful(cause)
     library = inner.package if inner is not None else ""
     version = case.versions.get(_DISTRIBUTIONS.get(library, library), "")
+    callers = dict.fromkeys(each.package for each in reversed(cause.frames) if each.package not in {"", library})
     own = [place_of(each) for each in reversed(cause.frames) if each.own]
     ended = _exit_of(case, failure.rank)
     others = sorted(
@@ -62,7 +65,7 @@ def of_failure(case: Case, failure: Failure) -> Unknown:
         failure.end.message if failure.end is not cause else "", place_of(inner) if inner else "",
         library, version, tuple(dict.fromkeys(own))[:_MOST_OWN], others, ended.code if ended else None,
         ended.signal if ended else "", steps=case.marks.steps, folded=case.marks.folded is not None,
-        partial=not case.whole,
+        partial=not case.whole, callers=tuple(callers)[:_MOST_OWN],
     )  # fmt: skip
 
 
@@ -128,7 +131,9 @@ def place_of(frame: Frame) -> str:
 
 
 def _meaningful(raised: Raised) -> Frame | None:
-    return raised.frames[-1] if raised.frames else None
+    """The innermost frame that says something: an attribute was asked for by the frame outside of `__getattr__`."""
+    kept = [each for each in raised.frames if each.function not in _ASKED] or raised.frames
+    return kept[-1] if kept else None
 
 
 def _names(raised: Raised) -> tuple[str, ...]:

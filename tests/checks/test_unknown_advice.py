@@ -39,3 +39,16 @@ def test_a_failed_lookup_is_told_by_what_the_library_says_of_it() -> None:
     worded = "Error converting the state dict. Make sure it is the right format"
     assert kind_of("KeyError", own_code=False, message="'x.y'", worded=worded) is STATE
     assert kind_of("KeyError", own_code=False, message="'x.y'") is not STATE
+
+
+def test_fields_that_pydantic_refuses_are_named_without_what_they_were_given() -> None:
+    message = (
+        "2 validation errors for MoeConfig\nexperts\n  Field required [type=missing, input_value={'a': 'secret'}, "
+        "input_type=dict]\n    For further information visit https://errors.pydantic.dev/2.5/v/missing\ndata.0.lang\n"
+        "  Extra inputs are not permitted [type=extra_forbidden, input_value='fr', input_type=str]"
+    )
+    english, chinese = advice_of("ValidationError", message)
+    for told in (english, chinese):
+        assert "`experts`: Field required; `data.0.lang`: Extra inputs are not permitted" in told
+        assert "secret" not in told
+        assert "input_value" not in told
