@@ -65,7 +65,7 @@ HELD = Message(
 #: signature, what is said of it, how sure
 CASES = (
     (
-        Signature(r"\[Errno 37\] [^\n:']{3,60}"),
+        Signature(r"\[Errno 37\] (?!Operation already)[^\n:']{3,60}"),
         MOUNT,
         CONFIRMED,
     ),

@@ -46,7 +46,7 @@ CASES = (
         Signature(
             r"TypeError: (?:(?:Async|Sync)?(?:HttpxClientWrapper|Client)\.)?__init__\(\) got an unexpected ke"
             r"yword argument 'proxies'",
-            frame="httpx|openai|anthropic|groq|cohere|litellm|gradio|:_?\\w{0,20}__init__$|[\\w.]+\\.py:",
+            frame=r"[\\/](?:openai|anthropic|groq|cohere|litellm|gradio|gradio_client|langchain\w*|mistralai|together|httpx)[\\/]",
         ),
         PROXIES,
         CONFIRMED,
