@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from doctor.checks.launch._helpers import proofs, unread_config
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Where, Words, found
+from doctor.core.finding import CONFIRMED, Finding, Message, Where, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 from doctor.facts.world import World
@@ -32,7 +32,13 @@ PROBLEM = Problem(
     id="ACC002", name="accelerate-config-incomplete", severity=ERROR, since="0.1", affects={"accelerate": ">=0.34"}
 )
 
-SIGNATURES = (Signature(r"ValueError: You need to manually pass in `--num_processes` using this config yaml"),)
+SIGNATURES = (
+    Signature(r"ValueError: You need to manually pass in `--num_processes` using this config yaml"),
+    Signature(  # accelerate before 0.12
+        r"AttributeError: 'NoneType' object has no attribute 'lower'",
+        frame=r"accelerate[\\/]commands[\\/]launch\.py:(?:simple|multi_gpu|deepspeed)_launcher$",
+    ),
+)
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -103,3 +109,28 @@ def config_incomplete(launch: Launch, accelerate: AccelerateConfig | None, world
             commands=("--num_processes 8",),
             evidence=proofs(number, kind),
         )
+
+
+LOG_MESSAGE_OLD = Message(
+    en=Words(
+        "`accelerate launch` was started without a configuration and without `--mixed_precision`, which this "
+        "release needs",
+        "Accelerate 0.11 and older take the precision from the file that `accelerate config` writes, and there is "
+        "none.",
+        "Run `accelerate config` once (or `accelerate config default`), or add `--mixed_precision no` (`fp16`, "
+        "`bf16`) to the command; better, upgrade: `pip install -U accelerate`.",
+    ),
+    zh=Words(
+        "启动 `accelerate launch` 时既无配置也无 `--mixed_precision`,而此版本需要它",
+        "Accelerate 0.11 及更早版本从 `accelerate config` 写出的文件读取精度,而该文件不存在。",
+        "运行一次 `accelerate config`(或 `accelerate config default`),或在命令中加 `--mixed_precision no`(`fp16`、"
+        "`bf16`);更好的做法是升级:`pip install -U accelerate`。",
+    ),
+)
+_OLD = 1  # position of the pattern
+
+
+def explain(hits: Hits) -> Finding:
+    """The number of processes, or the precision of an old release."""
+    message = LOG_MESSAGE_OLD if hits.first.signature == _OLD else LOG_MESSAGE
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED)
