@@ -1,4 +1,4 @@
-"""`Accelerator` refuses: a precision without its package, settings that came too late, no folder to load.
+"""Accelerate refuses: a precision without its package, settings that came too late, no main process.
 
 ## What it means
 The state of Accelerate is made once for a process; fp8 needs a backend that is installed apart; `load_state` reads a
@@ -88,6 +88,28 @@ CASES = (
                 "它读取 `accelerator.save_state(...)` 写出的内容;路径相对于工作目录,使用 `ProjectConfiguration` 时是"
                 "项目目录下的 `checkpoints/checkpoint_N`。",
                 "列出:`ls -l {folder}`;给出 `save_state` 写出的文件夹的绝对路径,每个节点上都要有;第一次运行不要加载。",
+            ),
+        ),
+    ),
+    (
+        r"AssertionError: When using multiple machines, you need to specify the main process IP",
+        "",
+        Message(
+            en=Words(
+                "several machines, and nobody says where the main process is (`--main_process_ip`)",
+                "With `num_machines` above 1 every node has to find the first one; `accelerate launch` has neither "
+                "the option nor an entry in its configuration file.",
+                "On every node: `accelerate launch --num_machines N --machine_rank R --main_process_ip FIRST_NODE "
+                "--main_process_port 29500 --num_processes ALL ...`; for one machine set `--num_machines 1` (it may "
+                "come from `accelerate config`).",
+            ),
+            zh=Words(
+                "使用多台机器,但没有指明主进程在哪里(`--main_process_ip`)",
+                "`num_machines` 大于 1 时每个节点都要找到第一个节点;`accelerate launch` 既没有该选项,配置文件中也没"
+                "有。",
+                "在每个节点:`accelerate launch --num_machines N --machine_rank R --main_process_ip 首节点 "
+                "--main_process_port 29500 --num_processes 总数 ...`;单机请设 `--num_machines 1`(该值可能来自 "
+                "`accelerate config`)。",
             ),
         ),
     ),

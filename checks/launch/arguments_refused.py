@@ -32,6 +32,10 @@ SIGNATURES = (
         symptom_of=("LCH019", "RAY003", "VLL", "TRL", "TRF"),
     ),
     Signature(r"ValueError: remaining_argv: \[(?P<unknown>[^\]\n]{1,300})\]"),
+    Signature(
+        r"^[^:\n]{1,120}: error: ambiguous option: (?P<ambiguous>--?[\w\-]{1,60})[^\n]{0,20} could match "
+        r"(?P<match>[^\n]{1,400})"
+    ),
     Signature(r"^[^:\n]{1,120}: error: the following arguments are required: (?P<missing>[^\n]{1,200})"),
     Signature(
         r"^[^:\n]{1,120}: error: argument (?P<argument>[^\s:]{1,120}): (?P<why>invalid choice|"
@@ -152,6 +156,19 @@ _WHOSE_ZH = (
     "`pip show {0}`,再安装框架指定的版本(通常更新)。"
 )
 
+AMBIGUOUS = Message(
+    en=Words(
+        "{names} may stand for several options of the program",
+        "argparse completes what is cut short, and here several options begin so.",
+        "Write it out: {choices} and so on (`--help` lists them).",
+    ),
+    zh=Words(
+        "{names} 可能对应程序的多个选项",
+        "argparse 会补全缩写,而这里有多个选项以此开头。",
+        "写全:{choices} 等(`--help` 会列出)。",
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding | None:
     """Say which argument it was and what was wrong with it."""
@@ -160,6 +177,8 @@ def explain(hits: Hits) -> Finding | None:
         message, names = BLANK, ""
     elif unknown:
         message, names = UNKNOWN, _listed(each for each in unknown.split() if each.lstrip("'\"[").startswith("-"))
+    elif hits.get("ambiguous"):
+        message, names = AMBIGUOUS, _listed([hits.get("ambiguous") or ""])
     elif hits.get("missing"):
         message, names = MISSING, _listed((hits.get("missing") or "").split(", "))
     else:
@@ -173,7 +192,7 @@ def explain(hits: Hits) -> Finding | None:
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), names=names or f"`{unknown[:60]}`",
         why=hits.get("why") or "", whose=_WHOSE.format(server) if server else "",
         whose_zh=_WHOSE_ZH.format(server) if server else "", confidence=LIKELY if surplus else CONFIRMED,
-        program=program, words=f"`{unknown[:60]}`",
+        program=program, choices=_listed((hits.get("match") or "").split(", ")), words=f"`{unknown[:60]}`",
     )  # fmt: skip
 
 

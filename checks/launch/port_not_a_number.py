@@ -1,4 +1,4 @@
-"""A variable of the rendezvous, such as MASTER_PORT, RANK or WORLD_SIZE, holds no number.
+"""A number of the rendezvous or of torchrun is none: MASTER_PORT, RANK, WORLD_SIZE, or the processes per node.
 
 ## What it means
 `torch.distributed` reads rank, size and port from the environment and converts them. A variable of a job script that
@@ -26,10 +26,7 @@ PROBLEM = Problem(id="LCH050", name="port-not-a-number", severity=ERROR, since="
 CASES = (
     (
         r"^ValueError: invalid literal for int\(\) with base 10: '(?P<value>[^'\n]{0,120})'",
-        (
-            r"[\\/]torch[\\/]distributed[\\/](?:rendezvous|run|elastic[\\/][\w\\/]+)\.py:|[\\/]acceler"
-            r"ate[\\/](?:state|utils[\\/]environment)\.py:"
-        ),
+        r"[\\/]torch[\\/]distributed[\\/]rendezvous\.py:|[\\/]accelerate[\\/]state\.py:",
         Message(
             en=Words(
                 "`MASTER_PORT`, `RANK` or `WORLD_SIZE` is `{value}`, which is no number",
@@ -46,6 +43,30 @@ CASES = (
                 "查看:`env | grep -E 'MASTER|RANK|WORLD|PORT'`。设为数字:`export MASTER_PORT=29500`,并用 torchrun 或"
                 " `accelerate launch` 启动,它们会自行设置编号与规模;在 Kubernetes 中换一个变量名,或设 "
                 "`enableServiceLinks: false`。",
+            ),
+        ),
+    ),
+    (
+        (
+            r"^ValueError: (?:Unsupported nproc_per_node value: (?P<value>[^\s]{1,60})|Cuda is not ava"
+            r"ilable\.)"
+        ),
+        r"[\\/]torch[\\/]distributed[\\/]run\.py:determine_local_world_size",
+        Message(
+            en=Words(
+                "torchrun cannot tell how many processes `--nproc_per_node` asks for",
+                "It takes a number, `gpu`, `cpu` or `auto`; `gpu` counts the GPUs that torch sees, and here it sees "
+                "none (a CPU build, a driver that is missing, an empty CUDA_VISIBLE_DEVICES, a login node), or the "
+                "word is another one.",
+                "Give the number: `--nproc_per_node=8`. If there should be GPUs: `nvidia-smi` and `python -c "
+                '"import torch; print(torch.cuda.device_count(), torch.version.cuda)"` on this very node.',
+            ),
+            zh=Words(
+                "torchrun 无法确定 `--nproc_per_node` 要启动多少进程",
+                "它接受数字、`gpu`、`cpu` 或 `auto`;`gpu` 统计 torch 能看到的 GPU,而这里一个也看不到(CPU 版 torch、"
+                "缺少驱动、CUDA_VISIBLE_DEVICES 为空、登录节点),或写的是别的词。",
+                '写出数字:`--nproc_per_node=8`。若应有 GPU:在该节点执行 `nvidia-smi` 和 `python -c "import torch; '
+                'print(torch.cuda.device_count(), torch.version.cuda)"`。',
             ),
         ),
     ),

@@ -29,7 +29,10 @@ from doctor.facts.world import World
 
 PROBLEM = Problem(id="TOR001", name="torch-cpu-build", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"AssertionError: Torch not compiled with CUDA enabled"),)
+SIGNATURES = (
+    Signature(r"AssertionError: Torch not compiled with CUDA enabled"),
+    Signature(r"^AttributeError: module 'torch\._C' has no attribute '_cuda_(?:set|get|reset|emptyCache|is)\w{0,40}'"),
+)
 
 LOG_MESSAGE = Message(
     en=Words(
