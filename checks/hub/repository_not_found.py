@@ -30,6 +30,10 @@ SIGNATURES = (
     Signature(r"OSError: (?P<repo>[^\s]{1,200}) is not a local folder and is not a valid model identifier"),
     Signature(r"ValueError: Invalid repository ID or local directory specified: '(?P<repo>[^'\n]{1,200})'"),
     Signature(r"RepositoryNotFoundError: ", kind="sign"),
+    Signature(
+        r"(?:ValueError: |\] )No supported config format found in (?P<repo>[^\s]{1,200})",
+        symptom_of=("HUB",),
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -49,16 +53,39 @@ LOG_MESSAGE = Message(
     ),
 )
 
+#: vLLM looks for the model's files itself, and takes every failure of the look-up for their absence
+ENGINE = Message(
+    en=Words(
+        "vLLM finds neither `config.json` nor `params.json` for `{repo}`",
+        "It looks for these two files, on the Hub or in the folder. No network (or `HF_HUB_OFFLINE`), a token that may "
+        "not see a gated or private repository, a slip in the name, and a folder without them all look the same: a "
+        "folder of shards that was not merged, an adapter alone, GGUF files, or a path that is not mounted into the "
+        "container.",
+        "Look there: `ls {repo}/config.json` for a folder (absolute path, mounted with `-v`, the `snapshots/HASH` "
+        "folder of the Hub's cache), `hf download {repo} config.json` for a name, which says whether name, login (`hf "
+        "auth login`, `HF_TOKEN`) or network is at fault. On nodes without network give the local folder instead of "
+        "the name. For GGUF pass the file itself and `--tokenizer` with the original model.",
+    ),
+    zh=Words(
+        "vLLM 找不到 `{repo}` 的 `config.json` 或 `params.json`",
+        "它在 Hub 或目录中查找这两个文件。无网络(或 `HF_HUB_OFFLINE`)、token 无权查看受限或私有仓库、名称写错,以及"
+        "目录中没有该文件,看起来都一样:未合并的分片目录、只有适配器、GGUF 文件,或路径没有挂载到容器中。",
+        "逐一查看:目录用 `ls {repo}/config.json`(绝对路径、以 `-v` 挂载、Hub 缓存中的 `snapshots/HASH` 目录),名称用"
+        " `hf download {repo} config.json`,它会指出是名称、登录(`hf auth login`、`HF_TOKEN`)还是网络的问题。无网络"
+        "的节点请用本地目录代替名称。GGUF 请给出文件本身,并用 `--tokenizer` 指定原始模型。",
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding | None:
     """Silent where the address is told without an exception: a program caught it and takes something else."""
-    raised = any(hit.frames or hit.signature in (1, 2) for hit in hits) or hits.of(3)
+    raised = any(hit.frames or hit.signature in (1, 2, 4) for hit in hits) or hits.of(3)
     told = next((hit for hit in hits if hit.groups.get("repo")), None)
     if told is None or not raised:
         return None
     return found(
         PROBLEM,
-        LOG_MESSAGE,
+        ENGINE if told.signature in (2, 4) else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,

@@ -18,7 +18,7 @@ https://github.com/om-ai-lab/VLM-R1/issues/242
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -29,6 +29,10 @@ SIGNATURES = (
         r"ValueError: Unrecognized configuration class <class '(?:[\w.\-]{1,160}\.)?(?P<config>\w{1,60})'> for"
         r" this kind"
         r" of AutoModel: (?P<auto>\w{1,60})"
+    ),
+    Signature(
+        r"ValueError: Unrecognized configuration class <class '(?:[\w.\-]{1,160}\.)?(?P<config>\w{1,60})'> to build an"
+        r" (?P<builder>AutoTokenizer)"
     ),
 )
 
@@ -48,6 +52,30 @@ LOG_MESSAGE = Message(
     ),
 )
 
+TOKENIZER = Message(
+    en=Words(
+        "Transformers cannot tell which tokenizer a model with `{config}` has",
+        "`AutoTokenizer` reads the class from `tokenizer_config.json`, and goes by the model's configuration only "
+        "where that file is absent or names none. `{config}` has no tokenizer of its own in this release: the "
+        "folder holds no tokenizer (a training wrote the model alone, or the download is incomplete), or the model "
+        "is newer than Transformers or brings its own code.",
+        "Copy the tokenizer's files (`tokenizer_config.json`, `tokenizer.json`, `special_tokens_map.json`) from the "
+        "original model into the folder, or name that model as tokenizer (`--tokenizer`, `--tokenizer-path`). Else "
+        "pass `trust_remote_code=True` (`--trust-remote-code`), or `pip install -U transformers`. In training call "
+        "`tokenizer.save_pretrained` beside the model's.",
+    ),
+    zh=Words(
+        "Transformers 无法确定配置为 `{config}` 的模型用哪个 tokenizer",
+        "`AutoTokenizer` 从 `tokenizer_config.json` 读取类名,只有该文件缺失或未写明时才依据模型配置。此版本中 "
+        "`{config}` 没有对应的 tokenizer:目录中没有 tokenizer(训练只写出了模型,或下载不完整),或模型比 Transformers "
+        "新或自带代码。",
+        "把原始模型的 tokenizer 文件(`tokenizer_config.json`、`tokenizer.json`、`special_tokens_map.json`)复制到该"
+        "目录,或另行指定 tokenizer(`--tokenizer`、`--tokenizer-path`)。否则传入 "
+        "`trust_remote_code=True`(`--trust-remote-code`),或 `pip install -U transformers`。训练时在保存模型处同时调"
+        "用 `tokenizer.save_pretrained`。",
+    ),
+)
+
 _IMAGES = ("a model with several modalities", "多模态模型", "`AutoModelForImageTextToText`")
 _OTHER = ("another kind of model", "另一类模型", "the `AutoModelFor...` class of its task, or its own class")
 _MARKS = ("VL", "Vision", "Llava", "Gemma3Config", "Gemma3nConfig", "Gemma4Config", "Mistral3Config", "Llama4Config",
@@ -57,6 +85,10 @@ _MARKS = ("VL", "Vision", "Llava", "Gemma3Config", "Gemma3nConfig", "Gemma4Confi
 def explain(hits: Hits) -> Finding | None:
     """Tell models with images by the name of their configuration."""
     config, auto = hits.get("config") or "", hits.get("auto") or ""
+    if hits.get("builder") and not auto:
+        return found(
+            PROBLEM, TOKENIZER, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, config=config
+        )  # fmt: skip
     seen = any(mark in config for mark in _MARKS)
     kind, kind_zh, classes = _IMAGES if seen else _OTHER
     installed = hits.versions.get("transformers")
