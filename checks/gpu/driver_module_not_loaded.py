@@ -36,7 +36,7 @@ CASES = (
         ),
         Message(
             en=Words(
-                "Secure Boot refuses the NVIDIA kernel module: it is not signed with a key that this machine trusts",
+                "Secure Boot refuses the NVIDIA kernel module: no key that this machine trusts signed it",
                 "The module was built on this machine (DKMS, .run installer) and signed with no key or one "
                 "that is not enrolled in the firmware. The kernel does not load it, so no GPU can be used.",
                 "Enrol the key: `sudo mokutil --import /var/lib/shim-signed/mok/MOK.der` (DKMS: "

@@ -19,11 +19,39 @@ from __future__ import annotations
 
 from doctor.core.finding import Message, Words
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="GPU023", name="not-told-by-nvml", severity=ERROR, since="0.1")
 
-SIGNATURES = (Signature(r"NVMLError_(?P<kind>NotSupported|FunctionNotFound|NoPermission): ?[^\n]{0,40}"),)
+SIGNATURES = (
+    Signature(r"NVMLError_(?P<kind>NotSupported|FunctionNotFound|NoPermission): ?[^\n]{0,40}"),
+    Signature(
+        r"NVMLError_(?P<driver>DriverNotLoaded|LibraryNotFound|Uninitialized|Unknown)\b",
+        symptom_of=("GPU", "CUD", "TOR", "VLL"),
+    ),
+)
+
+NO_DRIVER = Message(
+    en=Words(
+        "NVML reaches no NVIDIA driver in this process ({driver})",
+        "The library (libnvidia-ml.so.1) is missing, its kernel module is not loaded, or it lost the devices. A "
+        "container that was started without GPUs or without the capability utility has no NVML, nor have AMD, "
+        "Ascend and CPU machines; in a running container `Unknown` often means that systemd took the devices away "
+        "(`daemon-reload`).",
+        "Run `nvidia-smi` on the host, then inside: mend the host's driver first (`sudo modprobe nvidia`, reboot "
+        "after an upgrade). Containers: `--gpus all`, `-e NVIDIA_DRIVER_CAPABILITIES=compute,utility`; start one "
+        "anew that lost its devices. Without NVIDIA GPUs uninstall `nvidia-ml-py` and `pynvml`, or choose the "
+        "device by name (vLLM: a build for that platform).",
+    ),
+    zh=Words(
+        "NVML 在该进程中找不到 NVIDIA 驱动({driver})",
+        "库(libnvidia-ml.so.1)缺失、内核模块未加载,或失去了设备。启动时没有 GPU 或没有 utility 能力的容器没有 "
+        "NVML,AMD、昇腾与 CPU 机器也没有;运行中的容器出现 `Unknown` 多为 systemd 收回了设备(`daemon-reload`)。",
+        "先在宿主机再在容器内运行 `nvidia-smi`:先修复宿主机驱动(`sudo modprobe nvidia`,升级后重启)。容器:`--gpus "
+        "all`、`-e NVIDIA_DRIVER_CAPABILITIES=compute,utility`;失去设备的容器请重新启动。没有 NVIDIA GPU 时卸载 "
+        "`nvidia-ml-py` 与 `pynvml`,或按名称选择设备(vLLM:该平台的构建)。",
+    ),
+)
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -47,3 +75,12 @@ LOG_MESSAGE = Message(
         "监控,可将其关闭(`report_to`,wandb:`WANDB__DISABLE_STATS=true`)。",
     ),
 )
+
+
+def explain(hits: Hits) -> Finding:
+    """No driver at all, or a question that this card does not answer."""
+    driver = hits.get("driver")
+    return found(
+        PROBLEM, NO_DRIVER if driver else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        driver=driver or "", kind=hits.get("kind") or "",
+    )  # fmt: skip

@@ -21,8 +21,8 @@ from doctor.core.signature import Hits, Signature
 PROBLEM = Problem(id="MEM021", name="gpu-full-at-start", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"^(?:torch\.)?(?:RuntimeError|AcceleratorError): CUDA error: out of memory"),
-    Signature(r"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `?cublasCreate"),
+    Signature(r"^(?:torch\.)?(?:RuntimeError|AcceleratorError): (?:CUDA|HIP) error: out of memory"),
+    Signature(r"CUDA error: (?:CUBLAS_STATUS_ALLOC_FAILED when calling `?cublasCreate|HIPBLAS_STATUS_ALLOC_FAILED)"),
 )
 
 LOG_MESSAGE = Message(

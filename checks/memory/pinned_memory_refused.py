@@ -53,7 +53,7 @@ LOG_MESSAGE = Message(
 
 ON_NPU = Message(
     en=Words(
-        "page-locked host memory was refused on an Ascend node: not the NPU's memory is full, but the host's",
+        "page-locked host memory was refused on an Ascend node: the host's memory is full",
         "`aclrtMallocHost` asks for RAM that stays in place, for copies between host and NPU. Offloading optimizer "
         "states, gradients or parameters takes that much of it in every process of the node; veRL's engines make "
         "optimizer states also for runs that only validate.",

@@ -40,7 +40,7 @@ SIGNATURES = (
 #: what newer callers leave unset is the smallest int; an older library takes it for a value
 OLDER = Message(
     en=Words(
-        "an older NCCL was loaded than torch was built for: it refuses the settings of a communicator (`{field}`)",
+        "an older NCCL was loaded than torch was built for: it refuses `{field}`",
         "torch leaves settings it does not use as undefined ({value}), which NCCL knows from 2.17 on; the loaded "
         "library takes it for a value. Two NCCLs are installed (`nvidia-nccl-cu11` beside `nvidia-nccl-cu12`, which "
         "share one folder), or one of the system stands first in LD_LIBRARY_PATH or LD_PRELOAD.",

@@ -35,7 +35,7 @@ CASES = (
         ),
         Message(
             en=Words(
-                "the kernel reports a network adapter that fails: transceiver, cable, heat, power or firmware",
+                "the kernel reports a network adapter that fails: cable, module, heat, power or firmware",
                 "The adapter (InfiniBand, RoCE or Ethernet) loses its link or slows down; NCCL connections "
                 "over it break or wait until their time-out on this and on other nodes. The training program "
                 "is not the cause.",

@@ -32,7 +32,7 @@ CASES = (
         (
             r"Memory access fault by GPU node-(?P<gpu>\d{1,3})|HW Exception by GPU node-(?P<hung>\d{1,3})|HSA_"
             r"STATUS_ERROR_(?:EXCEPTION|MEMORY_APERTURE_VIOLATION|ILLEGAL_INSTRUCTION)|\[gfxhub0?\] (?:no-retr"
-            r"y )?page fault"
+            r"y )?page fault|HIP error: (?:an illegal memory access was encountered|unspecified launch failure)"
         ),
         Message(
             en=Words(

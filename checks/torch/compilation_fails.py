@@ -55,6 +55,7 @@ SIGNATURES = (
         r"FailOnRecompileLimitHit)\b",
         symptom_of=_CAUSES,
     ),
+    Signature(r"symbolic_shapes\.(?P<kind>GuardOnDataDependentSymNode|ConstraintViolationError)\b", symptom_of=_CAUSES),
     Signature(
         r"torch\._inductor\.exc\.(?P<kind>LoweringException|InductorError|CppCompileError|"
         r"TritonMissing|GPUTooOldForTriton)\b",

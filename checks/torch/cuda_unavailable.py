@@ -33,7 +33,10 @@ PROBLEM = Problem(id="TOR008", name="cuda-unavailable", severity=ERROR, since="0
 
 SIGNATURES = (
     Signature(r"RuntimeError: Found no NVIDIA driver on your system"),
-    Signature(r"AssertionError: CUDA is not available|RuntimeError: CUDA is required but not available"),
+    Signature(
+        r"AssertionError: CUDA is not available|RuntimeError: CUDA is required but not available"
+        r"|ProcessGroupNCCL is only supported with GPUs, no GPUs found"
+    ),
     Signature(r"^RuntimeError: No CUDA GPUs are available", symptom_of=("RAY011", "GPU", "LCH")),
     Signature(r"^RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment"),
     Signature(r"^(?:[\w.]{1,40}\.)?(?:RuntimeError|AcceleratorError): CUDA error: operation not permitted$"),
@@ -76,7 +79,7 @@ LOG_MESSAGE_DRIVER = Message(
 
 LOG_MESSAGE_LOST = Message(
     en=Words(
-        "CUDA could not be set up in this process: the driver or the container does not let it at the GPU",
+        "CUDA could not be set up: driver or container does not let this process at the GPU",
         "The number of GPUs is known, but their device files answer with an error: the container lost its access while "
         "it ran (`systemctl daemon-reload` on the host does that, `nvidia-smi` then says Unknown Error), the module "
         "nvidia-uvm is not loaded or hangs (after suspend, after an upgrade of the driver), or CUDA_VISIBLE_DEVICES "

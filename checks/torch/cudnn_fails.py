@@ -16,9 +16,9 @@ https://github.com/pytorch/pytorch/issues/27588
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TOR035", name="cudnn-fails", severity=ERROR, since="0.1")
 
@@ -27,10 +27,34 @@ SIGNATURES = (
         r"cuDNN error: (?P<status>CUDNN_STATUS_(?!SUBLIBRARY_|VERSION_)\w{1,60})",
         symptom_of=("CUD008", "GPU", "TOR012", "TOR013", "MEM006", "MEM007", "MEM016"),
     ),
+    Signature(
+        r"RuntimeError: (?P<none>(?:cuDNN Frontend error: \[cudnn_frontend\] Error: )?No execution plans support"
+        r" the graph"
+        r"|GET was unable to find an engine to execute this computation"
+        r"|Unable to find a valid cuDNN algorithm to run convolution)",
+        symptom_of=("CUD008", "GPU", "TOR012", "TOR013", "MEM006", "MEM007", "MEM016"),
+    ),
 )
 
-LOG_CONFIDENCE = LIKELY
-
+NO_PLAN = Message(
+    en=Words(
+        "cuDNN found no way to compute this convolution or attention here",
+        "Every algorithm was refused: most often because GPU memory for their workspace was short, which older torch "
+        "reports so instead of as out of memory; else the dtype, layout or head size has no kernel on this card, or "
+        "another cuDNN than torch's own was loaded.",
+        "Look at `nvidia-smi` and make the batch smaller first. `unset LD_LIBRARY_PATH`, reinstall torch with its own "
+        "`nvidia-cudnn` wheel, and try float16 or float32 instead of bfloat16 and `.contiguous()`. To go around it: "
+        "`torch.backends.cudnn.enabled = False`, for attention `torch.backends.cuda.enable_cudnn_sdp(False)`.",
+    ),
+    zh=Words(
+        "cuDNN 在此处找不到计算该卷积或注意力的方法",
+        "所有算法都被拒绝:多半是工作区显存不足,较旧的 torch 会这样报告而不是显存不足;否则是 dtype、布局或 head size "
+        "在该卡上没有内核,或加载了 torch 自带以外的 cuDNN。",
+        "先查看 `nvidia-smi` 并减小批次。`unset LD_LIBRARY_PATH`,重装 torch 及其 `nvidia-cudnn` wheel,尝试用 "
+        "float16 或 float32 代替 bfloat16 并 `.contiguous()`。绕开的办法:`torch.backends.cudnn.enabled = "
+        "False`,注意力用 `torch.backends.cuda.enable_cudnn_sdp(False)`。",
+    ),
+)
 LOG_MESSAGE = Message(
     en=Words(
         "cuDNN failed with `{status}`",
@@ -51,3 +75,12 @@ LOG_MESSAGE = Message(
         "`torch.backends.cudnn.enabled=False` 判断是否 cuDNN 所致。",
     ),
 )
+
+
+def explain(hits: Hits) -> Finding:
+    """A status, or no algorithm at all."""
+    status = hits.get("status")
+    return found(
+        PROBLEM, LOG_MESSAGE if status else NO_PLAN, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        status=status or "",
+    )  # fmt: skip

@@ -27,7 +27,7 @@ PROBLEM = Problem(id="TOR047", name="rocm-architecture-absent", severity=ERROR, 
 SIGNATURES = (
     Signature(
         r"HIP error: (?:invalid device function|no kernel image is available for execution on the device|d"
-        r"evice kernel image is invalid)"
+        r"evice kernel image is invalid|shared object initialization failed)"
     ),
     Signature(r"HSA_STATUS_ERROR_INVALID_ISA"),
     Signature(

@@ -34,7 +34,7 @@ CASES = (
         ),
         Message(
             en=Words(
-                "{gpu} is too old for Triton, which torch.compile writes its kernels in (it needs capability 7.0)",
+                "{gpu} is too old for Triton, on which torch.compile builds (it needs capability 7.0)",
                 "Triton has no code generator for cards below compute capability 7.0 (Volta): Pascal and "
                 "Maxwell (GTX 10, P100, P40, M40) are refused. Eager PyTorch still runs on them; kernels "
                 "written in Triton (unsloth, liger-kernel, parts of vLLM) do not.",
