@@ -29,14 +29,14 @@ PROBLEM = Problem(id="PYT025", name="name-absent-from-package", severity=ERROR, 
 #: problems that know more of the same line
 _OTHERS = (
     "TRL", "VLL", "DSP", "TRF", "FLA", "TOR", "CUD", "DAT", "VRL", "ORL", "TRI", "RAY", "BNB",
-    "PYT018", "PYT019", "PYT020", "PYT032",
+    "PYT010", "PYT018", "PYT019", "PYT020", "PYT032",
 )  # fmt: skip
 
 SIGNATURES = (
     Signature(
         r"^ImportError: cannot import name '(?P<name>\w{1,80})' from (?P<partial>partially "
         r"initialized module )?'(?P<package>[A-Za-z_]\w{0,60})(?P<module>(?:\.\w{1,80}){0,8})'"
-        r"(?: \((?P<init>(?![^)\n]{0,300}(?:site|dist)-packages)[^)\n]{1,300}__init__\.py)\))?",
+        r"(?: \((?P<init>(?![^)\n]{0,300}(?:site|dist)-packages)[^)\n]{1,300}\.py)\))?",
         symptom_of=_OTHERS,
     ),
     Signature(

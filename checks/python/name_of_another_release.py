@@ -37,14 +37,14 @@ PROBLEM = Problem(id="PYT032", name="name-of-another-release", severity=ERROR, s
 #: problems that know more of the same line
 _OTHERS = (
     "TRL", "VLL", "DSP", "TRF", "FLA", "TOR", "CUD", "DAT", "VRL", "ORL", "TRI", "RAY", "BNB", "ACC", "PFT", "HUB",
-    "PYT005", "PYT018", "PYT019", "PYT020", "PYT030",
+    "PYT005", "PYT010", "PYT018", "PYT019", "PYT020", "PYT030",
 )  # fmt: skip
 
 SIGNATURES = (
     Signature(
         r"^(?:ImportError: )?cannot import name '(?P<name>\w{1,80})' from "
         r"'(?P<module>[A-Za-z_]\w{0,60}(?:\.\w{1,80}){0,8})'"
-        r"(?: \((?P<init>(?![^)\n]{0,300}(?:site|dist)-packages)[^)\n]{1,300}__init__\.py)\))?",
+        r"(?: \((?P<init>(?![^)\n]{0,300}(?:site|dist)-packages)[^)\n]{1,300}\.py)\))?",
         symptom_of=_OTHERS,
     ),
     Signature(

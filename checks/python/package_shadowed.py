@@ -45,6 +45,11 @@ SIGNATURES = (
         r"|^AttributeError: module '(?P<datasets>datasets)' has no attribute '(?:load_dataset|Dataset|load_from_disk)'"
         r"|^AttributeError: module '(?P<torch>torch)' has no attribute '(?:nn|Tensor|tensor|cuda|float32|__version__)'",
     ),
+    Signature(
+        r"^ImportError: cannot import name '(?P<name>\w{1,80})' from '(?P<module>trl|transformers|torch|datasets|peft|accelerate|deepspeed|vllm|ray|"
+        r"wandb|verl|tokenizers|numpy|evaluate|openai|sympy|random|types|json|logging|math_verify|bitsandbytes)' "
+        r"\((?P<file>(?![^)\n]{0,300}(?:site|dist)-packages)[^)\n]{0,300}?(?P=module)\.py)\)"
+    ),
 )
 
 LOG_FILE = Message(
