@@ -17,7 +17,7 @@ https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
