@@ -39,7 +39,7 @@ SIGNATURES = (
     Signature(
         r"An error happened while trying to locate the files? on the Hub,? and we cannot find the"
         r" (?:requested files|appropriate snapshot folder)",
-        symptom_of=("HUB001", "HUB014"),
+        symptom_of=("HUB001", "HUB014", "HST025"),
     ),
     Signature(
         r"ConnectionError: Couldn't reach '(?P<dataset>[^'\n]{1,160})' on the Hub"

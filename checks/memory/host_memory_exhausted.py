@@ -27,7 +27,7 @@ SIGNATURES = (
     ),
     Signature(r"Unable to allocate (?P<size>[\d.]{1,10} [KMGTP]iB) for an array with shape"),
     Signature(r"^OSError: \[Errno 12\] "),
-    Signature(r"^MemoryError(?::|$)|ArrowMemoryError: (?:malloc|realloc) of size \d{1,20} failed"),
+    Signature(r"^MemoryError$|ArrowMemoryError: (?:malloc|realloc) of size \d{1,20} failed"),
     Signature(r"\[WinError (?P<windows>1455)\]|\(os error (?P<native>1455)\)"),
 )
 
