@@ -92,9 +92,8 @@ CASES = (
     ),
     (
         (
-            r"RuntimeError: unable to (?:open|mmap|resize|write to|allocate) ?(?:shared memory object|[^\n]{0,60}from "
-            r"file)? ?</torch_\w{1,60}>[^\n]{0,40}: (?P<why>No such file or directory|Cannot allocate memory|File "
-            r"exists)"
+            r"RuntimeError: unable to (?:open|resize) shared memory object </torch_\w{1,60}> in read-write mode:"
+            r" (?P<why>No such file or directory|File exists)"
         ),
         Message(
             en=Words(

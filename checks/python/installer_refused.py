@@ -243,8 +243,9 @@ CASES = (
         Message(
             en=Words(
                 "uv cannot build a package with the torch of the project (`match-runtime`)",
-                "The project tells uv to build it with the same {package} that runs; this uv finds no static "
-                "metadata of the package and refuses (0.11.0 refused what releases before and after accept).",
+                "The project tells uv to build it with the same {package} that runs; packages like flash-attn, "
+                "whose setup.py decides while it builds, have no static metadata, and this uv refuses them (0.11.0 "
+                "refused what releases before and after accept).",
                 "Use another uv: `uv self update`, or `pip install 'uv<0.11'`; or declare the metadata in "
                 "pyproject.toml (`[[tool.uv.dependency-metadata]]`), or take a ready-made wheel of the package.",
             ),
