@@ -131,9 +131,11 @@ def place_of(frame: Frame) -> str:
 
 
 def _meaningful(raised: Raised) -> Frame | None:
-    """The innermost frame that says something: an attribute was asked for by the frame outside of `__getattr__`."""
-    kept = [each for each in raised.frames if each.function not in _ASKED] or raised.frames
-    return kept[-1] if kept else None
+    """The innermost frame that says something: of a library that asks for an attribute, not `__getattr__` itself."""
+    if not raised.frames:
+        return None
+    asking = [each for each in raised.frames if each.function not in _ASKED]
+    return asking[-1] if asking and asking[-1].package else raised.frames[-1]
 
 
 def _names(raised: Raised) -> tuple[str, ...]:
