@@ -223,7 +223,7 @@ CASES = (
         ),
         Message(
             en=Words(
-                "a row of the dataset has no usable answer: its message of the assistant is empty or of another role",
+                "a row of the dataset has no usable answer: it is empty or of another role",
                 "ms-swift checks that each second message is the assistant's and says something; such a row would "
                 "train "
                 "on nothing.",

@@ -47,7 +47,7 @@ LOG_MESSAGE = Message(
 
 IN_UNSLOTH = Message(
     en=Words(
-        "the model that Unsloth loaded carries a LoRA adapter already, with other settings than the new ones",
+        "the model that Unsloth loaded carries a LoRA adapter already, with other settings",
         "A folder with `adapter_config.json` (an earlier run's output or checkpoint) is loaded together with its "
         "adapter, and `get_peft_model` was then called with another rank, alpha, dropout or other target modules.",
         "To go on training it leave `get_peft_model` out, or give it exactly the settings of `adapter_config.json`. "

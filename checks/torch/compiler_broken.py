@@ -119,7 +119,7 @@ LOG_MESSAGE_LINK = Message(
 
 LOG_MESSAGE_LDCONFIG = Message(
     en=Words(
-        "Triton asks `ldconfig` where the driver's libcuda.so lies, and that command fails on this system",
+        "Triton asks `ldconfig` where the driver's libcuda.so lies, and that command fails",
         "`/sbin/ldconfig -p` is not there (slim images, NixOS, some clusters) or ends with an error (no or a broken "
         "/etc/ld.so.cache, a read-only container). Triton needs the folder before it compiles its first kernel; "
         "torch.compile "

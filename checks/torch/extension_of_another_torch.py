@@ -76,7 +76,7 @@ LOG_MESSAGE_OWN = Message(
 
 LOG_MESSAGE_SYSTEM = Message(
     en=Words(
-        "the system's `{name}` does not find `{symbol}`: the environment brought another copy of a system library",
+        "the system's `{name}` does not find `{symbol}`: the environment shadows a system library",
         "A library of the operating system was loaded after one of the conda environment (or of LD_LIBRARY_PATH) of "
         "the "
         "same name but another version{wanted}, and they do not fit together. torch, CUDA and the package that was "

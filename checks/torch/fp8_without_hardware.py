@@ -56,7 +56,7 @@ LOG_MESSAGE = Message(
 
 RECIPE = Message(
     en=Words(
-        "Transformer Engine refuses the FP8 recipe here: the GPU is too old, or the CUDA libraries are ",
+        "Transformer Engine refuses the FP8 recipe: the GPU or the CUDA libraries are too old",
         "FP8 by tensor wants Ada or Hopper (8.9, 9.0) and cuBLAS of CUDA 12.1 or newer; by blocks Hopper and CUDA "
         "12.9; "
         "MXFP8 Blackwell (10.0). What counts is the CUDA that Transformer Engine was built with and finds, not the "

@@ -35,7 +35,7 @@ LOG_CONFIDENCE = LIKELY
 
 LOG_MESSAGE = Message(
     en=Words(
-        "the installed Transformers is too new for the installed torch: its table of parallel styles is empty",
+        "Transformers is too new for the installed torch: its table of parallel styles is empty",
         "From 4.52 on Transformers checks a model's plan of tensor parallelism when the model is built, against a "
         "table "
         "that it fills only with torch 2.5 or newer (built with distributed support). It happens on one GPU, too.",

@@ -142,7 +142,7 @@ HALVES = Message(
 
 CACHE = Message(
     en=Words(
-        "Unsloth's `generate` prepares a static cache that the installed Transformers does not take this way",
+        "Unsloth's `generate` prepares a static cache that this Transformers does not take",
         "Unsloth replaces `generate` and sets the kind of KV cache itself; releases of Transformers changed the cache "
         "classes under it (4.56 for one).",
         "Upgrade both of Unsloth's packages: `pip install -U --no-deps unsloth unsloth_zoo`; or go back to the "

@@ -90,7 +90,7 @@ LOG_MESSAGE = Message(
 
 FUSION = Message(
     en=Words(
-        "Megatron was asked to fuse gradient accumulation, and NVIDIA's Apex with its CUDA extensions is not installed",
+        "Megatron is to fuse gradient accumulation, and Apex with CUDA extensions is not installed",
         "`gradient_accumulation_fusion` is on by default and takes a kernel (`fused_weight_gradient_mlp_cuda`) that "
         "only "
         "an Apex built with `--cpp_ext --cuda_ext` (or Transformer Engine) has; `pip install apex` fetches something "

@@ -67,7 +67,7 @@ NAME = Message(
 )
 EMPTY = Message(
     en=Words(
-        "`VLLM_ATTENTION_BACKEND` is set to nothing, which vLLM takes as the name of an attention backend",
+        "`VLLM_ATTENTION_BACKEND` is set to nothing, which vLLM takes as a backend's name",
         "`export VLLM_ATTENTION_BACKEND=` (or an empty variable of a container or script) does not switch the choice "
         "off: it is a name that no backend has.",
         "Take it away, `unset VLLM_ATTENTION_BACKEND` (in Python: `os.environ.pop('VLLM_ATTENTION_BACKEND', None)` "
