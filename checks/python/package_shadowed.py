@@ -46,9 +46,9 @@ SIGNATURES = (
         r"|^AttributeError: module '(?P<torch>torch)' has no attribute '(?:nn|Tensor|tensor|cuda|float32|__version__)'",
     ),
     Signature(
-        r"^ImportError: cannot import name '(?P<name>\w{1,80})' from '(?P<module>trl|transformers|torch|datasets|peft|accelerate|deepspeed|vllm|ray|"
-        r"wandb|verl|tokenizers|numpy|evaluate|openai|sympy|random|types|json|logging|math_verify|bitsandbytes)' "
-        r"\((?P<file>(?![^)\n]{0,300}(?:site|dist)-packages)[^)\n]{0,300}?(?P=module)\.py)\)"
+        r"^ImportError: cannot import name '(?P<name>\w{1,80})' from '(?P<module>trl|transformers|torch|datasets|peft"
+        r"|accelerate|deepspeed|vllm|ray|wandb|verl|tokenizers|numpy|evaluate|openai|sympy|random|types|json|logging"
+        r"|math_verify|bitsandbytes)' \((?P<file>(?![^)\n]{0,300}(?:site|dist)-packages)[^)\n]{0,300}?(?P=module)\.py)\)"
     ),
 )
 
