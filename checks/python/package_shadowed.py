@@ -47,8 +47,8 @@ SIGNATURES = (
     ),
     Signature(
         r"^ImportError: cannot import name '(?P<name>\w{1,80})' from '(?P<module>trl|transformers|torch|datasets|peft"
-        r"|accelerate|deepspeed|vllm|ray|wandb|verl|tokenizers|numpy|evaluate|openai|sympy|random|types|json|logging"
-        r"|math_verify|bitsandbytes)' \((?P<file>(?![^)\n]{0,300}(?:site|dist)-packages)[^)\n]{0,300}?(?P=module)\.py)\)"
+        r"|accelerate|deepspeed|vllm|ray|wandb|verl|tokenizers|numpy|evaluate|openai|sympy|random|types|json|logging|"
+        r"math_verify|bitsandbytes)' \((?P<file>(?![^)\n]{0,300}(?:site|dist)-packages)[^)\n]{0,300}?(?P=module)\.py)\)"
     ),
 )
 
