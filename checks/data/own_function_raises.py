@@ -180,6 +180,8 @@ _MEANINGS = (
          "某个内容为空或比预期短:没有匹配、没有词或没有行。"),
     ),
 )  # fmt: skip
+#: the name that is not there
+_KEY = re.compile(r"^(?:KeyError: |NameError: name )'([\w./\- ]{1,60})'")
 _PLAIN = ("One row is not as the function expects.", "有一行与该函数的预期不符。")
 
 
@@ -191,10 +193,12 @@ def explain(hits: Hits) -> Finding | None:
     role, outer, inner = called
     name = outer.rpartition(":")[2]
     meaning, meaning_zh = next((told for pattern, told in _MEANINGS if pattern.search(hits.first.text)), _PLAIN)
+    key = _KEY.search(hits.first.text)
+    asked = f"`{key[1]}`: " if key else ""
     return found(
         PROBLEM, MESSAGES[role], where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         name=name if name.isidentifier() else "lambda", kind=hits.first.groups["kind"],
-        place=re.split(r"[\\/]", inner)[-1], meaning=meaning, meaning_zh=meaning_zh,
+        place=re.split(r"[\\/]", inner)[-1], meaning=asked + meaning, meaning_zh=asked + meaning_zh,
     )  # fmt: skip
 
 

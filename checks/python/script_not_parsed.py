@@ -15,9 +15,11 @@ https://docs.python.org/3/tutorial/errors.html#syntax-errors
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature, finding_of_case
+from doctor.core.signature import Hit, Hits, Signature, finding_of_case
 
 PROBLEM = Problem(id="PYT051", name="script-not-parsed", severity=ERROR, since="0.1")
 
@@ -71,6 +73,19 @@ CASES = (
 SIGNATURES = tuple(Signature(pattern, frame=frame, symptom_of=_OTHERS) for pattern, frame, _ in CASES)
 
 
-def explain(hits: Hits) -> Finding:
-    """What the first hit's own case says."""
+_IMPORTING = re.compile(r"(?:^<frozen |[\\/])(?:importlib|runpy)\b")
+_AT_RUN_TIME = re.compile(r"\(<(?:string|unknown|fstring)>, line \d")
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Only files: what a program parses while it runs (an answer, an expression) has frames that do not import."""
+    if not any(_of_a_file(hit) for hit in hits):
+        return None
     return finding_of_case(PROBLEM, [(pattern, message) for pattern, _, message in CASES], hits, LIKELY)
+
+
+def _of_a_file(hit: Hit) -> bool:
+    if _AT_RUN_TIME.search(hit.text):
+        return False
+    importing = hit.code.lstrip().startswith(("import ", "from ")) or any(map(_IMPORTING.search, hit.frames[-1:]))
+    return not hit.frames or importing
