@@ -34,7 +34,7 @@ _FIRST_LINES, _LONG = 40, 20
 #: a whole beginning: up to so many long lines, at least so many, and the share that may differ
 _BEGINNING, _FEWEST, _OTHERS = 40, 5, 0.1
 _HEAD = 200  # characters of a line that count
-_MOST_RUNS = 50
+_MOST_RUNS, _TRIED = 50, 3
 #: a model, a script or a folder of the user's: launchers' banners and libraries' warnings are those of every stage
 _OF_USER = re.compile(r"(?<![\w:/])(?:[~/][\w.\-~]+/)?[\w.\-~]+/[\w.\-/]+")
 _WORD = re.compile(r"[A-Za-z_ /.\-]{12,}")
@@ -95,7 +95,7 @@ def _first_lines(run: Sequence[tuple[int, str]]) -> set[str]:
 def _of_beginnings(lines: Sequence[tuple[int, str]]) -> list[int]:
     """Positions at which the whole beginning of the file comes again after a run ended; none where it does not."""
     beginning = _beginning(lines)
-    for number, first in enumerate(beginning[: 1 - _FEWEST]):
+    for number, first in enumerate(beginning[:_TRIED]):
         word = max(_WORD.findall(first), key=len, default="\n")
         places = [place for place, (_, text) in enumerate(lines) if word in text]
         if 1 < len(places) <= _MOST_RUNS:  # what stands there more often tells no beginning
