@@ -29,7 +29,7 @@ SIGNATURES = (
     ),
     Signature(
         r"expected target modules in (?P<known>[\[{][^\]}\n]{0,400}[\]}]) but received"
-        r" (?P<given>[\[{][^\]}\n]{1,400}[\]}])",
+        r" (?P<given>[\[{][^\]}\n]{1,400})",
     ),
     Signature(
         r"vLLM only supports modules_to_save being None",

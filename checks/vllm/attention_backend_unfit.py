@@ -36,7 +36,7 @@ SIGNATURES = (
     ),
     Signature(
         r"No valid attention backend found for (?P<device>\w{1,20}) with [^\n]{1,700}?Reasons: "
-        r"\{(?P<all>[^\n]{1,900})\}"
+        r"\{(?P<all>[^\n]{1,900})"
     ),
     Signature(r"Sinks are only supported in (?P<sinks>FlashAttention 3)"),
     Signature(r"Only (?P<only>FlashAttention) backend is supported for now", frame=r"lmcache"),

@@ -26,7 +26,7 @@ PROBLEM = Problem(id="VLL102", name="task-unsupported", severity=ERROR, since="0
 SIGNATURES = (
     Signature(
         r"This model does not support (?:the '|`?--task )(?P<task>\w{2,30})['`](?: task)?\. "
-        r"[^\n]{0,60}?[Ss]upported tasks: (?P<tasks>[{\[][^}\]\n]{1,200}[}\]])"
+        r"[^\n]{0,60}?[Ss]upported tasks: (?P<tasks>[{\[][^}\]\n]{1,200})"
     ),
     Signature(
         r"(?P<call>LLM\.\w{3,20}\(\)|`?LLM\.\w{3,20}`?) is only supported for (?P<kind>\(?[\w() /,\-]{4,80}?) models"
