@@ -113,8 +113,7 @@ def config_incomplete(launch: Launch, accelerate: AccelerateConfig | None, world
 
 LOG_MESSAGE_OLD = Message(
     en=Words(
-        "`accelerate launch` was started without a configuration and without `--mixed_precision`, which this "
-        "release needs",
+        "`accelerate launch` of this release needs a configuration or `--mixed_precision`",
         "Accelerate 0.11 and older take the precision from the file that `accelerate config` writes, and there is "
         "none.",
         "Run `accelerate config` once (or `accelerate config default`), or add `--mixed_precision no` (`fp16`, "

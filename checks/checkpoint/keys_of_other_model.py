@@ -63,7 +63,7 @@ LOG_MESSAGE = Message(
 
 ADAPTER_ONLY = Message(
     en=Words(
-        "the checkpoint holds only the adapter (LoRA), and `{model}` was filled strictly: base weights are missing",
+        "the checkpoint holds only the LoRA adapter, and `{model}` was to be filled with it",
         "With PEFT the trained parameters alone are saved (DeepSpeed: `exclude_frozen_parameters`); the weights of "
         "the base "
         "model are not in the checkpoint, and loading with `strict=True` takes that for an error. The checkpoint is "

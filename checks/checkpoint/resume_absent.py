@@ -116,7 +116,7 @@ LOG_MESSAGE_INDEX = Message(
 
 LOG_MESSAGE_STEP = Message(
     en=Words(
-        "Accelerate could not load the random states of the checkpoint, and misses `step`, which is kept with them",
+        "Accelerate could not load the random states of the checkpoint, and `step` with them",
         "`load_state` only warns `Could not load random states` and then needs what was in them. The state was "
         "saved by another release of Accelerate, with another number of processes, or its `random_states_N.pkl` "
         "cannot be read (torch 2.6 refuses pickled objects).",

@@ -68,7 +68,7 @@ CASES = (
         r"ValueError: batch_sampler option is mutually exclusive with",
         Message(
             en=Words(
-                "the data loader is given a `batch_sampler` beside `batch_size`, `shuffle`, `sampler` or `drop_last`",
+                "the data loader is given a `batch_sampler` beside a batch size or an order",
                 "A batch sampler decides about order and size of the batches alone.",
                 "Leave the other four out (`batch_size=1`, the default, counts as left out).",
             ),

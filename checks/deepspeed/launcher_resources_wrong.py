@@ -162,7 +162,7 @@ CASES = (
         r"FileNotFoundError: \[Errno 2\] No such file or directory: 'numactl'",
         Message(
             en=Words(
-                "the `deepspeed` launcher binds processes to CPU cores with `numactl`, which is not installed",
+                "`numactl`, with which `deepspeed` binds processes to CPU cores, is not installed",
                 "It does so with `--bind_cores_to_rank`, and by itself where it found no GPU and took the CPU for "
                 "the accelerator.",
                 "Where a GPU was meant, mend that first: `nvidia-smi`, and `python -c 'import torch; "

@@ -46,6 +46,7 @@ SIGNATURES = (
     Signature(
         r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<tool>gcc|g\+\+|cc|c\+\+|cmake|ninja|cargo"
         r"|rustc|make|nvcc|clang|git)'",
+        symptom_of=("VLL058",),
     ),
     Signature(
         r"Command '\['which', '(?P<tool>c\+\+|g\+\+|gcc|cc|clang\+\+|x86_64-linux-gnu-g\+\+)'\]' returned non-zero"

@@ -71,7 +71,7 @@ CASES = (
         r"CondaToSNonInteractiveError: Terms of Service have not been accepted",
         Message(
             en=Words(
-                "conda's default channels ask that their terms of service are accepted, and nobody could answer",
+                "conda's default channels want their terms of service accepted, and nobody answered",
                 "Since 2025 conda asks once for every channel of repo.anaconda.com; in a container or a job it ends "
                 "instead.",
                 "Accept them in the image (`conda tos accept --override-channels --channel "

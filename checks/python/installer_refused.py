@@ -204,7 +204,7 @@ CASES = (
         r"Can not perform a '--user' install",
         Message(
             en=Words(
-                "`pip install --user` inside of a virtual environment, which does not see the user's packages",
+                "`pip install --user` in a virtual environment, which does not see the user's packages",
                 "The environment is cut off from ~/.local on purpose; what is installed there would not be found.",
                 "Leave `--user` out. Where a program or a setting adds it: `pip config unset global.user`, "
                 "`PIP_USER=0`.",

@@ -52,7 +52,7 @@ LOG_MESSAGE = Message(
 
 LOG_MESSAGE_NVCC = Message(
     en=Words(
-        "nvcc does not know `{arch}`: the CUDA toolkit is older than this GPU, or than the list it is to build for",
+        "nvcc does not know `{arch}`: the CUDA toolkit is too old for this GPU or this list",
         "An extension is compiled for the architectures of the GPUs here or of `TORCH_CUDA_ARCH_LIST`. sm_86 (RTX "
         "30) needs CUDA 11.1, sm_89 and sm_90 (RTX 40, H100) 11.8, sm_100 and sm_120 (B200, RTX 50) 12.8.",
         "Install a newer CUDA toolkit of torch's major version and set `CUDA_HOME` and `PATH` to it (`nvcc -V` "
@@ -70,8 +70,7 @@ LOG_MESSAGE_NVCC = Message(
 )
 LOG_MESSAGE_DROPPED = Message(
     en=Words(
-        "nvcc does not know `{arch}`: a newer CUDA toolkit has dropped that old architecture, or an old one lacks "
-        "it yet",
+        "nvcc does not know `{arch}`: this CUDA toolkit dropped it, or does not have it yet",
         "CUDA 12 no longer builds for Kepler (3.x), CUDA 13 no longer for Maxwell, Pascal and Volta (5.x to 7.2). "
         "It stands in `TORCH_CUDA_ARCH_LIST`, in the package's setup.py, or is the GPU of this machine.",
         'Without such a GPU take it out: `export TORCH_CUDA_ARCH_LIST="8.0;9.0"` (or remove `-gencode` of it from '

@@ -27,7 +27,7 @@ SIGNATURES = (Signature(r"ValueError: value should be one of int, float, str, bo
 
 LOG_MESSAGE = Message(
     en=Words(
-        "TensorBoard refuses the run's configuration: a value in it is no number, text or truth value",
+        "TensorBoard refuses the run's configuration: a value is no number, text or truth value",
         "The script hands its arguments to the tracker (`init_trackers(config=...)`, `add_hparams`), and one of "
         "them is a list, a dictionary, a path or None, which TensorBoard's table of hyper-parameters cannot hold.",
         "Convert before the call: `config = {{k: v if isinstance(v, (int, float, str, bool)) else str(v) for k, v in "

@@ -29,7 +29,7 @@ SIGNATURES = (
         r"^TypeError: (?:(?P<model>[A-Z]\w{1,80})\.)?__init__\(\) got an unexpected keyword argument"
         r" '(?P<name>\w{1,80})'",
         frame=r"modeling_utils\.py:from_pretrained$",
-        symptom_of=("TRF010", "TRF017", "TRF030", "PFT", "BNB"),
+        symptom_of=("TRF010", "TRF019", "TRF017", "TRF030", "PFT", "BNB"),
     ),
 )
 

@@ -167,8 +167,8 @@ CASES = (
     ),
     (
         (
-            r"AssertionError: EarlyStoppingCallback requires (?P<what>metric_for_best_model|IntervalStrategy of steps or"
-            r" epoch|load_best_model_at_end)"
+            r"AssertionError: EarlyStoppingCallback requires (?P<what>metric_for_best_model"
+            r"|IntervalStrategy of steps or epoch|load_best_model_at_end)"
         ),
         Message(
             en=Words(

@@ -28,7 +28,10 @@ from doctor.facts.script import Script
 PROBLEM = Problem(id="TRL005", name="grpo-trainer-absent", severity=ERROR, since="0.1", affects={"trl": "<0.14"})
 
 SIGNATURES = (
-    Signature(r"ImportError: cannot import name '(?P<name>GRPO(?:Trainer|Config))' from 'trl'(?! \([^)\n]{0,300}(?<!__init__)\.py\))"),
+    Signature(
+        r"ImportError: cannot import name '(?P<name>GRPO(?:Trainer|Config))' from 'trl'"
+        r"(?! \([^)\n]{0,300}(?<!__init__)\.py\))"
+    ),
     Signature(r"AttributeError: module '?trl'? has no attribute '?(?P<name>GRPO(?:Trainer|Config))\b"),
 )
 
