@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 
-_ENDS = (signal.SIGTERM, signal.SIGHUP)
+#: what ends a process when somebody asks it to; Windows has but the first
+_ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _INTERRUPTED = 130
 
 

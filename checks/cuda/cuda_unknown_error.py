@@ -25,8 +25,12 @@ from doctor.core.signature import Signature
 PROBLEM = Problem(id="CUD016", name="cuda-unknown-error", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"(?:Error 999|CUDA_ERROR_UNKNOWN)(?::|\)| ?\(999\)|$)[^\n]{0,40}"),
+    Signature(
+        r"^(?![^\n]{0,400}UserWarning: )[^\n]{0,400}?(?:Error 999|CUDA_ERROR_UNKNOWN)(?::|\)| ?\(999\)|$)[^\n]{0,40}"
+    ),
     Signature(r"Error (?P<code>304): OS call failed or operation not supported on this OS"),
+    # torch only warns where it looks for GPUs: a build or a run on the CPU goes on
+    Signature(r"UserWarning: [^\n]{0,300}?(?:Error 999|CUDA_ERROR_UNKNOWN)(?::|\)| ?\(999\))", kind="warning"),
 )
 
 LOG_MESSAGE = Message(

@@ -59,6 +59,8 @@ _CALLERS = (
     ("callback", re.compile(r"[\\/]transformers[\\/]trainer_callback\.py:call_event$")),
     ("metric", re.compile(r"[\\/]transformers[\\/]trainer(?:_seq2seq)?\.py:(?:evaluation_loop|prediction_loop)$")),
 )
+#: methods of a trainer that somebody wrote anew: the library calls them, but they are no such functions
+_OF_TRAINER = re.compile(r":(?:prediction_step|compute_loss|training_step|evaluation_loop|prediction_loop|get_\w+)$")
 _INSTALLED = re.compile(r"(?:site|dist)-packages[\\/]|[\\/]python3?(?:\.\d+t?)?[\\/]|^<frozen ")
 
 SIGNATURES = (
@@ -206,7 +208,7 @@ def _called(frames: Sequence[str]) -> tuple[str, str, str] | None:
     """(who calls, the function of the user's that is called, the user's innermost frame) of the innermost such call."""
     for at in range(len(frames) - 2, -1, -1):
         role = next((role for role, pattern in _CALLERS if pattern.search(frames[at])), None)
-        if role is not None and not _INSTALLED.search(frames[at + 1]):
+        if role is not None and not _INSTALLED.search(frames[at + 1]) and not _OF_TRAINER.search(frames[at + 1]):
             own = [frame for frame in frames[at + 1 :] if not _INSTALLED.search(frame)]
             return role, own[0], own[-1]
     return None

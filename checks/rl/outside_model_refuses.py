@@ -184,7 +184,7 @@ BODY = Message(
 #: signature, what is said of it, how sure
 CASES = (
     (
-        Signature(r"(?:openai|litellm|anthropic)\.(?:\w{1,20}\.)?AuthenticationError: ", symptom_of=("VLL",)),
+        Signature(r"(?<!\()(?:openai|litellm|anthropic)\.(?:\w{1,20}\.)?AuthenticationError: ", symptom_of=("VLL",)),
         KEY,
         CONFIRMED,
     ),
@@ -208,7 +208,7 @@ CASES = (
     ),
     (
         Signature(
-            r"(?:openai|litellm|anthropic)\.(?:\w{1,20}\.)?RateLimitError: (?![^\n]{0,300}(?:insufficient_quo"
+            r"(?<!\()(?:openai|litellm|anthropic)\.(?:\w{1,20}\.)?RateLimitError: (?![^\n]{0,300}(?:insufficient_quo"
             r"ta|exceeded your current quota|Insufficient Balance|credit balance))"
         ),
         RATE,
@@ -216,7 +216,7 @@ CASES = (
     ),
     (
         Signature(
-            r"(?:openai|litellm|anthropic)\.(?:\w{1,20}\.)?(?:APIConnectionError|ServiceUnavailableError): ",
+            r"(?<!\()(?:openai|litellm|anthropic)\.(?:\w{1,20}\.)?(?:APIConnectionError|ServiceUnavailableError): ",
             symptom_of=("HST012", "HST024", "HST025", "HUB008", "VLL", "TRL"),
         ),
         SILENT,
@@ -224,7 +224,7 @@ CASES = (
     ),
     (
         Signature(
-            r"(?:openai|litellm|anthropic)\.(?:\w{1,20}\.)?(?:APITimeoutError|Timeout): ",
+            r"(?<!\()(?:openai|litellm|anthropic)\.(?:\w{1,20}\.)?(?:APITimeoutError|Timeout): ",
             symptom_of=("HST012", "HST025", "VLL"),
         ),
         SLOW,
@@ -232,7 +232,7 @@ CASES = (
     ),
     (
         Signature(
-            r"(?:openai|litellm|anthropic)\.(?:\w{1,20}\.)?InternalServerError: [^\n]{0,40}?(?P<code>5\d\d)\b",
+            r"(?<!\()(?:openai|litellm|anthropic)\.(?:\w{1,20}\.)?InternalServerError: [^\n]{0,40}?(?P<code>5\d\d)\b",
             symptom_of=("VLL", "CUD", "MEM", "HST012", "TRL"),
         ),
         BROKEN,
@@ -245,7 +245,7 @@ CASES = (
     ),
     (
         Signature(
-            r"(?:openai|litellm)\.(?:\w{1,20}\.)?(?:UnprocessableEntityError|PermissionDeniedError): Error co"
+            r"(?<!\()(?:openai|litellm)\.(?:\w{1,20}\.)?(?:UnprocessableEntityError|PermissionDeniedError): Error co"
             r"de: (?P<code>4\d\d)",
             symptom_of=("VLL", "TRL"),
         ),

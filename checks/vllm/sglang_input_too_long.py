@@ -36,7 +36,9 @@ SIGNATURES = (
         r">\d{1,9})\)",
     ),
     Signature(
+        # who refuses a request and goes on tells its own number behind it
         r"Input length \((?P<asked>\d{1,9}) tokens\) exceeds the maximum allowed length \((?P<most>\d{1,9}) tokens\)"
+        r"(?![^\n]{0,120}self\.rid=)"
     ),
 )
 

@@ -40,8 +40,9 @@ def bare(words: tuple[str, ...]) -> int:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them for itself alone
-        signal.signal(number, signal.SIG_DFL)
+    for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them for itself alone
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
     try:
         os.execvp(words[0], words)  # noqa: S606 - the user's own command
     except FileNotFoundError:

@@ -270,6 +270,7 @@ class _Serve:
             from doctor.logs.postmortem import prepare
 
             self._read = prepare()
+            self._read.scanner.matcher()  # made ahead: a server that dies waits seconds for the cause, not longer
         return self._read
 
     def _explain(self, code: int, watch: Any, read: Callable[[], dict[str, Any]]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 SUFFIX = ".ipynb"
-_MOST_BYTES = 128 << 20
+_MOST_BYTES = 64 << 20
 
 
 def is_notebook(path: str) -> bool:

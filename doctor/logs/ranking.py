@@ -557,7 +557,8 @@ def _breaks_off(case: Case) -> bool:
     if marks.steps is not None:  # a trainer may well ask servers, or start one
         return marks.steps[0] < marks.steps[1]
     open_ended = (place for place in range(len(case.sources)) if case.natures.get(place) != EMPTY)
-    return not marks.served and not all(place in case.finished for place in open_ended)
+    done = (place in case.finished and not case.natures.get(place) for place in open_ended)
+    return not marks.served and not all(done)
 
 
 # the chain --------------------------------------------------------------------------------------------------------
