@@ -61,9 +61,9 @@ def test_a_reward_function_that_raises_is_the_users_own_code(grpo: Callable[[str
     ran = grpo("reward-raises")
     assert ran.code == 1
     answer = diagnose(ran.log)
-    assert (answer.first["id"], answer.verdict, answer.first["confidence"]) == ("UNK001", "unknown", "likely")
-    assert "`KeyError`" in answer.first["headline"]
-    assert re.search(r"`grpo\.py:\d+", answer.first["headline"])
+    assert (answer.first["id"], answer.verdict, answer.first["confidence"]) == ("DAT053", "known", "likely")
+    assert re.search(r"reward function `\w+` raises KeyError in `grpo\.py:[\w<>]+`", answer.first["headline"])
+    assert re.search(r"The line is `[^`]+`", answer.first["explanation"])
 
 
 class Silent(NamedTuple):
