@@ -182,7 +182,6 @@ _MEANINGS = (
          "某个内容为空或比预期短:没有匹配、没有词或没有行。"),
     ),
 )  # fmt: skip
-_LONGEST_CODE = 120
 #: the name that is not there
 _KEY = re.compile(r"^(?:KeyError: |NameError: name )'([\w./\- ]{1,60})'")
 _PLAIN = ("One row is not as the function expects.", "有一行与该函数的预期不符。")
@@ -198,13 +197,10 @@ def explain(hits: Hits) -> Finding | None:
     meaning, meaning_zh = next((told for pattern, told in _MEANINGS if pattern.search(hits.first.text)), _PLAIN)
     key = _KEY.search(hits.first.text)
     asked = f"`{key[1]}`: " if key else ""
-    hit = hits.first
-    line = f"`{hit.code.strip()}`" if hit.code and hit.frames[-1] == inner and len(hit.code) <= _LONGEST_CODE else ""
     return found(
         PROBLEM, MESSAGES[role], where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         name=name if name.isidentifier() else "lambda", kind=hits.first.groups["kind"],
-        place=re.split(r"[\\/]", inner)[-1], meaning=f"{asked}{meaning}{f' The line is {line}.' if line else ''}",
-        meaning_zh=f"{asked}{meaning_zh}{f'出错的行:{line}。' if line else ''}",
+        place=re.split(r"[\\/]", inner)[-1], meaning=asked + meaning, meaning_zh=asked + meaning_zh,
     )  # fmt: skip
 
 
