@@ -18,7 +18,7 @@ https://github.com/deepspeedai/DeepSpeed/blob/v0.18.0/deepspeed/runtime/config.p
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -83,6 +83,8 @@ def explain(hits: Hits) -> Finding | None:
         return None
     kind = ("JSON", "YAML", "", "TOML")[errors[0].signature]
     hint, hint_zh, command = _KINDS[kind]
+    if any((hit.groups.get("file") or "").startswith("<") for hit in hits):
+        return None  # a text that the program itself parsed, such as an answer of the model
     file, line, column = hits.get("file"), hits.get("line"), hits.get("column")
     place = f": `{file}`" if file else ""
     place_zh = place
@@ -90,6 +92,7 @@ def explain(hits: Hits) -> Finding | None:
         place += f", line {line}, column {column}" if file else f" in line {line}, column {column}"
         place_zh += f",第 {line} 行第 {column} 列"
     return found(
-        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), kind=kind, hint=hint, hint_zh=hint_zh,
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        confidence=CONFIRMED if file or kind == "JSON" else LIKELY, kind=kind, hint=hint, hint_zh=hint_zh,
         place=place, place_zh=place_zh, command=command.replace("FILE", file or "FILE"),
     )  # fmt: skip

@@ -33,7 +33,9 @@ SIGNATURES = (
         r"disable_dropout|response_length|missing_eos_penalty|temperature)'",
     ),
     Signature(
-        r"^AttributeError: '(?P<given>dict|str|Namespace|DictConfig)' object has no attribute '(?P<name>\w{1,60})'",
+        r"^AttributeError: '(?P<given>dict|str|Namespace|DictConfig)' object has no attribute "
+        r"'(?P<name>(?!column_names|features|map|filter|config|generate|parameters|named_|to\b|device|dtype|eos_|pad_|shape"
+        r"|keys|get\b|items|split|startswith|endswith|lower|name_or_path)\w{1,60})'",
         frame=r"[\\/](?:trl[\\/](?:trainer|experimental)[\\/][\w\\/]+|transformers[\\/]trainer)\.py:__init__$",
     ),
 )
