@@ -14,6 +14,10 @@ https://huggingface.co/docs/transformers/trainer#checkpoints
 https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/trainer.py
 https://github.com/axolotl-ai-cloud/axolotl/issues/1631
 https://github.com/huggingface/transformers/pull/39599
+https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/integrations/deepspeed.py
+https://github.com/deepspeedai/DeepSpeed/blob/v0.16.7/deepspeed/runtime/engine.py
+https://github.com/PKU-YuanGroup/Video-LLaVA/issues/42
+https://github.com/Haochen-Wang409/ross/issues/13
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ PROBLEM = Problem(id="CKP004", name="resume-checkpoint-absent", severity=ERROR, 
 
 SIGNATURES = (
     Signature(r"ValueError: Can't find a valid checkpoint at (?P<path>[^\s]{1,300})"),
+    Signature(r"ValueError: \[deepspeed\] failed to resume from checkpoint (?P<unread>[^\s]{1,300})"),
     Signature(r"KeyError: '(?P<missing>step)'", frame=r"accelerate[\\/]accelerator\.py:load_state"),
     Signature(r"ValueError: Can't find a checkpoint index \([^)\n]{1,200}\) in (?P<indexless>[^\s]{1,300})\."),
     Signature(r"ValueError: No valid checkpoint found in output directory \((?P<folder>[^)\n]{1,300})\)"),
@@ -48,6 +53,49 @@ LOG_MESSAGE = Message(
         "`{path}` 处没有可用于恢复的检查点",
         "该目录在本机不存在,或没有 Trainer 能加载的权重(保存被中断,或名称不同的 ZeRO、FSDP 目录)。",
         "列出内容:`ls {path}`,并以绝对路径给出最新的完整 `checkpoint-N`;多机时每个节点都必须能看到它。",
+    ),
+)
+
+LOG_MESSAGE_ENGINE = Message(
+    en=Words(
+        "`{path}` holds no DeepSpeed state (`global_step*`) to resume from",
+        "Under DeepSpeed the Trainer resumes from the engine's own folder `global_step*` in the checkpoint. There is "
+        "none: only weights were saved (`save_only_model=True`, or a script that keeps nothing but its adapter or "
+        "projector), the run that saved it had no DeepSpeed, the folder was tidied up, or it is another path than "
+        "meant.",
+        "List `ls {path}`. Where there are weights alone, give the folder as the model (or adapter) and begin anew "
+        "without `resume_from_checkpoint`; for later runs leave `save_only_model` off. Where `global_step*` lies "
+        "elsewhere, give the folder that holds it, as an absolute path that every node sees.",
+    ),
+    zh=Words(
+        "`{path}` 中没有可用于恢复的 DeepSpeed 状态(`global_step*`)",
+        "使用 DeepSpeed 时,Trainer 从检查点中引擎自己的 `global_step*` 目录恢复。这里没有:只保存了权重"
+        "(`save_only_model=True`,或脚本只保存适配器、projector),保存它的运行没有使用 DeepSpeed,目录被清理过,或路径不对"
+        "。",
+        "执行 `ls {path}`。若只有权重,把该目录作为模型(或适配器)重新开始,不设 `resume_from_checkpoint`;以后的运行不要打"
+        "开 "
+        "`save_only_model`。若 `global_step*` 在别处,以绝对路径给出包含它的目录,且每个节点都能看到。",
+    ),
+)
+
+LOG_MESSAGE_UNREAD = Message(
+    en=Words(
+        "DeepSpeed did not load the checkpoint `{path}`, though it has a `global_step*`",
+        "The engine came back without one: the file `latest`, which names the step, is missing there (the save was cut "
+        "off before it, or it was not copied), or the states in the folder are not those of an engine of this kind "
+        "(only weights were kept). Its warning just before says which.",
+        "`cat {path}/latest; ls {path}/global_step*`. A missing `latest` beside a complete folder is mended by writing "
+        "the name of that folder into it: `echo global_step500 > latest`. Else resume from an earlier complete "
+        "checkpoint; for later runs leave `save_only_model` off.",
+    ),
+    zh=Words(
+        "DeepSpeed 没有加载检查点 `{path}`,尽管其中有 `global_step*`",
+        "引擎没有加载到任何内容:记录步数的 `latest` 文件不在那里(保存在写它之前中断,或没有一起复制),或目录中的状态不属"
+        "于"
+        "这种引擎(只保留了权重)。其前一条警告说明是哪一种。",
+        "`cat {path}/latest; ls {path}/global_step*`。若目录完整而缺少 `latest`,把该目录名写入即可:`echo "
+        "global_step500 > "
+        "latest`。否则从更早的完整检查点恢复;以后的运行不要打开 `save_only_model`。",
     ),
 )
 
@@ -133,7 +181,13 @@ LOG_MESSAGE_STEP = Message(
     ),
 )
 
-MESSAGES = (LOG_MESSAGE, LOG_MESSAGE_FOLDER, LOG_MESSAGE_PART, LOG_MESSAGE_INDEX, LOG_MESSAGE_STEP)
+MESSAGES = (
+    LOG_MESSAGE, LOG_MESSAGE_ENGINE, LOG_MESSAGE_UNREAD, LOG_MESSAGE_FOLDER, LOG_MESSAGE_PART, LOG_MESSAGE_INDEX,
+    LOG_MESSAGE_STEP,
+)  # fmt: skip
+
+#: the function that looks for the engine's state; the Trainer's own look-up of weights ends with the same words
+_ENGINE = "deepspeed_load_checkpoint"
 
 
 def explain(hits: Hits) -> Finding | None:
@@ -146,6 +200,12 @@ def explain(hits: Hits) -> Finding | None:
         return found(
             PROBLEM, LOG_MESSAGE_INDEX, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
             path="/".join(indexless.split("/")[-2:]),
+        )  # fmt: skip
+    unread = hits.get("unread")
+    if unread or (path and any(_ENGINE in frame for hit in hits for frame in hit.frames[-1:])):
+        return found(
+            PROBLEM, LOG_MESSAGE_UNREAD if unread else LOG_MESSAGE_ENGINE, where=hits.where(),
+            evidence=hits.evidence(), confidence=CONFIRMED, path="/".join((unread or path or "").split("/")[-2:]),
         )  # fmt: skip
     return found(
         PROBLEM, LOG_MESSAGE_PART if part else LOG_MESSAGE if path else LOG_MESSAGE_FOLDER,

@@ -15,6 +15,8 @@ https://github.com/pytorch/pytorch/issues/103852
 https://github.com/sgl-project/sglang/issues/3745
 https://github.com/vllm-project/vllm/issues/17770
 https://github.com/pytorch/pytorch/issues/37577
+https://github.com/NVIDIA-NeMo/Speech/issues/13509
+https://github.com/NVIDIA-NeMo/Speech/issues/14906
 """
 
 from __future__ import annotations
@@ -42,6 +44,13 @@ SIGNATURES = (
     Signature(
         r"^(?:[^\n]{1,200}: line \d{1,6}: {1,6}\d{1,9} )?(?P<bare>Illegal instruction) {1,40}\(core dumped\)",
         symptom_of=_KNOWN,
+    ),
+    # where it stood, as UCX and glibc print it: a library with one of its functions
+    Signature(
+        r"^ {0,3}\d{1,3} {1,3}(?:0x[0-9a-f]{6,16} |/[^\s(]{1,200}/(?P<library>[\w.+\-]{1,80})\()"
+        r"(?P<function>(?!ucs_|__kernel_rt|__sigaction|__restore_rt)[A-Za-z_]\w{2,160})(?:\(\)  \?\?\?:0|\+0x)",
+        keywords=("()  ???:0", ") [0x"),
+        kind="sign",
     ),
 )
 
@@ -127,6 +136,47 @@ COMPILER = Message(
         "后端。较新的 torch 往往已修复。",
     ),
 )
+MPI = Message(
+    en=Words(
+        "a process crashed inside MPI while it made a communicator: segmentation fault{place}",
+        "A process group of the backend `mpi` was asked for in a job that no MPI launcher started (torchrun, plain "
+        "`python`), or by an MPI that is not the one of the launcher. TransformerEngine's overlap of tensor-parallel "
+        "communication (`tp_comm_overlap`) takes MPI to set up its buffers where it is not told another way, older "
+        "releases always.",
+        "Megatron, NeMo: `tp_comm_bootstrap_backend=nccl` (`--tp-comm-bootstrap-backend nccl`) or `tp_comm_overlap` "
+        "off. Else start with the MPI of the image: `mpirun -np N python ...` or `srun --mpi=pmix`, with `mpi4py` and "
+        "torch built for that same MPI.",
+    ),
+    zh=Words(
+        "进程在 MPI 建立通信域时崩溃:段错误{place_zh}",
+        "作业不是由 MPI 启动器启动的(torchrun、直接 `python`),却要建立 `mpi` 后端的进程组,或所用 MPI 与启动器的不同。"
+        "TransformerEngine 的张量并行通信重叠(`tp_comm_overlap`)默认用 MPI 建立缓冲区。",
+        "Megatron、NeMo:`tp_comm_bootstrap_backend=nccl`(`--tp-comm-bootstrap-backend nccl`),或关闭 "
+        "`tp_comm_overlap`。否则用镜像中的 MPI 启动:`mpirun -np N python ...` 或 `srun --mpi=pmix`,且 `mpi4py` 与 "
+        "torch "
+        "针对同一 MPI 构建。",
+    ),
+)
+SAVING = Message(
+    en=Words(
+        "a process crashed while it wrote a checkpoint: segmentation fault{place}",
+        "The copy that is written was gone or not readable at that moment: an asynchronous save goes on in another "
+        "process or thread while the training frees or moves the tensors, shared memory for that copy is short, or "
+        "the writer of this torch has a defect on this platform.",
+        "Save synchronously once to see (NeMo `ckpt_async_save=False`, Megatron without `--async-save`, torch DCP "
+        "`save` instead of `async_save`). Look at `df -h /dev/shm` and `free -h`, then upgrade torch and the framework "
+        "together. The checkpoint that was being written is not whole: resume from the one before.",
+    ),
+    zh=Words(
+        "进程在写检查点时崩溃:段错误{place_zh}",
+        "要写出的副本当时已不存在或不可读:异步保存在另一进程或线程中进行,而训练已释放或移动了张量;存放副本的共享内存不"
+        "足;"
+        "或该版本 torch 的写入器在此平台上有缺陷。",
+        "先改为同步保存一次以判断(NeMo `ckpt_async_save=False`,Megatron 去掉 `--async-save`,torch DCP 用 `save` 代替 "
+        "`async_save`)。查看 `df -h /dev/shm` 与 `free -h`,然后一起升级 torch 与框架。正在写的检查点不完整:从上一个恢复"
+        "。",
+    ),
+)
 IMPORT = Message(
     en=Words(
         "a process crashed while a compiled module was imported: segmentation fault{place}",
@@ -202,8 +252,10 @@ PLAIN = Message(
 
 #: (what the innermost frames name, what is said then), the first that fits
 _BY_FRAME = (
+    (re.compile(r"libmpi\b|:(?:ompi_|P?MPI_)\w"), MPI),
+    (re.compile(r":mz_zip_writer|PyTorchStreamWriter"), SAVING),
     (re.compile(r"triton/(?:compiler|backends|runtime/jit)"), COMPILER),
-    (re.compile(r"pynccl|distributed_c10d|custom_all_reduce|:all_reduce$|:ncclAllReduce|symm_mem|deep_ep"), NCCL),
+    (re.compile(r"pynccl|distributed_c10d|custom_all_reduce|:all_reduce$|:p?ncclA?|libnccl|symm_mem|deep_ep"), NCCL),
     (re.compile(r"<frozen importlib|importlib/|/ctypes/__init__"), IMPORT),
     (re.compile(r"modules/conv\.py|cudnn"), CONVOLUTION),
     (re.compile(r"safetensors|weight_loader|load_weights|load_state_dict|weight_utils"), WEIGHTS),
@@ -214,9 +266,15 @@ _WAITS = re.compile(r"/(?:threading|selectors|queue|socket)\.py|watchdog")
 _INNER = 3
 
 
+def _native(hits: Hits) -> tuple[str, ...]:
+    """Functions below Python that the handler printed, outermost first as in Python's own traces."""
+    told = [hit.groups for hit in hits if hit.groups.get("function")][:_INNER]
+    return tuple(f"/{each.get('library') or ''}:{each['function']}" for each in reversed(told))
+
+
 def explain(hits: Hits) -> Finding:
     """The innermost frames tell what was being done; a graph in capture counts where they tell nothing."""
-    frames = next((hit.frames for hit in hits if hit.frames), ())
+    frames = next((hit.frames for hit in hits if hit.frames), ()) or _native(hits)
     inner = frames[-1].rpartition("/")[2] if frames and not _WAITS.search(frames[-1]) else ""
     if any((hit.groups.get("signal") or hit.groups.get("caught") or hit.groups.get("bare") or "").startswith("I")
            or hit.groups.get("short") == "ILL" for hit in hits):  # fmt: skip

@@ -14,6 +14,8 @@ Listening TCP ports of this machine against the port that the command resolves t
 https://github.com/huggingface/accelerate/blob/v1.7.0/src/accelerate/utils/launch.py
 https://docs.pytorch.org/docs/stable/elastic/run.html
 https://huggingface.co/docs/trl/vllm_integration
+https://github.com/OpenNMT/OpenNMT-py/issues/1298
+https://github.com/deepspeedai/DeepSpeed/issues/3916
 """
 
 from __future__ import annotations
@@ -54,13 +56,18 @@ SIGNATURES = (
     Signature(
         r"ConnectionError: Tried to launch distributed communication on port `(?P<port>\d{1,5})`, but another process"
     ),
+    Signature(
+        r"Error: Address already in use(?:: (?:[^\s:]{1,80}:)?(?P<port>\d{2,5})| \(os error 98\)| \(98\))?$",
+        keywords=("Error: Address already in use",),
+    ),
 )
 
 LOG_MESSAGE = Message(
     en=Words(
         "{which} is already in use by another process",
-        "Two runs on one machine want the same port, or a process of an earlier run still holds it. "
-        "torchrun's default is 29500, `vllm serve` takes 8000, accelerate 29500, TRL's weight group "
+        "Two runs on one machine want the same port, a process of an earlier run still holds it, or several tasks of "
+        "one `srun` each start the launcher. torchrun's default is 29500, `vllm serve` takes 8000, accelerate 29500, "
+        "TRL's weight group "
         "51216.",
         "Choose another free port: `torchrun --master_port 29501` (or `--rdzv-endpoint "
         "localhost:0`), `accelerate launch --main_process_port 29501` (0 picks a free one), "
@@ -69,7 +76,8 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "{which_zh}已被其他进程占用",
-        "同一机器上的两个任务使用相同端口,或先前任务的进程仍占用它。torchrun 默认 29500,`vllm serve` "
+        "同一机器上的两个任务使用相同端口、先前任务的进程仍占用它,或一个 `srun` 的多个 task 各自启动了 launcher。"
+        "torchrun 默认 29500,`vllm serve` "
         "为 8000,accelerate 为 29500,TRL 的权重通信组为 51216。",
         "换一个空闲端口:`torchrun --master_port 29501`(或 `--rdzv-endpoint localhost:0`)、"
         "`accelerate launch --main_process_port 29501`(0 表示自动选择)、`deepspeed --master_port "

@@ -12,6 +12,7 @@ Install a C compiler and Python's headers, or name a working one with CC.
 In a log, by the message that the program prints.
 ## References
 https://github.com/vllm-project/vllm/issues/19656
+https://github.com/kijai/ComfyUI-WanVideoWrapper/issues/1168
 https://github.com/triton-lang/triton/blob/v3.3.0/python/triton/runtime/build.py
 """
 
@@ -37,7 +38,7 @@ SIGNATURES = (
     Signature(r"(?P<ldconfig>CalledProcessError: Command '?\['/sbin/ldconfig', '-p'\]|'/sbin/ldconfig'$)"),
     Signature(r"error: include file '(?P<header>Python\.h)' not found"),
     Signature(
-        r"CalledProcessError: Command '?\[[^\n]{0,200}(?:gcc|g\+\+|clang|/cc|ccache)[^\n]{0,1000}(?:cu"
+        r"CalledProcessError: Command '?\[[^\n]{0,200}(?:gcc|g\+\+|clang|/cc|-cc'|-c\+\+'|ccache)[^\n]{0,1000}(?:cu"
         r"da_utils|__triton_launcher|/main\.c|driver)",
         symptom_of=("TOR",),
     ),
@@ -143,14 +144,19 @@ LOG_MESSAGE_COMMAND = Message(
     en=Words(
         "the C compiler failed on the stub that Triton compiles",
         "The compiler's own message stands above the traceback or was not kept. Usual reasons: Python's "
-        "headers are missing, libcuda.so is not found, or gcc itself is incomplete.",
+        "headers are missing, the driver's libcuda.so is not found (there is only libcuda.so.1, or the compiler is "
+        "conda's, which does not look into the system's folders), or gcc itself is incomplete.",
         "Run the command of the message by hand and read what it says; install `build-essential` and "
-        "`python3-dev`, or name another compiler with CC.",
+        "`python3-dev`, or name the system's compiler: `export CC=/usr/bin/gcc CXX=/usr/bin/g++`. For `-lcuda`: "
+        "`export TRITON_LIBCUDA_PATH=` the folder of libcuda.so.1 and link it there: `ln -s libcuda.so.1 libcuda.so`.",
     ),
     zh=Words(
         "C 编译器在编译 Triton 的存根时失败",
-        "编译器自己的报错在调用栈上方,或没有保留。常见原因:缺少 Python 头文件、找不到 libcuda.so,或 gcc 不完整。",
-        "手动执行报错中的命令并查看输出;安装 `build-essential` 和 `python3-dev`,或用 CC 指定其他编译器。",
+        "编译器自己的报错在调用栈上方,或没有保留。常见原因:缺少 Python 头文件、找不到驱动的 libcuda.so(只有 "
+        "libcuda.so.1,或使用的是不搜索系统目录的 conda 编译器),或 gcc 不完整。",
+        "手动执行报错中的命令并查看输出;安装 `build-essential` 和 `python3-dev`,或指定系统编译器:`export "
+        "CC=/usr/bin/gcc CXX=/usr/bin/g++`。若是 `-lcuda`:`export TRITON_LIBCUDA_PATH=` 设为 libcuda.so.1 "
+        "所在目录,并在其中建立链接:`ln -s libcuda.so.1 libcuda.so`。",
     ),
 )
 

@@ -14,12 +14,16 @@ https://docs.swanlab.cn/en/api/py-login.html
 https://docs.swanlab.cn/en/api/py-init.html
 https://github.com/modelscope/ms-swift/issues/9689
 https://github.com/SwanHubX/SwanLab/issues/946
+https://github.com/SwanHubX/SwanLab/issues/1252
+https://github.com/SwanHubX/SwanLab/issues/1313
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from doctor.core.finding import CONFIRMED, Finding, Message, Words
-from doctor.core.problem import ERROR, Problem
+from doctor.core.problem import ERROR, WARNING, Problem
 from doctor.core.signature import Hits, Signature, finding_of_signature
 
 PROBLEM = Problem(id="TRK011", name="swanlab-refused", severity=ERROR, since="0.1")
@@ -75,6 +79,45 @@ SERVER = Message(
     ),
 )
 
+UNREACHED = Message(
+    en=Words(
+        "SwanLab's server `{host}` was not reached from this machine",
+        "The login at the start needs it: the machine has no way out (many compute nodes have none), its name server "
+        "does not answer at that moment, or `http_proxy`/`https_proxy` name a proxy that is not there. The key was not "
+        "looked at yet.",
+        "Try `curl -I https://{host}` on that node. A name that cannot be resolved now and then: start again, or look "
+        "at "
+        "`/etc/resolv.conf`. Without a way out write locally and upload later: `export SWANLAB_MODE=offline` (or "
+        "`local`), then `swanlab sync` from a machine that has one.",
+    ),
+    zh=Words(
+        "本机无法连接 SwanLab 服务器 `{host}`",
+        "启动时的登录需要它:机器没有外网(很多计算节点如此),DNS 当时没有应答,或 `http_proxy`/`https_proxy` "
+        "指向不存在的代理。此时尚未检查密钥。",
+        "在该节点执行 `curl -I https://{host}`。域名偶尔解析失败:重新启动,或检查 `/etc/resolv.conf`。没有外网时先写到本"
+        "地再上传:"
+        "`export SWANLAB_MODE=offline`(或 `local`),之后在有外网的机器上 `swanlab sync`。",
+    ),
+)
+UPLOAD = Message(
+    en=Words(
+        "SwanLab's server refuses what the run uploads ({code}); the training goes on",
+        "The metrics from there on are not in the cloud. 401 and 403: the key of the process that logs is wrong, cut "
+        "short or of another account; 400 and 404: the uploaded thing, or a private server that is older or newer than "
+        "the package.",
+        "401/403: `swanlab login --relogin`, or `export SWANLAB_API_KEY=...` whole, for Ray on every node and before "
+        "`ray start`. The local log folder (`swanlog`) still has what was logged: `swanlab sync` uploads it later. 400/"
+        "404: `pip install -U swanlab`.",
+    ),
+    zh=Words(
+        "SwanLab 服务器拒绝了上传内容({code}),训练仍在继续",
+        "此后的指标不在云端。401、403:负责记录的进程的密钥错误、不完整或属于其他账号;400、404:上传内容本身的问题,"
+        "或私有服务器与软件包版本不匹配。",
+        "401/403:`swanlab login --relogin`,或完整地 `export SWANLAB_API_KEY=...`(使用 Ray 时在每个节点、`ray start` "
+        "之前设置)。本地日志目录(`swanlog`)仍有记录,之后可用 `swanlab sync` 上传。400/404:`pip install -U swanlab`。",
+    ),
+)
+
 #: signature, what is said of it, how sure
 CASES = (
     (
@@ -98,11 +141,30 @@ CASES = (
         SERVER,
         CONFIRMED,
     ),
+    (
+        Signature(
+            r"HTTPSConnectionPool\(host='(?P<host>[\w.-]{0,60}swanlab\.cn)', port=443\): Max retries exceeded",
+            keywords=("swanlab.cn'",),
+        ),
+        UNREACHED,
+        CONFIRMED,
+    ),
+    (
+        Signature(
+            r"swanlab: swanlab api error[^\n]{1,300}?(?:'|status code: )(?P<code>4\d\d)\b",
+            keywords=("swanlab api error",),
+            kind="warning",
+        ),
+        UPLOAD,
+        CONFIRMED,
+    ),
 )
 
 SIGNATURES = tuple(signature for signature, _, _ in CASES)
 
 
 def explain(hits: Hits) -> Finding:
-    """Say what the case of the first hit calls for, filled with what it captured."""
-    return finding_of_signature(PROBLEM, CASES, hits)
+    """Say what the case of the first hit calls for; a refused upload ends no run."""
+    finding = finding_of_signature(PROBLEM, CASES, hits)
+    uploads = CASES[hits.first.signature][0].kind == "warning"
+    return replace(finding, severity=WARNING) if uploads else finding
