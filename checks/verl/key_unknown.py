@@ -36,7 +36,15 @@ SIGNATURES = (
     Signature(r"ConfigAttributeError: Key '(?P<key>[\w.]{1,80})' is not in struct"),
     Signature(r"Could not override '(?P<override>[\w.]{1,160})'"),
     Signature(r"ConfigAttributeError: Missing key (?P<key>[\w.]{1,80})$"),
+    Signature(
+        r"ConfigKeyError: Key '(?P<key>[\w.]{1,80})' is not in struct",
+        frame=r"omegaconf\S{1,80}:__set(?:item|attr)__$",
+    ),
+    Signature(r"ConfigKeyError: Key '(?P<key>[\w.]{1,80})' not in '(?P<schema>\w{1,80})'"),
 )
+
+#: place of the signature of code that writes a key
+_WRITES = 3
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -232,9 +240,49 @@ READ = Message(
 )
 
 
+WRITTEN = Message(
+    en=Words(
+        "code adds `{key}` to a configuration that takes no new keys",
+        "Hydra and OmegaConf lock a composed configuration. This is not about an override on the command line: the "
+        "code itself ({place}) writes or reads a key that the YAML file of this release lacks. It is a mistake of the "
+        "release, or code and configuration file are of two releases.",
+        "Upgrade the framework, or take code, recipe and YAML file from one release. Until then switch off the option "
+        "that leads there, or declare the key on the command line with `+` and its full path. In code of your own: "
+        "`with open_dict(config):` around the assignment.",
+    ),
+    zh=Words(
+        "代码向不接受新键的配置添加 `{key}`",
+        "Hydra 与 OmegaConf 会锁定组成好的配置。这与命令行覆盖无关:是代码自己({place})写入或读取该版本 YAML 文件中没有"
+        "的键。这是该版本的错误,或代码与配置文件属于两个版本。",
+        "升级框架,或让代码、recipe 与 YAML 文件取自同一版本。在此之前关闭通向该处的选项,或在命令行用 `+` 加完整路径声"
+        "明该键。若是自己的代码:在赋值外加 `with open_dict(config):`。",
+    ),
+)
+
+
+SCHEMA = Message(
+    en=Words(
+        "`{schema}` of the installed release has no field `{key}`",
+        "The class in the code says which keys there may be. A YAML file or the command brings one more: it is "
+        "misspelt, or it is of another release than the code (a recipe, a checkout beside an installed package, a `+` "
+        "that forces in what this release does not know).",
+        "Look the field up where the class is defined: `grep -rn 'class {schema}' $(python -c 'import verl; "
+        "print(verl.__path__[0])')`. Correct the key or take it out of YAML and command, or install the release that "
+        "has it; take code, recipe and YAML file from one release.",
+    ),
+    zh=Words(
+        "所装版本的 `{schema}` 没有字段 `{key}`",
+        "代码中的类规定了可以有哪些键。YAML 文件或命令多给了一个:拼写有误,或它与代码属于不同版本(recipe、与已安装包并"
+        "存的源码,或用 `+` 强加了该版本不认识的键)。",
+        "在类的定义处查看该字段:`grep -rn 'class {schema}' $(python -c 'import verl; print(verl.__path__[0])')`。更正"
+        "该键,或从 YAML 和命令中删除,或安装带有它的版本;让代码、recipe 与 YAML 文件取自同一版本。",
+    ),
+)
+
+
 def _reader(hits: Hits) -> str:
     """File and function of the code that asked for the key; empty where it was Hydra, or no traceback tells."""
-    for hit in (*hits.of(0), *hits.of(2)):
+    for hit in (*hits.of(0), *hits.of(2), *hits.of(_WRITES)):
         outside = [frame for frame in hit.frames if "omegaconf" not in frame]
         if outside and "hydra" not in outside[-1]:
             return outside[-1].replace("\\", "/").rpartition("/")[2]
@@ -242,16 +290,12 @@ def _reader(hits: Hits) -> str:
 
 
 def explain(hits: Hits) -> Finding:
-    """The whole path where Hydra tells it, else the last part; code that reads a key is no wrong override."""
+    """The whole path where Hydra tells it, else the last part; code that reads or writes a key is no wrong override."""
     key = hits.get("override") or hits.get("key") or "?"
+    where, evidence = hits.where(), hits.evidence()
+    if schema := hits.first.groups.get("schema"):
+        return found(PROBLEM, SCHEMA, where=where, evidence=evidence, confidence=LIKELY, key=key, schema=schema)
     if not hits.of(1) and (place := _reader(hits)):
-        return found(
-            PROBLEM,
-            READ,
-            where=hits.where(),
-            evidence=hits.evidence(),
-            confidence=LIKELY,
-            key=key,
-            place=f"`{place}`",
-        )
-    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), key=key)
+        message = WRITTEN if hits.first.signature == _WRITES else READ
+        return found(PROBLEM, message, where=where, evidence=evidence, confidence=LIKELY, key=key, place=f"`{place}`")
+    return found(PROBLEM, LOG_MESSAGE, where=where, evidence=evidence, key=key)

@@ -89,11 +89,19 @@ NAMES = {
     "swift": "ms-swift",
     "ray": "Ray",
     "xinference": "Xinference",
+    "nemo_rl": "NeMo-RL",
+    "roll": "ROLL",
+    "skyrl_train": "SkyRL",
+    "skyrl": "SkyRL",
+    "areal": "AReaL",
 }
 #: the package of an installed file
 INSTALLED = re.compile(r"(?:site-packages|dist-packages)[\\/](?P<package>\w{1,60})")
 #: folders of checkouts that are a package; trainers have folders by the engines' names (`verl/utils/vllm/`)
-TRAINER = re.compile(r"[\\/](openrlhf|verl|trl|unsloth_zoo|unsloth|art|trinity|swift)(?=[\\/])")
+TRAINER = re.compile(
+    r"[\\/](openrlhf|verl|trl|unsloth_zoo|unsloth|art|trinity|swift|nemo_rl|skyrl_train|skyrl|areal|rllm|prime_rl|rlinf|ragen"
+    r"|(?:roll|slime|miles)(?=[\\/](?:backends|distributed|pipeline|ray|rollout|third_party|utils)))(?=[\\/])"
+)
 ENGINE = re.compile(r"[\\/](vllm|sglang|megatron)(?=[\\/])")
 
 LOG_MESSAGE = Message(

@@ -14,6 +14,8 @@ In a log: by vLLM's own message.
 ## References
 https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/config/parallel.py
 https://docs.vllm.ai/en/latest/serving/parallelism_scaling/
+https://github.com/vllm-project/vllm/pull/28873
+https://github.com/vllm-project/vllm-ascend/issues/14628
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ from __future__ import annotations
 from doctor.checks.launch._helpers import proofs, seen_by
 from doctor.checks.vllm._helpers import SIZES, devices, sizes_known
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Skip, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpus
 from doctor.facts.launch import Launch
@@ -46,6 +48,11 @@ SIGNATURES = (
         r"World size \((?P<size>\d{1,5})\) is larger than the number of available GPUs \((?P<gpus>\d{1,4})\) in this"
         r" node",
     ),
+    Signature(
+        r"local_world_size \((?P<size>\d{1,5})\) must be less than or equal to the number of visible devices"
+        r" \((?P<gpus>\d{1,4})\)",
+        symptom_of=("GPU", "CUD"),
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -65,7 +72,44 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_COMMANDS = ("--tensor-parallel-size {gpus}",)
+#: the engine counts no device at all, or only the one that Ray gave the worker that asked
+NONE_SEEN = Message(
+    en=Words(
+        "vLLM is to run on {size} devices and sees none",
+        "The parallel size is not the point: no GPU or NPU is visible to the process. Its driver or device files did "
+        "not reach the container, a variable hides all of them, or torch is built for another kind of device.",
+        "Look from the same shell and container: `nvidia-smi -L` and CUDA_VISIBLE_DEVICES for NVIDIA (`docker run "
+        "--gpus all`), `npu-smi info`, `ls /dev/davinci*` and ASCEND_RT_VISIBLE_DEVICES for Ascend (`--device "
+        "/dev/davinci0 ...`, `source set_env.sh` of CANN), `rocm-smi` and HIP_VISIBLE_DEVICES for AMD. Under Ray the "
+        "worker must ask for GPUs.",
+    ),
+    zh=Words(
+        "vLLM 需要 {size} 个设备,却一个也看不到",
+        "问题不在并行大小:该进程看不到任何 GPU 或 NPU。驱动或设备文件没有进入容器,某个环境变量把它们全部隐藏,或 torch "
+        "是为另一类设备编译的。",
+        "在同一 shell 和容器中检查:NVIDIA 用 `nvidia-smi -L` 和 CUDA_VISIBLE_DEVICES(`docker run --gpus all`);昇腾用 "
+        "`npu-smi info`、`ls /dev/davinci*` 和 ASCEND_RT_VISIBLE_DEVICES(`--device /dev/davinci0 ...`,并 `source` "
+        "CANN 的 set_env.sh);AMD 用 `rocm-smi` 和 HIP_VISIBLE_DEVICES。在 Ray 下,worker 必须申请 GPU。",
+    ),
+)
+WORKERS = Message(
+    en=Words(
+        "vLLM's engine is to run on {size} devices, and this process sees {gpus}",
+        "Either the parallel size is larger than what is visible on this machine, or the engine runs in workers of "
+        "Ray or of a trainer (veRL), each of which sees its own device only: vLLM 0.11.1 and 0.11.2 count them all "
+        "the same, and so does a later vLLM under a trainer that was not made for it.",
+        "On one machine without Ray: `--tensor-parallel-size {gpus}` or less, or more devices in CUDA_VISIBLE_DEVICES "
+        "(ASCEND_RT_VISIBLE_DEVICES). Under Ray or veRL: the vLLM release that the trainer names (not 0.11.1 or "
+        "0.11.2), or a newer trainer.",
+    ),
+    zh=Words(
+        "vLLM 引擎需要 {size} 个设备,而该进程只看到 {gpus} 个",
+        "要么并行大小超过了本机可见的设备数,要么引擎运行在 Ray 或训练框架(veRL)的 worker 中,每个 worker 只看到自己的设"
+        "备:vLLM 0.11.1 与 0.11.2 仍会检查总数,更新的 vLLM 配上不是为它编写的训练框架时也是如此。",
+        "单机且不用 Ray 时:`--tensor-parallel-size {gpus}` 或更小,或在 CUDA_VISIBLE_DEVICES(ASCEND_RT_VISIBLE_DEVICES)"
+        "中给出更多设备。使用 Ray 或 veRL 时:安装训练框架所指明的 vLLM 版本(不用 0.11.1 与 0.11.2),或升级训练框架。",
+    ),
+)
 
 MESSAGE = Message(
     en=Words(
@@ -124,3 +168,14 @@ def parallel_beyond_gpus(
         commands=(f"--tensor-parallel-size {len(seen)}",) if serving.tensor_parallel_size == need else (),
         evidence=(*proofs(*given), Evidence("visible GPUs", ", ".join(map(str, seen)))),
     )
+
+
+def explain(hits: Hits) -> Finding:
+    """No device at all is another matter than too few; a worker of Ray sees one device however many there are."""
+    size, gpus = hits.first.groups.get("size", ""), hits.first.groups.get("gpus", "")
+    counted = hits.first.signature == len(SIGNATURES) - 1
+    message = NONE_SEEN if gpus == "0" else WORKERS if counted else LOG_MESSAGE
+    return found(
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY if counted else CONFIRMED,
+        commands=(f"--tensor-parallel-size {gpus}",) if message is LOG_MESSAGE else (), size=size, gpus=gpus,
+    )  # fmt: skip

@@ -14,6 +14,7 @@ https://github.com/vllm-project/vllm/issues/4989
 https://github.com/unslothai/unsloth/issues/1208
 https://github.com/vllm-project/vllm/issues/12961
 https://github.com/huggingface/trl/issues/5269
+https://github.com/vllm-project/vllm/pull/19054
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ SIGNATURES = (
         frame=r"(?:vllm|sglang)[\\/]\S{1,160}:_?load_weights?$",
         symptom_of=("VLL072",),
     ),
+    Signature(r"^Exception: Call to collective_rpc method failed: '(?P<key>[\w.\-]{1,160}\.(?:weight|bias))'"),
 )
 
 LOG_MESSAGE = Message(
@@ -172,6 +174,30 @@ _SENT = (
         "转换方式(桥接代替手写名称),或使用其示例所用的 rollout 引擎。"
     ),
 )
+_RENAMED = (
+    (
+        "Transformers 4.52 renamed the parts of vision-language models (`model.visual.`, `model.language_model.` "
+        "where `visual.` and `model.` had been). vLLM before 0.9.1 knows the old names only: weights that such a "
+        "Transformers saved, or that a trainer with it sends, find no place. A text-only model class that is given a "
+        "checkpoint with a vision tower fails likewise."
+    ),
+    (
+        "Upgrade vLLM to 0.9.1 or newer with the trainer that fits it, or go back on both sides: `pip install "
+        '"transformers==4.51.3"`. A checkpoint saved under the new names must be saved again by the older release, or '
+        "served by the newer vLLM. See that `architectures` in config.json names the vision-language class."
+    ),
+    (
+        "Transformers 4.52 更改了视觉语言模型各部分的名称(原来的 `visual.` 与 `model.` 变为 `model.visual.`、"
+        "`model.language_model.`)。vLLM 0.9.1 之前只认识旧名称:由这样的 Transformers 保存、或由使用它的训练端发送的权"
+        "重找不到位置。把带视觉塔的检查点交给纯文本模型类也会如此。"
+    ),
+    (
+        '把 vLLM 升级到 0.9.1 或更新,并使用与之配套的训练框架;或两端都退回:`pip install "transformers==4.51.3"`。已用'
+        "新名称保存的检查点须用旧版重新保存,或由更新的 vLLM 加载。确认 config.json 的 `architectures` 是视觉语言类。"
+    ),
+)
+#: https://github.com/vllm-project/vllm/pull/19054
+_VISION = ("visual.", "model.visual.", "language_model.", "model.language_model.")
 _TRANSFER = re.compile(r":(?:_?update_weights?\w{0,40}|update_named_param|update_params|_load_weights_from_\w{1,30})$")
 
 
@@ -181,8 +207,12 @@ def _of_key(hits: Hits) -> Finding:
     sent = any(_TRANSFER.search(frame) for hit in hits for frame in hit.frames)
     original = any(part in key for part in ("attention.w", "feed_forward.w", "tok_embeddings", "attention_norm"))
     why, what, why_zh, what_zh = (
-        _ORIGINAL if original else _SENT if sent else _TIED if key.endswith("lm_head.weight") else _ORDINARY
-    )
+        _ORIGINAL if original
+        else _RENAMED if key.startswith(_VISION) and key.endswith((".weight", ".bias"))
+        else _SENT if sent or hits.first.signature == len(SIGNATURES) - 1
+        else _TIED if key.endswith("lm_head.weight")
+        else _ORDINARY
+    )  # fmt: skip
     return found(
         PROBLEM, LOG_MESSAGE_KEY, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         key=key, why=why, what=what, why_zh=why_zh, what_zh=what_zh,
