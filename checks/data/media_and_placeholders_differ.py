@@ -14,11 +14,13 @@ In a log: by the words of the framework, which name the kind.
 https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md
 https://github.com/hiyouga/LlamaFactory/issues/6839
 https://github.com/QwenLM/Qwen3-VL/issues/152
+https://github.com/haon-chen/MoCa/issues/6
+https://github.com/2U1/Qwen-VL-Series-Finetune/issues/134
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -31,6 +33,14 @@ SIGNATURES = (
         r"ValueError: [Tt]he number of (?P<kind>image|video|audio)s? (?:tokens|placeholders) [^\n]{0,80}(?:does|do) "
         r"not match|"
         r"(?:Mismatch|mismatch) in `?(?P<kind_too>image|video|audio)`? token count between text and `input_ids`"
+    ),
+    Signature(
+        # the processors of Qwen's models take the grid of the next file for each placeholder of the text
+        r"(?:\* \(?|num_(?:image|video)_tokens = )(?P<kind>image|video)_grid_thw\[(?P<counter>\w{1,20})\]\.prod\(\) ?//"
+    ),
+    Signature(
+        r"^IndexError: index (?P<index>\d{1,6}) is out of bounds for dimension 0 with size (?P<files>\d{1,6})",
+        kind="sign",
     ),
 )
 
@@ -60,7 +70,39 @@ LOG_MESSAGE = Message(
 )
 
 
-def explain(hits: Hits) -> Finding:
-    """The kind stands in one of two places."""
+GRID = Message(
+    en=Words(
+        "a text has more {kind} placeholders than the {kind}s that were given with it ({files})",
+        "The processor goes through the placeholders of all texts of a batch and takes the next {kind} for each. "
+        "Either a row's text names more than its files hold (`<image>` or `<|image_pad|>` written by hand besides the "
+        "chat template's own, a file that was dropped or not found), or texts and {kind}s of a batch were collected "
+        "apart: prompts repeated for a group while their {kind}s were not.",
+        "Print both for the failing batch: the count of the placeholder in every text, and the number of {kind}s "
+        "handed to the processor. Correct or drop rows where they differ; let the chat template alone write the "
+        'placeholder (content as `{{"type": "{kind}"}}` parts); where prompts are repeated for generations, repeat '
+        "their {kind}s as well.",
+    ),
+    zh=Words(
+        "文本中的 {kind} 占位符多于随其给出的 {kind}({files})",
+        "处理器依次遍历一个批次所有文本的占位符,并为每个占位符取下一个 {kind}。要么某行文本中的占位符多于其文件(在"
+        "聊天模板之外又手写了 `<image>` 或 `<|image_pad|>`,或文件被丢弃、没有找到),要么批次的文本与 {kind} 是分别收集"
+        "的:提示按组重复了,而其 {kind} 没有重复。",
+        "对失败的批次打印两者:每条文本中占位符的数量,以及传给处理器的 {kind} 数量。修正或删除不一致的行;占位符只由聊天"
+        '模板写入(内容用 `{{"type": "{kind}"}}` 片段);若提示按生成数重复,其 {kind} 也要同样重复。',
+    ),
+)
+_GRID, _INDEX = 3, 4
+
+
+def explain(hits: Hits) -> Finding | None:
+    """The kind stands in one of two places; a line of the processor's code counts with the index that failed."""
     kind = hits.get("kind") or hits.get("kind_too") or "image"
+    if hits.first.signature == _GRID:
+        near = [hit for hit in hits.of(_INDEX) if 0 < hit.line - hits.first.line <= 2]
+        files = near[0].groups["files"] if near else ""
+        if not near or near[0].groups["index"] != files:
+            return None
+        return found(
+            PROBLEM, GRID, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, kind=kind, files=files
+        )  # fmt: skip
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), kind=kind)

@@ -16,6 +16,8 @@ printed.
 ## References
 https://github.com/huggingface/peft/issues/137
 https://pytorch.org/docs/stable/checkpoint.html
+https://github.com/hiyouga/LlamaFactory/issues/6358
+https://github.com/pytorch/pytorch/blob/v2.5.1/torch/utils/checkpoint.py
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ PROBLEM = Problem(id="PFT005", name="loss-without-gradient", severity=ERROR, sin
 SIGNATURES = (
     Signature(r"RuntimeError: element \d{1,5} of tensors does not require grad and does not have a grad_fn"),
     Signature(r"None of the inputs have requires_grad=True\. Gradients will be None", kind="sign"),
+    Signature(r"RuntimeError: none of output has requires_grad=True, this checkpoint\(\) is not necessary"),
 )
 
 LOG_MESSAGE = Message(
@@ -68,8 +71,31 @@ LOG_MESSAGE_LIKELY = Message(
 )
 
 
+BLOCK = Message(
+    en=Words(
+        "a checkpointed block went through the backward pass, and nothing in it requires a gradient",
+        "Gradient checkpointing runs each block once more in the backward pass. Of this one neither the parameters "
+        "nor the inputs ask for a gradient: its layers are frozen (freeze settings, LoRA or modules_to_save "
+        "elsewhere, a vision tower), or it ran under `no_grad`.",
+        "See which parameters train: `[n for n, p in model.named_parameters() if p.requires_grad]`. Set "
+        '`gradient_checkpointing_kwargs={{"use_reentrant": False}}`, or call `model.enable_input_require_grads()`; to '
+        "see whether that is it, train a step with gradient checkpointing off.",
+    ),
+    zh=Words(
+        "某个被检查点包裹的块参与了反向传播,而其中没有任何需要梯度的内容",
+        "梯度检查点在反向传播中会再次运行每个块。该块的参数和输入都不需要梯度:其各层被冻结(冻结设置、LoRA 或 "
+        "modules_to_save 位于别处、视觉塔),或在 `no_grad` 下运行。",
+        "查看哪些参数可训练:`[n for n, p in model.named_parameters() if p.requires_grad]`。设置 "
+        '`gradient_checkpointing_kwargs={{"use_reentrant": False}}`,或调用 `model.enable_input_require_grads()`;'
+        "关闭梯度检查点训练一步可判断是否如此。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding | None:
     """The warning of torch's checkpointing proves which of the causes it was."""
+    if hits.of(2):
+        return found(PROBLEM, BLOCK, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     proven = bool(hits.of(1))
     return found(
         PROBLEM,

@@ -42,7 +42,8 @@ SIGNATURES = (
     Signature(
         r"^ModuleNotFoundError: No module named '(?P<package>transformers|trl|peft|accelerate|"
         r"datasets|deepspeed|torch|torchvision|huggingface_hub|tokenizers|numpy|diffusers|"
-        r"pydantic|langchain|openai|lightning|pytorch_lightning|vllm_ascend)(?P<module>(?:\.\w{1,80}){1,8})'",
+        r"pydantic|langchain|openai|lightning|pytorch_lightning|vllm_ascend)(?P<module>(?:\.\w{1,80}){1,8})'"
+        r"(?!; ')",
         symptom_of=_OTHERS,
     ),
     Signature(

@@ -15,12 +15,15 @@ https://github.com/shangshang-wang/Tina/issues/4
 https://github.com/hiyouga/LlamaFactory/issues/8207
 https://github.com/huggingface/transformers/blob/v4.52.4/src/transformers/trainer.py
 https://github.com/huggingface/transformers/pull/34198
+https://github.com/huggingface/transformers/pull/37980
+https://github.com/huggingface/trl/pull/3568
+https://github.com/QuixiAI/grokadamw/issues/7
 https://huggingface.co/docs/transformers/trainer
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -46,6 +49,13 @@ SIGNATURES = (
     Signature(
         r"TypeError: (?:(?P<owner>\w{1,80})\.)?(?P<method>_get_(?:train|eval)_sampler)\(\) takes 1 positional "
         r"argument but 2 were given",
+    ),
+    Signature(
+        r"(?:^|[ :])(?P<owner>\w{0,60}Trainer\w{0,20})\.(?P<method>training_step)\(\) takes 3 "
+        r"positional arguments but (?P<count>4) were given",
+    ),
+    Signature(
+        r"^TypeError: (?P<seed>seed_worker)\(\) missing 2 required positional arguments: 'num_workers' and 'rank'"
     ),
 )
 
@@ -117,6 +127,27 @@ SAMPLER = Message(
     ),
 )
 
+SEED = Message(
+    en=Words(
+        "the trainer calls Transformers' `seed_worker` as releases before 4.52 wanted it",
+        "From 4.52 on it wants the number of workers and the rank as well. A trainer with a data loader of its own "
+        "(TRL's GRPOTrainer before 0.19, projects that copied it) passes the bare function, which fails in the first "
+        "worker of the loader.",
+        'Upgrade TRL: `pip install -U "trl>=0.19"`, or the project that copied its trainer; or pin `pip install '
+        '"transformers<4.52"`. With `dataloader_num_workers=0` no worker is started, and the run goes on.',
+    ),
+    zh=Words(
+        "训练器按 4.52 之前的方式调用 Transformers 的 `seed_worker`",
+        "自 4.52 起它还需要 worker 数与 rank。自带数据加载器的训练器(0.19 之前 TRL 的 GRPOTrainer,以及复制它的项目)"
+        "传入的是裸函数,在加载器的第一个 worker 中失败。",
+        '升级 TRL:`pip install -U "trl>=0.19"`,或升级复制其训练器的项目;或固定 `pip install "transformers<4.52"`。'
+        "设 `dataloader_num_workers=0` 则不启动 worker,训练可以继续。",
+    ),
+)
+
+#: place of the signature that has no frame of Transformers' trainer, only the name of the class
+_BY_NAME = 4
+
 #: trainers of TRL that override these methods
 #: https://github.com/huggingface/trl/tree/v0.12.0/trl/trainer
 TRL_TRAINERS = frozenset({
@@ -129,11 +160,14 @@ def explain(hits: Hits) -> Finding | None:
     """Name the class where the exception does; before Python 3.10 it names the method alone."""
     owner, method = hits.get("owner") or "the trainer's subclass", hits.get("method")
     message = OF_TRL if owner in TRL_TRAINERS else LOG_MESSAGE
-    if "sampler" in (method or ""):
+    if hits.get("seed"):
+        message = SEED
+    elif "sampler" in (method or ""):
         message = SAMPLER
     elif hits.get("absent"):
         message = COPIED
     return found(
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), owner=owner, method=method,
         absent=hits.get("absent") or "",
+        confidence=LIKELY if hits.first.signature == _BY_NAME else CONFIRMED,
     )  # fmt: skip

@@ -11,6 +11,8 @@ In a log: by Unsloth's messages.
 ## References
 https://github.com/unslothai/unsloth/blob/main/unsloth/models/loader.py
 https://docs.unsloth.ai/get-started/installing-+-updating
+https://github.com/unslothai/unsloth-zoo/blob/main/unsloth_zoo/vision_utils.py
+https://github.com/unslothai/unsloth/issues/4202
 """
 
 from __future__ import annotations
@@ -81,6 +83,32 @@ CASES = (
                 "`all-linear` 属于 PEFT;Unsloth 的 `get_peft_model` 按名称修补模块,不会展开它。",
                 "写出名称:`target_modules=['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', "
                 "'down_proj']`(ms-swift:`--target_modules q_proj k_proj v_proj o_proj gate_proj up_proj down_proj`)。",
+            ),
+        ),
+    ),
+    (
+        r"TypeError: Unsloth: UnslothVisionDataCollator is only for image models",
+        Message(
+            en=Words(
+                "what UnslothVisionDataCollator was given as processor has no image processor",
+                "It must be the processor that `FastVisionModel.from_pretrained` returns for a model with images. It "
+                "is a plain tokenizer where torchvision is missing (Transformers 5.4 and newer then falls back to the "
+                "tokenizer without a word), where a local model folder lacks `preprocessor_config.json` or "
+                "`processor_config.json`, with `text_only=True`, or where `FastLanguageModel` loaded the model.",
+                "`print(type(tokenizer))`: it should end with `Processor`. `pip install torchvision` in the build of "
+                "the installed torch, restart, load with `FastVisionModel`, and copy the missing json files from the "
+                "model's page into the folder (an adapter's folder needs them too). A model without images takes a "
+                "text collator.",
+            ),
+            zh=Words(
+                "传给 UnslothVisionDataCollator 的 processor 没有图像处理器",
+                "它必须是 `FastVisionModel.from_pretrained` 为多模态模型返回的 processor。以下情况得到的只是分词器:"
+                "缺少 torchvision(Transformers 5.4 及以上会不作提示地退回分词器),本地模型目录缺少 "
+                "`preprocessor_config.json` 或 `processor_config.json`,使用了 `text_only=True`,或用 "
+                "`FastLanguageModel` 加载模型。",
+                "`print(type(tokenizer))` 应以 `Processor` 结尾。按已装 torch 的构建 `pip install torchvision` 并重启,"
+                "用 `FastVisionModel` 加载,并从模型页面把缺少的 json 文件复制到该目录(适配器目录同样需要)。没有图像的"
+                "模型应使用文本 collator。",
             ),
         ),
     ),

@@ -176,7 +176,7 @@ _BY_MESSAGE = (
     (later(r"\bCUDA (?:driver )?error\b|\bcuda\w* error\b|CUBLAS_|CUDNN_|\bHIP error\b", re.IGNORECASE), CUDA),
     (later(r"NCCL|ProcessGroup|process group|Gloo|TCPStore|collective", re.IGNORECASE), COLLECTIVE),
     (
-        later(r"requires? (?:a )?grad|backward|in-?place operation|autograd|inference tensor", re.IGNORECASE),
+        later(r"requires?[ _](?:a )?grad|backward|in-?place operation|autograd|inference tensor", re.IGNORECASE),
         GRADIENT,
     ),
     (later(r"state[_ ]dict|checkpoint|safetensors", re.IGNORECASE), STATE),
@@ -190,7 +190,7 @@ _BY_MESSAGE = (
     ),
 )
 _LOOKUPS = ("KeyError", "AttributeError", "IndexError")
-_NONE = later(r"\bNoneType\b|\bis None\b")
+_NONE = later(r"\bNoneType\b|\bis None\b|\bNone is not a\b")
 _TYPES = later(
     r"can only concatenate|unsupported operand|indices must be|not supported between instances|must be (?:str|a "
     r"string|Tensor)"

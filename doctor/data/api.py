@@ -179,17 +179,26 @@ def moved_in(known: Known, version: str | None) -> str | None:
 def _known(package: str, span: str, key: str, *, member: bool = False) -> Known:
     content = _load(package)
     versions = tuple(content["versions"])
+    spans = list(_spans(span, len(versions) - 1))
+    came = _came(key) if member else 0
     return Known(
         content["distribution"],
         package,
-        versions,
-        tuple(_spans(span, len(versions) - 1)),
+        versions[came:],
+        tuple((max(first, came) - came, last - came) for first, last in spans if last >= came),
         moved_to=_moved(content, key),
         renamed_to=content["renamed"].get(key),
         owner=key,
         exact=content["every"] == "release",
         member=member,
     )
+
+
+def _came(key: str) -> int:
+    """Position of the first release that has the class or function of a member: before it nothing lacks the member."""
+    module, _, owner = key.partition(":")
+    history = name(module, owner.partition(".")[0])
+    return history.spans[0][0] if history is not None and history.spans else 0
 
 
 def _moved(content: Mapping[str, Any], key: str) -> str | None:

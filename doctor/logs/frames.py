@@ -10,9 +10,11 @@ _PYTHON = later(
     r'^[`\s]{0,60}File "(?P<path>[^"\n]{1,600})", line (?P<line>\d{1,7}),? in(?: (?P<function>[^\n]{1,200}?))?\s*$'
 )
 _RICH = later(r"^\s*[│|] (?P<path>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}) in (?P<function>[\w<>.]+)")
-#: notebooks: "File ~/a/b.py:100, in f(x)", "Cell In[15], line 5", "Input In [3], in <cell line: 5>()"
+#: notebooks: "File ~/a/b.py:100, in f(x)", "File <string>:262, in f(x)", "Cell In[15], line 5",
+#: "Input In [3], in <cell line: 5>()"
 _NOTEBOOK = later(
-    r"^\s{0,8}(?:File )?\[?(?P<path>[~/\w.][^\s:\n()\]]{0,400}\.pyx?):(?P<line>\d{1,7})(?:\]\([^)\n]{1,400}\))?,? in "
+    r"^\s{0,8}(?:File )?\[?(?P<path>[~/\w.][^\s:\n()\]]{0,400}\.pyx?|<string>):(?P<line>\d{1,7})"
+    r"(?:\]\([^)\n]{1,400}\))?,? in "
     r"(?P<function>[\w<>.]{1,160})"
 )
 _CELL = later(r"^\s{0,8}(?P<path>(?:Cell|Input) In ?\[\d{1,6}\])(?:, line (?P<line>\d{1,7}))?(?:, in [^\n]{0,80})?\s*$")
