@@ -138,11 +138,8 @@ def _with_failure(case: Case, index: int, hit: Hit) -> Hit:
     failure = case.failure_at(index, hit.line, hit.process)
     if failure is None:
         return hit
-    frames: tuple[Frame, ...] = ()
-    for raised in failure.chain:
-        low, high = sorted((raised.line.number, raised.last_line))
-        if low <= hit.line <= high:
-            frames = raised.frames
+    raised = failure.raised_at(hit.line, hit.text)
+    frames = raised.frames if raised is not None else ()
     return replace(
         hit,
         frames=tuple(each.key for each in frames),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from doctor.logs.encodings import is_plain
+from doctor.logs.json_records import Unfolded
 from doctor.logs.matcher import ENDS_BYTES, Kept, Matcher, RawHits, Watcher
 from doctor.logs.streams import StreamError, open_stream
 
@@ -114,7 +115,7 @@ def scan(part: Part, matcher: Matcher, watcher: Watcher | None = None) -> RawHit
     """Scan a file or a range of it; `error` says why it could not be read."""
     try:
         with open_stream(part.path, start=part.start, end=part.end) as stream:
-            return matcher.scan(stream, watcher)
+            return matcher.scan(Unfolded(stream), watcher)
     except StreamError as error:
         return RawHits(part.path, error=str(error), cut_off=str(error))
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from doctor.logs.stamps import AMERICAN, COMPACT, GLOG, ISO, NAMED, SHORT, ZONE, Stamp, of_groups
 
@@ -22,6 +22,10 @@ EATEN = re.compile(r"\[\d{1,2}(?:;\d{1,3}){0,5}m(?!\])")
 _REPEATED = re.compile(r"\s*\[repeated (\d{1,9})x across cluster\](?:\s*\(Ray deduplicates logs[^\n]{0,300})?\s*$")
 #: a bar without a line end, and then a rank that begins to speak
 _BAR = re.compile(r"^[^\n]{0,4000}?(?:it/s|s/it|\?it/s)[^\]\n]{0,200}\](?=\[[A-Za-z_]{1,20}\d{1,5}\]:)")
+
+
+#: what container engines, collectors and loggers call the line itself
+_SAID = ("log", "message", "msg", "textPayload")
 
 
 class Stripped(NamedTuple):
@@ -141,7 +145,9 @@ _TABLE: tuple[_Layer, ...] = (
     # Ray's Python side
     _layer("d", rf"{ISO}{ZONE}[ \t]{{1,4}}{LEVEL}[ \t]{{1,4}}[\w.]{{1,60}}:\d{{1,6}} -- ", _stamped),
     _layer("d", rf"{ISO}{ZONE}(?: ?(?:-|\|) ?[\w.]{{1,80}})?(?: ?(?:-|\|) ?| )(?:{LEVEL}|SUCCESS)\b"
-                r"(?: {0,5}\| ?| ?(?:[-:] ?)?)(?:[\w.:<>]{1,120} - )?", _stamped),  # logging, loguru
+                # logging, loguru; FastChat names the logger in a column, "stderr" for what programs print
+                # https://github.com/lm-sys/FastChat/blob/main/fastchat/utils.py (`build_logger`)
+                r"(?: {0,5}\| ?(?:[A-Za-z_][\w.\-]{0,60} \|(?: |$))?| ?(?:[-:] ?)?)(?:[\w.:<>]{1,120} - )?", _stamped),
     _layer("d", rf"{COMPACT} [\w.\-/\[\] ]{{1,60}}? {LEVEL}: ", _stamped),  # AReaL
     # a clock without a day places no line, the level counts:
     # https://github.com/PrimeIntellect-ai/prime-rl/blob/main/src/prime_rl/utils/logger.py
@@ -304,18 +310,31 @@ def _container_json(text: str, found: _Found) -> str | None:
         record = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    inner = next((record[key] for key in ("log", "message", "msg", "textPayload") if key in record), None)
-    if not isinstance(inner, str):
+    inner = next((record[key] for key in _SAID if isinstance(record.get(key), str)), None)
+    if inner is None and isinstance(payload := record.get("jsonPayload"), dict):  # Google's collector
+        inner = next((payload[key] for key in _SAID if isinstance(payload.get(key), str)), None)
+    if inner is None:
+        inner = _of_logger(record)
+    if inner is None:
         return None
     for key in ("time", "timestamp", "@timestamp", "ts", "asctime"):
         if isinstance(record.get(key), str) and (match := re.match(ISO + ZONE, record[key])):
             found.stamp = found.stamp or of_groups(match.groupdict())
-    level = record.get("level") or record.get("severity") or record.get("levelname")
+    level = record.get("level") or record.get("severity") or record.get("levelname") or record.get("log.level")
     if isinstance(level, str):
         found.level = _LEVELS.get(level.upper(), "")
     if isinstance(record.get("rank"), int):
         found.rank = record["rank"]
     return ANSI.sub("", inner.rstrip("\r\n"))
+
+
+def _of_logger(record: dict[str, Any]) -> str | None:
+    """What structlog calls an event, beside a time or a level, and loguru's text, which carries a head of its own."""
+    said = record.get("event")
+    if isinstance(said, str) and ("level" in record or "timestamp" in record):
+        return said
+    said = record.get("text")
+    return said if isinstance(said, str) and isinstance(record.get("record"), dict) else None
 
 
 def has_slurm_labels(lines: Iterable[str]) -> bool:

@@ -271,12 +271,11 @@ def _raised_by_user(case: Case, hit: Hit) -> bool:
     """Whether a statement of the user's own code raised it: a library's words prove nothing there."""
     source = _source(case, hit)
     failure = case.failure_at(source, hit.line, hit.process)
-    for raised in failure.chain if failure is not None else ():
-        low, high = sorted((raised.line.number, raised.last_line))
-        if low <= hit.line <= high and raised.frames:
-            last = raised.frames[-1]
-            return last.own and last.code.startswith("raise ")
-    return False
+    raised = failure.raised_at(hit.line, hit.text) if failure is not None else None
+    if raised is None or not raised.frames:
+        return False
+    last = raised.frames[-1]
+    return last.own and last.code.startswith("raise ")
 
 
 _QUIET_LEVELS, _TOLD_LEVELS = frozenset("WID"), frozenset("ID")

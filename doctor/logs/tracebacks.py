@@ -14,6 +14,7 @@ _LONGEST_MESSAGE = 60  # lines; longer ones are dumps
 _LOST = 25  # lines of others inside an unlabelled traceback before it is given up
 _LOST_HEADLESS = 3  # the same where its header was left out of what was pasted
 _BETWEEN = 30  # lines between an exception and the separator before the next of its chain: its own paragraphs
+_SAID = 300  # characters by which two lines are told apart
 _MOST = 5_000  # failures kept; the rest of a log that repeats itself says nothing new
 
 _HEADER = later(r"Traceback \(most recent call last\):?\s*$")
@@ -105,6 +106,11 @@ class Raised:
             text += each if len(each.rstrip()) >= self.width else f"{each.rstrip()} "
         return text.rstrip()
 
+    def covers(self, number: int) -> bool:
+        """Whether a line lies in what it says, from its type on."""
+        low, high = sorted((self.line.number, self.last_line))
+        return low <= number <= high
+
     @property
     def name(self) -> str:
         """Type without its module."""
@@ -144,6 +150,12 @@ class Failure:
     def end(self) -> Raised:
         """The exception that reached the top."""
         return self.chain[-1]
+
+    def raised_at(self, number: int, text: str) -> Raised | None:
+        """The link to which a line belongs; of several in one line of the file the one that says what it says."""
+        here = [each for each in self.chain if each.covers(number)]
+        said = (each for each in here if each.line.text[:_SAID] == text[:_SAID])
+        return next(said, None) or (here[-1] if here else None)
 
     def covers(self, source: int, number: int) -> bool:
         """Whether a line lies inside it."""
@@ -539,6 +551,8 @@ def _caught(first: Line, record: Line | None) -> str:
     if (0 < far <= _CLOSE and _ANNOUNCED.search(record.text)) or (
         0 < far <= _FAR and _ANNOUNCED_FAR.search(record.text[:400])
     ):
+        return record.level
+    if far == 0:  # a record of a structured logger, which holds the exception itself
         return record.level
     return ""
 
