@@ -85,7 +85,7 @@ CASES = (
                 "`split_batches` 把每个批次切给各进程,而 {size} 不能被 {processes} 个进程整除",
                 "`split_batches=True` 时,加载器的批次大小是所有进程合计的大小。`accelerate test` 用 8 的批次检查,因"
                 "此 3、5、6、7 个进程时会失败,尽管训练可行。",
-                "让批次大小为 {processes} 的倍数(multiple),换一个进程数(`--num_processes`),或关闭 `split_batches`。"
+                "让批次大小为 {processes} 的倍数,换一个进程数(`--num_processes`),或关闭 `split_batches`。"
                 "若只有 `accelerate test` 报错,可继续:机器没有问题。",
             ),
         ),

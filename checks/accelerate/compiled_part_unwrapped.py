@@ -38,14 +38,12 @@ LOG_MESSAGE = Message(
         "A submodule went through `torch.compile` (an attention, a flex mask, a quantizer), the model "
         "itself did not. `unwrap_model` up to Accelerate 1.12 then looks for an entry `{key}` that only "
         "its own regional compilation writes.",
-        'Upgrade: `pip install -U "accelerate>=1.13"`. Or compile the whole model (`torch_compile=True`) '
-        "or nothing, after the Trainer was made.",
+        'Upgrade: `pip install -U "accelerate>=1.13"`. Or compile the whole model (`torch_compile=True`) or nothing.',
     ),
     zh=Words(
         "Accelerate 把只有一部分被编译的模型当作由它自己编译的",
         "某个子模块经过了 `torch.compile`(注意力、flex mask、量化器),而模型本身没有。Accelerate 1.12 及之前"
         "的 `unwrap_model` 会查找只有它自己的区域编译才会写入的 `{key}`。",
-        '升级:`pip install -U "accelerate>=1.13"`。或编译整个模型(`torch_compile=True`),或完全不编译,或在创'
-        "建 Trainer 之后再编译。",
+        '升级:`pip install -U "accelerate>=1.13"`。或编译整个模型(`torch_compile=True`),或完全不编译。',
     ),
 )

@@ -18,7 +18,7 @@ https://huggingface.co/docs/accelerate/concept_guides/fsdp1_vs_fsdp2
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature, finding_of_case
 
@@ -140,5 +140,6 @@ SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
 
 
 def explain(hits: Hits) -> Finding:
-    """Say what the first hit's own case calls for."""
-    return finding_of_case(PROBLEM, CASES, hits)
+    """Say what the first hit's own case calls for; of tied weights Accelerate itself is not sure."""
+    guessed = CASES[hits.first.signature][1] is _TIED
+    return finding_of_case(PROBLEM, CASES, hits, LIKELY if guessed else CONFIRMED)

@@ -71,7 +71,9 @@ LOG_MESSAGE_CPU = Message(
 )
 
 
-def explain(hits: Hits) -> Finding:
-    """Several GPUs, or the CPU."""
+def explain(hits: Hits) -> Finding | None:
+    """Several GPUs, or the CPU; weights on `meta` were never loaded, which is another matter."""
+    if "meta" in (hits.first.groups.get("devices") or ""):
+        return None
     message = LOG_MESSAGE_CPU if "cpu" in (hits.first.groups.get("devices") or "") else LOG_MESSAGE
     return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED)

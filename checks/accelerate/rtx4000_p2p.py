@@ -26,18 +26,19 @@ SIGNATURES = (Signature(r"NotImplementedError: Using RTX 4000 series doesn't sup
 
 LOG_MESSAGE = Message(
     en=Words(
-        "several RTX 40 GPUs with an old driver, and P2P was not switched off for NCCL",
-        "The driver (older than 550.40.07) offers peer-to-peer transfers that these GPUs do not have. "
+        "several RTX 40 GPUs, and P2P was not switched off for NCCL",
+        "Drivers older than 550.40.07 offer peer-to-peer transfers that these GPUs do not have; accelerate before "
+        "0.29 asks for the switches whatever the driver is. "
         "`accelerate launch` switches them off; plain `python` or `torchrun` does not.",
         "Export `NCCL_P2P_DISABLE=1 NCCL_IB_DISABLE=1` before the command, or start with `accelerate "
-        "launch`, or update the NVIDIA driver to 550.40.07 or newer.",
+        "launch`, or update the NVIDIA driver to 550.40.07 or newer and accelerate to 0.29 or newer.",
     ),
     zh=Words(
-        "多张 RTX 40 GPU 配旧驱动,且未为 NCCL 关闭 P2P",
-        "驱动(早于 550.40.07)提供了这些 GPU 并不具备的点对点传输。`accelerate launch` 会关闭它;普通 "
-        "`python` 或 `torchrun` 不会。",
+        "多张 RTX 40 GPU,且未为 NCCL 关闭 P2P",
+        "早于 550.40.07 的驱动提供了这些 GPU 并不具备的点对点传输;accelerate 0.29 之前不论驱动版本都要求关闭。"
+        "`accelerate launch` 会关闭它;普通 `python` 或 `torchrun` 不会。",
         "在命令前导出 `NCCL_P2P_DISABLE=1 NCCL_IB_DISABLE=1`,或用 `accelerate launch` 启动,或将 NVIDIA 驱"
-        "动更新到 550.40.07 及以上。",
+        "动更新到 550.40.07 及以上并将 accelerate 更新到 0.29 及以上。",
     ),
 )
 

@@ -36,15 +36,17 @@ CASES = (
                 "`fp8` precision, and no backend for it is installed",
                 "Accelerate leaves fp8 to TransformerEngine, torchao or MS-AMP, and it needs an H100-class GPU (or "
                 "an RTX 40 and newer).",
-                "Install one: `pip install --no-build-isolation transformer_engine[pytorch]` (or `pip install "
-                "torchao`, with `fp8_backend: AO`), or set `mixed_precision: bf16`.",
+                "Install one: `pip install --no-build-isolation transformer_engine[pytorch]` (or, with accelerate 1.6 "
+                "and newer, `pip install torchao`, with `--fp8_backend ao` or `fp8_config: {{backend: AO}}` in the "
+                "file), or set `mixed_precision: bf16`.",
             ),
             zh=Words(
                 "使用 `fp8` 精度,但没有安装其后端",
                 "Accelerate 的 fp8 依靠 TransformerEngine、torchao 或 MS-AMP,并且需要 H100 级(或 RTX 40 及更新)的 "
                 "GPU。",
-                "安装其一:`pip install --no-build-isolation transformer_engine[pytorch]`(或 `pip install torchao`,并"
-                "设 `fp8_backend: AO`),或设 `mixed_precision: bf16`。",
+                "安装其一:`pip install --no-build-isolation transformer_engine[pytorch]`(或在 accelerate 1.6 及以"
+                "上用 `pip install torchao`,并加 `--fp8_backend ao` 或在文件中写 `fp8_config: {{backend: AO}}`),或设 "
+                "`mixed_precision: bf16`。",
             ),
         ),
     ),

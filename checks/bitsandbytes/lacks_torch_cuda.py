@@ -43,7 +43,11 @@ PROBLEM = Problem(
 )
 
 SIGNATURES = (
-    Signature(r"Configured CUDA binary not found at [^\n]{0,200}libbitsandbytes_cuda(?P<cuda>\d{2,3})"),
+    # an import goes on without the library; the first call that needs it repeats these words
+    Signature(
+        r"(?<!Original error: )Configured CUDA binary not found at [^\n]{0,200}libbitsandbytes_cuda(?P<cuda>\d{2,3})",
+        kind="warning",
+    ),
     Signature(r"CUDA Setup failed despite (?:CUDA|GPU) being available"),
     Signature(r"libbitsandbytes_cuda(?P<cuda>\d{2,3})\w{0,16}\.so: cannot open shared object"),
     Signature(
@@ -51,7 +55,11 @@ SIGNATURES = (
         r"'c(?:de)?(?:quantize|gemm|adam|lion|get|igemm)\w{0,60}'",
         frame=r"bitsandbytes[\\/]|unsloth[\\/]kernels[\\/]",
     ),
-    Signature(r"Could not find the bitsandbytes CUDA binary at [^\n]{0,200}libbitsandbytes_cuda(?P<cuda>\d{2,3})"),
+    Signature(
+        r"Could not find the bitsandbytes CUDA binary at [^\n]{0,200}libbitsandbytes_cuda(?P<cuda>\d{2,3})",
+        kind="warning",
+    ),
+    Signature(r"Original error: Configured CUDA binary not found at [^\n]{0,200}libbitsandbytes_cuda(?P<cuda>\d{2,3})"),
 )
 
 LOG_MESSAGE = Message(
