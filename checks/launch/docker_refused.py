@@ -17,7 +17,7 @@ https://github.com/Sygil-Dev/sygil-webui/issues/490
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -49,7 +49,11 @@ CASES = (
         ),
     ),
     (
-        r"(?:docker: 'compose' is not a docker command|unknown shorthand flag: '\w' in -\w)",
+        # other programs of the same library (kubectl, helm) put `error:` before it
+        (
+            r"(?:docker: 'compose' is not a docker command|docker: unknown command: docker compose"
+            r"|^unknown shorthand flag: '[dfp]' in -[dfp]$)"
+        ),
         Message(
             en=Words(
                 "this docker has no `compose` command",
@@ -70,15 +74,18 @@ CASES = (
         Message(
             en=Words(
                 "this docker does not know `--gpus`",
-                "The option came with docker 19.03; or `docker` is podman here.",
+                "`docker run` has the option since 19.03; `docker compose` and `docker build` have none, and `docker` "
+                "may be podman here.",
                 "Upgrade docker, or use the old way: `--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all`; with podman "
-                "`--device nvidia.com/gpu=all` (CDI).",
+                "`--device nvidia.com/gpu=all` (CDI). For compose write the GPUs into the file "
+                "(`deploy.resources.reservations.devices`).",
             ),
             zh=Words(
                 "此 docker 不认识 `--gpus`",
-                "该选项从 docker 19.03 起才有;或这里的 `docker` 其实是 podman。",
+                "`docker run` 从 19.03 起才有该选项;`docker compose` 与 `docker build` 没有它,"
+                "这里的 `docker` 也可能其实是 podman。",
                 "升级 docker,或用旧方式:`--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all`;podman 则用 `--device "
-                "nvidia.com/gpu=all`(CDI)。",
+                "nvidia.com/gpu=all`(CDI)。compose 请把 GPU 写进文件(`deploy.resources.reservations.devices`)。",
             ),
         ),
     ),
@@ -129,14 +136,15 @@ CASES = (
         r"toomanyrequests: ",
         Message(
             en=Words(
-                "Docker Hub refuses the pull: too many from this address",
-                "Without a login Docker Hub allows few pulls an hour, and all machines behind one address share them.",
+                "the registry refuses the pull: too many from this address",
+                "Without a login Docker Hub and other registries (ghcr.io, ECR Public) allow few pulls an hour, and "
+                "all machines behind one address share them.",
                 "`docker login` (a free account suffices), wait an hour, or pull through a mirror: "
                 "`registry-mirrors` in /etc/docker/daemon.json, or the same image on ghcr.io, quay.io or nvcr.io.",
             ),
             zh=Words(
-                "Docker Hub 拒绝拉取:此地址请求过多",
-                "未登录时 Docker Hub 每小时只允许少量拉取,同一地址后的所有机器共享额度。",
+                "镜像仓库拒绝拉取:此地址请求过多",
+                "未登录时 Docker Hub 等仓库(ghcr.io、ECR Public)每小时只允许少量拉取,同一地址后的所有机器共享额度。",
                 "`docker login`(免费账号即可),等待一小时,或使用镜像站:/etc/docker/daemon.json 中的 "
                 "`registry-mirrors`,或 ghcr.io、quay.io、nvcr.io 上的同一镜像。",
             ),
@@ -146,7 +154,7 @@ CASES = (
         r"exec (?P<program>[^\s:]{1,200}): exec format error|exec user process caused: exec format error",
         Message(
             en=Words(
-                "the image is made for another processor than this machine has",
+                "the kernel cannot run the image's start program: most likely made for another processor",
                 "An x86 image on ARM, or the other way round; or the start script of the image lacks its first line "
                 "(`#!/bin/sh`).",
                 "`uname -m` and `docker image inspect --format '{{{{.Architecture}}}}' IMAGE`; take or build the "
@@ -154,7 +162,7 @@ CASES = (
                 "--privileged tonistiigi/binfmt --install all`).",
             ),
             zh=Words(
-                "该镜像是为另一种处理器制作的",
+                "内核无法运行镜像的启动程序:多半是为另一种处理器制作的",
                 "在 ARM 上运行 x86 镜像或反之;或镜像的启动脚本缺少首行(`#!/bin/sh`)。",
                 "`uname -m` 与 `docker image inspect --format '{{{{.Architecture}}}}' IMAGE`;选用或构建此平台的镜像"
                 "(`docker build --platform linux/arm64`),或安装模拟(`docker run --privileged tonistiigi/binfmt "
@@ -186,29 +194,34 @@ CASES = (
             en=Words(
                 "a container named `{name}` exists already",
                 "It was started earlier with the same `--name` and is still there, running or stopped.",
-                "`docker rm -f {name}` removes it (`docker start -ai {name}` goes on with it); `--rm` lets docker "
-                "remove it at its end.",
+                "`docker start -ai {name}` goes on with it. `docker rm -f {name}` ends and removes it, with everything "
+                "that was written outside of mounted folders (`docker cp {name}:/path .` fetches that first); `--rm` "
+                "lets docker remove it at its end.",
             ),
             zh=Words(
                 "已存在名为 `{name}` 的容器",
                 "它此前以相同的 `--name` 启动,仍在运行或已停止。",
-                "`docker rm -f {name}` 删除它(`docker start -ai {name}` 则继续使用);`--rm` 可让 docker 在结束时自动"
-                "删除。",
+                "`docker start -ai {name}` 继续使用它。`docker rm -f {name}` 会结束并删除它,"
+                "连同写在挂载目录之外的全部内容(可先用 `docker cp {name}:/path .` 取出);"
+                "`--rm` 可让 docker 在结束时自动删除。",
             ),
         ),
     ),
 )
 
 SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
+#: words with a second reading: `--gpus` for another command, a start script without its first line, a lone option
+_AMBIGUOUS = ("unknown flag: --gpus", "exec format error", "unknown shorthand flag")
 
 
 def explain(hits: Hits) -> Finding:
     """Say what the first hit's own case calls for, with the image or port where it is told."""
     first = hits.first
+    confidence = LIKELY if any(each in first.text for each in _AMBIGUOUS) else CONFIRMED
     image = first.groups.get("image") or first.groups.get("image2")
     platform, port = first.groups.get("platform"), first.groups.get("port")
     return found(
         PROBLEM, CASES[first.signature][1], where=hits.where(), evidence=hits.evidence(),
         image=f"`{image}`" if image else "", platform=f" ({platform})" if platform else "",
-        port=f" (`{port}`)" if port else "", name=(first.groups.get("name") or "").lstrip("/"),
+        port=f" (`{port}`)" if port else "", name=(first.groups.get("name") or "").lstrip("/"), confidence=confidence,
     )  # fmt: skip

@@ -26,11 +26,11 @@ PROBLEM = Problem(id="LCH011", name="master-unresolved", severity=ERROR, since="
 
 SIGNATURES = (
     Signature(
-        r"The (?:client socket has failed to connect to any network address of|IPv[46] network"
+        r"The (?:client socket has failed to connect to any network address of|IPv4 network"
         r" addresses of) \((?P<host>(?![\w.]{1,120}\.arpa,)[^,\n]{1,120}), (?P<port>\d{1,5})\)[^\n]{0,200}(?:gai error:"
         r" -?\d{1,3}|Name or service not known)"
     ),
-    # torch warns of a name that only one of the two protocols knows; one of reverse DNS is known to neither
+    # torch warns of a name that has no IPv6 address, which most have not; one of reverse DNS has none at all
     Signature(
         r"The IPv4 network addresses of \((?P<host>[\w.\-]{1,120}\.arpa), (?P<port>\d{1,5})\) cannot be retrieved",
         kind="warning",

@@ -19,7 +19,9 @@ https://slurm.schedmd.com/faq.html
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+import re
+
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -30,16 +32,22 @@ REASONS = (
     ("memory required by task", "more memory than the job has left", "内存超出作业剩余"),
     ("node configuration is not available", "no node has all that is asked for", "没有节点满足全部要求"),
     ("generic resource", "it does not know GPUs of that kind or number", "不认识所写的 GPU 类型或数量"),
+    ("policy", "a limit of the account or QOS is reached", "达到账户或 QOS 的上限"),
     ("account", "the account may not use this partition", "该账户不能使用此分区"),
     ("qos", "the QOS does not allow it", "QOS 不允许"),
-    ("policy", "a limit of the account or QOS is reached", "达到账户或 QOS 的上限"),
-    ("partition", "the partition does not exist or is not open", "分区不存在或未开放"),
+    ("partition configuration", "more than the partition allows, or it is down", "超出分区允许的范围,或分区已停用"),
+    ("not permitted to use this partition", "your group may not use this partition", "你所在的组不能使用此分区"),
+    ("partition", "the partition does not exist, or these nodes are not in it", "分区不存在,或这些节点不在其中"),
     ("time limit", "more time than the partition allows", "时间超过分区上限"),
     ("processors", "more CPUs than the job or partition has", "CPU 超出作业或分区所有"),
     ("task count", "more tasks than the job has room for", "任务数超出作业容量"),
     ("invalid job id", "the job has ended or is another user's", "作业已结束或属于其他用户"),
 )
 OTHER_REASON = ("see its own words", "见其原文")
+#: not the request is at fault: the controller did not answer, or is busy
+_CONTROLLER = re.compile(
+    r"(?i)slurm controller|socket timed out|zero bytes were transmitted|temporarily unable|try again"
+)
 
 SIGNATURES = (
     Signature(
@@ -139,14 +147,33 @@ LOG_MESSAGE_EXCLUSIVE = Message(
 )
 
 
+LOG_MESSAGE_CONTROLLER = Message(
+    en=Words(
+        "Slurm's controller did not answer the request",
+        "`slurmctld` is down, restarts or is overloaded, or this machine cannot reach it: a node or container without "
+        "the cluster's configuration, another network, a firewall. What was asked for has no part in it.",
+        "`scontrol ping` tells whether it is up; try again in a minute, from a login node of the cluster. In a "
+        "container mount /etc/slurm and the munge socket. If it stays, tell the administrators.",
+    ),
+    zh=Words(
+        "Slurm 控制器没有应答该请求",
+        "`slurmctld` 已停止、正在重启或过载,或本机无法连接它:节点或容器中没有集群的配置,网络不同,或被防火墙阻断。"
+        "与所申请的内容无关。",
+        "`scontrol ping` 可查看它是否在运行;稍后在集群的登录节点重试。容器中请挂载 /etc/slurm 与 munge 套接字。"
+        "若持续如此,请告知管理员。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding | None:
     """It waits for itself, asks for too much, or cannot prove who it is; a step that was created waited no longer."""
     if hits.get("created") and all(hit.signature in (0, len(SIGNATURES) - 1) for hit in hits):
         return None
     told = hits.get("why") or ""
     english, chinese = next(((en, zh) for part, en, zh in REASONS if part in told.lower()), OTHER_REASON)
+    request = LOG_MESSAGE_CONTROLLER if _CONTROLLER.search(told) else LOG_MESSAGE_REQUEST
     messages = {
-        "why": LOG_MESSAGE_REQUEST, "exclusive": LOG_MESSAGE_EXCLUSIVE, "launch": LOG_MESSAGE_CREDENTIAL,
+        "why": request, "exclusive": LOG_MESSAGE_EXCLUSIVE, "launch": LOG_MESSAGE_CREDENTIAL,
         "waiting": LOG_MESSAGE_WAITS,
     }  # fmt: skip
     return found(
@@ -154,7 +181,7 @@ def explain(hits: Hits) -> Finding | None:
         hits.choice(messages, LOG_MESSAGE_REQUEST),
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=CONFIRMED,
+        confidence=LIKELY if told and english == OTHER_REASON[0] and request is LOG_MESSAGE_REQUEST else CONFIRMED,
         job=hits.get("waiting") or "",
         why=english,
         why_zh=chinese,

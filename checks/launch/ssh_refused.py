@@ -22,6 +22,8 @@ from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="LCH038", name="ssh-refused", severity=ERROR, since="0.1")
 
+#: servers of git, which no launcher logs in to
+_NO_GIT = r"(?!(?:[\w\-]{1,40}\.)?(?:github|gitlab|gitee|bitbucket|huggingface|hf|modelscope)\.(?:com|org|co|cn)\b)"
 SIGNATURES = (
     Signature(
         r"(?:^|[\s:]|(?<!git)@)(?P<host>[\w.\-]{1,80}): Permission denied \((?:publickey|password|keyboard-inte"
@@ -31,9 +33,10 @@ SIGNATURES = (
         r"Host key verification failed\.",
     ),
     Signature(
-        r"ssh: (?:connect to host (?P<host>[\w.\-:]{1,80}) port \d{1,5}: (?:Connection refused|Connect"
-        r"ion timed out|No route to host)|Could not resolve hostname [\w.\-]{1,80})",
+        rf"ssh: (?:connect to host (?P<host>{_NO_GIT}[\w.\-:]{{1,80}}) port \d{{1,5}}: (?:Connection refused|Connect"
+        rf"ion timed out|No route to host)|Could not resolve hostname (?P<unresolved>{_NO_GIT}[\w.\-]{{1,80}}))",
     ),
+    Signature(r"fatal: (?P<git>Could not read from remote repository)", kind="sign"),
 )
 
 DENIED = Message(
@@ -94,15 +97,18 @@ UNREACHED = Message(
 )
 
 
-def explain(hits: Hits) -> Finding:
-    """Not let in, not known, or not reached."""
+def explain(hits: Hits) -> Finding | None:
+    """Not let in, not known, or not reached; git says the same of its own servers."""
+    if hits.get("git") and not hits.of(0):
+        return None
     message = DENIED if hits.of(0) else UNKNOWN if hits.of(1) else UNREACHED
+    host = hits.get("host") or hits.get("unresolved") or "NODE"
     return found(
         PROBLEM,
         message,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY if message is UNKNOWN else CONFIRMED,  # git says the same of its servers
-        host=hits.get("host") or "NODE",
-        commands=(f"ssh -o BatchMode=yes {hits.get('host') or 'NODE'} true",),
+        host=host,
+        commands=(f"ssh -o BatchMode=yes {host} true",),
     )

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from doctor.checks.launch._helpers import effective
 from doctor.core.check import Judgement, check
-from doctor.core.finding import LIKELY, Evidence, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
@@ -85,3 +85,14 @@ def uuid_for_vllm(launch: Launch, environment: Environment, packages: Packages, 
     if uuid is not None:
         evidence = (Evidence("environment", f"CUDA_VISIBLE_DEVICES={','.join(entries)}"),)
         yield found(PROBLEM, MESSAGE, entry=uuid, confidence=LIKELY, evidence=evidence)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Only where vLLM reads the list; other programs have other limits and other releases."""
+    frames = [frame for hit in hits for frame in hit.frames]
+    if frames and not any("vllm" in frame for frame in frames):
+        return None
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), entry=hits.get("entry"),
+        confidence=CONFIRMED if frames else LIKELY,
+    )  # fmt: skip

@@ -7,6 +7,7 @@ table goes from the special to the general.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from doctor.core.finding import LIKELY, Confidence, Finding, Message, found
 from doctor.core.problem import Problem
@@ -152,7 +153,14 @@ PHASES = (
 
 def phase(hit: Hit) -> str:
     """What the process was doing: a name of the table, "" where the log has no traceback that tells."""
-    return next((name for name, pattern in PHASES if any(pattern.search(frame) for frame in hit.frames)), "")
+    frames = _within_closure(hit.frames)
+    return next((name for name, pattern in PHASES if any(pattern.search(frame) for frame in frames)), "")
+
+
+def _within_closure(frames: Sequence[str]) -> Sequence[str]:
+    """Frames of what an optimizer calls back: Lightning runs forward and backward inside of its step."""
+    last = max((number for number, frame in enumerate(frames) if frame.endswith(":closure")), default=-1)
+    return frames[last + 1 :]
 
 
 def phases_of(hits: Hits) -> list[str]:

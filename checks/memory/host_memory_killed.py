@@ -30,8 +30,8 @@ SIGNATURES = (
         r"(?:Memory cgroup out of memory|Out of memory): Kill(?:ed)? process (?P<pid>\d{1,9})"
         r" \((?P<name>[^)\n]{1,40})\)"
     ),
-    Signature(r"slurmstepd: error: Detected \d{1,6} oom[-_]kill event"),
-    Signature(r"\bOOMKill(?:ed)?\b[^\n]{0,80}"),
+    Signature(r"slurmstepd: error: Detected [1-9]\d{0,5} oom[-_]kill event"),
+    Signature(r"\bOOMKill(?:ed)?\b(?!['\"]?[:=] ?['\"]?(?:[Ff]alse|0|null|None)\b)[^\n]{0,80}"),  # docker inspect
     Signature(r"task \d{1,6}: Out Of Memory"),
     Signature(
         r"\b(?P<invoker>[\w.\-/:]{1,40}) invoked oom-killer: "

@@ -15,7 +15,7 @@ https://docs.nvidia.com/cuda/wsl-user-guide/index.html#known-limitations-for-lin
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -36,16 +36,18 @@ LOG_MESSAGE = Message(
         "pinned host memory was refused, which CUDA reports as out of memory",
         "The traceback asks for page-locked RAM (the CPU swap cache of vLLM, or offload buffers), "
         "not for GPU memory. WSL 2 allows only part of the RAM to be pinned, and containers limit "
-        "locked memory.",
-        "Lower `swap_space` (`--swap-space 0` or 1), turn `pin_memory` off "
-        "(`offload_optimizer.pin_memory: false`, `dataloader_pin_memory=False`), raise `ulimit -l`, "
-        "or give WSL more memory in `.wslconfig`.",
+        "locked memory. The pinning thread of a data loader says the same where the GPU itself is too full for a "
+        "CUDA context.",
+        "Look at `nvidia-smi` first: a full GPU is to be freed. Else lower `swap_space` (`--swap-space 0` or 1), "
+        "turn `pin_memory` off (`offload_optimizer.pin_memory: false`, `dataloader_pin_memory=False`), "
+        "raise `ulimit -l`, or give WSL more memory in `.wslconfig`.",
     ),
     zh=Words(
         "锁页主机内存申请被拒绝,CUDA 把它报成显存不足",
         "调用栈申请的是锁页内存(vLLM 的 CPU swap cache 或卸载缓冲),而不是显存。WSL 2 只允许锁定部分内"
-        "存,容器也限制锁定内存。",
-        "降低 `swap_space`(`--swap-space 0` 或 1),关闭 `pin_memory`(`offload_optimizer.pin_memory: "
+        "存,容器也限制锁定内存。若 GPU 已满而无法建立 CUDA 上下文,数据加载器的锁页线程也会这样报错。",
+        "先看 `nvidia-smi`:GPU 已满则释放它。否则降低 `swap_space`(`--swap-space 0` 或 1),"
+        "关闭 `pin_memory`(`offload_optimizer.pin_memory: "
         "false`、`dataloader_pin_memory=False`),提高 `ulimit -l`,或在 `.wslconfig` 中给 WSL 更多内存"
         "。",
     ),
@@ -78,5 +80,9 @@ ON_NPU = Message(
 
 def explain(hits: Hits) -> Finding:
     """What CUDA words as its own memory, or what Ascend's runtime names."""
-    message = ON_NPU if hits.get("npu") or hits.get("npu_host") else LOG_MESSAGE
-    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED)
+    if hits.get("npu") or hits.get("npu_host"):
+        return found(PROBLEM, ON_NPU, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED)
+    loader = any("torch/utils/data/" in frame.replace("\\", "/") for hit in hits for frame in hit.frames)
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY if loader else CONFIRMED
+    )
