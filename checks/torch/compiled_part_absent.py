@@ -26,18 +26,24 @@ from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TOR051", name="compiled-part-absent", severity=ERROR, since="0.1")
 
+#: these are no part of flash-attn's wheel; they are built from its repository, of a release that still has them
+_FLASH = "git+https://github.com/Dao-AILab/flash-attention@v2.5.8#subdirectory=csrc/"
+
 #: pattern of compiled modules -> (package, what to install)
 PARTS = (
     (r"_turbomind", "lmdeploy", "lmdeploy"),
     (r"awq_ext|awq_v2_ext|exl_ext|exlv2_ext", "AutoAWQ", "autoawq-kernels"),
-    (r"awq_inference_engine", "llm-awq", "autoawq-kernels"),
+    (r"awq_inference_engine", "llm-awq", "git+https://github.com/mit-han-lab/llm-awq#subdirectory=awq/kernels"),
     (r"exllama_kernels|exllamav2_kernels|autogptq_\w{1,20}_\d{2,3}", "AutoGPTQ", "auto-gptq"),
     (r"gptqmodel_\w{1,30}", "GPTQModel", "gptqmodel"),
     (r"selective_scan_cuda", "mamba-ssm", "mamba-ssm"),
     (r"causal_conv1d_cuda", "causal-conv1d", "causal-conv1d"),
     (r"deep_ep_cpp", "DeepEP", "git+https://github.com/deepseek-ai/DeepEP"),
     (r"grouped_gemm_backend", "grouped_gemm", "grouped_gemm"),
-    (r"fused_dense_lib|dropout_layer_norm|xentropy_cuda_lib|rotary_emb", "flash-attn's extra kernels", "flash-attn"),
+    (r"fused_dense_lib", "flash-attn's extra kernels", _FLASH + "fused_dense_lib"),
+    (r"dropout_layer_norm", "flash-attn's extra kernels", _FLASH + "layer_norm"),
+    (r"xentropy_cuda_lib", "flash-attn's extra kernels", _FLASH + "xentropy"),
+    (r"rotary_emb", "flash-attn's extra kernels", _FLASH + "rotary"),
 )
 
 SIGNATURES = (

@@ -16,7 +16,7 @@ https://huggingface.co/docs/transformers/main/en/main_classes/model#transformers
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature, finding_of_case
 
@@ -54,5 +54,6 @@ SIGNATURES = tuple(Signature(pattern, frame=frame) for pattern, frame, _ in CASE
 
 
 def explain(hits: Hits) -> Finding:
-    """What the first hit's own case says."""
-    return finding_of_case(PROBLEM, [(pattern, message) for pattern, _, message in CASES], hits)
+    """What the first hit's own case says; `torch.int4` exists in newer releases, and torchao asks for it."""
+    sure = LIKELY if hits.first.groups["name"] == "int4" else CONFIRMED
+    return finding_of_case(PROBLEM, [(pattern, message) for pattern, _, message in CASES], hits, sure)

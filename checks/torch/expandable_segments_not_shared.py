@@ -19,25 +19,23 @@ https://man7.org/linux/man-pages/man2/pidfd_getfd.2.html
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TOR039", name="expandable-segments-not-shared", severity=ERROR, since="0.1")
 
 SIGNATURES = (
     Signature(
-        r"RuntimeError: (?P<call>pidfd_(?:getfd|open)): ?(?:Operation not permitted|No such process|Ba"
-        r"d file descriptor|Function not implemented)",
+        r"RuntimeError: (?P<call>pidfd_(?:getfd|open)): ?(?:Operation not permitted|Function not implemented"
+        r"|(?P<gone>No such process|Bad file descriptor))",
     ),
     Signature(
         r"The kernel on this machine does not support the (?P<call>pidfd_(?:open|getfd)) syscall",
     ),
 )
 
-LOG_CONFIDENCE = CONFIRMED
-
-LOG_COMMANDS = ("export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False",)
+_COMMANDS = ("export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False",)
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -61,3 +59,33 @@ LOG_MESSAGE = Message(
         "在宿主机以 root 执行 `sysctl -w kernel.yama.ptrace_scope=0`;内核须为 5.6 及以上。",
     ),
 )
+
+GONE = Message(
+    en=Words(
+        "the process that shares GPU memory of expandable segments is not found ({call})",
+        "For memory of `expandable_segments:True` torch fetches file descriptors from the process that owns it, by "
+        "its number. That process has ended, it lives in another container or PID namespace where the number stands "
+        "for nothing, or the tensor was freed before it was fetched.",
+        "Look for an earlier failure of the trainer or worker that sends the weights. Trainer and engine in several "
+        "containers need one PID namespace (docker `--pid=host`, Kubernetes `shareProcessNamespace: true`). Keep the "
+        "tensors alive until the other side has taken them; or take `expandable_segments:True` out of "
+        "`PYTORCH_CUDA_ALLOC_CONF` (newer torch: `PYTORCH_ALLOC_CONF`).",
+    ),
+    zh=Words(
+        "找不到共享 expandable segments 显存的那个进程({call})",
+        "对于 `expandable_segments:True` 的显存,torch 按进程号从持有它的进程取得文件描述符。该进程已经结束、位于另一个"
+        "容器或 PID 命名空间(进程号在此无意义),或张量在被取走之前已释放。",
+        "查找发送权重的训练进程或 worker 更早的失败。训练与推理引擎位于不同容器时需共用 PID 命名空间(docker "
+        "`--pid=host`,Kubernetes `shareProcessNamespace: true`)。在对方取走之前保持张量存活;或从 "
+        "`PYTORCH_CUDA_ALLOC_CONF`(新版 torch:`PYTORCH_ALLOC_CONF`)中去掉 `expandable_segments:True`。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """A system that does not allow it, or an owner that is not there."""
+    gone = hits.first.groups.get("gone")
+    return found(
+        PROBLEM, GONE if gone else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=_COMMANDS,
+        confidence=LIKELY if gone else CONFIRMED, call=hits.first.groups["call"],
+    )  # fmt: skip

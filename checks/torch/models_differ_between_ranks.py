@@ -60,14 +60,14 @@ CASES = (
         "",
         Message(
             en=Words(
-                "a parameter has another shape on another rank",
+                "a parameter has another shape or memory layout on another rank",
                 "DDP compares all shapes. Tokens were added, a head was sized or a checkpoint was loaded on some "
                 "ranks only, or by data that differs.",
                 "Print `{{name: p.shape for name, p in model.named_parameters()}}` on each rank; resize embeddings "
                 "and build heads on every rank before wrapping.",
             ),
             zh=Words(
-                "某个参数在另一个进程上的形状不同",
+                "某个参数在另一个进程上的形状或内存布局不同",
                 "DDP 会比较所有形状。只在部分进程上添加了 token、设置了输出头大小或加载了检查点,或它们依据的数据不同。",
                 "在每个进程打印 `{{name: p.shape for name, p in model.named_parameters()}}`;在封装之前,每个进程都要"
                 "调整嵌入并构建输出头。",

@@ -61,8 +61,9 @@ CASES = (
                 "asynchronous copies and bfloat16 from 8.0), and the compiler aborts the process instead of "
                 "raising.",
                 "Run on a newer GPU, or avoid the kernel: float16 instead of bfloat16, another attention "
-                'backend (`attn_implementation="sdpa"`, vLLM: `VLLM_ATTENTION_BACKEND=XFORMERS` or '
-                "`--enforce-eager`), `TORCHDYNAMO_DISABLE=1`. A newer Triton (with its torch) may support the "
+                'backend (`attn_implementation="sdpa"`, vLLM: another '
+                "`--attention-backend`, or `--enforce-eager`), `TORCHDYNAMO_DISABLE=1`. A newer Triton (with its "
+                "torch) may support the "
                 "card again.",
             ),
             zh=Words(
@@ -70,8 +71,9 @@ CASES = (
                 "内核使用了较新显卡才有的功能(7.0 起的带掩码 shuffle、张量核心,8.0 起的异步拷贝与 bfloat16),编"
                 "译器直接中止进程而不是抛出异常。",
                 "换用较新的 GPU,或避开该内核:用 float16 代替 bfloat16,换注意力后端"
-                '(`attn_implementation="sdpa"`,vLLM:`VLLM_ATTENTION_BACKEND=XFORMERS` 或 '
-                "`--enforce-eager`),`TORCHDYNAMO_DISABLE=1`。较新的 Triton(及其 torch)可能重新支持该卡。",
+                '(`attn_implementation="sdpa"`,vLLM:换用其他 '
+                "`--attention-backend` 或 `--enforce-eager`),`TORCHDYNAMO_DISABLE=1`。较新的 Triton(及其 torch)可能重新"
+                "支持该卡。",
             ),
         ),
     ),

@@ -16,7 +16,7 @@ https://huggingface.co/docs/transformers/main_classes/callback#transformers.inte
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature, finding_of_signature
 
@@ -42,19 +42,20 @@ SILENT = Message(
 REFUSES = Message(
     en=Words(
         "MLflow refuses what it is asked to store ({code})",
-        "The server answered: an experiment or run of that name is deleted or absent, a value is longer than its "
-        "column (parameters have 500 or 6000 characters), or the same parameter is written twice with another "
+        "The server answered. Mostly an experiment or run of that name is deleted or absent, a value is longer than "
+        "its column (parameters have 500 or 6000 characters), or the same parameter is written twice with another "
         "value (a resumed run).",
         "Give a new `MLFLOW_EXPERIMENT_NAME` (or restore the old one), `export MLFLOW_FLATTEN_PARAMS=true "
-        "MAX_LOG_INPUTS=0` where parameters are too long, unset `MLFLOW_RUN_ID` for a new run; or train without "
+        "MLFLOW_MAX_LOG_PARAMS=50` where parameters are too long or too many, unset `MLFLOW_RUN_ID` for a new run; or "
+        "train without "
         "it: `--report_to none`.",
     ),
     zh=Words(
         "MLflow 拒绝存储({code})",
-        "服务器已应答:该名称的 experiment 或 run 已删除或不存在,值超过列长度(参数为 500 或 6000 字符),或同一"
+        "服务器已应答。多半是该名称的 experiment 或 run 已删除或不存在,值超过列长度(参数为 500 或 6000 字符),或同一"
         "参数以不同值写入两次(恢复的 run)。",
-        "换新的 `MLFLOW_EXPERIMENT_NAME`(或恢复旧的),参数过长时 `export MLFLOW_FLATTEN_PARAMS=true "
-        "MAX_LOG_INPUTS=0`,新 run 取消 `MLFLOW_RUN_ID`;或不使用它:`--report_to none`。",
+        "换新的 `MLFLOW_EXPERIMENT_NAME`(或恢复旧的),参数过长或过多时 `export MLFLOW_FLATTEN_PARAMS=true "
+        "MLFLOW_MAX_LOG_PARAMS=50`,新 run 取消 `MLFLOW_RUN_ID`;或不使用它:`--report_to none`。",
     ),
 )
 
@@ -63,16 +64,19 @@ CASES = (
     (
         Signature(
             r"MlflowException: API request to (?P<address>https?://[\w.\-:]{3,80})\S{0,200} failed with excep"
-            r"tion",
+            r"tion(?![^\n]{0,600}(?:too many \d{3} error responses|CERTIFICATE_VERIFY_FAILED))",
             symptom_of=("HST025",),
         ),
         SILENT,
         CONFIRMED,
     ),
     (
-        Signature(r"mlflow\.exceptions\.(?:RestException|MlflowException): (?P<code>[A-Z]{3,20}_[A-Z_]{3,40}): "),
+        Signature(
+            r"mlflow\.exceptions\.(?:RestException|MlflowException): (?P<code>RESOURCE_DOES_NOT_EXIST"
+            r"|RESOURCE_ALREADY_EXISTS|INVALID_PARAMETER_VALUE|INVALID_STATE|BAD_REQUEST): "
+        ),
         REFUSES,
-        CONFIRMED,
+        LIKELY,
     ),
 )
 

@@ -33,8 +33,8 @@ CASES = (
         Message(
             en=Words(
                 "wandb does not take `{project}` as the name of a project",
-                "Names must not hold slashes, backslashes, #, ?, %, or colons and at most 128 characters; a path "
-                "of the output folder or `entity/project` in one word does.",
+                "A name has at most 128 characters, and no slash, backslash, #, ?, % or colon among them: the path of "
+                "an output folder, or `entity/project` in one word, is none.",
                 "`WANDB_PROJECT=name` without slashes, and the team in `WANDB_ENTITY=team`; or train without it: "
                 "`--report_to none`.",
             ),
@@ -65,8 +65,29 @@ CASES = (
     ),
     (
         (
+            r"(?:UsageError|wandb: ERROR)[: ]{1,3}You provided an invalid value for the `resume` argument\. {1,2}"
+            r"The value 'never'"
+        ),
+        Message(
+            en=Words(
+                "wandb has a run of this id already, and was told never to resume one",
+                '`resume="never"` (`WANDB_RESUME=never`) ends where the id is taken: the job was started once more '
+                "with the `WANDB_RUN_ID` of its first start.",
+                "Set `WANDB_RESUME=allow` to go on with that run, or give a new `WANDB_RUN_ID` (or none) for a new "
+                "one.",
+            ),
+            zh=Words(
+                "wandb 中已有该 id 的 run,而设置要求不得恢复已有的 run",
+                '`resume="never"`(`WANDB_RESUME=never`)在 id 已被占用时会报错:该作业以首次启动时的 `WANDB_RUN_ID` '
+                "再次启动。",
+                "要继续该 run 设 `WANDB_RESUME=allow`;要新建则换一个 `WANDB_RUN_ID`(或不设置)。",
+            ),
+        ),
+    ),
+    (
+        (
             r"(?:UsageError|wandb: ERROR)[: ]{1,3}(?:Unable to resume run|resume='must' but run|You provided "
-            r"an invalid value for the `resume` argument)"
+            r"an invalid value for the `resume` argument\. {1,2}The value 'must')"
         ),
         Message(
             en=Words(

@@ -70,14 +70,17 @@ CASES = (
         PROJECTS,
     ),
     (
-        r"(?:ProxyError|ConnectionError|ConnectTimeout|SSLError|ConnectError)[:(][^\n]{0,80}host='(?P<host>[\w.\-]{3,80})'",
+        (
+            r"(?:ProxyError|ConnectionError|ConnectTimeout|SSLError"
+            r"|ConnectError)[:(][^\n]{0,80}host='(?P<host>[\w.\-]{3,80})'"
+        ),
         UNREACHABLE,
     ),
 )
 
 SIGNATURES = (
     Signature(CASES[0][0]),
-    Signature(CASES[1][0], frame=r"[\\/]weave[\\/]"),
+    Signature(CASES[1][0], frame=r"[\\/]weave[\\/]\S{0,80}(?:weave_init\.py:|api\.py:init$)"),
 )
 
 

@@ -34,13 +34,16 @@ CASES = (
                 "`group_by_length` is on, and rows of the dataset have no `{key}` to measure",
                 "The trainer's rows carry their ids under other names (DPO's `prompt_input_ids`, "
                 "`chosen_input_ids`) or are tokenized later.",
-                "`group_by_length=False` (`--group_by_length false`), or add a column with the lengths and name "
-                'it: `length_column_name="length"`.',
+                "`group_by_length=False` (`--group_by_length false`; since Transformers 5 "
+                '`train_sampling_strategy="random"`), or add a column with the lengths and name it: '
+                '`length_column_name="length"`.',
             ),
             zh=Words(
                 "`group_by_length` 已开启,而数据集的行没有可测量的 `{key}`",
                 "训练器的行以其他名称保存 ids(DPO 的 `prompt_input_ids`、`chosen_input_ids`),或稍后才分词。",
-                '`group_by_length=False`(`--group_by_length false`),或添加长度列并指定:`length_column_name="length"`。',
+                "`group_by_length=False`(`--group_by_length false`;Transformers 5 起为 "
+                '`train_sampling_strategy="random"`),'
+                '或添加长度列并指定:`length_column_name="length"`。',
             ),
         ),
     ),

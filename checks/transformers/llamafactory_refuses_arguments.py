@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -38,7 +38,7 @@ SIGNATURES = (
 
 LOG_MESSAGE = Message(
     en=Words(
-        "LLaMA-Factory refuses the combination of its arguments{names}",
+        "LLaMA-Factory refuses its arguments{names}",
         "Its parser checks which options go together before it loads the model and names the one that must "
         "change or is missing in the line of the exception. Nothing was trained.",
         "{change}Set it in the YAML or on the command line (`llamafactory-cli train FILE.yaml "
@@ -46,7 +46,7 @@ LOG_MESSAGE = Message(
         "holds files that work for each stage.",
     ),
     zh=Words(
-        "LLaMA-Factory 拒绝其参数的组合{names_zh}",
+        "LLaMA-Factory 拒绝了它的参数{names_zh}",
         "其解析器在加载模型之前检查哪些选项可以并用,并在异常那一行给出必须修改或缺少的选项。没有进行任何训练。",
         "{change_zh}在 YAML 或命令行中设置(`llamafactory-cli train FILE.yaml option=value`),或去掉与之冲突"
         "的选项;同一版本的 `examples/` 中有各阶段可用的文件。",
@@ -99,6 +99,7 @@ def explain(hits: Hits) -> Finding | None:
     asked = next((each for each in _ASKED if re.search(each[0], hits.first.text)), ("", "", ""))
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        confidence=CONFIRMED if "hparams" in hits.first.frames[-1] else LIKELY,
         names=f": {listed}" if names else "", names_zh=f":{listed}" if names else "",
         change=f"It asks for `{value.replace('=', ': ')}`. " if value else asked[1],
         change_zh=f"它要求 `{value.replace('=', ': ')}`。" if value else asked[2],

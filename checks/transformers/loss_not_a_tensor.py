@@ -16,20 +16,24 @@ https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/accelerato
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature, finding_of_case
 
 PROBLEM = Problem(id="TRF066", name="loss-not-a-tensor", severity=ERROR, since="0.1")
 
-#: (pattern, frame of its traceback, what is said of it)
+#: where the loss is divided and sent backward: the innermost frame, since reward functions run below the same ones
+_BACKWARD = (
+    r"[\\/](?:accelerate[\\/]accelerator\.py:backward"
+    r"|transformers[\\/]trainer\.py:(?:training_step|compute_loss|_inner_training_loop))$"
+)
+
+#: (pattern, what is said of it)
 CASES = (
     (
         r"^TypeError: unsupported operand type\(s\) for /=?: 'NoneType' and '(?:int|float)'",
-        (
-            r"(?:accelerator\.py:backward|trainer\.py:(?:training_step|compute_loss|_inner_training_lo"
-            r"op))$"
-        ),
         Message(
             en=Words(
                 "the loss is `None`: `compute_loss` returned nothing",
@@ -52,10 +56,6 @@ CASES = (
             r"^AttributeError: '(?P<kind>float|int|numpy\.float\w{0,4}|ndarray|str|dict|tuple|list|Non"
             r"eType)' object has no attribute '(?:backward|mean|detach)'"
         ),
-        (
-            r"(?:accelerator\.py:backward|trainer\.py:(?:training_step|compute_loss|_inner_training_lo"
-            r"op))$"
-        ),
         Message(
             en=Words(
                 "the loss is a `{kind}` and not a tensor: nothing to differentiate",
@@ -74,9 +74,11 @@ CASES = (
     ),
 )
 
-SIGNATURES = tuple(Signature(pattern, frame=frame, symptom_of=("ACC017",)) for pattern, frame, _ in CASES)
+SIGNATURES = tuple(Signature(pattern, frame=_BACKWARD, symptom_of=("ACC017",)) for pattern, _ in CASES)
 
 
-def explain(hits: Hits) -> Finding:
-    """What the first hit's own case says."""
-    return finding_of_case(PROBLEM, [(pattern, message) for pattern, _, message in CASES], hits)
+def explain(hits: Hits) -> Finding | None:
+    """What the first hit's own case says, where nothing deeper raised."""
+    if not re.search(_BACKWARD, hits.first.frames[-1]):
+        return None
+    return finding_of_case(PROBLEM, CASES, hits)

@@ -27,21 +27,25 @@ PROBLEM = Problem(id="TRF058", name="model-inputs-unfit", severity=ERROR, since=
 #: (pattern, what is said of it)
 CASES = (
     (
-        r"ValueError: Input length of (?P<what>input_ids|inputs_embeds) is 0, but `max_length` is set to",
+        (
+            r"ValueError: Input length of (?:input_ids|inputs_embeds) is 0, but `max_length` is set to "
+            r"(?P<limit>-?\d{1,9})"
+        ),
         Message(
             en=Words(
-                "`generate` was given an empty prompt (`{what}` has length 0)",
-                "The row has no text, the template or the truncation took everything (`max_prompt_length` or "
-                "`truncation_side`), or the call passes neither ids nor a tokenizer with a BOS token.",
-                'Drop such rows: `dataset.filter(lambda r: len(r["prompt"]) > 0)`; look at '
-                '`tokenizer(prompt)["input_ids"]`; raise the length that cuts.',
+                "`generate` has no room for an answer: `max_length` is {limit} for a call without ids",
+                "`generate` compares it with the number of ids. Of a call with `inputs_embeds` alone (images, soft "
+                "prompts) it first takes the length of these off, so a prompt longer than `max_length` leaves a "
+                "number below 1; a `max_length` of 0 for an empty prompt does the same.",
+                "Set `max_new_tokens` instead of `max_length` (in `generation_config` or in the call). Where the "
+                'prompt is empty, drop such rows: `dataset.filter(lambda r: len(r["prompt"]) > 0)`.',
             ),
             zh=Words(
-                "`generate` 得到了空提示(`{what}` 长度为 0)",
-                "该行没有文本,模板或截断去掉了全部内容(`max_prompt_length` 或 `truncation_side`),或调用时既没有 "
-                "ids,分词器也没有 BOS token。",
-                '去掉这些行:`dataset.filter(lambda r: len(r["prompt"]) > 0)`;查看 '
-                '`tokenizer(prompt)["input_ids"]`;增大截断长度。',
+                "`generate` 没有生成空间:没有 ids 的调用中 `max_length` 为 {limit}",
+                "`generate` 把它与 ids 的个数比较。只传 `inputs_embeds`(图像、软提示)时会先减去其长度,因此提示比 "
+                "`max_length` 长就得到小于 1 的数;空提示配 `max_length=0` 也一样。",
+                "用 `max_new_tokens` 代替 `max_length`(在 `generation_config` 或调用中)。若提示为空,去掉这些行:"
+                '`dataset.filter(lambda r: len(r["prompt"]) > 0)`。',
             ),
         ),
     ),

@@ -26,7 +26,8 @@ PROBLEM = Problem(id="TRF041", name="prompt-fills-length", severity=ERROR, since
 SIGNATURES = (
     Signature(r"ValueError: `max_new_tokens` must be greater than 0, but is (?P<room>-?\d{1,7})"),
     Signature(
-        r"ValueError: Input length of \w{1,40} is (?P<length>\d{1,7}), but `max_length` is set to (?P<limit>\d{1,7})"
+        r"ValueError: Input length of \w{1,40} is (?P<length>[1-9]\d{0,6}), but `max_length` is set to "
+        r"(?P<limit>\d{1,7})"
     ),
 )
 

@@ -72,14 +72,14 @@ CASES = (
         r"^ValueError: MXFP4 quantization requires (?:T|t)riton(?! and kernels installed: kernels)",
         Message(
             en=Words(
-                "MXFP4 weights need a newer Triton (3.4, on CPU and XPU 3.5)",
-                "Triton comes with torch; torch 2.8 is the first with 3.4.",
+                "MXFP4 weights need Triton 3.4 or newer (CPU and XPU: 3.5) and the package `kernels`",
+                "One of the two is missing or too old. Triton comes with torch; torch 2.8 is the first with 3.4.",
                 "`pip install -U torch` (2.8 or newer) and `pip install kernels`, or widen while loading: "
                 "`quantization_config=Mxfp4Config(dequantize=True)`.",
             ),
             zh=Words(
-                "MXFP4 权重需要较新的 Triton(3.4,CPU 与 XPU 为 3.5)",
-                "Triton 随 torch 安装;torch 2.8 首次带有 3.4。",
+                "MXFP4 权重需要 Triton 3.4 及以上(CPU 与 XPU 为 3.5)以及 `kernels` 包",
+                "两者之一缺失或过旧。Triton 随 torch 安装;torch 2.8 首次带有 3.4。",
                 "`pip install -U torch`(2.8 或更新)与 `pip install kernels`,或加载时展开"
                 ":`quantization_config=Mxfp4Config(dequantize=True)`。",
             ),

@@ -19,7 +19,7 @@ https://github.com/huggingface/transformers/blob/v4.46.1/src/transformers/traine
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -82,4 +82,10 @@ def explain(hits: Hits) -> Finding | None:
     frames = hits.first.frames
     if frames and "transformers" not in frames[-1]:
         return None
-    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), count=hits.get("count") or "?")
+    code = hits.first.code
+    if code and "input_tokens" not in code:
+        return None
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), count=hits.get("count") or "?",
+        confidence=CONFIRMED if code else LIKELY,
+    )  # fmt: skip

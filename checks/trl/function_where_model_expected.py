@@ -16,18 +16,23 @@ https://huggingface.co/docs/trl/grpo_trainer#using-a-custom-reward-function
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+import re
+
+from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TRL065", name="function-where-model-expected", severity=ERROR, since="0.1")
+
+#: files in which TRL handles its models; reward functions run below those of GRPO
+_TRL = r"trl[\\/](?:trainer|experimental|models)[\\/](?!\S*(?:grpo|rloo))"
 
 SIGNATURES = (
     Signature(
         r"^AttributeError: '(?P<given>function|method|builtin_function_or_method|functools\.partial)' object has no "
         r"attribute "
         r"'(?P<name>modules|eval|to|base_model_prefix|config|parameters|score|train|device)'",
-        frame=r"trl[\\/](?:trainer|experimental|models)[\\/]",
+        frame=_TRL,
     ),
 )
 
@@ -48,3 +53,12 @@ LOG_MESSAGE = Message(
         "reward_funcs=my_reward, ...)` 或 `RLOOTrainer`。",
     ),
 )
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Only where TRL itself asked; what a function of the user asks for is another matter."""
+    if not re.search(_TRL, hits.first.frames[-1]):
+        return None
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), name=hits.first.groups["name"]
+    )  # fmt: skip

@@ -38,9 +38,11 @@ _MEANT = {
 }  # fmt: skip
 _NAMES = "|".join(sorted(_MEANT, key=len, reverse=True))
 
+# the PPOTrainer before TRL 0.12 did have `config`, `dataset` and `optimizer`
 SIGNATURES = (
     Signature(
-        rf"^TypeError: (?P<owner>\w{{0,40}}Trainer)\.__init__\(\) got an unexpected keyword argument "
+        rf"^TypeError: (?!PPOTrainer\.__init__\(\) got an unexpected keyword argument '(?:config|dataset|optimizer)')"
+        rf"(?P<owner>\w{{0,40}}Trainer)\.__init__\(\) got an unexpected keyword argument "
         rf"'(?P<name>{_NAMES})'"
     ),
 )

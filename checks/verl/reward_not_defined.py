@@ -17,11 +17,15 @@ https://verl.readthedocs.io/en/latest/preparation/reward_function.html
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VRL024", name="reward-not-defined", severity=ERROR, since="0.1")
+
+_CHOICE = r"reward_score[\\/]__init__\.py:"
 
 SIGNATURES = (
     Signature(
@@ -29,7 +33,7 @@ SIGNATURES = (
         r"""(?P<source>[^'"\n)]{0,200})""",
     ),
     # releases up to 0.2 raise it without a word
-    Signature(r"^NotImplementedError\s*$", keywords=("NotImplementedError",), frame=r"reward_score[\\/]__init__\.py:"),
+    Signature(r"^NotImplementedError\s*$", keywords=("NotImplementedError",), frame=_CHOICE),
 )
 
 LOG_MESSAGE = Message(
@@ -56,10 +60,12 @@ LOG_MESSAGE = Message(
 )
 
 
-def explain(hits: Hits) -> Finding:
-    """Old releases do not say which data source it is."""
+def explain(hits: Hits) -> Finding | None:
+    """Old releases do not say which data source it is: there the choice itself must have raised."""
     named = hits.get("source")
     told = named is not None or any("data_source=" in each.text for each in hits)
+    if not told and not re.search(_CHOICE, hits.first.frames[-1]):
+        return None
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
         source=f'`data_source` "{named or ""}"' if told else "a `data_source` in the data",

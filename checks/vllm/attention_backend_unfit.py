@@ -290,7 +290,7 @@ def explain(hits: Hits) -> Finding | None:
         message,
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=LIKELY if told.get("all") or told.get("only") or told.get("tgi") or told.get("heads") else CONFIRMED,
+        confidence=LIKELY if any(told.get(each) for each in ("all", "only", "tgi", "heads", "old")) else CONFIRMED,
         heads=told.get("heads") or "",
         backend=told.get("backend") or told.get("device") or told.get("tgi") or "",
         reasons=reason[0],

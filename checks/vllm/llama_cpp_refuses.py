@@ -18,7 +18,7 @@ https://github.com/mozilla-ai/llamafile/issues/730
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature, finding_of_case
 
@@ -71,7 +71,8 @@ CASES = (
     ),
     (
         (
-            r"(?:missing tensor '(?P<name>[\w.\-]{1,80})'|wrong number of tensors; expected \d{1,6}, got \d{1,6}"
+            r"(?:(?:llama|error loading model)[^\n]{0,160}: missing tensor '(?P<name>[\w.\-]{1,80})'|wrong number of "
+            r"tensors; expected \d{1,6}, got \d{1,6}"
             r"|has invalid ggml type \d{1,4})"
         ),
         Message(
@@ -90,7 +91,7 @@ CASES = (
         ),
     ),
     (
-        r"invalid magic (?:characters|number)",
+        r"(?:gguf|ggml|llama)[^\n]{0,160}: invalid magic (?:characters|number)",
         Message(
             en=Words(
                 "the file that was given to llama.cpp is no GGUF file",
@@ -171,5 +172,6 @@ SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
 
 
 def explain(hits: Hits) -> Finding:
-    """Say what the first hit's own case calls for."""
-    return finding_of_case(PROBLEM, CASES, hits)
+    """Say what the first hit's own case calls for; the words of an unknown option are those of other programs, too."""
+    sure = LIKELY if hits.first.signature == len(CASES) - 1 else CONFIRMED
+    return finding_of_case(PROBLEM, CASES, hits, sure)
