@@ -42,6 +42,7 @@ SIGNATURES = (
     ),
     Signature(
         r"^RuntimeError: (?:\[ERROR\] )?HCCL error(?: in)?:",
+        symptom_of=("TOR038",),
     ),
     Signature(r"^RuntimeError: HCCL (?P<operation>\w[\w &]{1,40}): Unsupported data type (?P<dtype>[\w:/]{2,60})"),
 )

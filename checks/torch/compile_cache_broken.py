@@ -11,6 +11,7 @@ Clear the cache and give each machine, or each job, a folder of its own on a loc
 ## How it is found
 In a log, by the message that the program prints.
 ## References
+https://github.com/triton-lang/triton/issues/11512
 https://github.com/triton-lang/triton/issues/4002
 https://docs.pytorch.org/tutorials/recipes/torch_compile_caching_configuration_tutorial.html
 """
@@ -35,6 +36,8 @@ SIGNATURES = (
         r"(?:JSONDecodeError|EOFError|UnpicklingError):"
         r" [^\n]{0,300}(?P<path>\.triton/cache|torchinductor_|torch_compile_cache)",
     ),
+    # a cache folder of one's own name, on a network file system
+    Signature(r"OSError: \[Errno 16\] Device or resource busy", frame=r"triton[\\/]runtime[\\/]cache\.py:"),
 )
 
 LOG_MESSAGE = Message(

@@ -11,6 +11,8 @@ Follow what is said for that text.
 ## How it is found
 In a log: by the text of the error, from torch, Triton or an extension.
 ## References
+https://github.com/QwenLM/Qwen3-VL/issues/182
+https://github.com/modelscope/ms-swift/issues/1867
 https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html
 https://docs.nvidia.com/deploy/mps/index.html
 https://github.com/vllm-project/vllm/issues/2906
@@ -152,6 +154,26 @@ _RESOURCES = Message(
         "内核是为另一种显卡调优的、未开启优化编译(`-G`),或以编译时未考虑的 block 大小启动。",
         "使用更小的 block(Triton 配置中更少的 warp、stage 或更小的 BLOCK;换 head size 或后端),为该卡重新编译扩展"
         "(`TORCH_CUDA_ARCH_LIST`,不带 `-G`)或升级。自写内核可加 `__launch_bounds__`。",
+    ),
+)
+_CONVOLUTION = Message(
+    en=Words(
+        "a convolution in bf16 does not fit this GPU's registers: the card is older than bf16",
+        "Models of images and videos (Qwen2-VL and later, which cut patches by a 3-D convolution) were loaded in "
+        "bfloat16. Cards before Ampere (V100, T4, RTX 20) have no bf16 units, and the kernel that stands in for them "
+        "does not fit. It is no lack of memory.",
+        "Load and train in fp16 or fp32: `torch_dtype=torch.float16` (ms-swift: `--torch_dtype float16` or `--dtype "
+        'fp16`, Trainer: `fp16=True, bf16=False`), with `attn_implementation="sdpa"`. With NaN in fp16 take fp32 for '
+        "the vision part, or a card of compute capability 8.0 or newer.",
+    ),
+    zh=Words(
+        "bf16 卷积超过该 GPU 的寄存器上限:该显卡不支持 bf16",
+        "图像、视频模型(Qwen2-VL 及之后的模型用三维卷积切分 patch)以 bfloat16 加载。Ampere 之前的显卡(V100、T4、RTX "
+        "20)没有 "
+        "bf16 单元,代替的内核无法启动。与显存大小无关。",
+        "改用 fp16 或 fp32 加载与训练:`torch_dtype=torch.float16`(ms-swift:`--torch_dtype float16` 或 `--dtype "
+        'fp16`,Trainer:`fp16=True, bf16=False`),并用 `attn_implementation="sdpa"`。fp16 出现 NaN 时视觉部分用 '
+        "fp32,或换计算能力 8.0 及以上的显卡。",
     ),
 )
 _COOPERATIVE = Message(
@@ -298,8 +320,10 @@ SIGNATURES = (
 
 
 def explain(hits: Hits) -> Finding:
-    """What its text calls for."""
+    """What its text calls for; a convolution that does not fit is one in bf16."""
     text = hits.first.groups["text"]
+    convolves = TEXTS[text] is _RESOURCES and any("_conv_forward" in one for one in hits.first.frames[-2:])
     return found(
-        PROBLEM, TEXTS[text], where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, text=text
+        PROBLEM, _CONVOLUTION if convolves else TEXTS[text], where=hits.where(), evidence=hits.evidence(),
+        confidence=LIKELY, text=text,
     )  # fmt: skip

@@ -135,10 +135,19 @@ _SIGNALS = {
         "查看 `df -h /dev/shm`;容器中用 `--shm-size` 增大或使用 `--ipc=host`。",
     ),
     "SIGFPE": (
-        "Native code divided by zero or hit an arithmetic trap.",
-        "原生代码除以零或触发算术异常。",
-        "Set `PYTHONFAULTHANDLER=1` to see the Python line that called it.",
-        "设置 `PYTHONFAULTHANDLER=1` 查看调用它的 Python 行。",
+        (
+            "Native code divided by zero or hit an arithmetic trap; in training most often a cuBLAS older than the GPU "
+            "(12.1 on an H20)."
+        ),
+        "原生代码除以零或触发算术异常;训练中多为 cuBLAS 比 GPU 旧(H20 上的 12.1)。",
+        (
+            "Set `PYTHONFAULTHANDLER=1` to see the Python line that called it; a matrix product there: `pip install "
+            "nvidia-cublas-cu12==12.4.5.8`, or torch 2.5 and newer."
+        ),
+        (
+            "设置 `PYTHONFAULTHANDLER=1` 查看调用它的 Python 行;若是矩阵乘:`pip install "
+            "nvidia-cublas-cu12==12.4.5.8`,或 torch 2.5 及以上。"
+        ),
     ),
     "SIGTERM": (
         "Somebody asked it to end: a scheduler at its time limit, a pre-emption, a launcher, or a person.",
