@@ -16,6 +16,8 @@ https://man7.org/linux/man-pages/man3/statvfs.3.html
 
 from __future__ import annotations
 
+import re
+
 from doctor.checks.launch._helpers import proofs
 from doctor.core.check import Judgement, check
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
@@ -28,7 +30,8 @@ from doctor.facts.training import Training
 PROBLEM = Problem(id="CKP003", name="disk-full", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"\[Errno 28\] "),
+    # the limit on watched files has the same number
+    Signature(r"\[Errno 28\] (?!inotify)"),
     Signature(
         r"(?:PytorchStreamWriter failed writing file|inline_container\.cc:\d{1,5}\] \. unexpected pos)",
     ),
@@ -36,6 +39,7 @@ SIGNATURES = (
         r"SafetensorError: Error while serializing: I/?[oO] ?[Ee]rror[^\n]{0,40}(?:code: 28|No space"
         r" left)",
     ),
+    Signature(r"No space left on device \(os error 28\)"),
 )
 
 LOG_MESSAGE = Message(
@@ -77,6 +81,8 @@ LOG_MESSAGE_BROKEN_OFF = Message(
         "中查看存储,并从最近一个完整的检查点恢复。",
     ),
 )
+#: pieces of shared memory lie in /dev/shm
+_SHARED = re.compile(r"multiprocessing[\\/](?:synchronize|shared_memory|heap)\.py:")
 LOG_COMMAND = "df -h . /tmp ~/.cache"
 
 LEAST_BYTES = 1024**3  # an adapter with its optimizer and a tokenizer is of this order
@@ -124,9 +130,11 @@ def disk_full(host: Host, training: Training) -> Judgement:
         yield found(PROBLEM, BYTES, free=free, path=disk.path, where=place, commands=commands, evidence=proof)
 
 
-def explain(hits: Hits) -> Finding:
-    """Only the system's own number proves that the disk was full."""
-    proven = bool(hits.of(0) or hits.of(2))
+def explain(hits: Hits) -> Finding | None:
+    """Only the system's own number proves that the disk was full; shared memory that is full is HST001."""
+    if all(any(_SHARED.search(frame) for frame in hit.frames) for hit in hits):
+        return None
+    proven = bool(hits.of(0) or hits.of(2) or hits.of(3))
     return found(
         PROBLEM,
         LOG_MESSAGE if proven else LOG_MESSAGE_BROKEN_OFF,

@@ -33,11 +33,16 @@ SIGNATURES = (
     Signature(r"checkpoint_dir '?(?P<folder>[^'\n]{1,250}?)'? is not a checkpoint directory"),
     Signature(
         r"^FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<folder>[^'\n]{0,250}?)/?"
-        rf"(?P<file>{_FILE})'"
+        r"(?P<file>lit_model\.pth|lit_config\.json)'"
     ),
     Signature(
         r"^FileNotFoundError: For '(?P<folder>[^'\n]{1,250})' neither '(?P<file>model_config\.yaml)' nor matching "
         r"config"
+    ),
+    Signature(  # others have a file of that name, too
+        r"^FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<folder>[^'\n]{0,250}?)/?"
+        r"(?P<file>model_config\.yaml)'",
+        frame=r"(?:^|[\\/])litgpt[\\/]",
     ),
 )
 

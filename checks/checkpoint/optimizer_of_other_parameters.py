@@ -36,13 +36,13 @@ LOG_MESSAGE = Message(
         "Between saving and resuming the set of trained parameters changed: another LoRA rank or target, "
         "layers frozen or not, another optimizer, or weight-decay groups that split differently.",
         "Resume with the settings of the run that saved the checkpoint; or begin anew from its weights: "
-        "pass the checkpoint folder as the model and leave `resume_from_checkpoint` out (delete "
-        "`optimizer.pt` and `scheduler.pt` there).",
+        "pass the checkpoint folder as the model and leave `resume_from_checkpoint` out; the optimizer's "
+        "files beside the weights are then not read.",
     ),
     zh=Words(
         "检查点的优化器状态对应的参数与现在训练的不同",
         "保存与恢复之间,被训练的参数集合变了:LoRA 的秩或目标不同、层被冻结或解冻、优化器不同,或权重衰减分组方式不同。",
         "用保存该检查点时的设置恢复;或从其权重重新开始:把检查点目录作为模型传入,去掉 "
-        "`resume_from_checkpoint`(并删除其中的 `optimizer.pt` 和 `scheduler.pt`)。",
+        "`resume_from_checkpoint`;这样就不会读取权重旁的优化器文件。",
     ),
 )

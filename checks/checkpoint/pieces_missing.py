@@ -13,6 +13,7 @@ torch's `.metadata`, which is written last.
 In a log: by the exception of DeepSpeed's script.
 ## References
 https://github.com/volcengine/verl/blob/main/verl/model_merger/fsdp_model_merger.py
+https://github.com/volcengine/verl/blob/main/verl/utils/checkpoint/fsdp_checkpoint_manager.py
 https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/utils/zero_to_fp32.py
 https://pytorch.org/docs/stable/distributed.checkpoint.html
 """
@@ -57,6 +58,31 @@ LOG_MESSAGE_RANK = Message(
         "在其他节点上查找 `*_world_size_{ranks}_rank_{rank}.pt` 并把所有文件复制到该目录;若都找不到,"
         "请用上一个检查点。"
         "把 `trainer.default_local_dir` 指向所有节点共享的磁盘。",
+    ),
+)
+
+OTHER_WORLD = Message(
+    en=Words(
+        "no shard of rank {rank} for {ranks} ranks: the checkpoint is of another number, or not all here",
+        "To resume, veRL and Trinity-RFT open the file that carries the number of ranks of this run and the own rank "
+        "in "
+        "its name. A checkpoint of another number of GPUs has no such file, and neither has a node whose disk holds "
+        "the "
+        "files of other ranks.",
+        "`ls` the folder on every node: the names tell of how many ranks the checkpoint is "
+        "(`model_world_size_8_rank_0.pt`: 8). Resume with that number of GPUs; with another one join the shards "
+        "(`python -m verl.model_merger merge --backend fsdp --local_dir DIR/actor --target_dir OUT`) and begin anew "
+        "from "
+        "these weights. If only files of some ranks are there, copy the others from their nodes.",
+    ),
+    zh=Words(
+        "没有 {ranks} 个 rank 中 rank {rank} 的分片:检查点的 rank 数不同,或文件不全",
+        "恢复训练时,veRL 与 Trinity-RFT 打开的文件名中带有本次运行的 rank 数和自己的 rank。由不同数量的 GPU 保存的检查"
+        "点没"
+        "有这样的文件;磁盘上只有其他 rank 文件的节点也没有。",
+        "在每个节点上 `ls` 该目录:文件名说明检查点由多少个 rank 保存(`model_world_size_8_rank_0.pt` 即为 8)。用相同数量"
+        "的 GPU 恢复;数量不同时先合并分片(`python -m verl.model_merger merge --backend fsdp --local_dir DIR/actor "
+        "--target_dir OUT`),再从该权重重新开始。若只缺部分 rank 的文件,从相应节点复制过来。",
     ),
 )
 
@@ -133,19 +159,23 @@ METADATA = Message(
 
 
 def explain(hits: Hits) -> Finding:
-    """One rank's shard, the table of a distributed checkpoint, or a count of ZeRO's partitions."""
+    """One rank's shard, the table of a distributed checkpoint, or a count of ZeRO's partitions.
+
+    The merger reads the number of ranks from the checkpoint, a run that resumes takes its own.
+    """
     place = hits.get("place")
     if place:
         return found(
             PROBLEM, METADATA, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, place=shown(place)
         )
     rank = hits.get("rank")
+    merging = any("merger" in frame for frame in hits.first.frames)
     return found(
         PROBLEM,
-        LOG_MESSAGE_RANK if rank else LOG_MESSAGE,
+        (LOG_MESSAGE_RANK if merging else OTHER_WORLD) if rank else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=CONFIRMED,
+        confidence=CONFIRMED if merging or not rank else LIKELY,
         rank=rank or "",
         ranks=hits.get("ranks") or "",
         there=hits.get("there") or "",

@@ -41,16 +41,18 @@ LOG_MESSAGE = Message(
         "Transformers `{asked}`s the entry `format` of the header without looking whether there is a header. Files "
         "that were not written by `save_pretrained` (a plain `save_file`, some FSDP saves of accelerate 0.34, merge "
         "tools) have none. The weights are fine.",
-        "Upgrade: `pip install -U 'transformers>=4.53'`. Or write the file again: `python -c \"from "
-        "safetensors.torch import load_file, save_file; f='model.safetensors'; save_file(load_file(f), f, "
-        "metadata={{'format': 'pt'}})\"`, and save with `save_pretrained` from now on.",
+        "Upgrade: `pip install -U 'transformers>=4.53'`. Or write the file again: `python -c \"import os; from "
+        "safetensors.torch import load_file, save_file; f='model.safetensors'; save_file(load_file(f), f + '.new', "
+        "metadata={{'format': 'pt'}}); os.replace(f + '.new', f)\"`, and save with `save_pretrained` from now on.",
     ),
     zh=Words(
         "检查点的一个 safetensors 文件没有标明框架的头信息",
         "Transformers 直接读取(`{asked}`)头信息中的 `format`,而不检查头信息是否存在。不是由 `save_pretrained` 写出的"
         "文件(直接 `save_file`、accelerate 0.34 的某些 FSDP 保存、合并工具)没有它。权重没有问题。",
-        "升级:`pip install -U 'transformers>=4.53'`。或重写该文件:`python -c \"from safetensors.torch import "
-        "load_file, save_file; f='model.safetensors'; save_file(load_file(f), f, metadata={{'format': 'pt'}})\"`,以"
-        "后用 `save_pretrained` 保存。",
+        "升级:`pip install -U 'transformers>=4.53'`。或重写该文件:`python -c \"import os; from safetensors.torch "
+        "import "
+        "load_file, save_file; f='model.safetensors'; save_file(load_file(f), f + '.new', metadata={{'format': "
+        "'pt'}}); "
+        "os.replace(f + '.new', f)\"`,以后用 `save_pretrained` 保存。",
     ),
 )

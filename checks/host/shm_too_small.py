@@ -21,9 +21,9 @@ from __future__ import annotations
 from doctor.checks.host._helpers import GIB, MIB, size
 from doctor.checks.nccl._helpers import ranks_here, runs_elsewhere
 from doctor.core.check import Judgement, check
-from doctor.core.finding import LIKELY, Evidence, Message, Skip, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.gpus import Gpus
 from doctor.facts.host import Host
 from doctor.facts.launch import Launch
@@ -46,6 +46,10 @@ SIGNATURES = (
         r"Unexpected bus error encountered in worker\. This might be caused by insufficient shared"
         r" memory"
     ),
+    Signature(
+        r"OSError: \[Errno 28\] [^\n:']{2,60}$",
+        frame=r"multiprocessing[\\/](?:synchronize|shared_memory|heap)\.py:",
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -66,6 +70,8 @@ LOG_MESSAGE = Message(
         "`num_workers=0` 或更少的 worker 避免。用 `df -h /dev/shm` 检查。",
     ),
 )
+#: a bus error has other reasons: a mapped file that is cut short, a disk that fails
+_BUS_ERROR = frozenset({1, 4})
 WANTED_BYTES = GIB  # "--shm-size=1g" in NCCL's manual
 DOCKERS_DEFAULT_BYTES = 64 * MIB
 
@@ -120,4 +126,12 @@ def shm_too_small(
         confidence=LIKELY,
         commands=(COMMANDS.get(host.container or "", "mount -o remount,size=16G /dev/shm"),),
         evidence=(Evidence("statvfs", f"{host.shm_total_bytes} bytes in /dev/shm"),),
+    )
+
+
+def explain(hits: Hits) -> Finding:
+    """Of a bus error torch itself only guesses the reason."""
+    guessed = all(hit.signature in _BUS_ERROR for hit in hits)
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY if guessed else CONFIRMED
     )

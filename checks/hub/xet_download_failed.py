@@ -24,7 +24,11 @@ from doctor.core.signature import Signature
 PROBLEM = Problem(id="HUB011", name="xet-download-failed", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"Data processing error: (?:CAS service error|File reconstruction error)"),
+    # an error of the own disk is told in the same words
+    Signature(
+        r"Data processing error: (?:CAS service error|File reconstruction error)"
+        r"(?![^\n]{0,300}(?:\(os error (?:13|28|30|122)\)|No space left|Permission denied|Read-only file system))"
+    ),
     Signature(r"RuntimeError: (?:Data processing error|Internal error)[^\n]{0,120}(?:xethub|CAS )"),
 )
 
