@@ -8,7 +8,7 @@ The launcher raises RuntimeError before any process starts.
 ## What to do
 Install pdsh, or start the same command on each node with torchrun or `--no_ssh`.
 ## How it is found
-In a log: by the launcher's exception.
+Before launch, where the hostfile names several hosts and PATH gives no pdsh. In a log: by the launcher's exception.
 ## References
 https://www.deepspeed.ai/getting-started/#resource-configuration-multi-node
 https://github.com/deepspeedai/DeepSpeed/blob/v0.16.7/deepspeed/launcher/runner.py
@@ -16,9 +16,15 @@ https://github.com/deepspeedai/DeepSpeed/blob/v0.16.7/deepspeed/launcher/runner.
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.checks.launch._helpers import proofs
+from doctor.core.check import Judgement, check
+from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Signature
+from doctor.facts.commands import Commands
+from doctor.facts.launch import Launch
+from doctor.facts.world import World
 
 PROBLEM = Problem(id="DSP029", name="deepspeed-multinode-launcher-missing", severity=ERROR, since="0.1")
 
@@ -41,3 +47,20 @@ LOG_MESSAGE = Message(
         "`/job/hostfile` 或传入 `--hostfile /dev/null`。",
     ),
 )
+
+
+@check(PROBLEM)
+def multinode_launcher_missing(launch: Launch, world: World, commands: Commands) -> Judgement:
+    """Only pdsh, the default: the others are named by people who have them."""
+    if launch.kind != "deepspeed" or world.machines is None or world.machines < 2:
+        return
+    if launch.option("launcher") is not None or launch.option("no_ssh") is not None or "pdsh" in commands.found:
+        return
+    hosts = launch.option("hostfile")
+    yield found(
+        PROBLEM,
+        LOG_MESSAGE,
+        where=place_of(hosts),
+        evidence=(*proofs(hosts), Evidence("PATH", "no `pdsh`")),
+        launcher="pdsh",
+    )

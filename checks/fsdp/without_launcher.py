@@ -7,7 +7,7 @@ The Trainer raises ValueError when it is built.
 ## What to do
 Start with `accelerate launch` or `torchrun`, or take `fsdp` out.
 ## How it is found
-In a log: by the exception of the Trainer.
+Before launch, by the command and the argument. In a log: by the exception of the Trainer.
 ## References
 https://huggingface.co/docs/transformers/fsdp
 https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/trainer.py
@@ -15,9 +15,16 @@ https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/traine
 
 from __future__ import annotations
 
+from doctor.checks.trl._helpers import certainty, is_plain_python, quoted
+from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.core.signature import Hits, Signature
+from doctor.facts.environment import Environment
+from doctor.facts.launch import Launch
+from doctor.facts.training import Training
+from doctor.facts.world import World
 
 PROBLEM = Problem(id="FSD009", name="fsdp-without-launcher", severity=ERROR, since="0.1")
 
@@ -53,6 +60,20 @@ LOG_MESSAGE_BOTH = Message(
         "从训练参数(以及 accelerate 配置)中去掉 `fsdp` 或 `deepspeed`。",
     ),
 )
+
+
+@check(PROBLEM)
+def without_launcher(launch: Launch, world: World, environment: Environment, training: Training) -> Judgement:
+    """Judge `fsdp` of the training arguments where the script is started by plain Python."""
+    setting = training.get("fsdp")
+    if setting is None or not setting.known or not setting.value or training.trainer is None:
+        return
+    if truth(setting.value) is False or "fsdp" in training.set_later:
+        return
+    if is_plain_python(launch, world, environment, training):
+        yield found(
+            PROBLEM, LOG_MESSAGE, where=place_of(setting), evidence=quoted(setting), confidence=certainty(training)
+        )
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -16,10 +16,11 @@ https://huggingface.co/docs/transformers/deepspeed
 from __future__ import annotations
 
 from doctor.checks.launch._broken_files import KINDS, MISSING, broken_files
+from doctor.checks.launch._helpers import proof
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Words, found
+from doctor.core.finding import LIKELY, Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.reading import at
+from doctor.core.reading import at, place_of
 from doctor.core.signature import Signature
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.dataset import Dataset
@@ -63,6 +64,27 @@ MESSAGE = Message(
     ),
 )
 
+VERL_DATA = Message(
+    en=Words(
+        "`{key}` names `{file}`, which this machine does not have",
+        "veRL reads it in a worker of Ray, after the cluster came up, and ends with FileNotFoundError. It can "
+        "only exist "
+        "where the workers run on other machines or in another container.",
+        "Correct the path, write it in full, or prepare the data first (`examples/data_preprocess` in veRL's "
+        "repository).",
+    ),
+    zh=Words(
+        "`{key}` 指定的 `{file}` 在本机上不存在",
+        "veRL 在 Ray 集群启动之后由 worker 读取它,届时以 FileNotFoundError 退出。只有当 worker 运行在其他机器或"
+        "容器中时它才可能"
+        "存在。",
+        "改正路径,写成绝对路径,或先准备数据(veRL 仓库的 `examples/data_preprocess`)。",
+    ),
+)
+
+#: of veRL, where Ray may look on another machine
+OF_VERL = {"data.train_files", "data.val_files"}
+
 
 @check(PROBLEM)
 def named_file_missing(
@@ -82,3 +104,9 @@ def named_file_missing(
             name, place = path.rpartition("/")[2], at(broken.place)
             evidence = (Evidence("path", path),)
             yield found(PROBLEM, MESSAGE, file=name, what=KINDS[kind], where=place, evidence=evidence)
+    for setting in verl.absent if verl is not None else ():
+        if setting.name in OF_VERL:
+            yield found(
+                PROBLEM, VERL_DATA, confidence=LIKELY, where=place_of(setting), evidence=(proof(setting),),
+                file=setting.value, key=setting.name,
+            )  # fmt: skip

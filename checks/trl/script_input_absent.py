@@ -8,7 +8,7 @@ ValueError after the model's name was read, before training.
 ## What to do
 Give the missing one; start the command where the module can be imported.
 ## How it is found
-In a log: by the scripts' exceptions.
+Before launch, by the arguments of the command and its `--config` file. In a log: by the scripts' exceptions.
 ## References
 https://github.com/huggingface/trl/blob/v1.16.0/trl/scripts/grpo.py
 https://github.com/huggingface/trl/blob/v1.16.0/trl/scripts/utils.py
@@ -18,9 +18,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.check import Judgement, check
+from doctor.core.finding import Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
+from doctor.facts.launch import Launch
+from doctor.facts.packages import Packages
+from doctor.facts.training import Training
 
 PROBLEM = Problem(id="TRL066", name="script-input-absent", severity=ERROR, since="0.1", affects={"trl": ">=0.19"})
 
@@ -113,6 +117,15 @@ CASES = (
 )
 
 SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
+
+
+@check(PROBLEM)
+def script_input_absent(launch: Launch, training: Training, packages: Packages) -> Judgement:
+    """`trl grpo` and its kin without a dataset; a configuration that could not be read proves nothing."""
+    if launch.kind != "trl" or not training.complete or training.broken is not None or training.dataset is not None:
+        return
+    if packages.matches("trl", ">=0.19") and not {"help", "h", "datasets"} & set(launch.arguments):
+        yield found(PROBLEM, CASES[0][1], evidence=(Evidence("launch command", " ".join(launch.argv)),))
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -8,7 +8,7 @@ TRL raises ValueError, sometimes after a whole batch was generated.
 ## What to do
 Write one of the words that the installed release knows.
 ## How it is found
-In a log: by TRL's own exception.
+Before launch, by the words that the installed TRL lists in its own refusal. In a log: by TRL's own exception.
 ## References
 https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_config.py
 https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
@@ -16,9 +16,14 @@ https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
 
 from __future__ import annotations
 
+from doctor.checks.trl._helpers import certainty, is_grpo, quoted
+from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.core.signature import Hits, Signature
+from doctor.facts.choices import Choices
+from doctor.facts.training import Training
 
 PROBLEM = Problem(id="TRL036", name="grpo-value-refused", severity=ERROR, since="0.1", affects={"trl": ">=0.20"})
 
@@ -80,6 +85,30 @@ _KNOWN = {
     "vllm_importance_sampling_mode": ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask"),
     "multi_objective_aggregation": ("sum_then_normalize", "normalize_then_sum"),
 }
+
+
+#: looked at only where vLLM generates
+_OF_VLLM = {"vllm_mode", "vllm_importance_sampling_mode"}
+
+
+@check(PROBLEM)
+def value_refused(training: Training, choices: Choices) -> Judgement:
+    """Judge explicit words; truth values are other spellings of some of them."""
+    if not is_grpo(training):
+        return
+    for name in _KNOWN:
+        setting, words = training.get(name), choices.of(f"trl.{name}")
+        if setting is None or not setting.known or not isinstance(setting.value, str) or not words:
+            continue
+        if setting.value in words or "$" in setting.value or truth(setting.value) is not None:
+            continue
+        if name in _OF_VLLM and truth(training.value("use_vllm")) is not True:
+            continue
+        known = ", ".join(f'`"{word}"`' for word in words)
+        yield found(
+            PROBLEM, LOG_MESSAGE, where=place_of(setting), evidence=quoted(setting), confidence=certainty(training),
+            commands=tuple(f'{name}="{word}"' for word in words), name=name, value=setting.value, known=known,
+        )  # fmt: skip
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -8,7 +8,7 @@ It ends while trainer or workers are built.
 ## What to do
 Mend the path, the name or the import that fails, on every node.
 ## How it is found
-In a log: by veRL's words.
+Before launch, where the file is not on this machine. In a log: by veRL's words.
 ## References
 https://github.com/volcengine/verl/blob/main/verl/utils/import_utils.py
 https://github.com/volcengine/verl/blob/v0.5.0/verl/trainer/ppo/reward.py
@@ -17,9 +17,13 @@ https://verl.readthedocs.io/en/latest/preparation/reward_function.html
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.checks.launch._helpers import proof
+from doctor.core.check import Judgement, check
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
+from doctor.facts.verl_config import VerlConfig
 
 PROBLEM = Problem(id="VRL033", name="own-module-not-loaded", severity=ERROR, since="0.1")
 
@@ -83,6 +87,17 @@ NAMELESS = Message(
         "`if __name__ == '__main__'` 之外。",
     ),
 )
+
+
+@check(PROBLEM)
+def own_module_not_loaded(verl_config: VerlConfig) -> Judgement:
+    """Files with code that the configuration names and this machine does not have; those with data are LCH003's."""
+    for setting in verl_config.absent:
+        if setting.name.endswith(".path"):
+            yield found(
+                PROBLEM, ABSENT, confidence=LIKELY, where=place_of(setting), evidence=(proof(setting),),
+                file=setting.value,
+            )  # fmt: skip
 
 
 def explain(hits: Hits) -> Finding:

@@ -9,7 +9,8 @@ The engine ends while the model is built.
 ## What to do
 Unset the variable, or name one of the list.
 ## How it is found
-In a log: by vLLM's refusals, which list the names that it takes.
+Before launch, `--attention-backend` by the list in the sources of the installed vLLM. In a log: by vLLM's refusals,
+which list the names that it takes.
 ## References
 https://github.com/vllm-project/vllm/blob/v0.10.2/vllm/attention/selector.py
 https://github.com/vllm-project/vllm/blob/v0.12.0/vllm/attention/backends/registry.py
@@ -19,9 +20,16 @@ https://github.com/johnson7788/RLDecisionAgent/blob/ef60ea920fa09c11ec20f8640099
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from difflib import get_close_matches
+
+from doctor.checks.launch._helpers import proof
+from doctor.core.check import Judgement, check
+from doctor.core.finding import CONFIRMED, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
+from doctor.facts.choices import Choices
+from doctor.facts.serving import Serving
 
 PROBLEM = Problem(id="VLL099", name="attention-backend-name-refused", severity=ERROR, since="0.1")
 
@@ -149,6 +157,38 @@ EXPERTS = Message(
     ),
 )
 SHOWN = 6  # names of the list that are told
+
+
+ARGUMENT = Message(
+    en=Words(
+        "`--attention-backend {name}` is no attention backend of the installed vLLM",
+        "The engine ends while it reads the configuration. The list is read from the installed vLLM itself.",
+        "Leave the option out, so that vLLM picks one that fits, or write one that it has: {known}.",
+    ),
+    zh=Words(
+        "`--attention-backend {name}` 不是已安装 vLLM 的注意力后端",
+        "引擎在读取配置时就会退出。列表读自已安装的 vLLM 本身。",
+        "去掉该选项,让 vLLM 自行选择,或改为它支持的名称:{known}。",
+    ),
+)
+
+
+@check(PROBLEM)
+def attention_backend_name_refused(serving: Serving, choices: Choices | None) -> Judgement:
+    """Judge an explicit name as vLLM reads it: in capitals, `auto` for none."""
+    setting = serving.arguments.get("attention_backend")
+    if setting is None or not setting.known or not isinstance(setting.value, str) or "$" in setting.value:
+        return
+    known = choices.of("vllm.AttentionBackendEnum") if choices is not None else ()
+    name = setting.value.upper()
+    if not known:
+        yield Skip("the attention backends of the installed vLLM are not known")
+    elif name not in {*known, "AUTO", "NONE", ""}:
+        near = get_close_matches(name, known, 3, 0.5) or known[:SHOWN]
+        yield found(
+            PROBLEM, ARGUMENT, where=place_of(setting), evidence=(proof(setting),), confidence=CONFIRMED,
+            name=setting.value, known=", ".join(f"`{each}`" for each in near),
+        )  # fmt: skip
 
 
 def explain(hits: Hits) -> Finding:

@@ -8,16 +8,26 @@ The engine ends before anything is loaded.
 ## What to do
 Raise it, lower the other, or switch chunked prefill on.
 ## How it is found
+Before launch, where the command says both numbers, or switches chunked prefill off and the model's length is known.
 In a log, by the message that the program prints.
 ## References
+https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/config/scheduler.py
 https://docs.vllm.ai/en/latest/configuration/optimization/
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.checks.launch._helpers import proofs
+from doctor.checks.vllm.length_beyond_window import PLAIN
+from doctor.core.check import Judgement, check
+from doctor.core.finding import Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth
 from doctor.core.signature import Hits, Signature
+from doctor.facts.base import Setting
+from doctor.facts.model import Model
+from doctor.facts.packages import Packages
+from doctor.facts.serving import Serving, human_int
 
 PROBLEM = Problem(id="VLL042", name="batched-tokens-too-few", severity=ERROR, since="0.1")
 
@@ -48,6 +58,53 @@ LOG_MESSAGE = Message(
         "用 `--enable-chunked-prefill`,或减小 `--max-model-len` 和 `--max-num-seqs`。",
     ),
 )
+
+
+@check(PROBLEM)
+def batched_tokens_too_few(serving: Serving, packages: Packages, model: Model | None) -> Judgement:
+    """Both rules on explicit numbers; before 0.11 the engine of the release decides about chunks on its own."""
+    setting = serving.arguments.get("max_num_batched_tokens")
+    tokens = _number(setting)
+    if setting is None or tokens is None:
+        return
+    seqs = serving.arguments.get("max_num_seqs")
+    most = _number(seqs)
+    evidence = proofs(setting, seqs)
+    other, what = most, "`max_num_seqs`"
+    if most is None or tokens >= most:
+        off = _chunks_off(serving)
+        length, source = _length(serving, model)
+        if off is None or length is None or not packages.matches("vllm", ">=0.11"):
+            return
+        other, what, evidence = length, "`max_model_len`", (*proofs(setting, off), *source)
+    if other is not None and tokens < other:
+        yield found(
+            PROBLEM, LOG_MESSAGE, where=place_of(setting), evidence=evidence, tokens=tokens, other=other, what=what,
+            commands=(f"--max-num-batched-tokens {other}",),
+        )  # fmt: skip
+
+
+def _number(setting: Setting | None) -> int | None:
+    return human_int(str(setting.value)) if setting is not None and setting.known else None
+
+
+def _chunks_off(serving: Serving) -> Setting | None:
+    """The setting that switches chunked prefill off, None where none does for certain."""
+    negated, plain = (serving.arguments.get(f"{each}enable_chunked_prefill") for each in ("no_", ""))
+    if negated is not None:
+        return negated
+    return plain if plain is not None and plain.known and truth(plain.value) is False else None
+
+
+def _length(serving: Serving, model: Model | None) -> tuple[int | None, tuple[Evidence, ...]]:
+    """The longest sequence: as told, else the window of a model of a plain kind."""
+    told = serving.arguments.get("max_model_len")
+    if told is not None:
+        return serving.max_model_len, proofs(told)
+    if model is None or model.model_type not in PLAIN or model.rope_type not in {None, "default", "llama3"}:
+        return None, ()
+    window = model.max_position_embeddings
+    return window, (Evidence(f"{model.folder}/config.json", f"max_position_embeddings: {window}"),)
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -8,7 +8,8 @@ The engine ends while it reads the configuration.
 ## What to do
 An engine release that knows the method, another data type, or another checkpoint.
 ## How it is found
-In a log, by the message that the program prints.
+Before launch, `--quantization` by the list in the sources of the installed vLLM. In a log, by the message that the
+program prints.
 ## References
 https://docs.vllm.ai/en/latest/features/quantization/
 https://github.com/unslothai/unsloth/issues/482
@@ -16,9 +17,17 @@ https://github.com/unslothai/unsloth/issues/482
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from difflib import get_close_matches
+
+from doctor.checks.launch._helpers import proof
+from doctor.core.check import Judgement, check
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of
 from doctor.core.signature import Hits, Signature
+from doctor.facts.choices import Choices
+from doctor.facts.packages import Packages
+from doctor.facts.serving import Serving
 
 PROBLEM = Problem(id="VLL061", name="quantization-refused", severity=ERROR, since="0.1")
 
@@ -95,6 +104,39 @@ LOG_MESSAGE_DTYPE = Message(
         "`gptq_marlin`(`--quantization awq_marlin`),或换检查点。",
     ),
 )
+
+ARGUMENT = Message(
+    en=Words(
+        "`--quantization {value}` is no method that vLLM {version} lists",
+        "The engine ends while it reads the configuration. The list is read from the installed vLLM; only a "
+        "plugin could "
+        "add to it.",
+        "Leave the option out for a checkpoint that is quantized already (vLLM reads the method from its config.json), "
+        "or write one of the list: {known}.",
+    ),
+    zh=Words(
+        "`--quantization {value}` 不在 vLLM {version} 的量化方法之列",
+        "引擎在读取配置时就会退出。列表读自已安装的 vLLM;只有插件才能增加。",
+        "检查点本身已量化时去掉该选项(vLLM 会从 config.json 读取方法),或写成列表中的一个:{known}。",
+    ),
+)
+
+
+@check(PROBLEM)
+def quantization_refused(serving: Serving, packages: Packages, choices: Choices | None) -> Judgement:
+    """Judge an explicit method by the list of the installed release; a plugin may add methods."""
+    setting = serving.arguments.get("quantization")
+    if setting is None or not setting.known or setting.value in {None, "", "None"} or "$" in str(setting.value):
+        return
+    known = choices.of("vllm.QuantizationMethods", "vllm.QUANTIZATION_METHODS") if choices is not None else ()
+    if not known or any(name.startswith("vllm-") for name in packages.distributions):
+        yield Skip("the quantization methods that the installed vLLM takes are not known")
+    elif str(setting.value).lower() not in known:
+        near = get_close_matches(str(setting.value), known, 3, 0.4) or known[:8]
+        yield found(
+            PROBLEM, ARGUMENT, confidence=LIKELY, where=place_of(setting), evidence=(proof(setting),),
+            value=setting.value, version=packages.version("vllm") or "", known=", ".join(f"`{each}`" for each in near),
+        )  # fmt: skip
 
 
 def explain(hits: Hits) -> Finding:

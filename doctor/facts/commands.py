@@ -13,7 +13,7 @@ from doctor.facts.launch import Launch
 
 NAMES = (
     "accelerate", "torchrun", "deepspeed", "trl", "vllm", "ray", "trinity", "python", "python3", "pip", "uv", "ninja",
-    "ds_report", "huggingface-cli", "hf",
+    "ds_report", "huggingface-cli", "hf", "pdsh",
 )  # fmt: skip
 
 

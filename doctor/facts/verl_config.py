@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import field
+from collections.abc import Iterator
+from dataclasses import field, replace
+from pathlib import Path
 
 from doctor.core.record import record
 from doctor.facts._argv import override
@@ -15,7 +17,8 @@ from doctor.facts.launch import Launch
 class VerlConfig:
     """Overrides with dotted keys. `added` are those written with `+` or `++`, which Hydra lets introduce a key.
 
-    `base_path`: the user's own YAML, when one is named and was found.
+    `base_path`: the user's own YAML, when one is named and was found. `absent`: settings that name local files which
+    this machine does not have.
     """
 
     entry: str  # module: verl.trainer.main_ppo
@@ -26,6 +29,7 @@ class VerlConfig:
     base: Settings = field(default_factory=dict)  # the user's own YAML, when named and found
     broken: BrokenFile | None = None
     base_path: str | None = None
+    absent: tuple[Setting, ...] = ()
 
     def get(self, key: str) -> Setting | None:
         """The user's setting of a dotted key: override first, then their own YAML."""
@@ -53,6 +57,7 @@ def collect(context: Context, launch: Launch) -> VerlConfig:
         found = load_yaml(path, omegaconf=True)
         base = {key: each for key, each in found.settings.items() if key.split(".")[0] != "defaults"}
         broken = found.broken
+    absent = tuple(_absent({**base, **launch.overrides}, Path(launch.folder or context.cwd)))
     return VerlConfig(
         entry=launch.module or launch.script or launch.program,
         config_name=name,
@@ -62,7 +67,43 @@ def collect(context: Context, launch: Launch) -> VerlConfig:
         base=base,
         broken=broken,
         base_path=path,
+        absent=absent,
     )
+
+
+#: keys that name a file, or a list of files
+_FILES = (
+    "data.train_files", "data.val_files", "data.custom_cls.path", "custom_reward_function.path",
+    "reward.custom_reward_function.path",
+)  # fmt: skip
+
+
+def _absent(settings: Settings, folder: Path) -> Iterator[Setting]:
+    """Settings one of whose files is not there; what a scheme or a variable leads to is not looked for."""
+    for key in _FILES:
+        setting = settings.get(key)
+        if setting is None or not setting.known:
+            continue
+        for each in setting.value if isinstance(setting.value, list) else [setting.value]:
+            if not isinstance(each, str) or not each or "://" in each or "$" in each or "\0" in each:
+                continue
+            path = folder / os.path.expanduser(each)  # noqa: PTH111
+            if _is_absent(path):
+                yield replace(setting, value=each)
+                break
+
+
+def _is_absent(path: Path) -> bool:
+    """Whether nothing is there; a pattern is something, and what may not be looked at is not known to be absent."""
+    if any(each in path.name for each in "*?["):
+        return False
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _text(launch: Launch, *names: str) -> str | None:
