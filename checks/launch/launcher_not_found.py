@@ -33,7 +33,7 @@ PROBLEM = Problem(id="LCH002", name="launcher-not-found", severity=ERROR, since=
 SIGNATURES = (
     Signature(
         r"(?:^|: |\uff1a)(?P<program>accelerate|torchrun|deepspeed|trl|vllm|ray|llamafactory-cli|swift|"
-        r"axolotl|python|python3|nvcc|ninja)(?:: (?:command )?not found|[:\uff1a] ?未找到命令)$"
+        r"axolotl|python|python3|ninja)(?:: (?:command )?not found|[:\uff1a] ?未找到命令)$"
     ),
     Signature(
         r"^FileNotFoundError: \[Errno 2\] [^:'\n]{2,60}: '(?P<program>accelerate|"

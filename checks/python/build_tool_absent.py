@@ -45,13 +45,13 @@ SIGNATURES = (
     ),
     Signature(
         r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<tool>gcc|g\+\+|cc|c\+\+|cmake|ninja|cargo"
-        r"|rustc|make|nvcc|clang|git)'",
+        r"|rustc|make|nvcc|clang)'",
         symptom_of=("VLL058",),
     ),
     Signature(
         r"Command '\['which', '(?P<tool>c\+\+|g\+\+|gcc|cc|clang\+\+|x86_64-linux-gnu-g\+\+)'\]' returned non-zero"
     ),
-    Signature(r"(?:^|: )(?P<tool>cmake|ninja|cargo|gcc|g\+\+|make|nvcc): (?:command )?not found"),
+    Signature(r"(?:^|: )(?P<tool>cmake|ninja|cargo|gcc|g\+\+|make|(?<=make: )nvcc): (?:[Cc]ommand )?not found"),
     Signature(r"(?P<msvc>Microsoft Visual C\+\+ 14\.\d) or greater is required"),
     Signature(r"(?P<msvc>'where', 'cl')\]' returned non-zero exit status"),
     Signature(
@@ -71,7 +71,8 @@ SIGNATURES = (
 _NOT_HERE = re.compile(
     r"Python\.h$|^(?:std(?:def|lib|io|int|bool|arg)|limits|string|features|omp)\.h$|^bits/"
 )  # TOR017 knows these
-_NO_LIBRARY = frozenset({"cuda", "c", "m", "pthread"})
+#: DeepSpeed tries to link the last two, to see whether they are there, and goes on without
+_NO_LIBRARY = frozenset({"cuda", "c", "m", "pthread", "aio", "cufile"})
 
 
 def explain(hits: Hits) -> Finding | None:

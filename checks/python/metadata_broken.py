@@ -34,22 +34,22 @@ SIGNATURES = (
 LOG_MESSAGE = Message(
     en=Words(
         "the metadata of `{name}` are not there, although something asks for its version",
-        "The folder with its code can be imported (a source tree, a copy, PYTHONPATH), but no installed "
-        "distribution of that name is known to this interpreter; or its .dist-info was lost.",
-        "Install it properly into the environment that runs: `pip install --force-reinstall --no-deps "
-        "{name}` (`pip install -e .` for a clone). Check with `pip show {name}` and `python -c 'import "
-        "sys; print(sys.executable)'`.",
+        "No installed distribution of that name is known to this interpreter: it is not installed here, or only its "
+        "code is there (a source tree, a copy, PYTHONPATH), or its .dist-info was lost.",
+        "Look with `python -m pip show {name}` and `python -c 'import sys; print(sys.executable)'`. Install it "
+        "properly into the environment that runs: `python -m pip install {name}` (`-e .` for a clone; with "
+        "`--force-reinstall --no-deps` where only its metadata were lost).",
     ),
     zh=Words(
         "有代码查询 `{name}` 的版本,但找不到它的元数据",
-        "其代码目录可以导入(源代码目录、副本、PYTHONPATH),但此解释器中没有这个名称的已安装发行包;或其 "
-        ".dist-info 已丢失。",
-        "在所用环境中正确安装:`pip install --force-reinstall --no-deps {name}`(克隆的代码用 `pip install "
-        "-e .`)。用 `pip show {name}` 和 `python -c 'import sys; print(sys.executable)'` 检查。",
+        "此解释器中没有这个名称的已安装发行包:它没有安装在这里,或只有代码(源代码目录、副本、PYTHONPATH),"
+        "或其 .dist-info 已丢失。",
+        "用 `python -m pip show {name}` 和 `python -c 'import sys; print(sys.executable)'` 查看。在所用环境中正确安装:"
+        "`python -m pip install {name}`(克隆的代码用 `-e .`;只是元数据丢失则加 `--force-reinstall --no-deps`)。",
     ),
 )
 
-LOG_COMMANDS = ("pip install --force-reinstall --no-deps {name}",)
+LOG_COMMANDS = ("python -m pip show {name}",)
 
 MESSAGE = Message(
     en=Words(

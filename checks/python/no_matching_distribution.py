@@ -19,6 +19,8 @@ https://github.com/vllm-project/vllm/issues/11542
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -31,7 +33,12 @@ SIGNATURES = (
         r"(?:\(from (?!versions)[^)\n]{1,80}\) )?\(from versions: (?P<seen>[^)\n]{1,4000})\)"
     ),
     Signature(r"No matching distribution found for (?P<wanted>[^\s;(]{1,120})"),
+    Signature(
+        r"connection broken by '(?P<broken>\w{1,60})\([^\n]{1,500}/simple/(?P<index>[\w.\-]{1,80})/", kind="sign"
+    ),
 )
+
+_NAME = re.compile(r"[\-_.]+")
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -52,6 +59,25 @@ LOG_MESSAGE = Message(
     ),
 )
 
+UNREACHED = Message(
+    en=Words(
+        "pip found no release of `{wanted}`: the package index was not reached",
+        "The requests for the list of its releases broke off ({broken}), and pip goes on with an empty list. Compute "
+        "nodes often have no internet; or a proxy, a mirror or a certificate stands between.",
+        "`curl -sSI https://pypi.org/simple/{name}/` shows what is wrong. Set HTTPS_PROXY where a proxy is needed "
+        "(unset a dead one), or take a mirror that is near (`-i https://pypi.tuna.tsinghua.edu.cn/simple`). Without "
+        "network: `pip download {name}` on a machine that has one, "
+        "`pip install --no-index --find-links FOLDER {name}` here.",
+    ),
+    zh=Words(
+        "pip 没有找到 `{wanted}`:无法访问包索引",
+        "获取其版本列表的请求中断({broken}),pip 便以空列表继续。计算节点常无外网;或中间有代理、镜像或证书问题。",
+        "`curl -sSI https://pypi.org/simple/{name}/` 可看出原因。需要代理则设置 HTTPS_PROXY(失效的请 unset),或使用就近"
+        "镜像(`-i https://pypi.tuna.tsinghua.edu.cn/simple`)。无网络时在有网机器上 `pip download {name}`,此处 "
+        "`pip install --no-index --find-links FOLDER {name}`。",
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding:
     """With the newest versions that pip saw, or that it saw none."""
@@ -61,6 +87,11 @@ def explain(hits: Hits) -> Finding:
     name = wanted.partition("[")[0]
     for mark in ("=", "<", ">", "~", "!"):
         name = name.partition(mark)[0]
+    if none and _NAME.sub("-", hits.get("index") or "").lower() == _NAME.sub("-", name).lower():
+        return found(
+            PROBLEM, UNREACHED, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, wanted=wanted,
+            name=name, broken=hits.get("broken"),
+        )  # fmt: skip
     newest = ", ".join(seen[-3:])
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,

@@ -93,16 +93,41 @@ SAVED = Message(
         "锁和 lambda。",
     ),
 )
+COPIED = Message(
+    en=Words(
+        "`{what}` cannot be copied with `copy.deepcopy`",
+        "Copying goes the way of pickling. Process groups, locks, open files, CUDA streams and generators that the "
+        "object holds have no copy; models behind DDP, FSDP or DeepSpeed hold process groups.",
+        "Copy before the model is wrapped (`accelerator.prepare`, DDP, FSDP, `deepspeed.initialize`), or build the "
+        "second one anew and load the weights: `other.load_state_dict(model.state_dict())`. A class of your own can "
+        "leave such members out in `__deepcopy__` or `__getstate__`.",
+    ),
+    zh=Words(
+        "`{what}` 无法用 `copy.deepcopy` 复制",
+        "复制与 pickle 走同一途径。对象中的进程组、锁、打开的文件、CUDA 流和生成器没有副本;经 DDP、FSDP 或 DeepSpeed "
+        "包装的模型含有进程组。",
+        "在包装模型之前复制(`accelerator.prepare`、DDP、FSDP、`deepspeed.initialize`),或重新构建第二个并加载权重:"
+        "`other.load_state_dict(model.state_dict())`。自己的类可在 `__deepcopy__` 或 `__getstate__` 中略去这些成员。",
+    ),
+)
 _SAVING = re.compile(r"[\\/]torch[\\/]serialization\.py:(?:save|_save|_legacy_save)$")
 _FEEDING = re.compile(r"multiprocessing[\\/]queues\.py:_feed$")
+_COPYING = re.compile(r"(?:^|[\\/])copy\.py:\w{1,40}$")
+_HANDED = re.compile(r"[\\/](?:multiprocess(?:ing)?|concurrent|joblib|ray|torch[\\/]utils[\\/]data)[\\/]|cloudpickle")
 
 
 def explain(hits: Hits) -> Finding:
     """What a queue's own thread could not send is mostly an exception: not the cause."""
-    if any(_SAVING.search(frame) for frame in hits.first.frames):
-        return found(PROBLEM, SAVED, where=hits.where(), evidence=hits.evidence(), what=hits.get("what"))
-    sent = any(_FEEDING.search(frame) for frame in hits.first.frames)
+    frames = hits.first.frames
+    sent = any(_FEEDING.search(frame) for frame in frames)
+    handed = any(_HANDED.search(frame) for frame in frames)
+    if any(_SAVING.search(frame) for frame in frames):
+        message, sure = SAVED, True
+    elif any(_COPYING.search(frame) for frame in frames[-4:]):
+        message, sure = COPIED, True
+    else:
+        message, sure = (SENT, False) if sent else (LOG_MESSAGE, handed)
     return found(
-        PROBLEM, SENT if sent else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
-        confidence=LIKELY if sent else CONFIRMED, what=hits.get("what"),
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED if sure else LIKELY,
+        what=hits.get("what"),
     )  # fmt: skip

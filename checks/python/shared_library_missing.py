@@ -16,7 +16,9 @@ https://packages.debian.org/search?searchon=contents&keywords=libGL.so.1
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+import re
+
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -24,7 +26,7 @@ PROBLEM = Problem(id="PYT023", name="shared-library-missing", severity=ERROR, si
 
 SIGNATURES = (
     Signature(
-        r"(?P<library>libGL\.so\.1|libgthread-2\.0\.so\.0|libglib-2\.0\.so\.0|libSM\.so\.6|libXext\.so"
+        r"(?<!')(?P<library>libGL\.so\.1|libgthread-2\.0\.so\.0|libglib-2\.0\.so\.0|libSM\.so\.6|libXext\.so"
         r"\.6|libgomp\.so\.1|libibverbs\.so\.1|librdmacm\.so\.1|libaio\.so\.1|libnuma\.so\.1|libsndfil"
         r"e\.so\.1|libmpi\.so\.\d{1,3}|libffi\.so\.\d|libpython3\.\d{1,2}\.so\.1\.0|libtbb\.so\.\d{1,3"
         r"}|libGLESv2\.so\.2): cannot open shared object file(?!: No such file or directory \(ignored\))",
@@ -44,6 +46,9 @@ LOG_MESSAGE = Message(
         "安装它:`{command}`{hint_zh}。",
     ),
 )
+
+#: whose import fails; other lines tell what a program can do without
+_FAILED = re.compile(r"^\s{0,12}(?:ImportError|OSError): |error while loading shared libraries: ")
 
 #: library -> Debian's and Ubuntu's package
 PACKAGES = {
@@ -70,6 +75,7 @@ def explain(hits: Hits) -> Finding | None:
         library=library,
         command=command,
         commands=(command,),
+        confidence=CONFIRMED if any(_FAILED.search(hit.text) for hit in hits) else LIKELY,
         hint=" (or `pip install opencv-python-headless` in place of opencv-python)" if library in OPENCV else "",
         hint_zh="(或用 `pip install opencv-python-headless` 代替 opencv-python)" if library in OPENCV else "",
     )
