@@ -16,7 +16,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
+from doctor.logs import attempts
 from doctor.logs.metric_lines import ToldRows
+from doctor.logs.prefixes import strip
 from doctor.logs.scan import Scanned
 
 _NOHUP = "nohup: ignoring input"
@@ -41,15 +43,22 @@ _WORD = re.compile(r"[A-Za-z_ /.\-]{12,}")
 _DIGITS = re.compile(r"\d+")
 #: dates, clocks, process ids, ports, addresses of objects: what differs whenever a command is started
 _MOMENT = re.compile(r"0x[0-9a-f]+|\d+(?:[.,:]\d+)+|\d{3,}|\b\d\d?\b(?=[-/]\d)|(?<=\d[-/])\d\d?\b")
+#: one of these is in the name of every exception that is told
+_NAMING = ("Error", "Exception", "Exit", "Interrupt")
+_LONGEST = 500  # characters of a line that may name one
 _EXCEPTION = re.compile(r"(?:\w+\.){0,8}(?P<name>[A-Z]\w{1,80}(?:Error|Exception|Exit|Interrupt))\b(?::|\s*$)")
 
 
 class Last(NamedTuple):
-    """The last of several runs: the line that it starts with, how many there are, what ended the one before it."""
+    """The last of several runs: the line that it starts with, how many there are, what ended the one before it.
+
+    `ends`: what ended any of those before it, each once, in order.
+    """
 
     line: int
     runs: int
     before: str = ""
+    ends: tuple[str, ...] = ()
 
 
 def last_run(lines: Sequence[tuple[int, str]]) -> Last | None:
@@ -59,10 +68,19 @@ def last_run(lines: Sequence[tuple[int, str]]) -> Last | None:
         lines: (number, text) of those lines of a file that were kept, in order.
 
     """
-    starts = _of_nohup(lines) or _of_beginnings(lines)
+    starts = _of_nohup(lines) or _of_beginnings(lines) or attempts.starts(lines)
     if len(starts) < 2:
         return None
-    return Last(lines[starts[-1]][0], len(starts), _ended_by(lines[starts[-2] : starts[-1]]))
+    ends = [_ended_by(lines[one:other]) for one, other in pairwise(starts)]
+    return Last(lines[starts[-1]][0], len(starts), ends[-1], tuple(dict.fromkeys(filter(None, ends))))
+
+
+def unclear(lines: Sequence[tuple[int, str]]) -> tuple[str, ...]:
+    """What processes ended with that may have been attempts of one run, each once; none where all ended alike."""
+    places = attempts.started_again(lines, _told)
+    ends = [_ended_by(lines[one:other]) for one, other in pairwise([0, *places, len(lines)])] if places else []
+    names = tuple(dict.fromkeys(filter(None, ends)))
+    return names if len(names) > 1 else ()
 
 
 def _of_nohup(lines: Sequence[tuple[int, str]]) -> list[int]:
@@ -148,7 +166,10 @@ def _over(run: Sequence[tuple[int, str]]) -> bool:
 
 def _ended_by(run: Sequence[tuple[int, str]]) -> str:
     """The exception that a run ended with, "" where it names none."""
-    return next((match["name"] for _, text in reversed(run) if (match := _EXCEPTION.match(text))), "")
+    for _, text in reversed(run):
+        if any(each in text for each in _NAMING) and (match := _EXCEPTION.match(strip(text[:_LONGEST]).text)):
+            return match["name"]
+    return ""
 
 
 def of_last_run(found: Scanned) -> tuple[Scanned, Last | None]:

@@ -59,6 +59,20 @@ def sources(paths: Iterable[str]) -> list[Source]:
     return _without_chance_ranks(_once([each for path in paths for each in _at(path)]))
 
 
+def last_attempts(found: Sequence[Source]) -> list[Source]:
+    """Without the logs of earlier attempts in the same folder of torchrun's: the last one is asked about."""
+    folders = [_attempts_folder(each) for each in found]
+    last: dict[str, int] = {}
+    for folder, each in zip(folders, found, strict=True):
+        last[folder] = max(last.get(folder, 0), each.attempt)
+    return [each for folder, each in zip(folders, found, strict=True) if not folder or each.attempt == last[folder]]
+
+
+def _attempts_folder(source: Source) -> str:
+    match = _TORCHRUN.search(Path(source.path).as_posix())
+    return match.string[: match.start()] if match else ""
+
+
 def _once(named: Sequence[Source]) -> list[Source]:
     """Each file once under its first name, or once for each rank whose log links say that it is."""
     by_file: dict[str, dict[int | None, int]] = {}

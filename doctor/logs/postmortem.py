@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from doctor.core.columns import MetricRow
-from doctor.core.finding import Finding, Role
+from doctor.core.finding import LIKELY, Finding, Role
 from doctor.core.fixes import fixable
 from doctor.core.index import Entry
 from doctor.core.outcome import Outcome, Skipped
@@ -25,7 +25,7 @@ from doctor.logs.artifacts import Artifacts
 from doctor.logs.case import Case
 from doctor.logs.catalogue import Catalogue
 from doctor.logs.dividing import BRIEF_FROM, Work, first_year, read_all
-from doctor.logs.layouts import NoLogs, Source, sources
+from doctor.logs.layouts import NoLogs, Source, last_attempts, sources
 from doctor.logs.live import Judge, Live, merged, track_of, track_of_log, turned
 from doctor.logs.merging import case_of
 from doctor.logs.metric_files import MetricFileError, MetricsCsv
@@ -37,6 +37,7 @@ from doctor.logs.scan import Scanner
 from doctor.logs.streams import STDIN
 
 _PACKAGES_SHOWN = ("torch", "trl", "vllm", "deepspeed", "accelerate", "transformers", "peft", "verl", "ray")
+_MOST_ENDS = 5  # of earlier runs that are told
 
 
 class NotReadable(Exception):  # noqa: N818 - the user's file is at fault, the message says how
@@ -118,7 +119,13 @@ def examine(
     target = Target(
         files=files,
         run_dir=run_dir,
-        summary=(*_summary(evidence.case, live), *evidence.appended, *told.summary, *beside.summary),
+        summary=(
+            *_summary(evidence.case, live),
+            *evidence.appended,
+            *_unclear(evidence),
+            *told.summary,
+            *beside.summary,
+        ),
     )
     diagnosis = Diagnosis(
         "postmortem", target, outcome, dict(catalogue.entries), language, seconds,
@@ -144,7 +151,13 @@ def _findings(
         follows = _followed(ranked, catalogue)
         found = hangs.placed(found, still, evidence.case, unknown=_unknown(catalogue), follows=follows)
     notes = [replace(each, role=Role.CONTRIBUTING) for each in shown if each.severity is INFO]
+    found = _doubted(found, evidence.unclear)
     return ranked, events.with_place(merged((*found, *notes)), told)
+
+
+def _doubted(found: Sequence[Finding], unclear: Mapping[str, object]) -> tuple[Finding, ...]:
+    """The same, likely at most where a file may hold several attempts: the first to fail need not be the last."""
+    return tuple(replace(each, confidence=LIKELY) if each.where.file in unclear else each for each in found)
 
 
 def _verdict(findings: Sequence[Finding], catalogue: Catalogue) -> str:
@@ -172,7 +185,7 @@ class _Evidence:
     """What the logs hold, before anything is judged but their metrics.
 
     `lost`: why metric lines are missing; `unread`: why logs are; `sources`: how many places the logs take; `appended`:
-    of which files only the last run counts.
+    of which files only the last run counts; `unclear`: which may hold several attempts, and what these ended with.
     """
 
     case: Case
@@ -184,6 +197,7 @@ class _Evidence:
     lost: list[str]
     unread: list[str]
     appended: list[str]
+    unclear: dict[str, tuple[str, ...]]
 
 
 def _given(paths: Sequence[str], told: Sequence[str] = ()) -> tuple[list[Source], list[MetricSource], Artifacts]:
@@ -206,7 +220,7 @@ def _given(paths: Sequence[str], told: Sequence[str] = ()) -> tuple[list[Source]
         weights = ", ".join(f"`{each}`" for each in beside.files)
         msg = f"{weights}: weights, and no checkpoint around them that the doctor knows; give the log of the run"
         raise NoLogs(msg)
-    return [each for each in sources(logs) if each.path not in beside.files], metrics, beside
+    return last_attempts([each for each in sources(logs) if each.path not in beside.files]), metrics, beside
 
 
 def _holds_logs(path: str) -> bool:
@@ -243,9 +257,12 @@ def _read(
             judge.take(place, track_of_log(source, rows, each.year, table, labelled=each.labelled))
         for signature, count in each.counts.items():
             counts[signature] = counts.get(signature, 0) + count
-    appended = [_last_of(source, each.last) for _, source, each in told if each.last is not None]
+    last = max((each.attempt for each in found), default=0)
+    appended = [f"the last of {last + 1} attempts of torchrun alone"] if last else []
+    appended += [_last_of(source, each.last) for _, source, each in told if each.last is not None]
     endings = [each.ending for *_, each in told]
-    return _Evidence(case, hits, counts, judge, endings, len(found), lost, unread, appended)
+    several = {source.path: each.unclear for _, source, each in told if each.unclear}
+    return _Evidence(case, hits, counts, judge, endings, len(found), lost, unread, appended, several)
 
 
 def _judged(evidence: _Evidence, metrics: Sequence[MetricSource], table: MetricsCsv | None) -> Live:
@@ -285,8 +302,17 @@ def _summary(case: Case, live: Live) -> Iterable[str]:
 
 
 def _last_of(source: Source, last: Last) -> str:
-    before = f", the one before it ended with {last.before}" if last.before else ""
-    return f"the last of {last.runs} runs in {Path(source.path).name} (from line {last.line:,}{before})"
+    told = ""
+    if len(last.ends) > 1:
+        told = f", the ones before it ended with {', '.join(last.ends[:_MOST_ENDS])}"
+    elif last.before:
+        told = f", the one before it ended with {last.before}"
+    return f"the last of {last.runs} runs in {Path(source.path).name} (from line {last.line:,}{told})"
+
+
+def _unclear(evidence: _Evidence) -> Iterable[str]:
+    for path, ends in evidence.unclear.items():
+        yield f"{Path(path).name} may hold several attempts, which ended with {', '.join(ends[:_MOST_ENDS])}"
 
 
 def _s(count: int) -> str:

@@ -16,7 +16,7 @@ from typing import TypeVar, Union
 
 from doctor.core.record import record
 from doctor.core.signature import Hit
-from doctor.logs.appended import Last, of_last_run, rows_since
+from doctor.logs.appended import Last, of_last_run, rows_since, unclear
 from doctor.logs.case import Builder, Case, line_of
 from doctor.logs.context import Given
 from doctor.logs.hangs import Ending, Pace, ending_of
@@ -58,6 +58,7 @@ class Reading:
         year: by which its short stamps were completed.
         error: why it could not be read; `cut_off`: why not to its end; `lost`: why metric lines are missing.
         last: of several runs in the log the only one that was read, None where there is one.
+        unclear: what processes ended with that may have been attempts, where no border can be told.
 
     """
 
@@ -73,6 +74,7 @@ class Reading:
     cut_off: str = ""
     lost: str = ""
     last: Last | None = None
+    unclear: tuple[str, ...] = ()
 
 
 @record
@@ -148,6 +150,7 @@ class Reader:
         else:
             said = [self._shared(found, source, year, pace, shared) for source in sources]
         said[0].track, said[0].lost, said[0].last = track, found.lost, last
+        said[0].unclear = unclear(found.lines) if last is None else ()
         said[0].told = found.told if self.settings.rows else said[0].told
         return said
 
