@@ -18,7 +18,7 @@ https://huggingface.co/docs/datasets/package_reference/main_classes#datasets.Dat
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import LIKELY, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Signature
 
@@ -49,3 +49,6 @@ LOG_MESSAGE = Message(
         '拆分文件或把该列转为 `Value("large_string")`;图像只存路径。先删除写了一半的缓存文件。',
     ),
 )
+
+#: reading of chosen rows overflows in the same words
+LOG_CONFIDENCE = LIKELY

@@ -39,14 +39,22 @@ SIGNATURES = (
 LOG_MESSAGE = Message(
     en=Words(
         "the prompts are conversations, and the tokenizer has no chat template",
-        "Lists of messages are turned into text by `tokenizer.chat_template`. Base models often come without one.",
-        "Use the instruct variant of the model, set `tokenizer.chat_template` (TRL: `chat_template_path` "
+        "Lists of messages are turned into text by `tokenizer.chat_template`. Base models often come without one, and "
+        "a "
+        "folder that a newer Transformers saved has it in `chat_template.jinja`, which older releases and copies of "
+        "single files leave out.",
+        "See whether the folder has `chat_template.jinja` (then upgrade what reads it, or copy that file, too). Else "
+        "use "
+        "the instruct variant of the model, set `tokenizer.chat_template` (TRL: `chat_template_path` "
         "of the SFT stage, or `clone_chat_template`), or make the prompts plain strings.",
     ),
     zh=Words(
         "prompt 是对话,而分词器没有聊天模板",
-        "消息列表由 `tokenizer.chat_template` 转换为文本。基座模型往往不附带模板。",
-        "使用该模型的 instruct 版本,或设置 `tokenizer.chat_template`(TRL:SFT 阶段的 `chat_template_path`,"
+        "消息列表由 `tokenizer.chat_template` 转换为文本。基座模型往往不附带模板;由较新的 Transformers 保存的目录把它"
+        "放在 "
+        "`chat_template.jinja` 中,旧版本不读取该文件,只复制部分文件时也会漏掉。",
+        "查看目录中是否有 `chat_template.jinja`(若有,升级读取它的程序,或一并复制该文件)。否则使用该模型的 instruct 版"
+        "本,或设置 `tokenizer.chat_template`(TRL:SFT 阶段的 `chat_template_path`,"
         "或 `clone_chat_template`),或把 prompt 改为普通字符串。",
     ),
 )

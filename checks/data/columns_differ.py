@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -69,9 +69,33 @@ ROWS = Message(
     ),
 )
 
+CAST = Message(
+    en=Words(
+        "rows have other columns than the features that they are to be cast to",
+        "`datasets` brings what it read, or what `map` returned, to given features: those of `features=`, of the "
+        "dataset's card, of its cache, or of the part before. The lines of the exception show both lists.",
+        "Compare the two lists. Leave `features=` out or write all columns into it; drop the others "
+        "(`remove_columns=dataset.column_names` in `map`, `select_columns`); bring parts to the same columns before "
+        '`concatenate_datasets`; read a cached one anew with `download_mode="force_redownload"`.',
+    ),
+    zh=Words(
+        "数据行的列与要转换成的 features 不一致",
+        "`datasets` 把读到的内容或 `map` 的返回值转换为给定的 features:来自 `features=`、数据集说明卡、缓存,或之前的部"
+        "分。"
+        "异常中的几行列出了二者。",
+        "比较两个列表。去掉 `features=`,或在其中写出所有列;去掉多余的列(`map` 中 `remove_columns=dataset.column_names`,"
+        "`select_columns`);`concatenate_datasets` 之前使各部分的列相同;缓存的数据用 "
+        '`download_mode="force_redownload"` 重新读取。',
+    ),
+)
+_CAST = 2  # position of the pattern
+
 
 def explain(hits: Hits) -> Finding | None:
-    """Count the columns; their names are in the quotation."""
+    """Count the columns; their names are in the quotation. Outside of a builder other things are cast as well."""
+    reads = any("_prepare_split" in frame for hit in hits for frame in hit.frames)
+    if hits.first.signature == _CAST and not reads:
+        return found(PROBLEM, CAST, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     if hits.first.signature:
         return found(PROBLEM, ROWS, where=hits.where(), evidence=hits.evidence())
     counts = _COUNTS.findall(hits.get("difference") or "")

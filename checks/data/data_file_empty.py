@@ -25,7 +25,7 @@ PROBLEM = Problem(id="DAT058", name="data-file-empty", severity=ERROR, since="0.
 
 EMPTY = Message(
     en=Words(
-        "a data file of the dataset is empty: it has no rows",
+        "a data file is empty: it has no rows",
         "The file is there and holds nothing to read: a download or conversion broke off, a filter took every row "
         "away, or a script opened it for writing and ended before the first line.",
         "Look at the sizes: `ls -l DATA_FOLDER` and `wc -l FILE.jsonl`. Write or download the empty one again "
@@ -33,7 +33,7 @@ EMPTY = Message(
         "`data_files`.",
     ),
     zh=Words(
-        "数据集的某个数据文件是空的:没有任何行",
+        "某个数据文件是空的:没有任何行",
         "文件存在但没有可读内容:下载或转换中断,过滤去掉了所有行,或脚本以写方式打开后在写第一行前结束。",
         "查看大小:`ls -l 数据目录` 与 `wc -l 文件.jsonl`。重新写入或下载空文件(若空版本已缓存,删除 "
         "`~/.cache/huggingface/datasets/...`),或将其从 `data_files` 中去掉。",
@@ -83,7 +83,7 @@ CASES = (
     (
         Signature(r"ArrowInvalid: Empty CSV file|EmptyDataError: No columns to parse from file"),
         EMPTY,
-        CONFIRMED,
+        LIKELY,
     ),
     (
         Signature(r"ValueError: Instruction \"(?P<split>[^\"\n]{1,60})\" corresponds to no data!"),

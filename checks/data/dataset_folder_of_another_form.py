@@ -29,7 +29,7 @@ SIGNATURES = (
     ),
     Signature(r"EmptyDatasetError: The directory at (?P<path>[^\s'\"]{1,200}) doesn't contain any data files"),
     Signature(r"FileNotFoundError: Unable to find '(?P<path>[^'\n]{1,200})' with any supported extension"),
-    Signature(r"FileNotFoundError: Unable to find '(?P<path>[^'\n]{1,200})'$"),
+    Signature(r"FileNotFoundError: Unable to find '(?P<path>[^'\n]{1,200})'$", frame=r"[\\/]datasets[\\/]"),
     Signature(
         r"FileNotFoundError: No such files?: '(?P<path>[^'\n]{1,200})'.{0,220}Expected to load a"
         r" `(?P<want>Dataset|DatasetDict)`"

@@ -221,7 +221,7 @@ SIGNATURES = (
     Signature(CASES[0][0], frame=r"(?:llamafactory|llmtuner)[\\/]"),
     Signature(CASES[1][0]),
     Signature(CASES[2][0]),
-    Signature(CASES[3][0], frame=r"data[\\/]loader\.py:"),
+    Signature(CASES[3][0], frame=r"(?:llamafactory|llmtuner)[\\/](?:data|dsets)[\\/]loader\.py:"),
     Signature(CASES[4][0]),
     Signature(CASES[5][0]),
     Signature(CASES[6][0]),

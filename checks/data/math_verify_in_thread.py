@@ -30,17 +30,18 @@ SIGNATURES = (
 
 LOG_MESSAGE = Message(
     en=Words(
-        "math-verify was called outside the main thread {count} times; every such answer scores 0",
+        "math-verify was called outside the main thread {count} times, where it cannot work",
         "It sets a SIGALRM time-out, which Python allows only in the main thread of a process. In a "
-        "thread each `parse` and `verify` raises, and the reward function counts the answer as wrong.",
+        "thread each `parse` and `verify` raises; a reward function that catches this counts the answer as wrong, so "
+        "that all rewards are 0.",
         "Upgrade to math-verify 0.8.0 or newer and call `parse(..., parsing_timeout=None)` and "
         "`verify(..., timeout_seconds=None)`, or score in a process pool with a time-out of your own "
         "instead of threads.",
     ),
     zh=Words(
-        "math-verify 在主线程之外被调用了 {count} 次;这些答案都得 0 分",
+        "math-verify 在主线程之外被调用了 {count} 次,而它在那里无法工作",
         "它用 SIGALRM 设置超时,而 Python 只允许在进程的主线程中这样做。在线程中每次 `parse` 和 `verify` "
-        "都会抛出异常,奖励函数便把答案计为错误。",
+        "都会抛出异常;捕获该异常的奖励函数会把答案计为错误,于是所有奖励都是 0。",
         "升级到 math-verify 0.8.0 或更新版本,并调用 `parse(..., parsing_timeout=None)` 和 `verify(..., "
         "timeout_seconds=None)`;或用带自定义超时的进程池代替线程来评分。",
     ),

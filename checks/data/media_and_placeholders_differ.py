@@ -69,6 +69,21 @@ LOG_MESSAGE = Message(
     ),
 )
 
+CUT = Message(
+    en=Words(
+        "{kind} tokens of a row were cut off: the text has more of them than its `input_ids`",
+        "The processor writes many tokens for each {kind} and counts them again after tokenizing. Truncation took some "
+        "of them away, so that the rest no longer belongs to a whole {kind}.",
+        "Turn truncation off or raise the maximal length (`max_length`, `max_prompt_length`, `cutoff_len`; in TRL "
+        "`max_length=None`), make the {kind}s smaller (`max_pixels`), or drop rows that are too long before training.",
+    ),
+    zh=Words(
+        "某一行的 {kind} token 被截断:文本中的数量多于 `input_ids` 中的数量",
+        "处理器为每个 {kind} 写入许多 token,并在分词后再次计数。截断去掉了其中一部分,剩下的不再对应完整的 {kind}。",
+        "关闭截断或增大最大长度(`max_length`、`max_prompt_length`、`cutoff_len`;TRL 中 `max_length=None`),缩小 {kind}"
+        "(`max_pixels`),或在训练前去掉过长的行。",
+    ),
+)
 
 GRID = Message(
     en=Words(
@@ -104,5 +119,9 @@ def explain(hits: Hits) -> Finding | None:
             return None
         return found(
             PROBLEM, GRID, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, kind=kind, files=files
+        )  # fmt: skip
+    if counted := hits.first.groups.get("kind_too"):
+        return found(
+            PROBLEM, CUT, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, kind=counted
         )  # fmt: skip
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), kind=kind)

@@ -26,15 +26,18 @@ PROBLEM = Problem(id="DAT050", name="number-too-long", severity=ERROR, since="0.
 DIGITS = Message(
     en=Words(
         "a text with more than {limit} digits is to become an integer, which Python refuses",
-        "A completion that repeats digits without end reached `int(...)`, `eval` or sympy in a reward function or "
-        "grader. It is one bad answer, not a fault of the data set.",
+        "In a training it is mostly a completion that repeats digits without end and reached `int(...)`, `eval` or "
+        "sympy "
+        "in a reward function or grader: one bad answer. A file of data with such a number reads the same.",
         "Treat it as wrong instead of failing: `try: value = int(text) except (ValueError, OverflowError): return "
         "0.0`, or check `len(text) < 1000` first. `sys.set_int_max_str_digits(0)` takes the limit away, and lets "
         "such answers cost minutes.",
     ),
     zh=Words(
         "一段超过 {limit} 位数字的文本要转换成整数,被 Python 拒绝",
-        "不断重复数字的回答进入了奖励函数或评分器的 `int(...)`、`eval` 或 sympy。这是一个坏答案,而不是数据集的问题。",
+        "训练中多半是不断重复数字的回答进入了奖励函数或评分器的 `int(...)`、`eval` 或 sympy:只是一个坏答案。含有这种数"
+        "字的"
+        "数据文件表现相同。",
         "判为错误而不是让程序失败:`try: value = int(text) except (ValueError, OverflowError): return 0.0`,或先检查"
         " `len(text) < 1000`。`sys.set_int_max_str_digits(0)` 可取消限制,但这样的答案会耗费数分钟。",
     ),

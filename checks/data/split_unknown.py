@@ -50,16 +50,18 @@ LOG_MESSAGE = Message(
 #: a KeyError does not list the splits
 UNLISTED = Message(
     en=Words(
-        "the loaded dataset has no split `{split}`",
+        "`{split}` was asked of the loaded dataset as a split, and it has none of that name",
         "`load_dataset` without `split=` gives one dataset for every split that there is, by its name.",
-        "See them: `print(dataset)`. Use one that is there, or make it: "
+        "See them: `print(dataset)`. If `{split}` is a column, choose the split first: "
+        '`dataset["train"]["{split}"]`. Else use one that is there, or make it: '
         '`dataset["train"].train_test_split(test_size=0.05)`; in TRL\'s scripts the names are '
         "`--dataset_train_split` and `--dataset_test_split`.",
     ),
     zh=Words(
-        "加载的数据集没有 `{split}` 划分",
+        "把 `{split}` 当作划分(split)从数据集中取用,而数据集没有该名称的划分",
         "不带 `split=` 的 `load_dataset` 按名称返回各个划分。",
-        '查看:`print(dataset)`。使用已有的划分,或自行切分:`dataset["train"].train_test_split(test_size=0.05)`;在 '
+        '查看:`print(dataset)`。若 `{split}` 是列名,请先选择划分:`dataset["train"]["{split}"]`。否则使用已有的划分,或'
+        '自行切分:`dataset["train"].train_test_split(test_size=0.05)`;在 '
         "TRL 脚本中对应 `--dataset_train_split` 和 `--dataset_test_split`。",
     ),
 )

@@ -59,9 +59,9 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "列 `{column}` 无法转成张量:各行长度不同或不是数字",
-        "整理器已填充输入,但 `{column}` 含有不同长度的列表、嵌套列表、文本或 None。若为 `labels`,是分词的 `map` 未做"
+        "collator 已填充输入,但 `{column}` 含有不同长度的列表、嵌套列表、文本或 None。若为 `labels`,是分词的 `map` 未做"
         "填充;若为文本列,则数据集仍带着模型不接受的内容。",
-        "`labels` 请用会填充它的整理器:`DataCollatorForSeq2Seq(tokenizer, padding=True)`(或自行生成标签的 "
+        "`labels` 请用会填充它的 collator:`DataCollatorForSeq2Seq(tokenizer, padding=True)`(或自行生成标签的 "
         "`DataCollatorForLanguageModeling`)。其他列用 `dataset.map(..., remove_columns=dataset.column_names)` 去掉,"
         "并保持 `remove_unused_columns=True`;分词时加 `truncation=True`。",
     ),

@@ -16,9 +16,9 @@ https://github.com/pytorch/pytorch/issues/973
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="DAT022", name="loader-open-files", severity=ERROR, since="0.1")
 
@@ -47,5 +47,15 @@ LOG_MESSAGE = Message(
         '`set_sharing_strategy("file_system")` 改为经文件系统共享,或提高上限:`ulimit -n 65535`。',
     ),
 )
+_WITHOUT_REASON = 2  # position of a pattern; older torch does not say why the object could not be opened
 
-LOG_COMMANDS = ("ulimit -n 65535",)
+
+def explain(hits: Hits) -> Finding:
+    """Certain where the limit is named."""
+    first = hits.first
+    unsure = first.signature == _WITHOUT_REASON and "Too many open files" not in first.text
+    confidence = LIKELY if unsure else CONFIRMED
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=confidence,
+        commands=("ulimit -n 65535",),
+    )  # fmt: skip
