@@ -17,6 +17,7 @@ from doctor.core.docs import AREA_WORDS, pages, stale, with_area_table
 from doctor.core.explain import HEADINGS, manual
 from doctor.core.index import Entry
 from doctor.core.problem import AREAS
+from doctor.core.redact import redact_text
 from doctor.core.retired_ids import RETIRED
 
 from .catalogue_helpers import ENTRIES, messages
@@ -121,6 +122,15 @@ def test_both_languages_fill_the_same_braces(entry: Entry) -> None:
             # `{who_zh}` is the Chinese form of `{who}`
             known = _all_placeholders(message.en)
             assert {each.removesuffix("_zh") for each in zh} <= known, f"{name}.{part}: {zh - en}"
+
+
+@EACH
+def test_words_look_like_no_secret(entry: Entry) -> None:
+    """What is redacted in a report would swallow the words behind it as well, in Chinese up to the next blank."""
+    for name, message in messages(entry):
+        for words in (message.en, message.zh):
+            for part, text in vars(words).items() if words is not None else ():
+                assert redact_text(text) == text, f"{name}: {part}"
 
 
 def _all_placeholders(words: object) -> set[str]:

@@ -14,6 +14,7 @@ https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/models
 https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/image_utils.py
 https://pillow.readthedocs.io/en/stable/reference/Image.html#PIL.Image.open
 https://huggingface.co/docs/datasets/image_load
+https://github.com/TIGER-AI-Lab/VLM2Vec/issues/108
 """
 
 from __future__ import annotations
@@ -148,9 +149,40 @@ CASES = (
             ),
         ),
     ),
+    (
+        (
+            r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?:[^'\n]{0,280}[\\/])?"
+            r"(?P<file>[^'\\/\n]{1,60}"
+            r"\.(?:jpe?g|JPE?G|png|PNG|webp|bmp|gif|tiff?))'"
+        ),
+        Message(
+            en=Words(
+                "an image of the dataset is not where its row says: `{file}`",
+                "A path in the rows counts from a folder that is joined in front of it, or from the folder of the "
+                "start. That folder is another one here, an archive was not unpacked whole, or the file was never "
+                "downloaded; on another node or in a container it may not be mounted.",
+                "Look with the path of the exception: `ls -la PATH`, and `ls` of its folders from the left to see "
+                "where it ends. Correct the folder (`--image_folder`, `image_folders`, `media_dir`, ROOT_IMAGE_DIR), "
+                "unpack the archive again, and count before a long run: `sum(not os.path.exists(p) for p in paths)`.",
+            ),
+            zh=Words(
+                "数据集中的某个图像不在其所写的位置:`{file}`",
+                "行中的路径相对于拼接在前面的目录,或相对于启动目录。此处该目录不同,压缩包没有完整解压,或文件从未下载;在"
+                "其他节点或容器中也可能没有挂载。",
+                "用异常中的路径检查:`ls -la PATH`,并从左到右逐级 `ls` 查看在何处中断。更正目录(`--image_folder`、"
+                "`image_folders`、`media_dir`、ROOT_IMAGE_DIR),重新解压,长时间运行前先统计:`sum(not os.path.exists(p) "
+                "for p in paths)`。",
+            ),
+        ),
+    ),
 )
 
-SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
+#: an image that is read, not one that is written
+_READS = r"PIL[\\/]Image\.py:open$|qwen_vl_utils|:(?:fetch_image|load_image|_load_image|regularize_images)$"
+
+SIGNATURES = tuple(
+    Signature(pattern, frame=_READS if pattern.startswith("FileNotFoundError") else "") for pattern, _ in CASES
+)
 
 
 def explain(hits: Hits) -> Finding:

@@ -46,6 +46,10 @@ SIGNATURES = (
         r" (?P<what>(?!a normal)[^\n]{2,120}?)(?:\.|,|$)",
         symptom_of=_OTHERS,
     ),
+    Signature(
+        r"TypeError: process_vision_info\(\) got an unexpected keyword argument "
+        r"'(?P<vision>image_patch_size|return_video_metadata)'"
+    ),
 )  # fmt: skip
 
 LOG_MESSAGE = Message(
@@ -66,8 +70,31 @@ LOG_MESSAGE = Message(
 )
 
 
+#: https://github.com/QwenLM/Qwen3-VL#using--transformers-to-chat
+VISION = Message(
+    en=Words(
+        "`process_vision_info` of the installed qwen-vl-utils does not take `{name}`",
+        "The argument came with qwen-vl-utils 0.0.14, with which Qwen3-VL's patches of 16 pixels are prepared; the "
+        "installed one is older, and knows the 14 pixels of Qwen2.5-VL only.",
+        '`pip install -U "qwen-vl-utils>=0.0.14"` in the environment that trains, and restart. Taking the argument out '
+        "instead resizes images for Qwen3-VL to the wrong multiple.",
+    ),
+    zh=Words(
+        "所装 qwen-vl-utils 的 `process_vision_info` 不接受 `{name}`",
+        "该参数随 qwen-vl-utils 0.0.14 引入,用于 Qwen3-VL 的 16 像素 patch;所装版本更旧,只知道 Qwen2.5-VL 的 14 像素。",
+        '在训练环境中执行 `pip install -U "qwen-vl-utils>=0.0.14"` 并重启。若改为删除该参数,Qwen3-VL '
+        "的图像会被缩放到错误的倍数。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding:
     """The package as the index spells it, and the release that was named first."""
+    if vision := hits.get("vision"):
+        return found(
+            PROBLEM, VISION, where=hits.where(), evidence=hits.evidence(), name=vision,
+            commands=('pip install -U "qwen-vl-utils>=0.0.14"',),
+        )  # fmt: skip
     name = (hits.get("package") or "").lower().replace("_", "-")
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),

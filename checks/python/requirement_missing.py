@@ -190,6 +190,7 @@ def _shown(names: list[str], limit: int) -> str:
 #: modules that have a problem of their own
 GONE_FROM_PYTHON = frozenset({
     "distutils", "asyncore", "asynchat", "imp", "pkg_resources", "resource", "fcntl", "pwd", "grp", "termios", "posix",
+    "lib2to3", "cgi", "cgitb", "crypt", "imghdr", "sndhdr", "audioop", "pipes", "telnetlib", "uu", "xdrlib",
 })  # fmt: skip
 OWN_PROBLEM = GONE_FROM_PYTHON | frozenset({
     "vllm", "deepspeed", "flash_attn", "bitsandbytes", "wandb", "swanlab", "liger_kernel", "peft", "mpi4py", "kernels",

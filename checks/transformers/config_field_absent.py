@@ -14,6 +14,7 @@ In a log: by the exception about a configuration class; the innermost frame outs
 ## References
 https://github.com/QwenLM/Qwen3/issues/724
 https://github.com/QwenLM/Qwen3-Omni/issues/116
+https://github.com/QwenLM/Qwen3-VL/issues/681
 https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md
 """
 
@@ -76,8 +77,54 @@ _DOWNGRADE = (
 )
 
 
+#: fields of the vision part of Qwen's models -> who alone reads them
+#: https://github.com/huggingface/transformers/tree/v4.57.1/src/transformers/models
+_READERS = {
+    "embed_dim": ("Qwen2_VL", "Qwen2VLForConditionalGeneration"),
+    "mlp_ratio": ("Qwen2_VL", "Qwen2VLForConditionalGeneration"),
+    "fullatt_block_indexes": ("Qwen2_5_VL", "Qwen2_5_VLForConditionalGeneration"),
+    "window_size": ("Qwen2_5_VL", "Qwen2_5_VLForConditionalGeneration"),
+    "deepstack_visual_indexes": ("Qwen3_VL", "Qwen3VLForConditionalGeneration"),
+    "num_position_embeddings": ("Qwen3_VL", "Qwen3VLForConditionalGeneration"),
+}
+_QWEN_VISION = re.compile(r"^(?P<family>Qwen2_?VL|Qwen2_5_?VL|Qwen3_?VL(?:Moe)?)VisionConfig$")
+OTHER_CLASS = Message(
+    en=Words(
+        "`{reader}` is given a `{config}`: the model class does not belong to this checkpoint",
+        "It reads `{name}`, which only its own configuration has. The checkpoint is of another generation of Qwen-VL "
+        "than the class that loads it.",
+        "Load it with its own class: `from transformers import AutoModelForImageTextToText` finds it by itself, or "
+        "take the class that `architectures` in config.json names (`Qwen2_5_VLForConditionalGeneration` for "
+        "Qwen2.5-VL, `Qwen3VLForConditionalGeneration` for Qwen3-VL). Scripts that choose the class by the path "
+        '(`if "Qwen2.5-VL" in path`) need a folder name that holds the model\'s name.',
+    ),
+    zh=Words(
+        "传给 `{reader}` 的是 `{config}`:模型类与该检查点不匹配",
+        "它读取 `{name}`,只有它自己的配置才有。检查点属于另一代 Qwen-VL,与加载它的类不同。",
+        "用检查点自己的类加载:`from transformers import AutoModelForImageTextToText` 会自动选择,或使用 config.json 中 "
+        "`architectures` 给出的类(Qwen2.5-VL 为 `Qwen2_5_VLForConditionalGeneration`,Qwen3-VL 为 "
+        '`Qwen3VLForConditionalGeneration`)。按路径选择类的脚本(`if "Qwen2.5-VL" in path`)要求目录名包含模型名称。',
+    ),
+)
+
+
+def _other_class(hits: Hits) -> Finding | None:
+    """A field that one generation of Qwen-VL alone has, asked of the configuration of another one."""
+    name, config = hits.get("name") or "", hits.get("config") or ""
+    family, reader = _READERS.get(name, ("", ""))
+    vision = _QWEN_VISION.search(config)
+    if not family or vision is None or vision["family"].replace("_", "").startswith(family.replace("_", "")):
+        return None
+    return found(
+        PROBLEM, OTHER_CLASS, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, reader=reader,
+        config=config, name=name,
+    )  # fmt: skip
+
+
 def explain(hits: Hits) -> Finding:
     """Who reads the field is the innermost frame outside of the configuration class."""
+    if other := _other_class(hits):
+        return other
     frames = [frame for frame in hits.first.frames if "configuration_utils" not in frame]
     place = frames[-1].rpartition(":")[0] if frames else ""
     owner = re.search(r"(?:site|dist)-packages[\\/]([\w\-]{1,60})", place)

@@ -16,6 +16,7 @@ https://github.com/StarsfieldAI/R1-V/issues/91
 https://github.com/hiyouga/EasyR1/issues/110
 https://github.com/2U1/Qwen-VL-Series-Finetune/issues/128
 https://github.com/verl-project/verl/issues/3469
+https://github.com/QwenLM/Qwen3-VL/issues/66
 https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/models/qwen2_vl/modeling_qwen2_vl.py
 """
 
@@ -35,6 +36,12 @@ SIGNATURES = (
     Signature(
         r"RuntimeError: shape mismatch: value tensor of shape \[3, (?P<positions>\d{1,9})\] cannot be broadcast to "
         r"indexing result of shape \[3, (?P<ids>\d{1,9})\]"
+    ),
+    Signature(
+        # releases that put the features in without counting them first
+        r"RuntimeError: shape mismatch: value tensor of shape \[(?P<values>\d{1,9}), (?P<hidden>\d{2,6})\] cannot be "
+        r"broadcast to indexing result of shape \[(?P<places>\d{1,9}), (?P=hidden)\]",
+        frame=r"modeling_\w{1,60}\.py:",
     ),
 )
 
@@ -66,16 +73,16 @@ POSITIONS = Message(
 NONE = Message(
     en=Words(
         "the ids hold no placeholder for the {kind}, whose features take {features} positions",
-        "The text was built without the model's {kind} token: another chat template, a tokenizer without the "
-        "processor, `tokenizer_config.json` or `chat_template` files that are missing or old, or all of it was cut "
-        "away.",
+        "The text was built without the model's {kind} token (another chat template, a tokenizer without the "
+        "processor, `tokenizer_config.json` or `chat_template` files that are missing or old), or all of it was "
+        "cut away.",
         "Build the text with `processor.apply_chat_template` from messages that hold "
         '`{{"type": "{kind}"}}`; download the model\'s processor files again; raise `max_prompt_length`.',
     ),
     zh=Words(
         "token 中没有 {kind} 的占位符,而其特征需要 {features} 个位置",
-        "文本中没有该模型的 {kind} token:用了别的聊天模板、只用了 tokenizer 没用 processor、`tokenizer_config.json` 或 "
-        "`chat_template` 文件缺失或过旧,或者全部被截掉。",
+        "文本中没有该模型的 {kind} token。原因是用了别的聊天模板、只用了 tokenizer 没用 processor、"
+        "`tokenizer_config.json` 或 `chat_template` 文件缺失或过旧,或者全部被截掉。",
         '用含有 `{{"type": "{kind}"}}` 的消息经 `processor.apply_chat_template` 构造文本;重新下载模型的 processor 文件;'
         "增大 `max_prompt_length`。",
     ),
@@ -123,7 +130,8 @@ def explain(hits: Hits) -> Finding:
             PROBLEM, POSITIONS, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
             positions=positions, ids=hits.get("ids"),
         )  # fmt: skip
-    tokens, features = int(hits.get("tokens") or 0), int(hits.get("features") or 0)
+    tokens = int(hits.get("tokens") or hits.get("places") or 0)
+    features = int(hits.get("features") or hits.get("values") or 0)
     message = NONE if tokens == 0 else CUT if tokens < features else WRITTEN
     return found(
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,

@@ -14,9 +14,12 @@ In a log: by the TypeError of a model's class below `from_pretrained`.
 https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/modeling_utils.py
 https://github.com/unslothai/unsloth/issues/2931
 https://github.com/unslothai/unsloth/issues/3649
+https://github.com/huggingface/trl/issues/3423
 """
 
 from __future__ import annotations
+
+import re
 
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
@@ -85,11 +88,37 @@ OF_UNSLOTH = Message(
 )
 
 
+OF_TRL = Message(
+    en=Words(
+        "TRL loads the model with `{name}`, which `{model}` does not take",
+        "Where the trainer is given a name or a path it loads the model itself, and hands `{name}` on. The class of "
+        "this model (remote code, or a release of Transformers with a gap for it) does not know the argument.",
+        "Load the model yourself and pass the object: `model = AutoModelForCausalLM.from_pretrained(PATH, ...)`, "
+        "`GRPOTrainer(model=model, ...)`. Or upgrade: `pip install -U trl transformers`.",
+    ),
+    zh=Words(
+        "TRL 加载模型时传入了 `{name}`,而 `{model}` 不接受它",
+        "传给训练器的是名称或路径时,它会自己加载模型并传入 `{name}`。该模型的类(远程代码,或对其支持不完整的 "
+        "Transformers 版本)不认识该参数。",
+        "自己加载模型并传入对象:`model = AutoModelForCausalLM.from_pretrained(PATH, ...)`,`GRPOTrainer(model=model, "
+        "...)`。或升级:`pip install -U trl transformers`。",
+    ),
+)
+#: what TRL's trainers add by themselves when they load a model
+#: https://github.com/huggingface/trl/blob/v0.16.1/trl/trainer/grpo_trainer.py
+_OF_TRL = {"use_cache"}
+
+
 def explain(hits: Hits) -> Finding:
     """An argument of Unsloth's, one whose new name is known, or any other."""
     name = hits.get("name") or ""
     through = any("unsloth" in frame for frame in hits.first.frames)
     new = _NEW.get(name)
+    if name in _OF_TRL and any(re.search(r"trl[\\/](?:trainer|models)[\\/]", each) for each in hits.first.frames):
+        return found(
+            PROBLEM, OF_TRL, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=name,
+            model=hits.get("model") or "the model's class",
+        )  # fmt: skip
     return found(
         PROBLEM, OF_UNSLOTH if through and (name in _UNSLOTH or not new) else LOG_MESSAGE, where=hits.where(),
         evidence=hits.evidence(), confidence=LIKELY, name=name, model=hits.get("model") or "the model's class",

@@ -90,7 +90,14 @@ def _by_history(owner: str, name: str, package: str, history: data.ArgumentHisto
     kind = "removed" if history.last is not None else "not-yet"
     if kind == "not-yet" and history.spans[0][0] in _EARLIEST:
         return None
-    return Refusal(owner, name, kind, package, history, sure if kind == "removed" else LIKELY)
+    since_ever = history.spans[0][0] in _first_releases(owner, package)
+    return Refusal(owner, name, kind, package, history, sure if kind == "removed" and since_ever else LIKELY)
+
+
+def _first_releases(owner: str, package: str) -> frozenset[str]:
+    """The first known release of a class: what came after it is refused by older ones as well as by newer ones."""
+    known = data.trl_class(owner or "GRPOConfig") if package == "trl" else None
+    return frozenset({known.spans[0][0]}) if known is not None else _EARLIEST
 
 
 #: first releases in the data: an argument that has been there since then is in all of them

@@ -46,6 +46,19 @@ OWN_CODE = Kind(
     "Start with the innermost frame of your own code that is named above, with the data it had at that step.",
     "从上面给出的自己代码的最内层栈帧入手,检查当时的数据。",
 )
+OWN_ATTRIBUTE = Kind(
+    "Your own code asks an object for an attribute or method that its class does not have: it was written for another "
+    "class (another model, or the one inside a wrapper of PEFT, DDP, DeepSpeed or Accelerate) or for another release "
+    "of the library.",
+    "自己的代码访问了对象的类所没有的属性或方法:代码是为另一个类(另一种模型,或 PEFT、DDP、DeepSpeed、Accelerate 包装"
+    "之内的对象)或库的另一版本编写的。",
+    "Print `type(obj)` and `dir(obj)` at the innermost frame of your own code that is named above; take the object out "
+    "of its wrapper (`accelerator.unwrap_model(model)`, `model.get_base_model()`), change the line to what this class "
+    "offers, or install the releases that the project's requirements name.",
+    "在上面给出的自己代码的最内层栈帧打印 `type(obj)` 与 `dir(obj)`;把对象从包装中取出"
+    "(`accelerator.unwrap_model(model)`、`model.get_base_model()`),按该类提供的内容修改这一行,或安装项目 requirements "
+    "所列的版本。",
+)
 CUDA = Kind(
     "A CUDA error is reported late: the call that shows it need not be the one that caused it.",
     "CUDA 错误是异步上报的:报错的调用未必是出错的调用。",
@@ -189,6 +202,8 @@ _BY_MESSAGE = (
         SHAPE,
     ),
 )
+#: an attribute that an object of some class lacks
+_LACKS = later(r"' object has no attribute '|^type object '")
 _LOOKUPS = ("KeyError", "AttributeError", "IndexError")
 _NONE = later(r"\bNoneType\b|\bis None\b|\bNone is not a\b")
 _TYPES = later(
@@ -222,6 +237,8 @@ def kind_of(exception: str, *, own_code: bool, message: str = "", worded: str = 
         return ARGUMENT  # also where own code calls a library's function that has changed
     if exception in ("TypeError", "AttributeError") and _NONE.search(told):
         return NOTHING  # own code hits it too, where a setting of a library was left out
+    if own_code and exception == "AttributeError" and _LACKS.search(told):
+        return OWN_ATTRIBUTE
     return OWN_CODE if own_code else _of_library(exception, told)
 
 

@@ -22,6 +22,7 @@ from typing import Any
 from doctor.checks.unknown._advice import advice_of
 from doctor.checks.unknown._kinds import ARGUMENT, COLLECTIVE, CUDA, DEFINITION, MEMORY, NETWORK, NOTHING, Kind, kind_of
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.patterns import later
 from doctor.core.problem import WARNING, Problem
 from doctor.core.ranks import ranks_text
 from doctor.core.unknown import Unknown
@@ -32,6 +33,18 @@ PROBLEM = Problem(id="UNK001", name="unrecognised-failure", severity=WARNING, si
 _OF_RELEASES = (ARGUMENT, NOTHING, DEFINITION)
 #: packages through which everything is called
 _BELOW = ("torch", "pydantic", "click", "hydra", "ray", "typer", "fire", "IPython", "uvicorn", "starlette", "fastapi")
+
+#: functions of one's own that score completions
+_SCORING = later(r"\((?P<name>\w{0,60}(?:reward|score|grade|judge|verif)\w{0,60})\)$")
+_SCORED = (
+    "It happened below `{name}`, which scores completions: a model writes anything, so such a function should catch "
+    "what it and the libraries that it calls raise, and answer 0.0 (or `None`, where the trainer leaves such a row "
+    "out) instead of ending the run. "
+)
+_SCORED_ZH = (
+    "它发生在为回答评分的 `{name}` 之下:模型什么都可能写出来,这样的函数应捕获自身及所调用库抛出的异常,返回 "
+    "0.0(或 `None`,若训练器会忽略该行),而不是结束运行。"
+)
 
 MESSAGE = Message(
     en=Words(
@@ -55,7 +68,13 @@ def answer(unknown: Unknown) -> Finding | None:
     kind = kind_of(unknown.type, own_code=own, message=unknown.message, worded=unknown.worded)
     general = kind in (CUDA, MEMORY)  # these messages name the same switches whatever went wrong
     advice, advice_zh = ("", "") if general else advice_of(unknown.type, f"{unknown.message}\n{unknown.worded}")
-    if unknown.library and kind in _OF_RELEASES and not own:
+    scoring = next((found_ for each in unknown.own if (found_ := _SCORING.search(each))), None)
+    if scoring and not general:
+        advice, advice_zh = (
+            advice + _SCORED.format(**scoring.groupdict()),
+            advice_zh + _SCORED_ZH.format(**scoring.groupdict()),
+        )
+    elif unknown.library and kind in _OF_RELEASES and not own:
         callers = [each for each in unknown.callers if each not in _BELOW]
         by = f"of {' or '.join(f'`{each}`' for each in callers)} that calls it, " if callers else ""
         by_zh = f"(及调用它的 {'、'.join(f'`{each}`' for each in callers)})" if callers else ""

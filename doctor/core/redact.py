@@ -13,8 +13,8 @@ VOCABULARY_NAME = re.compile(r"(?i)^(.*[_.\-])?(eos|bos|pad|unk|sep|cls|mask|ima
 
 #: the end of a name that stands for a secret, but is no token of a vocabulary
 _NAME = r"(?:api[_-]?key|secret|(?<!eos_)(?<!bos_)(?<!pad_)(?<!unk_)token|passw(?:or)?d|access[_-]?key(?:[_-]?id)?)"
-#: values that say only whether something is there
-_HARMLESS = r"(?!\*\*\*|None\b|null\b|set\b|unset\b|true\b|false\b|[0-9]{1,6}\b)"
+#: values that say only whether something is there, or hold its place in an example
+_HARMLESS = r"(?!\*\*\*|\.\.\.|EMPTY\b|None\b|null\b|set\b|unset\b|true\b|false\b|[0-9]{1,6}\b)"
 #: parameters that make an address of object storage or a CDN open to whoever holds it
 _SIGNED = r"x-[a-z]{3,4}-(?:signature|credential|security-token)|signature|policy|key-pair-id|sig|\w{2,8}AccessKeyId"
 
@@ -22,7 +22,7 @@ _SIGNED = r"x-[a-z]{3,4}-(?:signature|credential|security-token)|signature|polic
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
-        (r"(://)[^\s/@:'\"]{0,256}:[^\s/@'\"]{1,256}@", r"\1***@"),  # user:password@ in URLs
+        (r"(://)(?!USER:PASSWORD@|用户:密码@)[^\s/@:'\"]{0,256}:[^\s/@'\"]{1,256}@", r"\1***@"),  # in URLs
         (r"(://)[^\s/@:'\"]{8,256}@", r"\1***@"),  # token@ in URLs
         (r"(?i)([?&](?:" + _SIGNED + r")=)[^\s\"'<>&#*]{4,}", r"\1***"),
         (r"\bhf_[A-Za-z0-9]{10,}", "hf_***"),

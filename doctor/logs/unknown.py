@@ -28,6 +28,9 @@ _LONGEST_REPORT = 3_000
 _MOST_STAMPS = 3
 #: functions through which an attribute is read that is not there
 _ASKED = ("__getattr__", "__getattribute__")
+#: torch's module stands between who calls or asks and whom; it says nothing itself
+_TORCH_MODULE = re.compile(r"torch[\\/]nn[\\/]modules[\\/]module\.py$")
+_BETWEEN = (*_ASKED, "_call_impl", "_wrapped_call_impl")
 _WAITED = re.compile(r"[Tt]imed out|[Tt]imeout|wait timeout")
 
 
@@ -134,8 +137,15 @@ def _meaningful(raised: Raised) -> Frame | None:
     """The innermost frame that says something: of a library that asks for an attribute, not `__getattr__` itself."""
     if not raised.frames:
         return None
+    frames = [each for each in raised.frames if not _is_between(each)]
+    if frames and len(frames) < len(raised.frames) and _is_between(raised.frames[-1]):
+        return frames[-1]
     asking = [each for each in raised.frames if each.function not in _ASKED]
     return asking[-1] if asking and asking[-1].package else raised.frames[-1]
+
+
+def _is_between(frame: Frame) -> bool:
+    return frame.function in _BETWEEN and bool(_TORCH_MODULE.search(frame.path))
 
 
 def _names(raised: Raised) -> tuple[str, ...]:
