@@ -57,6 +57,25 @@ LOG_MESSAGE = Message(
     ),
 )
 
+LOG_MESSAGE_STEPS = Message(
+    en=Words(
+        "`train_batch_size` {total} is not {micro} x {steps} x {processes} = {product}",
+        "DeepSpeed wants `train_batch_size` = micro batch per GPU x accumulation steps x processes. The total is a "
+        "multiple of {micro} x {processes}, so it is `gradient_accumulation_steps` {steps} that does not fit, or the "
+        "number of processes is not the one that was meant ({processes}).",
+        "Set `gradient_accumulation_steps` to {fitting}, or `train_batch_size` to {product}; or leave one of the three "
+        'out of the DeepSpeed JSON (`"auto"` under the Trainer), and DeepSpeed computes it.',
+    ),
+    zh=Words(
+        "`train_batch_size` {total} 不等于 {micro} x {steps} x {processes} = {product}",
+        "DeepSpeed 要求 `train_batch_size` = 每 GPU 微批 x 累积步数 x 进程数。该总数是 {micro} x {processes} 的倍数,因"
+        "此不"
+        "相符的是 `gradient_accumulation_steps` {steps},或进程数不是预期的数量({processes})。",
+        "把 `gradient_accumulation_steps` 设为 {fitting},或把 `train_batch_size` 设为 {product};或在 DeepSpeed JSON 中"
+        '去掉三者之一(使用 Trainer 时写 `"auto"`),由 DeepSpeed 计算。',
+    ),
+)
+
 LOG_MESSAGE_ZERO = Message(
     en=Words(
         "`train_batch_size` is smaller than micro batch x processes",
@@ -127,9 +146,10 @@ def explain(hits: Hits) -> Finding | None:
     total, micro, steps, processes = (int(hits.get(name) or 0) for name in ("total", "micro", "steps", "processes"))
     unit = micro * processes
     below = total // unit * unit if unit else 0
+    message = LOG_MESSAGE_ZERO if not below else LOG_MESSAGE_STEPS if below == total else LOG_MESSAGE
     return found(
         PROBLEM,
-        LOG_MESSAGE if unit and below else LOG_MESSAGE_ZERO,
+        message,
         where=hits.where(),
         evidence=hits.evidence(),
         total=total,
@@ -140,4 +160,5 @@ def explain(hits: Hits) -> Finding | None:
         unit=unit,
         below=below,
         above=below + unit,
+        fitting=total // unit if unit else 0,
     )

@@ -180,7 +180,12 @@ CASES = (
     ),
 )
 
-SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
+_NUMACTL = len(CASES) - 1  # other programs start it, too
+
+SIGNATURES = tuple(
+    Signature(pattern, frame=r"[\\/]deepspeed[\\/]" if number == _NUMACTL else "")
+    for number, (pattern, _) in enumerate(CASES)
+)
 
 
 def explain(hits: Hits) -> Finding:

@@ -16,9 +16,9 @@ https://docs.pydantic.dev/latest/migration/
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="DSP020", name="deepspeed-older-than-pydantic", severity=ERROR, since="0.1")
 
@@ -44,4 +44,13 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_COMMANDS = ("pip install -U 'deepspeed>=0.12'",)
+_QUOTED = 1  # position of a pattern; pip does not say there which package it builds
+
+
+def explain(hits: Hits) -> Finding:
+    """Certain where DeepSpeed's own frames are seen."""
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        confidence=LIKELY if hits.first.signature == _QUOTED else CONFIRMED,
+        commands=("pip install -U 'deepspeed>=0.12'",),
+    )  # fmt: skip

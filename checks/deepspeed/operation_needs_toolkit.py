@@ -60,14 +60,15 @@ LOG_MESSAGE = Message(
     en=Words(
         "DeepSpeed could not compile `{op}`, which this configuration needs",
         "The operation is compiled on first use. The machine lacks what that takes: a CUDA toolkit with "
-        "`nvcc` (CUDA_HOME), a compiler, or a library such as libaio.",
+        "`nvcc` (CUDA_HOME), a compiler, or a library such as libaio; or the operation is not made for its GPU.",
         "Run `ds_report` to see what is missing; install the CUDA toolkit of torch's version and export "
         "`CUDA_HOME`, or do without the operation: `offload_optimizer` on `cpu` needs `cpu_adam`, `nvme` "
         'needs `async_io`, `optim="adamw_torch"` needs none.',
     ),
     zh=Words(
         "DeepSpeed 无法编译此配置所需的 `{op}`",
-        "该算子在首次使用时编译。机器缺少所需的东西:带 `nvcc` 的 CUDA 工具包(CUDA_HOME)、编译器,或 libaio 之类的库。",
+        "该算子在首次使用时编译。机器缺少所需的东西:带 `nvcc` 的 CUDA 工具包(CUDA_HOME)、编译器,或 libaio 之类的库;或"
+        "该算子不支持本机 GPU。",
         "运行 `ds_report` 查看缺什么;安装与 torch 版本一致的 CUDA 工具包并导出 `CUDA_HOME`,或不用该算子"
         ':`offload_optimizer` 到 `cpu` 需要 `cpu_adam`,`nvme` 需要 `async_io`,`optim="adamw_torch"` 则不'
         "需要。",

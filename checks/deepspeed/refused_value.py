@@ -38,7 +38,8 @@ PROBLEM = Problem(
 SIGNATURES = (
     Signature(
         r"ValidationError: \d{1,3} validation errors? for"
-        r" (?P<section>DeepSpeed\w{1,60}|BF16\w{1,40}|FP16\w{1,40}|\w{1,30}(?:Offload|Zero)\w{1,40})",
+        r" (?P<section>DeepSpeed\w{1,60}|BF16\w{1,40}|FP16\w{1,40}"
+        r"|(?:ZenFlow|HybridEngine|TPTraining)Config)",
     ),
     Signature(r"AssertionError: (?:DeepSpeedConfig: )?Maximum supported ZeRO stage is"),
 )
