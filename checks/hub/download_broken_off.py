@@ -10,6 +10,7 @@ Try again, or download beforehand with a tool that resumes.
 ## How it is found
 In a log: by the exceptions of the HTTP clients, where a client of a hub called them.
 ## References
+https://github.com/huggingface/huggingface_hub/blob/v0.34.0/src/huggingface_hub/file_download.py
 https://huggingface.co/docs/huggingface_hub/guides/download
 https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables#hfhubdownloadtimeout
 https://github.com/huggingface/huggingface_hub/issues/1498
@@ -42,6 +43,21 @@ BROKEN = Message(
         "HF_HUB_ETAG_TIMEOUT=60`。更好的做法是事先反复下载直到完整:`until hf download REPO; do sleep 10; "
         "done`(减少并发:`--max-workers 2`;不用 Xet:`HF_HUB_DISABLE_XET=1`),或使用镜像:`export "
         "HF_ENDPOINT=https://hf-mirror.com`;然后用 `HF_HUB_OFFLINE=1` 运行。",
+    ),
+)
+RUST = Message(
+    en=Words(
+        "`hf_transfer` lost the connection while it downloaded from the Hub",
+        "The fast downloader opens many connections and neither retries nor says why one failed: an unsteady line, a "
+        "proxy (it does not know all of them), a mirror that limits connections, or a full disk.",
+        "Download with the ordinary client, which resumes and tells the reason: `HF_HUB_ENABLE_HF_TRANSFER=0 hf "
+        "download REPO`, again until it is whole, then start with `HF_HUB_OFFLINE=1`. Check `df -h` of `HF_HOME`.",
+    ),
+    zh=Words(
+        "`hf_transfer` 从 Hub 下载时失去连接",
+        "该高速下载器同时打开很多连接,既不重试也不说明原因:线路不稳、代理(并非都支持)、镜像限制连接数,或磁盘已满。",
+        "改用普通客户端下载,可续传并给出原因:`HF_HUB_ENABLE_HF_TRANSFER=0 hf download REPO`,反复执行直到完整,再以 "
+        "`HF_HUB_OFFLINE=1` 启动。检查 `HF_HOME` 所在磁盘 `df -h`。",
     ),
 )
 SSL = Message(
@@ -85,6 +101,11 @@ CASES = (
             symptom_of=("HST025", "HUB008", "TRK"),
         ),
         SSL,
+        LIKELY,
+    ),
+    (
+        Signature(r"RuntimeError: An error occurred while (?:down|up)loading using `hf_transfer`", symptom_of=("CKP",)),
+        RUST,
         LIKELY,
     ),
 )

@@ -10,6 +10,7 @@ Give it more time, or leave wandb out.
 ## How it is found
 In a log: by the exceptions of wandb's service.
 ## References
+https://github.com/wandb/wandb/issues/1409
 https://github.com/wandb/wandb/issues/11503
 https://docs.wandb.ai/models/ref/python/experiments/settings
 https://github.com/wandb/wandb/blob/main/wandb/sdk/lib/service/service_port_file.py
@@ -29,6 +30,7 @@ SIGNATURES = (
         r"(?P<seconds>[\d.]{1,8})|"
         r"Timed out waiting for wandb service to start after (?P<waited>[\d.]{1,8})|[^\n]{1,80}(?:exited with|port))"
     ),
+    Signature(r"wandb\.errors\.(?:\w{1,20}\.)?(?:UsageError|CommError): Error communicating with wandb process"),
 )
 
 LOG_MESSAGE = Message(
