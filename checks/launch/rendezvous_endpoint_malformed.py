@@ -48,8 +48,8 @@ LOG_MESSAGE = Message(
         "rendezvous 端点 `{endpoint}` 不是 HOST:PORT",
         "该端点多由 shell 变量拼成,而其中之一在此节点上为空(作业脚本只在第一个节点导出),或者包含的是"
         "全部节点列表而不是第一个节点。",
-        "用 `set -x` 打印命令。在 Slurm 下,于 `srun` 之前用 `scontrol show hostnames` 取列表中第一个"
-        "节点作为 MASTER_ADDR 并导出;然后 `--rdzv-endpoint=$MASTER_ADDR:29500`。单机使用 `--standalon"
+        '用 `set -x` 打印命令。在 Slurm 下:`MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head '
+        "-n1)`,在 `srun` 之前导出;然后 `--rdzv-endpoint=$MASTER_ADDR:29500`。单机使用 `--standalon"
         "e`,不写端点。",
     ),
 )

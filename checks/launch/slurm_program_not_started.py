@@ -36,8 +36,9 @@ LOG_MESSAGE = Message(
     en=Words(
         "Slurm found no program `{program}` on the node",
         "`srun` starts commands without a login shell: the environment that holds `{name}` was not "
-        "activated in the batch script, the module that brings it does not, or the node does not have "
-        "the disk where it lies. Nothing of the training ran.",
+        "activated in the batch script, the module that brings it does not, the node does not have the disk "
+        "where it lies, or the first line of a script names an interpreter that is not there. Nothing of the training "
+        "ran.",
         "Activate the environment in the batch script before `srun` (`source ~/miniconda3/bin/activate "
         "ENV`, `module load ...`), or give the full path (`srun $(which {name}) ...`); `srun bash -lc "
         "'which {name}'` shows what the nodes see. `python -m torch.distributed.run` and `python -m "
@@ -47,7 +48,7 @@ LOG_MESSAGE = Message(
     zh=Words(
         "Slurm 在节点上找不到程序 `{program}`",
         "`srun` 不经登录 shell 启动命令:批处理脚本没有激活包含 `{name}` 的环境,所加载的 module 不含它,或"
-        "该节点没有它所在的磁盘。训练没有开始。",
+        "该节点没有它所在的磁盘,或脚本首行指定的解释器不存在。训练没有开始。",
         "在批处理脚本的 `srun` 之前激活环境(`source ~/miniconda3/bin/activate ENV`、`module load ...`),或"
         "写完整路径(`srun $(which {name}) ...`);`srun bash -lc 'which {name}'` 可看节点上有什么。`python "
         "-m torch.distributed.run` 与 `python -m accelerate.commands.launch` 只需要正确的 python。若在容"
@@ -59,14 +60,14 @@ LOG_MESSAGE_REFUSED = Message(
     en=Words(
         "Slurm may not run `{program}` on the node",
         "The file is there and is not executable for this user: the bit is missing, the disk is mounted "
-        "with noexec, its first line names no interpreter that exists, or it was built for another kind "
+        "with noexec, or it was built for another kind "
         "of CPU.",
         "`chmod +x {program}`, or start it through its interpreter (`srun bash {program}`, `srun python "
         "{program}`). Compare `head -1 {program}` and `file {program}` with `uname -m` on the node.",
     ),
     zh=Words(
         "Slurm 无权在节点上运行 `{program}`",
-        "文件存在,但该用户不能执行:缺少可执行位,磁盘以 noexec 挂载,首行指定的解释器不存在,或为另一种 CPU 构建。",
+        "文件存在,但该用户不能执行:缺少可执行位,磁盘以 noexec 挂载,或为另一种 CPU 构建。",
         "`chmod +x {program}`,或通过解释器启动(`srun bash {program}`、`srun python {program}`)。将 `head "
         "-1 {program}`、`file {program}` 与节点上的 `uname -m` 比较。",
     ),

@@ -72,7 +72,7 @@ MESSAGE = Message(
     zh=Words(
         "{count} 张 {name} 使用 NCCL {version}",
         "在这些卡上,超过约半兆字节的集合通信会以 `an illegal memory access was encountered` 失败。"
-        "这是 torch 2.7 轮子自带的这一版 NCCL 的缺陷;单卡正常。",
+        "这是 torch 2.7 的 wheel 自带的这一版 NCCL 的缺陷;单卡正常。",
         "安装更新的 NCCL,torch 会加载它。",
     ),
 )

@@ -34,7 +34,7 @@ SIGNATURES = (
         r"Mismatched NCCL version detected : rank (?P<one>\d{1,6}) version (?P<a>\d{1,8}) rank"
         r" (?P<two>\d{1,6}) version (?P<b>\d{1,8})"
     ),
-    Signature(r"[Ii]nvalid config (?P<field>\w{1,40}) attribute value (?P<value>-2147483648|-?\d{1,12})"),
+    Signature(r"[Ii]nvalid config (?P<field>\w{1,40}) attribute value (?P<value>-2147483648)\b"),
 )
 
 #: what newer callers leave unset is the smallest int; an older library takes it for a value

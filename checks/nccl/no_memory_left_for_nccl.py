@@ -14,13 +14,16 @@ https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import LIKELY, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Signature
 
 PROBLEM = Problem(id="NCC013", name="no-memory-left-for-nccl", severity=ERROR, since="0.1")
 
 SIGNATURES = (Signature(r"Cuda failure (?:2 )?'?out of memory"),)
+
+#: page-locked memory of the host that is refused reads the same
+LOG_CONFIDENCE = LIKELY
 
 LOG_MESSAGE = Message(
     en=Words(

@@ -28,7 +28,7 @@ PROBLEM = Problem(id="NUM013", name="megatron-found-nan", severity=ERROR, since=
 SIGNATURES = (
     Signature(
         r"Rank (?P<rank>\d{1,6}), node (?P<node>[\w.\-]{1,80}), device (?P<device>\d{1,3}), iteration "
-        r"(?P<iteration>-?\d{1,9}): Unexpected result (?P<value>nan|inf|-inf|[\d.e+\-]{1,30})",
+        r"(?P<iteration>-?\d{1,9}): Unexpected result (?P<value>nan|-?inf)\b",
     ),
     Signature(
         r"found (?:NaN|Inf) in local (?:forward loss|grad norm)",

@@ -26,7 +26,7 @@ SIGNATURES = (
     Signature(
         r"(?P<flushes>\d{1,6}) pytorch allocator cache flushes since last step\.",
         kind="warning",
-        contributes_to=("MEM001", "MEM002"),
+        contributes_to=("MEM006", "MEM007", "MEM008", "MEM015", "MEM016"),
     ),
 )
 

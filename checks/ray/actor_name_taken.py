@@ -43,8 +43,9 @@ LOG_MESSAGE = Message(
     zh=Words(
         "Ray 命名空间 `{namespace}` 中已有名为 `{name}` 的 actor",
         "detached 的 actor 比创建它的运行存活更久。被杀死的先前运行仍占用该名称,或两个运行共用集群与命名空间。",
-        "用 `ray.get_actor` 取得它并 `ray.kill`(连接时指定 namespace),或在集群只供本次运行使用时执行 "
-        "`ray stop --force`。共用集群的运行各用一个 `namespace`;若可沿用旧 actor,则以 `get_if_exists="
+        "`python -c \"import ray; ray.init(address='auto', namespace='{namespace}'); "
+        "ray.kill(ray.get_actor('{name}'))\"`,或在集群只供本次运行使用时执行 `ray stop --force`。"
+        "共用集群的运行各用一个 `namespace`;若可沿用旧 actor,则以 `get_if_exists="
         "True` 创建。",
     ),
 )

@@ -26,16 +26,18 @@ PROBLEM = Problem(id="RAY035", name="ray-job-request-refused", severity=ERROR, s
 GATEWAY = Message(
     en=Words(
         "`ray job` got {code} from something that stands before Ray's dashboard",
-        "502, 503, 504 and 407 are what a proxy answers: `http_proxy` is set, and requests to the head's address "
-        "go through it, or an ingress has no dashboard behind it. The dashboard itself did not see the request.",
+        "502, 503, 504, 407 and 403 are what a proxy answers: `http_proxy` is set, and requests to the head's address "
+        "go through it, or an ingress has no dashboard behind it (403: it wants a login). The dashboard itself did "
+        "not see the request.",
         "`export no_proxy=localhost,127.0.0.1,HEAD_IP NO_PROXY=localhost,127.0.0.1,HEAD_IP` (or `unset http_proxy "
         "HTTP_PROXY`), and test with `curl --noproxy '*' http://127.0.0.1:8265/api/version`; then `ray job submit "
         "--address=http://127.0.0.1:8265 ...` once more.",
     ),
     zh=Words(
         "`ray job` 从 Ray dashboard 前面的某处得到了 {code}",
-        "502、503、504、407 是代理的回答:设置了 `http_proxy`,发往 head 地址的请求经过了它,或 ingress 后面没"
-        "有 dashboard。dashboard 本身没有收到请求。",
+        "502、503、504、407、403 是代理的回答:设置了 `http_proxy`,发往 head 地址的请求经过了它,或 ingress 后面没有 "
+        "dashboard"
+        "(403:它要求登录)。dashboard 本身没有收到请求。",
         "`export no_proxy=localhost,127.0.0.1,HEAD_IP NO_PROXY=localhost,127.0.0.1,HEAD_IP`(或 `unset "
         "http_proxy HTTP_PROXY`),用 `curl --noproxy '*' http://127.0.0.1:8265/api/version` 测试;然后重新执行"
         " `ray job submit --address=http://127.0.0.1:8265 ...`。",

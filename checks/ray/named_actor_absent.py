@@ -48,7 +48,7 @@ LOG_MESSAGE = Message(
         "会随创建它的进程一同结束),或命名空间不同:不写 `namespace=` 时每次 `ray.init` 都有各自的命名"
         "空间。",
         "先找该 actor 的第一个错误:`ray list actors --detail`,或会话日志目录中它的文件。让每个 `ray.i"
-        "nit` 与 `ray.get_actor` 使用相同的 `namespace`;需要比创建者存活更久时以 detached 生命周期创"
-        "建;并确保创建者先运行。",
+        "nit` 与 `ray.get_actor` 使用相同的 `namespace`;需要比创建者存活更久时以 "
+        '`lifetime="detached"` 创建;并确保创建者先运行。',
     ),
 )

@@ -19,7 +19,7 @@ from __future__ import annotations
 from doctor.checks.nccl._helpers import machines_of, ranks_here
 from doctor.checks.openrlhf._gpus import gpus_asked_for
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 from doctor.facts.cluster import Cluster, Node
@@ -43,6 +43,9 @@ SIGNATURES = (
     ),
 )
 
+#: positions of what only waited
+WAITED = (2, 3)
+
 LOG_MESSAGE = Message(
     en=Words(
         "the Ray cluster has fewer free GPUs than are asked for{numbers}",
@@ -64,10 +67,13 @@ LOG_MESSAGE = Message(
 
 
 def explain(hits: Hits) -> Finding:
-    """With both numbers where told."""
+    """With both numbers where told; one that only waited too long may wait for nodes, or for a slow Ray."""
     free, wanted = hits.get("free"), hits.get("wanted")
     numbers = f": {free} free, {wanted} wanted" if wanted else ""
-    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), numbers=numbers)
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), numbers=numbers,
+        confidence=LIKELY if all(hit.signature in WAITED for hit in hits) else CONFIRMED,
+    )  # fmt: skip
 
 
 MESSAGE = Message(

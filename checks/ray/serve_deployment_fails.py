@@ -29,7 +29,7 @@ FAILS = Message(
         "consequence: the exception of the replica stands above it or in the log of the replica.",
         "Read /tmp/ray/session_latest/logs/serve/replica_*.log (and `serve status`), and mend what is raised "
         "there. Out of memory or no GPU: compare `ray_actor_options` with `ray status`. A model that loads for "
-        "minutes: `health_check_timeout_s`, and `initial_health_check` only after loading.",
+        "minutes: raise `health_check_timeout_s`.",
     ),
     zh=Words(
         "Ray Serve 的一个部署连续 {times} 次启动失败",

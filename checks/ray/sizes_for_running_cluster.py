@@ -43,7 +43,7 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "为已在运行的集群向 `ray.init` 传了 {options}",
-        "这些大小属于启动节点的命令。该集群由 `RAY_ADDRESS` 或自动查找得到,或是先前运行遗留在本机的集群。",
+        '这些大小属于启动节点的命令。该集群由 `RAY_ADDRESS` 或 `address="auto"` 得到,或是先前运行遗留在本机的集群。',
         "去掉这些参数,改在各节点的 `ray start` 上给出(`--num-gpus`、`--num-cpus`)。若本想使用自己的集"
         "群:`ray stop --force`,`unset RAY_ADDRESS`,然后重新启动(veRL 在已有集群下设置 `ray_kwargs.ray"
         "_init.num_cpus=null`,较旧版本为 `ray_init.num_cpus=null`)。",

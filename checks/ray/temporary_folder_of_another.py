@@ -31,15 +31,17 @@ OWNER = Message(
         '`address="auto"` also joins that user\'s cluster when it still runs.',
         "Start one of your own with its own folder: `export RAY_TMPDIR=/tmp/ray-$USER` before `ray start --head "
         "--port=6380 --temp-dir=/tmp/ray-$USER`, or `ray.init(_temp_dir=f\"/tmp/ray-{{os.environ['USER']}}\")` "
-        '(keep the path short); `unset RAY_ADDRESS`, and no `address="auto"`. Or have the owner or an '
-        "administrator remove the folder: `sudo rm -rf /tmp/ray`.",
+        '(keep the path short); `unset RAY_ADDRESS`, and no `address="auto"`. Once no Ray runs '
+        "there any more, its owner or an administrator may remove the folder, with all its logs: `sudo rm -rf "
+        "/tmp/ray`.",
     ),
     zh=Words(
         "`{path}`属于其他用户,Ray 无权使用",
         '同一机器上有人先启动了 Ray(另一个账号,或容器、sudo 下的 root)。若该集群仍在运行,`address="auto"` 还会加入它。',
         "用自己的目录启动自己的集群:`export RAY_TMPDIR=/tmp/ray-$USER`,再 `ray start --head --port=6380 "
         "--temp-dir=/tmp/ray-$USER`,或 `ray.init(_temp_dir=f\"/tmp/ray-{{os.environ['USER']}}\")`(路径要短);`unset"
-        ' RAY_ADDRESS`,不用 `address="auto"`。或请所有者或管理员删除该目录:`sudo rm -rf /tmp/ray`。',
+        ' RAY_ADDRESS`,不用 `address="auto"`。确认那里已无 Ray 运行后,可由所有者或管理员删除该目录(连同其日志):`sudo '
+        "rm -rf /tmp/ray`。",
     ),
 )
 

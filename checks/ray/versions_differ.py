@@ -45,8 +45,9 @@ SIGNATURES = (
 LOG_MESSAGE = Message(
     en=Words(
         "this environment has another Ray or Python than the running cluster",
-        "All processes of a cluster must have the same Ray version and the same Python minor "
-        "version. The lines after `Version mismatch` name both; a worker that does not know the raylet's options is of "
+        "All processes of a cluster must have the same Ray version and the same Python, to the last number "
+        "(`RAY_DEFAULT_PYTHON_VERSION_MATCH_LEVEL=minor` lets patch releases differ). The lines after `Version "
+        "mismatch` name both; a worker that does not know the raylet's options is of "
         "another release, too (with `uv run`, `conda` or `pip` in `runtime_env` that brings a Ray of its own).",
         "Install the same `ray==` and Python on all nodes and in this environment, or stop the old "
         "cluster (`ray stop --force`) and start it from this environment. With `uv run` pin the cluster's `ray==` in "
@@ -54,7 +55,8 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "当前环境的 Ray 或 Python 与正在运行的集群不同",
-        "集群中所有进程的 Ray 版本与 Python 小版本必须一致。`Version mismatch` 之后的几行给出了双方版本;"
+        "集群中所有进程的 Ray 版本与 Python 版本必须一致,直到最后一位(`RAY_DEFAULT_PYTHON_VERSION_MATCH_LEVEL=minor` "
+        "允许补丁版本不同)。`Version mismatch` 之后的几行给出了双方版本;"
         "worker 不认识 raylet 的选项同样说明版本不同(`runtime_env` 中的 `uv run`、`conda` 或 `pip` 带来了另一个 Ray)。",
         "在所有节点与当前环境安装相同的 `ray==` 与 Python,或停止旧集群(`ray stop --force`)后从当前环境启动。"
         "使用 `uv run` 时在 pyproject.toml 中固定集群的 `ray==`,并用集群的 Ray 提交,而不是通过 uv。",

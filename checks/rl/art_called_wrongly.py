@@ -19,7 +19,7 @@ https://github.com/johnson7788/RLDecisionAgent/blob/ef60ea920fa09c11ec20f8640099
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature, finding_of_case
 
@@ -106,9 +106,14 @@ CASES = (
     (r"ValueError: Additional histories are not supported by RULER", HISTORIES),
 )
 
-SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
+#: others have lists and judges, too
+SIGNATURES = tuple(
+    Signature(pattern, frame=r"[\\/]art[\\/]" if pattern.startswith("AttributeError") else "") for pattern, _ in CASES
+)
+_OWN = frozenset({"ruler", "gather_trajectories"})  # names that a program may have for itself
 
 
 def explain(hits: Hits) -> Finding:
     """Say what the first hit's own case calls for."""
-    return finding_of_case(PROBLEM, CASES, hits)
+    own = hits.first.groups.get("function") in _OWN
+    return finding_of_case(PROBLEM, CASES, hits, LIKELY if own else CONFIRMED)
