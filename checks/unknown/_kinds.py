@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Optional
 
 from doctor.core.patterns import later
 
@@ -64,6 +65,16 @@ CUDA = Kind(
     "CUDA 错误是异步上报的:报错的调用未必是出错的调用。",
     "Run once more with `CUDA_LAUNCH_BLOCKING=1` so that the traceback points at the call that failed.",
     "用 `CUDA_LAUNCH_BLOCKING=1` 重跑一次,使回溯指向真正出错的调用。",
+)
+HIP = Kind(
+    "HIP, AMD's counterpart of CUDA, reports errors late: the call that shows it need not be the one that caused it.",
+    "HIP(AMD 的 CUDA 对应物)异步上报错误:报错的调用未必是出错的调用。",
+    "Run once more with `AMD_SERIALIZE_KERNEL=3 HIP_LAUNCH_BLOCKING=1` so that the traceback points at the call that "
+    "failed, with `AMD_LOG_LEVEL=3` for the call's arguments, and with one GPU alone (`HIP_VISIBLE_DEVICES=0`; an "
+    "integrated one is a GPU too). Compare `torch.version.hip` with the ROCm that the installed driver supports.",
+    "用 `AMD_SERIALIZE_KERNEL=3 HIP_LAUNCH_BLOCKING=1` 重跑一次,使回溯指向真正出错的调用;用 `AMD_LOG_LEVEL=3` "
+    "查看调用参数;并只用一张 GPU(`HIP_VISIBLE_DEVICES=0`,核显也算一张)。将 `torch.version.hip` "
+    "与已安装驱动所支持的 ROCm 对照。",
 )
 MEMORY = Kind(
     "Memory ran out; the traceback shows who asked last, not who holds it.",
@@ -139,6 +150,16 @@ DEFINITION = Kind(
     "将抛出异常的包与其发布时所支持的版本对照(`pip show`),升级或固定其中之一。",
 )
 
+UNMADE = Kind(
+    "Your own code uses a name before anything of that name was made: it is written in another way elsewhere, its "
+    "import is missing, the cell or the branch that makes it did not run, or it was made inside a function.",
+    "自己的代码使用了尚未定义的名称:别处的写法不同、缺少 import、定义它的单元格或分支没有执行,或它只在某个函数内部定义"
+    "。",
+    "Search that file for the name and for names like it; add the import, run the notebook from its beginning, or give "
+    "it a value before the branch. Where it stands in a `finally` or `except`, the exception above is the cause.",
+    "在该文件中查找该名称及相近的名称;补上 import、从头运行 notebook,或在分支之前赋值。若它位于 `finally` 或 "
+    "`except` 中,原因是上面那个异常。",
+)
 NOTHING = Kind(
     "A value that the code needs there is `None`: a setting that was not given, an object that was not made, or a "
     "function that returned nothing.",
@@ -166,7 +187,8 @@ ENTRY = Kind(
 INVARIANT = Kind(
     "A library found its own data at odds with itself: two lengths or shapes that should be equal are not. That is a "
     "bug of this release, or a function of yours that it calls returned something of another length.",
-    "库发现自己的数据前后矛盾:本应相等的两个长度或形状不相等。这是该版本的缺陷,或它调用的你的函数返回了不同长度的内容。",
+    "库发现自己的数据前后矛盾:本应相等的两个长度或形状不相等。这是该版本的缺陷,或它调用的你的函数返回了不同长度的内容。"
+    "",
     "Search the library's issues for the asserted line and try a newer release; compare the lengths that your own "
     "rollout, reward or generate function returns with those of its inputs.",
     "用断言的那一行在该库的 issue 中搜索,并尝试更新的版本;核对自己的 rollout、奖励或生成函数返回的长度与输入是否一致。",
@@ -186,7 +208,7 @@ _BY_TYPE = (
 #: what a message speaks of, for types that say nothing themselves
 _BY_MESSAGE = (
     (later(r"out of memory|bad_alloc|Cannot allocate memory", re.IGNORECASE), MEMORY),
-    (later(r"\bCUDA (?:driver )?error\b|\bcuda\w* error\b|CUBLAS_|CUDNN_|\bHIP error\b", re.IGNORECASE), CUDA),
+    (later(r"\bCUDA (?:driver )?error\b|\bcuda\w* error\b|CUBLAS_|CUDNN_", re.IGNORECASE), CUDA),
     (later(r"NCCL|ProcessGroup|process group|Gloo|TCPStore|collective", re.IGNORECASE), COLLECTIVE),
     (
         later(r"requires?[ _](?:a )?grad|backward|in-?place operation|autograd|inference tensor", re.IGNORECASE),
@@ -204,6 +226,8 @@ _BY_MESSAGE = (
 )
 #: an attribute that an object of some class lacks
 _LACKS = later(r"' object has no attribute '|^type object '")
+_HIP = later(r"\bHIP (?:runtime )?error\b|\bhipError[A-Z]|HIPBLAS_STATUS|\bMIOpen\b|miopenStatus")
+_NAMES = ("NameError", "UnboundLocalError")
 _LOOKUPS = ("KeyError", "AttributeError", "IndexError")
 _NONE = later(r"\bNoneType\b|\bis None\b|\bNone is not a\b")
 _TYPES = later(
@@ -221,10 +245,10 @@ def kind_of(exception: str, *, own_code: bool, message: str = "", worded: str = 
 
     `worded`: what a library said of it on the way out, which tells the subject where a failed look-up does not.
     """
-    for pattern, kind in _BY_TYPE:
-        if pattern.search(exception):
-            return kind
     told = message[:2000]
+    typed = _of_type(exception, told, own_code=own_code)
+    if typed is not None:
+        return typed
     if exception in ("RuntimeError", "ValueError", "AssertionError", "Exception", "NotImplementedError"):
         for pattern, kind in _BY_MESSAGE:
             if pattern.search(told):
@@ -240,6 +264,15 @@ def kind_of(exception: str, *, own_code: bool, message: str = "", worded: str = 
     if own_code and exception == "AttributeError" and _LACKS.search(told):
         return OWN_ATTRIBUTE
     return OWN_CODE if own_code else _of_library(exception, told)
+
+
+def _of_type(exception: str, told: str, *, own_code: bool) -> Optional[Kind]:
+    """The kind that a type tells; torch names the errors of HIP after CUDA, or after no maker."""
+    if _HIP.search(told):
+        return HIP
+    if own_code and exception in _NAMES:
+        return UNMADE
+    return next((kind for pattern, kind in _BY_TYPE if pattern.search(exception)), None)
 
 
 def _of_library(exception: str, message: str) -> Kind:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.checks.unknown._advice import advice_of, settings_of
-from doctor.checks.unknown._kinds import STATE, kind_of
+from doctor.checks.unknown._kinds import CUDA, DEFINITION, HIP, STATE, UNMADE, kind_of
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,17 @@ def test_a_failed_lookup_is_told_by_what_the_library_says_of_it() -> None:
     worded = "Error converting the state dict. Make sure it is the right format"
     assert kind_of("KeyError", own_code=False, message="'x.y'", worded=worded) is STATE
     assert kind_of("KeyError", own_code=False, message="'x.y'") is not STATE
+
+
+def test_errors_of_hip_are_not_told_as_cuda() -> None:
+    told = "HIP error: invalid argument\nSearch for `hipErrorInvalidValue'"
+    assert kind_of("AcceleratorError", own_code=False, message=told) is HIP
+    assert kind_of("AcceleratorError", own_code=False, message="CUDA error: invalid argument") is CUDA
+
+
+def test_a_name_that_own_code_did_not_make_is_no_matter_of_releases() -> None:
+    assert kind_of("NameError", own_code=True, message="name 'trianing_args' is not defined") is UNMADE
+    assert kind_of("NameError", own_code=False, message="name 'is_torch_version' is not defined") is DEFINITION
 
 
 def test_fields_that_pydantic_refuses_are_named_without_what_they_were_given() -> None:
