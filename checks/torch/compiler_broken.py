@@ -64,7 +64,7 @@ LOG_MESSAGE = Message(
 
 LOG_MESSAGE_PYTHON = Message(
     en=Words(
-        "the compiler does not find `Python.h`, which Triton's stub includes",
+        "the compiler does not find `Python.h`, which extensions and Triton's stub include",
         "The headers of this Python are not installed: they come in a package of their own on most "
         "systems. It is no fault of torch or vLLM.",
         "Install them for the Python in use: `apt-get install -y python3-dev` (or `python3.12-dev`), "
@@ -73,7 +73,7 @@ LOG_MESSAGE_PYTHON = Message(
         "of the same version beside its python.exe.",
     ),
     zh=Words(
-        "编译器找不到 Triton 存根所需的 `Python.h`",
+        "编译器找不到扩展与 Triton 存根所需的 `Python.h`",
         "没有安装此 Python 的头文件:多数系统把它放在单独的包中。这不是 torch 或 vLLM 的问题。",
         "为所用的 Python 安装:`apt-get install -y python3-dev`(或 `python3.12-dev`)、`dnf install "
         "python3-devel`;或使用自带头文件的 conda 或 uv Python。Windows 便携包的嵌入式 Python 没有头文件:"
@@ -103,18 +103,37 @@ LOG_MESSAGE_HEADER = Message(
 
 LOG_MESSAGE_LINK = Message(
     en=Words(
-        "the linker does not find `lib{library}`, which Triton's stub is linked with",
-        "For `cuda` the driver's libcuda.so is not where the linker looks: only libcuda.so.1 is there, "
-        "or the container has no driver.",
+        "the linker does not find `libcuda.so`, the library of the driver",
+        "Triton's stub and some extensions are linked with it. It is not where the linker looks: only libcuda.so.1 is "
+        "there, or the container has no driver.",
         "Check `ldconfig -p | grep libcuda`. Set TRITON_LIBCUDA_PATH (or LIBRARY_PATH) to the folder of "
         "libcuda.so, for instance /usr/lib/x86_64-linux-gnu or /usr/local/cuda/lib64/stubs; start "
         "containers with `--gpus all`.",
     ),
     zh=Words(
-        "链接器找不到 Triton 存根所需的 `lib{library}`",
-        "对于 `cuda`:驱动的 libcuda.so 不在链接器的搜索路径上,只有 libcuda.so.1,或容器中没有驱动。",
+        "链接器找不到驱动的库 `libcuda.so`",
+        "Triton 存根和部分扩展需要链接它。它不在链接器的搜索路径上:只有 libcuda.so.1,或容器中没有驱动。",
         "检查 `ldconfig -p | grep libcuda`。把 TRITON_LIBCUDA_PATH(或 LIBRARY_PATH)设为 libcuda.so 所在目"
         "录,例如 /usr/lib/x86_64-linux-gnu 或 /usr/local/cuda/lib64/stubs;容器请用 `--gpus all` 启动。",
+    ),
+)
+
+LOG_MESSAGE_LIBC = Message(
+    en=Words(
+        "the linker does not find `lib{library}`, a part of the C library: its installation is incomplete",
+        "The files for linking come with the development package of the C library. It is missing, only the static "
+        "or the shared kind is there, or a compiler of conda looks into its own empty sysroot.",
+        "Install it: `apt-get install -y libc6-dev`, `dnf install glibc-devel` (with `-static` in the command also "
+        "`glibc-static`), in conda `conda install -c conda-forge gcc gxx sysroot_linux-64`; or name another compiler: "
+        "`export CC=/usr/bin/gcc CXX=/usr/bin/g++`.",
+    ),
+    zh=Words(
+        "链接器找不到 C 库的一部分 `lib{library}`:其安装不完整",
+        "链接所需的文件由 C 库的开发包提供。该包缺失,只有静态或只有共享版本,或 conda 的编译器在自己空的 sysroot 中"
+        "查找。",
+        "安装它:`apt-get install -y libc6-dev`、`dnf install glibc-devel`(命令中带 `-static` 时还需 `glibc-static`),"
+        "conda 中 `conda install -c conda-forge gcc gxx sysroot_linux-64`;或指定其他编译器:`export CC=/usr/bin/gcc "
+        "CXX=/usr/bin/g++`。",
     ),
 )
 
@@ -171,7 +190,9 @@ def explain(hits: Hits) -> Finding | None:
     elif header:
         message = LOG_MESSAGE_PYTHON if header == "Python.h" else LOG_MESSAGE_HEADER
     else:
-        message = LOG_MESSAGE_LINK if library else LOG_MESSAGE_COMMAND
+        message = LOG_MESSAGE_COMMAND
+        if library:
+            message = LOG_MESSAGE_LINK if library == "cuda" else LOG_MESSAGE_LIBC
     return found(
         PROBLEM,
         message,

@@ -41,14 +41,16 @@ LOG_MESSAGE = Message(
         "upgrade by another package often puts it there.",
         "Install a CUDA build of the same release: `pip install --force-reinstall torch --index-url "
         "https://download.pytorch.org/whl/cu126` (choose the CUDA of your driver). On a machine without "
-        "GPU set `use_cpu=True` and ask for no `cuda` device.",
+        "GPU set `use_cpu=True` and ask for no `cuda` device. With an Ascend NPU or an Intel GPU this build is right, "
+        "and the code has to ask for `npu` or `xpu` instead of `cuda`.",
     ),
     zh=Words(
         "已安装的 torch 不带 CUDA,而程序要求使用 GPU",
         "CPU 构建(`+cpu`,或 conda 的 CPU 变体)无论驱动如何都看不到 GPU。常见原因是其他包升级时替换了它。",
         "安装同一版本的 CUDA 构建:`pip install --force-reinstall torch --index-url "
         "https://download.pytorch.org/whl/cu126`(选择与驱动相符的 CUDA)。在没有 GPU 的机器上设置 "
-        "`use_cpu=True`,且不要使用 `cuda` 设备。",
+        "`use_cpu=True`,且不要使用 `cuda` 设备。使用昇腾 NPU 或 Intel GPU 时该构建没有问题,代码应使用 `npu` 或 `xpu` "
+        "而不是 `cuda`。",
     ),
 )
 

@@ -127,4 +127,6 @@ def explain(hits: Hits) -> Finding | None:
         driver=f"up to {cuda}" if number else "version unknown",
         build=f" {build}" if build else "",
         wheel=wheel,
+        # where the number is not told it may also be that no driver is there at all
+        confidence=CONFIRMED if number else LIKELY,
     )

@@ -120,7 +120,7 @@ def explain(hits: Hits) -> Finding | None:
     kernel = hits.get("kernel") or ""
     sampling = "nan" in assertion or "element < 0" in assertion or "multinomial" in kernel.lower()
     labels = "n_classes" in assertion or "nll_loss" in kernel.lower()
-    table = "srcSelectDimSize" in assertion or "vectorized_gather" in kernel or "index out of bounds" in assertion
+    table = "srcSelectDimSize" in assertion or "vectorized_gather" in kernel
     return found(
         PROBLEM,
         LOG_MESSAGE_SAMPLING
@@ -132,6 +132,6 @@ def explain(hits: Hits) -> Finding | None:
         else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=CONFIRMED if sampling or labels or table else LIKELY,
+        confidence=CONFIRMED if sampling or labels else LIKELY,
         commands=("CUDA_LAUNCH_BLOCKING=1",),
     )

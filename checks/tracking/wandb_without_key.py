@@ -74,7 +74,7 @@ CHOSEN = Message(
     ),
     zh=Words(
         "选择了 Weights & Biases,但没有密钥",
-        "训练开始时(模型已加载),`wandb.init` 会因没有密钥而报错或停下来等待输入({ends})。",
+        "训练开始时(模型已加载),`wandb.init` 会{ends_zh}。",
         "登录、设置 WANDB_API_KEY,或离线运行,之后用 `wandb sync` 上传。",
     ),
 )
@@ -88,14 +88,15 @@ TAKEN = Message(
     zh=Words(
         "已安装的 Weights & Biases 会被默认启用,但没有密钥",
         "除非 `report_to` 另有说明,Transformers 5 之前的版本会向找到的所有记录工具上报。"
-        "训练开始时 `wandb.init` 会报错或停下来等待输入({ends})。",
+        "训练开始时 `wandb.init` 会{ends_zh}。",
         "把 report_to 设为需要的工具(不需要则为 `none`),或登录,或离线运行。",
     ),
 )
-DIES, ASKS = "ends with `UsageError`, for there is no terminal to ask", "asks for it and everything waits for an answer"
+DIES = ("ends with `UsageError`, for there is no terminal to ask", "以 `UsageError` 结束,因为没有可供询问的终端")
+ASKS = ("asks for it and everything waits for an answer", "停下来等待输入,整个任务随之等待")
 
 
-def _manner(launch: Launch, hub: Hub) -> tuple[str, Severity, Confidence]:
+def _manner(launch: Launch, hub: Hub) -> tuple[tuple[str, str], Severity, Confidence]:
     """What `wandb.init` does without a key: Ray's workers and batch jobs have no terminal."""
     if launch.kind in {"verl", "trinity"} or not NO_TERMINAL.isdisjoint(launch.wrappers):
         return DIES, ERROR, CONFIRMED
@@ -115,7 +116,8 @@ def _finding(launch: Launch, hub: Hub, message: Message, setting: Setting | None
     return found(
         PROBLEM,
         message,
-        ends=ends,
+        ends=ends[0],
+        ends_zh=ends[1],
         severity=severity,
         confidence=confidence,
         where=place(setting),

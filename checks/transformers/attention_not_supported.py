@@ -32,7 +32,8 @@ SIGNATURES = (
     ),
     Signature(r"ValueError: The current architecture does not support (?P<kind>Flash Attention \d(?:\.\d)?)"),
     Signature(
-        r"^KeyError: '(?P<kind>\w{0,40}attention\w{0,20}|sdpa|eager|flex)'", frame=r"modeling_\w{1,60}\.py:__init__$"
+        r"^KeyError: '(?P<kind>(?!attention_)\w{0,40}attention(?:_\d)?|sdpa|eager|flex)'",
+        frame=r"modeling_\w{1,60}\.py:__init__$",
     ),
     Signature(
         r"ValueError: Specified `attn_implementation=\"(?P<unknown>[^\"\n]{1,120})\"` is not supported\. "

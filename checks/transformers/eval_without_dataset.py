@@ -38,14 +38,14 @@ SIGNATURES = (
 
 LOG_MESSAGE = Message(
     en=Words(
-        "an evaluation strategy is set, and the trainer got no `eval_dataset`",
-        "The trainer is to evaluate during training and has nothing to evaluate on.",
+        "the trainer is to evaluate, and got no `eval_dataset`",
+        "An evaluation strategy is set, or `evaluate()` was called, and there is nothing to evaluate on.",
         "Pass `eval_dataset=...` to the trainer (`dataset.train_test_split(test_size=0.05)` makes one), "
         'or set `eval_strategy="no"`.',
     ),
     zh=Words(
-        "设置了评估策略,但训练器没有得到 `eval_dataset`",
-        "训练器要在训练中评估,却没有可评估的数据。",
+        "训练器要进行评估,但没有得到 `eval_dataset`",
+        "设置了评估策略或调用了 `evaluate()`,却没有可评估的数据。",
         "向训练器传入 `eval_dataset=...`(`dataset.train_test_split(test_size=0.05)` 可切分出一个),或设置 "
         '`eval_strategy="no"`。',
     ),

@@ -16,7 +16,7 @@ https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/traine
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -103,7 +103,28 @@ NO_HEAD = Message(
     ),
 )
 
-MESSAGES = (LOG_MESSAGE, LABELS_GIVEN, NO_HEAD)
+NO_COLUMN = Message(
+    en=Words(
+        "the Trainer dropped every column of the dataset: none has a name that `forward` takes",
+        "`remove_unused_columns` (on by default) keeps what the model's `forward` names. A dataset that is not "
+        "tokenized yet has `text` or `messages` instead of `input_ids`, and a PEFT or wrapped model hides its "
+        "arguments behind `*args, **kwargs`.",
+        "Tokenize first: `dataset.map(lambda r: tokenizer(r['text'], truncation=True), batched=True, "
+        "remove_columns=dataset.column_names)`, or use TRL's trainer of the task, which does it. Where collator or "
+        "model want the raw columns: `remove_unused_columns=False`; for a wrapped model also "
+        '`label_names=["labels"]`.',
+    ),
+    zh=Words(
+        "Trainer 丢弃了数据集的所有列:没有一列的名称是 `forward` 的参数",
+        "`remove_unused_columns`(默认开启)只保留模型 `forward` 的参数名对应的列。尚未分词的数据集只有 `text` 或 "
+        "`messages` 而没有 `input_ids`;PEFT 或其他包装的模型则把参数藏在 `*args, **kwargs` 之后。",
+        "先分词:`dataset.map(lambda r: tokenizer(r['text'], truncation=True), batched=True, "
+        "remove_columns=dataset.column_names)`,或使用会自行分词的 TRL 训练器。若 collator 或模型需要原始列:"
+        '`remove_unused_columns=False`;包装的模型还需 `label_names=["labels"]`。',
+    ),
+)
+
+MESSAGES = (LOG_MESSAGE, LABELS_GIVEN, NO_HEAD, NO_COLUMN)
 
 
 def explain(hits: Hits) -> Finding:
@@ -116,4 +137,7 @@ def explain(hits: Hits) -> Finding:
             PROBLEM, LABELS_GIVEN, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
             keys=", ".join(f"`{key.strip()}`" for key in keys.split(",")[:3]),
         )  # fmt: skip
-    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence())
+    if hits.first.signature == 1:
+        return found(PROBLEM, NO_COLUMN, where=hits.where(), evidence=hits.evidence())
+    sure = CONFIRMED if inputs else LIKELY
+    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=sure)

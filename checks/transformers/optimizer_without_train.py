@@ -19,17 +19,19 @@ https://github.com/hiyouga/LlamaFactory/issues/5647
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+import re
+
+from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TRF027", name="optimizer-without-train-mode", severity=ERROR, since="0.1")
 
+#: Accelerate's wrapper, or the Trainer's own call where the optimizer is not wrapped
+_ASKS = r"accelerate[\\/]optimizer\.py:|transformers[\\/]trainer\.py:"
+
 SIGNATURES = (
-    Signature(
-        r"AttributeError: '(?P<optimizer>\w{1,60})' object has no attribute '(?P<mode>train|eval)'",
-        frame=r"accelerate/optimizer\.py:|accelerate[\\/]optimizer\.py:|transformers[\\/]trainer\.py:",
-    ),
+    Signature(r"AttributeError: '(?P<optimizer>\w{1,60})' object has no attribute '(?P<mode>train|eval)'", frame=_ASKS),
 )
 
 
@@ -47,3 +49,15 @@ LOG_MESSAGE = Message(
         '升级 Accelerate:`pip install -U "accelerate>=0.34"`,并重启进程。',
     ),
 )
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Only where the call itself raised: models, judges and reward functions below the Trainer have modes, too."""
+    first = hits.first
+    of_trainer = "trainer.py:" in first.frames[-1]
+    if not re.search(_ASKS, first.frames[-1]) or (of_trainer and first.code and "optimizer" not in first.code):
+        return None
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), optimizer=first.groups["optimizer"],
+        mode=first.groups["mode"],
+    )  # fmt: skip

@@ -24,7 +24,8 @@ PROBLEM = Problem(id="TRF019", name="quantization-keyword-removed", severity=ERR
 
 SIGNATURES = (
     Signature(
-        r"TypeError: (?P<model>\w{1,80})\.__init__\(\) got an unexpected keyword argument"
+        r"TypeError: (?P<model>(?!\w{0,70}(?:Config|Arguments|Trainer)\.)\w{1,80})\.__init__\(\) got an unexpected "
+        r"keyword argument"
         r" '(?P<name>load_in_[48]bit)'",
     ),
 )

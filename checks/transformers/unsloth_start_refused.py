@@ -72,7 +72,7 @@ CASES = (
         r"^\s{1,16}assert ?\(?type\(target_modules\) in \(list, ?tuple",
         Message(
             en=Words(
-                "Unsloth takes `target_modules` only as a list of module names, not as `all-linear`",
+                "Unsloth takes `target_modules` only as a list of names, not `all-linear` or other text",
                 "`all-linear` is PEFT's; Unsloth's `get_peft_model` patches modules by their names and does not "
                 "expand it.",
                 "Name them: `target_modules=['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', "

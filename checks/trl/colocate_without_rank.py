@@ -18,14 +18,15 @@ https://github.com/huggingface/trl/blob/v0.19.1/trl/trainer/grpo_trainer.py
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from doctor.checks.trl._helpers import COMMAND_LINE, installed, is_grpo, is_plain_python, quoted, vllm_mode
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Skip, Words, found
+from doctor.core.finding import Evidence, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
@@ -36,10 +37,12 @@ PROBLEM = Problem(
     id="TRL014", name="colocate-without-rank", severity=ERROR, since="0.1", affects={"trl": ">=0.18,<0.20"}
 )
 
+_READERS = r"trl/trainer/grpo_trainer\.py:|vllm/(?:v1/)?executor/"
+
 SIGNATURES = (
     Signature(
         r"^KeyError: '(?P<variable>RANK|LOCAL_RANK)'",
-        frame=r"trl/trainer/grpo_trainer\.py:|vllm/(?:v1/)?executor/",
+        frame=_READERS,
     ),
     Signature(
         r"environment variable (?P<variable>RANK|LOCAL_RANK|MASTER_ADDR|MASTER_PORT|WORLD_SIZE)"
@@ -106,3 +109,14 @@ def colocate_without_rank(
         commands=(f"accelerate launch --num_processes 1 {shlex.join(script)}",),
         version=version,
     )
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Only where vLLM or TRL read the variable; a reward function may read it as well."""
+    frames = [each for each in hits.first.frames if not re.search(r"frozen os>:|[\\/]os\.py:", each)]
+    if hits.first.text.lstrip().startswith("KeyError") and not re.search(_READERS, frames[-1]):
+        return None
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=LOG_COMMANDS,
+        variable=hits.first.groups["variable"],
+    )  # fmt: skip

@@ -97,7 +97,7 @@ def explain(hits: Hits) -> Finding | None:
     frames = hits.first.frames
     if frames and _OTHERS.search(frames[-1]):
         return None
-    known = not frames or any(_TRAINER.search(each) for each in frames)
+    known = any(_TRAINER.search(each) for each in frames)
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), loss=hits.get("loss"),
         confidence=CONFIRMED if known else LIKELY,

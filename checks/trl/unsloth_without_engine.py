@@ -17,7 +17,7 @@ https://github.com/unslothai/unsloth/issues/2107
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -87,10 +87,13 @@ SAMPLING = Message(
 )
 
 
-def explain(hits: Hits) -> Finding:
-    """The engine itself, a method that comes with it, or arguments that only it takes."""
+def explain(hits: Hits) -> Finding | None:
+    """The engine, a method that comes with it, or arguments that only it takes; other classes have such names, too."""
     message = hits.choice({"given": SAMPLING, "method": METHOD}, LOG_MESSAGE)
+    unsloth = any("unsloth" in frame.lower() for hit in hits for frame in hit.frames)
+    if not unsloth and hits.first.frames and message is LOG_MESSAGE:
+        return None
     return found(
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), model=hits.get("model"),
-        method=hits.get("method"),
+        method=hits.get("method"), confidence=CONFIRMED if unsloth else LIKELY,
     )  # fmt: skip

@@ -18,9 +18,9 @@ https://github.com/OpenRLHF/OpenRLHF/blob/v0.10.2/openrlhf/cli/train_ppo_ray.py
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VLL054", name="wake-up-without-memory", severity=ERROR, since="0.1")
 
@@ -59,3 +59,37 @@ LOG_MESSAGE = Message(
         "`--deepspeed_enable_sleep`。",
     ),
 )
+
+START = Message(
+    en=Words(
+        "a vLLM that can sleep got no GPU memory for its weights or KV cache",
+        "With sleep mode vLLM maps its memory itself, straight from the driver, and the GPU had not enough left while "
+        "the engine was being built: another process or the trainer holds it, or the model does not fit.",
+        "Look at `nvidia-smi` and end what is left over. Build the engine before the trainer's model, or offload the "
+        "trainer first; lower `gpu_memory_utilization` (`vllm_gpu_memory_utilization` in TRL) and `max_model_len`, or "
+        "spread the model over more GPUs (`tensor_parallel_size`).",
+    ),
+    zh=Words(
+        "启用睡眠模式的 vLLM 没有得到存放权重或 KV cache 的显存",
+        "在睡眠模式下 vLLM 直接向驱动映射显存,而构建引擎时 GPU 剩余不足:被其他进程或训练端占用,或模型放不下。",
+        "查看 `nvidia-smi` 并结束残留进程。先构建引擎再加载训练模型,或先卸载训练端;降低 `gpu_memory_utilization`"
+        "(TRL 为 `vllm_gpu_memory_utilization`)与 `max_model_len`,或把模型分到更多 GPU(`tensor_parallel_size`)。",
+    ),
+)
+
+#: functions that build an engine
+_BUILDS = (":load_model", ":determine_available_memory", ":initialize_cache", ":initialize_kv_cache")
+
+
+def explain(hits: Hits) -> Finding | None:
+    """The traceback tells a wake-up from a start; the allocator's line alone does not."""
+    main = hits.of(0)
+    if not main:
+        return None
+    frames = [frame for hit in main for frame in hit.frames]
+    woke = any(frame.endswith((":wake_up", ":create_and_map")) for frame in frames)
+    built = not woke and any(frame.endswith(_BUILDS) for frame in frames)
+    return found(
+        PROBLEM, START if built else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        confidence=CONFIRMED if any(frame.endswith(":wake_up") for frame in frames) else LIKELY,
+    )  # fmt: skip
