@@ -180,7 +180,8 @@ LOG_MESSAGE_FILE = Message(
         "The driver's libraries come from the host when the container starts. This image holds a copy: a driver "
         "package was installed in it, or it was saved from a running container. Nothing of the container ran.",
         "Take the copies out of the image: no `nvidia-driver` or `libnvidia-*` packages in the Dockerfile, or `RUN "
-        "rm -f /usr/lib/x86_64-linux-gnu/lib{{cuda,nvidia-*}}.so*` as its last step; build it from its Dockerfile "
+        "rm -f /usr/lib/x86_64-linux-gnu/libcuda.so* /usr/lib/x86_64-linux-gnu/libnvidia-*.so*` as its last step; "
+        "build it from its Dockerfile "
         "rather than with `docker commit`.",
     ),
     zh=Words(
@@ -188,7 +189,8 @@ LOG_MESSAGE_FILE = Message(
         "驱动的库在容器启动时来自宿主机。该镜像中已有副本:镜像里安装了驱动包,或由运行中的容器保存而来。容器内什么都"
         "没有运行。",
         "从镜像中去掉这些副本:Dockerfile 中不要安装 `nvidia-driver` 或 `libnvidia-*`,或在最后一步 `RUN rm -f "
-        "/usr/lib/x86_64-linux-gnu/lib{{cuda,nvidia-*}}.so*`;用 Dockerfile 构建,而不是 `docker commit`。",
+        "/usr/lib/x86_64-linux-gnu/libcuda.so* /usr/lib/x86_64-linux-gnu/libnvidia-*.so*`;用 Dockerfile 构建,而不是 "
+        "`docker commit`。",
     ),
 )
 

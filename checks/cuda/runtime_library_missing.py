@@ -17,6 +17,8 @@ https://docs.vllm.ai/en/latest/getting_started/installation/gpu/
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -80,8 +82,14 @@ LOG_MESSAGE = Message(
 )
 
 
+#: torchvision and torchaudio say so of parts that nobody asked for, and go on
+_OPTIONAL = re.compile(r"UserWarning: |Failed to load image Python extension")
+
+
 def explain(hits: Hits) -> Finding | None:
     """Libcudart and its siblings carry the major version of CUDA in their names; cuDNN and NCCL carry their own."""
+    if all(_OPTIONAL.search(hit.text) for hit in hits):
+        return None
     library, major, program = hits.get("library") or "", hits.get("major"), hits.get("program")
     frames = [frame for hit in hits for frame in hit.frames]
     package = next((name for name in ("vllm", "sgl_kernel", "flash_attn", "xformers", "bitsandbytes", "torch")

@@ -31,7 +31,11 @@ from doctor.facts.sampled import NO_EVENTS, NO_GPU, Sampled, SampledEvent, durat
 
 PROBLEM = Problem(id="GPU010", name="gpu-xid-since-boot", severity=WARNING, since="0.1")
 
-SIGNATURES = (Signature(r"NVRM: Xid \((?P<pci>[^)\n]{1,60})\): (?P<code>(?!(?:48|79|94|95|140),)\d{1,3}),"),)
+SIGNATURES = (
+    Signature(r"NVRM: Xid \((?P<pci>[^)\n]{1,60})\): (?P<code>(?!(?:48|63|79|92|94|95|140),)\d{1,3}),"),
+    # records of memory that gets worse: they end nothing
+    Signature(r"NVRM: Xid \((?P<pci>[^)\n]{1,60})\): (?P<code>63|92),", kind="warning"),
+)
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -45,6 +49,20 @@ LOG_MESSAGE = Message(
         "驱动报告 GPU {pci} 的 Xid {code}:{kind_zh}",
         "这来自硬件或其固件,与程序无关。该 GPU 上的程序会挂起或退出(严重时 nvidia-smi 也会),其他 rank 会等待到超时。",
         "{deed_zh}在此期间用其他 GPU 从最近的检查点继续;`nvidia-smi -L` 与总线号可确定是哪张卡。",
+    ),
+)
+
+LOG_MESSAGE_NOTED = Message(
+    en=Words(
+        "the driver noted Xid {code} of GPU {pci}: {kind}",
+        "It is a record about memory that gets worse, and by itself ends no program. Where one died at that moment, "
+        "Xid 48, 94 or 95 stands beside it.",
+        "{deed} Look at `nvidia-smi -q -d ECC,ROW_REMAPPER`; if it comes again and again, have the card examined.",
+    ),
+    zh=Words(
+        "驱动记录了 GPU {pci} 的 Xid {code}:{kind_zh}",
+        "这是关于显存变差的记录,本身不会结束任何程序。若当时有程序退出,旁边会有 Xid 48、94 或 95。",
+        "{deed_zh}查看 `nvidia-smi -q -d ECC,ROW_REMAPPER`;若反复出现,请检修该卡。",
     ),
 )
 
@@ -151,6 +169,10 @@ def xid_since_boot(gpus: Gpus) -> Judgement:
 #: Xids that a faulty program causes as well: https://docs.nvidia.com/deploy/xid-errors/
 PROGRAM = frozenset({13, 31, 43, 45, 69})
 _RESET = ("Drain the node and reset the GPU, or reboot.", "排空节点并重置 GPU 或重启。")
+#: Xids that only record something
+NOTED = frozenset({63, 92})
+#: Xids that NVIDIA lays to driver and program as well as to the card
+EITHER = frozenset({109})
 OTHER = ("an error of the card, its memory, link or firmware", "显卡、显存、链路或固件的错误", *_RESET)
 #: number -> what it is and what to do, in both languages
 CODES = {
@@ -234,14 +256,15 @@ def explain(hits: Hits) -> Finding | None:
     """The number tells whose fault it is and what to do."""
     code = int(hits.get("code") or 0)
     kind, kind_zh, deed, deed_zh = CODES.get(code, OTHER)
-    program = code in PROGRAM
+    program, noted = code in PROGRAM, code in NOTED
+    unsure = program or code in EITHER or code not in CODES
     return found(
         PROBLEM,
-        LOG_MESSAGE_PROGRAM if program else LOG_MESSAGE,
+        LOG_MESSAGE_NOTED if noted else LOG_MESSAGE_PROGRAM if program else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=LIKELY if program or code not in CODES else CONFIRMED,
-        severity=ERROR,
+        confidence=LIKELY if unsure else CONFIRMED,
+        severity=WARNING if noted else ERROR,
         code=code,
         pci=hits.get("pci"),
         kind=kind,

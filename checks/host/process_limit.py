@@ -32,7 +32,7 @@ SIGNATURES = (
     Signature(r"pthread_create failed: Resource temporarily unavailable"),
     Signature(r"thread: Resource temporarily unavailable \[system:11\]"),
     Signature(r"RuntimeError: can't start new thread"),
-    Signature(r"BlockingIOError: \[Errno 11\] |fork: retry: Resource temporarily unavailable"),
+    Signature(r"fork: retry: Resource temporarily unavailable"),
     Signature(
         r"OpenBLAS blas_thread_init: pthread_create failed for thread \d{1,5} of \d{1,5}: Resource"
         r" temporarily unavailable"
@@ -41,6 +41,11 @@ SIGNATURES = (
     Signature(
         r"^(?:\S{0,80}\.)?(?:RuntimeError|DistBackendError|SystemError): Resource temporarily unavailable$",
         frame=r"distributed_c10d\.py:\w{1,60}$",
+    ),
+    # a lock that is held and a pipe that is full have the same number
+    Signature(
+        r"BlockingIOError: \[Errno 11\] [^\n:']{2,60}$",
+        frame=r"(?:subprocess|popen_fork|popen_spawn_posix|popen_forkserver|pty)\.py:|:(?:_launch|_execute_child|fork)$",
     ),
 )
 

@@ -6,7 +6,7 @@ systems often lack, a folder that it may write, and a file that was not cut off.
 ## What it does to a run
 The import or the first write raises sqlite3.OperationalError or DatabaseError.
 ## What to do
-Put the file on a local disk and delete the broken one.
+Put the file on a local disk; delete the broken one where it is a cache.
 ## How it is found
 In a log, by the words of SQLite.
 ## References
@@ -54,14 +54,17 @@ LOG_MESSAGE = Message(
     en=Words(
         "a SQLite file of {owner} cannot be used: {what}",
         "{why}",
-        "Delete the broken file and let it be made anew on a local disk: {place}. Give each rank a file of its own "
-        "where several write. `df -hT` shows what kind of disk it is and how full, `quota -s` the quota.",
+        "Let it lie on a local disk: {place}. Of a cache delete the file, it is made anew; one that holds results "
+        "(MLflow, Optuna) is moved, not deleted: end what uses it, copy it, and name the new place. Give each rank a "
+        "file of its own where several write. `df -hT` shows what kind of disk it is and how full, `quota -s` the "
+        "quota.",
     ),
     zh=Words(
         "{owner_zh}的 SQLite 文件无法使用:{what}",
         "{why_zh}",
-        "删除损坏的文件,让它在本地磁盘上重新生成:{place_zh}。多个 rank 写入时各用各的文件。`df -hT` 显示磁盘类型与"
-        "占用,`quota -s` 显示配额。",
+        "把它放到本地磁盘:{place_zh}。若是缓存,删除该文件即可重新生成;存放结果的文件(MLflow、Optuna)只移动、不删除:结束"
+        "使用它的程序,复制文件,再指定新位置。多个 rank 写入时各用各的文件。`df -hT` 显示磁盘类型与占用,`quota -s` 显示"
+        "配额。",
     ),
 )
 
