@@ -306,14 +306,6 @@ SIGNATURES = (
     Signature(
         r"(?:(?:CUDA(?: driver| runtime)?|HIP) error|Triton Error \[CUDA\]|[Cc]uda runtime error \(\d{1,4}\)"
         r"|CUDA error [^\s']{1,160}) ?:? ?'?(?P<text>" + "|".join(TEXTS) + ")",
-        keywords=(
-            "CUDA error",
-            "CUDA driver error",
-            "CUDA runtime error",
-            "HIP error",
-            "Triton Error",
-            "uda runtime error",
-        ),
         symptom_of=_CAUSES,
     ),
 )

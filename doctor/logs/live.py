@@ -249,23 +249,18 @@ def joined(first: Finding, second: Finding) -> Finding:
 
 
 def rows_of(source: Source, told: Iterable[ToldRows], year: int, pace: Pace, *, labelled: bool) -> Iterator[MetricRow]:
-    """Rows of one log. Of several vLLM engines in it only the first counts, for each has a series of its own."""
-    reader = MetricReader()
-    owner: tuple[str, bytes] | None = None
+    """Rows of one log."""
+    reader, servers = MetricReader(), _Servers(labelled)
     for lines in told:
-        if all(map(_simple, lines.kinds)):
-            yield from _together(source, lines, reader, year, pace, labelled=labelled)
+        if all(map(_is_one_row, lines.kinds)):
+            yield from _together(source, lines, reader, servers, year, pace)
             continue
         for each in lines:
             if each.bar is not None:
                 reader.see(each.bar)
+            if _is_of_server(each.row.names) and not servers.counts(each.head):
+                continue
             head = _of_head(each.head, labelled)
-            if each.row.names[0].startswith("vllm/"):
-                engine = _ENGINE.search(each.head)
-                mine = (head.process, engine[1] if engine else b"")
-                owner = owner or mine
-                if mine != owner:
-                    continue
             rank = head.rank if head.rank is not None else source.rank
             place = f"{source.path}:{each.line}"
             t_ns = head.time_ns(year)
@@ -275,27 +270,49 @@ def rows_of(source: Source, told: Iterable[ToldRows], year: int, pace: Pace, *, 
             yield from rows
 
 
-def _simple(names: tuple[str, ...]) -> bool:
-    """Whether a line with these metrics is one row, whoever wrote it."""
-    odd = names[0].startswith("vllm/") or "number of skipped iterations" in names
-    return not odd and len(set(names)) == len(names)
+def _is_one_row(names: tuple[str, ...]) -> bool:
+    """Whether a line with these metrics is one row."""
+    return "number of skipped iterations" not in names and len(set(names)) == len(names)
+
+
+def _is_of_server(names: tuple[str, ...]) -> bool:
+    return names[0].startswith("vllm/")
+
+
+class _Servers:
+    """Of several vLLM engines in a log only the first counts, for each has a series of its own."""
+
+    def __init__(self, labelled: bool) -> None:
+        self.labelled = labelled
+        self._first: tuple[str, bytes] | None = None
+
+    def counts(self, head: bytes) -> bool:
+        """Whether the line with this head is the first engine's."""
+        engine = _ENGINE.search(head)
+        mine = (_of_head(head, self.labelled).process, engine[1] if engine else b"")
+        self._first = self._first or mine
+        return mine == self._first
 
 
 def _together(
-    source: Source, told: ToldRows, reader: MetricReader, year: int, pace: Pace, *, labelled: bool
+    source: Source, told: ToldRows, reader: MetricReader, servers: _Servers, year: int, pace: Pace
 ) -> Iterable[MetricRow]:
     """The same for lines that are one row each, all at once."""
     names = [told.kinds[kind] for kind in told.kind]
     steps = reader.steps(names, told.steps, told.bars, told.drawn, told.followed)
+    if any(map(_is_of_server, told.kinds)):
+        heads = told.heads or [b""] * len(told)
+        kept = [at for at, name in enumerate(names) if not _is_of_server(name) or servers.counts(heads[at])]
+        told, names, steps = told.only(kept), [names[at] for at in kept], [steps[at] for at in kept]
     places = [f"{source.path}:{line}" for line in told.lines]
     if told.heads is None:
         return map(_row, zip(steps, names, told.values, repeat(None), repeat(source.rank), places))
-    heads = [_of_head(head, labelled) for head in told.heads]
-    times = [head.time_ns(year) for head in heads]
+    told_heads = [_of_head(head, servers.labelled) for head in told.heads]
+    times = [head.time_ns(year) for head in told_heads]
     for t_ns, step, line in zip(times, steps, told.lines, strict=True):
         if t_ns is not None:
             pace.see(t_ns, step, line)
-    ranks = [source.rank if head.rank is None else head.rank for head in heads]
+    ranks = [source.rank if head.rank is None else head.rank for head in told_heads]
     return map(_row, zip(steps, names, told.values, times, ranks, places, strict=True))
 
 

@@ -241,7 +241,7 @@ def _packed(lines: list[Seen]) -> bytes:
     kinds: dict[tuple[str, ...], int] = {}
     kind = [kinds.setdefault(row[1], len(kinds)) for row in rows]
     heads = [b"" if seen[2].startswith((b"{'", b"step:")) else _head_of(seen[2]) for seen in lines]
-    bars = [last_bar(seen[3]) if b"%|" in seen[3] else None for seen in lines]
+    bars = [last_bar(seen[3], cut=len(seen[3]) == _BEFORE_BYTES) if b"%|" in seen[3] else None for seen in lines]
     behind = [
         _NOTHING if row[0] is not None else _FOLLOWED if seen[4].startswith(b"\n{'") else look_behind(seen[4])
         for seen, row in zip(lines, rows, strict=True)

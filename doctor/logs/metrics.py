@@ -399,9 +399,15 @@ def parse_bar(text: bytes) -> Optional[Bar]:
     return Bar(int(match[2]), int(match[3]), step_s)
 
 
-def last_bar(text: bytes) -> Optional[Bar]:
-    """The last training progress bar in a stretch of text, such as the tail of a file."""
-    for segment in reversed(re.split(rb"[\r\n]", text)):
+def last_bar(text: bytes, *, cut: bool = False) -> Optional[Bar]:
+    """The last training progress bar in a stretch of text, such as the tail of a file.
+
+    Args:
+        text: the stretch.
+        cut: whether it begins anywhere: a bar that lost its name there may be one of anything.
+
+    """
+    for segment in reversed(re.split(rb"[\r\n]", text)[cut:]):
         if b"%|" in segment and (bar := parse_bar(segment)):
             return bar
     return None
@@ -522,7 +528,7 @@ class MetricReader:
         known = [each for each in steps if each is not None]
         if bars is None and drawn is None:
             if len(known) == len(steps):
-                self._row_step = max(self._row_step, *known)
+                self._row_step = known[-1]
                 return steps
             counted = self._held_back or followed[0]
             if counted and not known and all(map(_moves_on, dict.fromkeys(names))):
@@ -554,7 +560,7 @@ class MetricReader:
 
     def _step(self, row: Row, behind: Behind) -> Optional[int]:
         if row.step is not None:
-            self._row_step = max(row.step, self._row_step)
+            self._row_step = row.step  # it may go back: a run that goes on from a checkpoint in the same log
             return row.step
         name = row.names[0]
         if name in {"overflow", "loss_scale"} or name.startswith("vllm/"):

@@ -231,6 +231,36 @@ def test_rows_beyond_the_memory_come_back_in_order_and_leave_no_file(tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_bar_that_lost_its_name_is_none_of_the_training(prepared: Prepared, tmp_path: Path) -> None:
+    """What is looked at before a line may begin anywhere in a bar of vLLM."""
+    bars = "".join(
+        f"\rProcessed prompts:  {done}%|###       | {done}/100 [01:00<01:02, 1.0it/s]" for done in range(10, 60)
+    )
+    log = tmp_path / "run.log"
+    with log.open("w") as file:
+        for shift in range(80):
+            file.write(f"x\n{bars}{'.' * shift}\n{{'loss': 0.5, 'grad_norm': 1.0, 'epoch': 0.1}}\n")
+    series = {each["name"]: each for each in examine([str(log)], prepared=prepared).diagnosis.series}
+    assert (series["loss"]["count"], series["loss"]["span"]) == (80, [1, 80])
+
+
+def test_of_several_engines_the_first_counts_between_lines_of_the_trainer(prepared: Prepared, tmp_path: Path) -> None:
+    lines = []
+    for step in range(1, 31):
+        lines.append(f"(TaskRunner pid=9) step:{step} - actor/entropy:0.5 - critic/score/mean:0.1\n")
+        lines += [
+            f"INFO 11-20 16:10:28 [loggers.py:123] Engine {engine:03}: Avg prompt throughput: 1.0 tokens/s, Avg "
+            f"generation throughput: {1 + engine}.0 tokens/s, Running: 3 reqs, Waiting: 0 reqs, GPU KV cache usage: "
+            "4.0%, Prefix cache hit rate: 5.0%\n"
+            for engine in (1, 0, 2)
+        ]
+    log = tmp_path / "run.log"
+    log.write_text("".join(lines))
+    series = {each["name"]: each for each in examine([str(log)], prepared=prepared).diagnosis.series}
+    rate = series["vllm/generation_tokens_per_s"]
+    assert (rate["count"], rate["first"], rate["span"]) == (30, 2.0, [1, 30])
+
+
 def test_a_disk_that_is_full_costs_the_metrics_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metric_lines, "MOST_IN_MEMORY_BYTES", 1 << 15)
     lines = MetricLines("/nowhere/at/all")

@@ -82,6 +82,25 @@ def test_bars() -> None:
     assert parse_bar(b"50% of | the time") is None
     tail = b"x\r 10%|#| 1/10 [00:01<00:09, 1.0s/it]\r 20%|##| 2/10 [00:02<00:08, 1.0s/it]\nTraceback"
     assert last_bar(tail) == Bar(2, 10, 1.0)
+    assert last_bar(tail[3:], cut=True) == Bar(2, 10, 1.0)
+    assert last_bar(tail[3:40], cut=True) is None
+
+
+def test_steps_go_back_with_a_run_that_goes_on_from_a_checkpoint() -> None:
+    server = (
+        b"INFO 11-20 16:10:28 [loggers.py:123] Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation "
+        b"throughput: 2.0 tokens/s, Running: 3 reqs, Waiting: 0 reqs, GPU KV cache usage: 4.0%, Prefix cache hit rate: "
+        b"5.0%"
+    )
+    told = [b"step:%d - actor/lr:0.1 - critic/kl:0.1" % step for step in (500, 501, 400, 401)]
+    reader = MetricReader()
+    assert [reader.feed(line)[0].step for step in told for line in (step, server)] == [
+        500, 500, 501, 501, 400, 400, 401, 401,
+    ]  # fmt: skip
+    rows = [row for row in parse_rows(told) if row is not None]
+    reader = MetricReader()
+    reader.steps([row.names for row in rows], [row.step for row in rows], None, None, [False] * 4)
+    assert reader.feed(server)[0].step == 401
 
 
 GENUINE = {
