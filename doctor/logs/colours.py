@@ -40,8 +40,9 @@ class Cleaned:
             return start
         at, raw_at = self._place if self._place[0] <= start else (0, 0)
         for end in b"\n", b"\r":  # whole lines, then the bars that were drawn over one another in the last
-            for _ in range(data.count(end, at, start)):
-                at, raw_at = data.find(end, at) + 1, raw.find(end, raw_at) + 1
+            if ends := data.count(end, at, start):
+                at = data.rfind(end, at, start) + 1
+                raw_at = len(raw) - len(raw[raw_at:].split(end, ends)[-1])
             if end == b"\n":
                 self._place = at, raw_at
         return raw_at

@@ -5,13 +5,17 @@ A log of gigabytes is scanned in blocks; only these parts are kept and taken apa
 
 from __future__ import annotations
 
-import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from doctor.logs.blocks import Block
+
+try:
+    from isal import isal_zlib as zlib  # type: ignore[import-not-found,unused-ignore]  # thrice as fast
+except ImportError:
+    import zlib  # type: ignore[no-redef,unused-ignore]
 
 #: what makes a block worth keeping besides head and tail: names of probes and their literals. The common one stands
 #: alone, for a block is searched again only for those that it holds
