@@ -48,7 +48,8 @@ SIGNATURES = (
     Signature(r"The server socket has failed to listen on any local network address\. [^\n]{0,60}code: -98"),
     Signature(r"ConnectionError: Ray is trying to start at \S{1,80}:(?P<port>\d{2,5}), but is already running at"),
     Signature(
-        r"ValueError: Ray component \w{1,40} is trying to use a port number (?P<port>\d{2,5}) that is used by other"
+        r"ValueError: Ray component (?P<component>\w{1,40}) is trying to use a port number (?P<port>\d{2,5}) that is "
+        r"used by other"
     ),
     Signature(r"^ValueError: [\w .-]{1,60} at (?P<port>\d{2,5}) is not available in \d{1,5} seconds"),
     Signature(r"ZMQError: Address already in use(?: \(addr='tcp://[^'\s]{1,120}:(?P<port>\d{1,5})'\))?"),
@@ -82,6 +83,30 @@ LOG_MESSAGE = Message(
         "换一个空闲端口:`torchrun --master_port 29501`(或 `--rdzv-endpoint localhost:0`)、"
         "`accelerate launch --main_process_port 29501`(0 表示自动选择)、`deepspeed --master_port "
         "29501`、服务器用 `--port`。或结束占用的进程(用 `ss -ltnp` 查看)。",
+    ),
+)
+
+CLASH = Message(
+    en=Words(
+        "Ray was given port {port} twice: for its {component} and for another part of it",
+        "No other process is at fault: the ports that `ray start` was given, or its defaults, overlap. Workers take "
+        "10002 "
+        "to 19999 unless told otherwise, the client server 10001, the dashboard 8265, the GCS 6379. Where ports are "
+        "drawn "
+        "at random, one may fall into the workers' range.",
+        "Read the list that Ray prints below, and move one: `--min-worker-port` and `--max-worker-port` (or "
+        "`--worker-port-list`), `--port`, `--ray-client-server-port`, `--dashboard-port`, `--node-manager-port`, "
+        "`--object-manager-port`. Where a random port fell into the range, start again.",
+    ),
+    zh=Words(
+        "Ray 的端口 {port} 被分配了两次:一次给 {component},一次给它的另一个组件",
+        "不是其他进程的问题:传给 `ray start` 的端口或其默认值互相重叠。未指定时 worker 使用 10002 至 19999,client "
+        "server "
+        "为 10001,dashboard 为 8265,GCS 为 6379。随机选取的端口也可能落入 worker 的范围。",
+        "查看 Ray 在下面打印的列表,并改动其中之一:`--min-worker-port` 与 `--max-worker-port`(或 `--worker-port-list`)、"
+        "`--port`、`--ray-client-server-port`、`--dashboard-port`、`--node-manager-port`、`--object-manager-port`。"
+        "若是随机"
+        "端口落入该范围,重新启动即可。",
     ),
 )
 
@@ -203,6 +228,11 @@ def _finding(
 def explain(hits: Hits) -> Finding:
     """With the port where the line tells it; Ray's line hedges, so that finding is only likely."""
     port = hits.get("port")
+    if component := hits.first.groups.get("component"):
+        return found(
+            PROBLEM, CLASH, where=hits.where(), evidence=hits.evidence(), port=hits.first.groups["port"],
+            component=component,
+        )  # fmt: skip
     return found(
         PROBLEM,
         LOG_MESSAGE,

@@ -37,7 +37,7 @@ _OTHERS = ("FSD001", "TRF", "FLA", "VLL", "BNB", "DSP", "TRL", "PYT025", "PYT030
 SIGNATURES = (
     Signature(
         _KIND + r"(?P<what>[^\n]{2,160}?) (?:requires?|needs?)(?: at least| the)? [`'\"]?" + _PACKAGE
-        + r"[`'\"]?(?: library)?(?: version)? ?(?:>=|>|==|at least)? ?" + _VERSION,
+        + r"[`'\"]?(?: library)?(?: version)? ?(?:>=|>|(?P<exact>==)|at least)? ?" + _VERSION,
         symptom_of=_OTHERS,
     ),
     Signature(
@@ -70,6 +70,22 @@ LOG_MESSAGE = Message(
 )
 
 
+EXACT = Message(
+    en=Words(
+        "what was asked for takes `{name}` {version}, that release and no other",
+        "The program compared the installed release when it started, and it is another one or absent.",
+        '`python -m pip install "{name}=={version}"` with the same `python` that starts the run, on every node, and '
+        "`python -m pip check` afterwards: other packages may want another release, so an environment of its own is "
+        "safer. Or take a release of the program that goes with what is installed.",
+    ),
+    zh=Words(
+        "所请求的内容只接受 `{name}` {version} 这一版本",
+        "程序启动时比较了已安装的版本,而它是另一个版本或没有安装。",
+        '用启动任务的同一个 `python` 在每个节点上运行 `python -m pip install "{name}=={version}"`,之后运行 '
+        "`python -m pip check`:其他包可能需要别的版本,因此单独的环境更稳妥。或换用与已装版本相配的程序版本。",
+    ),
+)
+
 #: https://github.com/QwenLM/Qwen3-VL#using--transformers-to-chat
 VISION = Message(
     en=Words(
@@ -97,6 +113,6 @@ def explain(hits: Hits) -> Finding:
         )  # fmt: skip
     name = (hits.get("package") or "").lower().replace("_", "-")
     return found(
-        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        PROBLEM, EXACT if hits.first.groups.get("exact") else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
         name="torch" if name == "pytorch" else name, version=hits.get("version"),
     )  # fmt: skip
