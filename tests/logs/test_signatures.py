@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import runpy
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,9 +10,14 @@ import pytest
 from doctor.core.index import CatalogueError, cache_folder, load
 from doctor.logs import signatures
 from doctor.logs.lint import lint
+from doctor.logs.matcher import Matcher
 from doctor.logs.signatures import declared, load_signatures
+from doctor.logs.streams import open_stream
 
 CATALOGUE = declared(load())
+PROJECT = Path(__file__).parents[2]
+#: in 4 MB: one in a hundred thousand bytes
+MOST_MISSED = 40
 
 
 def test_the_catalogue_is_kept_with_its_literals() -> None:
@@ -51,3 +58,23 @@ def test_a_signature_that_cannot_be_searched_is_named(pattern, reason, tmp_path,
 @pytest.mark.parametrize("each", CATALOGUE, ids=[f"{each.problem_id}-{each.index}" for each in CATALOGUE])
 def test_signatures_of_the_catalogue_have_no_faults(each) -> None:
     assert lint(each.signature) == []
+
+
+def test_no_signature_is_tried_again_and_again_on_what_it_does_not_match(tmp_path: Path, monkeypatch) -> None:
+    """Model text, servers and metrics hold the words that errors are made of; a literal of those slows every scan."""
+    write_log = runpy.run_path(str(PROJECT / "benchmarks" / "log_writer.py"))["write_log"]
+    log = tmp_path / "run.log"
+    write_log(log, 4_000_000, 1, ["ValueError: what no signature knows"])
+    missed: Counter[str] = Counter()
+    search = Matcher.search
+
+    def counting(self: Matcher, number: int, text: str):
+        match = search(self, number, text)
+        missed[self.signatures[number].problem_id] += match is None
+        return match
+
+    monkeypatch.setattr(Matcher, "search", counting)
+    with open_stream(log) as stream:
+        Matcher(CATALOGUE).scan(stream)
+    assert missed.total() > 0  # the tracebacks hold an error's name
+    assert [each for each, count in missed.items() if count > MOST_MISSED] == []
