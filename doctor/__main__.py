@@ -33,6 +33,8 @@ def _main() -> None:
             stream.reconfigure(errors="backslashreplace")  # a file name may hold bytes that are no text
     code = run(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
+        if stream is None:  # started with the descriptor closed
+            continue
         try:
             stream.flush()
         except (OSError, ValueError):

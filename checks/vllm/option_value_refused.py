@@ -114,7 +114,10 @@ MOST = 8
 
 def shown(value: str, known: tuple[str, ...]) -> str:
     """The values that look most like one, else the first, for a sentence."""
-    near = get_close_matches(value, known, 3, 0.5) or list(known[:MOST])
+    if value.isdigit() and all(each.isdigit() for each in known):
+        near = sorted(sorted(known, key=lambda each: abs(int(each) - int(value)))[:2], key=int)
+    else:
+        near = get_close_matches(value, known, 3, 0.5) or list(known[:MOST])
     return ", ".join(f"`{each}`" for each in near)
 
 

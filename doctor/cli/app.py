@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -31,6 +32,8 @@ COMMANDS = {
 }
 
 USAGE, FAILED, INTERRUPTED = 2, 3, 130
+#: there is no place for what is written: no bug of anybody's
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class LazyGroup(click.Group):
@@ -105,6 +108,13 @@ def run(argv: list[str]) -> int:
         # and nothing may be flushed at exit
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
         return 0
+    except OSError as exc:
+        if exc.errno not in FULL:
+            return _crashed()
+        with suppress(OSError):
+            click.echo(f"the output could not be written: {exc.strerror}", err=True)
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - what is left in its buffer has no place either
+        return FAILED
     except Exception:  # noqa: BLE001 - our own bug: say so, with what helps to mend it
         return _crashed()
     return result if isinstance(result, int) else 0

@@ -76,31 +76,56 @@ def language(chosen: str | None, settings: UserSettings) -> str:
 
 
 def show(diagnosis: Any, form: str, output: Path | None, lang: str, *, verbose: bool) -> dict[str, Any]:
-    """Print or write the diagnosis in the chosen form; returns the redacted report."""
-    from doctor.core.report import as_dict, shortened
+    """Print or write the diagnosis in the chosen form; returns the redacted report.
+
+    A reader that has read enough (`head`, `less`) changes neither the exit code nor what else is to be written.
+    """
+    data = report_of(diagnosis, lang)
+    try:
+        draw_report(data, form, output, lang, verbose=verbose)
+    except (BrokenPipeError, SystemExit):  # rich makes an exit of it
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - nothing may be flushed at exit
+    return data
+
+
+def report_of(diagnosis: Any, lang: str) -> dict[str, Any]:
+    """The redacted report, its reasons in the language asked for."""
+    from doctor.core.report import as_dict
 
     data = as_dict(diagnosis)
-    if lang != "en":
-        from doctor.core.reasons import localised
+    if lang == "en":
+        return data
+    from doctor.core.reasons import localised
 
-        data = localised(data, lang)
+    return localised(data, lang)
+
+
+def draw_report(data: dict[str, Any], form: str, output: Path | None, lang: str, *, verbose: bool) -> None:
+    """Print a report, or write it to a file.
+
+    Raises:
+        BrokenPipeError: nobody reads any more.
+        SystemExit: the same, as rich tells it.
+
+    """
+    from doctor.core.report import shortened
+
     drawn = data if form == "json" else shortened(data, Path.cwd())
     if form == "text" and output is None:
         from doctor.render.console import console_for, draw
 
         draw(drawn, console_for(sys.stdout), language=lang, verbose=verbose)
-        return data
+        return
     text = rendered(drawn, form, lang, verbose=verbose)
     if output is None:
         click.echo(text, nl=False)
-        return data
+        return
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as exc:
         msg = f"cannot write `{output}`: {exc.strerror}"
         raise click.UsageError(msg) from None
     click.echo(f"written to {output}", err=True)
-    return data
 
 
 def rendered(data: dict[str, Any], form: str, lang: str, *, verbose: bool) -> str:

@@ -208,7 +208,8 @@ def _follow(paths: tuple[str, ...], chosen: dict[str, Any], settings: Any, langu
             findings = [(each.problem.id, each.role.value) for each in result.diagnosis.outcome.findings]
             # a log that still grows breaks off by nature
             if findings != shown and not (result.diagnosis.verdict == "unknown" and result.breaks_off):
-                options.show(result.diagnosis, chosen["format"], chosen["output"], language, verbose=chosen["verbose"])
+                report = options.report_of(result.diagnosis, language)
+                options.draw_report(report, chosen["format"], chosen["output"], language, verbose=chosen["verbose"])
                 sys.stdout.flush()
                 shown = findings
         time.sleep(max(_POLL_S, _REST_TIMES * (time.monotonic() - began)))

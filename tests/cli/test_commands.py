@@ -177,6 +177,30 @@ def test_reader_that_leaves_early_is_no_error(tmp_path: Path, words: str) -> Non
     assert done.returncode == 0
 
 
+def test_reader_that_leaves_early_changes_neither_code_nor_files(tmp_path: Path) -> None:
+    death = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n"
+    (tmp_path / "train.log").write_text("filler\n" * 200 + death)
+    commands = ("check -- python absent.py", "postmortem train.log --html r.html", "postmortem train.log --format json")
+    for words in commands:
+        done = subprocess.run(
+            ["bash", "-c", f"{sys.executable} -m doctor {words} | true; exit ${{PIPESTATUS[0]}}"],
+            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert (done.returncode, "Traceback" in done.stderr) == (1, False), (words, done.stderr)
+    assert (tmp_path / "r.html").stat().st_size > 1000
+
+
+def test_closed_output_and_full_disk_are_no_bugs_of_the_doctor(tmp_path: Path) -> None:
+    for redirection, code, words in ((">&-", 1, ""), ("> /dev/full", 3, "could not be written")):
+        done = subprocess.run(
+            ["bash", "-c", f"{sys.executable} -m doctor check -- python absent.py {redirection}"],
+            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 def test_full_disk_costs_only_the_memory_of_the_last_result(tmp_path: Path) -> None:
     done = run_doctor("check", cwd=tmp_path, env={"XDG_STATE_HOME": "/proc/nowhere", "XDG_CACHE_HOME": "/proc/nowhere"})
     assert done.returncode in (0, 1), done.stderr
