@@ -11,7 +11,8 @@ that hangs, and other files for its stderr.
 ## How it is found
 No exception, exit code or signal in the log, no line that says that the run is through, and the training bar short of
 its end. What is given as a log and is none is told apart: a report about a machine (`pip list`, `nvidia-smi`,
-collect_env), wandb's own log, an empty file, one that is no text, one in which nothing tells of a run.
+collect_env), wandb's own log, an empty file, one that is no text, one in which nothing tells of a run, and notes that
+show different failures under several headings.
 ## References
 https://github.com/benfred/py-spy
 https://www.kernel.org/doc/html/latest/admin-guide/mm/concepts.html
@@ -19,7 +20,7 @@ https://www.kernel.org/doc/html/latest/admin-guide/mm/concepts.html
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Where, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.unknown import Unknown
 
@@ -121,7 +122,19 @@ FOREIGN = Message(
         _GIVE_ZH,
     ),
 )
-_OTHERS = {"empty": EMPTY, "binary": BINARY, "wandb": WANDB, "foreign": FOREIGN, "report": REPORT}
+NOTES = Message(
+    en=Words(
+        "failures under several headings: notes on many problems, not the log of one run",
+        "Each of them was met by another run, so none is the cause of what you look for.",
+        "Give the log of the run that failed, or of this text only the part about one failure.",
+    ),
+    zh=Words(
+        "多个标题下各有不同的失败:这是问题笔记,而非某一次运行的日志",
+        "这些失败来自不同的运行,因此其中没有哪一个能算作所查问题的原因。",
+        "请给出失败的那次运行的日志,或只给出该文中关于某一个失败的部分。",
+    ),
+)
+_OTHERS = {"empty": EMPTY, "binary": BINARY, "wandb": WANDB, "foreign": FOREIGN, "report": REPORT, "notes": NOTES}
 
 
 def answer(unknown: Unknown) -> Finding | None:
@@ -129,9 +142,11 @@ def answer(unknown: Unknown) -> Finding | None:
     if unknown.kind != "abrupt":
         return None
     if other := _OTHERS.get(unknown.nature):
-        evidence = () if unknown.nature == "binary" else unknown.evidence
+        last_says_nothing = unknown.nature in ("binary", "notes")
+        evidence = () if last_says_nothing else unknown.evidence
         file = unknown.where.file or "REPORT"
-        return found(PROBLEM, other, where=unknown.where, evidence=evidence, confidence=LIKELY, file=file)
+        where = Where(file=unknown.where.file) if last_says_nothing else unknown.where
+        return found(PROBLEM, other, where=where, evidence=evidence, confidence=LIKELY, file=file)
     if unknown.steps is None:
         return found(PROBLEM, MESSAGE, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY)
     done, total = unknown.steps

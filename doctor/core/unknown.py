@@ -35,7 +35,7 @@ class Unknown:
         steps: (done, all) of the training bar's last state.
         folded: Ray folded repeated lines away; `partial`: the log was too long to be read line by line.
         nature: what was given instead of a run's log: "empty", "binary", "wandb" (its own log), "foreign" (nothing of a
-            run in it), "report" (about a machine); "" for a log, as far as can be told.
+            run in it), "report" (about a machine), "notes" (on many problems); "" for a log, as far as can be told.
 
     """
 

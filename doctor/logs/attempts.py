@@ -59,7 +59,7 @@ def starts(lines: Lines) -> list[int]:
         lines: (number, text) of those lines of a file that were kept, in order.
 
     """
-    text = "\n".join(each for _, each in lines)
+    text = "\n".join([each for _, each in lines])
     elastic, restarted, slurm = (word in text for word in _WORDS)
     if elastic or restarted:
         return _checked(lines, _of_elastic(lines))

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 EMPTY, BINARY, WANDB, FOREIGN = "empty", "binary", "wandb", "foreign"
+#: a collection of problems, see `doctor.logs.notes`
+NOTES = "notes"
 
 _ZIP = "PK\x03\x04"
 _SAMPLE = 300  # lines, from the beginning and as many from the end

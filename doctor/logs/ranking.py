@@ -17,7 +17,7 @@ from doctor.logs.case import Case
 from doctor.logs.catalogue import Catalogue, in_range, is_victims_word, words_of
 from doctor.logs.exits import Exit
 from doctor.logs.matcher import Compiled
-from doctor.logs.nature import EMPTY
+from doctor.logs.nature import EMPTY, NOTES
 from doctor.logs.quotes import Quotes
 from doctor.logs.tracebacks import Failure
 from doctor.logs.victims import failed_by_itself
@@ -124,6 +124,12 @@ def rank(
     quotes = Quotes(case, [hit for _, hit in hits])
     hits = [(index, hit) for index, hit in hits if not quotes.hit(hit)]
     case.exits = [each for each in case.exits if not quotes.exit(each)]
+    notes = {place for place, nature in case.natures.items() if nature == NOTES}
+    if notes and len(notes) == len(case.sources):
+        told = _candidates(case, hits, counts, catalogue, crashed)
+        return Ranked(tuple(_of_notes(case, told, catalogue)), "unknown", (), tuple(crashed))
+    hits = [(index, hit) for index, hit in hits if _source(case, hit) not in notes]
+    case.failures = [each for each in case.failures if each.first.source not in notes]
     candidates = [_doubted(case, each, quotes) for each in _candidates(case, hits, counts, catalogue, crashed)]
     failures = [each for each in case.failures if not _is_noise(case, each) and not quotes.failure(each)]
     failures = _without_warned(case, failures, candidates)
@@ -139,6 +145,13 @@ def rank(
     findings = [*first, *split.findings(live, known=not first)]
     verdict = "unknown" if first else "known" if findings else "healthy"
     return Ranked(tuple(findings), verdict, _chain(case, own, victims, verdict), tuple(crashed))
+
+
+def _of_notes(case: Case, told: Sequence[_Candidate], catalogue: Catalogue) -> list[Finding]:
+    """A text about many problems has no cause; what it shows is named in its order."""
+    first = _answers(unknown.of_silence(case), tuple(catalogue.entries.values()))
+    shown = sorted(told, key=lambda each: each.key)
+    return [*first, *(replace(each.finding, role=Role.CONTRIBUTING, confidence=LIKELY) for each in shown)]
 
 
 @dataclass

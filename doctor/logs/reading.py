@@ -24,7 +24,8 @@ from doctor.logs.layouts import Source
 from doctor.logs.live import Track, track_of_log
 from doctor.logs.matcher import RawHit, RawHits
 from doctor.logs.metric_lines import ToldRange
-from doctor.logs.nature import nature_of
+from doctor.logs.nature import NOTES, nature_of
+from doctor.logs.notes import is_notes
 from doctor.logs.parallel import Part
 from doctor.logs.prefixes import strip
 from doctor.logs.scan import Scanned, Scanner, is_labelled, scanned
@@ -150,7 +151,7 @@ class Reader:
         else:
             said = [self._shared(found, source, year, pace, shared) for source in sources]
         said[0].track, said[0].lost, said[0].last = track, found.lost, last
-        said[0].unclear = unclear(found.lines) if last is None else ()
+        said[0].unclear = unclear(found.lines) if last is None and len(said[0].case.failures) > 1 else ()
         said[0].told = found.told if self.settings.rows else said[0].told
         return said
 
@@ -165,6 +166,11 @@ class Reader:
         clash = named and source.label in shared[named].case.processes
         return self._reading(found, source, year, pace) if clash else shared[named]
 
+    def _told(self, case: Case, hits: Iterable[RawHit]) -> Iterator[tuple[int, str]]:
+        """(line, what it is) of everything that failed or that a signature knows."""
+        yield from ((each.cause.line.number, each.cause.type) for each in case.failures)
+        yield from ((each.line, self.scanner.signatures[each.signature].problem_id) for each in hits)
+
     def _reading(self, found: Scanned, source: Source, year: int, pace: Pace | None) -> Reading:
         """What a log says, as if it were this source's, without its metrics."""
         builder = Builder(Given(), year)
@@ -172,8 +178,10 @@ class Reader:
         case = builder.close()
         if not (case.failures or case.exits or case.marks.progress or case.marks.success or case.marks.served):
             case.natures[0] = nature_of(source.path, found.lines)
-        raw = _few(found.hits) if self.settings.brief else found.hits
+        raw = list(_few(found.hits)) if self.settings.brief else found.hits
         hits = [(each.signature, _hit(case, each, year)) for each in raw]
+        if found.whole and is_notes(source.path, found.lines, self._told(case, raw)):
+            case.natures[0] = NOTES
         ending = ending_of(case, found.lines, pace)
         if self.settings.brief:
             case.failures = _ends(case.failures, BRIEF_FAILURES * 3 // 4, BRIEF_FAILURES // 4)
