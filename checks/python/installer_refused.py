@@ -136,8 +136,9 @@ CASES = (
     (
         (
             r"(?:pip\._vendor\.urllib3\.exceptions\.(?P<kind>\w{1,40})|Could not install packages due to an "
-            r"OSError: HTTPS?ConnectionPool|connection broken by '(?P<kind2>\w{1,60})\(|error: Request failed after "
-            r"\d{1,2} retries)"
+            r"OSError: HTTPS?ConnectionPool"
+            r"|connection broken by '(?P<kind2>\w{1,60})\((?=[^\n]{1,500}: [^\n]{0,100}/(?:simple|packages)/)"
+            r"|error: Request failed after \d{1,2} retries)"
         ),
         Message(
             en=Words(

@@ -61,8 +61,31 @@ LOG_MESSAGE = Message(
 )
 
 
+DISK = Message(
+    en=Words(
+        "the disk to which Ray spills objects is full",
+        "When the object store in shared memory is full, Ray writes objects to its temporary folder (`/tmp/ray` "
+        "unless told otherwise), and refuses once that disk is more than 95 % full. It may be full of something else: "
+        "checkpoints, caches, sessions of earlier runs.",
+        "`df -h /tmp` on the node that is named, and `du -sh /tmp/ray/*`: remove sessions of runs that ended. Give "
+        "Ray a disk with room (`ray start --temp-dir=/data/ray`, or RAY_object_spilling_config), or send and keep "
+        "less at once (`ray memory` shows what is held), so that it spills less.",
+    ),
+    zh=Words(
+        "Ray 溢写对象所用的磁盘已满",
+        "共享内存中的对象存储满后,Ray 把对象写到临时目录(默认 `/tmp/ray`);该磁盘使用超过 95 % 时拒绝写入。占满它的也可"
+        "能是别的东西:检查点、缓存、以前运行的 session。",
+        "在所指节点执行 `df -h /tmp` 与 `du -sh /tmp/ray/*`,删除已结束运行的 session。给 Ray 一块有空间的磁盘(`ray "
+        "start --temp-dir=/data/ray` 或 RAY_object_spilling_config),或减少一次传递和保留的数据(`ray memory` 显示占用者"
+        ")以减少溢写。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding:
-    """With the size of the object where told."""
+    """With the size of the object where told; a full disk is another matter than a full store."""
+    if hits.of(2) and not (hits.of(0) or hits.of(1)):
+        return found(PROBLEM, DISK, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED)
     size = next((f"{value / 2**30:.1f} GiB" for value in hits.ints("size") if value >= 2**20), "")
     return found(
         PROBLEM,

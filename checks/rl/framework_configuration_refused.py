@@ -37,7 +37,8 @@ _NAMES = {
 }  # fmt: skip
 FRAME = (
     r"[\\/](?P<folder>slime|miles|areal|nemo_rl|skyrl_train|skyrl|roll(?=[\\/](?:pipeline|configs|distributed|utils"
-    r"|agentic|models|datasets))|rllm|rlinf|prime_rl|open_instruct|mbridge)[\\/][^\n]{1,200}\.py:"
+    r"|agentic|models|datasets))|rllm|rlinf|prime_rl|open_instruct|mbridge)[\\/](?![^\n]{0,200}-packages[\\/])"
+    r"[^\n]{1,200}\.py:"
 )
 _OWN_AREAS = tuple(each for each in AREAS if each != "RLX")
 MODEL_ARGS, PARTITION, ALLOCATION, ROUTING, CONVERTER = (

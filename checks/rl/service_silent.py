@@ -169,7 +169,36 @@ REFUSED = Message(
 
 
 #: signature, what is said of it, how sure
+ENGINE_SILENT = Message(
+    en=Words(
+        "the rollout server at {addr} did not answer a request, and AReaL gave up",
+        "AReaL's client asked the inference server several times. The server died, is out of memory, is paused for an "
+        "update of weights, or needs longer for a request than `rollout.request_timeout` allows; this process only "
+        "tells it.",
+        "Read the log of that server (`llm_server-*.log` beside `trainer.log`, or the Ray actor's) for its first "
+        "error, and `curl http://{addr}/health`. Where it is alive and slow: a longer `rollout.request_timeout`, more "
+        "`rollout.request_retries`, fewer `rollout.max_concurrent_rollouts`.",
+    ),
+    zh=Words(
+        "位于 {addr} 的 rollout 服务器没有答复请求,AReaL 已放弃",
+        "AReaL 的客户端已多次请求推理服务器。服务器已退出、显存不足、因更新权重而暂停,或处理一个请求的时间超过 "
+        "`rollout.request_timeout`;该进程只是报告此事。",
+        "在该服务器的日志(`trainer.log` 旁的 `llm_server-*.log`,或 Ray actor 的日志)中查找第一个错误,并执行 `curl "
+        "http://{addr}/health`。若它仍在运行只是较慢:增大 `rollout.request_timeout` 与 `rollout.request_retries`,减小 "
+        "`rollout.max_concurrent_rollouts`。",
+    ),
+)
 CASES = (
+    (
+        Signature(
+            r"RuntimeError: Failed after \d{1,4} retries each\. Payload: [^\n]{0,9000}?"
+            r"Addr: (?P<addr>[\w.\-]{1,100}:\d{1,5})\.(?![^\n]{0,900}status=4\d\d)",
+            keywords=("retries each. Payload",),
+            symptom_of=("*",),
+        ),
+        ENGINE_SILENT,
+        LIKELY,
+    ),
     (
         Signature(r"Request error for \d{1,3} times, returning None\. Please check the API server"),
         GIVEN_UP,

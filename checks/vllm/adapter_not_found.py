@@ -12,13 +12,14 @@ In a log, by the message that the program prints.
 ## References
 https://docs.vllm.ai/en/latest/features/lora/
 https://github.com/vllm-project/vllm/issues/30690
+https://github.com/verl-project/verl/issues/3882
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="VLL053", name="adapter-not-found", severity=ERROR, since="0.1")
 
@@ -50,3 +51,33 @@ LOG_MESSAGE = Message(
         "绝对路径`。训练器的检查点应指向 `checkpoint-N` 本身;veRL 与 FSDP 需先保存或导出适配器。",
     ),
 )
+IN_MEMORY = Message(
+    en=Words(
+        "veRL's adapter for vLLM lies in memory, and this vLLM looked for it on the disk",
+        "veRL hands the adapter over as tensors, under a made-up path, and replaces vLLM's loading of adapters for "
+        "that. The replacement did not reach the process of the engine: vLLM runs it as a process of its own, or its "
+        "release loads adapters otherwise than this veRL expects. No file is missing.",
+        "Install the vLLM that this veRL names (or upgrade veRL). With the synchronous rollout of veRL keep the "
+        "engine in the worker's process: `export VLLM_ENABLE_V1_MULTIPROCESSING=0` (Ray: in `runtime_env`). Without "
+        "LoRA the run does not need it.",
+    ),
+    zh=Words(
+        "veRL 的 vLLM 适配器在内存中,而此 vLLM 却到磁盘上去找",
+        "veRL 以张量形式、用一个虚构的路径交出适配器,并为此替换了 vLLM 加载适配器的方法。替换没有在引擎进程中生效"
+        ":vLLM 在单独的进程中运行它,或其版本加载适配器的方式与此 veRL 的预期不同。并没有文件缺失。",
+        "安装此 veRL 所指明的 vLLM(或升级 veRL)。使用 veRL 的同步 rollout 时让引擎留在 worker 进程内:`export "
+        "VLLM_ENABLE_V1_MULTIPROCESSING=0`(Ray:写入 `runtime_env`)。不用 LoRA 时无此问题。",
+    ),
+)
+#: the path that veRL makes up: https://github.com/verl-project/verl/issues/3882
+_PLACEHOLDER = "simon_lora_path"
+
+
+def explain(hits: Hits) -> Finding:
+    """A path that a trainer made up is no file that somebody forgot."""
+    path = hits.get("path") or ""
+    made_up = _PLACEHOLDER in path
+    return found(
+        PROBLEM, IN_MEMORY if made_up else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        confidence=LIKELY if made_up else CONFIRMED, path=path,
+    )  # fmt: skip

@@ -109,7 +109,7 @@ SIGNATURES = (
     Signature(
         CASES[2][0],
         frame=ENGINE,
-        symptom_of=("VLL098",),
+        symptom_of=("VLL098", "VLL036"),
     ),
 )
 

@@ -73,7 +73,7 @@ SIGNATURES = (
     ),
     Signature(
         r"Unexpected keyword argument '(?P<name>\w{1,80})'$",
-        frame=r"vllm[\\/]sampling_params|[\\/]msgspec",
+        frame=r"vllm[\\/]sampling_params|[\\/]msgspec|[\\/]third_party[\\/]vllm[\\/]",
     ),
 )
 

@@ -32,6 +32,8 @@ _STANDARD = later(
     r"(?:^|[\\/])python3?(?:\.\d+t?)?[\\/]|^<frozen |^<string>|^<stdin>|\.p(?:yx|xi)$|[\\/]bin[\\/][^\\/]+$"
     r"|[\\/]Lib[\\/](?!site-packages)|[\\/]lib[\\/](?=multiprocessing[\\/]|asyncio[\\/]|concurrent[\\/])"
 )
+#: where the part of a path begins that does not depend on the environment's name
+_ENVIRONMENT = later(r"[\\/](?:lib(?:64)?[\\/]python3?[\d.]{0,5}t?|Lib|site-packages|dist-packages)[\\/]")
 #: the stack's own packages where they run from a checkout: a folder of theirs tells
 _CHECKOUT = later(
     r"[\\/](?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|"
@@ -44,6 +46,15 @@ _CHECKOUT = later(
     r"cli|manager|algorithm))|openrlhf(?=[\\/](?:trainer|cli|models|utils|datasets))"
     r"|megatron(?=[\\/](?:core|training|legacy|bridge|inference|rl)[\\/])|slime(?=[\\/](?:backends|ray|utils|rollout)"
     r"[\\/])"
+    r"|areal(?=[\\/](?:api|core|engine|experimental|infra|launcher|platforms|scheduler|trainer|utils|workflow)[\\/])"
+    r"|skyrl(?:_train|_gym)?(?=[\\/](?:backends|train|tinker|inference_engines|inference_servers|generators|workers|utils|"
+    r"entrypoints|weight_sync|dataset|envs|trainer\.py)(?:[\\/]|$))"
+    r"|roll(?=[\\/](?:distributed|pipeline|third_party|agentic|configs)[\\/])|miles(?=[\\/](?:backends|ray|rollout)[\\/])"
+    r"|prime_rl(?=[\\/](?:orchestrator|trainer|inference|entrypoints|configs|utils)[\\/])"
+    r"|rllm(?=[\\/](?:agents|trainer|engine|rewards|tools|environments|parser|router)[\\/])"
+    r"|vllm_ascend(?=[\\/](?:worker|ops|attention|patch|distributed|platform|quantization|models|core|compilation)[\\/.])"
+    r"|lmdeploy(?=[\\/](?:turbomind|pytorch|serve|cli|vl|archs|lite)[\\/])"
+    r"|agentlightning(?=[\\/](?:runner|trainer|verl|instrumentation|tracer|execution|algorithm|store)[\\/.])"
     r"|nemo_rl(?=[\\/](?:algorithms|models|distributed|environments|data|utils)[\\/])|rlinf(?=[\\/](?:workers|"
     r"hybrid_engines|runners|scheduler|models)[\\/])"
     r"|accelerate(?=[\\/](?:commands|utils))|peft(?=[\\/](?:tuners|utils))"
@@ -75,8 +86,12 @@ class Frame:
 
     @property
     def key(self) -> str:
-        """What `Signature.frame` is searched in: "path:function"."""
-        return f"{self.path}:{self.function}"
+        """What `Signature.frame` is searched in: "path:function", without the folder of the environment.
+
+        Environments are named after what runs in them: a frame of torch in ``envs/verl/lib`` is none of veRL.
+        """
+        environment = _ENVIRONMENT.search(self.path)
+        return f"{self.path[environment.start() :] if environment else self.path}:{self.function}"
 
 
 def python_frame(text: str) -> Frame | None:

@@ -133,8 +133,10 @@ _TABLE: tuple[_Layer, ...] = (
     # https://github.com/areal-project/AReaL/blob/main/areal/infra/utils/proc.py
     _layer("[", r"\[(?P<actor>main|actor|critic|ref|rollout|teacher|data|(?:eval|proxy)-rollout)\] {0,5}?(?<=.{10})",
            _named_container),
-    _layer("(", r"\((?P<actor>(?:[A-Za-z_][\w.:+\- ]{0,80}?(?:\[rank=\d{1,6}\])?)?(?: ?(?:rank|pid)=\d{1,9}){1,2}"
-                r"(?:, ?ip=[\w.:]{1,60})?"
+    # ROLL puts its worker's name in brackets: "(ActorWorker(actor_infer-0) pid=12266, )"
+    # https://github.com/alibaba/ROLL/blob/main/roll/distributed/executor/cluster.py
+    _layer("(", r"\((?P<actor>(?:[A-Za-z_][\w.:+\- ]{0,80}?(?:\[rank=\d{1,6}\]|\([\w\-]{1,60}\))?)?"
+                r"(?: ?(?:rank|pid)=\d{1,9}){1,2}(?:, ?(?:ip=[\w.:]{1,60})?)?"
                 r"|raylet(?:, ?ip=[\w.:]{1,60})?|autoscaler [+\w]{1,12}|gcs_server)\) ?", _actor),
     _layer("(", r"\((?P<actor>(?:head|worker\d{0,4}), (?:rank=\d{1,6}, )?pid=\d{1,9}(?:, ?ip=[\w.:]{1,60})?)\) ?",
            _named_container),  # SkyPilot; the rank of a node, which is no process's
@@ -278,7 +280,10 @@ def _cut(text: str, found: _Found) -> str | None:
 
 def _without_actor(text: str, found: _Found) -> str | None:
     """Cut the name of an actor off; there are few of them, and every line of theirs begins with it."""
-    told = _actor_in(text[: min(text.find(")") + 2, _LONGEST_ACTOR)])
+    end = text.find(")")
+    if text.startswith((" pid=", " rank="), end + 1):  # the name itself holds brackets
+        end = text.find(")", end + 1)
+    told = _actor_in(text[: min(end + 2, _LONGEST_ACTOR)])
     if told is None:
         return None
     match, handler = told
