@@ -30,7 +30,11 @@ SIGNATURES = (
     ),
     Signature(r"Error (?P<code>304): OS call failed or operation not supported on this OS"),
     # torch only warns where it looks for GPUs: a build or a run on the CPU goes on
-    Signature(r"UserWarning: [^\n]{0,300}?(?:Error 999|CUDA_ERROR_UNKNOWN)(?::|\)| ?\(999\))", kind="warning"),
+    Signature(
+        r"UserWarning: [^\n]{0,300}?(?:Error 999|CUDA_ERROR_UNKNOWN)(?::|\)| ?\(999\))",
+        keywords=("Error 999", "CUDA_ERROR_UNKNOWN"),
+        kind="warning",
+    ),
 )
 
 LOG_MESSAGE = Message(

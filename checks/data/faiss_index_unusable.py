@@ -93,12 +93,15 @@ CASES = (
         CONFIRMED,
     ),
     (
-        Signature(r"faiss[^\n]{0,200}could not open (?P<path>[^\n]{1,250}?) for reading"),
+        Signature(r"faiss[^\n]{0,200}could not open (?P<path>[^\n]{1,250}?) for reading", keywords=("faiss",)),
         ABSENT,
         CONFIRMED,
     ),
     (
-        Signature(r"faiss::[^\n]{0,200}(?:failed: read error|Index type 0x[0-9a-f]{1,12} [^\n]{0,40}not recognized)"),
+        Signature(
+            r"faiss::[^\n]{0,200}(?:failed: read error|Index type 0x[0-9a-f]{1,12} [^\n]{0,40}not recognized)",
+            keywords=("faiss::",),
+        ),
         TORN,
         CONFIRMED,
     ),

@@ -108,7 +108,10 @@ CASES = (
     ),
 )
 
-SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
+#: of the module and of the kernel; what the patterns give by themselves ("failed with error") stands in ordinary lines
+WORDS = (("NVRM: ",), ("NVRM: ",), ("NVRM: ", "nvidia: probe of "))
+
+SIGNATURES = tuple(Signature(pattern, keywords=words) for (pattern, _), words in zip(CASES, WORDS, strict=True))
 
 
 def explain(hits: Hits) -> Finding:

@@ -25,6 +25,25 @@ from doctor.core.signature import Hits, Signature, finding_of_case
 
 PROBLEM = Problem(id="HST019", name="blocked-in-kernel", severity=ERROR, since="0.1")
 
+SERVER = Message(
+    en=Words(
+        "the storage server of a network mount does not answer the kernel",
+        "Every process that touches the mount waits inside the kernel until the server is back: it can "
+        "be neither used nor killed, and other ranks run into the time-out of a collective.",
+        "Check the server and the network to it (`ping`, `showmount -e SERVER`, `lfs check servers`, "
+        "`ceph -s`), and who else lost it. When it is back the processes go on; if it stays away, "
+        "remount (`umount -fl`) or reboot the node, and resume from the last checkpoint. Keep data "
+        "caches and temporary files on a local disk.",
+    ),
+    zh=Words(
+        "网络挂载的存储服务器对内核没有响应",
+        "接触该挂载点的进程都会在内核中等待服务器恢复:既不能工作也不能被杀死,其他 rank 会在集合通信中超时。",
+        "检查服务器及到它的网络(`ping`、`showmount -e SERVER`、`lfs check servers`、`ceph -s`),以及还有"
+        "哪些节点失去了它。恢复后进程会继续;若不恢复,重新挂载(`umount -fl`)或重启节点,并从最近的检查点"
+        "继续。数据缓存与临时文件放在本地磁盘。",
+    ),
+)
+
 #: (pattern, what is said of it)
 CASES = (
     (
@@ -57,35 +76,26 @@ CASES = (
             ),
         ),
     ),
+    (r"\bnfs\w{0,8}: server (?P<server>[\w.:\-]{1,120}) not responding", SERVER),
+    (r"\bceph: (?:\[[^\]\n]{1,80}\]: )?mds\d{1,4} hung", SERVER),
+    (r"\bceph: (?:\[[^\]\n]{1,80}\]: )?mds\d{1,4} caps stale", SERVER),
+    (r"\bLustre(?:Error)?: [^\n]{1,200}Connection to [^\n]{1,120} was lost; in progress operations", SERVER),
     (
         (
-            r"\b(?P<kind>nfs|ceph|lustre)\w{0,8}: (?:server (?P<server>[\w.:\-]{1,120}) not responding|mds\d"
-            r"{1,4} (?:hung|caps stale)|osd\d{1,6} [^\n]{1,80}(?:hung|down))|\bLustre(?:Error)?: [^\n]{1,200}("
-            r"?:Connection to [^\n]{1,120} was lost|Communicating with [^\n]{1,160} failed with -(?:107|110|11"
-            r"4))"
+            r"\bLustreError: (?:[^\n]{1,120}: )?Communicating with [^\n]{1,60}, operation \w{1,40} failed with "
+            r"-(?:107|110|114)\b"
         ),
-        Message(
-            en=Words(
-                "the storage server of a network mount does not answer the kernel",
-                "Every process that touches the mount waits inside the kernel until the server is back: it can "
-                "be neither used nor killed, and other ranks run into the time-out of a collective.",
-                "Check the server and the network to it (`ping`, `showmount -e SERVER`, `lfs check servers`, "
-                "`ceph -s`), and who else lost it. When it is back the processes go on; if it stays away, "
-                "remount (`umount -fl`) or reboot the node, and resume from the last checkpoint. Keep data "
-                "caches and temporary files on a local disk.",
-            ),
-            zh=Words(
-                "网络挂载的存储服务器对内核没有响应",
-                "接触该挂载点的进程都会在内核中等待服务器恢复:既不能工作也不能被杀死,其他 rank 会在集合通信中超时。",
-                "检查服务器及到它的网络(`ping`、`showmount -e SERVER`、`lfs check servers`、`ceph -s`),以及还有"
-                "哪些节点失去了它。恢复后进程会继续;若不恢复,重新挂载(`umount -fl`)或重启节点,并从最近的检查点"
-                "继续。数据缓存与临时文件放在本地磁盘。",
-            ),
-        ),
+        SERVER,
     ),
 )
 
-SIGNATURES = tuple(Signature(pattern, symptom_of=("HST018",)) for pattern, _ in CASES)
+#: what every line of a case holds; what the patterns give by themselves ("down", "hung") stands in ordinary lines
+WORDS = (" blocked for more than ", " not responding", "ceph: ", "ceph: ", "; in progress operations", "LustreError: ")
+
+SIGNATURES = tuple(
+    Signature(pattern, keywords=(words,), symptom_of=("HST018",))
+    for (pattern, _), words in zip(CASES, WORDS, strict=True)
+)
 
 
 def explain(hits: Hits) -> Finding:
