@@ -105,8 +105,8 @@ LISTS = {
     "tool_call_parser": ("vllm.tool_call_parser",),
     "reasoning_parser": ("vllm.reasoning_parser",),
 }
-#: options that bring a list of their own
-PLUGINS = {"tool_call_parser": "tool_parser_plugin", "reasoning_parser": "reasoning_parser_plugin"}
+#: options whose list a plugin may add to, named on the command line or installed
+WITH_PLUGINS = {"tool_call_parser", "reasoning_parser"}
 #: options that are JSON in every release that has them
 IN_JSON = ("speculative_config", "override_generation_config", "hf_overrides", "kv_transfer_config")
 MOST = 8
@@ -132,7 +132,7 @@ def option_value_refused(serving: Serving, packages: Packages, choices: Choices 
         if setting is None or not setting.known or "$" in str(setting.value) or not _judged(serving, option):
             continue
         known = choices.of(*lists) if choices is not None else ()
-        if not known or (option in PLUGINS and any(name.startswith("vllm-") for name in packages.distributions)):
+        if not known or (option in WITH_PLUGINS and any(name.startswith("vllm-") for name in packages.distributions)):
             yield Skip(f"the values of `--{option.replace('_', '-')}` that the installed vLLM takes are not known")
         elif str(setting.value) not in known:
             yield _refused(setting, option, known, packages.version("vllm") or "")
@@ -146,7 +146,7 @@ def option_value_refused(serving: Serving, packages: Packages, choices: Choices 
 
 def _judged(serving: Serving, option: str) -> bool:
     """A parser is looked up only where nothing adds one; that of tools only where tools are switched on."""
-    if option in PLUGINS and PLUGINS[option] in serving.arguments:
+    if option in WITH_PLUGINS and any(name.endswith("parser_plugin") for name in serving.arguments):
         return False
     return option != "tool_call_parser" or _is_on(serving, "enable_auto_tool_choice")
 

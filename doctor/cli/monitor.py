@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import sys
 import time
@@ -220,7 +221,8 @@ def _page(chosen: dict[str, Any]) -> Iterator[tuple[Any, list[Any]]]:
         except ValueError as exc:
             raise click.UsageError(f"--prometheus: {exc}") from None
         if find_spec("prometheus_client") is None:
-            raise click.UsageError("--prometheus needs prometheus_client: pip install 'grpo-doctor[report]'")
+            pip = f"{shlex.quote(sys.executable)} -m pip install prometheus_client"
+            raise click.UsageError(f"--prometheus needs prometheus_client: {pip}")
 
     def open_page(run: Any, csv: Path | None) -> None:
         if place is not None:

@@ -65,7 +65,7 @@ def available() -> bool:
 
 def needs() -> str:
     """What to type where something is missing: with this interpreter, which may be none of those on PATH."""
-    pip = f"{shlex.quote(sys.executable)} -m pip install 'grpo-doctor[report]'"
+    pip = f"{shlex.quote(sys.executable)} -m pip install pandas tsdownsample"
     return f"the report needs pandas and tsdownsample: {pip}"
 
 

@@ -257,7 +257,7 @@ def interpreter_with_ray(context: Context) -> str:
         raise RayRefused("interpreter", f"{state.reason}; name an interpreter that has Ray with --python")
     message = (
         f"`{state.value.executable}` has no Ray; name the interpreter that starts your Ray jobs with --python, "
-        "or install `grpo-doctor[ray]` in the version of your cluster"
+        "or install `ray` beside the doctor in the version of your cluster"
     )
     raise RayRefused("interpreter", message)
 

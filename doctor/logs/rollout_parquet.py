@@ -15,7 +15,7 @@ from doctor.logs.rollout_jsonl import of_table
 from doctor.logs.rollout_sample import NotReadable, Sample
 
 NAME = re.compile(r"completions_(\d{1,11})\.parquet")
-NEEDS = "reading parquet needs pyarrow: pip install 'grpo-doctor[report]'"
+NEEDS = "reading parquet needs pyarrow: pip install pyarrow"
 _ROWS = 256
 _OWN = frozenset({"prompt", "completion"})
 
