@@ -10,6 +10,7 @@ Start with torchrun and read LOCAL_RANK.
 ## How it is found
 argparse's message.
 ## References
+https://github.com/speechbrain/speechbrain/issues/2868
 https://docs.pytorch.org/docs/stable/distributed.html#launch-utility
 """
 
@@ -24,6 +25,7 @@ PROBLEM = Problem(id="LCH019", name="local-rank-spelling", severity=ERROR, since
 SIGNATURES = (
     Signature(r"error: unrecognized arguments: [^\n]{0,300}?--local-rank=\d{1,4}"),
     Signature(r"error: unrecognized arguments: [^\n]{0,300}?--local_rank=\d{1,4}"),
+    Signature(r"KeyError: [\"']Override 'local[-_]rank' not found in: "),
 )
 
 LOG_MESSAGE = Message(

@@ -11,8 +11,10 @@ Give every node its own `--node_rank` (`--machine_rank`), counted from 0, and th
 Under Slurm take them from SLURM_NODEID and SLURM_NNODES.
 ## How it is found
 Number of machines and processes that the command resolves to, rank and number of nodes that each node's variables
-tell, against the nodes that were asked and the GPUs they have.
+tell, against the nodes that were asked and the GPUs they have. In a log: by torchrun's look-up of its own place.
 ## References
+https://github.com/pytorch/pytorch/issues/123815
+https://github.com/pytorch/pytorch/blob/v2.3.0/torch/distributed/elastic/agent/server/api.py
 https://docs.pytorch.org/docs/stable/elastic/run.html
 https://huggingface.co/docs/accelerate/basic_tutorials/launch
 """
@@ -28,11 +30,40 @@ from doctor.cluster.readings import named
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Finding, Message, Where, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.core.signature import Signature
 from doctor.facts.cluster import Cluster, Node
 from doctor.facts.launch import Launch
 from doctor.facts.world import World
 
 PROBLEM = Problem(id="LCH029", name="ranks-do-not-fit-nodes", severity=ERROR, since="0.1")
+
+SIGNATURES = (
+    Signature(
+        r"^IndexError: list index out of range",
+        frame=r"elastic[\\/]agent[\\/]server[\\/]api\.py:_assign_worker_ranks$",
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "this node's rank is not below the number of nodes that torchrun was told",
+        "With a fixed rendezvous torchrun looks its node up by `--node_rank` in a list of `--nnodes` places, counted "
+        "from 0, and found none: the rank begins at 1, is the rank of a process instead of a node, or `--nnodes` is "
+        "another number here than on the rest (platforms export RANK and WORLD_SIZE for nodes, or for processes).",
+        "Print what the command becomes: `echo $RANK $WORLD_SIZE $SLURM_NODEID $SLURM_NNODES`. Ranks go from 0 to N-1: "
+        "`torchrun --nnodes N --node_rank 0..N-1 --nproc_per_node GPUS --master_addr HOST --master_port PORT`; on PAI "
+        "DLC and Kubeflow `--nnodes $WORLD_SIZE --node_rank $RANK`, under Slurm `$SLURM_NNODES` and `$SLURM_NODEID`.",
+    ),
+    zh=Words(
+        "本节点的编号不小于 torchrun 得到的节点数",
+        "固定汇合方式下,torchrun 按 `--node_rank` 在 `--nnodes` 个位置(从 0 开始)中查找本节点,却没有找到:编号从 1 开始"
+        "、用了进程的 "
+        "rank 而非节点的,或此处的 `--nnodes` 与其他节点不同(平台导出的 RANK、WORLD_SIZE 有的指节点,有的指进程)。",
+        "打印命令实际的取值:`echo $RANK $WORLD_SIZE $SLURM_NODEID $SLURM_NNODES`。编号为 0 到 N-1:`torchrun --nnodes N "
+        "--node_rank 0..N-1 --nproc_per_node GPUS --master_addr HOST --master_port PORT`;PAI DLC 与 Kubeflow 用 "
+        "`--nnodes $WORLD_SIZE --node_rank $RANK`,Slurm 用 `$SLURM_NNODES` 与 `$SLURM_NODEID`。",
+    ),
+)
 
 TOO_FEW = Message(
     en=Words(

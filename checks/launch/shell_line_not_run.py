@@ -11,6 +11,7 @@ Let nothing stand behind a backslash, save with Unix line ends, and give what is
 ## How it is found
 In a log: by the words of bash, dash and zsh.
 ## References
+https://wiki.ubuntu.com/DashAsBinSh
 https://www.gnu.org/software/bash/manual/bash.html#Escape-Character
 https://www.gnu.org/software/bash/manual/bash.html#The-Set-Builtin
 https://docs.conda.io/projects/conda/en/stable/dev-guide/deep-dives/activation.html
@@ -99,6 +100,31 @@ CASES = (
                 '在脚本开头:`source ~/miniconda3/etc/profile.d/conda.sh && conda activate ENV`(或 `eval "$(conda '
                 'shell.bash hook)"`),使用 `module` 时 `source /etc/profile`;或用完整路径调用解释器:`~'
                 "/miniconda3/envs/ENV/bin/python`。",
+            ),
+        ),
+    ),
+    (
+        (
+            r"(?:^|: )\d{1,6}: (?:[^\s:]{1,200}: )?(?P<bashism>Bad substitution|\[\[: not found|source: not found"
+            r"|Syntax error: \"\(\" unexpected)"
+        ),
+        "",
+        Message(
+            en=Words(
+                "a script for bash was run by `sh`, which does not know `{bashism}`",
+                "On Debian and Ubuntu `sh` is dash: arrays, `${{x:a:b}}`, `[[` and `source` are bash's own. The line "
+                "was "
+                "not run, and what came after it ran without its result.",
+                "Start it with `bash SCRIPT.sh` (not `sh SCRIPT.sh`), with `#!/bin/bash` as its first line; in "
+                'Dockerfiles `SHELL ["/bin/bash", "-c"]`, in Slurm scripts `#!/bin/bash`.',
+            ),
+            zh=Words(
+                "bash 脚本由 `sh` 执行,它不认识 `{bashism}`",
+                "Debian 与 Ubuntu 的 `sh` 是 dash:数组、`${{x:a:b}}`、`[[`、`source` 都是 bash 特有的。该行没有执行,其"
+                "后的内容在"
+                "缺少其结果的情况下运行。",
+                "用 `bash SCRIPT.sh`(而不是 `sh SCRIPT.sh`)启动,首行写 `#!/bin/bash`;Dockerfile 中 `SHELL "
+                '["/bin/bash", "-c"]`,Slurm 脚本用 `#!/bin/bash`。',
             ),
         ),
     ),

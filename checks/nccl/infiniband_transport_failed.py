@@ -10,6 +10,7 @@ Look at the links, the GID index and at the peer.
 ## How it is found
 NCCL's warnings of its IB transport.
 ## References
+https://github.com/NVIDIA/nccl/issues/2013
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 """
@@ -38,14 +39,14 @@ LOG_MESSAGE = Message(
         "reach the peer.",
         "Look first whether the rank at that peer failed on its own. Check `ibstat` and "
         "`ib_write_bw` between the nodes; on RoCE set `NCCL_IB_GID_INDEX=3` (RoCE v2) and the right "
-        "cards with `NCCL_IB_HCA`; raise `NCCL_IB_TIMEOUT=22`; `NCCL_IB_DISABLE=1` shows whether it "
-        "works over TCP.",
+        "cards with `NCCL_IB_HCA`; where only cards of the same number reach each other (rails), "
+        "`NCCL_CROSS_NIC=0`; raise `NCCL_IB_TIMEOUT=22`; `NCCL_IB_DISABLE=1` shows whether it works over TCP.",
     ),
     zh=Words(
         "NCCL 的 InfiniBand 或 RoCE 连接{peer}失败",
         "网卡没有得到应答,或无法建立队列对:对端进程已退出、端口或线缆断开,或 RoCE 选用的 GID 属于无法到达对端的网络。",
         "先查看对端的 rank 是否自己先失败。用 `ibstat` 与 `ib_write_bw` 检查节点间链路;RoCE 下设置 "
-        "`NCCL_IB_GID_INDEX=3`(RoCE v2)并用 `NCCL_IB_HCA` 选对网卡;提高 "
+        "`NCCL_IB_GID_INDEX=3`(RoCE v2)并用 `NCCL_IB_HCA` 选对网卡;若只有同号网卡互通(rail),`NCCL_CROSS_NIC=0`;提高 "
         "`NCCL_IB_TIMEOUT=22`;`NCCL_IB_DISABLE=1` 可检验 TCP 是否可用。",
     ),
 )

@@ -126,7 +126,8 @@ def explain(hits: Hits) -> Finding | None:
         return found(PROBLEM, MODEL, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, model=model)
     package = hits.get("package") or ""
     asker = asker_of(hits.first.frames)
-    if asker != package or re.match(r"_C\b|_version\b", hits.first.groups.get("name", "")):
+    part = hits.first.groups.get("name") or hits.first.groups.get("module", "")
+    if asker != package or re.search(r"^_C\b|^_version\b|\._C\b|\._ext\b|_cuda$", part):
         return None
     twins = _TWINS.get(package, ())
     listed = ", ".join(twins)

@@ -11,6 +11,8 @@ Leave the source tree; install a ready-made wheel, or build the package.
 ## How it is found
 In a log, by the name of the module.
 ## References
+https://github.com/hpcaitech/ColossalAI/issues/5409
+https://mmcv.readthedocs.io/en/latest/get_started/build.html
 https://github.com/InternLM/lmdeploy/issues/340
 https://github.com/casper-hansen/AutoAWQ_kernels
 https://github.com/state-spaces/mamba
@@ -53,6 +55,18 @@ SIGNATURES = (
         r"|causal_conv1d_cuda|deep_ep_cpp|grouped_gemm_backend|fused_dense_lib|dropout_layer_norm|xentropy_cuda_lib"
         r"|rotary_emb)'"
     ),
+    Signature(
+        r"^(?:ModuleNotFoundError: |ImportError: )?No module named '"
+        r"(?P<whose>(?!vllm\b|torch\b|triton\b|flash_attn\b|transformer_engine\b)[A-Za-z_]\w{0,60})"
+        r"(?P<inner>(?:\.\w{1,40}){0,4}\.(?:_C|_ext|_cuda|\w{1,40}_cuda|\w{1,40}_ext)(?:\.\w{1,40})?)'",
+        keywords=("._C'", "._C.", "._ext", "_cuda'", "_ext'"),
+        symptom_of=("BNB", "FLA", "VLL"),
+    ),
+    Signature(
+        r"^ImportError: cannot import name '(?P<part>_C|_ext|\w{1,40}_cuda)' from "
+        r"'(?P<owner>(?!vllm\b|torch\b|triton\b|flash_attn\b)[A-Za-z_]\w{0,60})(?:\.\w{1,40}){0,4}'",
+        keywords=("name '_C'", "name '_ext'", "_cuda' from"),
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -75,9 +89,42 @@ LOG_MESSAGE = Message(
     ),
 )
 
+LOG_MESSAGE_OWN = Message(
+    en=Words(
+        "`{package}` is installed without its compiled part (`{module}`)",
+        "Its Python files are there and the extension in C++ or CUDA is not: it was installed where no nvcc or no GPU "
+        "was found and skipped the build, the lite variant of it is installed (mmcv), or the command runs inside its "
+        "source folder, where nothing was built.",
+        "`python -c 'import {package}; print({package}.__path__)'`: if that is a clone in the working folder, start "
+        "elsewhere. Take the wheel that its project offers for this torch and CUDA, or build it with nvcc of torch's "
+        "CUDA: `export CUDA_HOME=/usr/local/cuda FORCE_CUDA=1 TORCH_CUDA_ARCH_LIST=8.0`, then `pip install "
+        "--no-build-isolation --no-cache-dir --force-reinstall` with its source (ColossalAI: `BUILD_EXT=1`, mmcv: "
+        "`MMCV_WITH_OPS=1`).",
+    ),
+    zh=Words(
+        "已安装的 `{package}` 没有编译好的部分(`{module}`)",
+        "Python 文件存在,而 C++ 或 CUDA 扩展不存在:安装时没有 nvcc 或 GPU 而跳过了编译,安装的是精简版(mmcv),或命令在其"
+        "未编译的"
+        "源代码目录中运行。",
+        "`python -c 'import {package}; print({package}.__path__)'`:若是工作目录中的克隆,换个目录启动。使用该项目为此 "
+        "torch 与 "
+        "CUDA 提供的 wheel,或用与 torch 的 CUDA 相符的 nvcc 编译:`export CUDA_HOME=/usr/local/cuda FORCE_CUDA=1 "
+        "TORCH_CUDA_ARCH_LIST=8.0`,再对其源码 `pip install --no-build-isolation --no-cache-dir "
+        "--force-reinstall`(ColossalAI:`BUILD_EXT=1`,mmcv:`MMCV_WITH_OPS=1`)。",
+    ),
+)
+
+MESSAGES = (LOG_MESSAGE, LOG_MESSAGE_OWN)
+
 
 def explain(hits: Hits) -> Finding:
     """With the package that the module belongs to."""
+    whose = hits.get("whose") or hits.get("owner")
+    if whose:
+        return found(
+            PROBLEM, LOG_MESSAGE_OWN, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, package=whose,
+            module=whose + (hits.get("inner") or f".{hits.get('part')}"),
+        )  # fmt: skip
     module = hits.get("module") or ""
     package, install = next((each[1:] for each in PARTS if re.fullmatch(each[0], module)), (module, module))
     return found(

@@ -11,6 +11,7 @@ Install what the build needs, clear the folder, and build once before the ranks 
 ## How it is found
 In a log, by the message that the program prints.
 ## References
+https://github.com/deepspeedai/Megatron-DeepSpeed/issues/255
 https://github.com/vllm-project/vllm/issues/16030
 https://docs.pytorch.org/docs/stable/cpp_extension.html
 """
@@ -25,7 +26,7 @@ PROBLEM = Problem(id="TOR022", name="extension-not-built", severity=ERROR, since
 
 SIGNATURES = (
     Signature(
-        r"torch_extensions/[^\s:']{0,200}/(?P<name>[\w\-]{1,80})\.so: (?:cannot"
+        r"(?:torch_extensions|fused_kernels)/[^\s:']{0,200}/(?P<name>[\w\-]{1,80})\.so: (?:cannot"
         r" open shared object file|file too short|undefined symbol|invalid ELF header)",
     ),
     Signature(

@@ -11,6 +11,7 @@ Use veRL's image for Megatron, or install the part by its right name.
 ## How it is found
 In a log: by the failing import.
 ## References
+https://github.com/NVIDIA-NeMo/Speech/issues/8814
 https://verl.readthedocs.io/en/latest/start/install.html
 https://github.com/verl-project/verl/issues/6931
 https://github.com/NVIDIA/Megatron-LM/issues/1476
@@ -59,6 +60,7 @@ SIGNATURES = (
         r"ing|legacy|bridge))?|transformer_engine(?:\.\w{1,40})?|mbridge|megatron_bridge|mindspeed(?:"
         r"\.\w{1,40})?|apex(?:\.\w{1,40})?|fused_layer_norm_cuda|amp_C|grouped_gemm)'$",
     ),
+    Signature(r"^ImportError: (?P<module>Apex) was not found\. Please see the NeMo"),
     Signature(
         r"gradient_accumulation_fusion set to True but the custom CUDA extension "
         r"(?P<fused>fused_weight_gradient_mlp_cuda)"
