@@ -13,6 +13,9 @@ In a log: by Accelerate's own words.
 https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/state.py
 https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/accelerator.py
 https://huggingface.co/docs/accelerate/usage_guides/low_precision_training
+https://github.com/huggingface/accelerate/issues/2615
+https://github.com/huggingface/transformers/issues/34024
+https://github.com/axolotl-ai-cloud/axolotl/issues/760
 """
 
 from __future__ import annotations
@@ -26,27 +29,27 @@ PROBLEM = Problem(id="ACC023", name="accelerator-refuses-to-start", severity=ERR
 #: (pattern, frame of its traceback, what is said of it)
 CASES = (
     (
-        (
-            r"ValueError: Using `fp8` precision requires `transformer_engine` or `MS-AMP` to be instal"
-            r"led"
-        ),
+        (r"ValueError: Using `?fp8`? precision requires [`\w\-, ]{3,100}? to be installed"),
         "",
         Message(
             en=Words(
                 "`fp8` precision, and no backend for it is installed",
                 "Accelerate leaves fp8 to TransformerEngine, torchao or MS-AMP, and it needs an H100-class GPU (or "
-                "an RTX 40 and newer).",
-                "Install one: `pip install --no-build-isolation transformer_engine[pytorch]` (or, with accelerate 1.6 "
-                "and newer, `pip install torchao`, with `--fp8_backend ao` or `fp8_config: {{backend: AO}}` in the "
-                "file), or set `mixed_precision: bf16`.",
+                "an RTX 40 and newer). Often nobody meant it: an answer in `accelerate config`, the default file of "
+                "another project on this machine, or ACCELERATE_MIXED_PRECISION asks for fp8.",
+                "Set `mixed_precision: bf16` (`accelerate launch --mixed_precision bf16`). For fp8 in earnest "
+                "install one: `pip install --no-build-isolation transformer_engine[pytorch]` (or, with accelerate "
+                "1.6 and newer, `pip install torchao`, with `--fp8_backend ao` or `fp8_config: {{backend: AO}}` in "
+                "the file).",
             ),
             zh=Words(
                 "使用 `fp8` 精度,但没有安装其后端",
                 "Accelerate 的 fp8 依靠 TransformerEngine、torchao 或 MS-AMP,并且需要 H100 级(或 RTX 40 及更新)的 "
-                "GPU。",
-                "安装其一:`pip install --no-build-isolation transformer_engine[pytorch]`(或在 accelerate 1.6 及以"
-                "上用 `pip install torchao`,并加 `--fp8_backend ao` 或在文件中写 `fp8_config: {{backend: AO}}`),或设 "
-                "`mixed_precision: bf16`。",
+                "GPU。多半并非有意选择:它来自 `accelerate config` 的回答、本机上其他项目的默认文件,或 "
+                "ACCELERATE_MIXED_PRECISION。",
+                "设置 `mixed_precision: bf16`(`accelerate launch --mixed_precision bf16`)。确实需要 fp8 时安装其一"
+                ":`pip install --no-build-isolation transformer_engine[pytorch]`(或在 accelerate 1.6 及以上用 `pip "
+                "install torchao`,并加 `--fp8_backend ao` 或在文件中写 `fp8_config: {{backend: AO}}`)。",
             ),
         ),
     ),
@@ -112,6 +115,47 @@ CASES = (
                 "在每个节点:`accelerate launch --num_machines N --machine_rank R --main_process_ip 首节点 "
                 "--main_process_port 29500 --num_processes 总数 ...`;单机请设 `--num_machines 1`(该值可能来自 "
                 "`accelerate config`)。",
+            ),
+        ),
+    ),
+    (
+        (
+            r"ValueError: You must pass a model and an optimizer together to `accelerate\.prepare\(\)` when using "
+            r"(?P<backend>TransformerEngine|MS-AMP)"
+        ),
+        "",
+        Message(
+            en=Words(
+                "fp8 with {backend} wants model and optimizer in one `accelerator.prepare` call",
+                "The script, or Transformers' Trainer under FSDP, prepares them one after the other, which this kind "
+                "of fp8 does not allow.",
+                "Set `mixed_precision: bf16`. For fp8 in a script of your own prepare them together: `model, optimizer "
+                "= accelerator.prepare(model, optimizer)`; with the Trainer use torchao's: `fp8_config: {{backend: "
+                "AO}}`.",
+            ),
+            zh=Words(
+                "使用 {backend} 的 fp8 要求在一次 `accelerator.prepare` 中同时传入模型与优化器",
+                "脚本(或 FSDP 下的 Transformers Trainer)先后分别准备它们,而这种 fp8 不允许。",
+                "设置 `mixed_precision: bf16`。自己的脚本若要用 fp8,一起准备:`model, optimizer = "
+                "accelerator.prepare(model, optimizer)`;使用 Trainer 时改用 torchao:`fp8_config: {{backend: AO}}`。",
+            ),
+        ),
+    ),
+    (
+        r"ValueError: Unknown mixed precision value: (?P<value>fp8)$",
+        "",
+        Message(
+            en=Words(
+                "the installed accelerate knows no `{value}` mixed precision under FSDP",
+                "Its FSDP plug-in translates fp16 and bf16 only; fp8 under FSDP came with later releases.",
+                "Set `mixed_precision: bf16`, or upgrade: `pip install -U accelerate torchao`, with `fp8_config: "
+                "{{backend: AO}}`.",
+            ),
+            zh=Words(
+                "所装 accelerate 在 FSDP 下不支持 `{value}` 混合精度",
+                "其 FSDP 插件只支持 fp16 与 bf16;FSDP 下的 fp8 在后来的版本才有。",
+                "设置 `mixed_precision: bf16`,或升级:`pip install -U accelerate torchao`,并写 `fp8_config: {{backend: "
+                "AO}}`。",
             ),
         ),
     ),

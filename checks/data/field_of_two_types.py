@@ -42,6 +42,7 @@ SIGNATURES = (
         r"(?P<cast>struct|list|(?:large_)?string|int64|double|bool|null|dictionary)"
         r"\b"
     ),
+    Signature(r"ArrowNotImplementedError'?>?: Unsupported cast from (?P<cast>struct|list|string|int64|double|bool)\b"),
 )
 
 LOG_MESSAGE = Message(

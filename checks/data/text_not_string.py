@@ -12,13 +12,14 @@ In a log: by the tokenizer's exception.
 ## References
 https://huggingface.co/docs/tokenizers/api/input-sequences
 https://huggingface.co/docs/transformers/chat_templating
+https://github.com/huggingface/course/pull/1217
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="DAT025", name="text-not-a-string", severity=ERROR, since="0.1")
 
@@ -52,3 +53,29 @@ LOG_MESSAGE = Message(
         "`formatting_func` 指的是文本列。",
     ),
 )
+
+WHOLE = Message(
+    en=Words(
+        "the tokenizer was called with something that is neither text nor a list of texts",
+        "It looks at the argument itself and at the first entry of a list: `None`, a dict, an array, a pandas Series, "
+        'a column of datasets 4 (`dataset["text"]` is a lazy `Column` since then, no list), or a list that begins '
+        "with a number, `None` or a message.",
+        'Print `type(x)` before the call. A column: `tokenizer(list(dataset["text"]))`, or tokenize in '
+        "`dataset.map(..., batched=True)`, whose batches hold lists. Messages: `tokenizer.apply_chat_template"
+        "(messages, tokenize=False)` first. Numbers and empty cells: `str(x)`, or drop such rows.",
+    ),
+    zh=Words(
+        "调用分词器时传入的既不是文本,也不是文本列表",
+        '它检查参数本身以及列表的第一项:`None`、dict、数组、pandas Series、datasets 4 的列(此后 `dataset["text"]` 是惰'
+        "性的 `Column`,不是列表),或以数字、`None`、消息开头的列表。",
+        '在调用前打印 `type(x)`。若是列:`tokenizer(list(dataset["text"]))`,或在 `dataset.map(..., batched=True)` 中'
+        "分词,其批次为列表。若是消息:先 `tokenizer.apply_chat_template(messages, tokenize=False)`。数字与空单元格:"
+        "`str(x)`,或删除这些行。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """One of the messages speaks of the whole argument, the others of a row."""
+    message = WHOLE if hits.first.signature == 1 else LOG_MESSAGE
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence())

@@ -11,20 +11,36 @@ Look into the file, and fetch it again.
 In a log: by the exception of Transformers, which names the file.
 ## References
 https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/configuration_utils.py
+https://github.com/huggingface/tokenizers/issues/1962
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+import re
+
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TRF053", name="model-file-not-json", severity=ERROR, since="0.1")
+
+#: the function that reads -> the file
+_READERS = (
+    (r"tokenization_auto\.py:get_tokenizer_config$", "tokenizer_config.json"),
+    (r"tokenization_utils_base\.py:_from_pretrained$", "tokenizer_config.json"),
+    (r"transformers[\\/]\w+(?:[\\/]\w+)?\.py:get_checkpoint_shard_files$", "model.safetensors.index.json"),
+    (r"peft[\\/](?:utils[\\/])?config\.py:from_json_file$", "adapter_config.json"),
+)
 
 SIGNATURES = (
     Signature(
         r"(?:OSError|EnvironmentError): It looks like the config file at '(?P<path>[^'\n]{1,250})' is not a"
         r" valid JSON file"
+    ),
+    Signature(
+        r"^(?:json\.decoder\.)?JSONDecodeError: (?P<told>Extra data|Expecting [\w' ,]{3,60}|Unterminated string|"
+        r"Invalid [\w\\ ]{3,40}): line \d",
+        frame="|".join(pattern for pattern, _ in _READERS),
     ),
 )
 
@@ -44,3 +60,32 @@ LOG_MESSAGE = Message(
         "--force-download`),或从基座模型复制。若是写入中断的检查点(磁盘满、进程被杀),用前一个检查点。",
     ),
 )
+
+READ = Message(
+    en=Words(
+        "`{file}` of the model or checkpoint is not valid JSON",
+        "The file is empty, cut off (a write or download that broke off), an LFS pointer or an error page in place of "
+        "the download, or was edited by hand. For a name of the Hub the copy in the cache is meant.",
+        "Look at it: `python -m json.tool FOLDER/{file}` tells the place. Download it again (`hf download MODEL {file} "
+        "--force-download`), or copy it from the base model. A checkpoint whose write broke off is lost: take the one "
+        "before.",
+    ),
+    zh=Words(
+        "模型或检查点的 `{file}` 不是合法的 JSON",
+        "文件为空、被截断(写入或下载中断)、是 LFS 指针或下载得到的错误页面,或被手工改坏。若给出的是 Hub 上的名称,则指"
+        "缓存中的副本。",
+        "查看:`python -m json.tool FOLDER/{file}` 指出出错位置。重新下载(`hf download MODEL {file} --force-download`),"
+        "或从基座模型复制。写入中断的检查点无法使用:用前一个检查点。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """Transformers names the file only where it caught the exception of the reader."""
+    if path := hits.get("path"):
+        return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), path=path)
+    file = next(
+        (file for pattern, file in _READERS if any(re.search(pattern, frame) for frame in hits.first.frames)),
+        "config.json",
+    )
+    return found(PROBLEM, READ, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, file=file)

@@ -1,7 +1,8 @@
-"""The model was called with ids that it cannot read.
+"""The model was called with inputs that it does not take.
 
 ## What it means
-A causal model takes whole numbers of shape (batch, length), at least one of them, and either ids or embeddings.
+A causal model takes whole numbers of shape (batch, length), at least one of them, and either ids or embeddings; images
+and their grids go to the classes that are made for them.
 ## What it does to a run
 ValueError or RuntimeError in the first forward pass or in `generate`.
 ## What to do
@@ -12,6 +13,9 @@ In a log: by the message that the library raises.
 https://huggingface.co/docs/transformers/main_classes/text_generation
 https://huggingface.co/docs/transformers/glossary#input-ids
 https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html
+https://github.com/haotian-liu/LLaVA/issues/92
+https://github.com/2U1/Qwen-VL-Series-Finetune/issues/142
+https://github.com/huggingface/transformers/issues/35838
 """
 
 from __future__ import annotations
@@ -113,6 +117,35 @@ CASES = (
             ),
         ),
     ),
+    (
+        (
+            r"^TypeError: (?:(?P<owner>\w{1,80})\.)?(?P<function>\w{0,60}forward)\(\) got an unexpected keyword "
+            r"argument '(?P<input>images|pixel_values\w{0,20}|image_\w{1,30}|video_\w{1"
+            r",30}|second_per_grid_ts|input_features|feature_attention_mask|token_type_ids|num_items_in_batch)'"
+        ),
+        Message(
+            en=Words(
+                "`{input}` is handed to the model, and its `{function}` does not take it",
+                "Either the class that was loaded is not the one for this data (a text-only class for rows with "
+                "images, another generation of the model), a project replaces the model's `forward` with one that was "
+                "written for another release of Transformers, or the batch holds more than the model wants "
+                "(`remove_unused_columns=False`, a tokenizer of another model).",
+                "Look at `type(model)` and at the function that the message names. A replaced `forward`: install the "
+                "Transformers that the project pins, or pull its newest commit. Another class: load the one that "
+                "`architectures` in config.json names. `num_items_in_batch`: set `model.accepts_loss_kwargs = False` "
+                "before the Trainer is made, or upgrade Transformers and PEFT. Otherwise drop it from the batch.",
+            ),
+            zh=Words(
+                "向模型传入了 `{input}`,而其 `{function}` 不接受它",
+                "要么加载的类与数据不符(含图像的数据用了纯文本类,或另一代模型),要么项目用为另一版本 Transformers 编写"
+                "的函数替换了模型的 `forward`,要么批次中的内容多于模型所需(`remove_unused_columns=False`,或用了其他模"
+                "型的分词器)。",
+                "查看 `type(model)` 与消息中的函数。若 `forward` 被替换:安装项目所固定的 Transformers,或拉取其最新提"
+                "交。若类不对:加载 config.json 中 `architectures` 给出的类。`num_items_in_batch`:在创建 Trainer 之前"
+                "设置 `model.accepts_loss_kwargs = False`,或升级 Transformers 与 PEFT。否则从批次中去掉它。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = (
@@ -123,6 +156,7 @@ SIGNATURES = (
         frame=r"[\\/]transformers[\\/](?:models[\\/]\w+[\\/]modeling_\w+|modeling_\w+|generation[\\/]utils)\.py:",
     ),
     Signature(CASES[3][0]),
+    Signature(CASES[4][0], symptom_of=("TRF030", "VLL", "TRL"), frame=r"module\.py:_call_impl$|:forward$"),
 )
 
 

@@ -45,6 +45,8 @@ _NEW = {
     "load_in_4bit": "`quantization_config=BitsAndBytesConfig(load_in_4bit=True)`",
     "use_auth_token": "`token=...`",
 }
+#: argument -> the release of Transformers that brought it
+_CAME = {"attn_implementation": "4.36"}
 #: arguments of Unsloth's own loader
 _UNSLOTH = {
     "fast_inference",
@@ -114,6 +116,12 @@ def explain(hits: Hits) -> Finding:
     name = hits.get("name") or ""
     through = any("unsloth" in frame for frame in hits.first.frames)
     new = _NEW.get(name)
+    came = _CAME.get(name)
+    instead = f"Write {new}, or leave it out. " if new else f"Leave `{name}` out or correct its name. "
+    instead_zh = f"改写为 {new},或去掉。" if new else f"去掉 `{name}` 或改正其名称。"
+    if came:
+        instead = f'It came with Transformers {came}: `pip install -U "transformers>={came}"`, or leave it out. '
+        instead_zh = f'它从 Transformers {came} 起才有:`pip install -U "transformers>={came}"`,或去掉它。'
     if name in _OF_TRL and any(re.search(r"trl[\\/](?:trainer|models)[\\/]", each) for each in hits.first.frames):
         return found(
             PROBLEM, OF_TRL, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=name,
@@ -122,6 +130,5 @@ def explain(hits: Hits) -> Finding:
     return found(
         PROBLEM, OF_UNSLOTH if through and (name in _UNSLOTH or not new) else LOG_MESSAGE, where=hits.where(),
         evidence=hits.evidence(), confidence=LIKELY, name=name, model=hits.get("model") or "the model's class",
-        instead=f"Write {new}, or leave it out. " if new else f"Leave `{name}` out or correct its name. ",
-        instead_zh=f"改写为 {new},或去掉。" if new else f"去掉 `{name}` 或改正其名称。",
+        instead=instead, instead_zh=instead_zh,
     )  # fmt: skip

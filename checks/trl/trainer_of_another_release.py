@@ -14,6 +14,7 @@ In a log: by the exception about a class that is not TRL's own, with frames of T
 https://github.com/PrimeIntellect-ai/verifiers/issues/46
 https://github.com/dhcode-cpp/X-R1/issues/51
 https://github.com/StarsfieldAI/R1-V/pull/44
+https://github.com/om-ai-lab/VLM-R1/issues/128
 https://github.com/huggingface/trl/releases
 """
 
@@ -46,14 +47,19 @@ SIGNATURES = (
         symptom_of=("TRL001", "TRL002", "TRL003", "TRL045", "TRF005"),
     ),
     Signature(
+        r"^TypeError: (?P<derived>(?!Unsloth)\w{1,60}(?:GRPO|DPO|RLOO|SFT|PPO|KTO|ORPO|GKD)\w{0,40}Trainer)\."
+        r"__init__\(\) got an unexpected keyword argument '(?P<option>\w{1,60})'",
+    ),
+    Signature(
         # attributes that TRL's GRPOTrainer has in some releases only, read by a class of another library
-        r"^AttributeError: '(?P<trainer>(?!Unsloth)\w{0,60}GRPO\w{0,40}Trainer)' object has no attribute "
-        r"'(?P<name>llm|sampling_params|vllm_client|vllm_mode|guided_decoding_regex|_buffered_inputs|epsilon|epsilon_low|"
-        r"num_iterations|image_token_id|vision_start_token_id|pad_token|_textual_logs|_logs|max_prompt_length|"
-        r"vllm_generation|_last_loaded_step|reward_func_names|mask_truncated_completions|use_liger_loss)'",
+        r"^AttributeError: '(?P<trainer>(?!Unsloth)\w{0,60}GRPO\w{0,40}Trainer)' object has no attribute '"
+        r"(?P<name>llm|sampling_params|vllm_client|vllm_mode|guided_decoding_regex|_buffered_inputs|epsilon|epsilon_low|num_iterations|image_token_id|vision_start_token_id|pad_token|_textual_logs|_logs|max_prompt_length|vllm_generation|_last_loaded_step|reward_func_names|mask_truncated_completions|use_liger_loss"
+        r")'",
     ),
 )
 
+#: place of the constructor of a derived class among the signatures
+_COPY = 3
 #: classes of TRL itself
 _OWN = re.compile(r"(?:Online|Iterative|Nash\w*|XPO|Async)?(?:GRPO|DPO|RLOO|SFT|PPO(?:v2)?|KTO|ORPO|GKD)Trainer")
 
@@ -104,6 +110,40 @@ BATCH = Message(
 )
 
 
+COPY = Message(
+    en=Words(
+        "the script hands `{name}` to `{trainer}`, and the copy of that class that was imported does not take it",
+        "Script and trainer class are of two versions of the project. Projects that grew out of the same repository "
+        "carry a package of the same name (`open_r1`), and the one that was installed first, or an older checkout, is "
+        "imported instead of the one beside the script.",
+        'See which one it is: `python -c "import {module}; print({module}.__path__)"` in the folder of the start '
+        "(`open_r1` for the packages of R1-V, VLM-R1 and their kin). Install this checkout over it: `pip uninstall -y "
+        "{dist}; pip install -e .` in the folder with its `setup.py`, and `git pull` so that both are of one commit.",
+    ),
+    zh=Words(
+        "脚本向 `{trainer}` 传入了 `{name}`,而实际导入的那份类不接受它",
+        "脚本与训练器类属于该项目的两个版本。源自同一仓库的项目带有同名的包(`open_r1`),先安装的那个或更旧的源码被导入,"
+        "而不是脚本旁边的那个。",
+        '在启动目录查看导入的是哪一个:`python -c "import {module}; print({module}.__path__)"`(R1-V、VLM-R1 等项目的包名'
+        "为 `open_r1`)。用本源码覆盖安装:在含有 `setup.py` 的目录执行 `pip uninstall -y {dist}; pip install -e .`,"
+        "并 `git pull` 使两者属于同一提交。",
+    ),
+)
+
+
+def _by_copy(hits: Hits) -> Finding | None:
+    """A class derived from TRL's that does not take what a script of one's own hands it."""
+    frames, derived = hits.first.frames, hits.get("derived") or ""
+    if not frames or re.search(r"(?:site|dist)-packages", frames[-1]) or _OWN.fullmatch(derived):
+        return None
+    folder = re.search(r"[\\/]src[\\/](?P<module>[a-z]\w{1,40})[\\/]", frames[-1])
+    module = folder["module"] if folder else "open_r1"
+    return found(
+        PROBLEM, COPY, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, trainer=derived,
+        name=hits.get("option"), module=module, dist=module.replace("_", "-"),
+    )  # fmt: skip
+
+
 def _by_call(hits: Hits) -> Finding | None:
     """An entry or an argument counts where the project's own class asks for it, not TRL and not a plain script."""
     frames = hits.first.frames
@@ -115,7 +155,9 @@ def _by_call(hits: Hits) -> Finding | None:
 
 def explain(hits: Hits) -> Finding | None:
     """A class of TRL's own that lacks an attribute is another matter."""
-    if not hits.of(0) and not hits.of(3):
+    if hits.first.signature == _COPY:
+        return _by_copy(hits)
+    if not hits.get("trainer"):
         return _by_call(hits)
     trainer = hits.get("trainer") or ""
     if _OWN.fullmatch(trainer):
