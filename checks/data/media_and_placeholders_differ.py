@@ -12,6 +12,7 @@ Count both in every row.
 In a log: by the words of the framework, which name the kind.
 ## References
 https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md
+https://github.com/hiyouga/EasyR1/issues/405
 https://github.com/hiyouga/LlamaFactory/issues/6839
 https://github.com/QwenLM/Qwen3-VL/issues/152
 https://github.com/haon-chen/MoCa/issues/6
@@ -41,6 +42,9 @@ SIGNATURES = (
     Signature(
         r"^IndexError: index (?P<index>\d{1,6}) is out of bounds for dimension 0 with size (?P<files>\d{1,6})",
         kind="sign",
+    ),
+    Signature(
+        r"^IndexError: list index out of range", frame=r"rotary_embedding\.py:\w{0,20}get_input_positions\w{0,20}$"
     ),
 )
 
@@ -106,7 +110,27 @@ GRID = Message(
         '模板写入(内容用 `{{"type": "{kind}"}}` 片段);若提示按生成数重复,其 {kind} 也要同样重复。',
     ),
 )
-_GRID, _INDEX = 3, 4
+ENGINE = Message(
+    en=Words(
+        "a prompt for vLLM has more image or video places than files came with it",
+        "vLLM gives positions to the tokens of each image of the prompt in order and found one without a file. Either "
+        "a row's text names more than its files hold (`<image>` or `<|image_pad|>` written by hand besides the chat "
+        "template's own, a file that was dropped), or the trainer handed over token ids in which each image is "
+        "already many tokens, or that were cut inside an image (`max_prompt_length`).",
+        "Print both for the failing row: the count of the placeholder in the text, and the number of files. Correct or "
+        "drop rows where they differ, filter prompts that are too long instead of cutting them "
+        "(`data.filter_overlong_prompts=True`), and try `export VLLM_USE_V1=0` where that release has both engines.",
+    ),
+    zh=Words(
+        "交给 vLLM 的提示中图像或视频的位置多于随附的文件",
+        "vLLM 按顺序为提示中每张图像的 token 分配位置,发现其中一张没有文件。要么某行文本中的占位符多于其文件(在聊天模"
+        "板之外又手写了 `<image>` 或 `<|image_pad|>`,或文件被丢弃),要么训练框架交出的 token id 中图像已展开为许多 "
+        "token,或在图像中间被截断(`max_prompt_length`)。",
+        "对失败的行打印两者:文本中占位符的数量与文件的数量。修正或删除不一致的行;过长的提示应过滤而不是截断"
+        "(`data.filter_overlong_prompts=True`);若该版本有两种引擎,可试 `export VLLM_USE_V1=0`。",
+    ),
+)
+_GRID, _INDEX, _POSITIONS = 3, 4, 5
 
 
 def explain(hits: Hits) -> Finding | None:
@@ -120,6 +144,8 @@ def explain(hits: Hits) -> Finding | None:
         return found(
             PROBLEM, GRID, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, kind=kind, files=files
         )  # fmt: skip
+    if hits.first.signature == _POSITIONS:
+        return found(PROBLEM, ENGINE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     if counted := hits.first.groups.get("kind_too"):
         return found(
             PROBLEM, CUT, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, kind=counted
