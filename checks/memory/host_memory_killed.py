@@ -48,7 +48,7 @@ _EN = Words(
     "rank, /dev/shm and Ray's object store all count. What other ranks report afterwards only "
     "follows.",
     "Give the job more RAM (`sbatch --mem`, `docker run --memory`, `resources.limits.memory`), "
-    "or use less: turn CPU offload off, lower `dataloader_num_workers` and `swap_space`, load "
+    "or use less: turn CPU offload off, lower `dataloader_num_workers` (and `swap_space` of vLLM's V0 engine), load "
     "with `low_cpu_mem_usage=True`, run fewer ranks per machine. Watch it with `free -h` or "
     "`sacct -j JOB --format=MaxRSS`.",
 )
@@ -57,7 +57,7 @@ _ZH = Words(
     "内核(或容器、作业的内存限制)计算的是内存而非显存:卸载的优化器状态、锁页缓冲、数据加载进程、"
     "每个 rank 各自加载的权重、/dev/shm 与 Ray 对象存储都计入。其他 rank 随后的报错只是后果。",
     "为作业分配更多内存(`sbatch --mem`、`docker run --memory`、`resources.limits.memory`),或减少"
-    "使用:关闭 CPU 卸载,降低 `dataloader_num_workers` 与 `swap_space`,用 "
+    "使用:关闭 CPU 卸载,降低 `dataloader_num_workers`(以及 vLLM V0 引擎的 `swap_space`),用 "
     "`low_cpu_mem_usage=True` 加载,减少每台机器的 rank 数。可用 `free -h` 或 `sacct -j JOB "
     "--format=MaxRSS` 观察。",
 )

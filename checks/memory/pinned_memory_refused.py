@@ -38,7 +38,8 @@ LOG_MESSAGE = Message(
         "not for GPU memory. WSL 2 allows only part of the RAM to be pinned, and containers limit "
         "locked memory. The pinning thread of a data loader says the same where the GPU itself is too full for a "
         "CUDA context.",
-        "Look at `nvidia-smi` first: a full GPU is to be freed. Else lower `swap_space` (`--swap-space 0` or 1), "
+        "Look at `nvidia-smi` first: a full GPU is to be freed. Else lower vLLM's `swap_space` (V0 engine; gone in "
+        "0.18) or `kv_offloading_size`, "
         "turn `pin_memory` off (`offload_optimizer.pin_memory: false`, `dataloader_pin_memory=False`), "
         "raise `ulimit -l`, or give WSL more memory in `.wslconfig`.",
     ),
@@ -46,7 +47,7 @@ LOG_MESSAGE = Message(
         "锁页主机内存申请被拒绝,CUDA 把它报成显存不足",
         "调用栈申请的是锁页内存(vLLM 的 CPU swap cache 或卸载缓冲),而不是显存。WSL 2 只允许锁定部分内"
         "存,容器也限制锁定内存。若 GPU 已满而无法建立 CUDA 上下文,数据加载器的锁页线程也会这样报错。",
-        "先看 `nvidia-smi`:GPU 已满则释放它。否则降低 `swap_space`(`--swap-space 0` 或 1),"
+        "先看 `nvidia-smi`:GPU 已满则释放它。否则降低 vLLM 的 `swap_space`(V0 引擎;0.18 起已无)或 `kv_offloading_size`,"
         "关闭 `pin_memory`(`offload_optimizer.pin_memory: "
         "false`、`dataloader_pin_memory=False`),提高 `ulimit -l`,或在 `.wslconfig` 中给 WSL 更多内存"
         "。",

@@ -36,15 +36,16 @@ LOG_MESSAGE = Message(
         "Ray's monitor counts RAM of the node (or the container's limit), not GPU memory. Each "
         "worker loads the checkpoint on its own, and vLLM's V0 engine (default before 0.8, gone in 0.11) reserves "
         "`swap_space` (4 GiB by default) of RAM for every GPU; offloaded states count as well.",
-        "Lower `swap_space` (`swap_space=1` or 0) and CPU offload, run fewer workers or give the "
-        "container more memory. The threshold is `RAY_memory_usage_threshold`; turning the monitor "
+        "Lower CPU offload (and `swap_space` of a V0 engine; vLLM 0.18 has no such argument any more), run fewer "
+        "workers "
+        "or give the container more memory. The threshold is `RAY_memory_usage_threshold`; turning the monitor "
         "off (`RAY_memory_monitor_refresh_ms=0`) only leaves the killing to the kernel.",
     ),
     zh=Words(
         "Ray 终止了一个工作进程:节点内存耗尽{used}",
         "Ray 监控的是节点(或容器限制)的内存而非显存。每个工作进程各自加载检查点;vLLM 的 V0 引擎(0.8 之前的默认,"
         "0.11 已移除)还会为每张 GPU 预留 `swap_space`(默认 4 GiB)内存;卸载的状态也计入。",
-        "降低 `swap_space`(`swap_space=1` 或 0)并减少 CPU 卸载,减少工作进程,或给容器更多内存。阈值由 "
+        "减少 CPU 卸载(V0 引擎还可降低 `swap_space`;vLLM 0.18 起已无此参数),减少工作进程,或给容器更多内存。阈值由 "
         "`RAY_memory_usage_threshold` 决定;关闭监控(`RAY_memory_monitor_refresh_ms=0`)只会让内核来终"
         "止进程。",
     ),

@@ -168,15 +168,17 @@ BODY = Message(
         "400 and 422 are a body that the server cannot use: a field that it does not know (`extra_body`, "
         "`guided_json`, `reasoning_effort`, `logprobs`), a value of another type, or messages in a form that its "
         "chat template refuses; 403 is an account or address that may not use the model.",
-        "The text behind the code names the field: leave it out, or upgrade the server to a release that knows "
-        "it. Try the same body by hand with `curl`. For 403 ask the service for access, or look whether a proxy "
+        "The text behind the code names the field: leave it out, or take a server of a release that knows "
+        "it (vLLM from 0.12 on takes `structured_outputs` in place of `guided_json`). Try the same body by hand with "
+        "`curl`. For 403 ask the service for access, or look whether a proxy "
         "answered.",
     ),
     zh=Words(
         "通过 API 访问的模型服务不接受该请求({code})",
         "400 与 422 表示服务无法使用请求体:它不认识的字段(`extra_body`、`guided_json`、`reasoning_effort`、"
         "`logprobs`),类型不符的值,或聊天模板拒绝的消息形式;403 表示账户或地址无权使用该模型。",
-        "代码后面的文本指出了字段:去掉它,或把服务升级到支持它的版本。用 `curl` 手动发送同样的请求体。403 时"
+        "代码后面的文本指出了字段:去掉它,或换用支持它的服务版本(vLLM 0.12 起以 `structured_outputs` 取代 "
+        "`guided_json`)。用 `curl` 手动发送同样的请求体。403 时"
         "向服务申请权限,或检查是否由代理回答。",
     ),
 )
