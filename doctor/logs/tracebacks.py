@@ -57,6 +57,8 @@ _CPP = later(
 )
 _WHAT = later(r"^\s{0,8}what\(\): {1,4}(?P<message>[^\n]*)")
 _FATAL = later(r"^(?:!!!!!!! )?Fatal Python error: (?P<message>[^\n]{1,300})")
+#: https://docs.python.org/3.14/library/faulthandler.html#dumping-the-c-stack
+_C_STACK = "Current thread's C stack"
 _GROUP_BARS = later(r"^(?: {0,12}[|+](?:-\+)?-{0,60}(?: \d{1,4} -{4,60})? ?){1,6}")
 _IGNORED = later(r"^(?:Exception ignored in|Error in atexit|Exception in thread QueueFeeder|Exception ignored on)")
 #: also what asyncio says of a task for which nobody waits, and of a callback; they go on with what failed
@@ -438,6 +440,8 @@ class Assembler:
             if block.thread != "another":
                 block.frames.insert(0, frame)
             block.last = line.number
+        elif text.startswith(_C_STACK):  # Python 3.14 prints it after the frames, or that it cannot
+            block.thread = "another"
         elif text.startswith("Current thread"):  # what stood before were threads that only waited
             block.frames.clear()
             block.thread = "current"

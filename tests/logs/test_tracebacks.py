@@ -170,6 +170,22 @@ Thread 0x000080 (most recent call first):
     assert [each.line for each in _case(text).failures[0].cause.frames] == [9, 5]
 
 
+def test_the_stack_in_c_of_python_3_14_takes_no_frames_away() -> None:
+    text = """
+Fatal Python error: Segmentation fault
+
+Current thread 0x00007f [python] (most recent call first):
+  File "/home/user/a.py", line 5 in f
+  File "/home/user/a.py", line 9 in <module>
+
+Current thread's C stack trace (most recent call first):
+  <cannot get C stack on this system>
+
+Extension modules: numpy._core._multiarray_umath (total: 1)
+"""
+    assert [each.line for each in _case(text).failures[0].cause.frames] == [9, 5]
+
+
 def test_a_log_shown_newest_first_is_read_in_order_of_time() -> None:
     lines = [HEADER, '  File "/home/user/a.py", line 2, in f', "ValueError: x", "a", "b", "c", "d"]
     stamped = [f"2025-04-05T00:01:{second:02d}Z {text}" for second, text in enumerate(lines)]
