@@ -56,7 +56,8 @@ def rule(
 
 
 #: names that other stacks give to TRL's metrics, as their published sources print them: veRL and Trinity-RFT
-#: (``actor/``, ``critic/``), OpenRLHF (``policy_loss``), Megatron (``lm loss``), older TRL (``completion_length``)
+#: (``actor/``, ``critic/``), OpenRLHF (``policy_loss``), Megatron (``lm loss``), older TRL (``completion_length``),
+#: slime and Miles (``train/``, ``rollout/``), prime-rl (capitals)
 ALIASES: dict[str, str] = {
     "actor/pg_loss": "loss",
     "policy_loss": "loss",
@@ -92,6 +93,23 @@ ALIASES: dict[str, str] = {
     "timing/step_total": "step_time",
     "training/rollout_probs_diff_mean": "sampling/probs_difference/mean",
     "loss scale": "loss_scale",
+    "train/loss": "loss",
+    "train/grad_norm": "grad_norm",
+    "train/kl_loss": "kl",
+    "train/ppo_kl": "policy_drift",
+    "train/entropy_loss": "entropy",
+    "train/pg_clipfrac": "clip_ratio/region_mean",
+    "train/lr-pg_0": "learning_rate",
+    "train/train_rollout_logprob_abs_diff": "sampling/sampling_logp_difference/mean",
+    "rollout/raw_reward": "reward",
+    "rollout/response_lengths": "completions/mean_length",
+    "rollout/truncated": "completions/clipped_ratio",
+    "perf/step_time": "step_time",
+    "Loss": "loss",
+    "Grad. Norm": "grad_norm",
+    "Entropy": "entropy",
+    "LR": "learning_rate",
+    "Reward": "reward",
 }
 
 

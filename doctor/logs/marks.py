@@ -37,9 +37,11 @@ _PROGRESS = (
     ("{", later(r"^\s*\{['\"](?:loss|train_loss|reward)['\"]")),
     ("step:", later(r"\bstep:\d{1,9} - ")),
     ("iteration ", later(r"^ ?iteration +\d{1,9}/")),
+    ("{'train/", later(r"\bstep \d{1,9}: \{'train/")),  # slime
+    ("| Loss ", later(r"\bStep \d{1,9} \| [^|\n]{1,20} \| Loss ")),  # prime-rl
 )
 #: one of these is in every line that `_is_progress` takes for one, and in every line that `_TRAINING` matches
-PROGRESS_HINTS = (*_GOING_ON, "{'", '{"', "step:", "iteration ", *(f"{digit} [" for digit in range(10)))
+PROGRESS_HINTS = (*_GOING_ON, "{'", '{"', "step:", "iteration ", "| Loss ", *(f"{digit} [" for digit in range(10)))
 _BAR = later(r"\b\d{1,9}/\d{1,9} \[\d{1,4}:\d\d")
 _BAR_END = later(r"/\d{1,9} \[\d{1,4}:\d\d")  # begins with a literal: told in a tenth of the time
 _TRAINING = later(r"\b(?P<done>\d{1,9})/(?P<all>\d{1,9}) \[(?:\d{1,4}:)?\d{1,4}:\d\d<[^\n]{0,40}(?:it/s|s/it)")

@@ -1,9 +1,9 @@
 """Metric lines of logs -> points of the live series.
 
 Known: dict lines of Transformers, TRL, ms-swift, Trinity-RFT and OpenRLHF (numbers bare or quoted, None, nan, inf),
-the same as JSON, veRL's ``step:12 - name:value - ...``, DeepSpeed's overflow lines, vLLM's throughput lines, and
-Megatron-style lines with bars. Prefixes (Ray, ranks, colours, stamps) may stand before them: each kind is found by its
-own first words.
+the same as JSON, those of slime, whose dicts tell a step or a rollout, veRL's ``step:12 - name:value - ...``,
+DeepSpeed's overflow lines, vLLM's throughput lines, and lines with bars in the style of Megatron and prime-rl. Prefixes
+(Ray, ranks, colours, stamps) may stand before them: each kind is found by its own first words.
 
 Sources of the formats:
 https://github.com/huggingface/transformers/blob/main/src/transformers/trainer_callback.py (class ProgressCallback)
@@ -13,6 +13,8 @@ https://github.com/OpenRLHF/OpenRLHF/blob/main/openrlhf/trainer/ppo_trainer.py
 https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/fp16/loss_scaler.py (and fused_optimizer.py)
 https://github.com/vllm-project/vllm/blob/main/vllm/v1/metrics/loggers.py
 https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/training.py
+https://github.com/THUDM/slime/blob/main/slime/backends/megatron_utils/model.py, slime/observability
+https://github.com/PrimeIntellect-ai/prime-rl/blob/main/src/prime_rl/trainer/rl/train.py (and orchestrator/)
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from doctor.core.series import ALIASES, Point
 METRIC_LITERALS: tuple[bytes, ...] = (
     b"'loss':", b"'grad_norm':", b"'epoch':", b"'actor/", b"'critic/", b"'rollout/", b"Global step ",
     b'"loss":', b'"grad_norm":', b"OVERFLOW!", b"dynamic loss scale", b", skipped=", b"Avg prompt throughput",
-    b"elapsed time per iteration", b"| loss ",
+    b"elapsed time per iteration", b"| loss ", b"'train/grad_norm':", b"'perf/step_time':", b"| Loss ", b"| Reward ",
     *(b"step:%d" % digit for digit in range(10)),  # with its digit, for many other lines hold "step: ..."
 )  # fmt: skip
 
@@ -82,7 +84,8 @@ class Behind(NamedTuple):
 
 _NOTHING, _FOLLOWED = Behind(None, followed=False), Behind(None, followed=True)
 
-STEP_BEFORE_DICT = later(rb"[Ss]tep (\d{1,12}): $")
+#: slime counts rollouts, of which each may train for several steps; its metrics go on by their own count
+STEP_BEFORE_DICT = later(rb"(?:[Ss]tep|rollout|perf) (\d{1,12}): $")
 VERL_STEP = later(rb"(?<![^\s\])])step:(\d{1,12}) - (?=[\w/@.()\-]{1,200}:)")
 _NUMPY = later(rb"^np\.\w{1,12}\(([^()]{1,40})\)$")
 _NUMPY_FIGURE = later(rb"(?<=:)np\.\w{1,12}\(([^()]{1,40})\)(?= - |$)")
@@ -98,7 +101,7 @@ _VLLM = later(
 )
 _VLLM_CACHE = later(rb"GPU KV cache usage: ([\d.]+)%")
 _MEGATRON = later(rb"\biteration +(\d{1,12})/ *\d{1,12} \|")
-_STEP_COLUMN = later(rb"\bstep (\d{1,12}) \|")
+_STEP_COLUMN = later(rb"\b[Ss]tep (\d{1,12}) \|")
 _COLUMN = later(rb" *([A-Za-z][\w ()./-]{0,60}?)(?::| ) *([+-]?[\d.]\S{0,30}|nan|NaN|inf|-inf)(?: \S{1,12})? *")
 _BAR = later(rb"^([^|]{0,80}?) {0,3}\d{1,3}%\|[^|\r\n]{0,400}\| *(\d{1,12})/(\d{1,12}) \[([^\]\r\n]{1,200})\]?")
 _RATE = later(rb"([\d.]{1,12})(it/s|s/it)")
@@ -107,7 +110,7 @@ _RATE = later(rb"([\d.]{1,12})(it/s|s/it)")
 _TRAINING_BARS = frozenset({b"", b"Train", b"train", b"Training", b"Training Progress"})
 
 #: a dict line is one of metrics when it holds one of these; a configuration that is printed holds none
-_TELLING = (b"'loss': ", b"'grad_norm': ", b"'epoch': ", b"'actor/", b"'critic/", b"'rollout/")
+_TELLING = (b"'loss': ", b"'grad_norm': ", b"'epoch': ", b"'actor/", b"'critic/", b"'rollout/", b"'train/grad_norm': ")
 
 #: keys of a dict line that tell its step, where nothing before the dict does
 _STEP_KEYS = frozenset({b"step", b"global_step"})
