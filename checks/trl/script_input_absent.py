@@ -54,14 +54,15 @@ CASES = (
             en=Words(
                 "the reward function `{name}` of `--reward_funcs` could not be found",
                 "It is neither one of TRL's own rewards nor a `module.function` that can be imported from here.",
-                "Write the import path (`my_rewards.{name}` for a file `my_rewards.py`) and make it importable: start "
-                "in its folder with `PYTHONPATH=.`; TRL's own are `accuracy_reward`, `think_format_reward` and others.",
+                "Write the import path (`my_rewards.score` for the function `score` of a file `my_rewards.py`) and "
+                "make it importable: start in the file's folder with `PYTHONPATH=.`; TRL's own are `accuracy_reward`, "
+                "`think_format_reward` and others.",
             ),
             zh=Words(
                 "找不到 `--reward_funcs` 中的奖励函数 `{name}`",
                 "它既不是 TRL 自带的奖励,也不是能从此处导入的 `module.function`。",
-                "写出导入路径(文件 `my_rewards.py` 则为 `my_rewards.{name}`),并使其可导入:在其目录中以 `PYTHONPATH=.` "
-                "启动;TRL 自带 `accuracy_reward`、`think_format_reward` 等。",
+                "写出导入路径(文件 `my_rewards.py` 中的函数 `score` 写为 `my_rewards.score`),并使其可导入:"
+                "在该文件的目录中以 `PYTHONPATH=.` 启动;TRL 自带 `accuracy_reward`、`think_format_reward` 等。",
             ),
         ),
     ),

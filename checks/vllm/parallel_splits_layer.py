@@ -25,6 +25,7 @@ PROBLEM = Problem(id="VLL065", name="parallel-splits-layer", severity=ERROR, sin
 SIGNATURES = (
     Signature(
         r"AssertionError: (?P<size>\d{1,9}) is not divisible by (?P<parts>\d{1,6})$",
+        keywords=("AssertionError: ",),
         frame=r":(?:ensure_divisibility|divide)$",
         symptom_of=("VLL008", "VRL"),
     ),

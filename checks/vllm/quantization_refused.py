@@ -48,7 +48,7 @@ SIGNATURES = (
         r" (?P<method>[\w\-]{1,40})\. Supported dtypes: (?P<dtypes>\[[^\]\n]{1,120}\])",
     ),
     Signature(
-        r"Cannot find the config file for (?P<method>awq|gptq|bitsandbytes|[\w\-]{1,40})$",
+        r"(?:ValueError: |Value error, )Cannot find the config file for (?P<fileless>[\w\-]{1,40})(?: \[type=|$)",
     ),
 )
 
@@ -105,6 +105,26 @@ LOG_MESSAGE_DTYPE = Message(
     ),
 )
 
+LOG_MESSAGE_FILE = Message(
+    en=Words(
+        "`{fileless}` was asked for, and the checkpoint has no quantization configuration",
+        "The engine found no `quantization_config` in config.json and no file of the method (`quantize_config.json`, "
+        "`quant_config.json`) beside it. Mostly the weights are not quantized at all, and `--quantization "
+        "{fileless}` does not quantize them while loading; else the file was not copied with the checkpoint.",
+        "Leave `--quantization` (`quantization=`) out for weights in 16 bit, or name a checkpoint that was quantized "
+        "so. Where the weights are quantized, copy the missing file from the place that they come from. To quantize "
+        "while loading, vLLM takes `--quantization fp8` or `bitsandbytes`.",
+    ),
+    zh=Words(
+        "要求以 `{fileless}` 加载,而检查点没有量化配置",
+        "config.json 中没有 `quantization_config`,旁边也没有该方法的文件(`quantize_config.json`、"
+        "`quant_config.json`)。多数情况下权重根本没有量化,而 `--quantization {fileless}` 不会在加载时量化它们;否则就是"
+        "该文件没有随检查点一起复制。",
+        "权重为 16 位时去掉 `--quantization`(`quantization=`),或换用以该方法量化的检查点。权重确已量化时,从其来源复制"
+        "缺失的文件。要在加载时量化,vLLM 可用 `--quantization fp8` 或 `bitsandbytes`。",
+    ),
+)
+
 ARGUMENT = Message(
     en=Words(
         "`--quantization {value}` is no method that vLLM {version} lists",
@@ -140,14 +160,17 @@ def quantization_refused(serving: Serving, packages: Packages, choices: Choices 
 
 
 def explain(hits: Hits) -> Finding:
-    """Unknown, contradicted, or of another data type."""
+    """Unknown, contradicted, of another data type, or without the method's file."""
     return found(
         PROBLEM,
-        hits.choice({"given": LOG_MESSAGE_MATCH, "dtype": LOG_MESSAGE_DTYPE}, LOG_MESSAGE),
+        hits.choice(
+            {"given": LOG_MESSAGE_MATCH, "dtype": LOG_MESSAGE_DTYPE, "fileless": LOG_MESSAGE_FILE}, LOG_MESSAGE
+        ),
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=CONFIRMED,
         method=hits.get("method"),
         given=hits.get("given"),
         dtype=hits.get("dtype"),
+        fileless=hits.get("fileless"),
     )

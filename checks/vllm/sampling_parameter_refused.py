@@ -27,17 +27,18 @@ _SAID = r"(?:ValueError: |ValidationError: |['\"]message['\"]: ?['\"])"
 
 SIGNATURES = (
     Signature(
-        _SAID + r"(?P<greedy>n) must be 1 when using greedy sampling, got (?"
-        r"P<value>\d{1,6})",
+        _SAID + r"(?P<greedy>n) must be 1 when using greedy sampling, got (?P<value>\d{1,6})",
+        keywords=("n must be 1 when using greedy sampling",),
     ),
     Signature(
-        _SAID + r"(?P<room>max_tokens) must be at least 1, got (?P<value>-?"
-        r"\d{1,9})",
+        _SAID + r"(?P<room>max_tokens) must be at least 1, got (?P<value>-?\d{1,9})",
+        keywords=("max_tokens must be at least 1",),
     ),
     Signature(
-        _SAID + r"(?P<name>temperature|top_p|top_k|min_p|n|min_tokens|logpro"
-        r"bs|prompt_logprobs|presence_penalty|frequency_penalty|repetition_penalty|best_of) must be "
-        r"(?P<bounds>[^,\n]{3,60}(?:, \d\]|, 1\])?), got (?P<value>-?[\w.]{1,20})",
+        _SAID + r"(?P<name>temperature|top_p|top_k|min_p|n|min_tokens|logprobs|prompt_logprobs|presence_penalty|"
+        r"frequency_penalty|repetition_penalty|best_of) must be (?P<bounds>[^,\n]{3,60}(?:, \d\]|, 1\])?), "
+        r"got (?P<value>-?[\w.]{1,20})",
+        keywords=(", got ",),
     ),
 )
 
