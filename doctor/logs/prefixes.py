@@ -168,7 +168,7 @@ _TABLE: tuple[_Layer, ...] = (
     _layer("A", rf"{NAMED} [\w.\-]{{1,80}} (?P<unit>[\w.\-/]{{1,80}})(?:\[\d{{1,9}}\])?: ", _stamped),
     _layer("A", r"(?P<actor>[a-z][\w.\-]{0,60}-\d{1,4}) {1,20}\| ", _named_container),  # docker compose
 )  # fmt: skip
-_SLURM = re.compile(r" {0,5}(\d{1,5}): ?")
+_SLURM = re.compile(r" {0,5}(\d{1,5}):(?!\d\d:\d\d) ?")  # no clock
 
 #: what a line with a form begins with: of those that begin with a letter or a digit the whole word
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")

@@ -102,3 +102,10 @@ def test_a_megabyte_without_a_blank_costs_little() -> None:
 def test_what_pdsh_writes_before_a_line(line, process, rank, text) -> None:
     told = strip(line)
     assert (told.process, told.rank, told.text) == (process, rank, text)
+
+
+def test_a_clock_is_no_label_of_srun() -> None:
+    lines = [f"05:{minute:02d}:21 SUCCESS Step {minute} | 18.2s | Loss 0.0013" for minute in range(20)]
+    assert not has_slurm_labels(lines)
+    assert has_slurm_labels([f"{task}: {lines[task]}" for task in range(8)])
+    assert strip(f"3: {lines[0]}", slurm_labels=True).rank == 3
