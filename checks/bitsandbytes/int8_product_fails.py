@@ -39,7 +39,8 @@ BEFORE_HOPPER = Message(
     en=Words(
         "the 8-bit product of bitsandbytes failed in cublasLt, in a release before 0.45",
         "Those releases keep weights in layouts of Turing and Ampere: Hopper (H100, H800, H20) and newer GPUs refuse "
-        "them, and so do GPUs without int8 tensor cores (below 7.5: V100, P40). On other GPUs the usual reason is a "
+        "them; before 0.37 GPUs without int8 tensor cores (below 7.5: V100, P40) ended so too. On other GPUs it is "
+        "mostly a "
         'model spread over several of them (`device_map="auto"` under a launcher, or `.to()` after loading), so that a '
         "layer computes on another GPU than the current one, or no memory left.",
         "`pip install -U bitsandbytes` (0.45 or newer; it wants torch 2) rebuilt that path and supports Hopper. With "
@@ -50,9 +51,10 @@ BEFORE_HOPPER = Message(
     ),
     zh=Words(
         "bitsandbytes(0.45 之前的版本)的 8 位矩阵乘在 cublasLt 中失败",
-        "这些版本把权重保存为 Turing、Ampere 的专用布局:Hopper(H100、H800、H20)及更新的 GPU 不接受,没有 int8 tensor "
+        "这些版本把权重保存为 Turing、Ampere 的专用布局:Hopper(H100、H800、H20)及更新的 GPU 不接受;0.37 之前,没有 "
+        "int8 tensor "
         "core 的 "
-        "GPU(低于 7.5:V100、P40)也不接受。在其他 GPU 上,常见原因是模型分布在多卡上(在 launcher 下用 "
+        "GPU(低于 7.5:V100、P40)也会这样失败。在其他 GPU 上,常见原因是模型分布在多卡上(在 launcher 下用 "
         '`device_map="auto"`,或加载'
         "后再 `.to()`),某层在非当前 GPU 上计算,或显存不足。",
         "`pip install -U bitsandbytes`(0.45 及以上,需要 torch 2)重写了这条路径并支持 Hopper。多进程时每个进程只用自己的"

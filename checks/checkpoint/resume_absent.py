@@ -85,7 +85,7 @@ LOG_MESSAGE_UNREAD = Message(
         "off before it, or it was not copied), or the states in the folder are not those of an engine of this kind "
         "(only weights were kept). Its warning just before says which.",
         "`cat {path}/latest; ls {path}/global_step*`. A missing `latest` beside a complete folder is mended by writing "
-        "the name of that folder into it: `echo global_step500 > latest`. Else resume from an earlier complete "
+        "the name of that folder into it: `echo global_step500 > {path}/latest`. Else resume from an earlier complete "
         "checkpoint; for later runs leave `save_only_model` off.",
     ),
     zh=Words(
@@ -95,7 +95,7 @@ LOG_MESSAGE_UNREAD = Message(
         "这种引擎(只保留了权重)。其前一条警告说明是哪一种。",
         "`cat {path}/latest; ls {path}/global_step*`。若目录完整而缺少 `latest`,把该目录名写入即可:`echo "
         "global_step500 > "
-        "latest`。否则从更早的完整检查点恢复;以后的运行不要打开 `save_only_model`。",
+        "{path}/latest`。否则从更早的完整检查点恢复;以后的运行不要打开 `save_only_model`。",
     ),
 )
 

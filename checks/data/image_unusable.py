@@ -157,8 +157,9 @@ CASES = (
         ),
         Message(
             en=Words(
-                "an image of the dataset is not where its row says: `{file}`",
-                "A path in the rows counts from a folder that is joined in front of it, or from the folder of the "
+                "an image was not found at the path that was opened: `{file}`",
+                "A path in the rows of a dataset counts from a folder that is joined in front of it, or from the "
+                "folder of the "
                 "start. That folder is another one here, an archive was not unpacked whole, or the file was never "
                 "downloaded; on another node or in a container it may not be mounted.",
                 "Look with the path of the exception: `ls -la PATH`, and `ls` of its folders from the left to see "
@@ -166,8 +167,9 @@ CASES = (
                 "unpack the archive again, and count before a long run: `sum(not os.path.exists(p) for p in paths)`.",
             ),
             zh=Words(
-                "数据集中的某个图像不在其所写的位置:`{file}`",
-                "行中的路径相对于拼接在前面的目录,或相对于启动目录。此处该目录不同,压缩包没有完整解压,或文件从未下载;在"
+                "按所打开的路径找不到图像:`{file}`",
+                "数据集各行中的路径相对于拼接在前面的目录,或相对于启动目录。此处该目录不同,压缩包没有完整解压,或文件从"
+                "未下载;在"
                 "其他节点或容器中也可能没有挂载。",
                 "用异常中的路径检查:`ls -la PATH`,并从左到右逐级 `ls` 查看在何处中断。更正目录(`--image_folder`、"
                 "`image_folders`、`media_dir`、ROOT_IMAGE_DIR),重新解压,长时间运行前先统计:`sum(not os.path.exists(p) "

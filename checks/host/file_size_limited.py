@@ -28,7 +28,10 @@ PROBLEM = Problem(id="HST031", name="file-size-limited", severity=ERROR, since="
 SIGNATURES = (
     Signature(r"\[Errno 27\] (?:File too large|文件过大)"),
     Signature(r"code: 27, kind: FileTooLarge|File too large \(os error 27\)"),
-    Signature(r"^(?:[^\n]{1,200}: line \d{1,6}: {1,6}\d{1,9} )?File size limit exceeded"),
+    Signature(
+        r"^(?:[^\n]{1,200}: line \d{1,6}: {1,6}\d{1,9} File size limit exceeded|File size limit exceeded *"
+        r"(?:\(core dumped\)|$))"
+    ),
 )
 
 LOG_CONFIDENCE = CONFIRMED
@@ -36,7 +39,7 @@ LOG_CONFIDENCE = CONFIRMED
 LOG_MESSAGE = Message(
     en=Words(
         "a file became larger than its file system or the limit of the process allows",
-        "The disk need not be full: the file system takes no file of that size (FAT32 and exFAT sticks, AFS, some "
+        "The disk need not be full: the file system takes no file of that size (FAT32, AFS, some "
         "network and cloud mounts), or `ulimit -f` limits what this shell, job or container may write. What was being "
         "written is not whole.",
         "`ulimit -f` has to say `unlimited` (Slurm copies it from the login shell: `sbatch --propagate=NONE`; else "

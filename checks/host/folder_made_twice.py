@@ -48,8 +48,8 @@ TWICE = Message(
         "of the clock.",
         "In the code of the traceback: `os.makedirs(path, exist_ok=True)`, or only on rank 0 (`if "
         "int(os.environ.get('RANK', 0)) == 0:`) with a barrier after it. In a library upgrade it, or make the folder "
-        "before the start: `mkdir -p` where the code first looks whether it is there, else remove it "
-        "(`ls {folder}` first). A name with a time stamp must come from one rank.",
+        "before the start: `mkdir -p` where the code first looks whether it is there, else move the old one away "
+        "(it may hold results: `ls {folder}`). A name with a time stamp must come from one rank.",
     ),
     zh=Words(
         "要创建的目录 `{folder}` 已经存在",
@@ -58,7 +58,7 @@ TWICE = Message(
         "在回溯所示代码中改为 `os.makedirs(path, exist_ok=True)`,或仅由 rank 0 创建(`if "
         "int(os.environ.get('RANK', 0)) == 0:`)并在其后加 barrier。若在库中则升级,或在启动前处理:代码会先检查是否存在时"
         "先 "
-        "`mkdir -p`,否则删除它(先 `ls {folder}`)。带时间戳的名称必须由一个 rank 决定。",
+        "`mkdir -p`,否则把旧目录改名移走(其中可能有结果:`ls {folder}`)。带时间戳的名称必须由一个 rank 决定。",
     ),
 )
 NO_FOLDER = Message(

@@ -150,7 +150,7 @@ MPI = Message(
     zh=Words(
         "进程在 MPI 建立通信域时崩溃:段错误{place_zh}",
         "作业不是由 MPI 启动器启动的(torchrun、直接 `python`),却要建立 `mpi` 后端的进程组,或所用 MPI 与启动器的不同。"
-        "TransformerEngine 的张量并行通信重叠(`tp_comm_overlap`)默认用 MPI 建立缓冲区。",
+        "TransformerEngine 的张量并行通信重叠(`tp_comm_overlap`)在没有另行指定时用 MPI 建立缓冲区,较旧版本则总是如此。",
         "Megatron、NeMo:`tp_comm_bootstrap_backend=nccl`(`--tp-comm-bootstrap-backend nccl`),或关闭 "
         "`tp_comm_overlap`。否则用镜像中的 MPI 启动:`mpirun -np N python ...` 或 `srun --mpi=pmix`,且 `mpi4py` 与 "
         "torch "
