@@ -137,7 +137,6 @@ CASES = (
         (
             r"(?:pip\._vendor\.urllib3\.exceptions\.(?P<kind>\w{1,40})|Could not install packages due to an "
             r"OSError: HTTPS?ConnectionPool"
-            r"|connection broken by '(?P<kind2>\w{1,60})\((?=[^\n]{1,500}: [^\n]{0,100}/(?:simple|packages)/)"
             r"|error: Request failed after \d{1,2} retries)"
         ),
         Message(
@@ -167,20 +166,26 @@ CASES = (
         ),
         Message(
             en=Words(
-                "a requirement comes from a git repository, and git is not installed",
-                "pip and uv clone it with the program `git`, which slim images do not have.",
-                "Install it first: `apt-get update && apt-get install -y git` (`conda install git`).",
+                "a program calls `git`, and git is not installed",
+                "pip and uv clone requirements of git repositories with it; training scripts and trackers ask it for "
+                "the "
+                "commit. Slim images do not have it.",
+                "Install it first: `apt-get update && apt-get install -y git` (`conda install git`). Where a script of "
+                "your own calls it, let it go on without.",
             ),
             zh=Words(
-                "某个依赖来自 git 仓库,而 git 没有安装",
-                "pip 和 uv 用 `git` 程序克隆它,而精简镜像中没有。",
-                "先安装:`apt-get update && apt-get install -y git`(`conda install git`)。",
+                "某个程序调用 `git`,而 git 没有安装",
+                "pip 和 uv 用它克隆来自 git 仓库的依赖;训练脚本和实验跟踪工具用它查询提交号。精简镜像中没有它。",
+                "先安装:`apt-get update && apt-get install -y git`(`conda install git`)。若是自己的脚本调用它,"
+                "让脚本在没有 git "
+                "时也能继续。",
             ),
         ),
     ),
     (
         (
-            r"(?:fatal: unable to access '(?P<url>[^'\n]{1,200})'|error: RPC failed; (?:curl|HTTP)|× git clone "
+            r"(?:fatal: unable to access '(?P<url>https?://[^'\n]{1,200})'(?!: The requested URL returned error: "
+            r"4)|error: RPC failed; (?:curl|HTTP)|× git clone "
             r"[^\n]{1,200} did not run successfully|fatal: (?:early EOF|fetch-pack: invalid index-pack output))"
         ),
         Message(
@@ -218,7 +223,7 @@ CASES = (
         ),
     ),
     (
-        r"error: <urlopen error (?P<why>[^>\n]{1,120})>",
+        r"^\s{0,12}error: <urlopen error (?P<why>[^>\n]{1,120})>",
         Message(
             en=Words(
                 "a package's setup.py could not download its ready-made wheel",
@@ -337,6 +342,32 @@ CASES = (
     ),
     (
         (
+            r"fatal: (?:unable to access '(?P<url>https?://[^'\n]{1,200})': The requested URL returned error: 4\d\d"
+            r"|Authentication failed for '(?P<url2>https?://[^'\n]{1,200})'"
+            r"|could not read (?:Username|Password) for '(?P<url3>https?://[^'\n]{1,200})')"
+        ),
+        Message(
+            en=Words(
+                "the git server refuses `{url}`: it is private, or no such repository exists",
+                "GitHub and others answer a private repository and a misspelt one alike, and ask for a login. "
+                "Passwords "
+                "do not count there any more, only tokens and keys; a proxy may answer 403 as well.",
+                "Open the address in a browser that is logged in, and correct it. For a private one clone over ssh "
+                "(`git@github.com:OWNER/NAME.git`), or log in first: `gh auth login`, `git config --global "
+                "credential.helper cache`. Do not write the token into a requirements file.",
+            ),
+            zh=Words(
+                "git 服务器拒绝 `{url}`:仓库是私有的,或不存在",
+                "对私有仓库和拼错的仓库,GitHub 等给出相同的回答,并要求登录。那里已不接受密码,只接受 token 与密钥;"
+                "代理也可能"
+                "返回 403。",
+                "在已登录的浏览器中打开该地址并改正。私有仓库请用 ssh 克隆(`git@github.com:OWNER/NAME.git`),或先登录:"
+                "`gh auth login`、`git config --global credential.helper cache`。不要把 token 写进 requirements 文件。",
+            ),
+        ),
+    ),
+    (
+        (
             r"(?:error in (?P<package>[\w.\-]{1,60}) setup command: use_2to3 is invalid|module 'pkgutil' has no "
             r"attribute '(?P<gone>ImpImporter)'|error: Multiple top-level packages discovered in a flat-layout)"
         ),
@@ -371,7 +402,7 @@ def explain(hits: Hits) -> Finding:
     """Say what the first hit's own case calls for; groups that a pattern has twice count under the first's name."""
     first = hits.first
     groups: dict[str, Any] = dict(first.groups)
-    for name in ("wheel", "package", "python", "needs"):
+    for name in ("wheel", "package", "python", "needs", "url"):
         groups[name] = next((groups[each] for each in (name, f"{name}2", f"{name}3") if groups.get(each)), "")
     groups["package"] = f"`{groups['package']}`" if groups["package"] else "a package"
     message = CASES[first.signature][1]
