@@ -11,6 +11,7 @@ Give the container the driver, or install the build for this machine's hardware.
 ## How it is found
 In a log, by the message that the program prints.
 ## References
+https://github.com/ggml-org/llama.cpp/issues/7822
 https://github.com/sgl-project/sglang/issues/4778
 https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/
 """
@@ -27,6 +28,10 @@ SIGNATURES = (
     Signature(
         r"^(?:\w{1,40}\.)?(?:ImportError|OSError): (?:[^\n]{0,200}: )?libcuda\.so(?:\.1)?: cannot"
         r" open shared object file",
+    ),
+    Signature(
+        r"(?:^|/)(?P<program>[\w.\-]{1,60}): error while loading shared libraries: libcuda\.so\.1: cannot open",
+        keywords=("error while loading shared libraries: libcuda",),
     ),
     Signature(r"detected platform rocm|\bis_rocm: True\b|HSA_OVERRIDE_GFX", kind="sign"),
 )
@@ -69,11 +74,12 @@ LOG_MESSAGE_ROCM = Message(
 
 def explain(hits: Hits) -> Finding | None:
     """Lines of HIP show an AMD machine."""
-    if not hits.of(0):
+    needed = [*hits.of(0), *hits.of(1)]
+    if not needed:
         return None
-    rocm = bool(hits.of(1)) or "is_rocm: True" in hits.context or "rocm" in hits.versions.get("torch", "")
-    frames = [frame for hit in hits.of(0) for frame in hit.frames]
-    package = frames[-1].rpartition("site-packages/")[2].partition("/")[0] if frames else ""
+    rocm = bool(hits.of(2)) or "is_rocm: True" in hits.context or "rocm" in hits.versions.get("torch", "")
+    frames = [frame for hit in needed for frame in hit.frames]
+    package = frames[-1].rpartition("site-packages/")[2].partition("/")[0] if frames else hits.get("program") or ""
     return found(
         PROBLEM,
         LOG_MESSAGE_ROCM if rocm else LOG_MESSAGE,

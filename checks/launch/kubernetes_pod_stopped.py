@@ -10,6 +10,8 @@ Ask for what a node has free, mend the name of the image, or give the pod the di
 ## How it is found
 In a log: by the words of `kubectl describe pod`, `kubectl get events`, or the operator.
 ## References
+https://github.com/juicedata/juicefs-csi-driver/issues/1183
+https://kubernetes.io/docs/tasks/configure-pod-container/configure-persistent-volume-storage/
 https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
 https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
 https://kubernetes.io/docs/concepts/containers/images/#imagepullbackoff
@@ -17,7 +19,7 @@ https://kubernetes.io/docs/concepts/containers/images/#imagepullbackoff
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -42,6 +44,11 @@ SIGNATURES = (
         symptom_of=("*",),
     ),
     Signature(
+        r'\bMountVolume\.\w{1,30} failed for volume "(?P<volume>[^"\n]{1,200})"'
+        r"|\bUnable to attach or mount volumes: unmounted volumes=\[(?P<unmounted>[^\]\n]{1,200})\]",
+        keywords=("MountVolume.", "Unable to attach or mount volumes"),
+    ),
+    Signature(
         r"(?P<assigned>Successfully assigned )\S{1,200} to "
         r"|(?P<pulled>Successfully pulled image |Container image \S{1,300} already present on machine)",
         kind="sign",
@@ -49,7 +56,7 @@ SIGNATURES = (
 )
 
 #: positions of signatures
-_WAITS, _IMAGE, _STARTED = 1, 2, 4
+_WAITS, _IMAGE, _MOUNT, _STARTED = 1, 2, 4, 5
 
 LOG_MESSAGE_EVICTED = Message(
     en=Words(
@@ -113,6 +120,28 @@ LOG_MESSAGE_IMAGE = Message(
     ),
 )
 
+LOG_MESSAGE_MOUNT = Message(
+    en=Words(
+        "Kubernetes cannot mount the volume `{volume}`, so the pod does not start",
+        "The kubelet of that node failed before any container ran: the storage driver (NFS, CSI, JuiceFS) is not there "
+        "or does not reach its server, a claim or secret of that name is missing, a host path is read-only or absent, "
+        "or another node still holds a disk that only one may mount.",
+        "`kubectl describe pod NAME` shows the driver's own words; look into the driver's pods too (`kubectl -n "
+        "kube-system get pods -o wide | grep csi`, their logs on that node), `kubectl get pvc,pv`. Try the mount by "
+        "hand on the node. Give shared data an access mode `ReadWriteMany`.",
+    ),
+    zh=Words(
+        "Kubernetes 无法挂载卷 `{volume}`,pod 因此没有启动",
+        "该节点的 kubelet 在任何容器运行之前就失败:存储驱动(NFS、CSI、JuiceFS)不存在或连不上其服务器,缺少该名称的 PVC "
+        "或 "
+        "secret,宿主机路径只读或不存在,或只能单点挂载的磁盘仍被另一节点占用。",
+        "`kubectl describe pod NAME` 会显示驱动自己的报错;同时查看驱动的 pod(`kubectl -n kube-system get pods -o wide "
+        "| "
+        "grep csi` 及其在该节点上的日志)和 `kubectl get pvc,pv`。在节点上手工挂载试验。共享数据的访问模式应为 "
+        "`ReadWriteMany`。",
+    ),
+)
+
 LOG_MESSAGE_PREEMPTED = Message(
     en=Words(
         "Kubernetes took the pod away for one of higher priority",
@@ -133,19 +162,22 @@ LOG_MESSAGE_PREEMPTED = Message(
 def explain(hits: Hits) -> Finding | None:
     """Taken away or never started, and for want of what; a pod that was given a node and its image in the end runs."""
     kinds = {hit.signature for hit in hits if hit.signature < _STARTED}
-    if (hits.get("pulled") and kinds <= {_WAITS, _IMAGE}) or (hits.get("assigned") and kinds == {_WAITS}):
+    if (hits.get("pulled") and kinds <= {_WAITS, _IMAGE, _MOUNT}) or (hits.get("assigned") and kinds == {_WAITS}):
         return None
     told = {"evicted": LOG_MESSAGE_EVICTED, "preempted": LOG_MESSAGE_PREEMPTED, "total": LOG_MESSAGE_WAITS}
+    told |= dict.fromkeys(("volume", "unmounted"), LOG_MESSAGE_MOUNT)
+    message = hits.choice(told, LOG_MESSAGE_IMAGE)
     return found(
         PROBLEM,
-        hits.choice(told, LOG_MESSAGE_IMAGE),
+        message,
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=CONFIRMED,
+        confidence=LIKELY if message is LOG_MESSAGE_MOUNT else CONFIRMED,  # the kubelet tries again
         evicted=hits.get("evicted") or "",
         free=hits.get("free") or "0",
         total=hits.get("total") or "",
         resource=hits.get("resource") or "labels, taints",
         image=hits.get("image") or "of the pod",
+        volume=hits.get("volume") or hits.get("unmounted") or "",
         commands=("kubectl describe pod NAME", "kubectl get events --sort-by=.lastTimestamp"),
     )

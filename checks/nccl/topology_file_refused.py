@@ -10,6 +10,8 @@ Let NCCL look for itself, or upgrade the plug-in.
 ## How it is found
 In a log: by NCCL's warning about the attribute that is missing.
 ## References
+https://github.com/NVIDIA/nccl/issues/573
+https://github.com/NVIDIA/nccl/issues/511
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-topo-file
 https://github.com/NVIDIA/nccl/issues/379
 https://github.com/NVIDIA/nccl/issues/1726
@@ -19,9 +21,9 @@ https://github.com/pytorch/pytorch/issues/140541
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="NCC038", name="topology-file-refused", severity=ERROR, since="0.1")
 
@@ -29,9 +31,10 @@ SIGNATURES = (
     Signature(
         r"(?:NCCL WARN |^)Attribute (?P<attribute>\w{1,20}) of node (?P<node>cpu|pci|gpu|nic|net|system) not found"
     ),
+    Signature(
+        r"Could not find real path of /sys/class/pci_bus/(?P<bus>[\da-f:]{4,20})", keywords=("/sys/class/pci_bus/",)
+    ),
 )
-
-LOG_CONFIDENCE = LIKELY
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -54,3 +57,37 @@ LOG_MESSAGE = Message(
         "文件。",
     ),
 )
+
+NO_TREE = Message(
+    en=Words(
+        "NCCL does not find the GPU at PCI bus {bus} under `/sys`",
+        "It looks there how GPUs and adapters are joined. WSL2 has no such tree, which NCCL before 2.10 cannot do "
+        "without; a container or sandbox without `/sys`, or a virtual machine that renames its buses, looks the same.",
+        "On WSL2 take a newer torch: it brings its own NCCL (`python -c 'import torch; "
+        "print(torch.cuda.nccl.version())'` "
+        "should say 2.10 or newer), with a single GPU none is needed at all. In containers mount `/sys` (docker does "
+        "so "
+        "by itself), and see that `ls /sys/class/pci_bus` lists the bus that `nvidia-smi` shows.",
+    ),
+    zh=Words(
+        "NCCL 在 `/sys` 下找不到位于 PCI 总线 {bus} 的 GPU",
+        "NCCL 从那里了解 GPU 与网卡的连接方式。WSL2 没有这棵树,而 2.10 之前的 NCCL 离不开它;没有 `/sys` 的容器或沙箱、"
+        "更改总线编号的"
+        "虚拟机也会如此。",
+        "WSL2 上使用较新的 torch,它自带 NCCL(`python -c 'import torch; print(torch.cuda.nccl.version())'` 应为 2.10 "
+        "或更新);单卡则完全不需要 NCCL。容器中挂载 `/sys`(docker 默认会挂载),并确认 `ls /sys/class/pci_bus` 中有 "
+        "`nvidia-smi` "
+        "显示的总线。",
+    ),
+)
+
+MESSAGES = (LOG_MESSAGE, NO_TREE)
+
+
+def explain(hits: Hits) -> Finding:
+    """A file that lacks something, or a tree that is not there."""
+    bus = hits.first.groups.get("bus")
+    return found(
+        PROBLEM, NO_TREE if bus else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        bus=bus, attribute=hits.get("attribute"), node=hits.get("node"),
+    )  # fmt: skip
