@@ -151,6 +151,11 @@ def _rounded(row: dict[str, Any]) -> dict[str, Any]:
     return {name: round(value, 4) if isinstance(value, float) else value for name, value in row.items()}
 
 
-def as_report(diagnosis: Diagnosis, summary: Summary) -> dict[str, Any]:
+def as_report(diagnosis: Diagnosis, summary: Summary, language: str = "en") -> dict[str, Any]:
     """The report of the contract, with the figures beside the findings."""
-    return {**as_dict(diagnosis), "usage": figures(summary)}
+    report = as_dict(diagnosis)
+    if language != "en":
+        from doctor.core.reasons import localised
+
+        report = localised(report, language)
+    return {**report, "usage": figures(summary)}

@@ -371,4 +371,4 @@ def summary(run: Any, csv: Path | None) -> None:
     settings = options.user_settings(Path.cwd(), ())
     language = options.language(None, settings)
     diagnosis, summary = diagnose(usage, run_dir=str(run.path), language=language, ignored=settings.ignored)
-    report.draw(as_report(diagnosis, summary), language, sys.stderr)
+    report.draw(as_report(diagnosis, summary, language), language, sys.stderr)

@@ -87,7 +87,7 @@ def _one(path: Path, chosen: dict[str, Any], settings: Any, language: str) -> in
     usage = _load(path)
     run_dir = str(path) if path.is_dir() else None
     diagnosis, summary = diagnose(usage, run_dir=run_dir, language=language, ignored=settings.ignored)
-    report = as_report(diagnosis, summary)
+    report = as_report(diagnosis, summary, language)
     if chosen["form"] == "json":
         click.echo(json.dumps(report, indent=2, ensure_ascii=False))
     else:

@@ -1,6 +1,7 @@
 """Reasons why something was not judged, and names of what is compared between nodes, in the reader's language.
 
-Each is written once, in English, where it arises. `doctor/data/reasons_zh.json` and `readings_zh.json` hold these texts
+Each is written once, in English, where it arises. `doctor/data/reasons_zh.json`, `readings_zh.json` and
+`clauses_zh.json` (what was examined, in so few words that they are looked for among themselves only) hold these texts
 with `{}` where a value stands, and their Chinese with `{0}`, `{1}` in the order that Chinese wants. What was captured
 may be such a text in its turn. A text that the table lacks stays as it is.
 """
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 #: values of findings that are sentences or names of ours, not the user's words
 _SENTENCES = frozenset({"message", "reason", "what"})
 _DATA = Path(__file__).parent.parent / "data"
-Kind = Literal["reasons", "readings"]
+Kind = Literal["reasons", "readings", "clauses"]
 
 
 @cache
@@ -71,8 +72,9 @@ def localised(report: dict[str, Any], language: str) -> dict[str, Any]:
 
 
 def _localised_target(target: dict[str, Any], language: str) -> dict[str, Any]:
-    """What was judged: of several nodes their number, and what was measured between them."""
-    return {**target, "summary": [translated(each, language) for each in target.get("summary", ())]}
+    """What was judged: lines, steps and GPUs; of several nodes their number, and what was measured between them."""
+    clauses = [(each, translated(each, language, "clauses")) for each in target.get("summary", ())]
+    return {**target, "summary": [new if new != old else translated(old, language) for old, new in clauses]}
 
 
 def _localised_nodes(nodes: dict[str, Any], language: str) -> dict[str, Any]:

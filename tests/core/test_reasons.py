@@ -48,9 +48,32 @@ def test_every_reason_has_its_chinese() -> None:
 
 
 def test_the_chinese_keeps_every_value() -> None:
-    for english, chinese in table().items():
+    for english, chinese in {**table(), **table("clauses")}.items():
         values = [f"<{number}>" for number in range(english.count("{}"))]
         assert all(value in chinese.format(*values) for value in values), english
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("1,204 lines in 3 files", "3 个文件共 1,204 行"),
+        ("35 lines in 1 file", "1 个文件共 35 行"),
+        ("8 GPUs", "8 张 GPU"),
+        ("trl 1.16.0", "trl 1.16.0"),
+        ("python 3.11.7 (venv)", "python 3.11.7 (venv)"),
+    ],
+)
+def test_what_was_examined_in_chinese(english: str, chinese: str) -> None:
+    report = {"skipped": [], "target": {"summary": [english]}}
+    assert localised(report, "zh")["target"]["summary"] == [chinese]
+
+
+def test_a_sampled_run_is_reported_in_chinese(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    query = Path(__file__).parents[1] / "monitors/samples/query.csv"
+    said = run_doctor("report", "--lang", "zh", str(query), cwd=tmp_path).stdout
+    assert " 张 GPU · " in said, said
+    assert "is not known" not in said, said
 
 
 def test_sentences_inside_findings_are_chinese(tmp_path: Path) -> None:
