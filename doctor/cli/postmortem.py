@@ -59,7 +59,8 @@ _REST_TIMES = 9  # what is read anew takes at most a tenth of the time
 def command(paths: tuple[str, ...], **chosen: Any) -> int:
     """Say what went wrong first, on which rank, why, and what to type.
 
-    PATH is a log, a folder, a glob, or - for standard input; .gz, .zst and .xz are read as they are.
+    PATH is a log, a folder, a glob, or - for standard input; .gz, .zst and .xz are read as they are, archives of
+    logs (.zip, .tar, .tar.gz) as folders.
 
     \b
     doctor postmortem train.log

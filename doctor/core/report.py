@@ -26,6 +26,7 @@ class Target:
     files: tuple[str, ...] = ()
     run_dir: str | None = None
     summary: tuple[str, ...] = ()  # one clause each: "python 3.11.7 (venv)", "torch 2.6.0+cu124"
+    stands_for: tuple[tuple[str, str], ...] = ()  # (folder of our own, the archive that was unpacked there)
 
 
 @record
@@ -49,6 +50,8 @@ class Diagnosis:
 def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
     """The report of DESIGN's contract `doctor/1`, with every secret and every terminal code taken out."""
     report = {name: inert(value) for name, value in _told(diagnosis).items()}
+    for folder, archive in diagnosis.target.stands_for:
+        report = _renamed(report, redact_text(folder), redact_text(archive))
     if diagnosis.nodes:
         report["nodes"] = inert(redact(diagnosis.nodes))
     return {**report, **({"series": [_series(each) for each in diagnosis.series]} if diagnosis.series else {})}
@@ -86,6 +89,17 @@ def _told(diagnosis: Diagnosis) -> dict[str, Any]:
             "seconds": round(diagnosis.seconds, 3),
         },
     }
+
+
+def _renamed(value: Any, folder: str, name: str) -> Any:
+    """The same with a name in place of a folder, in every text of it."""
+    if isinstance(value, str):
+        return value.replace(folder, name)
+    if isinstance(value, dict):
+        return {key: _renamed(each, folder, name) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_renamed(each, folder, name) for each in value]
+    return value
 
 
 def _series(series: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from doctor.core.record import record
 _DEEPEST = 8
 _MOST_FILES = 200_000  # of one folder
 _COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
+#: what `doctor.logs.archives` opens where it is named itself
+ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.xz", ".txz", ".tar.bz2", ".tar.zst")
 _LOG_ENDS = (".log", ".out", ".err", ".stdout", ".stderr", ".txt", ".md", ".jsonlog")
 #: files that stand beside logs and are none
 _NO_LOG = re.compile(
@@ -101,6 +103,8 @@ def _at(path: str) -> list[Source]:
         logs = list(_in_folder(Path(path)))
         if not logs:
             msg = f"`{path}` holds no log (looked for *.log, *.out, *.err, *.txt, stdout, stderr, also compressed)"
+            if packed := next((each for each in sorted(Path(path).iterdir()) if each.name.endswith(ARCHIVES)), None):
+                msg += f"; archives are opened where they are named themselves: `{packed}`"
             raise NoLogs(msg)
         return logs
     if Path(path).exists():

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from doctor.core.columns import MetricRow
 from doctor.core.finding import LIKELY, Finding, Role
@@ -25,7 +26,7 @@ from doctor.logs.artifacts import Artifacts
 from doctor.logs.case import Case
 from doctor.logs.catalogue import Catalogue
 from doctor.logs.dividing import BRIEF_FROM, Work, first_year, read_all
-from doctor.logs.layouts import NoLogs, Source, last_attempts, sources
+from doctor.logs.layouts import ARCHIVES, NoLogs, Source, last_attempts, sources
 from doctor.logs.live import Judge, Live, merged, track_of, track_of_log, turned
 from doctor.logs.merging import case_of
 from doctor.logs.metric_files import MetricFileError, MetricsCsv
@@ -35,6 +36,9 @@ from doctor.logs.ranking import Ranked, rank
 from doctor.logs.reading import Reader, Settings
 from doctor.logs.scan import Scanner
 from doctor.logs.streams import STDIN
+
+if TYPE_CHECKING:
+    from doctor.logs.archives import Opened
 
 _PACKAGES_SHOWN = ("torch", "trl", "vllm", "deepspeed", "accelerate", "transformers", "peft", "verl", "ray")
 _MOST_ENDS = 5  # of earlier runs that are told
@@ -46,11 +50,12 @@ class NotReadable(Exception):  # noqa: N818 - the user's file is at fault, the m
 
 @record
 class Postmortem:
-    """A diagnosis with what it was made of."""
+    """A diagnosis with what it was made of; archives stay open as long as this object lives."""
 
     diagnosis: Diagnosis
     case: Case
     ranked: Ranked
+    opened: Opened | None = None
 
     @property
     def breaks_off(self) -> bool:
@@ -104,6 +109,8 @@ def examine(
     prepared = prepared or prepare()
     catalogue = prepared.catalogue
     given = context_module.read(context)
+    opened = _opened(paths, work)
+    paths = opened.paths if opened is not None else paths
     told = events.read([each for each in paths if each != STDIN], catalogue.entries.values())
     logs, metrics, beside = _given(paths, told.files)
     evidence = _read(logs, prepared.scanner, given, table, work)
@@ -111,7 +118,8 @@ def examine(
     live = _judged(evidence, metrics, table)
     ranked, findings = _findings(evidence, live, beside, catalogue, told)
     seconds = time.monotonic() - started
-    lost = (*(Skipped("logs", each) for each in evidence.unread), *(Skipped("metrics", each) for each in evidence.lost))
+    unread = (*evidence.unread, *(opened.notes if opened is not None else ()))
+    lost = (*(Skipped("logs", each) for each in unread), *(Skipped("metrics", each) for each in evidence.lost))
     skipped = (*lost, *beside.skipped)
     crashed = (*ranked.crashed, *live.crashed, *beside.crashed, *told.crashed)
     outcome = suppress(Outcome(findings, skipped, crashed, catalogue.problems, seconds), ignored, None)
@@ -126,13 +134,28 @@ def examine(
             *told.summary,
             *beside.summary,
         ),
+        stands_for=tuple(opened.names) if opened is not None else (),
     )
     diagnosis = Diagnosis(
         "postmortem", target, outcome, dict(catalogue.entries), language, seconds,
         fixes=fixable(catalogue.entries.values()), verdict=_verdict(outcome.findings, catalogue),
         chain=tuple(vars(each) for each in ranked.chain), series=live.series,
     )  # fmt: skip
-    return Postmortem(diagnosis, evidence.case, ranked)
+    return Postmortem(diagnosis, evidence.case, ranked, opened)
+
+
+def _opened(paths: Sequence[str], work: Work | None) -> Opened | None:
+    """Archives among the paths, opened; None where there are none."""
+    if not any(each.lower().endswith(ARCHIVES) for each in paths):
+        return None
+    from doctor.logs.archives import Opened, Refused, is_archive
+
+    if work is not None and (packed := next(filter(is_archive, paths), None)):
+        raise NotReadable(f"`{packed}`: other machines cannot open archives; unpack it where all of them see it")
+    try:
+        return Opened(paths)
+    except Refused as error:
+        raise NotReadable(str(error)) from None
 
 
 def _findings(
