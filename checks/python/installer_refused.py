@@ -10,6 +10,8 @@ What the finding says for the message.
 ## How it is found
 In a log: by the installer's own words.
 ## References
+https://pip.pypa.io/en/stable/news/
+https://github.com/NVIDIA/GenerativeAIExamples/issues/101
 https://packaging.python.org/en/latest/specifications/externally-managed-environments/
 https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
 https://github.com/pypa/pip/blob/25.3/src/pip/_internal/exceptions.py
@@ -387,6 +389,52 @@ CASES = (
                 "安装该包的新版本(对此 Python 有 wheel 的)。否则使用同期工具:Python 3.10 或 3.11,`pip install "
                 "'setuptools<58'`(针对 use_2to3)加 `--no-build-isolation`;`ImpImporter` 则 `python -m pip install "
                 "-U pip setuptools`,并用 numpy 1.26 及以上。",
+            ),
+        ),
+    ),
+    (
+        (
+            r"^no such option: (?P<new>--(?:config-settings?|break-system-packages|root-user-action|dry-run|report"
+            r"|group|no-build-isolation))\b"
+        ),
+        Message(
+            en=Words(
+                "this pip is too old for the option `{new}`",
+                "The command was written for a newer pip: `--config-settings` came with 22.1 (several at once with "
+                "23.1), `--break-system-packages` with 23.0.1, `--group` with 25.1.",
+                "`python -m pip install -U pip setuptools wheel` in this environment, then the same command with "
+                "`python -m pip install ...`, so that it is this pip that runs.",
+            ),
+            zh=Words(
+                "该 pip 太旧,不认识选项 `{new}`",
+                "命令是为较新的 pip 写的:`--config-settings` 自 22.1(可多次使用自 23.1)、`--break-system-packages` 自 "
+                "23.0.1、`--group` 自 25.1。",
+                "在该环境中 `python -m pip install -U pip setuptools wheel`,再用 `python -m pip install ...` "
+                "执行同一命令,以确保运行的是这个 pip。",
+            ),
+        ),
+    ),
+    (
+        r"^no such option: (?P<old>--(?:install|global|build)-option)\b",
+        Message(
+            en=Words(
+                "this pip no longer knows `{old}`, which the command passes to setup.py",
+                "The options of setup.py were taken out of pip: `--install-option` in 23.1, the others later. Old "
+                "instructions for apex, DeepSpeed or pytorch3d still name them.",
+                "Write them for the build back end: `pip install -v --no-build-isolation --config-settings "
+                '"--build-option=--cpp_ext" --config-settings "--build-option=--cuda_ext" ./` (apex), or follow the '
+                "newest instructions of the project. Else take an older pip for this one installation: `python -m pip "
+                'install "pip<23.1"`.',
+            ),
+            zh=Words(
+                "该 pip 已不认识命令中传给 setup.py 的 `{old}`",
+                "传给 setup.py 的选项已从 pip 中移除:`--install-option` 在 23.1,其余更晚。apex、DeepSpeed、pytorch3d "
+                "的旧安装说明中仍有它们。",
+                "改写为构建后端的选项:`pip install -v --no-build-isolation --config-settings "
+                '"--build-option=--cpp_ext" '
+                '--config-settings "--build-option=--cuda_ext" ./`(apex),或按项目最新的说明安装。也可仅为这次安装使用旧'
+                " "
+                'pip:`python -m pip install "pip<23.1"`。',
             ),
         ),
     ),
