@@ -128,6 +128,8 @@ SIGNATURES = (
 
 #: the call as the watchdog tells it: number, operation and sizes
 _CALL = re.compile(r"WorkNCCL\(SeqNum=(\d{1,12}), OpType=\w{1,60}(?:, NumelIn=\d{1,15}, NumelOut=\d{1,15})?")
+#: what the watchdog says of itself, whatever stands in front of the line
+_RANK = re.compile(r"\[Rank (\d{1,6})\] Watchdog caught")
 #: without the size of the world only a group that hangs from its start on is taken for complete
 EARLY = 3
 
@@ -142,9 +144,16 @@ def _common_call(hits: Hits) -> int | None:
     return number if complete else None
 
 
+def _waiting(hits: Hits) -> list[int]:
+    """Ranks that reported it: those of the lines, and those that the words name where a line has no rank in front."""
+    told = {int(match[1]) for hit in hits if (match := _RANK.search(hit.text))}
+    return sorted(told.union(hits.ranks))
+
+
 def explain(hits: Hits) -> Finding | None:
     """Name who waited, for how long, and who is missing where the size of the world is known."""
-    ranks = ranks_text(hits.ranks)
+    waited = _waiting(hits)
+    ranks = ranks_text(waited)
     number = _common_call(hits)
     if number is not None:
         return found(
@@ -152,7 +161,8 @@ def explain(hits: Hits) -> Finding | None:
             who=f"rank {ranks}", who_zh=f"rank {ranks}", operation=hits.get("operation"),
             seconds=f"{int(hits.get('ms') or 0) / 1000:g}", commands=("NCCL_P2P_DISABLE=1", "NCCL_DEBUG=INFO"),
         )  # fmt: skip
-    missing = sorted(set(range(hits.world_size or 0)) - set(hits.ranks)) if hits.ranks else []
+    world = max(hits.world_size or 0, max(waited, default=-1) + 1)
+    missing = sorted(set(range(world)) - set(waited)) if waited else []
     names = ranks_text(missing)
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,

@@ -85,8 +85,11 @@ def _draw_chain(report: dict[str, Any], console: Console, words: Any) -> None:
         line.append(f"{clock.ljust(clocks)} " if clocks else "", style="dim")
         line.append(who.ljust(width + 2), style="cyan")
         line.append(what)
-        line.append(f"  {place}", style="dim")
-        console.print(line, soft_wrap=True)
+        mark = Text(place, style="dim")
+        fits = line.cell_len + 2 + mark.cell_len <= console.width
+        console.print(line + Text("  ") + mark if fits else line, soft_wrap=True)
+        if not fits:  # on a line of its own, whole, so that it can be copied
+            console.print(Text("    ") + mark, soft_wrap=True)
 
 
 def _draw_finding(finding: dict[str, Any], console: Console, words: Any, *, with_role: bool) -> None:

@@ -76,6 +76,18 @@ def test_the_verdict_is_the_first_line(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out.startswith("已找到原因")
 
 
+@pytest.mark.usefixtures("logs")
+def test_places_of_the_chain_have_a_line_of_their_own_where_the_terminal_is_narrow(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    run(["postmortem", "known.log"])
+    chain = capsys.readouterr().out.partition("what happened, in this order\n")[2].partition("\n\n")[0].splitlines()
+    assert chain
+    assert all(line.startswith("  ") for line in chain), chain
+    assert any(line.strip().startswith("known.log:") for line in chain), chain
+
+
 def test_logs_are_never_drawn_as_markup(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["postmortem", "unknown.log", "--html", "page.html"])
     assert "[bold]<script>alert(1)</script>" in capsys.readouterr().out
