@@ -38,9 +38,9 @@ _SETTING = re.compile(
 )
 #: the same in plain words: "tensor parallel size", "world size"
 _SPOKEN = re.compile(
-    r"\b(?:(?:tensor|pipeline|data|expert|context|sequence)(?: model)? parallel|world|(?:global |train |mini "
+    r"\b(?:(?:tensor|pipeline|data|expert|context|sequence)(?:[ -]model)?[ -]parallel|world|(?:global |train |mini "
     r"|micro )?batch)"
-    r" size\b"
+    r" size\b|\b[Nn]umber of layers\b|\bcontext parallel(?:ism)?\b(?! size)"
 )
 #: a setting of one word: only where the sentence begins with it and gives its bounds
 _BARE = re.compile(
@@ -78,7 +78,7 @@ _RELATIONS = (
         "exclusive",
         re.compile(
             r"cannot be (?:used|enabled|set|combined) (?:together|with|both)|mutually exclusive|conflict"
-            r"|not compatible|incompatible|at the same time|simultaneously|does not support|do not support"
+            r"|not compatible|incompatible|at the same time|simultaneously|(?:does|do|is)? ?not support(?!ed)"
             r"|^disable .{1,80} if ",
             re.IGNORECASE,
         ),
@@ -116,18 +116,19 @@ MESSAGES = {
     "divisible": Message(
         en=Words(
             "{program} refuses the configuration: {settings} must divide without a remainder{numbers}",
-            "A batch is split over processes, micro batches or parallel groups, and each must get the same share. "
-            "The numbers it compared do not divide: batch sizes, samples per prompt, GPUs and parallel sizes "
-            "belong together.",
+            "What is split over processes, micro batches, stages or parallel groups (a batch, layers, heads) must give "
+            "each the same share. The numbers it compared do not divide: batch sizes, samples per prompt, GPUs and "
+            "parallel sizes belong together.",
             "Choose {settings} so that the larger number is a multiple of the smaller one: change the batch size "
-            "(times samples per prompt), the number of GPUs and nodes, or the tensor or sequence parallel size.",
+            "(times samples per prompt), the number of GPUs and nodes, or a parallel size (tensor, pipeline, "
+            "sequence). For layers Megatron also takes other numbers for the first and last stage.",
         ),
         zh=Words(
             "{program} 拒绝该配置:{settings} 必须整除{numbers_zh}",
-            "一个批次会分给各进程、micro batch 或并行组,每份必须相同。它比较的数不能整除:批大小、每个 prompt 的样本数、"
-            "GPU 数与并行大小要相互配合。",
+            "分给各进程、micro batch、流水级或并行组的东西(批次、层、注意力头)每份必须相同。它比较的数不能整除:批大"
+            "小、每个 prompt 的样本数、GPU 数与并行大小要相互配合。",
             "调整 {settings},使较大的数是较小数的整数倍:修改批大小(乘以每个 prompt 的样本数)、"
-            "GPU 与节点数,或张量、序列并行大小。",
+            "GPU 与节点数,或并行大小(张量、流水线、序列)。对于层,Megatron 也可以为首末两级指定不同的层数。",
         ),
     ),
     "exclusive": Message(
@@ -296,7 +297,7 @@ def _asked(formula: str, text: str) -> Refusal:
 
 def _spoken(text: str) -> list[str]:
     """Settings that a sentence names in plain words, as they are written in a configuration."""
-    return [name.replace(" ", "_") for name in _SPOKEN.findall(text)]
+    return [re.sub("[ -]", "_", name.lower()) for name in _SPOKEN.findall(text)]
 
 
 def _plain(name: str) -> str:

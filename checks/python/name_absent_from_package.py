@@ -36,7 +36,8 @@ SIGNATURES = (
     Signature(
         r"^ImportError: cannot import name '(?P<name>\w{1,80})' from (?P<partial>partially "
         r"initialized module )?'(?P<package>[A-Za-z_]\w{0,60})(?P<module>(?:\.\w{1,80}){0,8})'"
-        r"(?: \((?P<init>(?![^)\n]{0,300}(?:site|dist)-packages)[^)\n]{1,300}\.py)\))?",
+        r"(?: \((?:(?P<init>(?![^)\n]{0,300}(?:site|dist)-packages)[^)\n]{1,300}\.py)"
+        r"|(?P<nowhere>unknown location))\))?",
         symptom_of=_OTHERS,
     ),
     Signature(
@@ -169,6 +170,26 @@ CHECKOUT = Message(
     ),
 )
 
+FOLDER = Message(
+    en=Words(
+        "`{module}` is a bare folder without `__init__.py`, so it has no `{name}`",
+        'Python says "unknown location" where it took a folder for the package: the command runs beside a checkout '
+        "whose outer folder is called `{package}` too, results or caches of earlier runs lie in a folder of that "
+        "name, or an uninstallation left folders without code behind. The release is not the question.",
+        'See which folder it is: `python -c "import {module}; print(list({module}.__path__))"`. Start from another '
+        "working folder or rename that one. If it lies in site-packages: delete it and install again (`pip install "
+        "--force-reinstall {dist}`); a checkout is installed by `pip install -e PATH` (SGLang: `-e PATH/python`).",
+    ),
+    zh=Words(
+        "`{module}` 是没有 `__init__.py` 的空目录,因此没有 `{name}`",
+        'Python 把一个目录当成了该包时会写 "unknown location":命令在检出目录旁执行,而检出的外层目录也叫 `{package}`;以'
+        "前运行的结果或缓存放在同名目录中;或卸载后残留了没有代码的目录。与版本无关。",
+        '查看是哪个目录:`python -c "import {module}; print(list({module}.__path__))"`。换一个工作目录执行,或给该目录改'
+        "名。若它在 site-packages 中:删除后重新安装(`pip install --force-reinstall {dist}`);检出目录用 `pip install "
+        "-e PATH` 安装(SGLang 为 `-e PATH/python`)。",
+    ),
+)
+
 _INSTALLED = re.compile(r"(?:site|dist)-packages[\\/](?P<package>\w+)")
 
 
@@ -184,6 +205,11 @@ def explain(hits: Hits) -> Finding | None:
         return found(
             PROBLEM, CHECKOUT, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=hits.get("name"),
             module=f"{package}{hits.get('module') or ''}",
+        )  # fmt: skip
+    if hits.get("nowhere") and not circular:
+        return found(
+            PROBLEM, FOLDER, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=hits.get("name"),
+            module=f"{package}{hits.get('module') or ''}", package=package, dist=package.replace("_", "-"),
         )  # fmt: skip
     if importer == package and not circular:
         return None  # PYT043: the package asks itself

@@ -240,8 +240,12 @@ _UNEQUAL = later(r"(?:\b[Ll]en(?:gth)?s?\b|\bshapes?\b|\.size\b)[^\n]{0,120}(?:!
 _CALL = later(r"unexpected keyword argument|required positional argument|positional arguments? but")
 
 
-def kind_of(exception: str, *, own_code: bool, message: str = "", worded: str = "") -> Kind:
-    """The kind of an exception; `own_code`: whether its innermost frame is the user's own.
+#: folders of torch and Triton in which code is compiled
+_COMPILERS = later(r"^(?:torch/_(?:inductor|dynamo|functorch|higher_order_ops)|triton/(?:compiler|backends))/")
+
+
+def kind_of(exception: str, *, own_code: bool, message: str = "", worded: str = "", place: str = "") -> Kind:
+    """The kind of an exception; `own_code`: whether its innermost frame, `place`, is the user's own.
 
     `worded`: what a library said of it on the way out, which tells the subject where a failed look-up does not.
     """
@@ -249,6 +253,8 @@ def kind_of(exception: str, *, own_code: bool, message: str = "", worded: str = 
     typed = _of_type(exception, told, own_code=own_code)
     if typed is not None:
         return typed
+    if _COMPILERS.search(place):
+        return COMPILER
     if exception in ("RuntimeError", "ValueError", "AssertionError", "Exception", "NotImplementedError"):
         for pattern, kind in _BY_MESSAGE:
             if pattern.search(told):

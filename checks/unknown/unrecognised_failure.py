@@ -65,7 +65,7 @@ def answer(unknown: Unknown) -> Finding | None:
     if unknown.kind != "exception":
         return None
     own = bool(unknown.own) and unknown.own[0] == unknown.raised_in
-    kind = kind_of(unknown.type, own_code=own, message=unknown.message, worded=unknown.worded)
+    kind = kind_of(unknown.type, own_code=own, message=unknown.message, worded=unknown.worded, place=unknown.raised_in)
     general = kind in (CUDA, MEMORY)  # these messages name the same switches whatever went wrong
     advice, advice_zh = ("", "") if general else advice_of(unknown.type, f"{unknown.message}\n{unknown.worded}")
     scoring = next((found_ for each in unknown.own if (found_ := _SCORING.search(each))), None)

@@ -52,7 +52,8 @@ SIGNATURES = (
         frame=FRAME,
     ),
     Signature(
-        r"^(?:\w{1,40}\.)?(?:AssertionError|ValueError|NotImplementedError): (?P<message>[^\n]{8,600})",
+        r"^(?:\w{1,40}\.)?(?:AssertionError|ValueError|NotImplementedError): "
+        r"(?P<message>(?![^\n]{0,200}must be a kwarg)[^\n]{8,600})",
         frame=FRAME,
         symptom_of=tuple(each for each in AREAS if each != "VRL"),
     ),

@@ -12,6 +12,8 @@ Start one after another, when the GPU is quiet.
 In a log, by the message that the program prints.
 ## References
 https://github.com/vllm-project/vllm/issues/56830
+https://github.com/vllm-project/vllm/issues/4608
+https://github.com/modelscope/ms-swift/issues/3241
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ from doctor.core.signature import Hits, Signature
 PROBLEM = Problem(id="VLL049", name="memory-changed-while-profiling", severity=ERROR, since="0.1")
 
 SIGNATURES = (
-    Signature(r"Error in memory profiling\. Initial (?:free|used) memory"),
+    Signature(
+        r"Error in memory profiling\. Initial (?:free|used) memory"
+        r"(?: (?P<before>[\d.]{1,20})(?: GiB)?, current free memory (?P<after>[\d.]{1,20}\d))?"
+    ),
     Signature(r"AssertionError: (?P<slept>Memory usage increased after sleeping)"),
 )
 
@@ -68,8 +73,31 @@ SLEPT = Message(
 )
 
 
+UNTOUCHED = Message(
+    en=Words(
+        "vLLM measured a GPU that its own model does not lie on",
+        "Exactly as much memory was free after loading the model and a trial run as before: nothing of it is on the "
+        "GPU that was measured. Older releases (up to 0.7) measure the current device and ignore a number in "
+        "`device=cuda:1`, as a script of one's own, TRL's `vllm_device` or ms-swift of that time set it.",
+        "Let vLLM see one GPU by itself: `CUDA_VISIBLE_DEVICES=1` for its process and `device` left out. With a "
+        "trainer that places vLLM on the last GPU: the releases of trainer and vLLM that belong together, or vLLM as "
+        "a server or colocated.",
+    ),
+    zh=Words(
+        "vLLM 测量的 GPU 上没有它自己的模型",
+        "加载模型并试运行之后的空闲显存与之前完全相同:被测量的 GPU 上没有它的任何内容。较旧的版本(0.7 及以前)测量当前"
+        "设备,忽略 `device=cuda:1` 中的编号;自己的脚本、TRL 的 `vllm_device` 或当时的 ms-swift 会这样设置。",
+        "只让 vLLM 看到一张 GPU:为其进程设 `CUDA_VISIBLE_DEVICES=1` 并去掉 `device`。若由训练框架把 vLLM 放到最后一张 "
+        "GPU:使用相互配套的训练框架与 vLLM 版本,或以服务器方式、共置方式使用 vLLM。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding:
-    """While the engine started, or when it was put to sleep."""
+    """While the engine started, or when it was put to sleep; equal figures mean that nothing was loaded there."""
+    before = hits.first.groups.get("before")
+    if before and before == hits.first.groups.get("after"):
+        return found(PROBLEM, UNTOUCHED, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     slept = hits.get("slept")
     return found(
         PROBLEM, SLEPT if slept else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),

@@ -73,7 +73,7 @@ def _rank(found: _Found, match: re.Match[str]) -> None:
 
 
 def _actor(found: _Found, match: re.Match[str]) -> None:
-    found.actor = match["actor"].strip()
+    found.actor = match["actor"].rstrip(", ").lstrip()
     if "rank=" in found.actor and (rank := re.search(r"\brank=(\d{1,6})\b", found.actor)):
         found.rank = int(rank[1])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.checks.unknown._advice import advice_of, settings_of
-from doctor.checks.unknown._kinds import CUDA, DEFINITION, HIP, STATE, UNMADE, kind_of
+from doctor.checks.unknown._kinds import COMPILER, CUDA, DEFINITION, HIP, STATE, UNMADE, kind_of
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,13 @@ def test_errors_of_hip_are_not_told_as_cuda() -> None:
 def test_a_name_that_own_code_did_not_make_is_no_matter_of_releases() -> None:
     assert kind_of("NameError", own_code=True, message="name 'trianing_args' is not defined") is UNMADE
     assert kind_of("NameError", own_code=False, message="name 'is_torch_version' is not defined") is DEFINITION
+
+
+def test_what_the_compiler_of_torch_raises_is_no_matter_of_settings() -> None:
+    told = "auto_functionalized was not removed"
+    place = "torch/_inductor/fx_passes/post_grad.py:1222 (decompose_auto_functionalized)"
+    assert kind_of("AssertionError", own_code=False, message=told, place=place) is COMPILER
+    assert kind_of("AssertionError", own_code=False, message=told, place="torch/nn/init.py:3 (f)") is not COMPILER
 
 
 def test_fields_that_pydantic_refuses_are_named_without_what_they_were_given() -> None:

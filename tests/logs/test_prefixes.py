@@ -35,6 +35,7 @@ CASES = [
      "Traceback (most recent call last):"),
     ("worker-1  | text", "worker-1", None, "text"),
     # other trainers' own loggers
+    ("(ActorWorker(actor_infer-0) pid=12266, ) text", "ActorWorker(actor_infer-0) pid=12266", None, "text"),
     ("\x1b[37m\x1b[1;38;2;180;140;80m(AReaL)\x1b[0m \x1b[37m20260412-23:25:24.142 ProcUtils INFO: text", "", None, "text"),
     ("[eval-rollout][31m[1;38;2;180;140;80m(AReaL)[0m [31m20260412-23:24:13.463 [RemoteInfEngine Rank 0] ERROR: x",
      "eval-rollout", None, "x"),

@@ -261,6 +261,9 @@ def test_ends_as_others_report_them(text: str, told: list[tuple[int | None, str,
     ("path", "package", "own"),
     [
         ("/home/user/venv/lib/python3.11/site-packages/trl/trainer/grpo_trainer.py", "trl", False),
+        ("/storage/AReaL/areal/utils/http.py", "areal", False),
+        ("/home/user/areal/reward.py", "", True),
+        ("/vllm-workspace/vllm-ascend/vllm_ascend/worker/model_runner_v1.py", "vllm_ascend", False),
         ("/home/user/.pyenv/versions/3.11.7/lib/python3.11/contextlib.py", "", False),
         ("/home/user/src/verl/workers/fsdp_workers.py", "verl", False),
         ("/home/user/venv/bin/vllm", "", False),
@@ -271,6 +274,18 @@ def test_ends_as_others_report_them(text: str, told: list[tuple[int | None, str,
 def test_whose_code_a_frame_is(path: str, package: str, own: bool) -> None:
     frame = Frame(path, 1, "f")
     assert (frame.package, frame.own) == (package, own)
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        ("/root/envs/verl/lib/python3.10/site-packages/ray/worker.py", "/lib/python3.10/site-packages/ray/worker.py:f"),
+        ("/root/envs/slime/lib/python3.12/asyncio/runners.py", "/lib/python3.12/asyncio/runners.py:f"),
+        ("/home/user/verl/verl/trainer/main_ppo.py", "/home/user/verl/verl/trainer/main_ppo.py:f"),
+    ],
+)
+def test_what_signatures_ask_of_a_frame_does_not_hold_the_environments_name(path: str, key: str) -> None:
+    assert Frame(path, 1, "f").key == key
 
 
 def test_a_paste_without_its_header_keeps_its_frames() -> None:
