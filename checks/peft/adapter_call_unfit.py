@@ -16,6 +16,7 @@ https://github.com/huggingface/peft/blob/v0.17.1/src/peft/peft_model.py
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from doctor.core.finding import LIKELY, Finding, Message, Words
@@ -77,6 +78,13 @@ SIGNATURES = (
 )
 
 
-def explain(hits: Hits) -> Finding:
+#: others speak of adapters, too
+_LIBRARY = re.compile(r"[\\/](?:peft|transformers|trl|diffusers|unsloth\w*|vllm|sglang|swift|verl|llamafactory)[\\/]")
+
+
+def explain(hits: Hits) -> Finding | None:
     """Say what the first hit's own case calls for."""
+    frames = hits.first.frames
+    if frames and not any(_LIBRARY.search(frame) for frame in frames):
+        return None
     return replace(finding_of_case(PROBLEM, CASES, hits), confidence=LIKELY)

@@ -16,6 +16,8 @@ https://github.com/huggingface/transformers/blob/v4.53.2/src/transformers/traine
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -66,8 +68,18 @@ LOG_MESSAGE = Message(
 )
 
 
-def explain(hits: Hits) -> Finding:
-    """The Trainer refuses by its own words; torch only sees integers."""
+#: who quantizes, or sets the flag on what is quantized
+_LIBRARY = re.compile(
+    r"[\\/](?:peft|bitsandbytes|transformers|accelerate|trl|unsloth\w*|deepspeed|fsdp|awq|gptqmodel|auto_gptq|llava\w*"
+    r"|swift|llamafactory|verl)[\\/]"
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """The Trainer refuses by its own words; torch only sees integers, which may be a program's own."""
     if hits.get("integers"):
+        frames = hits.first.frames
+        if frames and not any(_LIBRARY.search(frame) for frame in frames):
+            return None
         return found(PROBLEM, INTEGERS, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence())

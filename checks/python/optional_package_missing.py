@@ -21,7 +21,7 @@ import re
 
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature
+from doctor.core.signature import Hit, Hits, Signature
 
 PROBLEM = Problem(id="PYT030", name="optional-package-missing", severity=ERROR, since="0.1")
 
@@ -85,9 +85,14 @@ _WANTED = re.compile(
 )
 
 
+def _own_extension(hit: Hit) -> bool:
+    """A name that is undefined in a program of its own, and not in the templates of transformers."""
+    return bool(hit.groups.get("jinja") and hit.frames and not any("transformers" in frame for frame in hit.frames))
+
+
 def explain(hits: Hits) -> Finding | None:
     """Names in the sentence's order, as the package index spells them; an upgrade is asked for what is there."""
-    if all(_OLD.search(each.text) for each in hits):
+    if all(_OLD.search(each.text) or _own_extension(each) for each in hits):
         return None
     text = (
         hits.get("names")

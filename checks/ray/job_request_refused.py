@@ -77,7 +77,7 @@ RELEASE = Message(
 #: signature, what is said of it, how sure
 CASES = (
     (
-        Signature(r"RuntimeError: Request failed with status code (?P<code>502|503|504|407|403)\b"),
+        Signature(r"RuntimeError: Request failed with status code (?P<code>502|503|504|407|403): "),
         GATEWAY,
         LIKELY,
     ),

@@ -133,6 +133,10 @@ CASES = (
 SIGNATURES = tuple(signature for signature, _, _ in CASES)
 
 
-def explain(hits: Hits) -> Finding:
-    """Say what the case of the first hit calls for, filled with what it captured."""
+def explain(hits: Hits) -> Finding | None:
+    """Say what the case of the first hit calls for, filled with what it captured; others want folders, too."""
+    first = hits.first
+    folder = "path" in first.groups and bool(first.frames)
+    if folder and not any("/ray/" in frame.replace("\\", "/") for frame in first.frames):
+        return None
     return finding_of_signature(PROBLEM, CASES, hits)

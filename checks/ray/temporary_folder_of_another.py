@@ -49,8 +49,8 @@ OWNER = Message(
 CASES = (
     (
         Signature(
-            r"PermissionError: \[Errno 1?[13]\] [^:'\n]{2,60}: '(?P<path>/[^'\n]{0,200}/(?:ray|_ray_lockfiles"
-            r")(?:/[^'\n]{0,250})?)'"
+            r"PermissionError: \[Errno 1?[13]\] [^:'\n]{2,60}: '(?P<path>/tmp/ray(?:/[^'\n]{0,250})?"
+            r"|/[^'\n]{0,200}/(?:ray/session_|_ray_lockfiles)[^'\n]{0,250})'"
         ),
         OWNER,
         LIKELY,
