@@ -80,7 +80,7 @@ def test_the_verdict_is_the_first_line(capsys: pytest.CaptureFixture[str]) -> No
 def test_places_of_the_chain_have_a_line_of_their_own_where_the_terminal_is_narrow(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("COLUMNS", "30")
     run(["postmortem", "known.log"])
     chain = capsys.readouterr().out.partition("what happened, in this order\n")[2].partition("\n\n")[0].splitlines()
     assert chain
