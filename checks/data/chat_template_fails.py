@@ -79,6 +79,29 @@ CASES = (
         ),
     ),
     (
+        r"continue_final_message is set but (?:the final message does not appear in the chat after|we could not find)",
+        Message(
+            en=Words(
+                "the last message is to be continued, and the chat template does not print it as it is",
+                "The text of the last message is looked for in what the template made of the conversation. Templates "
+                "of reasoning models (Qwen3, GLM, DeepSeek-R1) take `<think>...</think>` out of answers, others trim "
+                "white space, and an empty message leaves nothing to find.",
+                "Print `tokenizer.apply_chat_template(messages, tokenize=False)` and compare. Do not continue where "
+                "the last message is a user's or empty (`add_generation_prompt=True`). With thinking in it, append "
+                "the text yourself: `apply_chat_template(messages[:-1], add_generation_prompt=True, tokenize=False) + "
+                'messages[-1]["content"]`, or take a template that keeps it.',
+            ),
+            zh=Words(
+                "要续写最后一条消息,而聊天模板没有原样输出它",
+                "程序会在模板生成的文本中查找最后一条消息。推理模型(Qwen3、GLM、DeepSeek-R1)的模板会从回答中去掉 "
+                "`<think>...</think>`,有的模板会去掉空白,而空消息则无从查找。",
+                "打印 `tokenizer.apply_chat_template(messages, tokenize=False)` 进行比较。最后一条是用户消息或为空时不"
+                "要续写(改用 `add_generation_prompt=True`)。含思考内容时自行拼接:`apply_chat_template(messages[:-1], "
+                'add_generation_prompt=True, tokenize=False) + messages[-1]["content"]`,或使用保留它的模板。',
+            ),
+        ),
+    ),
+    (
         r"^(?:jinja2\.exceptions\.)?TemplateSyntaxError: (?P<what>[^\n]{3,200})",
         Message(
             en=Words(
@@ -101,6 +124,7 @@ SIGNATURES = (
     Signature(CASES[0][0]),
     Signature(CASES[1][0], frame="<template>:"),
     Signature(CASES[2][0]),
+    Signature(CASES[3][0]),
 )
 
 

@@ -33,6 +33,10 @@ PROBLEM = Problem(
 
 SIGNATURES = (
     Signature(r"chat_template is not set and no template argument was passed"),
+    Signature(r"ValueError: No chat template is set for this (?P<kind>processor)"),
+    Signature(
+        r"ValueError: Cannot use apply_chat_template because this (?P<kind>processor) does not have a chat template"
+    ),
     Signature(r"does not have a \{% if (?P<part>add_generation_prompt) %\} for generation purposes"),
 )
 
@@ -56,6 +60,30 @@ LOG_MESSAGE = Message(
         "查看目录中是否有 `chat_template.jinja`(若有,升级读取它的程序,或一并复制该文件)。否则使用该模型的 instruct 版"
         "本,或设置 `tokenizer.chat_template`(TRL:SFT 阶段的 `chat_template_path`,"
         "或 `clone_chat_template`),或把 prompt 改为普通字符串。",
+    ),
+)
+
+PROCESSOR = Message(
+    en=Words(
+        "the model's processor has no chat template",
+        "A processor has a template of its own, in `chat_template.jinja` or `chat_template.json` of the model's "
+        "folder. It is missing where single files were copied, where a training saved model and tokenizer and not the "
+        "processor, in base models (`-Vision` without `-Instruct`), and where Transformers is too old for the file "
+        "that is there.",
+        "List the folder. Without these files copy them (and `preprocessor_config.json`, `tokenizer_config.json`) from "
+        "the original instruct model: `hf download MODEL --include 'chat_template*' --local-dir FOLDER`, or load the "
+        'processor from there: `AutoProcessor.from_pretrained("ORIGINAL_MODEL")`, and save it beside your '
+        "checkpoints: `processor.save_pretrained(output_dir)`. With them: `pip install -U transformers`.",
+    ),
+    zh=Words(
+        "该模型的 processor 没有聊天模板",
+        "processor 有自己的模板,位于模型目录的 `chat_template.jinja` 或 `chat_template.json`。以下情况会缺失:只复制了部"
+        "分文件;训练时保存了模型和分词器而没有保存 processor;基座模型(没有 `-Instruct` 的 `-Vision`);以及 "
+        "Transformers 太旧,不读取该文件。",
+        "列出该目录。如果没有这些文件,从原始 instruct 模型复制(连同 `preprocessor_config.json`、"
+        "`tokenizer_config.json`):`hf download MODEL --include 'chat_template*' --local-dir FOLDER`;或从原始模型加载 "
+        'processor:`AutoProcessor.from_pretrained("ORIGINAL_MODEL")`,并保存到检查点旁:'
+        "`processor.save_pretrained(output_dir)`。如果文件存在:`pip install -U transformers`。",
     ),
 )
 
@@ -115,5 +143,5 @@ def chat_template_missing(training: Training, dataset: Dataset, model: Model) ->
 def explain(hits: Hits) -> Finding:
     """No template at all, or one that cannot open a turn."""
     part = hits.get("part")
-    message = WITHOUT_TURN if part else LOG_MESSAGE
+    message = WITHOUT_TURN if part else PROCESSOR if hits.first.groups.get("kind") else LOG_MESSAGE
     return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), part=part or "")

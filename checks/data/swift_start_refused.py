@@ -287,6 +287,29 @@ CASES = (
             ),
         ),
     ),
+    (
+        r"ValueError: Failed to automatically match `template_type` for `(?P<folder>[^`\n]{1,300})`",
+        Message(
+            en=Words(
+                "ms-swift cannot tell which chat template `{folder}` was trained with",
+                "Several of its templates fit the architecture, and the folder has no `args.json` of a training with "
+                "ms-swift that says which. `--template` is for the model of `--model` alone, not for a reward, "
+                "reference or teacher model.",
+                "For the model itself: `--template qwen3` (one of those in the exception). For another model: copy the "
+                "`args.json` of its training with ms-swift into the folder (merging by other tools loses it), name its "
+                "type (`--reward_model_type`, `--teacher_model_type`) where that leaves one template, and upgrade: "
+                "`pip install -U ms-swift`; 3.11 did not ask.",
+            ),
+            zh=Words(
+                "ms-swift 无法判断 `{folder}` 是用哪个聊天模板训练的",
+                "有多个模板适合该架构,而目录中没有 ms-swift 训练留下的 `args.json` 来说明。`--template` 只用于 "
+                "`--model` 的模型,不用于奖励模型、参考模型或教师模型。",
+                "模型本身:`--template qwen3`(取自异常中的列表)。其他模型:把其 ms-swift 训练的 `args.json` 复制到该目"
+                "录(用其他工具合并会丢失它),在只对应一个模板时指定其类型(`--reward_model_type`"
+                "、`--teacher_model_type`),并升级:`pip install -U ms-swift`;3.11 不要求此项。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = (
@@ -306,6 +329,7 @@ SIGNATURES = (
     Signature(CASES[10][0]),
     Signature(CASES[11][0], frame=r"swift[\\/](?:cli[\\/]main|cli[\\/]_megatron[\\/]main)\.py:cli_main$"),
     Signature(CASES[12][0], frame=r"swift[\\/](?:plugin|loss)[\\/]\w{2,20}\.py:get_loss_func$"),
+    Signature(CASES[13][0]),
 )
 
 

@@ -16,6 +16,8 @@ https://github.com/huggingface/huggingface_hub/blob/v1.0.0/src/huggingface_hub/u
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -77,17 +79,45 @@ ENGINE = Message(
 )
 
 
+#: a function of a module, which was taken for a model when the module could not be imported
+FUNCTION = Message(
+    en=Words(
+        "`{repo}` looks like a function of a module, and was taken for the name of a model",
+        "A reward may be given as `module.function` or as a model (axolotl, TRL's scripts). When the import fails, the "
+        "name is taken for a model: the module is not beside the command or on PYTHONPATH, or something that it "
+        "imports is missing.",
+        'Try it where the run starts: `python -c "import {module}"`, which says what is missing. Start in the folder '
+        "above the module or `export PYTHONPATH=$PWD`; install what it imports. axolotl before 0.9.2 finds modules of "
+        "the top level only: no package before the file's name.",
+    ),
+    zh=Words(
+        "`{repo}` 像是模块中的函数,却被当作模型名",
+        "奖励可以写成 `module.function` 或模型(axolotl、TRL 的脚本)。导入失败时该名称会被当作模型:模块不在启动目录或 "
+        "PYTHONPATH 中,或缺少它所导入的包。",
+        '在启动位置试验:`python -c "import {module}"`,它会指出缺少什么。在模块的上一级目录启动,或 '
+        "`export PYTHONPATH=$PWD`;安装它所导入的包。0.9.2 之前的 axolotl 只能找到顶层模块:文件名前不要带包名。",
+    ),
+)
+_DOTTED = re.compile(r"[a-z_]\w*(?:\.[a-z_]\w*)+")
+
+
 def explain(hits: Hits) -> Finding | None:
     """Silent where the address is told without an exception: a program caught it and takes something else."""
     raised = any(hit.frames or hit.signature in (1, 2, 4) for hit in hits) or hits.of(3)
     told = next((hit for hit in hits if hit.groups.get("repo")), None)
     if told is None or not raised:
         return None
+    repo = told.groups["repo"]
+    if _DOTTED.fullmatch(repo):
+        return found(
+            PROBLEM, FUNCTION, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, repo=repo,
+            module=repo.rsplit(".", 1)[0],
+        )  # fmt: skip
     return found(
         PROBLEM,
         ENGINE if told.signature in (2, 4) else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
-        repo=told.groups["repo"],
+        repo=repo,
     )

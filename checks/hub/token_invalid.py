@@ -29,13 +29,12 @@ SIGNATURES = (
         r"(?:LocalProtocolError|InvalidHeader)[^\n]{0,40}(?:Illegal header value b'Bearer|[Ii]nvalid"
         r" [^\n]{0,80}header value[^\n]{0,20}Bearer)",
     ),
-    Signature(r"403 Forbidden: (?:You don't have the rights to create|you must use a write token)"),
 )
 
 LOG_MESSAGE = Message(
     en=Words(
         "the Hub refused the token of this run",
-        "It is expired, revoked, cut or followed by a line end, or it may only read. `HF_TOKEN` goes "
+        "It is expired, revoked, cut or followed by a line end. `HF_TOKEN` goes "
         "before what `hf auth login` has stored, so an old value in the environment hides a good login.",
         "Test with `hf auth whoami`; make a token with the needed right (write, to upload) on "
         "https://huggingface.co/settings/tokens, log in again with `hf auth login`, and set `HF_TOKEN` "
@@ -43,7 +42,7 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "Hub 拒绝了本次运行的 token",
-        "它已过期、被撤销、被截断或末尾带有换行,或只有读权限。`HF_TOKEN` 优先于 `hf auth login` 保存的登"
+        "它已过期、被撤销、被截断或末尾带有换行。`HF_TOKEN` 优先于 `hf auth login` 保存的登"
         "录,环境中的旧值会遮住有效的登录。",
         "用 `hf auth whoami` 测试;在 https://huggingface.co/settings/tokens 创建具有所需权限(上传需写权限"
         ")的 token,用 `hf auth login` 重新登录,并重新设置不带引号和换行的 `HF_TOKEN`,或取消设置。",

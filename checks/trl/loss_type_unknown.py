@@ -49,6 +49,23 @@ LOG_MESSAGE = Message(
     ),
 )
 
+PREFERENCE = Message(
+    en=Words(
+        "the installed TRL has no `loss_type={loss}` for preference pairs",
+        "It has {known}. Losses come with releases, and some went (`kto_pair`, when KTO got a trainer of its own), "
+        "and names of other frameworks are not TRL's.",
+        "Take one of these. For KTO use `KTOTrainer` (LLaMA-Factory: `stage: kto`), for CPO, SimPO and ORPO "
+        "`CPOTrainer` and `ORPOTrainer` (LLaMA-Factory: `pref_loss: simpo` with a release that knows it). A loss "
+        "that is newer than this release: `pip install -U trl`.",
+    ),
+    zh=Words(
+        "已安装的 TRL 没有用于偏好对的 `loss_type={loss}`",
+        "它提供 {known}。损失随版本增加,也有被移除的(`kto_pair`,KTO 有了单独的训练器);其他框架的名称并非 TRL 的名称。",
+        "使用其中之一。KTO 请用 `KTOTrainer`(LLaMA-Factory:`stage: kto`),CPO、SimPO 和 ORPO 请用 `CPOTrainer` 和 "
+        "`ORPOTrainer`(LLaMA-Factory:在支持的版本中用 `pref_loss: simpo`)。比该版本更新的损失:`pip install -U trl`。",
+    ),
+)
+
 LOG_COMMANDS = ("pip install -U trl",)
 
 MESSAGE = Message(
@@ -89,6 +106,7 @@ def loss_type_unknown(training: Training, packages: Packages) -> Judgement:
 
 #: frameworks with a loss of their own that refuse in the same words
 _TRAINER = re.compile(r"(?i)trl[\\/]|grpo")
+_LISTED = re.compile(r"Should be one of \[([^\]]{5,400})")
 _OTHERS = re.compile(r"[\\/](?:slime|miles|verl|openrlhf|trinity|areal|nemo_rl)[\\/]")
 
 
@@ -98,6 +116,13 @@ def explain(hits: Hits) -> Finding | None:
     if frames and _OTHERS.search(frames[-1]):
         return None
     known = any(_TRAINER.search(each) for each in frames)
+    listed = _LISTED.search(hits.first.text)
+    if listed and "sigmoid" in listed[1]:
+        names = ", ".join(f"`{name}`" for name in re.findall(r"\w{2,30}", listed[1])[:14])
+        return found(
+            PROBLEM, PREFERENCE, where=hits.where(), evidence=hits.evidence(), loss=hits.get("loss"), known=names,
+            confidence=CONFIRMED if known else LIKELY,
+        )  # fmt: skip
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), loss=hits.get("loss"),
         confidence=CONFIRMED if known else LIKELY,

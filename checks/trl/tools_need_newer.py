@@ -34,6 +34,11 @@ SIGNATURES = (
         r"ValueError: The (?:provided )?chat template (?:does not support tool calling|is not"
         r" prefix-preserving)",
     ),
+    Signature(r"ValueError: (?P<schema>Unrecognized chat template), failed to add response schema"),
+    Signature(
+        r"ValueError: Response parsing for this chat template is only provided [^\n]{0,80}requires transformers >= "
+        r"(?P<minimum>[\d.]{1,8})",
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -51,8 +56,32 @@ LOG_MESSAGE = Message(
 )
 
 
+SCHEMA = Message(
+    en=Words(
+        "TRL does not know how answers of this chat template call tools",
+        "It picks the parser of tool calls by comparing the template, letter by letter, with those it brings along. "
+        "Copies of a model (Unsloth's, quantized ones), templates that were edited, and models newer than the TRL "
+        "match none.",
+        "Take the template of the original repository: `tokenizer.chat_template = "
+        'AutoTokenizer.from_pretrained("ORIGINAL_MODEL").chat_template`, before the trainer is made. If that one is '
+        "unknown, too: `pip install -U trl`, or set `tokenizer.response_schema` yourself (TRL's "
+        "`chat_template_utils.py` has those of Qwen3 and others to start from).",
+    ),
+    zh=Words(
+        "TRL 不知道该聊天模板的回答如何调用工具",
+        "它把模板与自带的模板逐字比较,以选择工具调用的解析器。模型的副本(Unsloth 的、量化的)、修改过的模板以及比 TRL "
+        "更新的模型都匹配不上。",
+        "使用原始仓库的模板:在创建训练器之前 `tokenizer.chat_template = "
+        'AutoTokenizer.from_pretrained("ORIGINAL_MODEL").chat_template`。如果仍不认识:`pip install -U trl`,或自行设置 '
+        "`tokenizer.response_schema`(可参照 TRL 的 `chat_template_utils.py` 中 Qwen3 等的写法)。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding | None:
     """Say which of the prerequisites is missing."""
+    if hits.first.groups.get("schema"):
+        return found(PROBLEM, SCHEMA, where=hits.where(), evidence=hits.evidence())
     minimum, package = hits.get("minimum"), hits.get("package")
     if minimum:
         needs = needs_zh = f"Transformers {minimum.rstrip('.')}"
