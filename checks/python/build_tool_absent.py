@@ -52,6 +52,10 @@ SIGNATURES = (
         r"Command '\['which', '(?P<tool>c\+\+|g\+\+|gcc|cc|clang\+\+|x86_64-linux-gnu-g\+\+)'\]' returned non-zero"
     ),
     Signature(r"(?:^|: )(?P<tool>cmake|ninja|cargo|gcc|g\+\+|make|(?<=make: )nvcc): (?:[Cc]ommand )?not found"),
+    # one's own shell or script; "/bin/sh: 1: nvcc: not found" comes from DeepSpeed, which asks and goes on
+    Signature(
+        r"^(?:-?bash|[^\s:]{1,200}\.(?:sh|bash|slurm|sbatch)): (?:line \d{1,6}: )?(?P<tool>nvcc): command not found$"
+    ),
     Signature(r"(?P<msvc>Microsoft Visual C\+\+ 14\.\d) or greater is required"),
     Signature(r"(?P<msvc>'where', 'cl')\]' returned non-zero exit status"),
     Signature(
