@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 
 from doctor.checks.python._build_parts import told
-from doctor.core.finding import CONFIRMED, Finding, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -88,6 +88,8 @@ def explain(hits: Hits) -> Finding | None:
     if name == "library" and value == "aio.lib":  # DeepSpeed probes for libaio on Windows, too
         name, value = "op", "async_io"
     message, values = told(name.rstrip("23"), value)
+    # a script of one's own may want it for something else than a package
+    confidence = LIKELY if hits.first.text.endswith("nvcc: command not found") else CONFIRMED
     return found(
-        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, **values
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=confidence, **values
     )  # fmt: skip
