@@ -29,8 +29,8 @@ SIGNATURES = (
         r"make sure to call init_process_group"
     ),
     Signature(
-        r"AssertionError: (?P<group>[A-Za-z][a-z -]{2,60} parallel[\w -]{0,60}) is not initialized$",
-        frame=r"parallel_state\.py:",
+        r"AssertionError: (?P<group>[A-Za-z][a-z_ -]{2,60} parallel[\w -]{0,60}) is not initialized$",
+        frame=r"(?:parallel_state|mpu[\\/]initialize)\.py:",
     ),
 )
 

@@ -44,18 +44,18 @@ LOG_MESSAGE = Message(
         "out of NPU memory: {asked} more wanted of {total}, {free} free",
         "NPU {npu} is full; this process holds {held} of it as tensors. What is neither free nor held is "
         "another process's (an engine beside the trainer), HCCL's buffers, or fragments.",
-        "{knobs} For vLLM-Ascend on the same NPU lower `gpu_memory_utilization`. Against fragments: "
-        "`export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True` (not with sleep mode). `npu-smi info` "
-        "shows who holds the rest; `export HCCL_BUFFSIZE=100` makes HCCL's buffers smaller (200 MB for "
-        "each communication group by default).",
+        "{knobs} For vLLM-Ascend on the same NPU lower `gpu_memory_utilization`, for SGLang `--mem-fraction-static`. "
+        "Against fragments: `export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True` (not with sleep mode). `npu-smi "
+        "info` shows who holds the rest; `export HCCL_BUFFSIZE=100` makes HCCL's buffers smaller (200 MB for each "
+        "communication group by default).",
     ),
     zh=Words(
         "NPU 内存不足:还需要 {asked},总共 {total},剩余 {free}",
         "NPU {npu} 已满;本进程以张量占用 {held}。既不空闲也不属于它的部分,是另一个进程(与训练同卡的引擎)"
         "、HCCL 缓冲区或碎片。",
-        "{knobs_zh}若同一 NPU 上有 vLLM-Ascend,请降低 `gpu_memory_utilization`。针对碎片:`export "
-        "PYTORCH_NPU_ALLOC_CONF=expandable_segments:True`(不可与睡眠模式同用)。`npu-smi info` 显示其余内"
-        "存归谁;`export HCCL_BUFFSIZE=100` 可减小 HCCL 缓冲区(默认每个通信域 200 MB)。",
+        "{knobs_zh}若同一 NPU 上有 vLLM-Ascend,请降低 `gpu_memory_utilization`,SGLang 则降低 `--mem-fraction-static`。"
+        "针对碎片:`export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True`(不可与睡眠模式同用)。`npu-smi info` 显示其"
+        "余内存归谁;`export HCCL_BUFFSIZE=100` 可减小 HCCL 缓冲区(默认每个通信域 200 MB)。",
     ),
 )
 

@@ -59,6 +59,10 @@ SIGNATURES = (
         r"set (?P<variable>ASCEND_(?:RT_)?VISIBLE_DEVICES|ASCEND_DEVICE_ID):(?P<devices>[\d,\- ]{1,80}) error, "
         r"input data rang\w{0,2} ?\[(?P<range>\d{1,3}-\d{1,3})\)",
     ),
+    Signature(
+        r"RuntimeError: (?P<call>ACL stream synchronize) failed, error code: ?(?P<number>\d{1,7})",
+        symptom_of=("MEM020", "MEM026", "NCC029"),
+    ),
 )
 
 HIDDEN = Message(
