@@ -88,7 +88,8 @@ CASES = (
     ),
 )
 
-SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
+#: without the second the run goes on, only slower
+SIGNATURES = (Signature(CASES[0][0]), Signature(CASES[1][0], kind="warning"))
 
 
 def explain(hits: Hits) -> Finding:

@@ -31,7 +31,7 @@ SIGNATURES = (
         r"%\-]{1,80})<\d{1,5}> (?:failed ?: ?|returned (?:\d{1,4}\()?)(?P<why>No route to host|"
         r"Connection refused|Connection timed out|Network is unreachable|Software caused "
         r"connection abort|Invalid argument|Cannot assign requested address|Connection reset by "
-        r"peer)"
+        r"peer)(?!, retrying \([12]?\d/)"
     ),
 )
 

@@ -44,6 +44,7 @@ SIGNATURES = (
     Signature(r"ConnectionError: Failed to connect to Ray at address: https?://(?P<address>[\w.\-]{1,80}:\d{1,5})"),
     Signature(r"Unable to connect to GCS at (?P<address>[\w.\-]{1,80}:\d{1,5})"),
     Signature(r"Failed to connect to GCS at address (?P<several>[\w.:\-]{3,60}(?: [\w.:\-]{3,60}){1,4}:\d{1,5})\b"),
+    Signature(r"(?:^|-- )(?P<joined>Connected to Ray cluster|Started a local Ray instance)\.", kind="sign"),
 )
 
 LOG_MESSAGE = Message(
@@ -117,8 +118,12 @@ def address_silent(
     )
 
 
-def explain(hits: Hits) -> Finding:
-    """With the address where told."""
+def explain(hits: Hits) -> Finding | None:
+    """With the address where told; one that answered at last, or was done without, was not silent."""
+    said = [hit for hit in hits if not hit.groups.get("joined")]
+    joined = [hit for hit in hits if hit.groups.get("joined")]
+    if not said or any(hit.file == said[-1].file and hit.line > said[-1].line for hit in joined):
+        return None
     if several := hits.get("several"):
         return found(PROBLEM, SEVERAL, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, several=several)
     address = hits.get("address")
