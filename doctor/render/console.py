@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from rich.console import Console
@@ -13,10 +13,12 @@ from doctor.render.words import (
     WORDS,
     chain_of,
     commands_of,
+    echoes_of,
     folded_reasons,
     place_in,
     quiet_of,
     source_of,
+    told_once,
     verdict_of,
     without_command,
 )
@@ -45,9 +47,9 @@ def draw(report: dict[str, Any], console: Console, *, language: str = "en", verb
         console.print(Text(verdict, style=_VERDICTS[report["verdict"]]))
     if report["target"]["summary"]:
         console.print(Text(" · ".join(report["target"]["summary"]), style="dim"))
-    for finding in report["findings"]:
+    for finding, echoes in told_once(report["findings"]):
         console.print()
-        _draw_finding(finding, console, words, with_role="verdict" in report)
+        _draw_finding(finding, console, words, with_role="verdict" in report, echoes=echoes_of(echoes, words))
     for crash in report["crashed"]:
         console.print()
         crashed = Text(words["crashed"].format(id=crash["id"], error=crash["error"]), style="magenta")
@@ -92,7 +94,9 @@ def _draw_chain(report: dict[str, Any], console: Console, words: Any) -> None:
             console.print(Text("    ") + mark, soft_wrap=True)
 
 
-def _draw_finding(finding: dict[str, Any], console: Console, words: Any, *, with_role: bool) -> None:
+def _draw_finding(
+    finding: Mapping[str, Any], console: Console, words: Any, *, with_role: bool, echoes: str = ""
+) -> None:
     sign, plain, style = _SIGNS[finding["severity"]]
     title = Text.assemble((f"{sign if can_draw(console, '✗▲·') else plain} {finding['id']}", style))
     title.append(f" {finding['name']}", style="bold")
@@ -118,7 +122,8 @@ def _draw_finding(finding: dict[str, Any], console: Console, words: Any, *, with
         text = Text.assemble((f"{source_of(evidence, words)}  ", "dim"))
         text.append(evidence["text"])
         _labelled(console, words["seen"] if number == 0 else "", text)
-    _labelled(console, words["more"], Text(f"doctor explain {finding['id']}", style="dim"))
+    more = " · ".join(each for each in (f"doctor explain {finding['id']}", echoes) if each)
+    _labelled(console, words["more"], Text(more, style="dim"))
 
 
 def can_draw(console: Console, signs: str) -> bool:

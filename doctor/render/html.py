@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -11,10 +11,12 @@ from doctor.render.words import (
     WORDS,
     chain_of,
     commands_of,
+    echoes_of,
     folded_reasons,
     place_in,
     quiet_of,
     source_of,
+    told_once,
     verdict_of,
 )
 
@@ -78,7 +80,7 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
         f"<p>{escape(' · '.join(report['target']['summary']))}</p>",
         f"<p><code>{escape(argv)}</code></p>" if argv else "",
         f"</header>\n{_verdict(report, words, level, counts)}",
-        *(_finding(finding, words) for finding in report["findings"]),
+        *(_finding(finding, words, echoes_of(echoes, words)) for finding, echoes in told_once(report["findings"])),
         _chain(report, words),
         matrix.page(report["nodes"], language) if report.get("nodes") else "",
         plots.fragment(
@@ -160,7 +162,7 @@ def _chain(report: dict[str, Any], words: Any) -> str:
     return f"<h2>{escape(words['chain_title'])}</h2><table>{rows}</table>"
 
 
-def _finding(finding: dict[str, Any], words: Any) -> str:
+def _finding(finding: Mapping[str, Any], words: Any, echoes: str) -> str:
     place = place_in(finding, words)
     severity = finding["severity"]
     tags = [f"<b>{escape(words[severity])}</b>", f"<span>{finding['id']} {escape(finding['name'])}</span>"]
@@ -181,6 +183,7 @@ def _finding(finding: dict[str, Any], words: Any) -> str:
         lines.append(
             f"<details{opened}><summary>{escape(words['seen'])}</summary><pre><code>{escape(quotes)}</code></pre></details>"
         )
+    lines += [f"<p><small>{escape(echoes)}</small></p>"] if echoes else []
     return "\n".join([*lines, "</article>"])
 
 

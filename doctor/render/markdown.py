@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from doctor.render import matrix
@@ -9,10 +10,12 @@ from doctor.render.words import (
     WORDS,
     chain_of,
     commands_of,
+    echoes_of,
     folded_reasons,
     place_in,
     quiet_of,
     source_of,
+    told_once,
     verdict_of,
 )
 
@@ -25,8 +28,9 @@ def render(report: dict[str, Any], language: str = "en") -> str:
         lines += [f"**{verdict}**", ""]
     if report["target"]["summary"]:
         lines += [" · ".join(report["target"]["summary"]), ""]
-    for finding in report["findings"]:
+    for finding, echoes in told_once(report["findings"]):
         lines += _finding(finding, words)
+        lines += [f"*{echoes_of(echoes, words)}*", ""] if echoes else []
     if steps := chain_of(report, words):
         lines += [f"{words['chain_title']}:", ""]
         lines += [
@@ -46,7 +50,7 @@ def render(report: dict[str, Any], language: str = "en") -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _finding(finding: dict[str, Any], words: Any) -> list[str]:
+def _finding(finding: Mapping[str, Any], words: Any) -> list[str]:
     place = place_in(finding, words)
     lines = [f"### {words[finding['severity']]}: {finding['id']} {finding['name']}{f' ({place})' if place else ''}", ""]
     lines += [f"**{finding['headline']}**", ""]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from doctor.core.ranks import ranks_text
@@ -45,7 +45,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "chain_waited": "waited for another process in vain ({detail})",
         "chain_ended": "ended with exit code {detail}", "chain_signal": "was ended by {detail}",
         "chain_closed": "was told to end by the launcher ({detail})", "chain_more": "and {count} more",
-        "chain_alike": " and {count} more processes",
+        "chain_alike": " and {count} more processes", "echoes": "the same words are known as {ids}, too",
     },
     "zh": {
         "error": "错误", "warning": "警告", "info": "提示", "why": "原因", "do": "处理", "seen": "依据",
@@ -79,7 +79,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "chain_waited": "等待另一个进程未果({detail})",
         "chain_ended": "以退出码 {detail} 结束", "chain_signal": "被 {detail} 终止",
         "chain_closed": "被启动器要求结束({detail})", "chain_more": "另有 {count} 个",
-        "chain_alike": " 及另外 {count} 个进程",
+        "chain_alike": " 及另外 {count} 个进程", "echoes": "同一段文字也符合 {ids}",
     },
 }  # fmt: skip
 
@@ -120,6 +120,27 @@ def place_of(where: Mapping[str, object]) -> str:
 
 
 _NODES_COLUMNS = 30
+
+
+def told_once(findings: Iterable[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], list[str]]]:
+    """Findings to be drawn, each with the names of consequences that quote the very same words.
+
+    A cause and the general problem it is a case of both know one line of a log; the reader needs the cause.
+    """
+    drawn: list[tuple[Mapping[str, Any], list[str]]] = []
+    for finding in findings:
+        quoted = finding["evidence"][:1]
+        first = next((names for each, names in drawn if quoted and each["evidence"][:1] == quoted), None)
+        if first is not None and finding["role"] == "symptom":
+            first.append(f"{finding['id']} {finding['name']}")
+        else:
+            drawn.append((finding, []))
+    return drawn
+
+
+def echoes_of(names: list[str], words: Mapping[str, str]) -> str:
+    """The names in a clause, empty without any."""
+    return words["echoes"].format(ids=", ".join(names)) if names else ""
 
 
 def place_in(finding: Mapping[str, Any], words: Mapping[str, str]) -> str:

@@ -88,6 +88,26 @@ def test_places_of_the_chain_have_a_line_of_their_own_where_the_terminal_is_narr
     assert any(line.strip().startswith("known.log:") for line in chain), chain
 
 
+def test_a_general_problem_that_knows_the_same_words_takes_one_clause(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (logs / "refused.log").write_text(
+        '  File "/venv/lib/python3.11/site-packages/trl/trainer/grpo_config.py", line 900, in __post_init__\n'
+        "    raise ValueError(\n"
+        "ValueError: generation_batch_size (4) must be divisible by num_generations (3).\n"
+    )
+    run(["postmortem", "refused.log"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "more doctor explain TRL006 · the same words are known as TRL067 trl-configuration-refused, too" in out
+    assert out.count("must be divisible by num_generations (3)") == 1
+    run(["postmortem", "refused.log", "--format", "markdown", "--lang", "zh"])
+    assert "*同一段文字也符合 TRL067 trl-configuration-refused*" in capsys.readouterr().out
+    run(["postmortem", "refused.log", "--format", "html"])
+    assert "<small>the same words are known as TRL067" in capsys.readouterr().out
+    run(["postmortem", "refused.log", "--format", "json"])
+    assert [each["id"] for each in json.loads(capsys.readouterr().out)["findings"]] == ["TRL006", "TRL067"]
+
+
 def test_logs_are_never_drawn_as_markup(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["postmortem", "unknown.log", "--html", "page.html"])
     assert "[bold]<script>alert(1)</script>" in capsys.readouterr().out
