@@ -21,9 +21,9 @@ import shlex
 from collections.abc import Iterable, Mapping
 
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Words, found
+from doctor.core.finding import Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.commands import Commands
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.launch import Launch
@@ -122,3 +122,17 @@ def _typed(words: Iterable[str]) -> str:
     """Words as a shell wants them; of `NAME=value` only the value is quoted."""
     parts = (re.match(r"([A-Za-z_]\w*=)?(.*)", word, re.DOTALL) for word in words)
     return " ".join(f"{part[1] or ''}{shlex.quote(part[2]) if part[2] else ''}" for part in parts if part)
+
+
+#: who starts programs; another file of that name may be missing as well
+_STARTS = re.compile(r"subprocess\.py:|[\\/]os\.py:|frozen os>?:|multiprocessing[\\/]|asyncio[\\/]")
+
+
+def explain(hits: Hits) -> Finding | None:
+    """A name that nobody started as a program is a file or folder."""
+    said = [hit for hit in hits if not hit.frames or any(_STARTS.search(frame) for frame in hit.frames)]
+    if not said:
+        return None
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), program=said[0].groups.get("program")
+    )

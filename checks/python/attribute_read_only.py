@@ -37,8 +37,7 @@ LOG_MESSAGE = Message(
         "In the release that the code was written for it was a plain attribute; here it is a property that is derived "
         "from other values, so it cannot be assigned.",
         "Do not set it: pass the value when the object is made, or set what it is derived from (look at the property's "
-        'code: `python -c "import inspect; ..."` or the release notes). Or install the release that the code was '
-        "written for, as its requirements name it. Code that copies settings in a loop should skip properties: `if not "
+        "code or the release notes). Or install the release that the code was written for, as its requirements name it. Code that copies settings in a loop should skip properties: `if not "
         "isinstance(getattr(type(obj), key, None), property)`.",
     ),
     zh=Words(

@@ -76,6 +76,7 @@ _NOT_HERE = re.compile(
     r"Python\.h$|^(?:std(?:def|lib|io|int|bool|arg)|limits|string|features|omp)\.h$|^bits/"
 )  # TOR017 knows these
 #: DeepSpeed tries to link the last two, to see whether they are there, and goes on without
+_STARTED = 5  # place of Python's words for a program that cannot be started
 _NO_LIBRARY = frozenset({"cuda", "c", "m", "pthread", "aio", "cufile"})
 
 
@@ -87,6 +88,9 @@ def explain(hits: Hits) -> Finding | None:
         return None
     if name == "library" and value == "aio.lib":  # DeepSpeed probes for libaio on Windows, too
         name, value = "op", "async_io"
+    started = any("subprocess" in frame for frame in hits.first.frames)
+    if name == "tool" and hits.first.frames and hits.first.signature == _STARTED and not started:
+        return None  # a file or folder of that name
     message, values = told(name.rstrip("23"), value)
     # a script of one's own may want it for something else than a package
     confidence = LIKELY if hits.first.text.endswith("nvcc: command not found") else CONFIRMED
