@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from doctor.core.patterns import later
@@ -209,7 +210,7 @@ class Builder:
 
     def close(self) -> Case:
         """What the sources say, and nothing more: failures in order of time, duplicates out."""
-        self.case.failures = unique(self._assembler.close())
+        self.case.failures = _counted(self._assembler.close())
         return self.case
 
 
@@ -313,11 +314,15 @@ def completed(case: Case) -> Case:
 
 def unique(failures: Iterable[Failure]) -> list[Failure]:
     """Failures that a table, a log record and a process each print once."""
-    seen: set[tuple[str, str, str]] = set()
-    kept = []
+    kept: dict[tuple[str, str, str], Failure] = {}
     for each in failures:
-        key = (each.process, each.cause.type, each.cause.message[:200])
-        if key not in seen:
-            seen.add(key)
-            kept.append(each)
-    return kept
+        kept.setdefault((each.process, each.cause.type, each.cause.message[:200]), each)
+    return list(kept.values())
+
+
+def _counted(failures: Sequence[Failure]) -> list[Failure]:
+    """The unique ones, with how often each was raised at its place."""
+    times = Counter(each.place for each in failures) if len(failures) > 1 else {}
+    return [
+        replace(each, times=count) if (count := times.get(each.place, 1)) > 1 else each for each in unique(failures)
+    ]

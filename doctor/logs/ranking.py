@@ -19,6 +19,7 @@ from doctor.logs.exits import Exit
 from doctor.logs.matcher import Compiled
 from doctor.logs.nature import EMPTY, NOTES
 from doctor.logs.quotes import Quotes
+from doctor.logs.retries import was_retried
 from doctor.logs.tracebacks import Failure
 from doctor.logs.victims import failed_by_itself
 
@@ -433,6 +434,7 @@ def _primary(case: Case, own: list[Failure]) -> Failure | None:
         each for each in fatal if not (each.caught and _steps_after(case, each.first.source, each.first.number))
     ] or fatal
     fatal = [each for each in fatal if not each.thread] or fatal  # a thread's end is not the process's
+    fatal = [each for each in fatal if not was_retried(case, each)] or fatal
     return min(fatal, key=lambda each: case.key(each.first.source, each.first.number))
 
 
@@ -460,8 +462,8 @@ def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
     for hit in () if candidate.doubtful else candidate.hits:
         source = _source(case, hit)
         failure = case.failure_at(source, hit.line, hit.process)
-        if failure is not None and failure.handled:
-            continue  # a warning that carries a traceback: the program did without
+        if failure is not None and (failure.handled or was_retried(case, failure)):
+            continue  # a warning that carries a traceback: the program did without, or it tried again
         if failure is None and hit.level in _TOLD_LEVELS:
             continue  # what is told in passing ended nothing
         if failure is not None and failure.cause.type == primary.cause.type and failure.cause.name != "RuntimeError":
@@ -481,17 +483,11 @@ def _outlived(caught: Failure, later: Failure) -> bool:
     return bool(caught.caught) and not caught.noise and not later.caught and not later.thread
 
 
-def _place(failure: Failure) -> tuple[str, str, tuple[str, ...]]:
-    """Whose failure it is, of what type, and where it was raised."""
-    cause = failure.cause
-    return failure.process, cause.type, tuple(each.key for each in cause.frames[-2:])
-
-
 def _without_warned(case: Case, failures: list[Failure], candidates: Sequence[_Candidate]) -> list[Failure]:
     """Failures that were caught and only warned of say nothing where anything else went wrong."""
-    places = {_place(each) for each in failures if each.caught == "W"}  # of a long log not every record is kept
-    warned = [each for each in failures if _place(each) in places]
-    loud = [each for each in failures if _place(each) not in places]
+    places = {each.place for each in failures if each.caught == "W"}  # of a long log not every record is kept
+    warned = [each for each in failures if each.place in places]
+    loud = [each for each in failures if each.place not in places]
     others = (each for each in candidates if each.fatal and not all(hit.level in _QUIET_LEVELS for hit in each.hits))
     if loud or any(not any(_within(case, each, one) for one in warned) for each in others):
         return loud

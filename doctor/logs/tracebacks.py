@@ -125,7 +125,7 @@ class Failure:
 
     `noise`: printed by a destructor or at the interpreter's end; `handled`: logged below the level of errors;
     `thread`: it ended a thread, which does not end the process; `caught`: the level of the record to which it was
-    added, for a program that writes a record caught it, "" where it is none.
+    added, for a program that writes a record caught it, "" where it is none; `times`: how often it was told.
     """
 
     process: str
@@ -137,6 +137,7 @@ class Failure:
     handled: bool = False
     thread: bool = False
     caught: str = ""
+    times: int = 1
 
     @property
     def cause(self) -> Raised:
@@ -152,6 +153,11 @@ class Failure:
     def end(self) -> Raised:
         """The exception that reached the top."""
         return self.chain[-1]
+
+    @property
+    def place(self) -> tuple[str, str, tuple[str, ...]]:
+        """Whose failure it is, of what type, and where it was raised."""
+        return self.process, self.cause.type, tuple(each.key for each in self.cause.frames[-2:])
 
     def raised_at(self, number: int, text: str) -> Raised | None:
         """The link to which a line belongs; of several in one line of the file the one that says what it says."""

@@ -1,0 +1,44 @@
+"""Failures that a program caught, told, and tried again after, until something else ended it.
+
+Only the program's own words tell them from the same failure of several processes, which is the cause: the line before
+or behind such a traceback says that it tries again.
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.logs.case import Case
+from doctor.logs.tracebacks import Failure
+
+_TIMES, _NEAR = 3, 3  # so often at least; lines around the first that are looked at
+_TOP = "<module>"
+_AGAIN = re.compile(r"\bretr(?:y|ying|ies)\b|\battempts?\b|\btry(?:ing)? again\b|重试|再试", re.IGNORECASE)
+
+
+def was_retried(case: Case, failure: Failure) -> bool:
+    """Whether a process got over a failure again and again, and a later one of another kind reached its top."""
+    if failure.times < _TIMES or _reached_top(failure) or not _says_so(case, failure):
+        return False
+    return any(
+        (each.first.source, each.process) == (failure.first.source, failure.process)
+        and each.first.order > failure.first.order
+        and all(raised.type != failure.cause.type for raised in each.chain)  # else it gave up because of it
+        and _reached_top(each)
+        and not (each.noise or each.handled or each.thread or each.caught)
+        for each in case.failures
+    )
+
+
+def _reached_top(failure: Failure) -> bool:
+    """Whether nothing of a program is left that could have caught it."""
+    frames = failure.end.frames
+    return bool(frames) and frames[0].function == _TOP
+
+
+def _says_so(case: Case, failure: Failure) -> bool:
+    source, first = failure.first.source, failure.first.number
+    lines = case.kept[source] if source < len(case.kept) else []
+    near = range(first - _NEAR, failure.last_line + _NEAR + 1)
+    inside = range(first, failure.cause.line.number)
+    return any(number in near and number not in inside and _AGAIN.search(text[:300]) for number, text in lines)
