@@ -30,6 +30,7 @@ body { margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", "PingFang SC", sans-serif; }
 main { max-width: 54rem; margin: auto; padding: 2rem 1rem 4rem; }
 header p { color: var(--soft); margin: .25rem 0; overflow-wrap: anywhere; }
+.chain td:nth-child(-n+2) { white-space: nowrap; }
 h1 { font-size: 1.5rem; margin: 0; }
 .verdict { font-size: 1.1rem; font-weight: 600; margin: 1.2rem 0; }
 .verdict.error { color: var(--error); }
@@ -159,7 +160,7 @@ def _chain(report: dict[str, Any], words: Any) -> str:
     if not steps:
         return ""
     rows = "".join(f"<tr>{''.join(f'<td>{escape(each)}</td>' for each in step)}</tr>" for step in steps)
-    return f"<h2>{escape(words['chain_title'])}</h2><table>{rows}</table>"
+    return f'<h2>{escape(words["chain_title"])}</h2><table class="chain">{rows}</table>'
 
 
 def _finding(finding: Mapping[str, Any], words: Any, echoes: str) -> str:

@@ -87,6 +87,13 @@ _DRAW = """
   const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const short = v => v == null ? '' : v !== 0 && (Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3)
     ? v.toExponential(1) : String(+v.toPrecision(4));
+  // of values that lie close together four digits would all read the same
+  const ticks = (u, all, axis, space, step) => {
+    const told = all.map(short), shown = told.filter(each => each !== '');
+    if (new Set(shown).size === shown.length || !(step < 1)) return told;
+    const digits = Math.min(8, Math.ceil(-Math.log10(step)));
+    return all.map(each => each == null ? '' : each.toFixed(digits));
+  };
   const tens = plot => (u, all) => plot.log ? all.map(v => Math.abs(Math.log10(v) % 1) < 1e-6 ? v : null) : all;
   const drawn = [];
   const between = (u, from, to) => [from, to ?? u.scales.x.max]
@@ -126,7 +133,7 @@ _DRAW = """
     while (drawn.length) drawn.pop().destroy();
     document.querySelectorAll('.plot').forEach((box, i) => {
       const plot = data.plots[i], line = {stroke: css('--line'), width: 1};
-      const axis = {stroke: css('--soft'), grid: line, ticks: line, size: 58, values: (u, all) => all.map(short)};
+      const axis = {stroke: css('--soft'), grid: line, ticks: line, size: 58, values: ticks};
       const ruled = {...line, filter: tens(plot)};
       drawn.push(new uPlot({
         width: box.clientWidth - 8, height: 190,

@@ -93,3 +93,22 @@ def test_browser_draws_them(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "<title>canvases 4 inked 4</title>" in done.stdout
     assert "CONSOLE" not in done.stderr
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node to run the page's script with")
+@pytest.mark.parametrize(
+    ("values", "step", "expected"),
+    [
+        ([5.546, 5.5465, 5.547], 0.0005, ["5.5460", "5.5465", "5.5470"]),
+        ([5.5460, 5.5462, 5.5464], 0.0002, ["5.5460", "5.5462", "5.5464"]),
+        ([0, 25, 50], 25, ["0", "25", "50"]),
+        ([1e-6, 2e-6], 1e-6, ["1.0e-6", "2.0e-6"]),
+        ([None, 1, None, 10], 0.1, ["", "1", "", "10"]),
+    ],
+)
+def test_ticks_that_lie_close_together_read_differently(values: list[Any], step: float, expected: list[str]) -> None:
+    page = html.render(report(), series=PLOTS)
+    script = page[page.index("  const short") : page.index("  const tens")]
+    told = f"{script}; console.log(JSON.stringify(ticks(null, {json.dumps(values)}, 0, 0, {step})))"
+    done = subprocess.run(["node", "-e", told], capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(done.stdout) == expected
