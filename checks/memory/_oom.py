@@ -113,6 +113,7 @@ PHASES = (
             r"|model_loader/|torch/distributed/fsdp/_init_utils\.py:"
         ),
     ),
+    ("reward", re.compile(r":(?:_?calculate_rewards|_?compute_rewards?|compute_rm_score|get_rewards?|reward_fn)$")),
     (
         "generate",
         re.compile(
