@@ -16,7 +16,8 @@ https://github.com/pytorch/pytorch/blob/v2.6.0/torch/cuda/__init__.py
 
 from __future__ import annotations
 
-from doctor.checks.torch._helpers import WHEELS, older_wheel, public, trains_on_cpu
+from doctor import data
+from doctor.checks.torch._helpers import WHEELS, major, older_wheel, public, trains_on_cpu
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import ERROR, Problem
@@ -56,7 +57,7 @@ LOG_MESSAGE = Message(
 
 MESSAGE = Message(
     en=Words(
-        "torch {version} is built without CUDA, and this machine has {count} NVIDIA GPUs",
+        "torch {version} is built without CUDA, and this machine has {gpus}",
         "`torch.cuda.is_available()` is False whatever the driver says: training runs on the CPU or refuses bf16, and "
         "vLLM and DeepSpeed do not start.",
         "Install a CUDA build of torch.",
@@ -66,6 +67,21 @@ MESSAGE = Message(
         "无论驱动如何,`torch.cuda.is_available()` 都是 False:训练会在 CPU 上进行或拒绝 bf16,vLLM 和 DeepSpeed "
         "无法启动。",
         "安装带 CUDA 的 torch。",
+    ),
+)
+
+DRIVER = Message(
+    en=Words(
+        MESSAGE.en.headline,
+        MESSAGE.en.explanation,
+        "Upgrade the NVIDIA driver first: the wheels of this torch that are known are built for CUDA {cuda}, and the "
+        "driver goes up to {driver}. Or install an older torch with a wheel for CUDA {major}.",
+    ),
+    zh=Words(
+        MESSAGE.zh.headline,
+        MESSAGE.zh.explanation,
+        "先升级 NVIDIA 驱动:已知的该版本 torch 的 wheel 针对 CUDA {cuda} 构建,而驱动最高支持 {driver}。"
+        "或安装有 CUDA {major} wheel 的较旧 torch。",
     ),
 )
 
@@ -89,11 +105,17 @@ def cpu_build(
     driver = gpus.cuda_driver_version if gpus is not None else None
     tag = older_wheel(build.version, driver) if driver else None
     wheel = f" --index-url {WHEELS}/{tag}" if tag else ""
+    release = data.torch_release(build.version)
+    beyond = release.cuda if release is not None and driver and not tag else None
     yield found(
         PROBLEM,
-        MESSAGE,
+        DRIVER if beyond else MESSAGE,
+        cuda=beyond,
+        driver=driver,
+        major=major(driver) if driver else None,
         commands=(f'pip install --force-reinstall "torch=={public(build.version)}"{wheel}',),
         evidence=(Evidence("torch/version.py", f"__version__ {build.version}, cuda None"),),
         version=build.version,
         count=count,
+        gpus=f"{count} NVIDIA GPU{'' if count == 1 else 's'}",
     )
