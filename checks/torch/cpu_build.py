@@ -72,14 +72,16 @@ MESSAGE = Message(
 
 DRIVER = Message(
     en=Words(
-        MESSAGE.en.headline,
-        MESSAGE.en.explanation,
+        "torch {version} is built without CUDA, and this machine has {gpus}",
+        "`torch.cuda.is_available()` is False whatever the driver says: training runs on the CPU or refuses bf16, and "
+        "vLLM and DeepSpeed do not start.",
         "Upgrade the NVIDIA driver first: the wheels of this torch that are known are built for CUDA {cuda}, and the "
         "driver goes up to {driver}. Or install an older torch with a wheel for CUDA {major}.",
     ),
     zh=Words(
-        MESSAGE.zh.headline,
-        MESSAGE.zh.explanation,
+        "torch {version} 不含 CUDA,而本机有 {count} 块 NVIDIA GPU",
+        "无论驱动如何,`torch.cuda.is_available()` 都是 False:训练会在 CPU 上进行或拒绝 bf16,vLLM 和 DeepSpeed "
+        "无法启动。",
         "先升级 NVIDIA 驱动:已知的该版本 torch 的 wheel 针对 CUDA {cuda} 构建,而驱动最高支持 {driver}。"
         "或安装有 CUDA {major} wheel 的较旧 torch。",
     ),
