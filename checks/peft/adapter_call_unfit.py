@@ -70,11 +70,32 @@ CASES = (
             ),
         ),
     ),
+    (
+        r"^KeyError: '(?P<name>[\w\-.]{1,60})'$",
+        Message(
+            en=Words(
+                "PEFT 0.5 does not find the adapter `{name}` that it was just given",
+                "After `merge_and_unload()` or a second wrapping, the `PeftModel` and the tuner inside it hold two "
+                "tables of adapters in this release; the new one is entered in the first and looked up in the second. "
+                "LLaMA-Factory of 2023 comes here when it loads the reward model.",
+                'Upgrade: `pip install -U "peft>=0.6"` (with LLaMA-Factory: its newest release and the PEFT that it '
+                "names). Or save the merged model, load it anew with `from_pretrained`, and put the adapters on that.",
+            ),
+            zh=Words(
+                "PEFT 0.5 找不到刚刚加入的适配器 `{name}`",
+                "该版本在 `merge_and_unload()` 或二次包装之后,`PeftModel` 与其内部的 tuner 各持有一张适配器表;新适配"
+                "器写入前者,却在后者中查找。2023 年的 LLaMA-Factory 在加载奖励模型时会遇到。",
+                '升级:`pip install -U "peft>=0.6"`(LLaMA-Factory:使用最新版本及其要求的 PEFT)。或保存合并后的模型,用 '
+                "`from_pretrained` 重新加载,再加上适配器。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = (
     Signature(CASES[0][0], symptom_of=("VLL053",)),
     Signature(CASES[1][0]),
+    Signature(CASES[2][0], frame=r"peft[\\/]tuners[\\/]tuners_utils\.py:inject_adapter$"),
 )
 
 

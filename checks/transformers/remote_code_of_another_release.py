@@ -31,7 +31,7 @@ PROBLEM = Problem(id="TRF033", name="remote-code-of-another-release", severity=E
 
 _FOLDER = r"transformers_modules[\\/]"
 #: places in SIGNATURES
-_TOKENIZER, _PREFIX = 4, 5
+_TOKENIZER, _PREFIX, _BARE = 4, 5, 6
 
 SIGNATURES = (
     Signature(r"^ImportError: cannot import name '(?P<what>\w{1,100})' from '(?P<library>transformers)", frame=_FOLDER),
@@ -47,6 +47,11 @@ SIGNATURES = (
         frame=r"tokenization_utils(?:_base)?\.py:(?:__init__|_add_tokens|add_tokens|_from_pretrained)$",
     ),
     Signature(r"^AttributeError: 'ChatGLM\w{0,40}' object has no attribute '(?P<what>prefix_encoder)'"),
+    Signature(
+        # tokenizers that came as files with a model, and what they load too late
+        r"^AttributeError: '(?P<tokenizer>(?:Baichuan|ChatGLM|InternLM2?|Qwen|XverseTokenizer|Aquila|Yi|Orion|Skywork)"
+        r"\w{0,30}Tokenizer\w{0,10})' object has no attribute '(?P<what>sp_model|tokenizer|_sp_model)'",
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -119,6 +124,8 @@ def explain(hits: Hits) -> Finding | None:
     frames = [frame for frame in first.frames if not _THROUGH.search(frame)]
     place = re.split(r"[\\/]", frames[-1].rpartition(":")[0])[-1] if frames else "tokenization_*.py"
     asked = next((each for each in hits.of(_TOKENIZER) if each.line == first.line and each.file == first.file), None)
+    if asked is None and first.signature == _BARE and not first.frames:
+        asked = first
     if asked is not None or hits.of(_PREFIX):
         groups = (asked or first).groups
         return found(

@@ -17,16 +17,20 @@ https://github.com/huggingface/open-r1/issues/145
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TRL052", name="hooks-before-first-step", severity=ERROR, since="0.1", affects={"trl": "<0.15"})
 
 SIGNATURES = (
     Signature(
         r"^AttributeError: '(?P<model>\w{1,80})' object has no attribute 'optimizer'",
-        frame=r"trl[\\/]models[\\/]utils\.py:(?:add|remove)_hooks$",
+        frame=r"(?:trl[\\/]models[\\/]|[\\/])utils\.py:(?:add|remove)_hooks$",
+    ),
+    Signature(
+        r"^AttributeError: '(?P<model>\w{1,80}For(?:CausalLM|ConditionalGeneration))' object has no attribute "
+        r"'optimizer'",
     ),
 )
 
@@ -43,5 +47,19 @@ LOG_MESSAGE = Message(
         "升级:`pip install -U 'trl>=0.15'`。若留在原版本,ZeRO-2 不走这条路径。",
     ),
 )
+
+_HOOKS = 0
+
+
+def explain(hits: Hits) -> Finding | None:
+    """A copied line without its traceback can hardly mean anything else: no other code asks a bare model for it."""
+    traced = bool(hits.of(_HOOKS))
+    if not traced and hits.first.frames:
+        return None
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=LOG_COMMANDS,
+        confidence=CONFIRMED if traced else LIKELY, model=hits.get("model") or "",
+    )  # fmt: skip
+
 
 LOG_COMMANDS = ("pip install -U 'trl>=0.15'",)
