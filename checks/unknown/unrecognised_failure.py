@@ -122,6 +122,12 @@ def _collect(unknown: Unknown, kind: Kind) -> dict[str, Any]:
         )
     ]
     chinese = ["然后收集更多信息:在该环境中运行 `doctor check --save-facts facts.json`,并用 `--context` 传入。"]
+    if unknown.begins:
+        names = ", ".join(f"`doctor explain {each}`" for each in unknown.begins)
+        english.insert(
+            0, f"The message is cut off: give all of it, for it begins as that of a known problem ({names})."
+        )
+        chinese.insert(0, f"错误信息被截断:请给出完整内容,其开头与已知问题的信息相同({names})。")
     if kind in (CUDA, NETWORK, COLLECTIVE) or unknown.others:
         english.append("`NCCL_DEBUG=INFO` and `TORCH_DISTRIBUTED_DEBUG=DETAIL` show what the ranks were doing.")
         chinese.append("`NCCL_DEBUG=INFO` 与 `TORCH_DISTRIBUTED_DEBUG=DETAIL` 可显示各 rank 的动作。")

@@ -36,6 +36,7 @@ class Unknown:
         folded: Ray folded repeated lines away; `partial`: the log was too long to be read line by line.
         nature: what was given instead of a run's log: "empty", "binary", "wandb" (its own log), "foreign" (nothing of a
             run in it), "report" (about a machine), "notes" (on many problems); "" for a log, as far as can be told.
+        begins: ids of problems whose messages begin as one that somebody cut off.
 
     """
 
@@ -62,3 +63,4 @@ class Unknown:
     partial: bool = False
     nature: str = ""
     callers: Sequence[str] = ()
+    begins: Sequence[str] = ()

@@ -20,6 +20,7 @@ from doctor.logs.matcher import Compiled
 from doctor.logs.nature import EMPTY, NOTES
 from doctor.logs.quotes import Quotes
 from doctor.logs.retries import was_retried
+from doctor.logs.shortened import begins_like
 from doctor.logs.tracebacks import Failure
 from doctor.logs.victims import failed_by_itself
 
@@ -205,7 +206,8 @@ def _sorted_out(
         any(_explains(case, each, primary) for each in split.causes)
         or any(_within(case, each, primary) for each in (*measured, *_named_by_id(split)))
     ):
-        first = _answers(unknown.of_failure(case, primary), entries)
+        begins = begins_like(primary.cause.type, primary.cause.message, catalogue.signatures)
+        first = _answers(replace(unknown.of_failure(case, primary), begins=begins), entries)
         split.helpers, split.causes = [*split.helpers, *split.causes], []
     elif primary is None and not split.causes and (not split.symptoms or _silent_ends(case, victims, split.symptoms)):
         first = _without_cause(case, victims, split.symptoms, entries, silent=not split.helpers and not live)
