@@ -35,18 +35,24 @@ _REWARDS = (
 )
 
 SIGNATURES = (
-    Signature(r"^TypeError: string indices must be integers", frame=_REWARDS),
-    Signature(r"^AttributeError: 'str' object has no attribute '(?:get|keys|items)'", frame=_REWARDS),
+    Signature(r"^TypeError: string indices must be integers", frame=_REWARDS, own_code=True),
+    Signature(r"^AttributeError: 'str' object has no attribute '(?:get|keys|items)'", frame=_REWARDS, own_code=True),
     Signature(
         r"^AttributeError: '(?P<shape>list|dict)' object has no attribute "
         r"'(?:strip|split|lower|upper|find|startswith|endswith|replace|count|splitlines|encode)'",
         frame=_REWARDS,
+        own_code=True,
     ),
     Signature(
         r'^TypeError: can only concatenate (?P<shape>list) \(not "str"\) to list',
         frame=_REWARDS,
+        own_code=True,
     ),
-    Signature(r"^TypeError: expected string or bytes-like object(?:, got '(?P<shape>list|dict)')?$", frame=_REWARDS),
+    Signature(
+        r"^TypeError: expected string or bytes-like object(?:, got '(?P<shape>list|dict)')?$",
+        frame=_REWARDS,
+        own_code=True,
+    ),
 )
 
 TEXT = Message(

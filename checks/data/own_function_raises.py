@@ -69,6 +69,7 @@ SIGNATURES = (
         r"|JSONDecodeError|NameError|UnboundLocalError|SyntaxError|UnicodeDecodeError|UnicodeEncodeError|RecursionError"
         r"|OverflowError|AssertionError)\b(?:: (?P<told>[^\n]{1,300}))?",
         frame="|".join(f"(?:{pattern.pattern})" for _, pattern in _CALLERS),
+        own_code=True,
         symptom_of=_OTHERS,
     ),
 )

@@ -29,6 +29,7 @@ SIGNATURES = (
         r"RuntimeError: The size of tensor a \((?:0\) must match the size of tensor b \(\d{1,12}\)"
         r"|\d{1,12}\) must match the size of tensor b \(0\))",
         frame=r"deepspeed[\\/]",
+        own_code=True,  # the engine calls the model, which may be the user's
         symptom_of=("PFT011", "FSD015"),
     ),
 )

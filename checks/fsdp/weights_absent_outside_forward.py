@@ -107,7 +107,7 @@ CASES = (
 SIGNATURES = (
     Signature(CASES[0][0], keywords=("data is not allocated yet",)),
     Signature(CASES[1][0], keywords=("out of bounds for storage of size 0",), symptom_of=("TRF043",)),
-    Signature(CASES[2][0], frame=r"(?:^|[\\/])fsdp[\\/]"),
+    Signature(CASES[2][0], frame=r"(?:^|[\\/])fsdp[\\/]", own_code=True),  # the model may be the user's
 )
 
 

@@ -41,6 +41,7 @@ SIGNATURES = (
         r"TypeError: (?:(?P<owner>\w{1,80})\.)?(?P<method>training_step|log)\(\) takes (?:from )?\d"
         r" (?:to \d )?positional arguments but (?P<count>[345]) were given",
         frame=r"transformers[\\/]trainer\.py:",
+        own_code=True,  # a method of the user's calls the one that it overrides
     ),
     Signature(
         r"TypeError: (?:(?P<owner>\w{1,80})\.)?(?P<method>_maybe_log_save_evaluate)\(\) missing \d required positional "

@@ -35,11 +35,13 @@ SIGNATURES = (
         r"^AttributeError: '(?P<trainer>(?!Unsloth)\w{0,60}(?:GRPO|DPO|RLOO|SFT|PPO|KTO|ORPO|GKD)\w{0,40}Trainer)' "
         r"object has no attribute '(?P<name>(?!current_gradient_accumulation_steps)\w{1,80})'",
         frame=_TRL,
+        own_code=True,  # the derived class is the user's
     ),
     Signature(
         r"^KeyError: '(?P<entry>(?:chosen|rejected|prompt|concatenated|reference)_(?:labels|input_ids|attention_mask|"
         r"logps|chosen_logps|rejected_logps))'$",
         frame=_TRL,
+        own_code=True,  # the derived class is the user's
     ),
     Signature(
         r"^TypeError: (?P<base>(?:GRPO|DPO|RLOO|SFT|PPO|KTO|ORPO|GKD)Trainer)\.__init__\(\) got an unexpected keyword "

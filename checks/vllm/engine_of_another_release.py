@@ -38,6 +38,7 @@ SIGNATURES = (
         r" '(?P<name>\w{1,80})'",
         symptom_of=("TRL",),
         frame=r"vllm|sglang|openrlhf|verl|unsloth|[\\/]art[\\/]|trinity|swift|trl",
+        own_code=True,  # a trainer of the user's asks the engine
     ),
     Signature(
         r"AttributeError: '(?P<owner>AsyncLLM|_?AsyncLLMEngine)' object has no attribute '(?P<name>\w{1,80})'",

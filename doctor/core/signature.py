@@ -32,6 +32,8 @@ class Signature:
         kind: "error" ends runs, and does not count where the process went on to end well; "warning" spoils runs that go
             on; "sign" only supports other findings and is never a finding of its own.
         frame: regular expression for "path:function" of a frame of the traceback that the line ends; empty: any.
+        own_code: whether it counts, too, where the user's own code raised below that frame: a reward function that the
+            trainer called, a method of the trainer that somebody wrote anew.
         affects: narrower version ranges than the problem's, for this pattern alone.
 
     """
@@ -43,6 +45,7 @@ class Signature:
     kind: str = "error"
     affects: Mapping[str, str] = field(default_factory=dict)
     frame: str = ""
+    own_code: bool = False
 
 
 @dataclass(frozen=True)

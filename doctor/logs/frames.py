@@ -32,6 +32,13 @@ _STANDARD = later(
     r"(?:^|[\\/])python3?(?:\.\d+t?)?[\\/]|^<frozen |^<string>|^<stdin>|\.p(?:yx|xi)$|[\\/]bin[\\/][^\\/]+$"
     r"|[\\/]Lib[\\/](?!site-packages)|[\\/]lib[\\/](?=multiprocessing[\\/]|asyncio[\\/]|concurrent[\\/])"
 )
+#: files that stand where the user's own do: code of a checkpoint, generated code, torch from its sources, and the
+#: standard library on Windows
+_UNSURE = later(
+    r"[\\/]transformers_modules[\\/]|unsloth_compiled_|torchinductor_|[\\/]\.triton[\\/]|^<(?!ipython-)"
+    r"|[\\/]torch[\\/](?:_\w+|nn|optim|utils|distributed|autograd|cuda|fx|functional\.py|serialization\.py)\b"
+    r"|^[A-Za-z]:[\\/][^\n]{0,200}[\\/][Ll]ib[\\/]"
+)
 #: where the part of a path begins that does not depend on the environment's name
 _ENVIRONMENT = later(r"[\\/](?:lib(?:64)?[\\/]python3?[\d.]{0,5}t?|Lib|site-packages|dist-packages)[\\/]")
 #: the stack's own packages where they run from a checkout: a folder of theirs tells
@@ -92,6 +99,12 @@ class Frame:
         """
         environment = _ENVIRONMENT.search(self.path)
         return f"{self.path[environment.start() :] if environment else self.path}:{self.function}"
+
+
+def is_own(key: str) -> bool:
+    """Whether the frame that a `Frame.key` tells of is surely the user's own code."""
+    path, _, function = key.rpartition(":")
+    return not _UNSURE.search(path) and Frame(path, 0, function).own
 
 
 def python_frame(text: str) -> Frame | None:

@@ -20,7 +20,6 @@ from doctor.logs.matcher import Compiled
 from doctor.logs.nature import EMPTY, NOTES
 from doctor.logs.quotes import Quotes
 from doctor.logs.retries import was_retried
-from doctor.logs.shortened import begins_like
 from doctor.logs.tracebacks import Failure
 from doctor.logs.victims import failed_by_itself
 

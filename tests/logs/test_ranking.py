@@ -96,6 +96,35 @@ def test_an_interrupted_run_lost_nobody(tmp_path: Path, word: str, headline: str
     assert _told(both) == [("NCC015", "cause")]
 
 
+OPTIMIZER = '  File "/env/lib/python3.11/site-packages/torch/optim/lr_scheduler.py", line 9, in get_lr\n    f(step)\n'
+CALLED = {
+    "own": ('  File "/home/user/sft.py", line 33, in warm\n    step < warmup\n', "UNK001"),
+    "installed": ('  File "/env/lib/python3.11/site-packages/pack/a.py", line 3, in warm\n    step < n\n', "TRF067"),
+    "of a checkpoint": (
+        '  File "/root/.cache/hub/transformers_modules/m/a.py", line 3, in warm\n    s < n\n',
+        "TRF067",
+    ),
+    "generated": ('  File "<eval_with_key>.12", line 3, in warm\n    step < n\n', "TRF067"),
+}
+
+
+@pytest.mark.parametrize("called", CALLED)
+def test_what_the_users_own_code_raises_below_a_library_says_nothing_of_the_library(
+    tmp_path: Path, called: str
+) -> None:
+    frame, problem = CALLED[called]
+    error = "TypeError: '<' not supported between instances of 'int' and 'str'\n"
+    assert _first(tmp_path, f"{HEADER}\n{OPTIMIZER}{frame}{error}") == problem
+
+
+def test_what_a_reward_function_raises_is_found_below_the_trainer(tmp_path: Path) -> None:
+    reward = '  File "/home/user/rewards.py", line 3, in score\n    text["content"]\n'
+    trainer = "/env/lib/python3.11/site-packages/trl/trainer/grpo_trainer.py"
+    caller = f'  File "{trainer}", line 9, in _calculate_rewards\n    f(prompts)\n'
+    error = "TypeError: string indices must be integers, not 'str'\n"
+    assert _first(tmp_path, f"{HEADER}\n{caller}{reward}{error}") == "DAT028"
+
+
 def test_a_killed_rank_comes_before_those_that_lost_it(tmp_path: Path) -> None:
     result = _examine(tmp_path, LOST.format(p="[rank0]: ") + KILLED)
     assert _told(result)[0] == ("LCH018", "cause")
