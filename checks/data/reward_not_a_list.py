@@ -58,6 +58,24 @@ LOG_MESSAGE = Message(
     ),
 )
 
+NONES = Message(
+    en=Words(
+        "a reward function returned `None` for a completion, which this trainer cannot read",
+        "TRL from 0.16 on, and newer ms-swift, leave a completion with `None` out of that function's rewards, as rows "
+        "of another task need it; older ones make a tensor of the list and fail. A function that forgets a `return` "
+        "on one of its ways returns `None`, too.",
+        "Give every completion a number (0.0 where the function does not apply), and look for ways without `return`; "
+        "or upgrade: `pip install -U trl` (with ms-swift `pip install -U ms-swift`).",
+    ),
+    zh=Words(
+        "奖励函数对某条生成返回了 `None`,而该训练器无法读取",
+        "TRL 自 0.16 起以及较新的 ms-swift 会把 `None` 的生成排除在该函数的奖励之外(其他任务的样本需要如此);旧版本直"
+        "接把列表转成张量而失败。函数的某个分支漏写 `return` 时也会返回 `None`。",
+        "给每条生成一个数字(不适用时为 0.0),并检查没有 `return` 的分支;或升级:`pip install -U trl`(ms-swift:"
+        "`pip install -U ms-swift`)。",
+    ),
+)
+
 ALWAYS = Message(
     en=Words(
         "reward function `{name}` returns {kind}, not a list of rewards",
@@ -115,6 +133,9 @@ def reward_not_a_list(training: Training) -> Judgement:
 #: number of the signature -> what was returned
 _WHAT = ("a single `{}`", "a list of `{}`", "a list of `{}`", "a list of lists", "a list of tensors")
 
+#: place of "must be real number" in SIGNATURES
+_OF_NONE = 2
+
 
 def explain(hits: Hits) -> Finding | None:
     """Blame the function only where the trainer's own frame raised."""
@@ -122,4 +143,6 @@ def explain(hits: Hits) -> Finding | None:
     if not raised:
         return None
     what = _WHAT[raised[0].signature].format(raised[0].groups.get("kind", "?"))
+    if raised[0].signature == _OF_NONE and raised[0].groups.get("kind") == "NoneType":
+        return found(PROBLEM, NONES, where=hits.where(), evidence=hits.evidence())
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), what=what)
