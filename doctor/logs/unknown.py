@@ -134,14 +134,17 @@ def place_of(frame: Frame) -> str:
 
 
 def _meaningful(raised: Raised) -> Frame | None:
-    """The innermost frame that says something: of a library that asks for an attribute, not `__getattr__` itself."""
-    if not raised.frames:
+    """The innermost frame that says something.
+
+    That is none of the standard library or of torch's module where somebody else called it, and of a library that asks
+    for an attribute not `__getattr__` itself.
+    """
+    told = [each for each in raised.frames if not _is_between(each)]
+    frames = [each for each in told if each.package or each.own] or told or list(raised.frames)
+    if not frames:
         return None
-    frames = [each for each in raised.frames if not _is_between(each)]
-    if frames and len(frames) < len(raised.frames) and _is_between(raised.frames[-1]):
-        return frames[-1]
-    asking = [each for each in raised.frames if each.function not in _ASKED]
-    return asking[-1] if asking and asking[-1].package else raised.frames[-1]
+    asking = [each for each in frames if each.function not in _ASKED]
+    return asking[-1] if asking and asking[-1].package else frames[-1]
 
 
 def _is_between(frame: Frame) -> bool:

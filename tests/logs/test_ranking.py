@@ -376,3 +376,21 @@ WARNED, ERRED = (LOGGED.format(level=level, words="verify failed") for level in 
 def test_what_was_caught_did_not_end_the_run(tmp_path: Path, text: str, told: str) -> None:
     first = _examine(tmp_path, text).diagnosis.outcome.findings[0]
     assert told in (first.problem.id + first.words().headline)
+
+
+@pytest.mark.parametrize(
+    ("inner", "place"),
+    [
+        ("/env/lib/python3.11/inspect.py", "rl.py:63 (map_dataset)"),
+        ("/env/lib/python3.11/site-packages/torch/nn/modules/module.py", "rl.py:63 (map_dataset)"),
+        ("/env/lib/python3.11/site-packages/datasets/load.py", "datasets/load.py:2431 (_call_impl)"),
+    ],
+)
+def test_the_place_of_an_unknown_failure_is_not_in_the_standard_library(tmp_path: Path, inner: str, place: str) -> None:
+    text = (
+        'Traceback (most recent call last):\n  File "/home/user/rl.py", line 63, in map_dataset\n    sig = told(fn)\n'
+        f'  File "{inner}", line 2431, in _call_impl\n    raise TypeError(what)\nTypeError: nothing that is known\n'
+    )
+    first = _examine(tmp_path, text).diagnosis.outcome.findings[0]
+    assert first.problem.id == "UNK001"
+    assert first.words().headline.endswith(f"raised in `{place}`; no known problem matches")
