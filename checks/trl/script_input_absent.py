@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from doctor.checks.trl._helpers import quoted
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
+from doctor.facts.choices import Choices
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
@@ -121,9 +123,16 @@ SIGNATURES = tuple(Signature(pattern) for pattern, _ in CASES)
 
 
 @check(PROBLEM)
-def script_input_absent(launch: Launch, training: Training, packages: Packages) -> Judgement:
+def script_input_absent(launch: Launch, training: Training, packages: Packages, choices: Choices | None) -> Judgement:
     """`trl grpo` and its kin without a dataset; a configuration that could not be read proves nothing."""
-    if launch.kind != "trl" or not training.complete or training.broken is not None or training.dataset is not None:
+    if launch.kind != "trl":
+        return
+    setting = launch.arguments.get("reward_funcs")
+    known = choices.of("trl.reward_funcs_registry") if choices is not None and launch.subcommand == "grpo" else ()
+    for name in setting.value if setting is not None and isinstance(setting.value, list) and known else ():
+        if name not in known and "." not in name and "$" not in name:
+            yield found(PROBLEM, CASES[1][1], evidence=quoted(setting), name=name)
+    if not training.complete or training.broken is not None or training.dataset is not None:
         return
     if packages.matches("trl", ">=0.19") and not {"help", "h", "datasets"} & set(launch.arguments):
         yield found(PROBLEM, CASES[0][1], evidence=(Evidence("launch command", " ".join(launch.argv)),))

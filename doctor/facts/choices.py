@@ -64,8 +64,9 @@ def literal(text: str, name: str) -> tuple[str, ...]:
     head = re.search(rf"^ *{name}(?:\s*:[^=\n]+)?\s*=\s*(?:Literal)?[\[(]", text, re.MULTILINE)
     if head is None:
         return ()
-    uncommented = _COMMENT.sub("", text[head.end() :])  # a comment may hold a bracket
-    entries = [each.strip() for each in re.split(r"[\])]", uncommented, maxsplit=1)[0].split(",")]
+    # a comment may hold a bracket, and what goes on behind the bracket (`| Literal[...]`, `+ MORE`) is not read
+    whole = re.match(r"([^\])]*)[\])] *(?:\n|$)", _COMMENT.sub("", text[head.end() :]))
+    entries = [each.strip() for each in whole[1].split(",")] if whole else []
     values = [_constant(each) for each in entries if each]
     return tuple(each for each in values if each is not None) if all(values) else ()
 
@@ -85,6 +86,12 @@ def sentence(text: str, beginning: str) -> tuple[str, ...]:
     return tuple(re.findall(r"'(\w+)'", allowed[-1].partition(", got")[0]))
 
 
+def keys(text: str, name: str) -> tuple[str, ...]:
+    """Keys of a dictionary of words that a function makes, one a line."""
+    match = re.search(rf"^ *{name} = \{{\n(.*?)^ *\}}", text, re.MULTILINE | re.DOTALL)
+    return tuple(re.findall(r"""^ *["'](\w+)["']\s*:""", match[1], re.MULTILINE)) if match else ()
+
+
 def registered(text: str) -> tuple[str, ...]:
     """Names under which a module registers parsers: the table of newer releases, the decorators of older ones."""
     table = text.partition("_PARSERS_TO_REGISTER")[2]
@@ -102,6 +109,7 @@ _SOURCES: tuple[tuple[str, tuple[str, ...], _Reader, tuple[str, ...]], ...] = (
         members,
         ("IntervalStrategy", "SaveStrategy", "HubStrategy", "SchedulerType"),
     ),
+    ("trl", ("scripts/grpo.py",), keys, ("reward_funcs_registry",)),
     ("verl", ("trainer/ppo/core_algos.py",), members, ("AdvantageEstimator",)),
     ("vllm", ("config/lora.py", "config/__init__.py"), literal, ("MaxLoRARanks",)),
     ("vllm", ("config.py",), literal, ("possible_max_ranks",)),
