@@ -32,7 +32,7 @@ PROBLEM = Problem(id="BNB001", name="bitsandbytes-missing", severity=ERROR, sinc
 SIGNATURES = (
     Signature(r"ImportError: Using `bitsandbytes` (?:4-bit |8-bit )?quantization requires"),
     Signature(r"ImportError: Please install bitsandbytes>=[\d.]{1,12} via"),
-    Signature(r"PackageNotFoundError: No package metadata was found for bitsandbytes"),
+    Signature(r"PackageNotFoundError: No package metadata was found for (?:The ')?bitsandbytes"),
     Signature(r"please make sure that you have installed `bitsandbytes>=[\d.]{1,12}`"),
 )
 

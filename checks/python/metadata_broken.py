@@ -14,21 +14,28 @@ In a log: by the exception of importlib.metadata.
 https://packaging.python.org/en/latest/specifications/recording-installed-packages/
 https://github.com/python/importlib_metadata/issues/291
 https://github.com/pypa/pip/issues/11352
+https://github.com/hiyouga/LlamaFactory/issues/8411
+https://github.com/hiyouga/LlamaFactory/issues/7698
 """
 
 from __future__ import annotations
 
 from doctor.checks.python._helpers import stack
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Where, Words, found
+from doctor.core.finding import Evidence, Finding, Message, Where, Words, found
 from doctor.core.problem import ERROR, WARNING, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.packages import Packages
 
 PROBLEM = Problem(id="PYT007", name="package-metadata-broken", severity=ERROR, since="0.1")
 
 SIGNATURES = (
     Signature(r"PackageNotFoundError: (?:No package metadata was found for )?(?!bitsandbytes)(?P<name>[\w.\-]{1,80})$"),
+    Signature(
+        r"(?:PackageNotFoundError: No package metadata was found for T|DistributionNotFound: T)he "
+        r"'(?!bitsandbytes)(?P<wanted>(?P<asked>[\w.\-]{1,80})[^'\n]{0,60})' distribution was not found and is "
+        r"required by"
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -49,7 +56,25 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_COMMANDS = ("python -m pip show {name}",)
+REQUIRED = Message(
+    en=Words(
+        "the run needs `{wanted}`, which is not installed in the interpreter that ran",
+        "The options that were chosen need that package and its version is asked for before it is imported. Where `pip "
+        "list` shows it, another environment was looked at than the one that runs; a plain source tree, an emptied "
+        ".dist-info or an executable made by PyInstaller has no metadata either.",
+        "Install it with the Python of the traceback: `python -m pip install '{wanted}'`, or choose another backend. "
+        "Compare `which python pip` and `python -c 'import sys; print(sys.executable)'`, and start through `python -m` "
+        "of the environment that has it. Switching the check off only moves the error.",
+    ),
+    zh=Words(
+        "运行需要 `{wanted}`,而实际运行的解释器中没有安装",
+        "所选的选项需要这个包,导入之前会先查询其版本。若 `pip list` 中能看到它,说明查看的环境与实际运行的不是同一个;只"
+        "有源代码目录、.dist-info 被清空或由 PyInstaller 打包的可执行文件同样没有元数据。",
+        "用异常栈中的 Python 安装:`python -m pip install '{wanted}'`,或选用其他后端。对照 `which python pip` 与 "
+        "`python -c 'import sys; print(sys.executable)'`,并用装有该包的环境以 `python -m` 启动。关闭该检查只会让错误换"
+        "个地方出现。",
+    ),
+)
 
 MESSAGE = Message(
     en=Words(
@@ -66,6 +91,21 @@ MESSAGE = Message(
         "重新安装 `{name}`,覆盖损坏的一份。",
     ),
 )
+
+
+def explain(hits: Hits) -> Finding:
+    """The words of a requirement tell more than the bare name that importlib gives."""
+    wanted = hits.get("wanted")
+    name = hits.get("asked") or hits.get("name") or "?"
+    return found(
+        PROBLEM,
+        REQUIRED if wanted else LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        commands=(f"python -m pip show {name}",),
+        name=name,
+        wanted=wanted or "",
+    )
 
 
 @check(PROBLEM)
