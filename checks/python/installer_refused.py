@@ -2,7 +2,7 @@
 
 ## What it means
 The folder holds no project, the wheel is for another Python, the system protects its own Python, a file or a package
-may not be changed, a name is misspelt, git is missing, or the network failed.
+may not be changed, a name is misspelt, git is missing or is refused by its server, or the network failed.
 ## What it does to a run
 Nothing was installed; what comes next uses the old environment.
 ## What to do
@@ -365,6 +365,30 @@ CASES = (
                 "返回 403。",
                 "在已登录的浏览器中打开该地址并改正。私有仓库请用 ssh 克隆(`git@github.com:OWNER/NAME.git`),或先登录:"
                 "`gh auth login`、`git config --global credential.helper cache`。不要把 token 写进 requirements 文件。",
+            ),
+        ),
+    ),
+    (
+        r"fatal: Could not read from remote repository",
+        Message(
+            en=Words(
+                "git could not read a repository over ssh: no key that counts, or no way to port 22",
+                "The line above tells which: `Permission denied (publickey)` is a key that the server does not know "
+                "(jobs "
+                "and containers have none), a time-out or an unknown host is a network that does not let ssh out.",
+                "`ssh -T git@github.com` shows the same by hand. Clone a public repository over https "
+                "(`https://github.com/OWNER/NAME.git`; in requirements `git+https://`). For a private one give the "
+                "machine a key, or a token with `gh auth login`. GitHub takes ssh on port 443 of ssh.github.com, too.",
+            ),
+            zh=Words(
+                "git 无法通过 ssh 读取仓库:没有有效的密钥,或无法到达 22 端口",
+                "上一行说明了是哪一种:`Permission denied (publickey)` 表示服务器不认识该密钥(作业和容器中没有密钥);"
+                "超时或主机"
+                "未知表示网络不允许 ssh 外出。",
+                "`ssh -T git@github.com` 可手动重现。公开仓库改用 https 克隆(`https://github.com/OWNER/NAME.git`,"
+                "requirements "
+                "中用 `git+https://`)。私有仓库请为该机器配置密钥,或用 `gh auth login` 配置 token。GitHub 也可通过 "
+                "ssh.github.com 的 443 端口使用 ssh。",
             ),
         ),
     ),
