@@ -103,7 +103,8 @@ def _of_elastic(lines: Lines) -> list[int]:
     borders = max(by_agent.values(), key=len, default=[])
     if len(by_agent) > 1 and len(borders) < 2:
         return []  # of several nodes each says once that its workers failed
-    if borders and any(_SUMMARY in text for _, text in lines[borders[-1] :]):
+    # a worker that fails later is told of in the same way: any other traceback is the agent's own, who gives up
+    if borders and any(_HEADER in text or _SUMMARY in text for _, text in lines[borders[-1] :]):
         return borders[:-1]
     return borders
 

@@ -104,6 +104,14 @@ def test_agents_of_several_nodes_are_no_attempts() -> None:
     assert starts(numbered(BEGUN, NO_SPACE, lines[:1], NO_MODULE, lines[1:], BEGUN)) == []
 
 
+def test_an_agent_that_gives_up_ends_no_attempt() -> None:
+    """A paste that ends in the middle of the launcher's own traceback."""
+    told = "E1123 01:44:21.811000 100 torch/x.py:1002] failed (exitcode: 1) local_rank: 1 (pid: 101) of binary: python"
+    launcher = [NO_SPACE[0], '  File "/opt/venv/bin/torchrun", line 8, in <module>', "    sys.exit(main())"]
+    assert starts(numbered(BEGUN, NO_SPACE, [told], launcher)) == []
+    assert starts(numbered(BEGUN, NO_SPACE, [told], BEGUN, NO_MODULE, [told], launcher)) == [0, 9]
+
+
 def test_several_processes_are_no_attempts() -> None:
     first = ["loading the model from /models/tiny"]
     assert unclear(numbered(first, NO_SPACE, first, NO_MODULE)) == ("OSError", "ModuleNotFoundError")
