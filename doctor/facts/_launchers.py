@@ -304,7 +304,7 @@ def _serve(draft: Draft, program: str, words: list[str], known: _argv.Table) -> 
 
 
 def _dotted(words: list[str], known: _argv.Table) -> tuple[dict[str, Setting], list[str]]:
-    """Rewrite words as vLLM does: `--a_b` is `--a-b`, `-O3` a level, `--a.b.c 1` a key of a JSON argument."""
+    """Rewrite words as vLLM does: `--a_b` is `--a-b`, `-O3` a level, `--a.b.c 1` and `-cc.b 1` keys of JSON."""
     dotted: dict[str, Setting] = {}
     plain: list[str] = []
     todo = list(words)
@@ -312,13 +312,13 @@ def _dotted(words: list[str], known: _argv.Table) -> tuple[dict[str, Setting], l
         word = todo.pop(0)
         name, joined, value = word.partition("=")
         head, dot, key = name.partition(".")
-        if word.startswith("--"):
-            head = "--" + head[2:].replace("_", "-") if head.replace("_", "-") in known.options else head
-            if dot and head in known.options:
-                value = value if joined else todo.pop(0) if todo else ""
-                full = f"{known.options[head].name}.{key}"
-                dotted[full] = _argv.secured(Setting(full, _argv.guess(value), True, value))
-                continue
+        if word.startswith("--") and head.replace("_", "-") in known.options:
+            head = "--" + head[2:].replace("_", "-")
+        if word.startswith("-") and dot and head in known.options:
+            value = value if joined else todo.pop(0) if todo else ""
+            full = f"{known.options[head].name}.{key}"
+            dotted[full] = _argv.secured(Setting(full, _argv.guess(value), True, value))
+        elif word.startswith("--"):
             plain.append(f"{head}{dot}{key}{joined}{value}")
         elif word.startswith("-O") and len(word) > 2:
             level = word[2:].removeprefix("=")

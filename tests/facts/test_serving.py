@@ -63,3 +63,14 @@ def test_no_server(tmp_path: Path) -> None:
 )
 def test_human_numbers(text: str, value: int | None) -> None:
     assert human_int(text) == value
+
+
+def test_keys_of_json_arguments_by_their_short_names(tmp_path: Path) -> None:
+    words = "-cc.pass_config.fuse_rope_kvcache=True -cc.mode 3 -tp 2 --compilation_config.level=3 -sc.method ngram"
+    found = fact_of("serving", f"vllm serve m {words}", tmp_path)
+    assert {name: each.value for name, each in found.arguments.items() if name != "model"} == {
+        "compilation_config.pass_config.fuse_rope_kvcache": True, "compilation_config.mode": 3,
+        "compilation_config.level": 3, "speculative_config.method": "ngram", "tensor_parallel_size": 2,
+    }  # fmt: skip
+    launch = fact_of("launch", f"vllm serve m {words}", tmp_path)
+    assert (launch.not_understood, launch.unknown_options) == (None, ())
