@@ -14,6 +14,8 @@ https://docs.python.org/3/library/errno.html#errno.ECONNREFUSED
 https://github.com/TideDra/lmm-r1/issues/30
 https://github.com/PeterGriffinJin/Search-R1#quick-start
 https://verl.readthedocs.io/en/latest/examples/sandbox_fusion_example.html
+https://github.com/areal-project/AReaL/issues/240
+https://github.com/PeterGriffinJin/Search-R1/issues/43
 """
 
 from __future__ import annotations
@@ -167,8 +169,6 @@ REFUSED = Message(
     ),
 )
 
-
-#: signature, what is said of it, how sure
 ENGINE_SILENT = Message(
     en=Words(
         "the rollout server at {addr} did not answer a request, and AReaL gave up",
@@ -188,7 +188,69 @@ ENGINE_SILENT = Message(
         "`rollout.max_concurrent_rollouts`。",
     ),
 )
+NOT_STARTED = Message(
+    en=Words(
+        "the rollout server did not become healthy, and AReaL ended",
+        "AReaL asks the inference server (SGLang or vLLM) for its health until `rollout.setup_timeout` is over. The "
+        "server ended with an error of its own (no memory, an argument its release does not know, a model that is not "
+        "there), or was still loading; this process only tells it.",
+        "Read the server's own log (`llm_server*.log` in the folder of the experiment's logs) for its first error: "
+        "`doctor postmortem LLM_SERVER_LOG`. Where it was still loading, raise `rollout.setup_timeout` (seconds). "
+        "Start it by hand with the same model to see: `python -m sglang.launch_server --model-path MODEL`; `export "
+        "no_proxy=localhost,127.0.0.1,HOST` where a proxy is set.",
+    ),
+    zh=Words(
+        "rollout 服务器没有就绪,AReaL 已退出",
+        "AReaL 会在 `rollout.setup_timeout` 之内反复查询推理服务器(SGLang 或 vLLM)是否就绪。服务器因自身错误退出(显存不"
+        "足、其版本不认识的参数、模型不存在),或仍在加载;该进程只是报告此事。",
+        "在服务器自己的日志(实验日志目录中的 `llm_server*.log`)中查找第一个错误:`doctor postmortem LLM_SERVER_LOG`。若"
+        "只是仍在加载,增大 `rollout.setup_timeout`(秒)。可用同一模型手动启动观察:`python -m sglang.launch_server "
+        "--model-path MODEL`;设有代理时 `export no_proxy=localhost,127.0.0.1,HOST`。",
+    ),
+)
+NO_JSON = Message(
+    en=Words(
+        "a service that the run asks sent something that is no JSON",
+        "The reply is empty or a page of text: the service failed on the request (its 500 page is plain text), a proxy "
+        "answered in its place, or another program listens on that port. The client did not look at the status before "
+        "it parsed the reply.",
+        "See what comes back: `curl --noproxy '*' -i -X POST http://HOST:PORT/PATH -H 'Content-Type: "
+        "application/json' -d '...'`, and read the traceback in the service's own log. `export "
+        "no_proxy=localhost,127.0.0.1,HOST` where a proxy is set; call `response.raise_for_status()` before "
+        "`.json()`, so that the next failure says more.",
+    ),
+    zh=Words(
+        "运行请求的某个服务返回的内容不是 JSON",
+        "返回为空或是一段文本:服务在处理请求时出错(其 500 页面为纯文本),由代理代为应答,或该端口上是别的程序。客户端在解"
+        "析之前没有检查状态码。",
+        "查看实际返回:`curl --noproxy '*' -i -X POST http://HOST:PORT/PATH -H 'Content-Type: application/json' -d "
+        "'...'`,并查看该服务日志中的异常栈。设有代理时 `export no_proxy=localhost,127.0.0.1,HOST`;在 `.json()` 之前调"
+        "用 `response.raise_for_status()`,下次失败就能说明更多。",
+    ),
+)
+#: signature, what is said of it, how sure
 CASES = (
+    (
+        Signature(r"RuntimeError: server launch failed", frame=r"areal/engine/", symptom_of=("*",)),
+        NOT_STARTED,
+        LIKELY,
+    ),
+    (
+        Signature(
+            r"^requests\.exceptions\.JSONDecodeError: Expecting value: line 1 column 1 \(char 0\)",
+            symptom_of=("HST012", "HST024", "HST025", "VLL", "TRL", "RAY", "VRL", "TRK", "HUB"),
+        ),
+        NO_JSON,
+        LIKELY,
+    ),
+    (
+        Signature(
+            r"^aiohttp\.client_exceptions\.ContentTypeError: \d{3}, message='Attempt to decode JSON with unexpected",
+            symptom_of=("HST012", "HST024", "HST025", "VLL", "TRL", "RAY", "VRL", "TRK", "HUB"),
+        ),
+        NO_JSON,
+        LIKELY,
+    ),
     (
         Signature(
             r"RuntimeError: Failed after \d{1,4} retries each\. Payload: [^\n]{0,9000}?"

@@ -11,6 +11,7 @@ In a log: by the message that the library raises.
 ## References
 https://huggingface.co/docs/trl/vllm_integration
 https://github.com/huggingface/trl/blob/v1.16.0/trl/generation/vllm_client.py
+https://github.com/modelscope/ms-swift/issues/7228
 """
 
 from __future__ import annotations
@@ -65,11 +66,32 @@ CASES = (
             ),
         ),
     ),
+    (
+        r"Exception\('Server (?P<server>\d{1,3}) failed: (?P<status>5\d\d), ",
+        Message(
+            en=Words(
+                "rollout server {server} of ms-swift failed while it answered (status {status})",
+                "An exception was raised in the process of `swift rollout`: a dead engine, no memory, weights whose "
+                "names or shapes its model lacks, an image or prompt that it cannot take, a scheduler of your own. The "
+                "trainer sees only the status.",
+                "Read the log of `swift rollout` at that time: its first traceback is the cause (`doctor postmortem "
+                "ROLLOUT_LOG`). Restart it afterwards; the same ms-swift, model and vLLM on both sides.",
+            ),
+            zh=Words(
+                "ms-swift 的 rollout 服务器 {server} 在应答时出错(状态 {status})",
+                "`swift rollout` 进程中发生了异常:引擎已死、内存不足、其模型没有的权重名或形状、无法处理的图像或提示、"
+                "自定义的 scheduler。训练器只看到状态码。",
+                "查看 `swift rollout` 当时的日志:第一个 traceback 即原因(`doctor postmortem ROLLOUT_LOG`)。之后重启它;"
+                "两侧使用相同的 ms-swift、模型与 vLLM。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = (
     Signature(CASES[0][0], frame=r"trl[\\/](?:extras|generation)[\\/]vllm_client\.py:"),
     Signature(CASES[1][0], frame=r"trl[\\/](?:extras|generation)[\\/]vllm_client\.py:"),
+    Signature(CASES[2][0]),
 )
 
 
