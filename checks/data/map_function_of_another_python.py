@@ -31,7 +31,7 @@ CASES = (
         ),
         Message(
             en=Words(
-                "dill cannot rebuild a function for this Python (code object, argument {number})",
+                "dill (or cloudpickle) cannot rebuild a function for this Python (code object, argument {number})",
                 "The installed dill (or cloudpickle) is older than the Python release, or the two sides run "
                 "different ones (a Ray or Spark cluster, a cache written by another Python).",
                 "`pip install -U dill multiprocess datasets cloudpickle` in the environment that runs (dill "
@@ -39,7 +39,7 @@ CASES = (
                 "`num_proc=1` gets around it.",
             ),
             zh=Words(
-                "dill 无法为该 Python 重建函数(code 对象,第 {number} 个参数)",
+                "dill(或 cloudpickle)无法为该 Python 重建函数(code 对象,第 {number} 个参数)",
                 "所装 dill(或 cloudpickle)比该 Python 版本旧,或两侧 Python 不同(Ray、Spark 集群,或由其他 Python "
                 "写出的缓存)。",
                 "在运行的环境中 `pip install -U dill multiprocess datasets cloudpickle`(Python 3.11 需要 dill "

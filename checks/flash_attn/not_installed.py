@@ -105,7 +105,48 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_COMMANDS = ('attn_implementation="sdpa"',)
+IMPORTED = Message(
+    en=Words(
+        "`flash_attn` is imported, and flash-attn is not installed",
+        "The import stands in the code of a framework (veRL's and OpenRLHF's padding-free training), of the model "
+        "(`trust_remote_code`) or in your own; the traceback shows which. It fails whatever attention the model is set "
+        "to.",
+        "Install a ready-made wheel for your torch, CUDA and Python from flash-attn's release page, or `pip install "
+        "flash-attn --no-build-isolation` (needs nvcc and an hour). Without it: switch off what imports it "
+        "(padding-free training, `use_flash_attn` of that code), or take a model that Transformers itself knows, with "
+        '`attn_implementation="sdpa"`.',
+    ),
+    zh=Words(
+        "代码导入 `flash_attn`,但没有安装 flash-attn",
+        "该导入位于框架(veRL、OpenRLHF 的免填充训练)、模型自带代码(`trust_remote_code`)或你自己的代码中,由回溯可见。无"
+        "论"
+        "模型设置为哪种注意力实现,它都会失败。",
+        "从 flash-attn 的发布页安装与 torch、CUDA、Python 相符的 wheel,或 `pip install flash-attn --no-build-isolation`"
+        "(需要 nvcc,约一小时)。不安装时:关闭导入它的功能(免填充训练、该代码的 `use_flash_attn`),或使用 Transformers 自"
+        "身"
+        '支持的模型并设 `attn_implementation="sdpa"`。',
+    ),
+)
+
+NEWER = Message(
+    en=Words(
+        "FlashAttention {version} was asked for, and its package is not installed",
+        '`attn_implementation="flash_attention_{version}"` needs a package of its own: `flash-attn` of PyPI is '
+        "FlashAttention 2. Version 3 is built from the folder `hopper` of its repository and is for GPUs like H100.",
+        'Take `attn_implementation="flash_attention_2"` (with flash-attn) or `"sdpa"`, which needs nothing; or `pip '
+        "install kernels` with newer Transformers, which then fetches a ready-made one; or build it from the "
+        "repository of flash-attention.",
+    ),
+    zh=Words(
+        "要求使用 FlashAttention {version},但没有安装其软件包",
+        '`attn_implementation="flash_attention_{version}"` 需要单独的软件包:PyPI 上的 `flash-attn` 是 FlashAttention 2'
+        "。第 3 版由其仓库的 `hopper` 目录构建,用于 H100 一类的 GPU。",
+        '改用 `attn_implementation="flash_attention_2"`(需 flash-attn)或无需额外安装的 `"sdpa"`;或在新版 Transformers '
+        "中 `pip install kernels`,它会获取现成的内核;或从 flash-attention 仓库构建。",
+    ),
+)
+
+MESSAGES = (LOG_MESSAGE, IMPORTED, NEWER, OLDER, PART)
 
 MESSAGE = Message(
     en=Words(
@@ -136,9 +177,11 @@ def explain(hits: Hits) -> Finding:
             confidence=LIKELY,
             module=f"flash_attn{module}",
         )
+    version = hits.get("version") or ""
+    toggled = NEWER if version not in ("", "2") else LOG_MESSAGE
     return found(
-        PROBLEM, PART if part else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), part=part or "",
-        version=hits.get("version") or "",
+        PROBLEM, PART if part else toggled if hits.of(0) else IMPORTED, where=hits.where(),
+        evidence=hits.evidence(), part=part or "", version=version,
     )  # fmt: skip
 
 
