@@ -18,9 +18,11 @@ https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/genera
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature
+from doctor.core.signature import Hit, Hits, Signature
 
 PROBLEM = Problem(id="TRF045", name="generation-config-refused", severity=ERROR, since="0.1")
 
@@ -40,7 +42,8 @@ SIGNATURES = (
 
 LOG_MESSAGE = Message(
     en=Words(
-        "the model's generation configuration is contradictory ({what}) and could not be saved",
+        "the model's generation configuration is contradictory (`{name}={value}`, `do_sample=False`) and could not be "
+        "saved",
         "Transformers checks it strictly when a checkpoint is written, though reading the same values only warns. "
         "The save broke off, so this checkpoint is incomplete.",
         "Right after loading the model: `model.generation_config.do_sample = True` (or set the sampling values "
@@ -49,7 +52,7 @@ LOG_MESSAGE = Message(
         "that was written before can be resumed from.",
     ),
     zh=Words(
-        "模型的生成配置自相矛盾({what}),无法保存",
+        "`{name}={value}` 与 `do_sample=False` 矛盾:生成配置无法保存",
         "Transformers 读取这些值时只警告,写检查点时却严格检查。保存中断,此检查点不完整。",
         "加载模型后立即设置 `model.generation_config.do_sample = True`(或把采样参数设为 None:"
         "`model.generation_config.{name} = None`),或修改基座模型的 `generation_config.json`。可从更早的检查点恢复。",
@@ -57,13 +60,42 @@ LOG_MESSAGE = Message(
 )
 
 
+UNNAMED = Message(
+    en=Words(
+        "the model's generation configuration is contradictory and could not be saved",
+        "Transformers checks it strictly when a checkpoint is written, though reading the same values only warns. "
+        "The lines after the error name the fields. The save broke off, so this checkpoint is incomplete.",
+        "Correct these fields right after loading the model (`model.generation_config.FIELD = VALUE`; None where it "
+        "is not wanted), or mend `generation_config.json` of the base model. A checkpoint that was written before can "
+        "be resumed from.",
+    ),
+    zh=Words(
+        "模型的生成配置自相矛盾,无法保存",
+        "Transformers 读取这些值时只警告,写检查点时却严格检查。错误之后的几行指出了是哪些字段。保存中断,此检查"
+        "点不完整。",
+        "加载模型后立即改正这些字段(`model.generation_config.字段 = 值`;不需要时设为 None),或修改基座模型的 "
+        "`generation_config.json`。可从更早的检查点恢复。",
+    ),
+)
+
+#: lines after the error on which it names what contradicts; the same warnings stand elsewhere of other calls
+_NEAR = 12
+
+
 def explain(hits: Hits) -> Finding | None:
-    """Name the value that contradicts, where a line tells it."""
-    if all(hit.signature == len(SIGNATURES) - 1 for hit in hits):
+    """Name the value that contradicts, where the error's own lines tell it."""
+    sign = len(SIGNATURES) - 1
+    errors = [hit for hit in hits if hit.signature != sign]
+    if not errors:
         return None
-    name, value = hits.get("name"), hits.get("value")
-    what = f"`{name}={value}`, `do_sample=False`" if name else "`do_sample`"
+    near = [hit for hit in hits.of(sign) if any(_follows(hit, error) for error in errors)]
+    told = replace(hits, kept=[*errors, *near])
+    name, value = told.get("name"), told.get("value")
+    message, confidence = (LOG_MESSAGE, CONFIRMED) if name else (UNNAMED, LIKELY)
     return found(
-        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED if name else LIKELY,
-        what=what, name=name or "temperature",
-    )  # fmt: skip
+        PROBLEM, message, where=told.where(), evidence=told.evidence(), confidence=confidence, name=name, value=value
+    )
+
+
+def _follows(sign: Hit, error: Hit) -> bool:
+    return sign.file == error.file and 0 < sign.line - error.line <= _NEAR
