@@ -68,7 +68,7 @@ def last_run(lines: Sequence[tuple[int, str]]) -> Last | None:
         lines: (number, text) of those lines of a file that were kept, in order.
 
     """
-    starts = _of_nohup(lines) or _of_beginnings(lines) or attempts.starts(lines)
+    starts = _of_nohup(lines) or _of_beginnings(lines) or attempts.starts(lines, _told)
     if len(starts) < 2:
         return None
     ends = [_ended_by(lines[one:other]) for one, other in pairwise(starts)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from doctor.logs.prefixes import strip
 
@@ -49,21 +49,22 @@ _DIED = re.compile(
 _MOST, _FEWEST_LINES, _FEW_LINES = 2_000, 3, 10
 #: words of whoever starts several processes, whose failures stand side by side without being attempts
 _OF_SEVERAL = ("local_rank", "[rank", "srun: ", "torch.distributed", "torchrun", "mpirun", "pid=", "Spawn", "[Rank ")
-_FIRST_LINES, _LONG = 3, 20
+_FIRST_LINES, _BEGINNING, _LONG = 3, 10, 20
 
 
-def starts(lines: Lines) -> list[int]:
+def starts(lines: Lines, told: Callable[[str], str]) -> list[int]:
     """Positions at which attempts begin, the first among them; none where there is one, or nobody tells.
 
     Args:
         lines: (number, text) of those lines of a file that were kept, in order.
+        told: what a line says whenever the same command is started.
 
     """
     text = "\n".join([each for _, each in lines])
     elastic, restarted, slurm = (word in text for word in _WORDS)
     if elastic or restarted:
         return _checked(lines, _of_elastic(lines))
-    if slurm and (places := _behind(lines, _REQUEUED)):
+    if slurm and (places := _requeued(lines, told)):
         return _checked(lines, places)
     if sum(map(text.count, (_HEADER, *_DEATHS))) < 2 or "\n```" in text or text.startswith("```"):
         return []  # nothing ended twice, or a pasted thread shows logs side by side
@@ -87,8 +88,18 @@ def _is_little(lines: Lines) -> bool:
     return said < _FEWEST_LINES or (said < _FEW_LINES and not _dies(lines))
 
 
-def _behind(lines: Lines, pattern: re.Pattern[str]) -> list[int]:
-    return [place + 1 for place, (_, text) in enumerate(lines) if "DUE TO " in text and pattern.search(text)]
+def _requeued(lines: Lines, told: Callable[[str], str]) -> list[int]:
+    """Behind slurmstepd's words, where the job came back: what it was told to end may go on to speak for long."""
+    borders = [place + 1 for place, (_, text) in enumerate(lines) if "DUE TO " in text and _REQUEUED.search(text)]
+    if not borders:
+        return []
+    begun = takewhile(lambda text: _HEADER not in text, (text for _, text in lines[:_BEGINNING]))
+    first = {said for text in begun if len(said := told(text)) >= _LONG}
+    return [
+        one
+        for one, other in pairwise([*borders, len(lines)])
+        if any(told(text) in first for _, text in lines[one:other])
+    ]
 
 
 def _of_elastic(lines: Lines) -> list[int]:

@@ -23,7 +23,7 @@ NODE_LOST = REQUEUE.replace("JOB REQUEUE", "NODE FAILURE, SEE SLURMCTLD LOG FOR 
 TIME_LIMIT = REQUEUE.replace("JOB REQUEUE", "TIME LIMIT")
 #: torch 1.x, without the agent's process in front
 OLD_RESTART = "INFO:torch.distributed.elastic.agent.server.api:[default] Worker group FAILED. 2/3 attempts left; will restart worker group"
-BEGUN = ["job 7 on node-3", "loading the model", "loading the data", "step 1"]
+BEGUN = ["job 7 runs on the node sh-06-34", "loading the model", "loading the data", "step 1"]
 
 
 def failure(message: str, function: str = "<module>") -> list[str]:
@@ -35,6 +35,9 @@ def failure(message: str, function: str = "<module>") -> list[str]:
     ]
 
 
+#: what the processes of a job that is ended go on to say
+TERMINATED = ["W torch/x.py:1 Received Signals.SIGTERM death signal, shutting down workers", *failure("SignalException: 15"),
+              *(f"srun: error: sh-06-34: task {task}: Terminated" for task in range(16))]  # fmt: skip
 NO_SPACE, NO_MODULE = failure("OSError: [Errno 28] No space left on device"), failure("ModuleNotFoundError: no trl")
 CAUGHT = failure("ConnectionError: refused", "ask")
 
@@ -73,6 +76,8 @@ def test_where_nobody_tells_the_border_nothing_is_sure(tmp_path: Path) -> None:
         ((BEGUN, NO_SPACE, [NODE_LOST], BEGUN, NO_MODULE), 10),
         ((BEGUN, [REQUEUE], BEGUN, [REQUEUE], BEGUN, NO_MODULE), 11),
         ((BEGUN, NO_SPACE, [REQUEUE]), None),  # it has not come back yet
+        ((BEGUN, NO_SPACE, [REQUEUE], TERMINATED), None),
+        ((BEGUN, NO_SPACE, [REQUEUE], TERMINATED, BEGUN, NO_MODULE), 10),
         ((BEGUN, NO_SPACE, [TIME_LIMIT], BEGUN, NO_MODULE), None),
         ((BEGUN, NO_SPACE, [OLD_RESTART], BEGUN, NO_MODULE), 10),
         ((["Attempt 1"], NO_SPACE, ["Attempt 2"], NO_MODULE), 6),
@@ -91,7 +96,7 @@ def test_where_nobody_tells_the_border_nothing_is_sure(tmp_path: Path) -> None:
         ((BEGUN, NO_SPACE), None),
         (([],), None),
     ],
-    ids=range(20),
+    ids=range(22),
 )
 def test_where_the_last_attempt_begins(parts: tuple[list[str], ...], line: int | None) -> None:
     last = last_run(numbered(*parts))
@@ -101,15 +106,15 @@ def test_where_the_last_attempt_begins(parts: tuple[list[str], ...], line: int |
 def test_agents_of_several_nodes_are_no_attempts() -> None:
     told = "torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: 1 (pid: {}) of binary: p"
     lines = [f"E1123 01:44:21.811000 {pid} {told.format(pid + 1)}" for pid in (100, 200)]
-    assert starts(numbered(BEGUN, NO_SPACE, lines[:1], NO_MODULE, lines[1:], BEGUN)) == []
+    assert starts(numbered(BEGUN, NO_SPACE, lines[:1], NO_MODULE, lines[1:], BEGUN), str) == []
 
 
 def test_an_agent_that_gives_up_ends_no_attempt() -> None:
     """A paste that ends in the middle of the launcher's own traceback."""
     told = "E1123 01:44:21.811000 100 torch/x.py:1002] failed (exitcode: 1) local_rank: 1 (pid: 101) of binary: python"
     launcher = [NO_SPACE[0], '  File "/opt/venv/bin/torchrun", line 8, in <module>', "    sys.exit(main())"]
-    assert starts(numbered(BEGUN, NO_SPACE, [told], launcher)) == []
-    assert starts(numbered(BEGUN, NO_SPACE, [told], BEGUN, NO_MODULE, [told], launcher)) == [0, 9]
+    assert starts(numbered(BEGUN, NO_SPACE, [told], launcher), str) == []
+    assert starts(numbered(BEGUN, NO_SPACE, [told], BEGUN, NO_MODULE, [told], launcher), str) == [0, 9]
 
 
 def test_several_processes_are_no_attempts() -> None:
