@@ -87,7 +87,7 @@ CASES = (
     (
         (
             r"AuthenticationException: (?:API key is required, please visit the (?:Team|API Keys) tab"
-            r"|401: Unauthorized, please check your credentials|Invalid API key)"
+            r"|401: Unauthorized, please check your credentials)|e2b\S{0,40}AuthenticationException: Invalid API key"
         ),
         KEY,
     ),
@@ -97,8 +97,8 @@ CASES = (
     ),
     (
         (
-            r"(?:TimeoutException|NotFoundException|SandboxException): [^\n]{0,60}(?:The sandbox was not found|sandbox "
-            r"[\w\-]{0,60} ?(?:was )?not found)"
+            r"TimeoutException: The sandbox was not found|e2b\S{0,40}\.(?:Timeout|NotFound|Sandbox)Exception: [^\n]{0,60}"
+            r"(?:The sandbox was not found|sandbox [\w\-]{0,60} ?(?:was )?not found)"
         ),
         ENDED,
     ),
