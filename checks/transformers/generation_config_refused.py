@@ -42,13 +42,12 @@ SIGNATURES = (
 
 LOG_MESSAGE = Message(
     en=Words(
-        "the model's generation configuration is contradictory (`{name}={value}`, `do_sample=False`) and could not be "
-        "saved",
+        "`{name}={value}` with `do_sample=False`: the generation configuration could not be saved",
         "Transformers checks it strictly when a checkpoint is written, though reading the same values only warns. "
         "The save broke off, so this checkpoint is incomplete.",
         "Right after loading the model: `model.generation_config.do_sample = True` (or set the sampling values "
-        "to None, "
-        "`model.generation_config.{name} = None`), or mend `generation_config.json` of the base model. A checkpoint "
+        "to None, `model.generation_config.{name} = None`), or mend `generation_config.json` of the base model. A "
+        "checkpoint "
         "that was written before can be resumed from.",
     ),
     zh=Words(
