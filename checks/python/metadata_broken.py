@@ -34,7 +34,8 @@ SIGNATURES = (
     Signature(
         r"(?:PackageNotFoundError: No package metadata was found for T|DistributionNotFound: T)he "
         r"'(?!bitsandbytes)(?P<wanted>(?P<asked>[\w.\-]{1,80})[^'\n]{0,60})' distribution was not found and is "
-        r"required by"
+        r"required by",
+        symptom_of=("DSP015", "BNB001"),
     ),
 )
 
