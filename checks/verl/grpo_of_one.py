@@ -58,6 +58,8 @@ def grpo_of_one(verl_config: VerlConfig, packages: Packages, launch: Launch) -> 
         return
     if verl.value(ESTIMATOR) != "grpo" or verl.number(ROLLOUT + "n") != 1:
         return
+    if verl.is_on("trainer.val_only") is True:
+        return  # a run that only evaluates learns nothing from its answers
     if DISTILLATION in verl.keys and verl.is_on(DISTILLATION) is not False:
         return
     yield found(
