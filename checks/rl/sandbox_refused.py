@@ -97,8 +97,8 @@ CASES = (
     ),
     (
         (
-            r"TimeoutException: The sandbox was not found|e2b\S{0,40}\.(?:Timeout|NotFound|Sandbox)Exception: [^\n]{0,60}"
-            r"(?:The sandbox was not found|sandbox [\w\-]{0,60} ?(?:was )?not found)"
+            r"TimeoutException: The sandbox was not found|e2b\.exceptions\.\w{7,20}Exception: [^\n]{0,60}"
+            r"(?:The sandbox was not found|sandbox [\w\-]{1,60} (?:was )?not found)"
         ),
         ENDED,
     ),
