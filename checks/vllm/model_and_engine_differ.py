@@ -137,7 +137,7 @@ SIGNATURES = (
     Signature(CASES[1][0], symptom_of=("TRF015", "TRF025", "TRF046", "HUB", "PYT")),
     Signature(CASES[2][0]),
     Signature(CASES[3][0]),
-    Signature(CASES[4][0]),
+    Signature(CASES[4][0], symptom_of=("VLL111",)),
 )
 
 
