@@ -16,6 +16,7 @@ https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/config/parallel.py
 https://docs.vllm.ai/en/latest/serving/parallelism_scaling/
 https://github.com/vllm-project/vllm/pull/28873
 https://github.com/vllm-project/vllm-ascend/issues/14628
+https://github.com/huggingface/trl/issues/3363
 """
 
 from __future__ import annotations
@@ -53,7 +54,15 @@ SIGNATURES = (
         r" \((?P<gpus>\d{1,4})\)",
         symptom_of=("GPU", "CUD"),
     ),
+    Signature(
+        r"Error setting (?P<variable>\w{1,40}_VISIBLE_DEVICES): local range: \[(?P<first>\d{1,5}), (?P<end>\d{1,5})\) "
+        r"base value: \"(?P<shown>[^\"\n]{0,200})\"",
+        symptom_of=("GPU",),
+    ),
+    Signature(r"^IndexError: list index out of range", frame=r":\w{0,20}device_id_to_physical_device_id$"),
 )
+#: positions in `SIGNATURES`
+_COUNTED, _REPLICA, _INDEX = 3, 4, 5
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -108,6 +117,46 @@ WORKERS = Message(
         "备:vLLM 0.11.1 与 0.11.2 仍会检查总数,更新的 vLLM 配上不是为它编写的训练框架时也是如此。",
         "单机且不用 Ray 时:`--tensor-parallel-size {gpus}` 或更小,或在 CUDA_VISIBLE_DEVICES(ASCEND_RT_VISIBLE_DEVICES)"
         "中给出更多设备。使用 Ray 或 veRL 时:安装训练框架所指明的 vLLM 版本(不用 0.11.1 与 0.11.2),或升级训练框架。",
+    ),
+)
+
+REPLICA = Message(
+    en=Words(
+        "a replica of the vLLM server has no GPU left: {variable} is `{shown}`",
+        "Each replica takes its own share of the visible devices; this one was to take the numbers {first} up to, not "
+        "with, {end} of that list, counted from 0, and the list is shorter. Tensor times data parallel size is larger "
+        "than what is visible on this machine.",
+        "Lower `--data-parallel-size` (`--data_parallel_size` of `trl vllm-serve`) or `--tensor-parallel-size` until "
+        "their product is the number of devices in `{variable}`, or show the server more of them. Over several "
+        "machines tell each how many replicas it holds: `--data-parallel-size-local`.",
+    ),
+    zh=Words(
+        "vLLM 服务器的某个副本已没有 GPU 可用:{variable} 为 `{shown}`",
+        "每个副本占用可见设备中的一份;该副本应取列表中从 0 数起的第 {first} 个到第 {end} 个(不含),而列表没有这么长。张"
+        "量并行与数据并行大小的乘积超过了本机可见的设备数。",
+        "减小 `--data-parallel-size`(`trl vllm-serve` 为 `--data_parallel_size`)或 `--tensor-parallel-size`,使其乘积等"
+        "于 `{variable}` 中的设备数,或让服务器看到更多设备。跨多台机器时,用 `--data-parallel-size-local` 说明每台机器"
+        "的副本数。",
+    ),
+)
+INDEX = Message(
+    en=Words(
+        "vLLM asked for a GPU that is not in the list of visible ones",
+        "vLLM counts the entries of CUDA_VISIBLE_DEVICES (ASCEND_RT_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES), and a "
+        "process took a number beyond their end: tensor times data parallel size is larger than that list, a script "
+        "picks the card by its number on the machine (`cuda:7` where five are visible), or the variable was narrowed "
+        "after the devices were given out.",
+        "Compare the product of the parallel sizes with the entries of the variable: lower `--data-parallel-size` or "
+        "`--tensor-parallel-size`, or show more devices. Count devices from 0 within the list. Set the variable before "
+        "the process starts, and nowhere in the code.",
+    ),
+    zh=Words(
+        "vLLM 请求的 GPU 不在可见设备列表中",
+        "vLLM 按 CUDA_VISIBLE_DEVICES(ASCEND_RT_VISIBLE_DEVICES、HIP_VISIBLE_DEVICES)中的条目计数,而某个进程取了超出末"
+        "尾的序号:张量并行与数据并行大小的乘积超过该列表;脚本按整机编号选卡(只有五张可见却用 `cuda:7`);或变量在分配设"
+        "备之后又被缩小。",
+        "把并行大小的乘积与该变量的条目数对照:减小 `--data-parallel-size` 或 `--tensor-parallel-size`,或让更多设备可"
+        "见。设备序号从 0 起在该列表内计数。在进程启动之前设置该变量,代码中不要再改。",
     ),
 )
 
@@ -172,10 +221,15 @@ def parallel_beyond_gpus(
 
 def explain(hits: Hits) -> Finding:
     """No device at all is another matter than too few; a worker of Ray sees one device however many there are."""
-    size, gpus = hits.first.groups.get("size", ""), hits.first.groups.get("gpus", "")
-    counted = hits.first.signature == len(SIGNATURES) - 1
-    message = NONE_SEEN if gpus == "0" else WORKERS if counted else LOG_MESSAGE
+    groups = next((hit.groups for hit in hits if hit.signature != _INDEX), hits.first.groups)
+    kind = next((hit.signature for hit in hits if hit.signature != _INDEX), _INDEX)
+    gpus = groups.get("gpus", "")
+    few = NONE_SEEN if gpus == "0" else LOG_MESSAGE
+    message = {_COUNTED: NONE_SEEN if gpus == "0" else WORKERS, _REPLICA: REPLICA, _INDEX: INDEX}.get(kind, few)
     return found(
-        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY if counted else CONFIRMED,
-        commands=(f"--tensor-parallel-size {gpus}",) if message is LOG_MESSAGE else (), size=size, gpus=gpus,
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(),
+        confidence=LIKELY if kind in (_COUNTED, _INDEX) else CONFIRMED,
+        commands=(f"--tensor-parallel-size {gpus}",) if message is LOG_MESSAGE else (),
+        size=groups.get("size", ""), gpus=gpus, variable=groups.get("variable", ""), shown=groups.get("shown", ""),
+        first=groups.get("first", ""), end=groups.get("end", ""),
     )  # fmt: skip
