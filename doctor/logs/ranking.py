@@ -482,7 +482,7 @@ def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
             continue  # a warning that carries a traceback: the program did without, or it tried again
         if failure is None and hit.level in _TOLD_LEVELS:
             continue  # what is told in passing ended nothing
-        if failure is not None and failure.cause.type == primary.cause.type and failure.cause.name != "RuntimeError":
+        if failure is not None and _alike(failure, primary) and not _went_on(case, source, hit):
             return True  # the same on another rank
         key, begin = case.key(source, hit.line), case.key(first.source, first.number)
         if key < begin and not _went_on(case, source, hit):
@@ -492,6 +492,11 @@ def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
         ):
             return True
     return False
+
+
+def _alike(one: Failure, other: Failure) -> bool:
+    """Whether two failures are of the same type, one that tells something."""
+    return one.cause.type == other.cause.type and one.cause.name != "RuntimeError"
 
 
 def _outlived(caught: Failure, later: Failure) -> bool:

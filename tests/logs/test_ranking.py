@@ -161,6 +161,16 @@ def test_a_failure_that_the_run_got_over_is_not_the_cause(tmp_path: Path) -> Non
     assert _told(result)[0] == ("DSP018", "cause")
 
 
+@pytest.mark.parametrize(("steps", "problem"), [(0, "BNB004"), (20, "UNK001")])
+def test_a_failure_of_the_same_type_that_the_run_got_over_explains_nothing(
+    tmp_path: Path, steps: int, problem: str
+) -> None:
+    known = "ValueError: Some modules are dispatched on the CPU or the disk. Make sure you have enough GPU RAM\n"
+    other = OWN.format(p="").replace("LookupFailed: no score", "ValueError: no score")
+    going_on = "".join(STEP.format(n=n) for n in range(steps))
+    assert _first(tmp_path, STEP.format(n=0) + known + going_on + other) == problem
+
+
 def test_what_came_before_a_good_end_is_no_failure(tmp_path: Path) -> None:
     result = _examine(tmp_path, SCALE.format(p="") + STEP.format(n=1) + DONE)
     assert (_told(result), result.ranked.verdict) == ([], "healthy")
