@@ -27,6 +27,7 @@ PROBLEM = Problem(id="CKP007", name="disk-quota-exceeded", severity=ERROR, since
 SIGNATURES = (
     Signature(r"\[Errno 122\] "),
     Signature(r": Disk quota exceeded$"),
+    Signature(r"SafetensorError: Error while serializing: [^\n]{0,40}code: 122,"),
 )
 
 LOG_MESSAGE = Message(

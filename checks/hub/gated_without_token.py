@@ -39,8 +39,13 @@ PROBLEM = Problem(id="HUB003", name="gated-without-token", severity=ERROR, since
 SIGNATURES = (
     Signature(r"Cannot access gated repo for url "),
     Signature(r"(?:OSError|GatedRepoError|EnvironmentError): You are trying to access a gated repo"),
-    Signature(r"Access to (?:model|dataset) (?P<repo>[\w.\-/]{1,160}) is restricted"),
+    # PEFT only warns where it asks whether the vocabulary has changed, and saves the adapter all the same
+    Signature(
+        r"Access to (?:model|dataset) (?P<repo>[\w.\-/]{1,160}) is restricted"
+        r"(?![^\n]{0,200} - silently ignoring the lookup)"
+    ),
     Signature(r"Dataset '(?P<repo>[\w.\-/]{1,160})' is a gated dataset on the Hub"),
+    Signature(r"is restricted[^\n]{0,200} - silently ignoring the lookup", kind="sign"),
 )
 
 LOG_MESSAGE = Message(
@@ -121,10 +126,13 @@ def _given(training: Training) -> bool:
 
 
 def explain(hits: Hits) -> Finding | None:
-    """Name the repository where a line does."""
+    """Name the repository where a line does; nothing where PEFT only looked for a file and went on."""
+    if hits.of(IGNORED) and not (hits.of(1) or hits.of(2) or hits.of(3)):
+        return None
     repo = hits.get("repo") or next((name for hit in hits for name in _URL.findall(hit.text)), "of this run")
     commands = ("hf auth login",)
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=commands, repo=repo)
 
 
+IGNORED = 4  # the signature of PEFT's warning
 _URL = re.compile(r"huggingface\.co/(?:api/)?(?:models/|datasets/)?([\w.\-]{1,96}/[\w.\-]{1,96}?)/(?:resolve|raw|tree)")

@@ -30,7 +30,8 @@ SIGNATURES = (
         r"Timed out after (?P<seconds>\d{1,8}) seconds waiting for clients\."
         r" (?P<came>\d{1,6})/(?P<wanted>\d{1,6}) clients joined"
     ),
-    Signature(r"RendezvousConnectionError: The connection to the C10d store has failed"),
+    # said as well on a node whose partner has ended with a failure of its own: the store ends with the first node
+    Signature(r"RendezvousConnectionError: The connection to the C10d store has failed", symptom_of=("*",)),
     Signature(r"RendezvousTimeoutError\b"),
     Signature(
         r"The client socket has failed to connect to any network address of"

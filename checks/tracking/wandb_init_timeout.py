@@ -16,6 +16,8 @@ https://docs.wandb.ai/ref/cli/wandb-sync
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -57,11 +59,17 @@ LOG_COMMANDS = ("export WANDB_MODE=offline",)
 
 
 def explain(hits: Hits) -> Finding:
-    """With the seconds, where it waited for them; a time-out alone may be a slow disk or machine as well."""
+    """With the seconds, where it waited for them; a time-out alone may be a slow disk or machine as well.
+
+    `debug.log` has a traceback of every attempt that is made again: one of them proves no end.
+    """
     seconds = hits.get("seconds")
-    told = any(hit.signature for hit in hits)
+    told = any(hit.signature and not (hit.frames and _RETRY.search(hit.frames[0])) for hit in hits)
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=LOG_COMMANDS,
         confidence=CONFIRMED if told else LIKELY,
         within=f" within {seconds} s" if seconds else "", within_zh=f"(等待 {seconds} 秒)" if seconds else "",
     )  # fmt: skip
+
+
+_RETRY = re.compile(r"wandb[\\/]sdk[\\/]lib[\\/]retry\.py:__call__$")
