@@ -63,7 +63,7 @@ MESSAGE = Message(
         "Install a CUDA build of torch.",
     ),
     zh=Words(
-        "torch {version} 不含 CUDA,而本机有 {count} 块 NVIDIA GPU",
+        "torch {version} 不含 CUDA,而本机有 {gpus_zh}",
         "无论驱动如何,`torch.cuda.is_available()` 都是 False:训练会在 CPU 上进行或拒绝 bf16,vLLM 和 DeepSpeed "
         "无法启动。",
         "安装带 CUDA 的 torch。",
@@ -79,7 +79,7 @@ DRIVER = Message(
         "driver goes up to {driver}. Or install an older torch with a wheel for CUDA {major}.",
     ),
     zh=Words(
-        "torch {version} 不含 CUDA,而本机有 {count} 块 NVIDIA GPU",
+        "torch {version} 不含 CUDA,而本机有 {gpus_zh}",
         "无论驱动如何,`torch.cuda.is_available()` 都是 False:训练会在 CPU 上进行或拒绝 bf16,vLLM 和 DeepSpeed "
         "无法启动。",
         "先升级 NVIDIA 驱动:已知的该版本 torch 的 wheel 针对 CUDA {cuda} 构建,而驱动最高支持 {driver}。"
@@ -118,6 +118,6 @@ def cpu_build(
         commands=(f'pip install --force-reinstall "torch=={public(build.version)}"{wheel}',),
         evidence=(Evidence("torch/version.py", f"__version__ {build.version}, cuda None"),),
         version=build.version,
-        count=count,
+        gpus_zh=f"{count} 块 NVIDIA GPU",
         gpus=f"{count} NVIDIA GPU{'' if count == 1 else 's'}",
     )
