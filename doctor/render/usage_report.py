@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -65,6 +66,10 @@ FEW_HOURS = 0.1
 MOST_GPU_ROWS = 32
 
 
+#: cells between two columns
+_GAP = 2
+
+
 def duration(seconds: float) -> str:
     """A stretch of time for people."""
     if seconds < 120:
@@ -99,7 +104,9 @@ def draw_usage(usage: Mapping[str, Any], console: Console, language: str) -> Non
     """GPUs, then phases."""
     words = WORDS[language]
     if usage["gpus"]:
-        console.print(_gpus(usage, words) if len(usage["gpus"]) <= MOST_GPU_ROWS else _hosts(usage, words))
+        console.print(
+            _gpus(usage, words, console.width) if len(usage["gpus"]) <= MOST_GPU_ROWS else _hosts(usage, words)
+        )
         if usage["hosts_left_out"] and len(usage["gpus"]) > MOST_GPU_ROWS:
             console.print(Text(words["left_out"].format(count=usage["hosts_left_out"]), style="dim"))
         console.print(Text(hours_line(usage, words)))
@@ -107,23 +114,36 @@ def draw_usage(usage: Mapping[str, Any], console: Console, language: str) -> Non
         console.print(Text(words["no_truth"], style="dim"))
     if usage["phases"]:
         console.print()
-        console.print(_phases(usage, words))
+        console.print(_phases(usage, words, console.width))
         console.print(Text(words["marks" if usage["phases_from"] == "marks" else "activity_from"], style="dim"))
 
 
-def _gpus(usage: Mapping[str, Any], words: Mapping[str, str]) -> Table:
+def _gpus(usage: Mapping[str, Any], words: Mapping[str, str], width: int) -> Table:
+    columns = [each for each in COLUMNS if any(gpu[each[1]] is not None for gpu in usage["gpus"])]
+    figures = [[shown(gpu[key], form) for _, key, form in columns] for gpu in usage["gpus"]]
     table = Table(box=None, pad_edge=False)
     table.add_column(words["gpu"])
-    columns = [each for each in COLUMNS if any(gpu[each[1]] is not None for gpu in usage["gpus"])]
-    for head, _, _ in columns:
-        table.add_column(words[head], justify="right")
     roles = any(gpu["roles"] for gpu in usage["gpus"])
+    beside = [words["gpu"], *(gpu["label"] for gpu in usage["gpus"])]
+    more = [words["roles"], *(", ".join(gpu["roles"]) for gpu in usage["gpus"])] if roles else [""]
+    room = width - max(map(cell_len, beside)) - max(map(cell_len, more)) - _GAP * roles
+    _add_figures(table, [words[head] for head, _, _ in columns], figures, room)
     if roles:
         table.add_column(words["roles"])
-    for gpu in usage["gpus"]:
-        cells = [shown(gpu[key], form) for _, key, form in columns]
+    for gpu, cells in zip(usage["gpus"], figures, strict=True):
         table.add_row(gpu["label"], *cells, *([", ".join(gpu["roles"])] if roles else []))
     return table
+
+
+def _add_figures(table: Table, heads: Sequence[str], figures: Sequence[Sequence[str]], room: int) -> None:
+    """Columns whose figures stay whole in `room` cells: heads are folded, those first that are widest beside them."""
+    least = [max(cell_len(row[number]) for row in figures) for number in range(len(heads))]
+    widths = [max(cell_len(head), figure) for head, figure in zip(heads, least, strict=True)]
+    while sum(widths) + _GAP * len(widths) > room and widths != least:
+        number = max(range(len(widths)), key=lambda each: widths[each] - least[each])
+        widths[number] -= 1
+    for head, width in zip(heads, widths, strict=True):
+        table.add_column(head, justify="right", overflow="fold", width=width)
 
 
 def _hosts(usage: Mapping[str, Any], words: Mapping[str, str]) -> Table:
@@ -149,16 +169,21 @@ def host_rows(usage: Mapping[str, Any], words: Mapping[str, str]) -> list[tuple[
     return [head, *cells]
 
 
-def _phases(usage: Mapping[str, Any], words: Mapping[str, str]) -> Table:
+def _phases(usage: Mapping[str, Any], words: Mapping[str, str], width: int) -> Table:
+    figures = [
+        [
+            duration(phase["seconds"]), shown(phase["share"], ".0%"), shown(phase["activity_pct"], ".1f"),
+            shown(phase["gpu_hours"], "h"), shown(phase["idle_gpu_hours"], "h"),
+        ]
+        for phase in usage["phases"]
+    ]  # fmt: skip
     table = Table(box=None, pad_edge=False)
     table.add_column(words["phase"])
-    for head in ("time", "share", "activity", "hours", "idle"):
-        table.add_column(words[head], justify="right")
-    for phase in usage["phases"]:
-        table.add_row(
-            phase["name"], duration(phase["seconds"]), shown(phase["share"], ".0%"),
-            shown(phase["activity_pct"], ".1f"), shown(phase["gpu_hours"], "h"), shown(phase["idle_gpu_hours"], "h"),
-        )  # fmt: skip
+    beside = [words["phase"], *(phase["name"] for phase in usage["phases"])]
+    heads = [words[head] for head in ("time", "share", "activity", "hours", "idle")]
+    _add_figures(table, heads, figures, width - max(map(cell_len, beside)))
+    for phase, cells in zip(usage["phases"], figures, strict=True):
+        table.add_row(phase["name"], *cells)
     return table
 
 

@@ -439,3 +439,13 @@ def test_the_page_draws_and_zooms_in_a_browser(tmp_path: Path) -> None:
     assert title is not None, done.stderr[-2000:]
     assert title[1] == "plots 2 zoomed true fits true"
     assert "CONSOLE" not in done.stderr
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_figures_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, language: str) -> None:
+    monkeypatch.setenv("COLUMNS", "48")
+    out = doctor(str(Path(__file__).parent / "samples/query.csv"), "--lang", language).stdout
+    rows = [line.split() for line in out.splitlines() if line.startswith(("0 ", "1 "))]
+    assert [row[-2:] for row in rows] == [["0.0", "s"], ["0.0", "s"]], out
+    assert rows[0][3] == "20,125", out
+    assert max(map(len, out.partition("\n\n")[0].splitlines())) <= 48, out
