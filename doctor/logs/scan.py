@@ -15,6 +15,7 @@ from typing import Any
 
 from doctor.core.record import record
 from doctor.logs import notebooks
+from doctor.logs.json_records import Unfolded
 from doctor.logs.layouts import elastic_error_lines
 from doctor.logs.matcher import Compiled, Matcher, Probe, RawHit, RawHits, Scan
 from doctor.logs.metric_lines import METRICS, MetricLines, ToldRange, ToldRows, numbered
@@ -93,7 +94,7 @@ class Scanner:
         """Scan standard input, whose first portion tells whether srun labelled it."""
         try:
             with open_stream(STDIN) as stream:
-                portions = iter(stream)
+                portions = iter(Unfolded(stream))
                 first = next(portions, b"")
                 labels = _has_labels(first)
                 one_pass = Scan(self.matcher(labels=labels), stream.name, 0, Kept(pack=False))

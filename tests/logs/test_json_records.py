@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
 from pathlib import Path
@@ -47,6 +48,13 @@ def test_the_cause_is_found(path: Path) -> None:
     lines = path.read_text().splitlines()
     assert finding.where.line is not None
     assert failure.cause.message.partition("\n")[0][:20] in lines[finding.where.line - 1].replace("\\", "")
+
+
+def test_a_pipe_is_read_as_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = next(each for each in RECORDS if each.stem.endswith("oom"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    first, same = (examine([name], prepared=PREPARED).ranked.findings[0] for name in ("-", str(path)))
+    assert (first.problem.id, first.where.line) == (same.problem.id, same.where.line) == ("MEM006", same.where.line)
 
 
 def test_time_and_level_of_the_record_count(tmp_path: Path) -> None:
