@@ -233,7 +233,8 @@ _NONE = later(r"\bNoneType\b|\bis None\b|\bNone is not a\b")
 _TYPES = later(
     r"can only concatenate|unsupported operand|indices must be|not supported between instances|must be (?:str|a "
     r"string|Tensor)"
-    r"|object is not (?:callable|iterable|subscriptable)|expected string or bytes|argument '\w{1,40}' \(position "
+    r"|object is not (?:callable|iterable|subscriptable)|argument of type '\w{1,40}' is not (?:iterable|a container)"
+    r"|expected string or bytes|argument '\w{1,40}' \(position "
     r"\d{1,2}\) must be"
 )
 _UNEQUAL = later(r"(?:\b[Ll]en(?:gth)?s?\b|\bshapes?\b|\.size\b)[^\n]{0,120}(?:!=|==| vs\.? | does not match )")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.checks.unknown._advice import advice_of, settings_of
-from doctor.checks.unknown._kinds import COMPILER, CUDA, DEFINITION, HIP, STATE, UNMADE, kind_of
+from doctor.checks.unknown._kinds import COMPILER, CUDA, DEFINITION, HIP, OTHER_TYPE, STATE, UNMADE, kind_of
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,11 @@ def test_errors_of_hip_are_not_told_as_cuda() -> None:
 def test_a_name_that_own_code_did_not_make_is_no_matter_of_releases() -> None:
     assert kind_of("NameError", own_code=True, message="name 'trianing_args' is not defined") is UNMADE
     assert kind_of("NameError", own_code=False, message="name 'is_torch_version' is not defined") is DEFINITION
+
+
+def test_a_value_that_holds_nothing_is_of_another_type() -> None:
+    for told in ("argument of type 'int' is not iterable", "argument of type 'int' is not a container or iterable"):
+        assert kind_of("TypeError", own_code=False, message=told) is OTHER_TYPE
 
 
 def test_what_the_compiler_of_torch_raises_is_no_matter_of_settings() -> None:
