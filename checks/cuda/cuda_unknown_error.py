@@ -28,11 +28,16 @@ SIGNATURES = (
     Signature(
         r"^(?![^\n]{0,400}UserWarning: )[^\n]{0,400}?(?:Error 999|CUDA_ERROR_UNKNOWN)(?::|\)| ?\(999\)|$)[^\n]{0,40}"
     ),
-    Signature(r"Error (?P<code>304): OS call failed or operation not supported on this OS"),
-    # torch only warns where it looks for GPUs: a build or a run on the CPU goes on
     Signature(
-        r"UserWarning: [^\n]{0,300}?(?:Error 999|CUDA_ERROR_UNKNOWN)(?::|\)| ?\(999\))",
-        keywords=("Error 999", "CUDA_ERROR_UNKNOWN"),
+        r"^(?![^\n]{0,400}UserWarning: )[^\n]{0,400}?Error (?P<code>304): OS call failed "
+        r"or operation not supported on this OS"
+    ),
+    # torch only warns where it looks for GPUs, and a run on the CPU goes on; pip sets in what a build says, which needs
+    # no GPU
+    Signature(
+        r"^(?!  /)[^\n]{0,400}?UserWarning: [^\n]{0,300}?(?:(?:Error 999|CUDA_ERROR_UNKNOWN)(?::|\)| ?\(999\))"
+        r"|Error 304: OS call failed)",
+        keywords=("Error 999", "CUDA_ERROR_UNKNOWN", "Error 304: OS call failed"),
         kind="warning",
     ),
 )

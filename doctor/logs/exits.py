@@ -64,8 +64,9 @@ _SRUN = later(
     rf"^srun: error: [\w.\-\[\],]{{1,80}}: tasks? (?P<ranks>[\d,\-]{{1,80}}): (?:(?P<word>{_WORD}|Out Of Memory)"
     r"|Exited with exit code (?P<code>\d{1,4}))"
 )
+#: a bar that has not ended its line may stand before it, and the node's name behind the program's
 _SLURMD = later(
-    r"^slurmstepd: error: \*\*\* (?:JOB"
+    r"(?:^|(?:/s|s/it)\])slurmstepd(?:-[\w.\-]{1,80})?: error: \*\*\* (?:JOB"
     r"|STEP) \S{1,60} ON \S{1,80} CANCELLED AT \S{1,40}(?: DUE TO (?P<why>[A-Z ]{3,40}))?"
 )
 _PYTHON = later(
@@ -129,7 +130,7 @@ def _of_launchers(line: Line) -> Iterator[Exit]:
         yield Exit(None, int(match["pid"]), None, match["signal"], line, by_launcher=True)
     elif match := _SRUN.match(text):
         yield from _slurm_tasks(match, line)
-    elif match := _SLURMD.match(text):
+    elif match := _SLURMD.search(text):
         why = (match["why"] or "").strip()
         yield Exit(None, None, None, "SIGTERM", line, reason=_REASONS.get(why, why.lower()))
     elif match := _PYTHON.search(text):

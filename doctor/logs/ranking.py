@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from doctor.core.finding import LIKELY, Finding, Role
 from doctor.core.index import Entry
 from doctor.core.outcome import Crashed
+from doctor.core.problem import INFO
 from doctor.core.signature import Hit, Hits
 from doctor.core.unknown import Unknown
 from doctor.logs import unknown, wrapped
@@ -211,7 +212,7 @@ def _sorted_out(
         first = _answers(replace(unknown.of_failure(case, primary), begins=begins), entries)
         split.helpers, split.causes = [*split.helpers, *split.causes], []
     elif primary is None and not split.causes and (not split.symptoms or _silent_ends(case, victims, split.symptoms)):
-        first = _without_cause(case, victims, split.symptoms, entries, silent=not split.helpers and not live)
+        first = _without_cause(case, victims, split.symptoms, entries, silent=not _tell_the_end(split, live))
     if not first and not split.causes and split.symptoms and not measured:
         split.causes, split.symptoms = split.symptoms[:1], split.symptoms[1:]  # nobody said anything better
     return first, split
@@ -551,6 +552,11 @@ def _without_cause(
     if silent and _breaks_off(case):
         return _answers(unknown.of_silence(case), entries)
     return []
+
+
+def _tell_the_end(split: _Split, live: Sequence[Finding]) -> bool:
+    """Whether anything may be why a run broke off; a mere note is not."""
+    return bool(live) or any(each.finding.severity is not INFO for each in split.helpers)
 
 
 def _silent_ends(case: Case, victims: list[Failure], symptoms: Sequence[_Candidate]) -> list[Exit]:

@@ -221,6 +221,22 @@ def test_a_report_about_a_machine_is_no_log(name: str) -> None:
     assert f"doctor check --from {REPORTS / name}" in first.words().remedy
 
 
+def test_a_note_does_not_make_a_log_that_stops_healthy(tmp_path: Path) -> None:
+    note = (
+        "(raylet) [2025-03-02 11:56:40,776 E 451181 451210] (raylet) file_system_monitor.cc:111: /tmp/ray/session_1 is "
+        "over 95% full, available space: 153012346880; capacity: 3721784041472. Object creation will fail if spilling "
+        "is required.\n"
+    )
+    loading = "(WorkerDict pid=458683) Loading checkpoint shards: 100%|##########| 2/2 [00:00<00:00,  5.01it/s]\n"
+    result = _examine(tmp_path, loading + note)
+    findings = result.diagnosis.outcome.findings
+    assert [(each.problem.id, each.role.value) for each in findings] == [
+        ("UNK003", "cause"),
+        ("RAY019", "contributing"),
+    ]
+    assert result.diagnosis.verdict == "unknown"
+
+
 def test_a_log_that_begins_with_a_report_and_stops_is_a_log(tmp_path: Path) -> None:
     lines = "".join(f"INFO 08-01 23:37:{second:02} [core.py:58] Initializing a V1 LLM engine\n" for second in range(9))
     result = _examine(tmp_path, (REPORTS / "torch_collect_env_cpu.txt").read_text("utf-8") + lines)
