@@ -61,10 +61,11 @@ LOG_COMMANDS = ("export WANDB_MODE=offline",)
 def explain(hits: Hits) -> Finding:
     """With the seconds, where it waited for them; a time-out alone may be a slow disk or machine as well.
 
-    `debug.log` has a traceback of every attempt that is made again: one of them proves no end.
+    `debug.log` has a traceback of every attempt that is made again: alone, without a time-out, they prove no end.
     """
+    gave_up = bool(hits.of(0))
     seconds = hits.get("seconds")
-    told = any(hit.signature and not (hit.frames and _RETRY.search(hit.frames[0])) for hit in hits)
+    told = any(hit.signature and (gave_up or not (hit.frames and _RETRY.search(hit.frames[0]))) for hit in hits)
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=LOG_COMMANDS,
         confidence=CONFIRMED if told else LIKELY,
