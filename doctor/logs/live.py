@@ -21,8 +21,9 @@ from doctor.logs.hangs import Pace
 from doctor.logs.layouts import Source
 from doctor.logs.metric_files import MetricsCsv
 from doctor.logs.metric_lines import ToldRows
-from doctor.logs.metrics import MetricReader
+from doctor.logs.metrics import MetricReader, shared
 from doctor.logs.prefixes import Stripped, strip
+from doctor.logs.scalers import Scalers, is_of_scaler
 from doctor.logs.timeline import Series, Timeline, thinned
 
 #: metrics that a reader looks at first, whatever was found
@@ -250,7 +251,7 @@ def joined(first: Finding, second: Finding) -> Finding:
 
 def rows_of(source: Source, told: Iterable[ToldRows], year: int, pace: Pace, *, labelled: bool) -> Iterator[MetricRow]:
     """Rows of one log."""
-    reader, servers = MetricReader(), _Servers(labelled)
+    reader, servers, scalers = MetricReader(), _Servers(labelled), Scalers()
     for lines in told:
         if all(map(_is_one_row, lines.kinds)):
             yield from _together(source, lines, reader, servers, year, pace)
@@ -267,12 +268,20 @@ def rows_of(source: Source, told: Iterable[ToldRows], year: int, pace: Pace, *, 
             rows = reader.rows(each.row, each.behind, rank=rank, t_ns=t_ns, source=place)
             if t_ns is not None:
                 pace.see(t_ns, rows[0].step, each.line)
+            if is_of_scaler(each.row.names) and not scalers.counts(each.row, rank, each.line, t_ns):
+                rows = _without_scale(rows)
             yield from rows
 
 
 def _is_one_row(names: tuple[str, ...]) -> bool:
     """Whether a line with these metrics is one row."""
-    return "number of skipped iterations" not in names and len(set(names)) == len(names)
+    return "number of skipped iterations" not in names and len(set(names)) == len(names) and not is_of_scaler(names)
+
+
+def _without_scale(rows: Iterable[MetricRow]) -> list[MetricRow]:
+    """The same without what belongs to an engine that is not known; DeepSpeed's lines tell the rate besides."""
+    rated = [(row, row.names.index("learning_rate")) for row in rows if "learning_rate" in row.names]
+    return [row._replace(names=shared(("learning_rate",)), values=(row.values[at],)) for row, at in rated]
 
 
 def _is_of_server(names: tuple[str, ...]) -> bool:
