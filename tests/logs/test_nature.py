@@ -35,7 +35,7 @@ def _first(path: Path) -> tuple[str, str]:
         ("train.log", b"", "empty"),
         ("train.log", b"\n \n\n", "empty"),
         ("train.log", NOISE, "no text"),
-        ("logs.zip", b"PK\x03\x04" + b"stored text\n" * 99, "no text"),
+        ("zipped.log", b"PK\x03\x04" + b"stored text\n" * 99, "no text"),
         ("debug.log", WANDB.encode(), "wandb's own log"),
         ("debug-internal.log", CORE.encode(), "wandb's own log"),
         ("notes.txt", b"lorem ipsum dolor sit amet\n" * 40, "nothing in it tells of a run"),
