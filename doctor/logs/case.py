@@ -20,6 +20,7 @@ from doctor.logs.heads import is_bare, process_of
 from doctor.logs.layouts import Source, looks_like_markdown, markdown_lines
 from doctor.logs.lines import Line
 from doctor.logs.marks import Marks, may_be_bar, versions_in
+from doctor.logs.passing import told_in_passing
 from doctor.logs.prefixes import Stripped, has_slurm_labels, strip
 from doctor.logs.tracebacks import Assembler, Failure
 
@@ -210,8 +211,12 @@ class Builder:
 
     def close(self) -> Case:
         """What the sources say, and nothing more: failures in order of time, duplicates out."""
-        self.case.failures = _counted(self._assembler.close())
-        return self.case
+        case = self.case
+        case.failures = [
+            replace(each, noise=True) if told_in_passing(each, case.kept, case.finished) else each
+            for each in _counted(self._assembler.close())
+        ]
+        return case
 
 
 class _OfSource:
