@@ -14,14 +14,14 @@ from itertools import pairwise
 from doctor.core.patterns import later
 from doctor.logs import hints
 from doctor.logs.context import Given
-from doctor.logs.exits import ElasticTable, Exit, exits_of
+from doctor.logs.exits import ElasticTable, Exit, exits_of, of_node
 from doctor.logs.finishes import finishes
 from doctor.logs.heads import is_bare, process_of
 from doctor.logs.layouts import Source, looks_like_markdown, markdown_lines
 from doctor.logs.lines import Line
 from doctor.logs.marks import Marks, may_be_bar, versions_in
 from doctor.logs.passing import told_in_passing
-from doctor.logs.prefixes import Stripped, has_slurm_labels, strip
+from doctor.logs.prefixes import NODES, Stripped, labels_of, strip
 from doctor.logs.tracebacks import Assembler, Failure
 
 _MOST_EXITS = 2_000
@@ -70,6 +70,7 @@ class Case:
     last: Line | None = None
     kept: list[list[tuple[int, str]]] = field(default_factory=list)
     labelled: set[int] = field(default_factory=set)
+    nodes: set[int] = field(default_factory=set)  # of the labelled sources those whose labels are no ranks
     backwards: set[int] = field(default_factory=set)
     clocks: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     #: source -> what it is, where it shows nothing of a run, see `doctor.logs.nature`
@@ -124,8 +125,8 @@ class Case:
         return next((each for each in here if each.process == process), here[0] if len(here) == 1 else None)
 
 
-def prepare(source: Source, raw: Iterable[tuple[int, str]]) -> tuple[list[tuple[int, str]], bool, bool]:
-    """Lines of one file in order of time, whether they carry srun's labels, whether the file shows the newest first."""
+def prepare(source: Source, raw: Iterable[tuple[int, str]]) -> tuple[list[tuple[int, str]], int, bool]:
+    """Lines of a file in order of time, what srun's labels before them are, whether it shows the newest first."""
     lines = list(raw)
     firsts: dict[int, str] = {}  # a bar that is drawn anew has its label before the first drawing alone
     for number, text in lines[: 10 * _SAMPLE]:
@@ -135,8 +136,8 @@ def prepare(source: Source, raw: Iterable[tuple[int, str]]) -> tuple[list[tuple[
         lines = list(markdown_lines(lines))
     if _runs_backwards(sample):
         lines.reverse()
-        return lines, has_slurm_labels(sample), True
-    return lines, has_slurm_labels(sample), False
+        return lines, labels_of(sample), True
+    return lines, labels_of(sample), False
 
 
 def _runs_backwards(sample: list[str]) -> bool:
@@ -167,6 +168,7 @@ class Builder:
         self.case.kept.append(raw)
         lines, labelled, backwards = prepare(source, raw)
         self.case.labelled |= {index} if labelled else set()
+        self.case.nodes |= {index} if labelled == NODES else set()
         self.case.backwards |= {index} if backwards else set()
         own = _OfSource(self, source, index, labelled=labelled, backwards=backwards)
         own.read(lines)
@@ -187,7 +189,8 @@ class Builder:
         if worth & hints.MARK or (worth & hints.SERVING and not case.marks.served):
             case.marks.feed(line)
         if worth & hints.EXIT and len(case.exits) < _MOST_EXITS:
-            case.exits += exits_of(line)
+            told = exits_of(line)
+            case.exits += map(of_node, told) if line.source in case.nodes else told
         if worth & hints.SETTING or (worth & hints.DICT and "loss" not in line.text):
             self._settings(line)
 
@@ -222,7 +225,7 @@ class Builder:
 class _OfSource:
     """Shows the lines of one source to those whom they concern; of most lines only the process counts."""
 
-    def __init__(self, builder: Builder, source: Source, index: int, *, labelled: bool, backwards: bool) -> None:
+    def __init__(self, builder: Builder, source: Source, index: int, *, labelled: int, backwards: bool) -> None:
         self.table = ElasticTable()
         self._builder, self._case, self._year = builder, builder.case, builder.year
         self._source, self._index = source, index

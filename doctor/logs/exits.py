@@ -174,6 +174,11 @@ def _slurm_tasks(match: re.Match[str], line: Line) -> Iterator[Exit]:
         yield Exit(rank, None, int(code) if code else None, name or signal_of(int(code or 0)), line, reason=reason)
 
 
+def of_node(told: Exit) -> Exit:
+    """The end of a task that started ranks itself: srun's number is no rank."""
+    return told._replace(rank=None) if _SRUN.match(told.line.text) else told
+
+
 def _numbers(text: str) -> Iterator[int]:
     """Slurm's "0,3-5"; a range is told up to 1024 tasks."""
     for part in text.split(","):

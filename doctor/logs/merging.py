@@ -49,6 +49,7 @@ def _add(case: Case, source: Source, reading: Reading, frames: Known) -> None:
     case.whole = case.whole and mine.whole
     case.kept.append(mine.kept[0])
     case.labelled |= {place.index} if mine.labelled else set()
+    case.nodes |= {place.index} if mine.nodes else set()
     case.backwards |= {place.index} if mine.backwards else set()
     case.lines += mine.lines
     case.failures += [place.failure(each, frames) for each in mine.failures]

@@ -17,7 +17,7 @@ from doctor.logs.tracebacks import Failure
 
 #: lines between a record and the traceback: the first exception of a chain may have no frames
 _NEAR = 5
-_AGAIN = later(r"\bretr(?:y|ying|ies)\b|\btry(?:ing)? again\b|重试|再试", re.IGNORECASE)
+_AGAIN = later(r"\bretr(?:y|ying|ies)\b(?!\.py)|\btry(?:ing)? again\b|重试|再试", re.IGNORECASE)
 
 
 def told_in_passing(failure: Failure, kept: Sequence[Sequence[tuple[int, str]]], finished: Container[int]) -> bool:

@@ -169,6 +169,11 @@ _TABLE: tuple[_Layer, ...] = (
     _layer("A", r"(?P<actor>[a-z][\w.\-]{0,60}-\d{1,4}) {1,20}\| ", _named_container),  # docker compose
 )  # fmt: skip
 _SLURM = re.compile(r" {0,5}(\d{1,5}):(?!\d\d:\d\d) ?")  # no clock
+#: what srun's task number stands for: a rank, or a node where the task is a launcher that starts the ranks
+RANKS, NODES = 1, 2
+#: launchers' own records, and ranks told by torch behind the task number
+_OF_LAUNCHER = re.compile(r"torch/distributed/(?:run|launcher/\w+|elastic/[\w/]+)\.py:\d|\[(?:launch|runner)\.py:\d")
+_OF_RANK = re.compile(r"\[rank ?(\d{1,6})\]:")
 
 #: what a line with a form begins with: of those that begin with a letter or a digit the whole word
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
@@ -198,10 +203,10 @@ _BY_FIRST = {first: tuple(each for each in _TABLE if each[0] == first) for first
 _ANY_BY_FIRST = {first: _any_of(layers) for first, layers in _BY_FIRST.items()}
 
 
-def strip(line: str, *, slurm_labels: bool = False) -> Stripped:
+def strip(line: str, *, slurm_labels: int = 0) -> Stripped:
     """Cut off what stands in front of a line, layer by layer: ``[rank0]: ERROR 11-20 16:10:28 [core.py:1512] text``.
 
-    `slurm_labels`: whether ``srun --label`` wrote the file (see `has_slurm_labels`): then ``3: text`` is rank 3.
+    `slurm_labels`: what ``srun --label`` wrote into the file (see `labels_of`): ``3: text`` may be rank 3, or node 3.
     """
     text = line.rstrip("\r\n")
     if not text.startswith("{") and ("\x1b" in text or _has_eaten(text)):
@@ -209,15 +214,17 @@ def strip(line: str, *, slurm_labels: bool = False) -> Stripped:
     repeated = 0
     if text.endswith(("]", ")")) and (match := _REPEATED.search(text)):
         repeated, text = int(match[1]), text[: match.start()]
-    rank: int | None = None
+    rank, host = None, ""
     if slurm_labels and (label := _SLURM.match(text)):
         rank, text = int(label[1]), text[label.end() :]
+        if slurm_labels == NODES:
+            rank, host = None, f"task {label[1]}"
     if "]:" in text and "t/s" in text and (bar := _BAR.match(text)):
         text = text[bar.end() :]
     if rank is None and not may_begin(text):
-        return Stripped("", None, None, text, "", repeated)
+        return Stripped(host, None, None, text, "", repeated)
     found = _Found()
-    found.rank = rank
+    found.rank, found.host = rank, host
     for _ in range(_LAYERS):
         shorter = _cut(text, found)
         if shorter is None:
@@ -350,3 +357,20 @@ def has_slurm_labels(lines: Iterable[str]) -> bool:
             seen += 1
             labelled += bool(_SLURM.match(line)) and not line.lstrip().startswith("0:00")
     return seen >= 3 and labelled >= 0.8 * seen
+
+
+def labels_of(lines: Iterable[str]) -> int:
+    """What task numbers before the lines stand for: 0 where there are none, else `RANKS` or `NODES`."""
+    texts = list(lines)
+    if not has_slurm_labels(texts):
+        return 0
+    return NODES if any(map(_is_of_node, texts)) else RANKS
+
+
+def _is_of_node(text: str) -> bool:
+    """Whether a labelled line is a launcher's, or one of a rank with another number than the task."""
+    label = _SLURM.match(text)
+    if label is None:
+        return False
+    rank = _OF_RANK.match(text, label.end())
+    return _OF_LAUNCHER.search(text) is not None or (rank is not None and int(rank[1]) != int(label[1]))

@@ -27,7 +27,7 @@ from doctor.logs.metric_lines import ToldRange
 from doctor.logs.nature import NOTES, nature_of
 from doctor.logs.notes import is_notes
 from doctor.logs.parallel import Part
-from doctor.logs.prefixes import strip
+from doctor.logs.prefixes import NODES, RANKS, strip
 from doctor.logs.scan import Scanned, Scanner, is_labelled, scanned
 from doctor.logs.streams import STDIN
 
@@ -199,7 +199,8 @@ def year_in(lines: Iterable[tuple[int, str]]) -> int | None:
 
 def _hit(case: Case, hit: RawHit, year: int) -> Hit:
     """A hit with process, rank and time."""
-    line = line_of(strip(hit.raw, slurm_labels=bool(case.labelled)), case.sources[0], 0, hit.line, year)
+    labels = NODES if case.nodes else RANKS if case.labelled else 0
+    line = line_of(strip(hit.raw, slurm_labels=labels), case.sources[0], 0, hit.line, year)
     return Hit(
         hit.groups, line.text, line.file, hit.line, hit.offset, line.rank, line.time_ns, line.process, level=line.level,
     )  # fmt: skip
