@@ -92,6 +92,11 @@ class Frame:
         return not self.package and not _STANDARD.search(self.path)
 
     @property
+    def at_top(self) -> bool:
+        """Whether it runs a module or a notebook's cell itself, and no function."""
+        return self.function == "<module>" or self.function.startswith("<cell line")
+
+    @property
     def key(self) -> str:
         """What `Signature.frame` is searched in: "path:function", without the folder of the environment.
 

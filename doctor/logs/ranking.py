@@ -23,6 +23,7 @@ from doctor.logs.nature import EMPTY, NOTES
 from doctor.logs.quotes import Quotes
 from doctor.logs.retries import was_retried
 from doctor.logs.shortened import begins_like
+from doctor.logs.survived import ended, is_slip, later_end, survived
 from doctor.logs.tracebacks import Failure
 from doctor.logs.victims import failed_by_itself
 
@@ -165,6 +166,11 @@ class _Split:
     causes: list[_Candidate]
     helpers: list[_Candidate]
     symptoms: list[_Candidate]
+    unknown: list[Finding] = field(default_factory=list)  # the end that a cause came before, but does not show itself
+
+    @property
+    def all(self) -> list[_Candidate]:
+        return [*self.causes, *self.helpers, *self.symptoms]
 
     def findings(self, live: Sequence[Finding], *, known: bool) -> list[Finding]:
         """All of them with their roles; what the metrics show is the cause where nothing ended the run."""
@@ -178,6 +184,7 @@ class _Split:
             *(_unless_symptom(each, Role.CONTRIBUTING) if number else each for number, each in enumerate(causes)),
             *(_unless_symptom(each, Role.CONTRIBUTING) for each in (*live, *helpers)),
             *(replace(each.finding, role=Role.SYMPTOM) for each in self.symptoms),
+            *self.unknown,
         ]
 
 
@@ -202,6 +209,7 @@ def _sorted_out(
         _weigh(case, split, primary)
     if primary is not None:
         _doubt_lines_before(case, split, primary)
+        _doubt_what_was_caught(case, split)
     first: list[Finding] = []
     measured = [each for each in split.symptoms if _follows(each, live)]
     if primary is not None and not (
@@ -215,6 +223,12 @@ def _sorted_out(
         first = _without_cause(case, victims, split.symptoms, entries, silent=not _tell_the_end(split, live))
     if not first and not split.causes and split.symptoms and not measured:
         split.causes, split.symptoms = split.symptoms[:1], split.symptoms[1:]  # nobody said anything better
+    if primary is not None and not first:
+        split.unknown = [
+            replace(each, role=Role.SYMPTOM)
+            for end in _unknown_ends(case, split, primary)
+            for each in _answers(unknown.of_failure(case, end), entries)
+        ]
     return first, split
 
 
@@ -223,16 +237,27 @@ def _doubt_lines_before(case: Case, split: _Split, primary: Failure) -> None:
 
     Where a problem that the failure itself shows is a known consequence of it, it is proven all the same.
     """
-    shown = {
-        name
-        for each in (*split.causes, *split.helpers, *split.symptoms)
-        if _within(case, each, primary)
-        for name in each.wanted("symptom_of")
-    }
+    shown = {name for each in split.all if _within(case, each, primary) for name in each.wanted("symptom_of")}
     for each in split.causes:
         alone = all(case.failure_at(_source(case, hit), hit.line, hit.process) is None for hit in each.hits)
         if alone and not shown & {each.id, each.id[:3], "*"} and not _within(case, each, primary):
             each.finding = replace(each.finding, confidence=LIKELY)
+
+
+def _doubt_what_was_caught(case: Case, split: _Split) -> None:
+    """What a program may have caught is likely at most where another failure ended it."""
+    for each in (*split.causes, *split.helpers):
+        inside = [one for hit in each.hits if (one := _failure_of(case, hit)) is not None]
+        if inside and all(later_end(case, one) for one in inside):
+            each.finding = replace(each.finding, confidence=LIKELY)
+
+
+def _unknown_ends(case: Case, split: _Split, primary: Failure) -> list[Failure]:
+    """What ended the process of the first failure, where nothing known is said in it; one at most."""
+    end = later_end(case, primary) or (primary if ended(primary) else None)
+    if end is None or not failed_by_itself(end) or any(_within(case, each, end) for each in split.all):
+        return []
+    return [end]
 
 
 def _doubt_what_went_on(case: Case, candidates: Sequence[_Candidate]) -> None:
@@ -442,6 +467,8 @@ def _primary(case: Case, own: list[Failure]) -> Failure | None:
     if not own:
         return None
     fatal = [each for each in own if not case.marks.went_on(each.first)] or own
+    ends = [each for each in own if ended(each)]
+    fatal = [each for each in fatal if not any(survived(case, each, end) for end in ends)] or fatal
     fatal = [
         each
         for each in fatal
@@ -457,18 +484,26 @@ def _primary(case: Case, own: list[Failure]) -> Failure | None:
 
 def _within(case: Case, candidate: _Candidate, failure: Failure) -> bool:
     """Whether a recognised problem's words stand in a failure, or in the paragraphs of its message that follow."""
-    for hit in candidate.hits:
-        source = _source(case, hit)
-        if failure.covers(source, hit.line):
-            return True
-        behind = case.order_of(source, hit.line) - case.order_of(source, failure.last_line)
-        # a paste may carry the rank only where an exception begins, and its message below without one
-        labels = (failure.process,) if failure.cause.message else (failure.process, "")
-        if source == failure.first.source and 0 < behind <= _PARAGRAPHS and hit.process in labels:
-            other = case.failure_at(source, hit.line, hit.process)
-            if other is None:
-                return True
-    return False
+    return any(_belongs(case, hit, failure) for hit in candidate.hits)
+
+
+def _belongs(case: Case, hit: Hit, failure: Failure) -> bool:
+    source = _source(case, hit)
+    if source != failure.first.source:
+        return False
+    if failure.covers(source, hit.line):
+        return True
+    behind = case.order_of(source, hit.line) - case.order_of(source, failure.last_line)
+    # a paste may carry the rank only where an exception begins, and its message below without one
+    labels = (failure.process,) if failure.cause.message else (failure.process, "")
+    near = 0 < behind <= _PARAGRAPHS and hit.process in labels
+    return near and case.failure_at(source, hit.line, hit.process) is None
+
+
+def _failure_of(case: Case, hit: Hit) -> Failure | None:
+    """The failure in whose message, or in the paragraphs behind it, a hit stands."""
+    inside = case.failure_at(_source(case, hit), hit.line, hit.process)
+    return inside or next((each for each in case.failures if _belongs(case, hit, each)), None)
 
 
 def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
@@ -479,10 +514,11 @@ def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
     for hit in () if candidate.doubtful else candidate.hits:
         source = _source(case, hit)
         failure = case.failure_at(source, hit.line, hit.process)
-        if failure is not None and (failure.handled or was_retried(case, failure)):
-            continue  # a warning that carries a traceback: the program did without, or it tried again
-        if failure is None and hit.level in _TOLD_LEVELS:
-            continue  # what is told in passing ended nothing
+        said = _failure_of(case, hit)
+        if said is not None and _is_over(case, said, primary):
+            continue
+        if failure is None and (hit.level in _TOLD_LEVELS or is_slip(primary)):
+            continue  # what is told in passing ended nothing, and a slip needs no other reason
         if failure is not None and _alike(failure, primary) and not _went_on(case, source, hit):
             return True  # the same on another rank
         key, begin = case.key(source, hit.line), case.key(first.source, first.number)
@@ -493,6 +529,11 @@ def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
         ):
             return True
     return False
+
+
+def _is_over(case: Case, failure: Failure, primary: Failure) -> bool:
+    """Whether a program did without what failed, tried it again, or went on after it."""
+    return failure.handled or was_retried(case, failure) or survived(case, failure, primary)
 
 
 def _alike(one: Failure, other: Failure) -> bool:

@@ -12,28 +12,27 @@ from doctor.logs.case import Case
 from doctor.logs.tracebacks import Failure
 
 _TIMES, _NEAR = 3, 3  # so often at least; lines around the first that are looked at
-_TOP = "<module>"
 _AGAIN = re.compile(r"\bretr(?:y|ying|ies)\b|\battempts?\b|\btry(?:ing)? again\b|重试|再试", re.IGNORECASE)
 
 
 def was_retried(case: Case, failure: Failure) -> bool:
     """Whether a process got over a failure again and again, and a later one of another kind reached its top."""
-    if failure.times < _TIMES or _reached_top(failure) or not _says_so(case, failure):
+    if failure.times < _TIMES or reached_top(failure) or not _says_so(case, failure):
         return False
     return any(
         (each.first.source, each.process) == (failure.first.source, failure.process)
         and each.first.order > failure.first.order
         and all(raised.type != failure.cause.type for raised in each.chain)  # else it gave up because of it
-        and _reached_top(each)
+        and reached_top(each)
         and not (each.noise or each.handled or each.thread or each.caught)
         for each in case.failures
     )
 
 
-def _reached_top(failure: Failure) -> bool:
+def reached_top(failure: Failure) -> bool:
     """Whether nothing of a program is left that could have caught it."""
     frames = failure.end.frames
-    return bool(frames) and frames[0].function == _TOP
+    return bool(frames) and frames[0].at_top
 
 
 def _says_so(case: Case, failure: Failure) -> bool:

@@ -540,7 +540,7 @@ class Assembler:
                     state.noise,
                     first.level in ("I", "W", "D"),
                     state.thread or _by_feeder(state.chain[-1].frames),
-                    _caught(first, state.record),
+                    _caught(first, state.record, state.chain[-1].raised()),
                 )
             )
         state.mode, state.block, state.link, state.noise, state.first = "idle", None, "", False, None
@@ -553,7 +553,19 @@ def _by_feeder(frames: Sequence[Frame]) -> bool:
     return bool(frames) and frames[0].path.replace("\\", "/").endswith(path) and frames[0].function == function
 
 
-def _caught(first: Line, record: Line | None) -> str:
+def begins_amid(raised: Raised) -> bool:
+    """Whether its first frame shows that somebody caught it.
+
+    What nobody catches begins at the top of a program, and what a child process or a thread prints, in a function of a
+    library; in the user's own function, or with an import inside a library, begins what one of these caught.
+    """
+    if not raised.frames or raised.kind != "python":
+        return False
+    first = raised.frames[0]
+    return not first.at_top if first.own else bool(first.package) and first.at_top
+
+
+def _caught(first: Line, record: Line | None, end: Raised) -> str:
     """Level of the record that a failure belongs to, where one announces it and it carries no head of its own."""
     if record is None or record.level not in ("W", "E", "F") or first.level or first.stamped:
         return ""
@@ -562,9 +574,9 @@ def _caught(first: Line, record: Line | None) -> str:
         0 < far <= _FAR and _ANNOUNCED_FAR.search(record.text[:400])
     ):
         return record.level
-    if far == 0:  # a record of a structured logger, which holds the exception itself
-        return record.level
-    return ""
+    # a record of a structured logger holds the exception itself; `exc_info` puts it behind any words
+    inside = begins_amid(end) or (end.kind == "python" and bool(end.frames) and bool(end.frames[0].package))
+    return record.level if far == 0 or (far == 1 and inside) else ""
 
 
 def read(lines: Iterable[Line]) -> list[Failure]:
