@@ -18,6 +18,7 @@ https://github.com/huggingface/trl/issues/4550
 https://github.com/huggingface/transformers/pull/42436
 https://github.com/huggingface/trl/pull/6065
 https://github.com/huggingface/peft/issues/2344
+https://github.com/NVIDIA-NeMo/RL/issues/1051
 """
 
 from __future__ import annotations
@@ -70,11 +71,37 @@ LOG_MESSAGE = Message(
     ),
 )
 
+PARALLEL = Message(
+    en=Words(
+        "`{operator}` got a sharded tensor (DTensor) and a plain one in a model split by a plan",
+        "NeMo-RL's DTensor worker splits the layers by a plan for tensor and sequence parallelism. For this model the "
+        "plan leaves some input of the operator plain (a mask, positions, states that another kernel made), mostly "
+        "because the plan is a generic one or the operator is a kernel that knows no DTensors (FlashAttention).",
+        "Upgrade NeMo-RL, or take the Megatron worker (`policy.megatron_cfg.enabled=true`). Otherwise "
+        "`policy.dtensor_cfg.tensor_parallel_size=1` with more nodes or context parallelism, "
+        "`sequence_parallel=false`, another `attn_implementation`, or a plan for this model in "
+        "`policy.dtensor_cfg.custom_parallel_plan`.",
+    ),
+    zh=Words(
+        "按计划切分的模型中,`{operator}` 同时得到分片张量(DTensor)和普通张量",
+        "NeMo-RL 的 DTensor worker 按张量并行与序列并行的计划切分各层。对该模型,计划使算子的某个输入仍是普通张量"
+        "(掩码、位置、另一个内核产生的状态),多半因为用的是通用计划,或该算子是不认识 DTensor 的内核(FlashAttention)。",
+        "升级 NeMo-RL,或改用 Megatron worker(`policy.megatron_cfg.enabled=true`)。否则设 "
+        "`policy.dtensor_cfg.tensor_parallel_size=1` 并增加节点或用上下文并行,`sequence_parallel=false`,换一种 "
+        "`attn_implementation`,或用 `policy.dtensor_cfg.custom_parallel_plan` 为该模型给出计划。",
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding:
-    """Generation goes past the hooks by its nature; anything else has several causes."""
-    generating = any(frame.endswith((":generate", ":_generate", ":_sample")) for frame in hits.first.frames)
+    """Generation goes past the hooks by its nature, NeMo-RL splits by plans; anything else has several causes."""
+    frames = hits.first.frames
+    if "DTensorPolicyWorker" in (hits.first.process or "") or any("nemo_rl" in frame for frame in frames):
+        message = PARALLEL
+    else:
+        generating = any(frame.endswith((":generate", ":_generate", ":_sample")) for frame in frames)
+        message = GENERATION if generating else LOG_MESSAGE
     return found(
-        PROBLEM, GENERATION if generating else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
-        confidence=LIKELY, operator=hits.get("operator"),
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        operator=hits.get("operator"),
     )  # fmt: skip

@@ -8,16 +8,17 @@ The call raises and the run ends.
 ## What to do
 Connect once, before the libraries.
 ## How it is found
-In a log, by Ray's error.
+In a log, by Ray's error, or by the check of its core that ends the process.
 ## References
 https://docs.ray.io/en/latest/ray-core/api/doc/ray.init.html
+https://github.com/ray-project/ray/pull/54906
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="RAY025", name="ray-initialised-twice", severity=ERROR, since="0.1")
 
@@ -25,9 +26,8 @@ SIGNATURES = (
     Signature(
         r"(?:Maybe|Perhaps) you called ray\.init twice by accident\?",
     ),
+    Signature(r"Check failed: !core_worker_process The process is already initialized for core worker"),
 )
-
-LOG_CONFIDENCE = CONFIRMED
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -49,3 +49,29 @@ LOG_MESSAGE = Message(
         "新连接。",
     ),
 )
+
+AT_ONCE = Message(
+    en=Words(
+        "Ray was initialised twice at the same time in one process, and Ray's core ended it",
+        "Two threads called `ray.init` (or anything that connects by itself), or one connected while another's "
+        "`ray.shutdown` was not through: neither saw the connection of the other yet, so nobody raised, and the core "
+        "aborts. Frameworks that start servers or environments in threads come here.",
+        "Connect once in the main thread, before threads and libraries are started: `ray.init(address='auto')`, and "
+        "let the rest look with `ray.is_initialized()`. `pip install -U ray` on all nodes: releases after August 2025 "
+        "lock both calls against each other.",
+    ),
+    zh=Words(
+        "同一进程中同时两次初始化 Ray,Ray 的核心结束了该进程",
+        "两个线程同时调用了 `ray.init`(或任何会自动连接的操作),或一个线程的 `ray.shutdown` 尚未完成时另一个又去连接:"
+        "双方都还看不到对方的连接,因此没有异常,而核心直接中止进程。在线程中启动服务器或环境的框架会遇到。",
+        "在启动线程和库之前,只在主线程中连接一次:`ray.init(address='auto')`,其余代码用 `ray.is_initialized()` 判断。"
+        "在所有节点上 `pip install -U ray`:2025 年 8 月之后的版本会对这两个调用加锁。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """The check of the core is met where both calls run at once; Ray's own exception leaves nothing open."""
+    if hits.first.signature == 1:
+        return found(PROBLEM, AT_ONCE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
+    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED)
