@@ -226,7 +226,10 @@ def _finding(
 
 
 def explain(hits: Hits) -> Finding:
-    """With the port where the line tells it; Ray's line hedges, so that finding is only likely."""
+    """With the port where the line tells it; likely only where the line hedges.
+
+    Ray's line does, and a warning of c10d's: an agent that cannot bind may be a client of the one that could.
+    """
     port = hits.get("port")
     if component := hits.first.groups.get("component"):
         return found(
@@ -238,7 +241,7 @@ def explain(hits: Hits) -> Finding:
         LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=LIKELY if hits.of(RAY_SERVER) else CONFIRMED,
+        confidence=LIKELY if hits.of(RAY_SERVER) or all(each.level == "W" for each in hits) else CONFIRMED,
         which=f"port {port}" if port else "a port that the run wants to open",
         which_zh=f"端口 {port} " if port else "任务要打开的某个端口",
     )

@@ -106,7 +106,7 @@ CASES = (
     (
         (
             r"WandbServiceConnectionError: Failed to connect to internal "
-            r"service|WandbServiceNotOwnedError|wandb\.errors\.\w{0,20}\.?ServiceStartPortError"
+            r"service|WandbServiceNotOwnedError"
         ),
         Message(
             en=Words(

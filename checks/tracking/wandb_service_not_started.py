@@ -26,8 +26,8 @@ PROBLEM = Problem(id="TRK007", name="wandb-service-not-started", severity=ERROR,
 
 SIGNATURES = (
     Signature(
-        r"Service(?:PollForToken|StartTimeout|StartProcess|StartPort)Error: (?:Failed to read port info after "
-        r"(?P<seconds>[\d.]{1,8})|"
+        r"ServiceStartPortError\b|Service(?:PollForToken|StartTimeout|StartProcess)Error: (?:Failed to "
+        r"read port info after (?P<seconds>[\d.]{1,8})|"
         r"Timed out waiting for wandb service to start after (?P<waited>[\d.]{1,8})|[^\n]{1,80}(?:exited with|port))"
     ),
     Signature(r"wandb\.errors\.(?:\w{1,20}\.)?(?:UsageError|CommError): Error communicating with wandb process"),

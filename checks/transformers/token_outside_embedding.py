@@ -9,7 +9,7 @@ On the CPU the first such batch raises IndexError; on a GPU it is a device-side 
 ## What to do
 Resize the embedding, or use the model's own tokenizer.
 ## How it is found
-In a log: by the IndexError of the embedding.
+In a log: by the IndexError of the embedding, where a library's model looks the ids up.
 ## References
 https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrainedModel.resize_token_embeddings
 https://pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html
@@ -17,9 +17,10 @@ https://pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
+from doctor.logs.frames import is_own
 
 PROBLEM = Problem(id="TRF020", name="token-outside-embedding", severity=ERROR, since="0.1")
 
@@ -46,4 +47,10 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_CONFIDENCE = LIKELY
+
+def explain(hits: Hits) -> Finding | None:
+    """An embedding that the user's own code looks up is not one of a language model's tokens, as far as is known."""
+    asking = next((each for each in reversed(hits.first.frames) if "torch/nn/" not in each), "")
+    if asking and is_own(asking):
+        return None
+    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)

@@ -26,6 +26,7 @@ import re
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
+from doctor.logs.frames import is_own
 
 PROBLEM = Problem(id="VLL062", name="engine-of-another-release", severity=ERROR, since="0.1")
 
@@ -131,13 +132,17 @@ LOG_MESSAGE = Message(
 
 
 def explain(hits: Hits) -> Finding | None:
-    """Who asked is the innermost frame outside the engine; a package that misses a part of its own is PYT043."""
+    """Who asked is the innermost frame outside the engine, maybe the user's own.
+
+    A package that misses a part of its own is PYT043.
+    """
     owner = hits.get("owner") or "SamplingParams"
     callee = owner.partition(".")[0] if "." in owner or owner.islower() else _engine_of(hits)
     if hits.first.signature in _IMPORTS and hits.first.frames and _package(hits.first.frames[-1]) == callee:
         return None
-    asking = [name for name in map(_package, reversed(hits.first.frames)) if name and name != callee]
-    caller = NAMES.get(asking[0], f"`{asking[0]}`") if asking else ""
+    frames = [each for each in reversed(hits.first.frames) if _package(each) != callee]
+    asking = next((name for each in frames if (name := _package(each)) or is_own(each)), "")
+    caller = NAMES.get(asking, f"`{asking}`") if asking else ""
     version = hits.versions.get(callee)
     return found(
         PROBLEM,

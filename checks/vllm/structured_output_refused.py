@@ -83,24 +83,25 @@ CASES = (
                 "xgrammar cannot compile what a request asked for (`{parser}`)",
                 "The schema, pattern or grammar of a request has a mistake, or uses what xgrammar does not know "
                 "(look-arounds, `items` as a list, `$ref` to elsewhere, a Lark grammar where EBNF is read). "
-                "Releases before 0.9 did not try it at the door, and with `auto` the first request decides the "
-                "backend of all, so the exception reached the engine and ended it.",
+                "vLLM before 0.9 did not try it at the door, and with `auto` the first request decides the "
+                "backend of all, so the exception reached the engine and ended it. SGLang uses xgrammar, too.",
                 'Mend the grammar: try it with `python -c "import xgrammar; '
                 "xgrammar.Grammar.from_json_schema(open('schema.json').read())\"` (`from_regex`, `from_ebnf`); "
-                "its rules are written `name ::= ...`. Or choose `--structured-outputs-config.backend guidance` "
-                "(before 0.11: `--guided-decoding-backend guidance`). Update vLLM, so that a bad request gets "
+                "its rules are written `name ::= ...`. Or choose another backend: of vLLM "
+                "`--structured-outputs-config.backend guidance` (before 0.11: `--guided-decoding-backend guidance`), "
+                "of SGLang `--grammar-backend llguidance`. Where vLLM serves, update it, so that a bad request gets "
                 "error 400 and the engine lives: `pip install -U vllm`.",
             ),
             zh=Words(
                 "xgrammar 无法编译请求给出的内容(`{parser}`)",
                 "请求中的 schema、正则或语法有错误,或用到 xgrammar 不支持的内容(环视、列表形式的 `items`、指向外"
-                "部的 `$ref`、应为 EBNF 却给出 Lark 语法)。0.9 之前的版本不会事先检查;使用 `auto` 时第一个请求决"
-                "定所有请求的后端,因此异常到达引擎并使其结束。",
+                "部的 `$ref`、应为 EBNF 却给出 Lark 语法)。vLLM 0.9 之前不会事先检查;使用 `auto` 时第一个请求决"
+                "定所有请求的后端,因此异常到达引擎并使其结束。SGLang 同样使用 xgrammar。",
                 '修正语法:用 `python -c "import xgrammar; '
                 "xgrammar.Grammar.from_json_schema(open('schema.json').read())\"`(`from_regex`、`from_ebnf`)试验;"
-                "规则写作 `name ::= ...`。或选择 `--structured-outputs-config.backend guidance`(0.11 之前"
-                ":`--guided-decoding-backend guidance`)。升级 vLLM,使错误请求只得到 400 而引擎继续运行:`pip "
-                "install -U vllm`。",
+                "规则写作 `name ::= ...`。或换用其他后端:vLLM 用 `--structured-outputs-config.backend guidance`(0.11 "
+                "之前:`--guided-decoding-backend guidance`),SGLang 用 `--grammar-backend llguidance`。若由 vLLM "
+                "提供服务,请升级,使错误请求只得到 400 而引擎继续运行:`pip install -U vllm`。",
             ),
         ),
     ),

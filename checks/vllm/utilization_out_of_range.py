@@ -22,7 +22,7 @@ from doctor.core.check import Judgement, check
 from doctor.core.finding import Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.reading import place_of
-from doctor.core.signature import Hits, Signature
+from doctor.core.signature import Hit, Hits, Signature
 from doctor.facts.serving import Serving
 from doctor.facts.training import Training
 
@@ -97,8 +97,9 @@ def utilization_out_of_range(serving: Serving | None, training: Training | None)
 
 
 def explain(hits: Hits) -> Finding | None:
-    """Pydantic names the field on a line of its own."""
-    if not hits.of(0) and not hits.of(2):
+    """Pydantic names the field on the line before: the same error may list other fields with their values."""
+    share = hits.of(0) or _of_the_field(hits)
+    if not share:
         return None
     return found(
         PROBLEM,
@@ -106,5 +107,10 @@ def explain(hits: Hits) -> Finding | None:
         where=hits.where(),
         evidence=hits.evidence(),
         commands=("--gpu-memory-utilization 0.9",),
-        share=hits.get("share"),
+        share=share[0].groups["share"],
     )
+
+
+def _of_the_field(hits: Hits) -> list[Hit]:
+    named = {(each.file, each.line + 1) for each in hits.of(2)}
+    return [each for each in hits.of(1) if (each.file, each.line) in named]
