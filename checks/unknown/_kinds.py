@@ -41,6 +41,14 @@ CONFIGURATION = Kind(
     "Look up what the refusing function expects and compare it with the configuration and launch command.",
     "查明拒绝该值的函数期望什么,并与配置和启动命令对照。",
 )
+SETTINGS = Kind(
+    "A check of the settings refused them; its message says what it wants otherwise, or which of them exclude each "
+    "other.",
+    "设置检查拒绝了这些设置;异常消息说明了应改成什么,或哪些设置彼此冲突。",
+    "Change what the message names, in the configuration file or the command. Names and rules change with releases: "
+    "compare with the reference or an example of the installed one.",
+    "按异常消息所提到的项修改配置文件或启动命令。名称与规则会随版本变化:与已安装版本的配置说明或示例对照。",
+)
 OWN_CODE = Kind(
     "It was raised in your own code, not in a library.",
     "异常出自用户自己的代码,而非库。",
@@ -241,6 +249,13 @@ _UNEQUAL = later(r"(?:\b[Ll]en(?:gth)?s?\b|\bshapes?\b|\.size\b)[^\n]{0,120}(?:!
 _CALL = later(r"unexpected keyword argument|required positional argument|positional arguments? but")
 
 
+#: functions that check settings, in files about them
+_CHECKS = later(
+    r"/(?:config|configs|schemas?|arguments|hparams|parser|validation)\b[\w/]*(?:\.py:\d{1,6}) "
+    r"\((?:_?(?:valid|verify|check)\w{0,60}|__post_init__)\)$"
+)
+#: files of torch that fit saved states to a model
+_STATES = later(r"^torch/distributed/(?:fsdp/_optim_utils|checkpoint/\w{1,40}|_state_dict_utils)\.py")
 #: folders of torch and Triton in which code is compiled
 _COMPILERS = later(r"^(?:torch/_(?:inductor|dynamo|functorch|higher_order_ops)|triton/(?:compiler|backends))/")
 
@@ -254,8 +269,9 @@ def kind_of(exception: str, *, own_code: bool, message: str = "", worded: str = 
     typed = _of_type(exception, told, own_code=own_code)
     if typed is not None:
         return typed
-    if _COMPILERS.search(place):
-        return COMPILER
+    placed = _of_place(exception, place)
+    if placed is not None:
+        return placed
     if exception in ("RuntimeError", "ValueError", "AssertionError", "Exception", "NotImplementedError"):
         for pattern, kind in _BY_MESSAGE:
             if pattern.search(told):
@@ -280,6 +296,15 @@ def _of_type(exception: str, told: str, *, own_code: bool) -> Optional[Kind]:
     if own_code and exception in _NAMES:
         return UNMADE
     return next((kind for pattern, kind in _BY_TYPE if pattern.search(exception)), None)
+
+
+def _of_place(exception: str, place: str) -> Optional[Kind]:
+    """The kind that the place tells, whatever the message speaks of."""
+    if _COMPILERS.search(place):
+        return COMPILER
+    if exception == "KeyError" and _STATES.search(place):
+        return STATE
+    return SETTINGS if exception in ("ValueError", "AssertionError") and _CHECKS.search(place) else None
 
 
 def _of_library(exception: str, message: str) -> Kind:

@@ -11,8 +11,8 @@ that hangs, and other files for its stderr.
 ## How it is found
 No exception, exit code or signal in the log, no line that says that the run is through, and the training bar short of
 its end. What is given as a log and is none is told apart: a report about a machine (`pip list`, `nvidia-smi`,
-collect_env), wandb's own log, an empty file, one that is no text, one in which nothing tells of a run, and notes that
-show different failures under several headings.
+collect_env), wandb's own log, an empty file, one that is no text, one in which nothing tells of a run, text that a
+terminal cut at one column, and notes that show different failures under several headings.
 ## References
 https://github.com/benfred/py-spy
 https://www.kernel.org/doc/html/latest/admin-guide/mm/concepts.html
@@ -134,7 +134,24 @@ NOTES = Message(
         "请给出失败的那次运行的日志,或只给出该文中关于某一个失败的部分。",
     ),
 )
-_OTHERS = {"empty": EMPTY, "binary": BINARY, "wandb": WANDB, "foreign": FOREIGN, "report": REPORT, "notes": NOTES}
+WRAPPED = Message(
+    en=Words(
+        "the text was copied out of a terminal that cut its lines at one column",
+        "Words and numbers are broken in the middle, so what the run said is not found again in it.",
+        "Give the file itself: `python train.py 2>&1 | tee train.log`. Out of tmux without cuts: `tmux capture-pane "
+        "-p -J -S - > train.log`.",
+    ),
+    zh=Words(
+        "这段文字是从终端复制的,各行在同一列被截断",
+        "单词和数字从中间断开,因此无法从中认出运行所说的内容。",
+        "请给出日志文件本身:`python train.py 2>&1 | tee train.log`。从 tmux 中不断行地导出:`tmux capture-pane -p -J "
+        "-S - > train.log`。",
+    ),
+)
+_OTHERS = {
+    "empty": EMPTY, "binary": BINARY, "wandb": WANDB, "foreign": FOREIGN, "report": REPORT, "notes": NOTES,
+    "wrapped": WRAPPED,
+}  # fmt: skip
 
 
 def answer(unknown: Unknown) -> Finding | None:

@@ -46,6 +46,16 @@ _SCORED_ZH = (
     "0.0(或 `None`,若训练器会忽略该行),而不是结束运行。"
 )
 
+#: https://docs.python.org/3/reference/simple_stmts.html#the-raise-statement
+_INSTEAD = (
+    "The code there raises it in place of another exception (`raise ... from`), which is the cause, and stands above "
+    "it in the whole log, before `The above exception was the direct cause`: give that, too. "
+)
+_INSTEAD_ZH = (
+    "该处代码用它代替了另一个异常(`raise ... from`),后者才是原因,位于完整日志中它的上方,"
+    "在 `The above exception was the direct cause` 之前:请一并给出。"
+)
+
 MESSAGE = Message(
     en=Words(
         "{who}: `{type}` raised in {place}; no known problem matches",
@@ -85,6 +95,8 @@ def answer(unknown: Unknown) -> Finding | None:
         advice_zh += (
             f"这类错误多半由 `{unknown.library}`{by_zh}或被调用包的另一版本修复:先升级它,或固定它所针对的版本。"
         )
+    if unknown.instead:
+        advice, advice_zh = _INSTEAD + advice, _INSTEAD_ZH + advice_zh
     return found(
         PROBLEM, MESSAGE, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY,
         type=unknown.type, who=unknown.process or "the run", who_zh=unknown.process or "该运行",

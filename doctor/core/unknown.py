@@ -25,7 +25,8 @@ class Unknown:
             another one, or how one ended; "abrupt": no failure and no end.
         process, rank: who; "" and None where nothing tells.
         type: exception type without its module; `names`: short names its message quotes; `message`: what it says,
-            from which its kind is told and which no answer repeats; `worded`: what a later link of the chain says.
+            from which its kind is told and which no answer repeats; `worded`: what a later link of the chain says;
+            `instead`: it was raised `from` another exception, which was not given.
         raised_in: innermost frame as "trainer.py:1576 (train)"; `library`, `library_version` of that file, "" unknown;
             `callers`: the libraries on the way there, nearest first.
         own: frames in the user's own code, innermost first, in the same form.
@@ -35,7 +36,8 @@ class Unknown:
         steps: (done, all) of the training bar's last state.
         folded: Ray folded repeated lines away; `partial`: the log was too long to be read line by line.
         nature: what was given instead of a run's log: "empty", "binary", "wandb" (its own log), "foreign" (nothing of a
-            run in it), "report" (about a machine), "notes" (on many problems); "" for a log, as far as can be told.
+            run in it), "report" (about a machine), "notes" (on many problems), "wrapped" (cut into lines by a
+            terminal); "" for a log, as far as can be told.
         begins: ids of problems whose messages begin as one that somebody cut off.
 
     """
@@ -64,3 +66,4 @@ class Unknown:
     nature: str = ""
     callers: Sequence[str] = ()
     begins: Sequence[str] = ()
+    instead: bool = False

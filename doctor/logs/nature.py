@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -9,6 +10,9 @@ from pathlib import PurePath
 EMPTY, BINARY, WANDB, FOREIGN = "empty", "binary", "wandb", "foreign"
 #: a collection of problems, see `doctor.logs.notes`
 NOTES = "notes"
+
+#: text copied out of a terminal that had broken its lines
+WRAPPED = "wrapped"
 
 _ZIP = "PK\x03\x04"
 _SAMPLE = 300  # lines, from the beginning and as many from the end
@@ -23,6 +27,9 @@ _WANDB = re.compile(
     r"|20\d\d-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]{4,8} {1,5}\w[\w-]{1,40}:\d{1,9} {1,3}"
     r"\[\w{1,40}\.py:[\w.]{1,60}(?:\(\))?:\d{1,6}\]"
 )
+#: columns of terminals, and words cut at the last one that tell of it
+_NARROWEST, _WIDEST, _FEWEST_CUTS = 60, 260, 3
+_CUT = re.compile(r"^\w\w$")
 #: files of other kinds by their names; a log that is called so shows a step or a failure
 _OTHER_FILES = frozenset({".py", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".sh", ".json", ".ipynb", ".csv", ".html"})
 #: one of these is in nearly every line that a trainer, a server or a launcher prints
@@ -53,6 +60,21 @@ def nature_of(path: str, lines: Sequence[tuple[int, str]]) -> str:
         return BINARY
     if sum(_WANDB.match(text) is not None for text in told) > _MOST_OWN * len(told):
         return WANDB
+    if _is_wrapped(told):
+        return WRAPPED
     if PurePath(path).suffix in _OTHER_FILES or not any(_OF_RUNS.search(text) for text in told):
         return FOREIGN
     return ""
+
+
+def _is_wrapped(told: Sequence[str]) -> bool:
+    """Whether most lines end at one column, no line goes beyond it, and words are cut there.
+
+    Lines of a table have one width as well, and end in its border.
+    """
+    width = max(map(len, told))
+    full = sum(len(text) == width for text in told)
+    if not _NARROWEST <= width <= _WIDEST or full * 2 < len(told):
+        return False
+    cuts = (len(one) == width and bool(_CUT.match(one[-1] + two[0])) for one, two in itertools.pairwise(told))
+    return sum(cuts) >= _FEWEST_CUTS

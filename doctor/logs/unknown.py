@@ -31,6 +31,8 @@ _ASKED = ("__getattr__", "__getattribute__")
 #: torch's module stands between who calls or asks and whom; it says nothing itself
 _TORCH_MODULE = re.compile(r"torch[\\/]nn[\\/]modules[\\/]module\.py$")
 _BETWEEN = (*_ASKED, "_call_impl", "_wrapped_call_impl")
+#: `raise New(...) from error`
+_FROM = re.compile(r"^raise [^\n]{1,400} from (?!None\b)\w{1,40}$")
 _WAITED = re.compile(r"[Tt]imed out|[Tt]imeout|wait timeout")
 
 
@@ -69,6 +71,7 @@ def of_failure(case: Case, failure: Failure) -> Unknown:
         library, version, tuple(dict.fromkeys(own))[:_MOST_OWN], others, ended.code if ended else None,
         ended.signal if ended else "", steps=case.marks.steps, folded=case.marks.folded is not None,
         partial=not case.whole, callers=tuple(callers)[:_MOST_OWN],
+        instead=cause is failure.chain[0] and bool(cause.frames and _FROM.match(cause.frames[-1].code.strip())),
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.checks.unknown._advice import advice_of, settings_of
-from doctor.checks.unknown._kinds import COMPILER, CUDA, DEFINITION, HIP, OTHER_TYPE, STATE, UNMADE, kind_of
+from doctor.checks.unknown._kinds import COMPILER, CUDA, DEFINITION, HIP, OTHER_TYPE, SETTINGS, STATE, UNMADE, kind_of
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,17 @@ def test_fields_that_pydantic_refuses_are_named_without_what_they_were_given() -
         assert "`experts`: Field required; `data.0.lang`: Extra inputs are not permitted" in told
         assert "secret" not in told
         assert "input_value" not in told
+
+
+def test_a_check_of_settings_is_told_by_its_place() -> None:
+    told = "Can't load qlora if gptq"
+    place = "axolotl/utils/config.py:193 (validate_config)"
+    assert kind_of("ValueError", own_code=False, message=told, place=place) is SETTINGS
+    assert kind_of("ValueError", own_code=False, message=told, place="trl/config.py:19 (load)") is not SETTINGS
+    assert kind_of("ValueError", own_code=False, message=told, place="torch/nn/linear.py:9 (check_x)") is not SETTINGS
+
+
+def test_an_entry_of_a_saved_state_is_no_column_of_the_data() -> None:
+    place = "torch/distributed/fsdp/_optim_utils.py:305 (_flatten_optim_state_dict)"
+    assert kind_of("KeyError", own_code=False, message="'state'", place=place) is STATE
+    assert kind_of("KeyError", own_code=False, message="'state'", place="trl/trainer/utils.py:3 (f)") is not STATE

@@ -20,6 +20,20 @@ CORE = """{"time":"2025-03-20T06:57:43.759604591-04:00","level":"INFO","msg":"se
 {"time":"2025-03-20T06:57:43.761440227-04:00","level":"INFO","msg":"stream: closed","id":"a1"}
 """
 NOISE = random.Random(7).randbytes(20_000)  # noqa: S311 - bytes that are no text
+#: a message of NCCL's watchdog as a terminal of 85 columns gave it, https://github.com/om-ai-lab/VLM-R1/issues/109
+_WATCHDOG = (
+    "[rank2]:[E303 15:22:17.210116508 ProcessGroupNCCL.cpp:1895] [PG ID 0 PG GUID 0(default_pg) Rank 2] Process group "
+    "watchdog thread terminated with exception: [Rank 2] Watchdog caught collective operation timeout: WorkNCCL(SeqNum="
+    "3399, OpType=_ALLGATHER_BASE, NumelIn=8, NumelOut=32, Timeout(ms)=1800000) ran for 1800062 milliseconds before "
+    "timing out. "
+)
+
+
+def _cut(width: int, pad: str) -> bytes:
+    lines = [_WATCHDOG[at : at + width] for at in range(0, len(_WATCHDOG), width)]
+    return "".join(f"{each.ljust(width) if pad else each}\n" for each in lines).encode()
+
+
 RUN = "Loading checkpoint shards: 100%\nsetting up the model\n"
 
 
@@ -40,6 +54,9 @@ def _first(path: Path) -> tuple[str, str]:
         ("debug-internal.log", CORE.encode(), "wandb's own log"),
         ("notes.txt", b"lorem ipsum dolor sit amet\n" * 40, "nothing in it tells of a run"),
         ("wandb-summary.json", b'{"train/loss": 0.5, "_step": 100}\n', "nothing in it tells of a run"),
+        ("train.log", _cut(85, " "), "a terminal that cut its lines"),
+        ("train.log", _cut(80, ""), "a terminal that cut its lines"),
+        ("train.log", (f"{'x' * 40} epoch {'y' * 40}|\n" * 9).encode(), "neither a failure nor the end"),  # a table
         ("train.log", RUN.encode(), "neither a failure nor the end"),
         ("train.log", b"\0" * 4000 + RUN.encode(), "neither a failure nor the end"),  # cut off while it was written
     ],
@@ -132,3 +149,25 @@ def test_what_says_that_it_is_done_does_not_break_off(tmp_path: Path, end: str, 
     path = tmp_path / "train.log"
     path.write_text(f"{RUN}{end}\n")
     assert (examine([str(path)], prepared=PREPARED).diagnosis.verdict == "healthy") == silent
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ('raise OSError("Failed to load tokenizer.") from e', True),
+        ('raise OSError("Failed to load tokenizer.") from None', False),
+        ('raise OSError("Failed to load tokenizer.")', False),
+    ],
+)
+def test_an_exception_in_place_of_another_asks_for_that_one(tmp_path: Path, code: str, told: bool) -> None:
+    """LLaMA-Factory wraps what went wrong: https://github.com/hiyouga/LlamaFactory/issues/8573."""
+    path = tmp_path / "train.log"
+    path.write_text(
+        "Traceback (most recent call last):\n"
+        '  File "/mnt/LLaMA-Factory/src/llamafactory/model/loader.py", line 93, in load_tokenizer\n'
+        f"    {code}\nOSError: Failed to load tokenizer.\n"
+    )
+    finding = examine([str(path)], prepared=PREPARED).diagnosis.outcome.findings[0]
+    assert finding.problem.id == "UNK001"
+    assert ("in place of another exception" in finding.words("en").remedy) is told
+    assert ("raise ... from" in finding.words("zh").remedy) is told
