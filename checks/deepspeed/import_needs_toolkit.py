@@ -38,7 +38,8 @@ PROBLEM = Problem(
 SIGNATURES = (
     Signature(r"MissingCUDAException: (?:CUDA_HOME does not exist|Unable to run [^\s]{1,200}nvcc)"),
     Signature(
-        r"FileNotFoundError: \[Errno 2\] [^:'\n]{2,60}: '[^'\n]{1,200}/bin/nvcc'",
+        # ranks that share a stream print it into one another: "FileNotFoundErrorFileNotFoundError: :     [Errno 2]"
+        r"FileNotFoundError[: ]{2,24}\[Errno 2\] [^:'\n]{2,60}: '[^'\n]{1,200}/bin/nvcc'",
         frame=r"deepspeed/",
     ),
 )

@@ -14,9 +14,9 @@ Go back to the last checkpoint before that step. Look at what was NaN first in t
 or nothing but the gradient. Then lower the learning rate, use bf16 rather than fp16, and keep gradient clipping on.
 ## How it is found
 `grad_norm` is NaN, or `loss` is NaN or infinite, in any logged step. When all later steps are finite again the step
-was
-skipped, and it is a warning. NaN gradients from the first step on, beside a finite loss, are told once the loss is
-bad as well, when the log ends so, or after 25 of them.
+was skipped, and it is a warning; several such steps may as well be a run before another one in the same log. NaN
+gradients from the first step on, beside a finite loss, are told once the loss is bad as well, when the log ends so, or
+after 25 of them.
 ## References
 https://github.com/huggingface/transformers/blob/main/src/transformers/trainer.py
 https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html
@@ -66,6 +66,22 @@ PASSED = Message(
         "单独一步无需处理。留意出现的频率;用 bf16 代替 fp16。",
     ),
 )
+PASSED_MANY = Message(
+    en=Words(
+        "`{name}` is not finite in {count} logged steps up to step {last}, and finite after them",
+        "Weights that hold a NaN do not recover: either those steps were skipped or their gradients dropped, or "
+        "another run begins behind them in the same log. They taught nothing.",
+        "Look whether a new run begins behind step {last} (learning rate and counts of tokens start anew): then the "
+        "one before it was lost, from step {step} on. Else find out what was NaN first, and use bf16 rather than fp16.",
+    ),
+    zh=Words(
+        "截至第 {last} 步,`{name}` 在 {count} 个已记录步中不是有限值,其后恢复为有限值",
+        "含 NaN 的权重不会恢复:要么这些步被跳过或其梯度被丢弃,要么同一日志中其后开始的是另一次运行。这些步没有带来"
+        "任何学习。",
+        "查看第 {last} 步之后是否开始了新的运行(学习率与 token 计数重新开始):若是,则前一次运行从第 {step} 步起已作"
+        "废。否则找出最先变成 NaN 的量,并用 bf16 代替 fp16。",
+    ),
+)
 
 #: finite steps running after which a NaN step counts as skipped: weights with a NaN in them give none at all
 RECOVERED_AFTER = 5
@@ -86,6 +102,8 @@ class LossOrGradientNotFinite:
         self._held_count = 0
         self._seen = False  # a finite gradient
         self._loss: Optional[float] = None
+        self._bad = {"loss": 0, "grad_norm": 0}  # rows that were not finite
+        self._last: Optional[Point] = None  # the last of them
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge one value."""
@@ -95,6 +113,9 @@ class LossOrGradientNotFinite:
         else:
             bad = math.isnan(value)
             self._seen = self._seen or math.isfinite(value)
+        if bad:
+            self._bad[point.name] += 1
+            self._last = point
         if bad and self._calibrates(point):
             return None
         if not self._alarms[point.name].see(bad, point.step):
@@ -128,10 +149,12 @@ class LossOrGradientNotFinite:
             PROBLEM,
             message,
             confidence=LIKELY if confidence is LIKELY else CONFIRMED,
-            severity=WARNING if message is PASSED else ERROR,
+            severity=ERROR if message is MESSAGE else WARNING,
             name=point.name,
             value="NaN" if math.isnan(point.value) else f"{point.value:g}",
             step=step_text(point.step),
+            count=self._bad[point.name],
+            last=step_text((self._last or point).step),
             **sighting(point),
         )
 
@@ -141,4 +164,5 @@ class LossOrGradientNotFinite:
             return self._found(MESSAGE, self._held, CONFIRMED)
         if self._first is None or any(each.on for each in self._alarms.values()):
             return None
-        return self._found(PASSED, self._first, LIKELY)
+        message = PASSED if self._bad[self._first.name] == 1 else PASSED_MANY
+        return self._found(message, self._first, LIKELY)

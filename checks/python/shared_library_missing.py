@@ -29,7 +29,8 @@ SIGNATURES = (
         r"(?<!')(?P<library>libGL\.so\.1|libgthread-2\.0\.so\.0|libglib-2\.0\.so\.0|libSM\.so\.6|libXext\.so"
         r"\.6|libgomp\.so\.1|libibverbs\.so\.1|librdmacm\.so\.1|libaio\.so\.1|libnuma\.so\.1|libsndfil"
         r"e\.so\.1|libmpi\.so\.\d{1,3}|libffi\.so\.\d|libpython3\.\d{1,2}\.so\.1\.0|libtbb\.so\.\d{1,3"
-        r"}|libGLESv2\.so\.2): cannot open shared object file(?!: No such file or directory \(ignored\))",
+        r"}|libGLESv2\.so\.2|libpciaccess\.so\.0): cannot open shared object file"
+        r"(?!: No such file or directory \(ignored\))",
     ),
 )
 
@@ -56,6 +57,7 @@ PACKAGES = {
     "libSM.so.6": "libsm6", "libXext.so.6": "libxext6", "libgomp.so.1": "libgomp1", "libibverbs.so.1": "libibverbs1",
     "librdmacm.so.1": "librdmacm1", "libaio.so.1": "libaio1", "libnuma.so.1": "libnuma1",
     "libsndfile.so.1": "libsndfile1", "libGLESv2.so.2": "libgles2",
+    "libpciaccess.so.0": "libpciaccess0",  # of hwloc, which MPI and UCX load: https://packages.debian.org/libpciaccess0
 }  # fmt: skip
 OPENCV = frozenset({"libGL.so.1", "libgthread-2.0.so.0", "libglib-2.0.so.0", "libSM.so.6", "libXext.so.6"})
 

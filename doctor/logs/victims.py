@@ -33,10 +33,16 @@ _WORDS = later(
     r"|was killed (?:due to|by) ray|^The actor with name \S{1,200} failed to import on the worker"
 )
 
+#: thrown by a process group's watchdog, which has said why before; other output may tear its own words off
+#: https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp
+_WATCHDOGS = "DistBackendError"
+
 
 def is_victim(raised: Raised) -> bool:
     """Whether one exception only tells that another process failed."""
     if raised.name in _TYPES:
+        return True
+    if raised.kind == "c++" and not raised.message and raised.type.endswith(_WATCHDOGS):
         return True
     if raised.kind == "fatal":
         return "Aborted" in raised.message  # what terminate() leaves behind; segmentation faults are not

@@ -237,6 +237,26 @@ def test_a_note_does_not_make_a_log_that_stops_healthy(tmp_path: Path) -> None:
     assert result.diagnosis.verdict == "unknown"
 
 
+FLUSHED = (
+    "[2026-05-01 15:31:37,388] [WARNING] [stage3.py:2274:step] 4 pytorch allocator cache flushes since last step. this "
+    "happens when there is high memory pressure and is detrimental to performance.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("end", "told", "verdict"),
+    [
+        ("", [("UNK003", "cause"), ("PRF008", "contributing")], "unknown"),
+        ("{'train_runtime': 119.8, 'train_loss': 1.2, 'epoch': 1.0}\n", [("PRF008", "cause")], "known"),
+    ],
+)
+def test_what_makes_a_run_slow_is_not_why_its_log_stops(
+    tmp_path: Path, end: str, told: list[tuple[str, str]], verdict: str
+) -> None:
+    result = _examine(tmp_path, "loading the model\n" + FLUSHED * 6 + end)
+    assert (_told(result), result.ranked.verdict) == (told, verdict)
+
+
 def test_a_log_that_begins_with_a_report_and_stops_is_a_log(tmp_path: Path) -> None:
     lines = "".join(f"INFO 08-01 23:37:{second:02} [core.py:58] Initializing a V1 LLM engine\n" for second in range(9))
     result = _examine(tmp_path, (REPORTS / "torch_collect_env_cpu.txt").read_text("utf-8") + lines)
@@ -289,6 +309,23 @@ ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -6) local_
 """
     assert _first(tmp_path, text) == "NCC011"
     assert _first(tmp_path, "".join(f"> {line}\n" for line in text.splitlines())) == "NCC011"
+
+
+def test_words_of_a_watchdog_that_another_line_tore_apart_are_no_failure_of_their_own(tmp_path: Path) -> None:
+    torn = """[rank0]:[E405 03:51:41.285624929 ProcessGroupNCCL.cpp:688] [Rank 0] Watchdog caught collective operation \
+timeout: WorkNCCL(SeqNum=404, OpType=_ALLGATHER_BASE, NumelIn=1140480, NumelOut=2280960, Timeout(ms)=600000) ran for \
+600050 milliseconds before timing out.
+terminate called after throwing an instance of 'c10::DistBackendError'
+ERROR 04-05 03:52:41 [dump_input.py:72] Dumping input data for V1 LLM engine (v0.19.0) with config: model='Qwen'
+  what():  [PG ID 3 PG GUID 4 Rank 0] Process group watchdog thread terminated with exception: [Rank 0] Watchdog \
+caught collective operation timeout: WorkNCCL(SeqNum=404, OpType=_ALLGATHER_BASE, Timeout(ms)=600000) ran for 600050 \
+milliseconds before timing out.
+E0405 03:52:43.001000 4973 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: -6) local_rank: 0 \
+(pid: 5071) of binary: python
+"""
+    assert _first(tmp_path, torn) == "NCC011"
+    own = torn.replace("'c10::DistBackendError'", "'c10::OutOfMemoryError'")
+    assert _first(tmp_path, own) == "UNK001"
 
 
 def test_a_thread_that_ends_does_not_outrank_a_known_cause(tmp_path: Path) -> None:
