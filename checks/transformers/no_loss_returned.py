@@ -33,7 +33,9 @@ SIGNATURES = (
     ),
     Signature(
         r"^KeyError: '(?:eval_)?loss'$",
-        frame=r"transformers[\\/]trainer(?:_seq2seq)?\.py:(?:compute_loss|prediction_step|training_step)$",
+        # the second: a `compute_loss` of the user's asks the model's output
+        frame=r"transformers[\\/](?:trainer(?:_seq2seq)?\.py:(?:compute_loss|prediction_step|training_step)|"
+        r"(?:file_utils|utils[\\/]generic)\.py:__getitem__)$",
         symptom_of=("TRF", "TRL"),
     ),
 )

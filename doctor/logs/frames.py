@@ -32,12 +32,18 @@ _STANDARD = later(
     r"(?:^|[\\/])python3?(?:\.\d+t?)?[\\/]|^<frozen |^<string>|^<stdin>|\.p(?:yx|xi)$|[\\/]bin[\\/][^\\/]+$"
     r"|[\\/]Lib[\\/](?!site-packages)|[\\/]lib[\\/](?=multiprocessing[\\/]|asyncio[\\/]|concurrent[\\/])"
 )
-#: files that stand where the user's own do: code of a checkpoint, generated code, torch from its sources, and the
-#: standard library on Windows
+#: files that stand where the user's own do: code of a checkpoint, generated or fetched code, packages in a checkout of
+#: theirs, veRL's recipes, torch from its sources, and the standard library on Windows
 _UNSURE = later(
     r"[\\/]transformers_modules[\\/]|unsloth_compiled_|torchinductor_|[\\/]\.triton[\\/]|^<(?!ipython-)"
     r"|[\\/]torch[\\/](?:_\w+|nn|optim|utils|distributed|autograd|cuda|fx|functional\.py|serialization\.py)\b"
-    r"|^[A-Za-z]:[\\/][^\n]{0,200}[\\/][Ll]ib[\\/]"
+    r"|^[A-Za-z]:[\\/][^\n]{0,200}[\\/][Ll]ib[\\/]|[\\/]\.cache[\\/]|[\\/]models--|[\\/]datasets_modules[\\/]"
+    r"|[\\/]verl[\\/]recipe[\\/]|[\\/](?:flash_attn|liger_kernel|sgl_kernel|unsloth_zoo|fla)[\\/]"
+    r"|[\\/](?i:(?P<package>vllm|verl|trl|transformers|accelerate|peft|deepspeed|datasets|sglang|unsloth|mbridge|openrlhf"
+    r"|flashinfer|bitsandbytes|slime|xformers|ray|wandb|evaluate))(?:[\-_][\w.\-]{1,30})?[\\/]"
+    r"(?:(?:src|python)[\\/])?(?i:(?P=package))[\\/]"
+    r"|[\\/]src[\\/](?:llamafactory|llmtuner|axolotl)[\\/]|[\\/]ms-swift[^\\/\n]{0,20}[\\/]swift[\\/]"
+    r"|[\\/]Trinity-RFT[^\\/\n]{0,20}[\\/]trinity[\\/]"
 )
 #: where the part of a path begins that does not depend on the environment's name
 _ENVIRONMENT = later(r"[\\/](?:lib(?:64)?[\\/]python3?[\d.]{0,5}t?|Lib|site-packages|dist-packages)[\\/]")
