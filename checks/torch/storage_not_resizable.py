@@ -60,7 +60,7 @@ CASES = (
                 "The file was written while FSDP or ZeRO had taken the weights apart, so it holds emptied or cut "
                 "storages, or it is one of several pieces that belong together.",
                 "Load it with the framework that wrote it, and let that save a whole model: Lightning "
-                "`lightning.pytorch.utilities.consolidate_checkpoint DIR`, FSDP `FULL_STATE_DICT`, DeepSpeed "
+                "`python -m lightning.pytorch.utilities.consolidate_checkpoint DIR`, FSDP `FULL_STATE_DICT`, DeepSpeed "
                 "`zero_to_fp32.py`. A file with emptied weights alone cannot be mended: take another checkpoint.",
             ),
             zh=Words(
@@ -68,7 +68,7 @@ CASES = (
                 "写文件时 FSDP 或 ZeRO 已把权重拆开,因此文件中的存储是空的或不完整的;或它只是若干文件之一,必须合在一"
                 "起。",
                 "用写出它的框架加载,并让该框架保存完整模型:Lightning 用 "
-                "`lightning.pytorch.utilities.consolidate_checkpoint DIR`,FSDP 用 `FULL_STATE_DICT`,DeepSpeed 用 "
+                "`python -m lightning.pytorch.utilities.consolidate_checkpoint DIR`,FSDP 用 `FULL_STATE_DICT`,DeepSpeed 用 "
                 "`zero_to_fp32.py`。权重已被清空的单个文件无法修复:请换一个检查点。",
             ),
         ),
