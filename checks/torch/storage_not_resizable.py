@@ -67,8 +67,8 @@ CASES = (
                 "检查点中某个张量比随它保存的存储更大",
                 "写文件时 FSDP 或 ZeRO 已把权重拆开,因此文件中的存储是空的或不完整的;或它只是若干文件之一,必须合在一"
                 "起。",
-                "用写出它的框架加载,并让该框架保存完整模型:Lightning 用 "
-                "`python -m lightning.pytorch.utilities.consolidate_checkpoint DIR`,FSDP 用 `FULL_STATE_DICT`,DeepSpeed 用 "
+                "用写出它的框架加载,并让该框架保存完整模型:Lightning 用 `python -m "
+                "lightning.pytorch.utilities.consolidate_checkpoint DIR`,FSDP 用 `FULL_STATE_DICT`,DeepSpeed 用 "
                 "`zero_to_fp32.py`。权重已被清空的单个文件无法修复:请换一个检查点。",
             ),
         ),
