@@ -504,7 +504,8 @@ def _belongs(case: Case, hit: Hit, failure: Failure) -> bool:
 def _failure_of(case: Case, hit: Hit) -> Failure | None:
     """The failure in whose message, or in the paragraphs behind it, a hit stands."""
     inside = case.failure_at(_source(case, hit), hit.line, hit.process)
-    return inside or next((each for each in case.failures if _belongs(case, hit, each)), None)
+    said = (each for each in case.failures if each.end.frames and _belongs(case, hit, each))
+    return inside or next(said, None)
 
 
 def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
