@@ -45,9 +45,8 @@ MESSAGE = Message(
     ),
     zh=Words(
         "accelerate 配置里的 {fields} 与 {place} 指定的 DeepSpeed 配置文件并存",
-        "Accelerate 在每个 rank 上都会拒绝:`When using deepspeed_config_file, the following accelerate "
-        "config variables "
-        "will be ignored`。模型还没加载就退出。",
+        "Accelerate 在每个 rank 上都会拒绝:`When using deepspeed_config_file, the following accelerate config "
+        "variables will be ignored`。模型还没加载就退出。",
         "从 accelerate 配置中删去这些行,改在 DeepSpeed 配置文件里设置。",
     ),
 )

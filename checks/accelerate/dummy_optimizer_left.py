@@ -38,27 +38,22 @@ LOG_MESSAGE = Message(
     en=Words(
         "`{owner}`, the placeholder for DeepSpeed's own, was used in the training step",
         "The DeepSpeed configuration is read, so the placeholder was made, but no engine was: Accelerate did not run "
-        "in "
-        "its DeepSpeed mode. Usual reasons: a plain `python` start or a single GPU without a launcher, a transformers "
-        "that is older than the installed accelerate (or the reverse), or a training loop that calls the optimizer it "
-        "had before `prepare`.",
+        "in its DeepSpeed mode. Usual reasons: a plain `python` start or a single GPU without a launcher, a "
+        "transformers that is older than the installed accelerate (or the reverse), or a training loop that calls the "
+        "optimizer it had before `prepare`.",
         "Start with a launcher, for one GPU too: `deepspeed --num_gpus 1 train.py ...`, `torchrun --nproc_per_node 1` "
-        "or "
-        "`accelerate launch`. On one GPU without need for offloading drop `--deepspeed`. Otherwise `pip install -U "
+        "or `accelerate launch`. On one GPU without need for offloading drop `--deepspeed`. Otherwise `pip install -U "
         "transformers accelerate deepspeed` together, or take `optimizer` and `scheduler` out of the DeepSpeed JSON, "
         "so that a real one is made.",
     ),
     zh=Words(
         "训练步中使用了 DeepSpeed 优化器的占位对象 `{owner}`",
         "已读取 DeepSpeed 配置,因此创建了占位对象,但没有创建引擎:Accelerate 没有处于 DeepSpeed 模式。常见原因:直接用 "
-        "`python` "
-        "启动或单卡未用 launcher,transformers 比已安装的 accelerate 旧(或相反),或训练循环使用了 `prepare` 之前的优化器"
-        "。",
+        "`python` 启动或单卡未用 launcher,transformers 比已安装的 accelerate 旧(或相反),或训练循环使用了 `prepare` 之前"
+        "的优化器。",
         "用 launcher 启动,单卡也一样:`deepspeed --num_gpus 1 train.py ...`、`torchrun --nproc_per_node 1` 或 "
-        "`accelerate "
-        "launch`。单卡且不需要卸载时去掉 `--deepspeed`。否则一起升级 `pip install -U transformers accelerate "
-        "deepspeed`,或从 "
-        "DeepSpeed JSON 中去掉 `optimizer` 与 `scheduler`,以创建真正的优化器。",
+        "`accelerate launch`。单卡且不需要卸载时去掉 `--deepspeed`。否则一起升级 `pip install -U transformers "
+        "accelerate deepspeed`,或从 DeepSpeed JSON 中去掉 `optimizer` 与 `scheduler`,以创建真正的优化器。",
     ),
 )
 EARLY = Message(
@@ -73,8 +68,7 @@ EARLY = Message(
     zh=Words(
         "在 DeepSpeed 优化器的占位对象 `{owner}` 上创建了调度器",
         "DeepSpeed 配置自带优化器,因此在 `prepare` 之前只有不含参数的占位对象。torch、transformers、diffusers 的调度器"
-        "需要真正的"
-        "优化器。",
+        "需要真正的优化器。",
         "若 DeepSpeed 配置含有 `scheduler`,使用 `accelerate.utils.DummyScheduler(optimizer, ...)`,或传入函数:"
         "`DummyScheduler(optimizer, lr_scheduler_callable=make)`;或从 DeepSpeed 配置中去掉 `optimizer` 并创建真正的优化"
         "器。",

@@ -43,9 +43,8 @@ REMAINDER = Message(
 RANK = Message(
     en=Words(
         "`machine_rank` {rank} with `num_machines` {machines}",
-        "Machines are numbered from 0 to {last}: this machine takes a place that does not exist, and the "
-        "others wait for "
-        "the one that is missing.",
+        "Machines are numbered from 0 to {last}: this machine takes a place that does not exist, and the others wait "
+        "for the one that is missing.",
         "Number the machines from 0.",
     ),
     zh=Words(

@@ -42,9 +42,8 @@ _ONE_MODEL = Message(
     en=Words(
         "several models were handed to one `Accelerator` under {plugin}",
         "It makes one engine of one model with its optimizer.",
-        "Give each model its own plugin and `Accelerator` (`deepspeed_plugins={{...}}`), or prepare only the "
-        "policy and keep "
-        "reference and reward model outside (`model.to(accelerator.device).eval()`), as TRL does.",
+        "Give each model its own plugin and `Accelerator` (`deepspeed_plugins={{...}}`), or prepare only the policy "
+        "and keep reference and reward model outside (`model.to(accelerator.device).eval()`), as TRL does.",
     ),
     zh=Words(
         "在 {plugin} 下把多个模型交给了同一个 `Accelerator`",
@@ -95,8 +94,7 @@ _MAPPED = Message(
     en=Words(
         "the model holds distributed tensors already, and DDP is to wrap it",
         '`device_map="auto"` (or a tensor-parallel plan) spread it over the GPUs while it was loaded.',
-        'Load without `device_map` (or with that of this process alone, `device_map={{"": local_rank}}`) '
-        "when several "
+        'Load without `device_map` (or with that of this process alone, `device_map={{"": local_rank}}`) when several '
         "processes train.",
     ),
     zh=Words(

@@ -32,9 +32,8 @@ KINDS = ("multi_gpu", "tpu", "use_deepspeed", "use_fsdp", "use_megatron_lm")
 MESSAGE = Message(
     en=Words(
         "{number} processes are asked for, and accelerate will start one ({why})",
-        "accelerate chooses its launcher for a single process here and leaves `num_processes` aside "
-        "without a word: the "
-        "batch of a step is {number} times smaller than planned.",
+        "accelerate chooses its launcher for a single process here and leaves `num_processes` aside without a word: "
+        "the batch of a step is {number} times smaller than planned.",
         "Say that it is a run on several GPUs, or ask for one process.",
     ),
     zh=Words(

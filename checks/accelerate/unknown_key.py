@@ -93,9 +93,8 @@ UNKNOWN = Message(
 ELSEWHERE = Message(
     en=Words(
         "accelerate {version} knows no key `{key}`",
-        "The key belongs to releases {releases}. `accelerate launch` ends at once with `The config file "
-        "had unknown keys "
-        "(['{key}'])`.",
+        "The key belongs to releases {releases}. `accelerate launch` ends at once with `The config file had unknown "
+        "keys (['{key}'])`.",
         "Remove the line, or install a release that knows the key.",
     ),
     zh=Words(

@@ -40,26 +40,20 @@ BEFORE_HOPPER = Message(
         "the 8-bit product of bitsandbytes failed in cublasLt, in a release before 0.45",
         "Those releases keep weights in layouts of Turing and Ampere: Hopper (H100, H800, H20) and newer GPUs refuse "
         "them; before 0.37 GPUs without int8 tensor cores (below 7.5: V100, P40) ended so too. On other GPUs it is "
-        "mostly a "
-        'model spread over several of them (`device_map="auto"` under a launcher, or `.to()` after loading), so that a '
-        "layer computes on another GPU than the current one, or no memory left.",
+        'mostly a model spread over several of them (`device_map="auto"` under a launcher, or `.to()` after loading), '
+        "so that a layer computes on another GPU than the current one, or no memory left.",
         "`pip install -U bitsandbytes` (0.45 or newer; it wants torch 2) rebuilt that path and supports Hopper. With "
         'several processes give each its own GPU: `device_map={{"": int(os.environ["LOCAL_RANK"])}}`, and try one '
-        "alone "
-        "with `CUDA_VISIBLE_DEVICES=0`. Where it stays: `load_in_4bit=True` instead of `load_in_8bit`, which does not "
-        "use this product.",
+        "alone with `CUDA_VISIBLE_DEVICES=0`. Where it stays: `load_in_4bit=True` instead of `load_in_8bit`, which "
+        "does not use this product.",
     ),
     zh=Words(
         "bitsandbytes(0.45 之前的版本)的 8 位矩阵乘在 cublasLt 中失败",
-        "这些版本把权重保存为 Turing、Ampere 的专用布局:Hopper(H100、H800、H20)及更新的 GPU 不接受;0.37 之前,没有 "
-        "int8 tensor "
-        "core 的 "
-        "GPU(低于 7.5:V100、P40)也会这样失败。在其他 GPU 上,常见原因是模型分布在多卡上(在 launcher 下用 "
-        '`device_map="auto"`,或加载'
-        "后再 `.to()`),某层在非当前 GPU 上计算,或显存不足。",
+        "这些版本把权重保存为 Turing、Ampere 的专用布局:Hopper(H100、H800、H20)及更新的 GPU 不接受;0.37 之前,没有 int8 "
+        "tensor core 的 GPU(低于 7.5:V100、P40)也会这样失败。在其他 GPU 上,常见原因是模型分布在多卡上(在 launcher 下用 "
+        '`device_map="auto"`,或加载后再 `.to()`),某层在非当前 GPU 上计算,或显存不足。',
         "`pip install -U bitsandbytes`(0.45 及以上,需要 torch 2)重写了这条路径并支持 Hopper。多进程时每个进程只用自己的"
-        " GPU:"
-        '`device_map={{"": int(os.environ["LOCAL_RANK"])}}`,并先用 `CUDA_VISIBLE_DEVICES=0` 单卡试验。若仍失败,用 '
+        ' GPU:`device_map={{"": int(os.environ["LOCAL_RANK"])}}`,并先用 `CUDA_VISIBLE_DEVICES=0` 单卡试验。若仍失败,用 '
         "`load_in_4bit=True` 代替 `load_in_8bit`,它不使用该矩阵乘。",
     ),
 )
@@ -75,9 +69,8 @@ PLAIN = Message(
     ),
     zh=Words(
         "bitsandbytes 的 8 位矩阵乘在 cublasLt 中失败",
-        "该库拒绝了此 GPU 或这些形状的整数矩阵乘:LLM.int8 需要计算能力 7.5 及以上的 NVIDIA GPU(V100、P40 更旧"
-        "),hipBLASLt "
-        "对许多 Radeon 显卡没有该运算;张量不在当前 GPU 上,或显存已满,也会如此。",
+        "该库拒绝了此 GPU 或这些形状的整数矩阵乘:LLM.int8 需要计算能力 7.5 及以上的 NVIDIA GPU(V100、P40 更"
+        "旧),hipBLASLt 对许多 Radeon 显卡没有该运算;张量不在当前 GPU 上,或显存已满,也会如此。",
         "用 `load_in_4bit=True` 代替 `load_in_8bit`,它不使用该矩阵乘;或以 bf16/fp16 加载。`pip install -U bitsandbytes`"
         "(较新版本在 hipBLASLt 不支持时会回退)。多进程时每个进程只用自己的 GPU:"
         '`device_map={{"": int(os.environ["LOCAL_RANK"])}}`。',

@@ -111,13 +111,11 @@ CASES = (
                 "The layer is a plain `nn.Linear` (or code of a model that reads `weight` itself) that holds what "
                 "bitsandbytes packed: loaded from a 4-bit checkpoint without its quantization configuration, a layer "
                 "whose class a patch replaced, a merge into quantized weights, or PEFT older than 0.4, whose LoRA "
-                "layers "
-                "know no 4-bit weights.",
+                "layers know no 4-bit weights.",
                 "Keep that layer out of the quantization (`llm_int8_skip_modules=[...]`), or load the checkpoint so "
                 "that its `quantization_config` is used (no own `config`, no `load_state_dict` over it); use a plain "
                 "bf16 checkpoint where own or remote code reads weights. Upgrade together: `pip install -U "
-                "transformers "
-                "peft bitsandbytes`.",
+                "transformers peft bitsandbytes`.",
             ),
             zh=Words(
                 "打包的 4 位权重(一行 {numbers} 字节)被当作普通权重相乘",
@@ -138,8 +136,8 @@ CASES = (
             en=Words(
                 "a quantized weight was cut into slices of {part} by `pretraining_tp` above 1",
                 "With `pretraining_tp` above 1 in `config.json` (Llama-2 13B and 70B had 2 and 8) the attention of "
-                "Llama "
-                "slices its weights as plain matrices, which bitsandbytes' packed 4-bit and 8-bit weights are not.",
+                "Llama slices its weights as plain matrices, which bitsandbytes' packed 4-bit and 8-bit weights are "
+                "not.",
                 'Set it to 1: `"pretraining_tp": 1` in the model\'s `config.json`, or `model.config.pretraining_tp = '
                 "1` "
                 "before training; or download the model's present configuration, and upgrade Transformers, which "
@@ -149,8 +147,7 @@ CASES = (
             zh=Words(
                 "量化权重因 `pretraining_tp` 大于 1 而被切成 {part} 宽的片段",
                 "`config.json` 中 `pretraining_tp` 大于 1(Llama-2 13B 和 70B 曾为 2 和 8)时,Llama 的注意力把权重当作普"
-                "通矩阵"
-                "切片,而 bitsandbytes 打包的 4 位和 8 位权重不是。",
+                "通矩阵切片,而 bitsandbytes 打包的 4 位和 8 位权重不是。",
                 '设为 1:在模型的 `config.json` 中写 `"pretraining_tp": 1`,或训练前 `model.config.pretraining_tp = 1`;'
                 "或重新下载模型现在的配置,并升级已去掉切片的 Transformers。",
             ),

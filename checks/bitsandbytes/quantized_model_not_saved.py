@@ -48,8 +48,7 @@ LOG_MESSAGE = Message(
     zh=Words(
         "该 Transformers 无法保存这个 {model_zh} 模型",
         "打包的权重(bitsandbytes 4 位或 8 位,或其他无法写回的量化方法)不能由该版本的 `save_pretrained` 保存;合并之后各"
-        "层"
-        "仍然是量化的。",
+        "层仍然是量化的。",
         "只保存适配器(`trainer.save_model()`,或在 `merge_and_unload` 之前对 PEFT 模型调用 "
         "`model.save_pretrained(DIR)`),再把它合并到以 bf16 加载、未量化的基座模型:"
         "`AutoPeftModelForCausalLM.from_pretrained(DIR, torch_dtype=torch.bfloat16).merge_and_unload()."

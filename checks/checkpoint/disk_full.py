@@ -67,9 +67,8 @@ LOG_MESSAGE_BROKEN_OFF = Message(
         "a file that torch was saving could not be written to its end",
         "torch says no more than that. Most often the disk or the quota of the user is full; a network file system "
         "that was out of reach for a moment looks the same. The file is incomplete: do not resume from it.",
-        "Look with `df -h . /tmp` and `df -i .`, and with `quota -s` (Lustre: `lfs quota -h -u $USER PATH`). "
-        "Delete old "
-        "checkpoints, set `save_total_limit=2` and `save_only_model=True`, or move `output_dir`. If there is room "
+        "Look with `df -h . /tmp` and `df -i .`, and with `quota -s` (Lustre: `lfs quota -h -u $USER PATH`). Delete "
+        "old checkpoints, set `save_total_limit=2` and `save_only_model=True`, or move `output_dir`. If there is room "
         "enough, look for the storage in `dmesg -T`, and resume from the last complete checkpoint.",
     ),
     zh=Words(

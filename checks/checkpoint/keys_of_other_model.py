@@ -64,26 +64,23 @@ LOG_MESSAGE = Message(
 ADAPTER_ONLY = Message(
     en=Words(
         "the checkpoint holds only the LoRA adapter, and `{model}` was to be filled with it",
-        "With PEFT the trained parameters alone are saved (DeepSpeed: `exclude_frozen_parameters`); the weights of "
-        "the base "
-        "model are not in the checkpoint, and loading with `strict=True` takes that for an error. The checkpoint is "
-        "whole.",
+        "With PEFT the trained parameters alone are saved (DeepSpeed: `exclude_frozen_parameters`); the weights of the "
+        "base model are not in the checkpoint, and loading with `strict=True` takes that for an error. The checkpoint "
+        "is whole.",
         "Load it without strictness: Transformers 4.38 and newer does so by itself for a PEFT model "
         "(`load_module_strict=False`): upgrade, or in own loops `engine.load_checkpoint(DIR, "
-        "load_module_strict=False)`, "
-        "`accelerator.load_state(DIR, load_module_strict=False)`, `model.load_state_dict(state, strict=False)`. Or "
-        "begin "
-        "from the adapter alone: `PeftModel.from_pretrained(base, DIR, is_trainable=True)`.",
+        "load_module_strict=False)`, `accelerator.load_state(DIR, load_module_strict=False)`, "
+        "`model.load_state_dict(state, strict=False)`. Or begin from the adapter alone: "
+        "`PeftModel.from_pretrained(base, DIR, is_trainable=True)`.",
     ),
     zh=Words(
         "检查点中只有适配器(LoRA),而 `{model}` 按严格模式加载:缺少基座权重",
         "使用 PEFT 时只保存被训练的参数(DeepSpeed:`exclude_frozen_parameters`),基座模型的权重不在检查点中,以 "
         "`strict=True` 加载会把这当作错误。检查点本身是完整的。",
         "以非严格方式加载:Transformers 4.38 及以上对 PEFT 模型自动如此(`load_module_strict=False`),请升级;自己的循环中"
-        "用 "
-        "`engine.load_checkpoint(DIR, load_module_strict=False)`、`accelerator.load_state(DIR, "
-        "load_module_strict=False)`、`model.load_state_dict(state, strict=False)`。或只从适配器开始:"
-        "`PeftModel.from_pretrained(base, DIR, is_trainable=True)`。",
+        "用 `engine.load_checkpoint(DIR, load_module_strict=False)`、`accelerator.load_state(DIR, "
+        "load_module_strict=False)`、`model.load_state_dict(state, strict=False)`。或只从适配器开"
+        "始:`PeftModel.from_pretrained(base, DIR, is_trainable=True)`。",
     ),
 )
 

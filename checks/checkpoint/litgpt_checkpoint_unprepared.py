@@ -52,8 +52,7 @@ LOG_MESSAGE = Message(
         "That is the form of LitGPT, which its download and conversion make; a folder of Hugging Face, or one that an "
         "earlier release of LitGPT converted, has other files.",
         "Download by it: `litgpt download ORG/MODEL` (then `--checkpoint_dir checkpoints/ORG/MODEL`), or convert what "
-        "is "
-        "there: `litgpt convert_to_litgpt {folder}` (before 2024: `python scripts/convert_hf_checkpoint.py "
+        "is there: `litgpt convert_to_litgpt {folder}` (before 2024: `python scripts/convert_hf_checkpoint.py "
         "--checkpoint_dir {folder}`). Give the path from the working directory of the command.",
     ),
     zh=Words(

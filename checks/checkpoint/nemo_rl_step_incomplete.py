@@ -42,23 +42,20 @@ CASES = (
                 "It resumes by itself from the highest `step_N` in `checkpointing.checkpoint_dir`. On several nodes "
                 "without a common disk each wrote its own part, and only one renamed `tmp_step_N`; or the save was cut "
                 "off or the disk full; or the checkpoint was written by another backend (DTensor, Megatron) or "
-                "release, "
-                "which lay their files out differently.",
+                "release, which lay their files out differently.",
                 "`ls` that folder on every node: with parts apart, point `checkpointing.checkpoint_dir` at a shared "
                 "disk and copy the parts together. Otherwise move the broken `step_{step}` away, so that the one "
-                "before "
-                "is taken, or give another `checkpoint_dir` to begin anew. Keep the backend with which it was saved.",
+                "before is taken, or give another `checkpoint_dir` to begin anew. Keep the backend with which it was "
+                "saved.",
             ),
             zh=Words(
                 "NeMo-RL 第 {step} 步的检查点在该节点上缺少恢复所需的内容",
                 "它会自动从 `checkpointing.checkpoint_dir` 中编号最大的 `step_N` 恢复。多节点没有共享磁盘时,各节点只写"
-                "了自己的部分,且只有"
-                "一个节点把 `tmp_step_N` 改名;或保存被中断、磁盘已满;或检查点由另一后端(DTensor、Megatron)或另一版本写"
-                "出,文件布局"
-                "不同。",
-                "在每个节点上 `ls` 该目录:若各部分分散,把 `checkpointing.checkpoint_dir` 指向共享磁盘并把各部分合到一起"
-                "。否则移走损坏的 "
-                "`step_{step}`,使其采用上一个,或换一个 `checkpoint_dir` 重新开始。保持与保存时相同的后端。",
+                "了自己的部分,且只有一个节点把 `tmp_step_N` 改名;或保存被中断、磁盘已满;或检查点由另一后端(DTensor、"
+                "Megatron)或另一版本写出,文件布局不同。",
+                "在每个节点上 `ls` 该目录:若各部分分散,把 `checkpointing.checkpoint_dir` 指向共享磁盘并把各部分合到一"
+                "起。否则移走损坏的 `step_{step}`,使其采用上一个,或换一个 `checkpoint_dir` 重新开始。保持与保存时相同的"
+                "后端。",
             ),
         ),
     ),
@@ -78,8 +75,7 @@ CASES = (
                 "NeMo-RL 只在第一个节点上转换一次,写入 `NRL_MEGATRON_CHECKPOINT_DIR` 或 "
                 "`$HF_HOME/nemo_rl`(`~/.cache/huggingface/nemo_rl`)。这里该目录是节点或容器的本地磁盘。",
                 "在启动 Ray 之前,于每个节点的环境中 `export NRL_MEGATRON_CHECKPOINT_DIR=/shared/megatron`(或把 "
-                "`HF_HOME` "
-                "放在共享磁盘上),并在所有容器中以相同路径挂载。",
+                "`HF_HOME` 放在共享磁盘上),并在所有容器中以相同路径挂载。",
             ),
         ),
     ),

@@ -47,16 +47,14 @@ LOG_MESSAGE_RANK = Message(
         "the shard of rank {rank} is missing: the checkpoint was saved by {ranks} ranks",
         "veRL and Trinity-RFT save one file for each rank, and all are needed to resume or to join the weights. The "
         "nodes of that run had no common disk and each kept its own ranks' files, or the save was cut off.",
-        "Look for `*_world_size_{ranks}_rank_{rank}.pt` on the other nodes and copy all files into this folder; "
-        "if it "
+        "Look for `*_world_size_{ranks}_rank_{rank}.pt` on the other nodes and copy all files into this folder; if it "
         "is nowhere, take the checkpoint before. Point `trainer.default_local_dir` at a disk that all nodes share.",
     ),
     zh=Words(
         "缺少 rank {rank} 的分片:该检查点由 {ranks} 个 rank 保存",
         "veRL 与 Trinity-RFT 为每个 rank 各存一个文件,恢复训练或合并权重时都需要齐全。"
         "那次运行的各节点没有共享磁盘,各自只存了自己 rank 的文件,或保存被中断。",
-        "在其他节点上查找 `*_world_size_{ranks}_rank_{rank}.pt` 并把所有文件复制到该目录;若都找不到,"
-        "请用上一个检查点。"
+        "在其他节点上查找 `*_world_size_{ranks}_rank_{rank}.pt` 并把所有文件复制到该目录;若都找不到,请用上一个检查点。"
         "把 `trainer.default_local_dir` 指向所有节点共享的磁盘。",
     ),
 )
@@ -65,21 +63,17 @@ OTHER_WORLD = Message(
     en=Words(
         "no shard of rank {rank} for {ranks} ranks: the checkpoint is of another number, or not all here",
         "To resume, veRL and Trinity-RFT open the file that carries the number of ranks of this run and the own rank "
-        "in "
-        "its name. A checkpoint of another number of GPUs has no such file, and neither has a node whose disk holds "
-        "the "
-        "files of other ranks.",
+        "in its name. A checkpoint of another number of GPUs has no such file, and neither has a node whose disk holds "
+        "the files of other ranks.",
         "`ls` the folder on every node: the names tell of how many ranks the checkpoint is "
         "(`model_world_size_8_rank_0.pt`: 8). Resume with that number of GPUs; with another one join the shards "
         "(`python -m verl.model_merger merge --backend fsdp --local_dir DIR/actor --target_dir OUT`) and begin anew "
-        "from "
-        "these weights. If only files of some ranks are there, copy the others from their nodes.",
+        "from these weights. If only files of some ranks are there, copy the others from their nodes.",
     ),
     zh=Words(
         "没有 {ranks} 个 rank 中 rank {rank} 的分片:检查点的 rank 数不同,或文件不全",
         "恢复训练时,veRL 与 Trinity-RFT 打开的文件名中带有本次运行的 rank 数和自己的 rank。由不同数量的 GPU 保存的检查"
-        "点没"
-        "有这样的文件;磁盘上只有其他 rank 文件的节点也没有。",
+        "点没有这样的文件;磁盘上只有其他 rank 文件的节点也没有。",
         "在每个节点上 `ls` 该目录:文件名说明检查点由多少个 rank 保存(`model_world_size_8_rank_0.pt` 即为 8)。用相同数量"
         "的 GPU 恢复;数量不同时先合并分片(`python -m verl.model_merger merge --backend fsdp --local_dir DIR/actor "
         "--target_dir OUT`),再从该权重重新开始。若只缺部分 rank 的文件,从相应节点复制过来。",
@@ -104,8 +98,7 @@ LOG_MESSAGE = Message(
 MESSAGE = Message(
     en=Words(
         "{count} pieces of checkpoint `{folder}` are missing, first `{first}`",
-        "The save was cut off, or the nodes of the run have no common disk and each holds its own ranks' part. "
-        "Neither "
+        "The save was cut off, or the nodes of the run have no common disk and each holds its own ranks' part. Neither "
         "resuming nor joining the weights works without them.",
         "Copy the missing files from the other nodes into the same folder; where they are nowhere, take the "
         "checkpoint before.",
@@ -148,12 +141,10 @@ METADATA = Message(
     ),
     zh=Words(
         "分布式检查点 `{place}` 没有 `.metadata`",
-        "torch 先写各分片(`__0_0.distcp` 等),最后由一个 rank 写 `.metadata`。保存在此之前被中断,"
-        "目录不是所指的那个(高了或低了"
-        "一级),或该 rank 写到了自己节点的磁盘上。",
-        "用 `ls -a` 查看该目录及其上下级,也查看 rank 0 所在节点:把 `.metadata`(隐藏文件,`cp *` "
-        "会漏掉)复制到分片旁边。若都找不到,"
-        "请用上一个检查点;并保存到所有节点共享的磁盘。",
+        "torch 先写各分片(`__0_0.distcp` 等),最后由一个 rank 写 `.metadata`。保存在此之前被中断,目录不是所指的那个(高了"
+        "或低了一级),或该 rank 写到了自己节点的磁盘上。",
+        "用 `ls -a` 查看该目录及其上下级,也查看 rank 0 所在节点:把 `.metadata`(隐藏文件,`cp *` 会漏掉)复制到分片旁边。"
+        "若都找不到,请用上一个检查点;并保存到所有节点共享的磁盘。",
     ),
 )
 

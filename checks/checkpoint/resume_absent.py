@@ -73,8 +73,7 @@ LOG_MESSAGE_ENGINE = Message(
         "(`save_only_model=True`,或脚本只保存适配器、projector),保存它的运行没有使用 DeepSpeed,目录被清理过,或路径不对"
         "。",
         "执行 `ls {path}`。若只有权重,把该目录作为模型(或适配器)重新开始,不设 `resume_from_checkpoint`;以后的运行不要打"
-        "开 "
-        "`save_only_model`。若 `global_step*` 在别处,以绝对路径给出包含它的目录,且每个节点都能看到。",
+        "开 `save_only_model`。若 `global_step*` 在别处,以绝对路径给出包含它的目录,且每个节点都能看到。",
     ),
 )
 
@@ -91,11 +90,9 @@ LOG_MESSAGE_UNREAD = Message(
     zh=Words(
         "DeepSpeed 没有加载检查点 `{path}`,尽管其中有 `global_step*`",
         "引擎没有加载到任何内容:记录步数的 `latest` 文件不在那里(保存在写它之前中断,或没有一起复制),或目录中的状态不属"
-        "于"
-        "这种引擎(只保留了权重)。其前一条警告说明是哪一种。",
+        "于这种引擎(只保留了权重)。其前一条警告说明是哪一种。",
         "`cat {path}/latest; ls {path}/global_step*`。若目录完整而缺少 `latest`,把该目录名写入即可:`echo "
-        "global_step500 > "
-        "{path}/latest`。否则从更早的完整检查点恢复;以后的运行不要打开 `save_only_model`。",
+        "global_step500 > {path}/latest`。否则从更早的完整检查点恢复;以后的运行不要打开 `save_only_model`。",
     ),
 )
 
@@ -118,25 +115,20 @@ LOG_MESSAGE_PART = Message(
     en=Words(
         "the checkpoint `{path}` is incomplete: it lacks `{part}`",
         "The training is to go on from it, and a part that resuming needs is not there: the save was interrupted "
-        "(killed, "
-        "disk full) before that part was written, only the model was saved (`save_only_model=True`, or a folder made "
-        "by "
-        "`save_model`), or it was written by another trainer or kind of run.",
+        "(killed, disk full) before that part was written, only the model was saved (`save_only_model=True`, or a "
+        "folder made by `save_model`), or it was written by another trainer or kind of run.",
         "List `ls -la {path}` and resume from an earlier, complete checkpoint: "
-        '`resume_from_checkpoint=".../checkpoint-N"` '
-        "(and remove the broken folder, or the automatic choice takes it again). From weights alone begin anew: give "
-        "the "
-        "folder as the model and no `resume_from_checkpoint`. In later runs leave `save_only_model` off (Accelerate's "
-        "scripts: `--save_state`).",
+        '`resume_from_checkpoint=".../checkpoint-N"` (and remove the broken folder, or the automatic choice takes it '
+        "again). From weights alone begin anew: give the folder as the model and no `resume_from_checkpoint`. In later "
+        "runs leave `save_only_model` off (Accelerate's scripts: `--save_state`).",
     ),
     zh=Words(
         "检查点 `{path}` 不完整:缺少 `{part}`",
         "要从它恢复训练,而恢复所需的一部分不存在:保存在写出该部分之前中断(被杀、磁盘满),只保存了模型"
         "(`save_only_model=True`,或由 `save_model` 生成的目录),或它由其他训练器或其他类型的运行写出。",
-        '用 `ls -la {path}` 查看,从更早的完整检查点恢复:`resume_from_checkpoint=".../checkpoint-N"`(并删除损坏的目录,'
-        "否则自动选择会再次选中它)。只有权重时重新开始:把该目录作为模型,不设 `resume_from_checkpoint`。以后的运行不要"
-        "打开 "
-        "`save_only_model`(Accelerate 脚本:`--save_state`)。",
+        '用 `ls -la {path}` 查看,从更早的完整检查点恢复:`resume_from_checkpoint=".../checkpoint-N"`(并删除损坏的目录,否'
+        "则自动选择会再次选中它)。只有权重时重新开始:把该目录作为模型,不设 `resume_from_checkpoint`。以后的运行不要打开"
+        " `save_only_model`(Accelerate 脚本:`--save_state`)。",
     ),
 )
 

@@ -50,9 +50,7 @@ LOG_MESSAGE = Message(
         "Transformers 直接读取(`{asked}`)头信息中的 `format`,而不检查头信息是否存在。不是由 `save_pretrained` 写出的"
         "文件(直接 `save_file`、accelerate 0.34 的某些 FSDP 保存、合并工具)没有它。权重没有问题。",
         "升级:`pip install -U 'transformers>=4.53'`。或重写该文件:`python -c \"import os; from safetensors.torch "
-        "import "
-        "load_file, save_file; f='model.safetensors'; save_file(load_file(f), f + '.new', metadata={{'format': "
-        "'pt'}}); "
-        "os.replace(f + '.new', f)\"`,以后用 `save_pretrained` 保存。",
+        "import load_file, save_file; f='model.safetensors'; save_file(load_file(f), f + '.new', metadata={{'format': "
+        "'pt'}}); os.replace(f + '.new', f)\"`,以后用 `save_pretrained` 保存。",
     ),
 )

@@ -52,8 +52,7 @@ PLAN = Message(
         "DTensor(8 位、fused 或自写优化器),多种并行以该版本 torch 不认识的顺序组合,或某版本对张量做了填充或共享。",
         "一起升级 `pip install -U torch accelerate` 与框架;或保存完整状态而不是分片:`fsdp_state_dict_type: "
         "FULL_STATE_DICT`。尝试用 `optim=adamw_torch` 代替 8 位或自写优化器,或只保存模型(`save_only_model: true`)以保留"
-        "已有"
-        "成果。",
+        "已有成果。",
     ),
 )
 FLATTENED = Message(

@@ -47,8 +47,7 @@ CASES = (
                 "选用对应格式的 checkpointer:Meta 的 `consolidated.*.pth` 和 `meta_model_*.pt` 用 "
                 "`torchtune.training.FullModelMetaCheckpointer`,Hugging Face 的 safetensors 和 `hf_model_*.pt` 用 "
                 "`FullModelHFCheckpointer`,torchtune 的 `.pt` 用 `FullModelTorchTuneCheckpointer`;并检查 `model_type` "
-                "与 "
-                "`model._component_`。",
+                "与 `model._component_`。",
             ),
         ),
     ),
@@ -67,13 +66,11 @@ CASES = (
             ),
             zh=Words(
                 "torchtune 在 `{folder}` 中找不到 `{name}`",
-                "`checkpoint_dir` 与 `checkpoint_files` 中的名称必须与磁盘上一致。打开 `resume_from_checkpoint` 时,新"
-                "版本会"
-                "到输出目录(`output_dir` 下的 `epoch_N`)中查找,而不管 `checkpoint_dir`。",
+                "`checkpoint_dir` 与 `checkpoint_files` 中的名称必须与磁盘上一致。打开 `resume_from_checkpoint` 时,新版"
+                "本会到输出目录(`output_dir` 下的 `epoch_N`)中查找,而不管 `checkpoint_dir`。",
                 "列出该目录并改正 `checkpointer.checkpoint_dir` 与 `checkpoint_files`(下载:`tune download MODEL "
                 "--output-dir DIR`)。恢复训练时 `output_dir` 与首次运行相同,`checkpoint_dir` 保持为基座模型;若要从这些"
-                "权重"
-                "重新开始,设 `resume_from_checkpoint=False`。",
+                "权重重新开始,设 `resume_from_checkpoint=False`。",
             ),
         ),
     ),
@@ -85,8 +82,7 @@ CASES = (
                 "Resuming wants epochs, seed and optimizer beside the weights, which are in `recipe_state.pt` only "
                 "after a finished epoch of the same kind of recipe.",
                 "Set `checkpointer.recipe_checkpoint` to that file (`recipe_state/recipe_state.pt` below "
-                "`output_dir`), "
-                "or begin anew from the weights with `resume_from_checkpoint=False`.",
+                "`output_dir`), or begin anew from the weights with `resume_from_checkpoint=False`.",
             ),
             zh=Words(
                 "作为 torchtune 配方状态给出的文件中没有配方状态",
@@ -114,9 +110,8 @@ CASES = (
             ),
             zh=Words(
                 "torchtune 要恢复训练,而输出目录中没有首次运行应留下的文件",
-                "`resume_from_checkpoint=True` 需要先前 epoch 的适配器(`adapter_0.pt`)与配方状态;在第一个检查点之前结"
-                "束的"
-                "运行没有留下它们,LoRA 配方也不能从全参数检查点继续。",
+                "`resume_from_checkpoint=True` 需要先前 epoch 的适配器(`adapter_0.pt`)与配方状态;在第一个检查点之前结束"
+                "的运行没有留下它们,LoRA 配方也不能从全参数检查点继续。",
                 "查看 `output_dir` 下的内容。指明文件(`checkpointer.adapter_checkpoint`、"
                 "`checkpointer.recipe_checkpoint`),或不恢复而重新开始:`resume_from_checkpoint=False`。",
             ),
@@ -128,8 +123,7 @@ CASES = (
             en=Words(
                 "torchtune's `output_dir` is the folder of the checkpoint, or lies below it",
                 "Everything but the weights is copied from the checkpoint's folder to the output, which would copy "
-                "into "
-                "itself.",
+                "into itself.",
                 "Set `output_dir` (and `checkpointer.output_dir`) to another folder: `output_dir=./runs/NAME`.",
             ),
             zh=Words(

@@ -58,20 +58,16 @@ LOG_MESSAGE = Message(
 OTHER_FILE = Message(
     en=Words(
         "the file given to `torch.load` is no file of `torch.save`: it begins with text ({operand})",
-        "What torch says about weights alone is a guess: byte {operand} stands where a pickle cannot have it. The "
-        "text of "
-        "a Git LFS pointer begins with 118 (`v`), an error page or XML with 60 (`<`), JSON with 123; 10 is a line "
-        "end. A "
-        "download that was cut off or a mirror's page looks so. `weights_only=False` does not help.",
+        "What torch says about weights alone is a guess: byte {operand} stands where a pickle cannot have it. The text "
+        "of a Git LFS pointer begins with 118 (`v`), an error page or XML with 60 (`<`), JSON with 123; 10 is a line "
+        "end. A download that was cut off or a mirror's page looks so. `weights_only=False` does not help.",
         "Look at it: `ls -l FILE; head -c 200 FILE`. Fetch it again: `git lfs install && git lfs pull`, or `hf "
-        "download "
-        "REPO --local-dir DIR --force-download`.",
+        "download REPO --local-dir DIR --force-download`.",
     ),
     zh=Words(
         "交给 `torch.load` 的文件不是 `torch.save` 写出的:它以文本开头({operand})",
         "torch 关于仅加载权重的提示只是猜测:字节 {operand} 不可能出现在 pickle 的该位置。Git LFS 指针的文本以 "
-        "118(`v`)开"
-        "头,错误页面或 XML 以 60(`<`)开头,JSON 以 123 开头;10 是换行。下载中断或镜像返回的页面就是这样。设置 "
+        "118(`v`)开头,错误页面或 XML 以 60(`<`)开头,JSON 以 123 开头;10 是换行。下载中断或镜像返回的页面就是这样。设置 "
         "`weights_only=False` 无济于事。",
         "查看文件:`ls -l FILE; head -c 200 FILE`。重新获取:`git lfs install && git lfs pull`,或 `hf download REPO "
         "--local-dir DIR --force-download`。",

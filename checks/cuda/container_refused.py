@@ -179,10 +179,9 @@ LOG_MESSAGE_FILE = Message(
         "the image brings its own `{file}`, where the toolkit wants to put the host's",
         "The driver's libraries come from the host when the container starts. This image holds a copy: a driver "
         "package was installed in it, or it was saved from a running container. Nothing of the container ran.",
-        "Take the copies out of the image: no `nvidia-driver` or `libnvidia-*` packages in the Dockerfile, or `RUN "
-        "rm -f /usr/lib/x86_64-linux-gnu/libcuda.so* /usr/lib/x86_64-linux-gnu/libnvidia-*.so*` as its last step; "
-        "build it from its Dockerfile "
-        "rather than with `docker commit`.",
+        "Take the copies out of the image: no `nvidia-driver` or `libnvidia-*` packages in the Dockerfile, or `RUN rm "
+        "-f /usr/lib/x86_64-linux-gnu/libcuda.so* /usr/lib/x86_64-linux-gnu/libnvidia-*.so*` as its last step; build "
+        "it from its Dockerfile rather than with `docker commit`.",
     ),
     zh=Words(
         "镜像自带 `{file}`,而 toolkit 要在该位置放入宿主机的文件",

@@ -85,10 +85,9 @@ BAD = "12.1.3.1"
 MESSAGE = Message(
     en=Words(
         "{gpu} with cuBLAS {version}: matrix products can kill the process",
-        "cuBLAS before {good} divides by zero on H20 cards for some shapes, in fp16 and bf16: "
-        "`Floating point exception "
-        "(core "
-        "dumped)`, without a traceback. This is a fault of cuBLAS, not of your code. Its version is from {source}.",
+        "cuBLAS before {good} divides by zero on H20 cards for some shapes, in fp16 and bf16: `Floating point "
+        "exception (core dumped)`, without a traceback. This is a fault of cuBLAS, not of your code. Its version is "
+        "from {source}.",
         "Install torch 2.5 or newer, or cuBLAS 12.4.5.8, and take older CUDA folders out of LD_LIBRARY_PATH.",
     ),
     zh=Words(

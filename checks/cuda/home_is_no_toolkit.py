@@ -26,9 +26,8 @@ PROBLEM = Problem(id="CUD001", name="cuda-home-is-no-toolkit", severity=WARNING,
 MESSAGE = Message(
     en=Words(
         "`{variable}` names `{folder}`, which holds no CUDA toolkit",
-        "torch takes the variable unseen, so whatever compiles at run time (DeepSpeed's operations, FlashInfer "
-        "in vLLM) "
-        "looks for `nvcc` there and fails.",
+        "torch takes the variable unseen, so whatever compiles at run time (DeepSpeed's operations, FlashInfer in "
+        "vLLM) looks for `nvcc` there and fails.",
         "Point `{variable}` at a toolkit, or unset it.",
     ),
     zh=Words(

@@ -41,9 +41,8 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "需要编译 CUDA 扩展,但没有找到 CUDA 工具包(`CUDA_HOME`)",
-        "要么 pip 没有找到现成的 wheel,于是从源代码编译;要么某个库在运行时编译内核(DeepSpeed、FlashInfer、torch 的扩展"
-        ")。"
-        "两者都需要 nvcc;torch 自带的 CUDA 库不含编译器。",
+        "要么 pip 没有找到现成的 wheel,于是从源代码编译;要么某个库在运行时编译内核(DeepSpeed、FlashInfer、torch 的扩"
+        "展)。两者都需要 nvcc;torch 自带的 CUDA 库不含编译器。",
         "优先使用现成的 wheel(flash-attn:发布页上对应 torch、CUDA、Python 的文件;bitsandbytes 和 vLLM 有 "
         "wheel)。否则安装与 torch 的 CUDA 相同的工具包(`conda install -c nvidia cuda-nvcc`,或 NVIDIA 的安"
         "装包)并 `export CUDA_HOME=/usr/local/cuda`,然后 `pip install --no-build-isolation ...`。",

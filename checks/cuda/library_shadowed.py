@@ -32,9 +32,8 @@ PROBLEM = Problem(id="CUD004", name="cuda-library-shadowed", severity=WARNING, s
 MESSAGE = Message(
     en=Words(
         "LD_LIBRARY_PATH offers {stem} {version}, older than torch's {own}",
-        "The file is in {folder}. torch finds its own copy first, but what that loads in turn, and other "
-        "packages, take "
-        "the older one: undefined symbols or crashes inside the library can follow.",
+        "The file is in {folder}. torch finds its own copy first, but what that loads in turn, and other packages, "
+        "take the older one: undefined symbols or crashes inside the library can follow.",
         "Take {folder} out of LD_LIBRARY_PATH for this run; torch does not need it.",
     ),
     zh=Words(

@@ -51,9 +51,8 @@ LOG_MESSAGE_PRELOAD = Message(
     ),
     zh=Words(
         "`{program}` 无法启动:LD_PRELOAD 中的库需要 `lib{library}.so.{major}`,而加载器找不到它",
-        "`{program}` 本身不需要 CUDA,是在它之前加载的库需要(SGLang 的 torch_memory_saver、性能分析工具、"
-        "手动指定的 NCCL):"
-        "pip 把 CUDA 的库放在 site-packages/nvidia 下,只有 torch 会去那里找,因此 `import torch` 正常而这里失败。",
+        "`{program}` 本身不需要 CUDA,是在它之前加载的库需要(SGLang 的 torch_memory_saver、性能分析工具、手动指定的 "
+        "NCCL):pip 把 CUDA 的库放在 site-packages/nvidia 下,只有 torch 会去那里找,因此 `import torch` 正常而这里失败。",
         "在启动前把这些目录告诉加载器:`export LD_LIBRARY_PATH=$(python -c 'import glob, site; "
         'print(":".join(glob.glob(site.getsitepackages()[0] + "/nvidia/*/lib")))\'):$LD_LIBRARY_PATH`,安装系统的 '
         "CUDA {major} toolkit,或关闭预加载它的功能(`--enable-memory-saver`;用 `echo $LD_PRELOAD` 查看)。",

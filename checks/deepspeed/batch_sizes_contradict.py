@@ -69,8 +69,7 @@ LOG_MESSAGE_STEPS = Message(
     zh=Words(
         "`train_batch_size` {total} 不等于 {micro} x {steps} x {processes} = {product}",
         "DeepSpeed 要求 `train_batch_size` = 每 GPU 微批 x 累积步数 x 进程数。该总数是 {micro} x {processes} 的倍数,因"
-        "此不"
-        "相符的是 `gradient_accumulation_steps` {steps},或进程数不是预期的数量({processes})。",
+        "此不相符的是 `gradient_accumulation_steps` {steps},或进程数不是预期的数量({processes})。",
         "把 `gradient_accumulation_steps` 设为 {fitting},或把 `train_batch_size` 设为 {product};或在 DeepSpeed JSON 中"
         '去掉三者之一(使用 Trainer 时写 `"auto"`),由 DeepSpeed 计算。',
     ),
@@ -94,9 +93,8 @@ LOG_MESSAGE_ZERO = Message(
 MESSAGE = Message(
     en=Words(
         "`train_batch_size` is {total}, and {micro} x {steps} x {processes} processes make {product}",
-        "DeepSpeed ends with `train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * "
-        "world_size` when "
-        "the engine is made.",
+        "DeepSpeed ends with `train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size` "
+        "when the engine is made.",
         "Remove `train_batch_size`, or set it to {product}.",
     ),
     zh=Words(

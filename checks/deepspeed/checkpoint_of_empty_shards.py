@@ -39,16 +39,14 @@ LOG_MESSAGE = Message(
         "the checkpoint holds empty weights (size 0): it was saved under ZeRO-3 without gathering",
         "Each process wrote its own empty placeholders, `{weight}` among them, instead of the whole weights.",
         "Convert the ZeRO files beside it, `python zero_to_fp32.py . merged` in the checkpoint folder (before "
-        "DeepSpeed "
-        "0.15.3 give the name of a file in place of the folder), and load the result; for the next run set "
+        "DeepSpeed 0.15.3 give the name of a file in place of the folder), and load the result; for the next run set "
         "`stage3_gather_16bit_weights_on_model_save: true` in the DeepSpeed JSON.",
     ),
     zh=Words(
         "检查点中的权重为空(大小 0):在 ZeRO-3 下保存时没有聚合",
         "每个进程写下的是自己的空占位符(包括 `{weight}`),而不是完整权重。",
-        "在检查点目录中转换其中的 ZeRO 文件:`python zero_to_fp32.py . merged`(DeepSpeed 0.15.3 之前以文件名代替目录"
-        "),然后加"
-        "载其结果;下次运行在 DeepSpeed JSON 中设置 `stage3_gather_16bit_weights_on_model_save: true`。",
+        "在检查点目录中转换其中的 ZeRO 文件:`python zero_to_fp32.py . merged`(DeepSpeed 0.15.3 之前以文件名代替目录),然"
+        "后加载其结果;下次运行在 DeepSpeed JSON 中设置 `stage3_gather_16bit_weights_on_model_save: true`。",
     ),
 )
 

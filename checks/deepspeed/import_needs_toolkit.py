@@ -64,9 +64,8 @@ LOG_MESSAGE = Message(
 MESSAGE = Message(
     en=Words(
         "DeepSpeed {version} cannot be imported here: a GPU is visible and there is no `nvcc`",
-        "`import deepspeed` ends with `CUDA_HOME does not exist, unable to compile CUDA op(s)`, also in "
-        "runs that do not "
-        "use it: TRL or accelerate imports it when it is installed. This is a fault of DeepSpeed before 0.19.5.",
+        "`import deepspeed` ends with `CUDA_HOME does not exist, unable to compile CUDA op(s)`, also in runs that do "
+        "not use it: TRL or accelerate imports it when it is installed. This is a fault of DeepSpeed before 0.19.5.",
         "Install DeepSpeed 0.19.5 or newer, install a CUDA toolkit, or uninstall DeepSpeed where it is not used.",
     ),
     zh=Words(

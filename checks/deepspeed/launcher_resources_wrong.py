@@ -29,9 +29,8 @@ CASES = (
             en=Words(
                 "the `deepspeed` launcher sees no GPU on this machine",
                 "There is no hostfile, so it counts the GPUs here, and torch finds none.",
-                '`nvidia-smi` and `python -c "import torch; print(torch.cuda.device_count())"`: a driver, '
-                "container option "
-                "(`--gpus all`) or CUDA build of torch is missing, or CUDA_VISIBLE_DEVICES is empty.",
+                '`nvidia-smi` and `python -c "import torch; print(torch.cuda.device_count())"`: a driver, container '
+                "option (`--gpus all`) or CUDA build of torch is missing, or CUDA_VISIBLE_DEVICES is empty.",
             ),
             zh=Words(
                 "`deepspeed` 启动器在本机看不到 GPU",
@@ -47,9 +46,8 @@ CASES = (
             en=Words(
                 "`--num_nodes` is above 1, and there is no hostfile with further nodes",
                 "The launcher knows only this machine.",
-                "Write one line a node, `HOST slots=8`, and pass `--hostfile PATH`; or start the command on "
-                "each node with "
-                "`--no_ssh --node_rank N --master_addr ADDRESS`.",
+                "Write one line a node, `HOST slots=8`, and pass `--hostfile PATH`; or start the command on each node "
+                "with `--no_ssh --node_rank N --master_addr ADDRESS`.",
             ),
             zh=Words(
                 "`--num_nodes` 大于 1,而没有列出其他节点的 hostfile",
@@ -129,9 +127,8 @@ CASES = (
             en=Words(
                 "`{host}` of the hostfile `{file}` cannot be reached over ssh without a password",
                 "The launcher starts its processes over ssh, on this machine too where a hostfile names it.",
-                "`ssh {host} hostname` has to work without a question: copy the key (`ssh-copy-id {host}`), "
-                "start sshd in the "
-                "container. For one machine remove the hostfile or pass `--hostfile=/dev/null`.",
+                "`ssh {host} hostname` has to work without a question: copy the key (`ssh-copy-id {host}`), start sshd "
+                "in the container. For one machine remove the hostfile or pass `--hostfile=/dev/null`.",
             ),
             zh=Words(
                 "hostfile `{file}` 中的 `{host}` 无法免密通过 ssh 访问",

@@ -28,13 +28,11 @@ LOG_MESSAGE = Message(
     en=Words(
         "the fp16 loss scale reached its minimum and DeepSpeed gave up",
         "Every overflow halves the scale; at the minimum (`min_loss_scale`, 1 by default) the gradients overflow even "
-        "unscaled. The scale is only the messenger: loss or gradients are infinite or NaN, or a model made for "
-        "bf16 does "
-        "not fit into the range of fp16.",
+        "unscaled. The scale is only the messenger: loss or gradients are infinite or NaN, or a model made for bf16 "
+        "does not fit into the range of fp16.",
         "Train in bf16 (`bf16: {{enabled: true}}` in the DeepSpeed JSON and `bf16=True`, fp16 off) where the GPUs have "
-        "it. Otherwise lower the learning rate, check the reward and loss for NaN and infinity at the first "
-        "skipped step, "
-        "and do not raise `initial_scale_power`: it only delays the end.",
+        "it. Otherwise lower the learning rate, check the reward and loss for NaN and infinity at the first skipped "
+        "step, and do not raise `initial_scale_power`: it only delays the end.",
     ),
     zh=Words(
         "fp16 的 loss scale 降到最小值,DeepSpeed 终止了训练",

@@ -49,10 +49,8 @@ LOG_MESSAGE = Message(
         "调用模型时,某个权重是空分片(ZeRO-3 或 FSDP)",
         "权重被切分到各进程,只有包装该模型的引擎才会聚合。这次调用在引擎之外:通常是在 ZeRO-3 下加载却从未"
         " prepare 的第二个模型(教师、参考或奖励模型),或直接调用了子模块。",
-        "用评估配置把该模型交给 `accelerator.prepare` 或 `deepspeed.initialize`(TRL:`prepare_deepspeed`);"
-        "或在调用外包一层 "
-        "`deepspeed.zero.GatheredParameters(model.parameters())`(FSDP:`summon_full_params`);或使用 ZeRO "
-        "stage 2。",
+        "用评估配置把该模型交给 `accelerator.prepare` 或 `deepspeed.initialize`(TRL:`prepare_deepspeed`);或在调用外包一"
+        "层 `deepspeed.zero.GatheredParameters(model.parameters())`(FSDP:`summon_full_params`);或使用 ZeRO stage 2。",
     ),
 )
 

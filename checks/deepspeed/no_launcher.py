@@ -61,9 +61,8 @@ NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "LOCAL_RANK")
 MESSAGE = Message(
     en=Words(
         "The training uses DeepSpeed, and the command starts it without a launcher",
-        "DeepSpeed finds no rank variables, looks for MPI and ends with `No module named 'mpi4py'`. mpi4py "
-        "is not what is "
-        "missing.",
+        "DeepSpeed finds no rank variables, looks for MPI and ends with `No module named 'mpi4py'`. mpi4py is not what "
+        "is missing.",
         "Start through a launcher, also for one GPU.",
     ),
     zh=Words(

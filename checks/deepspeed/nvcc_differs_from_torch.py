@@ -59,9 +59,8 @@ LOG_MESSAGE = Message(
 MESSAGE = Message(
     en=Words(
         "nvcc is CUDA {nvcc}, torch is CUDA {torch}: DeepSpeed {version} refuses to compile",
-        "`{operation}`, which this run needs, is compiled on first use and ends with `Installed CUDA "
-        "version {nvcc} does "
-        "not match the version torch was compiled with {torch}`.",
+        "`{operation}`, which this run needs, is compiled on first use and ends with `Installed CUDA version {nvcc} "
+        "does not match the version torch was compiled with {torch}`.",
         "Install the CUDA {torch} toolkit and point CUDA_HOME at it.",
     ),
     zh=Words(

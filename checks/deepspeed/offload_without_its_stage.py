@@ -44,9 +44,8 @@ PARAMETERS = Message(
 OPTIMIZER = Message(
     en=Words(
         "`offload_optimizer` is {device} at ZeRO stage {stage}, which keeps the weights on the GPU",
-        "DeepSpeed makes its CPU optimizer all the same, and the first step ends with `CPUAdam param is on "
-        "cuda and must "
-        "be 'cpu'`.",
+        "DeepSpeed makes its CPU optimizer all the same, and the first step ends with `CPUAdam param is on cuda and "
+        "must be 'cpu'`.",
         "Raise the stage to 1 or more, or remove the setting.",
     ),
     zh=Words(

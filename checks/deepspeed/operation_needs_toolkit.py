@@ -78,9 +78,8 @@ LOG_MESSAGE = Message(
 TOOLKIT = Message(
     en=Words(
         "The run needs DeepSpeed's `{operation}`, and there is no `nvcc` to compile it",
-        "It is compiled on first use, after the model was loaded, and the run ends there. Only a DeepSpeed "
-        "that was built "
-        "with its operations ready does without.",
+        "It is compiled on first use, after the model was loaded, and the run ends there. Only a DeepSpeed that was "
+        "built with its operations ready does without.",
         "Install the CUDA toolkit of torch's version and set CUDA_HOME, or use torch's own AdamW.",
     ),
     zh=Words(
@@ -92,9 +91,8 @@ TOOLKIT = Message(
 COMPILER = Message(
     en=Words(
         "The run needs DeepSpeed's `{operation}`, and there is no C++ compiler to build it",
-        "It is compiled on first use, after the model was loaded, and the run ends there. Only a DeepSpeed "
-        "that was built "
-        "with its operations ready does without.",
+        "It is compiled on first use, after the model was loaded, and the run ends there. Only a DeepSpeed that was "
+        "built with its operations ready does without.",
         "Install a C++ compiler.",
     ),
     zh=Words(

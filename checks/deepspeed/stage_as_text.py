@@ -30,9 +30,8 @@ PROBLEM = Problem(id="DSP010", name="deepspeed-stage-as-text", severity=ERROR, s
 MESSAGE = Message(
     en=Words(
         '`zero_optimization.stage` is the text "{stage}", not a number',
-        "DeepSpeed runs stage {stage}, while accelerate and Transformers compare the text with numbers and "
-        "do not see it: "
-        "under stage 3 weights are then loaded whole and saved or sent to vLLM without being gathered.",
+        "DeepSpeed runs stage {stage}, while accelerate and Transformers compare the text with numbers and do not see "
+        "it: under stage 3 weights are then loaded whole and saved or sent to vLLM without being gathered.",
         "Take the quotes off.",
     ),
     zh=Words(

@@ -69,9 +69,8 @@ BOTH = Message(
 OTHER = Message(
     en=Words(
         "DeepSpeed is set to {ours}, and the training asks for {theirs} ({place})",
-        "accelerate ends with `--mixed_precision arg cannot be set to {theirs} when {ours} is set in the "
-        "DeepSpeed config "
-        "file`.",
+        "accelerate ends with `--mixed_precision arg cannot be set to {theirs} when {ours} is set in the DeepSpeed "
+        "config file`.",
         'Write "auto" for `fp16.enabled` and `bf16.enabled`, or choose the same precision.',
     ),
     zh=Words(

@@ -79,9 +79,8 @@ QUOTED = Message(
 MESSAGE = Message(
     en=Words(
         "`{key}` is {ours} for DeepSpeed, and `{argument}` is {theirs} ({place})",
-        "The Trainer compares the two and ends with `DeepSpeed config values that mismatch "
-        "TrainingArguments values` when "
-        "training begins, after the models were loaded.",
+        "The Trainer compares the two and ends with `DeepSpeed config values that mismatch TrainingArguments values` "
+        "when training begins, after the models were loaded.",
         'Write "auto" for `{key}`, or the same value in both places.',
     ),
     zh=Words(

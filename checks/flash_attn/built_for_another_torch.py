@@ -81,8 +81,7 @@ OTHER_CUDA = Message(
     en=Words(
         "flash-attn {version} is built for CUDA {wanted}, and torch is CUDA {torch}",
         "`import flash_attn` ends with a missing `libcudart.so.{wanted}`. Transformers, TRL and veRL import it "
-        "whenever "
-        "it is installed, so runs that do not ask for it fail too.",
+        "whenever it is installed, so runs that do not ask for it fail too.",
         "Install the build for CUDA {torch}, or uninstall flash-attn where nothing needs it.",
     ),
     zh=Words(

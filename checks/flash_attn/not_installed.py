@@ -49,20 +49,16 @@ OLDER = Message(
         "Transformers or model code) was written for, was installed without its `ops`, or another folder named "
         "`flash_attn` is found first.",
         'See what is there: `pip show flash-attn` and `python -c "import flash_attn; print(flash_attn.__file__)"`. '
-        "Upgrade "
-        "or reinstall it: a newer wheel for your torch, CUDA and Python from its release page, or `pip install -U "
-        "--no-build-isolation flash-attn`; or uninstall it where nothing needs it (`pip uninstall flash-attn`).",
+        "Upgrade or reinstall it: a newer wheel for your torch, CUDA and Python from its release page, or `pip install "
+        "-U --no-build-isolation flash-attn`; or uninstall it where nothing needs it (`pip uninstall flash-attn`).",
     ),
     zh=Words(
         "已安装的 flash-attn 没有 `{module}`",
         "包存在而其中一部分不在:它与导入它的代码(vLLM、Transformers 或模型代码)所针对的版本不同、安装时缺少 `ops`,或先"
-        "找到了另一个名为 "
-        "`flash_attn` 的目录。",
-        '查看现状:`pip show flash-attn` 和 `python -c "import flash_attn; print(flash_attn.__file__)"`。升级或重装:从'
-        "发布页安装与 "
-        "torch、CUDA、Python 相符的新 wheel,或 `pip install -U --no-build-isolation flash-attn`;不需要时卸载(`pip "
-        "uninstall "
-        "flash-attn`)。",
+        "找到了另一个名为 `flash_attn` 的目录。",
+        '查看现状:`pip show flash-attn` 和 `python -c "import flash_attn; print(flash_attn.__file__)"`。升级或重装:从发'
+        "布页安装与 torch、CUDA、Python 相符的新 wheel,或 `pip install -U --no-build-isolation flash-attn`;不需要时卸载"
+        "(`pip uninstall flash-attn`)。",
     ),
 )
 
@@ -77,13 +73,11 @@ PART = Message(
     ),
     zh=Words(
         "已安装的 flash-attn 缺少编译部分 `{part}`",
-        "Python 文件存在而 CUDA 扩展不在:构建被跳过或失败,或 wheel 是为另一 Python 制作的。凡是导入 flash-attn 的程序"
-        "都会失败,"
-        "无论是否要求使用它。",
+        "Python 文件存在而 CUDA 扩展不在:构建被跳过或失败,或 wheel 是为另一 Python 制作的。凡是导入 flash-attn 的程序都"
+        "会失败,无论是否要求使用它。",
         '不需要时卸载(`pip uninstall flash-attn`,并用 `attn_implementation="sdpa"`);或从发布页安装与 torch、CUDA、'
-        "Python 相符的 "
-        "wheel;或重新构建:`pip install --force-reinstall --no-deps --no-build-isolation --no-cache-dir flash-attn`"
-        "(需要 nvcc,约一小时)。",
+        "Python 相符的 wheel;或重新构建:`pip install --force-reinstall --no-deps --no-build-isolation --no-cache-dir "
+        "flash-attn`(需要 nvcc,约一小时)。",
     ),
 )
 
@@ -119,12 +113,10 @@ IMPORTED = Message(
     zh=Words(
         "代码导入 `flash_attn`,但没有安装 flash-attn",
         "该导入位于框架(veRL、OpenRLHF 的免填充训练)、模型自带代码(`trust_remote_code`)或你自己的代码中,由回溯可见。无"
-        "论"
-        "模型设置为哪种注意力实现,它都会失败。",
-        "从 flash-attn 的发布页安装与 torch、CUDA、Python 相符的 wheel,或 `pip install flash-attn --no-build-isolation`"
-        "(需要 nvcc,约一小时)。不安装时:关闭导入它的功能(免填充训练、该代码的 `use_flash_attn`),或使用 Transformers 自"
-        "身"
-        '支持的模型并设 `attn_implementation="sdpa"`。',
+        "论模型设置为哪种注意力实现,它都会失败。",
+        "从 flash-attn 的发布页安装与 torch、CUDA、Python 相符的 wheel,或 `pip install flash-attn "
+        "--no-build-isolation`(需要 nvcc,约一小时)。不安装时:关闭导入它的功能(免填充训练、该代码的 `use_flash_attn`),或"
+        '使用 Transformers 自身支持的模型并设 `attn_implementation="sdpa"`。',
     ),
 )
 

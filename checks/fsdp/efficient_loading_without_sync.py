@@ -59,9 +59,8 @@ LOG_MESSAGE = Message(
 MESSAGE = Message(
     en=Words(
         "`fsdp_sync_module_states` is false while `fsdp_cpu_ram_efficient_loading` is on",
-        "Only the first rank loads the weights, and nothing would bring them to the others. The launcher "
-        "refuses: `When "
-        "using --fsdp_cpu_ram_efficient_loading set --fsdp_sync_module_states to True`.",
+        "Only the first rank loads the weights, and nothing would bring them to the others. The launcher refuses: "
+        "`When using --fsdp_cpu_ram_efficient_loading set --fsdp_sync_module_states to True`.",
         "Set `fsdp_sync_module_states: true`.",
     ),
     zh=Words(

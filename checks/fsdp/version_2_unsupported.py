@@ -60,9 +60,8 @@ TORCH = Message(
 ACCELERATE = Message(
     en=Words(
         "`fsdp_version: 2` with accelerate {version}, which has only FSDP1",
-        "accelerate before 1.6.0 passes over the key without a word and runs FSDP1, with its defaults for "
-        "what the file "
-        "says in FSDP2's words.",
+        "accelerate before 1.6.0 passes over the key without a word and runs FSDP1, with its defaults for what the "
+        "file says in FSDP2's words.",
         "Install accelerate 1.6.0 or newer, or write an FSDP1 configuration.",
     ),
     zh=Words(

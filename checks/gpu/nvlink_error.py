@@ -56,11 +56,9 @@ LOG_MESSAGE_PEER = Message(
     en=Words(
         "a GPU could not use the memory of another one over NVLink, or has a fault of its own",
         "CUDA does not tell which. The memory goes away when the process that owns it ends or frees it (a rank that "
-        "was "
-        "killed before, a communicator that was taken down), is not open to this GPU (NVLink over several nodes "
-        "without "
-        "IMEX, containers), or a kernel reaches past its buffers (dispatch of expert parallelism); else link or card "
-        "fail.",
+        "was killed before, a communicator that was taken down), is not open to this GPU (NVLink over several nodes "
+        "without IMEX, containers), or a kernel reaches past its buffers (dispatch of expert parallelism); else link "
+        "or card fail.",
         "Look first for a rank that ended earlier. `nvidia-smi nvlink -e` and `dmesg -T | grep -iE 'xid|sxid'` on that "
         "node show a fault of the hardware: then drain the node, reset its GPUs together or reboot. Without an Xid "
         "upgrade NCCL and what does the dispatch, and find the path: `NCCL_NVLS_ENABLE=0`, `NCCL_P2P_DISABLE=1`, over "
@@ -70,10 +68,9 @@ LOG_MESSAGE_PEER = Message(
         "某张 GPU 无法经 NVLink 使用另一张 GPU 的显存,或自身有故障",
         "CUDA 没有说明是哪一种。拥有该显存的进程退出或释放(先前被杀死的 rank、被销毁的通信域),该显存对此 GPU 不可访问"
         "(多节点 NVLink 而没有 IMEX、容器),或内核越过缓冲区(专家并行的分发),都会如此;否则是链路或显卡故障。",
-        "先查找更早退出的 rank。在该节点上用 `nvidia-smi nvlink -e` 和 `dmesg -T | grep -iE 'xid|sxid'` 可看出硬件故障"
-        ":若有,"
-        "排空节点,一起重置其 GPU 或重启。没有 Xid 时,升级 NCCL 和负责分发的库,并逐一排除路径:`NCCL_NVLS_ENABLE=0`、"
-        "`NCCL_P2P_DISABLE=1`,多节点时 `NCCL_MNNVL_ENABLE=0`。",
+        "先查找更早退出的 rank。在该节点上用 `nvidia-smi nvlink -e` 和 `dmesg -T | grep -iE 'xid|sxid'` 可看出硬件故"
+        "障:若有,排空节点,一起重置其 GPU 或重启。没有 Xid 时,升级 NCCL 和负责分发的库,并逐一排除路"
+        "径:`NCCL_NVLS_ENABLE=0`、`NCCL_P2P_DISABLE=1`,多节点时 `NCCL_MNNVL_ENABLE=0`。",
     ),
 )
 

@@ -44,18 +44,15 @@ LOG_MESSAGE = Message(
         "written is not whole.",
         "`ulimit -f` has to say `unlimited` (Slurm copies it from the login shell: `sbatch --propagate=NONE`; else "
         "`/etc/security/limits.conf`, fsize). `df -T PATH` tells the file system: write to another one (`output_dir`, "
-        '`HF_HOME`, `TMPDIR`), or in smaller pieces: `save_pretrained(..., max_shard_size="2GB")`, sharded instead '
-        "of "
+        '`HF_HOME`, `TMPDIR`), or in smaller pieces: `save_pretrained(..., max_shard_size="2GB")`, sharded instead of '
         "full state dicts.",
     ),
     zh=Words(
         "文件大小超过了文件系统或进程限制所允许的上限",
         "磁盘不一定已满:该文件系统不接受这么大的单个文件(FAT32、AFS、部分网络盘与云盘挂载),或 `ulimit -f` 限制了该 "
-        "shell、作业或容器"
-        "可写的大小。正在写的文件不完整。",
+        "shell、作业或容器可写的大小。正在写的文件不完整。",
         "`ulimit -f` 应为 `unlimited`(Slurm 会从登录 shell 继承:`sbatch --propagate=NONE`;否则修改 "
         "`/etc/security/limits.conf` 的 fsize)。`df -T PATH` 可看文件系统:写到另一个上(`output_dir`、`HF_HOME`、"
-        "`TMPDIR`),"
-        '或分成小块:`save_pretrained(..., max_shard_size="2GB")`,用分片而不是完整的 state dict。',
+        '`TMPDIR`),或分成小块:`save_pretrained(..., max_shard_size="2GB")`,用分片而不是完整的 state dict。',
     ),
 )

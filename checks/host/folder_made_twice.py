@@ -55,10 +55,9 @@ TWICE = Message(
         "要创建的目录 `{folder}` 已经存在",
         "多个 rank 时每个进程都执行该行:第一个创建目录,其余失败,可能偶发也可能必现。否则是先前以相同名称、"
         "输出目录或同一秒启动时留下的。",
-        "在回溯所示代码中改为 `os.makedirs(path, exist_ok=True)`,或仅由 rank 0 创建(`if "
-        "int(os.environ.get('RANK', 0)) == 0:`)并在其后加 barrier。若在库中则升级,或在启动前处理:代码会先检查是否存在时"
-        "先 "
-        "`mkdir -p`,否则把旧目录改名移走(其中可能有结果:`ls {folder}`)。带时间戳的名称必须由一个 rank 决定。",
+        "在回溯所示代码中改为 `os.makedirs(path, exist_ok=True)`,或仅由 rank 0 创建(`if int(os.environ.get('RANK', 0)) "
+        "== 0:`)并在其后加 barrier。若在库中则升级,或在启动前处理:代码会先检查是否存在时先 `mkdir -p`,否则把旧目录改名"
+        "移走(其中可能有结果:`ls {folder}`)。带时间戳的名称必须由一个 rank 决定。",
     ),
 )
 NO_FOLDER = Message(
@@ -75,8 +74,7 @@ NO_FOLDER = Message(
         "该行允许目录已存在,却仍然失败:同名的是文件或失效的链接,或多台机器同时在网络文件系统上创建它,而各机器看到它的时"
         "刻不同。",
         "`ls -ld {folder}`:重命名该文件,或修复链接并挂载其目标。网络文件系统上在启动前由一个节点创建(`mkdir -p`),或由 "
-        "rank 0 "
-        "创建、其他 rank 等待。",
+        "rank 0 创建、其他 rank 等待。",
     ),
 )
 

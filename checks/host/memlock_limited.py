@@ -76,8 +76,8 @@ MESSAGE = Message(
     ),
     zh=Words(
         "只允许锁定 {limit} 内存,而跨 {machines} 台机器的 {device} 需要更多",
-        "RDMA 要锁定网卡读取的每块缓冲区。"
-        "NCCL 在连接各机器时会以 `Call to ibv_reg_mr failed with error Cannot allocate memory` 失败。",
+        "RDMA 要锁定网卡读取的每块缓冲区。NCCL 在连接各机器时会以 `Call to ibv_reg_mr failed with error Cannot "
+        "allocate memory` 失败。",
         "为该用户或容器取消此限制。",
     ),
 )

@@ -131,9 +131,8 @@ COMPILER = Message(
         "进程在 Triton 编译内核时崩溃:段错误{place_zh}",
         "编译器(Triton 内的 LLVM)无法处理该内核或该 GPU,Triton 与已安装的 torch 不配套,或进程中有两个 LLVM。",
         "安装该 torch 指定的 Triton(`pip install --force-reinstall torch==VERSION`;不要单独升级 triton),`rm -rf "
-        "~/.triton/cache "
-        "/tmp/torchinductor_$USER`;要先跑起来可不编译:`TORCHDYNAMO_DISABLE=1`、`--enforce-eager`、其他注意力或 MoE "
-        "后端。较新的 torch 往往已修复。",
+        "~/.triton/cache /tmp/torchinductor_$USER`;要先跑起来可不编译:`TORCHDYNAMO_DISABLE=1`、`--enforce-eager`、其他"
+        "注意力或 MoE 后端。较新的 torch 往往已修复。",
     ),
 )
 MPI = Message(
@@ -151,10 +150,9 @@ MPI = Message(
         "进程在 MPI 建立通信域时崩溃:段错误{place_zh}",
         "作业不是由 MPI 启动器启动的(torchrun、直接 `python`),却要建立 `mpi` 后端的进程组,或所用 MPI 与启动器的不同。"
         "TransformerEngine 的张量并行通信重叠(`tp_comm_overlap`)在没有另行指定时用 MPI 建立缓冲区,较旧版本则总是如此。",
-        "Megatron、NeMo:`tp_comm_bootstrap_backend=nccl`(`--tp-comm-bootstrap-backend nccl`),或关闭 "
-        "`tp_comm_overlap`。否则用镜像中的 MPI 启动:`mpirun -np N python ...` 或 `srun --mpi=pmix`,且 `mpi4py` 与 "
-        "torch "
-        "针对同一 MPI 构建。",
+        "Megatron、NeMo:`tp_comm_bootstrap_backend=nccl`(`--tp-comm-bootstrap-backend nccl`),或关闭 `tp_comm_overlap`。"
+        "否则用镜像中的 MPI 启动:`mpirun -np N python ...` 或 `srun --mpi=pmix`,且 `mpi4py` 与 torch 针对同一 MPI 构"
+        "建。",
     ),
 )
 SAVING = Message(
@@ -170,8 +168,7 @@ SAVING = Message(
     zh=Words(
         "进程在写检查点时崩溃:段错误{place_zh}",
         "要写出的副本当时已不存在或不可读:异步保存在另一进程或线程中进行,而训练已释放或移动了张量;存放副本的共享内存不"
-        "足;"
-        "或该版本 torch 的写入器在此平台上有缺陷。",
+        "足;或该版本 torch 的写入器在此平台上有缺陷。",
         "先改为同步保存一次以判断(NeMo `ckpt_async_save=False`,Megatron 去掉 `--async-save`,torch DCP 用 `save` 代替 "
         "`async_save`)。查看 `df -h /dev/shm` 与 `free -h`,然后一起升级 torch 与框架。正在写的检查点不完整:从上一个恢复"
         "。",
@@ -189,8 +186,8 @@ IMPORT = Message(
     ),
     zh=Words(
         "进程在导入编译型模块时崩溃:段错误{place_zh}",
-        "该模块针对的 torch、NumPy、Python 或 C++ "
-        "运行时与已加载的不同,或两个模块带有同一库(cuDNN、protobuf、OpenMP、LLVM)的不同版本,此时导入顺序决定结果。",
+        "该模块针对的 torch、NumPy、Python 或 C++ 运行时与已加载的不同,或两个模块带有同一库(cuDNN、protobuf、OpenMP、"
+        "LLVM)的不同版本,此时导入顺序决定结果。",
         "按已安装的 torch 重装该模块(`pip install --force-reinstall --no-cache-dir PACKAGE`),先导入 torch,并去掉 "
         "LD_PRELOAD 与 LD_LIBRARY_PATH(`env -u LD_PRELOAD -u LD_LIBRARY_PATH python ...`)。`doctor check --deep` "
         "会逐一导入编译型包。",

@@ -102,12 +102,10 @@ INPUT = Message(
 TERMINAL = Message(
     en=Words(
         "the terminal that the program printed to is gone",
-        "It was started in an ssh session or a browser's terminal that was closed: every print, log line or "
-        "progress bar "
-        "then fails with an input/output error, and that ends the run. The storage is in order.",
+        "It was started in an ssh session or a browser's terminal that was closed: every print, log line or progress "
+        "bar then fails with an input/output error, and that ends the run. The storage is in order.",
         "Start it apart from the terminal, with its output in a file: `nohup bash train.sh > train.log 2>&1 < "
-        "/dev/null &`, "
-        "inside `tmux`, or as a batch job. Resume from the last complete checkpoint.",
+        "/dev/null &`, inside `tmux`, or as a batch job. Resume from the last complete checkpoint.",
     ),
     zh=Words(
         "程序输出所在的终端已不存在",
@@ -121,12 +119,10 @@ TERMINAL = Message(
 EITHER = Message(
     en=Words(
         "an input/output error, of a file or of the terminal it printed to",
-        "The line names no path. A print or log line fails like this once the terminal it was started from is "
-        "closed; a "
-        "read or write of a file does on a failing disk or a network mount whose server has trouble.",
-        "The last frames of the traceback tell which: for print, logging or tqdm start it with `nohup ... > "
-        "train.log 2>&1 "
-        "&` or in `tmux`; for a file look at `df -hT` and `dmesg -T` on this node. Resume from the last complete "
+        "The line names no path. A print or log line fails like this once the terminal it was started from is closed; "
+        "a read or write of a file does on a failing disk or a network mount whose server has trouble.",
+        "The last frames of the traceback tell which: for print, logging or tqdm start it with `nohup ... > train.log "
+        "2>&1 &` or in `tmux`; for a file look at `df -hT` and `dmesg -T` on this node. Resume from the last complete "
         "checkpoint.",
     ),
     zh=Words(
@@ -141,18 +137,16 @@ EITHER = Message(
 BUSY = Message(
     en=Words(
         "a temporary folder lies on NFS: a file{at} was still open when it was to be removed",
-        "NFS keeps a removed file under a name like `.nfs0000` as long as a process has it open, and a folder with "
-        "one cannot be removed. Python says so when a data loader or a child process ends; the data are not hurt,"
-        " and "
+        "NFS keeps a removed file under a name like `.nfs0000` as long as a process has it open, and a folder with one "
+        "cannot be removed. Python says so when a data loader or a child process ends; the data are not hurt, and "
         "where the training ended early the reason is another one.",
         "Put temporary files on a local disk: `export TMPDIR=/tmp/$USER` (`/dev/shm` for small ones), in the batch "
         "script and on every node. If the run ended here, look above for an earlier error.",
     ),
     zh=Words(
         "临时目录位于 NFS:要删除的文件{at_zh}仍被打开",
-        "只要还有进程打开着,NFS 就把已删除的文件保留为 `.nfs0000` 之类的名称,含有它的目录无法删除。"
-        "数据加载进程或子进程结束时 "
-        "Python 会这样报告;数据没有受损,若训练提前结束,原因另有其他。",
+        "只要还有进程打开着,NFS 就把已删除的文件保留为 `.nfs0000` 之类的名称,含有它的目录无法删除。数据加载进程或子进程"
+        "结束时 Python 会这样报告;数据没有受损,若训练提前结束,原因另有其他。",
         "把临时文件放在本地磁盘:在批处理脚本和每个节点上 `export TMPDIR=/tmp/$USER`(小文件可用 `/dev/shm`)。"
         "若运行在此结束,请在上方查找更早的错误。",
     ),

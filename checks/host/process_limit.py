@@ -81,8 +81,8 @@ MESSAGE = Message(
     ),
     zh=Words(
         "最多 {limit} 个进程与线程,而 Ray 会为 {cpus} 个 CPU 各启动一个工作进程",
-        "每个工作进程空闲时也有二十多个线程。"
-        "超过限制时会以 `pthread_create failed: Resource temporarily unavailable` 退出。",
+        "每个工作进程空闲时也有二十多个线程。超过限制时会以 `pthread_create failed: Resource temporarily unavailable` "
+        "退出。",
         "提高该用户的限制,或让 Ray 使用更少的 CPU。",
     ),
 )

@@ -91,8 +91,7 @@ NO_PROXY = Message(
     zh=Words(
         "httpx 无法读取环境变量中的地址:端口为 `{port}`",
         "httpx 会把 `no_proxy` 的每一项(以及代理本身)当作地址解析。`::1`、`[::1]` 这样的 IPv6 项,或冒号之后的 CIDR 网"
-        "段,会让"
-        "若干版本出错,从而无法创建客户端。",
+        "段,会让若干版本出错,从而无法创建客户端。",
         "去掉 IPv6 项:`export no_proxy=localhost,127.0.0.1 NO_PROXY=localhost,127.0.0.1`,并用 `env | grep -i "
         "proxy` 检查其余变量;较新的 httpx(`pip install -U httpx`)能读取其中一些。",
     ),

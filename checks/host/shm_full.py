@@ -40,8 +40,8 @@ MESSAGE = Message(
     ),
     zh=Words(
         "共享内存 /dev/shm 共 {total},只剩 {free}",
-        "通常是被杀掉的进程留下的文件。NCCL、"
-        "vLLM 的工作进程与数据加载进程会因总线错误或 `No space left on device` 失败。",
+        "通常是被杀掉的进程留下的文件。NCCL、vLLM 的工作进程与数据加载进程会因总线错误或 `No space left on device` 失"
+        "败。",
         "查看其中的文件,结束残留进程并删除它们的文件。",
     ),
 )

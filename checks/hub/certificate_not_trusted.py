@@ -44,8 +44,7 @@ LOG_MESSAGE = Message(
     zh=Words(
         "TLS 证书被拒绝({reason})",
         "多半是本机与服务器之间有一个用自己证书签名的代理,或 Python 读取的证书包过旧或缺失。证书过期也可能是服务器自身"
-        "的"
-        "证书过期,或本机时钟不对;主机名不匹配说明应答的不是所要访问的机器(登录页、地址错误)。",
+        "的证书过期,或本机时钟不对;主机名不匹配说明应答的不是所要访问的机器(登录页、地址错误)。",
         "设置 `export SSL_CERT_FILE=/path/company-ca.pem REQUESTS_CA_BUNDLE=/path/company-ca.pem`(向管理"
         "员索取代理的 CA 文件),或更新证书包:`pip install -U certifi` 和 `update-ca-certificates`;并确认机"
         "器时钟正确(`date`)。主机名不匹配时检查地址与 `https_proxy`。",

@@ -37,11 +37,9 @@ LOG_MESSAGE = Message(
     en=Words(
         "no {what} could be loaded from `{name}`",
         "{why}",
-        "`ls {name}`: the folder must hold {files}. A checkpoint that lacks the tokenizer: load that from the "
-        "base model, "
-        "or call `tokenizer.save_pretrained(FOLDER)` on it. For a name on the Hub: no folder of that name may "
-        "lie where "
-        "the command starts, and the node needs the network or a filled cache (`hf download {name}`).",
+        "`ls {name}`: the folder must hold {files}. A checkpoint that lacks the tokenizer: load that from the base "
+        "model, or call `tokenizer.save_pretrained(FOLDER)` on it. For a name on the Hub: no folder of that name may "
+        "lie where the command starts, and the node needs the network or a filled cache (`hf download {name}`).",
     ),
     zh=Words(
         "无法从 `{name}` 加载 {what}",
@@ -59,9 +57,8 @@ _FOLDER = (
 )
 _NAME = (
     (
-        "It is a name: the Hub could not be asked and the cache lacks the files, the repository lacks them, or "
-        "a folder of "
-        "the same name in the working directory was taken for it."
+        "It is a name: the Hub could not be asked and the cache lacks the files, the repository lacks them, or a "
+        "folder of the same name in the working directory was taken for it."
     ),
     "这是一个名称:无法访问 Hub 且缓存中没有文件,或仓库中没有这些文件,或工作目录中有同名文件夹被误用。",
 )

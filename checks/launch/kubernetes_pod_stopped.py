@@ -133,11 +133,9 @@ LOG_MESSAGE_MOUNT = Message(
     zh=Words(
         "Kubernetes 无法挂载卷 `{volume}`,pod 因此没有启动",
         "该节点的 kubelet 在任何容器运行之前就失败:存储驱动(NFS、CSI、JuiceFS)不存在或连不上其服务器,缺少该名称的 PVC "
-        "或 "
-        "secret,宿主机路径只读或不存在,或只能单点挂载的磁盘仍被另一节点占用。",
+        "或 secret,宿主机路径只读或不存在,或只能单点挂载的磁盘仍被另一节点占用。",
         "`kubectl describe pod NAME` 会显示驱动自己的报错;同时查看驱动的 pod(`kubectl -n kube-system get pods -o wide "
-        "| "
-        "grep csi` 及其在该节点上的日志)和 `kubectl get pvc,pv`。在节点上手工挂载试验。共享数据的访问模式应为 "
+        "| grep csi` 及其在该节点上的日志)和 `kubectl get pvc,pv`。在节点上手工挂载试验。共享数据的访问模式应为 "
         "`ReadWriteMany`。",
     ),
 )

@@ -55,9 +55,8 @@ LOG_MESSAGE = Message(
 GROUP = Message(
     en=Words(
         "a group of more ranks was asked for than were started",
-        "A parallel size (tensor, sequence, expert, a group of an engine) is larger than the number of "
-        "processes, or the "
-        "launcher started fewer than meant: `python` instead of `torchrun` or `accelerate launch`, a node that is "
+        "A parallel size (tensor, sequence, expert, a group of an engine) is larger than the number of processes, or "
+        "the launcher started fewer than meant: `python` instead of `torchrun` or `accelerate launch`, a node that is "
         "missing, `--nproc_per_node` of another machine.",
         "Compare `WORLD_SIZE` (`torchrun --nproc_per_node` times `--nnodes`) with the parallel sizes of the "
         "configuration; start more processes or lower the size.",

@@ -67,17 +67,15 @@ MESSAGE = Message(
 VERL_DATA = Message(
     en=Words(
         "`{key}` names `{file}`, which this machine does not have",
-        "veRL reads it in a worker of Ray, after the cluster came up, and ends with FileNotFoundError. It can "
-        "only exist "
-        "where the workers run on other machines or in another container.",
+        "veRL reads it in a worker of Ray, after the cluster came up, and ends with FileNotFoundError. It can only "
+        "exist where the workers run on other machines or in another container.",
         "Correct the path, write it in full, or prepare the data first (`examples/data_preprocess` in veRL's "
         "repository).",
     ),
     zh=Words(
         "`{key}` 指定的 `{file}` 在本机上不存在",
-        "veRL 在 Ray 集群启动之后由 worker 读取它,届时以 FileNotFoundError 退出。只有当 worker 运行在其他机器或"
-        "容器中时它才可能"
-        "存在。",
+        "veRL 在 Ray 集群启动之后由 worker 读取它,届时以 FileNotFoundError 退出。只有当 worker 运行在其他机器或容器中时"
+        "它才可能存在。",
         "改正路径,写成绝对路径,或先准备数据(veRL 仓库的 `examples/data_preprocess`)。",
     ),
 )

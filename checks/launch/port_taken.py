@@ -68,8 +68,7 @@ LOG_MESSAGE = Message(
         "{which} is already in use by another process",
         "Two runs on one machine want the same port, a process of an earlier run still holds it, or several tasks of "
         "one `srun` each start the launcher. torchrun's default is 29500, `vllm serve` takes 8000, accelerate 29500, "
-        "TRL's weight group "
-        "51216.",
+        "TRL's weight group 51216.",
         "Choose another free port: `torchrun --master_port 29501` (or `--rdzv-endpoint "
         "localhost:0`), `accelerate launch --main_process_port 29501` (0 picks a free one), "
         "`deepspeed --master_port 29501`, `--port` for a server. Or end the other process, which `ss "
@@ -78,8 +77,7 @@ LOG_MESSAGE = Message(
     zh=Words(
         "{which_zh}已被其他进程占用",
         "同一机器上的两个任务使用相同端口、先前任务的进程仍占用它,或一个 `srun` 的多个 task 各自启动了 launcher。"
-        "torchrun 默认 29500,`vllm serve` "
-        "为 8000,accelerate 为 29500,TRL 的权重通信组为 51216。",
+        "torchrun 默认 29500,`vllm serve` 为 8000,accelerate 为 29500,TRL 的权重通信组为 51216。",
         "换一个空闲端口:`torchrun --master_port 29501`(或 `--rdzv-endpoint localhost:0`)、"
         "`accelerate launch --main_process_port 29501`(0 表示自动选择)、`deepspeed --master_port "
         "29501`、服务器用 `--port`。或结束占用的进程(用 `ss -ltnp` 查看)。",
@@ -90,10 +88,8 @@ CLASH = Message(
     en=Words(
         "Ray was given port {port} twice: for its {component} and for another part of it",
         "No other process is at fault: the ports that `ray start` was given, or its defaults, overlap. Workers take "
-        "10002 "
-        "to 19999 unless told otherwise, the client server 10001, the dashboard 8265, the GCS 6379. Where ports are "
-        "drawn "
-        "at random, one may fall into the workers' range.",
+        "10002 to 19999 unless told otherwise, the client server 10001, the dashboard 8265, the GCS 6379. Where ports "
+        "are drawn at random, one may fall into the workers' range.",
         "Read the list that Ray prints below, and move one: `--min-worker-port` and `--max-worker-port` (or "
         "`--worker-port-list`), `--port`, `--ray-client-server-port`, `--dashboard-port`, `--node-manager-port`, "
         "`--object-manager-port`. Where a random port fell into the range, start again.",
@@ -101,12 +97,10 @@ CLASH = Message(
     zh=Words(
         "Ray 的端口 {port} 被分配了两次:一次给 {component},一次给它的另一个组件",
         "不是其他进程的问题:传给 `ray start` 的端口或其默认值互相重叠。未指定时 worker 使用 10002 至 19999,client "
-        "server "
-        "为 10001,dashboard 为 8265,GCS 为 6379。随机选取的端口也可能落入 worker 的范围。",
+        "server 为 10001,dashboard 为 8265,GCS 为 6379。随机选取的端口也可能落入 worker 的范围。",
         "查看 Ray 在下面打印的列表,并改动其中之一:`--min-worker-port` 与 `--max-worker-port`(或 `--worker-port-list`)、"
-        "`--port`、`--ray-client-server-port`、`--dashboard-port`、`--node-manager-port`、`--object-manager-port`。"
-        "若是随机"
-        "端口落入该范围,重新启动即可。",
+        "`--port`、`--ray-client-server-port`、`--dashboard-port`、`--node-manager-port`、`--object-manager-port`。若是"
+        "随机端口落入该范围,重新启动即可。",
     ),
 )
 

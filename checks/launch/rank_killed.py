@@ -46,24 +46,19 @@ OF_RANK = Message(
 LOG_MESSAGE = Message(
     en=Words(
         "a process was killed with SIGKILL from outside (exit code -9 or 137)",
-        "A killed process leaves no message. Most often the kernel's out-of-memory killer did it because host "
-        "memory ran "
-        "out (offloaded optimizer states, data-loader workers, checkpoints gathered on one rank), or the memory "
-        "limit of "
-        "the container or scheduler. What the other ranks report afterwards only follows from it.",
-        "Look for the kill in the kernel log and compare the memory limit with what the run needs; then lower "
-        "host memory "
-        "(fewer workers, less CPU offload, fewer ranks a host) or raise the limit (`--mem` of Slurm, `--memory` "
+        "A killed process leaves no message. Most often the kernel's out-of-memory killer did it because host memory "
+        "ran out (offloaded optimizer states, data-loader workers, checkpoints gathered on one rank), or the memory "
+        "limit of the container or scheduler. What the other ranks report afterwards only follows from it.",
+        "Look for the kill in the kernel log and compare the memory limit with what the run needs; then lower host "
+        "memory (fewer workers, less CPU offload, fewer ranks a host) or raise the limit (`--mem` of Slurm, `--memory` "
         "of docker).",
     ),
     zh=Words(
         "有进程被外部以 SIGKILL 杀死(退出码 -9 或 137)",
-        "被杀死的进程来不及输出。多半是主机内存耗尽时内核的 OOM killer(卸载的优化器状态、数据加载进程、在单个 "
-        "rank 上汇集"
-        "的检查点),或容器、调度器的内存上限。其他 rank 随后的报错只是后果。",
-        "在内核日志中查找该次杀死,并比较内存上限与所需内存;然后减少主机内存占用(更少的 worker、更少的 CPU 卸载、"
-        "每台主机"
-        "更少的 rank),或提高上限(Slurm 的 `--mem`,docker 的 `--memory`)。",
+        "被杀死的进程来不及输出。多半是主机内存耗尽时内核的 OOM killer(卸载的优化器状态、数据加载进程、在单个 rank 上汇"
+        "集的检查点),或容器、调度器的内存上限。其他 rank 随后的报错只是后果。",
+        "在内核日志中查找该次杀死,并比较内存上限与所需内存;然后减少主机内存占用(更少的 worker、更少的 CPU 卸载、每台主"
+        "机更少的 rank),或提高上限(Slurm 的 `--mem`,docker 的 `--memory`)。",
     ),
 )
 LOG_COMMANDS = ("dmesg -T | grep -i -E 'killed process|oom'",)

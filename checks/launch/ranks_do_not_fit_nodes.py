@@ -56,9 +56,9 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "本节点的编号不小于 torchrun 得到的节点数",
-        "固定汇合方式下,torchrun 按 `--node_rank` 在 `--nnodes` 个位置(从 0 开始)中查找本节点,却没有找到:编号从 1 开始"
-        "、用了进程的 "
-        "rank 而非节点的,或此处的 `--nnodes` 与其他节点不同(平台导出的 RANK、WORLD_SIZE 有的指节点,有的指进程)。",
+        "固定汇合方式下,torchrun 按 `--node_rank` 在 `--nnodes` 个位置(从 0 开始)中查找本节点,却没有找到:编号从 1 开"
+        "始、用了进程的 rank 而非节点的,或此处的 `--nnodes` 与其他节点不同(平台导出的 RANK、WORLD_SIZE 有的指节点,有的"
+        "指进程)。",
         "打印命令实际的取值:`echo $RANK $WORLD_SIZE $SLURM_NODEID $SLURM_NNODES`。编号为 0 到 N-1:`torchrun --nnodes N "
         "--node_rank 0..N-1 --nproc_per_node GPUS --master_addr HOST --master_port PORT`;PAI DLC 与 Kubeflow 用 "
         "`--nnodes $WORLD_SIZE --node_rank $RANK`,Slurm 用 `$SLURM_NNODES` 与 `$SLURM_NODEID`。",

@@ -113,16 +113,14 @@ CASES = (
             en=Words(
                 "a script for bash was run by `sh`, which does not know `{bashism}`",
                 "On Debian and Ubuntu `sh` is dash: arrays, `${{x:a:b}}`, `[[` and `source` are bash's own. The line "
-                "was "
-                "not run, and what came after it ran without its result.",
+                "was not run, and what came after it ran without its result.",
                 "Start it with `bash SCRIPT.sh` (not `sh SCRIPT.sh`), with `#!/bin/bash` as its first line; in "
                 'Dockerfiles `SHELL ["/bin/bash", "-c"]`, in Slurm scripts `#!/bin/bash`.',
             ),
             zh=Words(
                 "bash 脚本由 `sh` 执行,它不认识 `{bashism}`",
                 "Debian 与 Ubuntu 的 `sh` 是 dash:数组、`${{x:a:b}}`、`[[`、`source` 都是 bash 特有的。该行没有执行,其"
-                "后的内容在"
-                "缺少其结果的情况下运行。",
+                "后的内容在缺少其结果的情况下运行。",
                 "用 `bash SCRIPT.sh`(而不是 `sh SCRIPT.sh`)启动,首行写 `#!/bin/bash`;Dockerfile 中 `SHELL "
                 '["/bin/bash", "-c"]`,Slurm 脚本用 `#!/bin/bash`。',
             ),

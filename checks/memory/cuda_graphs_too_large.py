@@ -29,17 +29,14 @@ LOG_MESSAGE = Message(
         "out of memory during CUDA graph capture: {asked} more wanted{of}{free}",
         "Captured graphs need memory beside weights and KV cache, and the cache had taken what was left.",
         "Lower `gpu_memory_utilization` (SGLang: `--mem-fraction-static`), capture fewer sizes "
-        "(`cudagraph_capture_sizes`, older `cuda_graph_sizes`, or `max_num_seqs`; SGLang `--cuda-graph-max-bs-decode`,"
-        " older "
-        "`--cuda-graph-max-bs`), or turn graphs off with "
-        "`enforce_eager=True` (SGLang `--disable-cuda-graph`).",
+        "(`cudagraph_capture_sizes`, older `cuda_graph_sizes`, or `max_num_seqs`; SGLang `--cuda-graph-max-bs-decode`, "
+        "older `--cuda-graph-max-bs`), or turn graphs off with `enforce_eager=True` (SGLang `--disable-cuda-graph`).",
     ),
     zh=Words(
         "捕获 CUDA graph 时显存不足:还需要 {asked}{of_zh}{free_zh}",
         "CUDA graph 需要权重与 KV cache 之外的显存,而 KV cache 已占去剩余空间。",
-        "降低 `gpu_memory_utilization`(SGLang 为 `--mem-fraction-static`),减少捕获的尺寸"
-        "(`cudagraph_capture_sizes`,旧版 `cuda_graph_sizes`,或 `max_num_seqs`;SGLang `--cuda-graph-max-bs-decode`,"
-        "旧版 `--cuda-graph-max-bs`),或用 "
+        "降低 `gpu_memory_utilization`(SGLang 为 `--mem-fraction-static`),减少捕获的尺寸(`cudagraph_capture_sizes`,旧版"
+        " `cuda_graph_sizes`,或 `max_num_seqs`;SGLang `--cuda-graph-max-bs-decode`,旧版 `--cuda-graph-max-bs`),或用 "
         "`enforce_eager=True`(SGLang `--disable-cuda-graph`)关闭。",
     ),
 )

@@ -41,10 +41,9 @@ LOG_MESSAGE = Message(
         "显存不足:其他进程占用了显卡 {total} GiB 中的 {others} GiB,本进程仅 {own} GiB",
         "相比之下本进程的需求很小,因此原因不在自身的批次与长度。占用者是没有结束的运行、同一 GPU 上的推理或评判服务、"
         "其他用户,或本作业的其他进程(多个 Ray worker 或 rank 挤在一张卡上)。",
-        "`nvidia-smi` 列出卡上的进程(容器内请在宿主机查看):结束残留进程(`kill PID`),"
-        "或改用空闲 GPU:`CUDA_VISIBLE_DEVICES`。"
-        "若是同一作业的服务或 worker,为其分配单独的 GPU,降低其 `gpu_memory_utilization`,并确认每个 rank 使用自己的卡"
-        "(`torch.cuda.set_device(local_rank)`、Ray 分配的 GPU)。",
+        "`nvidia-smi` 列出卡上的进程(容器内请在宿主机查看):结束残留进程(`kill PID`),或改用空闲 "
+        "GPU:`CUDA_VISIBLE_DEVICES`。若是同一作业的服务或 worker,为其分配单独的 GPU,降低其 `gpu_memory_utilization`,并"
+        "确认每个 rank 使用自己的卡(`torch.cuda.set_device(local_rank)`、Ray 分配的 GPU)。",
     ),
 )
 

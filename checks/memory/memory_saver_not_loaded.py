@@ -81,19 +81,15 @@ RELEASE = Message(
         "SGLang uses the package's interface of its own time, and that changed between releases (0.0.8 brought the "
         "ready-made object, later ones tags and copies on the CPU). It is imported also where the memory saver is off.",
         "Install the release that this SGLang names: `pip install -U torch-memory-saver` for a new SGLang, else the "
-        "one "
-        'in its pyproject.toml (`pip show sglang` tells the release; `pip install "sglang[all]==VERSION"` brings '
-        "both). "
-        "For an older torch_memory_saver that must stay, take the older SGLang.",
+        'one in its pyproject.toml (`pip show sglang` tells the release; `pip install "sglang[all]==VERSION"` brings '
+        "both). For an older torch_memory_saver that must stay, take the older SGLang.",
     ),
     zh=Words(
         "所装的 torch_memory_saver 与 SGLang 不匹配:没有 `{name}`",
         "SGLang 使用该包当时的接口,而接口在各版本间有变化(0.0.8 引入现成对象,之后引入 tag 与 CPU 备份)。即使没有打开 "
-        "memory "
-        "saver 也会导入它。",
+        "memory saver 也会导入它。",
         "安装该 SGLang 所指定的版本:新版 SGLang 用 `pip install -U torch-memory-saver`,否则取其 pyproject.toml 中的版本"
-        '(`pip show sglang` 给出版本;`pip install "sglang[all]==VERSION"` 同时安装两者)。必须保留旧 '
-        "torch_memory_saver "
+        '(`pip show sglang` 给出版本;`pip install "sglang[all]==VERSION"` 同时安装两者)。必须保留旧 torch_memory_saver '
         "时,使用更旧的 SGLang。",
     ),
 )

@@ -54,9 +54,8 @@ MESSAGE = Message(
     ),
     zh=Words(
         "vLLM 可用 {gpu} 的 {share} GiB,而它那部分权重有 {need} GiB",
-        "{total} GiB 的 `gpu_memory_utilization` {utilization} 要同时装下权重和 KV cache。张量并行为 "
-        "{parallel} 时光权重就"
-        "超出,引擎启动时就会失败。",
+        "{total} GiB 的 `gpu_memory_utilization` {utilization} 要同时装下权重和 KV cache。张量并行为 {parallel} 时光权"
+        "重就超出,引擎启动时就会失败。",
         "提高该比例或张量并行数,或使用更小的、量化的模型;`doctor plan` 可计算与训练器一起能否放下。",
     ),
 )

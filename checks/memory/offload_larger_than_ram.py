@@ -34,8 +34,7 @@ PARAMETER_BYTES = 2
 MESSAGE = Message(
     en=Words(
         "Offload of `{model}` needs {need} GiB of this machine's memory, and it has {have} GiB",
-        "fp32 weights, moments and gradients of {billions} billion parameters lie in host memory, "
-        "{bytes} bytes each "
+        "fp32 weights, moments and gradients of {billions} billion parameters lie in host memory, {bytes} bytes each "
         "without buffers. The kernel kills a rank, which ends with exit code -9.",
         "Use more machines, offload to NVMe, train with LoRA, or raise the container's limit.",
     ),

@@ -39,9 +39,8 @@ LOG_MESSAGE = Message(
         "locked memory. The pinning thread of a data loader says the same where the GPU itself is too full for a "
         "CUDA context.",
         "Look at `nvidia-smi` first: a full GPU is to be freed. Else lower vLLM's `swap_space` (V0 engine; gone in "
-        "0.18) or `kv_offloading_size`, "
-        "turn `pin_memory` off (`offload_optimizer.pin_memory: false`, `dataloader_pin_memory=False`), "
-        "raise `ulimit -l`, or give WSL more memory in `.wslconfig`.",
+        "0.18) or `kv_offloading_size`, turn `pin_memory` off (`offload_optimizer.pin_memory: false`, "
+        "`dataloader_pin_memory=False`), raise `ulimit -l`, or give WSL more memory in `.wslconfig`.",
     ),
     zh=Words(
         "锁页主机内存申请被拒绝,CUDA 把它报成显存不足",
@@ -63,14 +62,12 @@ ON_NPU = Message(
         "Offload less: `actor_rollout_ref.actor.megatron.optimizer_offload=False` (FSDP: "
         "`actor.fsdp_config.optimizer_offload=False`) and `grad_offload=False`; for validation alone "
         "`actor.megatron.forward_only=True`. Give the container more memory and `--ulimit memlock=-1`; `free -g` and "
-        "the "
-        "job's limit tell what there is.",
+        "the job's limit tell what there is.",
     ),
     zh=Words(
         "昇腾节点上锁页主机内存申请被拒绝:不是 NPU 内存不足,而是主机内存不足",
         "`aclrtMallocHost` 申请的是不可换出的内存,用于主机与 NPU 之间的拷贝。卸载优化器状态、梯度或参数时,节点上的每个"
-        "进程都要"
-        "占用相应的量;veRL 的引擎即使只做验证也会创建优化器状态。",
+        "进程都要占用相应的量;veRL 的引擎即使只做验证也会创建优化器状态。",
         "减少卸载:`actor_rollout_ref.actor.megatron.optimizer_offload=False`(FSDP 为 "
         "`actor.fsdp_config.optimizer_offload=False`)以及 `grad_offload=False`;只做验证时 "
         "`actor.megatron.forward_only=True`。给容器更多内存并设 `--ulimit memlock=-1`;用 `free -g` 与作业上限查看可用"

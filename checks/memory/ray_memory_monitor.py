@@ -37,8 +37,7 @@ LOG_MESSAGE = Message(
         "worker loads the checkpoint on its own, and vLLM's V0 engine (default before 0.8, gone in 0.11) reserves "
         "`swap_space` (4 GiB by default) of RAM for every GPU; offloaded states count as well.",
         "Lower CPU offload (and `swap_space` of a V0 engine; vLLM 0.18 has no such argument any more), run fewer "
-        "workers "
-        "or give the container more memory. The threshold is `RAY_memory_usage_threshold`; turning the monitor "
+        "workers or give the container more memory. The threshold is `RAY_memory_usage_threshold`; turning the monitor "
         "off (`RAY_memory_monitor_refresh_ms=0`) only leaves the killing to the kernel.",
     ),
     zh=Words(

@@ -36,8 +36,7 @@ PROBLEM = Problem(id="MEM002", name="states-larger-than-gpu", severity=ERROR, si
 ALONE = Message(
     en=Words(
         "Training `{model}` needs {need} GiB a GPU before activations, and {gpu} has {have} GiB",
-        "Weights, gradients and AdamW's states of {billions} billion parameters do not fit with this "
-        "configuration: "
+        "Weights, gradients and AdamW's states of {billions} billion parameters do not fit with this configuration: "
         "the run ends with `CUDA out of memory` at the first step.",
         "Divide the states over the ranks (ZeRO-2 or 3, FSDP), offload the optimizer, or use LoRA.",
     ),
@@ -57,8 +56,7 @@ BESIDE = Message(
     ),
     zh=Words(
         "训练需要 {gpu} 的 {need} GiB,vLLM 占 {share} GiB,而它只有 {have} GiB",
-        "vLLM 运行在训练进程内并保留自己的份额(`vllm_gpu_memory_utilization` 为 "
-        "{utilization}),{billions}B 参数的权重、"
+        "vLLM 运行在训练进程内并保留自己的份额(`vllm_gpu_memory_utilization` 为 {utilization}),{billions}B 参数的权重、"
         "梯度和 AdamW 状态还需要其余部分:会以 `CUDA out of memory` 结束。",
         "调低 `vllm_gpu_memory_utilization`,打开 `vllm_enable_sleep_mode`,或把状态切分到各 rank。",
     ),

@@ -66,18 +66,15 @@ REWARD = Message(
     en=Words(
         "out of memory while rewards were computed: {asked} more wanted{of}{free}",
         "A reward model or another judge shares the GPU with what is trained, and its batch did not fit beside "
-        "weights, "
-        "optimizer states and, where the engine is colocated, vLLM's cache.",
+        "weights, optimizer states and, where the engine is colocated, vLLM's cache.",
         "Score in smaller batches and under `torch.inference_mode()`, load the judge in bf16 or quantized, or put it "
-        "on "
-        "another GPU or behind a server of its own. With vLLM on the same GPU lower its `gpu_memory_utilization`.",
+        "on another GPU or behind a server of its own. With vLLM on the same GPU lower its `gpu_memory_utilization`.",
     ),
     zh=Words(
         "计算奖励时显存不足:还需要 {asked}{of_zh}{free_zh}",
         "奖励模型或其他评判模型与训练共用 GPU,其批次无法与权重、优化器状态以及(引擎共置时)vLLM 的缓存同时放下。",
-        "以更小的批次并在 `torch.inference_mode()` 下打分,以 bf16 或量化方式加载评判模型,或把它放到另一张 GPU "
-        "或单独的服务"
-        "上。若 vLLM 在同一 GPU 上,请降低其 `gpu_memory_utilization`。",
+        "以更小的批次并在 `torch.inference_mode()` 下打分,以 bf16 或量化方式加载评判模型,或把它放到另一张 GPU 或单独的"
+        "服务上。若 vLLM 在同一 GPU 上,请降低其 `gpu_memory_utilization`。",
     ),
 )
 

@@ -30,8 +30,7 @@ PROBLEM = Problem(id="MEM001", name="weights-larger-than-gpus", severity=ERROR, 
 WHOLE = Message(
     en=Words(
         "`{model}` needs {need} GiB for its weights, and {gpu} has {have} GiB",
-        "Every rank holds all weights, {billions} billion parameters of two bytes at the least, so "
-        "loading ends with "
+        "Every rank holds all weights, {billions} billion parameters of two bytes at the least, so loading ends with "
         "`CUDA out of memory`.",
         "Divide the weights over the GPUs with ZeRO-3 or FSDP, train a quantized model with LoRA, or take "
         "larger cards.",

@@ -22,28 +22,25 @@ LAST_WORDS = {
             "NCCL 被指定使用一个找不到的网络插件",
             "由 `NCCL_NET` 指定(云平台与镜像为自己的网络设置:IBext、AWS Libfabric、FasTrak),"
             "而容器中没有其库或不在路径中。",
-            "取消 `NCCL_NET` 与 `NCCL_NET_PLUGIN`(`env | grep NCCL`,以及 /etc/nccl.conf、~/.nccl.conf),由 NCCL "
-            "自行选择;"
-            "或在每个节点安装该插件并加入 `LD_LIBRARY_PATH`。",
+            "取消 `NCCL_NET` 与 `NCCL_NET_PLUGIN`(`env | grep NCCL`,以及 /etc/nccl.conf、~/.nccl.conf),由 NCCL 自行选"
+            "择;或在每个节点安装该插件并加入 `LD_LIBRARY_PATH`。",
         ),
     ),
     "attaching": Message(
         en=Words(
             "two ranks of one machine do not see the same `/dev/shm`",
-            "NCCL takes them for neighbours, because host name and boot id agree, and passes data through "
-            "shared memory. "
-            "They run in containers of their own, each with its own `/dev/shm`, or a clean-up removed the segment.",
-            "Start the containers with `--ipc=host` (Kubernetes: one pod for the GPUs of a node, or `hostIPC`),"
-            " or tell "
-            "NCCL to do without: `export NCCL_SHM_DISABLE=1` in all processes.",
+            "NCCL takes them for neighbours, because host name and boot id agree, and passes data through shared "
+            "memory. They run in containers of their own, each with its own `/dev/shm`, or a clean-up removed the "
+            "segment.",
+            "Start the containers with `--ipc=host` (Kubernetes: one pod for the GPUs of a node, or `hostIPC`), or "
+            "tell NCCL to do without: `export NCCL_SHM_DISABLE=1` in all processes.",
         ),
         zh=Words(
             "同一台机器的两个 rank 看到的 `/dev/shm` 不同",
             "主机名与启动 id 相同,NCCL 认为它们相邻,便通过共享内存传输。它们运行在各自的容器中,`/dev/shm` "
             "互不相通,或该段被清理。",
-            "以 `--ipc=host` 启动容器(Kubernetes:同一节点的 GPU 放在一个 pod,或 `hostIPC`),或让 NCCL "
-            "不用共享内存:在所有进程中 "
-            "`export NCCL_SHM_DISABLE=1`。",
+            "以 `--ipc=host` 启动容器(Kubernetes:同一节点的 GPU 放在一个 pod,或 `hostIPC`),或让 NCCL 不用共享内存:在所"
+            "有进程中 `export NCCL_SHM_DISABLE=1`。",
         ),
     ),
     "not supported in the installed": Message(
@@ -64,38 +61,33 @@ LAST_WORDS = {
     "NVLS": Message(
         en=Words(
             "NCCL could not set up NVLink SHARP (NVLS) between the GPUs",
-            "It needs the fabric manager, enough free memory on every GPU, and a container or virtual machine "
-            "that sees "
-            "all GPUs of the switch.",
+            "It needs the fabric manager, enough free memory on every GPU, and a container or virtual machine that "
+            "sees all GPUs of the switch.",
             "`export NCCL_NVLS_ENABLE=0` in all processes goes on without it. Else see that nvidia-fabricmanager runs "
             "with the driver's version, and leave a few GiB of each GPU free.",
         ),
         zh=Words(
             "NCCL 无法在 GPU 之间建立 NVLink SHARP(NVLS)",
             "它需要 fabric manager、每张 GPU 有足够空闲显存,以及能看到交换机上全部 GPU 的容器或虚拟机。",
-            "在所有进程中 `export NCCL_NVLS_ENABLE=0` 可不用它。否则确认 nvidia-fabricmanager 与驱动同版本运行,"
-            "并在每张 GPU 上留出"
-            "几 GiB。",
+            "在所有进程中 `export NCCL_NVLS_ENABLE=0` 可不用它。否则确认 nvidia-fabricmanager 与驱动同版本运行,并在每张"
+            " GPU 上留出几 GiB。",
         ),
     ),
     "truncated": Message(
         en=Words(
             "two ranks sent and expected messages of different sizes (message truncated)",
-            "They are not in the same collective, or tensors differ: another number of elements or dtype on "
-            "one rank, a "
-            "collective that only some ranks call, two groups whose start-up was mixed up, or different NCCL "
+            "They are not in the same collective, or tensors differ: another number of elements or dtype on one rank, "
+            "a collective that only some ranks call, two groups whose start-up was mixed up, or different NCCL "
             "versions.",
             "Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`, which compares shapes and order before each call. Look at what "
             "differs between ranks: data, conditions before a collective, versions of torch on the nodes.",
         ),
         zh=Words(
             "两个 rank 收发的消息大小不同(message truncated)",
-            "它们不在同一个集合通信中,或张量不同:某个 rank 的元素数或 dtype 不同,只有部分 rank 调用的集合通信,"
-            "两个组的启动混在一起,"
-            "或 NCCL 版本不同。",
-            "用 `TORCH_DISTRIBUTED_DEBUG=DETAIL` 运行,它会在每次调用前比较形状与顺序。检查各 rank 之间的差异:"
-            "数据、集合通信之前的条件、"
-            "各节点的 torch 版本。",
+            "它们不在同一个集合通信中,或张量不同:某个 rank 的元素数或 dtype 不同,只有部分 rank 调用的集合通信,两个组的"
+            "启动混在一起,或 NCCL 版本不同。",
+            "用 `TORCH_DISTRIBUTED_DEBUG=DETAIL` 运行,它会在每次调用前比较形状与顺序。检查各 rank 之间的差异:数据、集合"
+            "通信之前的条件、各节点的 torch 版本。",
         ),
     ),
     "Failed to CUDA": Message(
@@ -109,9 +101,8 @@ LAST_WORDS = {
         zh=Words(
             "NCCL 无法为其通道分配内存",
             "通常是 GPU 没有空闲显存:每个组在 torch 分配器之外占用几百 MiB。否则是之前的错误破坏了 CUDA 上下文。",
-            "留出显存:降低 `gpu_memory_utilization` 或 `mem_fraction_static`,减小批大小;`NCCL_MAX_NCHANNELS=8` "
-            "可减少通道。查看"
-            "当时的 `nvidia-smi`,以及更早的 CUDA 错误。",
+            "留出显存:降低 `gpu_memory_utilization` 或 `mem_fraction_static`,减小批大小;`NCCL_MAX_NCHANNELS=8` 可减少通"
+            "道。查看当时的 `nvidia-smi`,以及更早的 CUDA 错误。",
         ),
     ),
     "unknown error": Message(
@@ -147,20 +138,17 @@ LAST_WORDS = {
     "port error": Message(
         en=Words(
             "a port of the InfiniBand or RoCE network went down while NCCL used it",
-            "The adapter reported a port error: a loose or broken cable or transceiver, a switch that "
-            "restarted, a link "
-            "that flaps. All ranks that talked over it fail or time out.",
-            "Find the node and adapter (`ibstat`, `ibqueryerrors`, `ethtool`, `dmesg | grep -i mlx5`), reseat "
-            "or change "
-            "the cable, and take the node out until then. `NCCL_IB_HCA=^mlx5_3` leaves one adapter out; a longer "
-            "`NCCL_IB_TIMEOUT=22` bridges short breaks.",
+            "The adapter reported a port error: a loose or broken cable or transceiver, a switch that restarted, a "
+            "link that flaps. All ranks that talked over it fail or time out.",
+            "Find the node and adapter (`ibstat`, `ibqueryerrors`, `ethtool`, `dmesg | grep -i mlx5`), reseat or "
+            "change the cable, and take the node out until then. `NCCL_IB_HCA=^mlx5_3` leaves one adapter out; a "
+            "longer `NCCL_IB_TIMEOUT=22` bridges short breaks.",
         ),
         zh=Words(
             "NCCL 使用期间,InfiniBand 或 RoCE 网络的一个端口断开",
             "网卡报告端口错误:线缆或光模块松动或损坏、交换机重启、链路闪断。经过它通信的所有 rank 都会失败或超时。",
-            "找出节点与网卡(`ibstat`、`ibqueryerrors`、`ethtool`、`dmesg | grep -i mlx5`),重插或更换线缆,"
-            "在此之前移出该节点。"
-            "`NCCL_IB_HCA=^mlx5_3` 可排除一张网卡;`NCCL_IB_TIMEOUT=22` 可跨过短暂中断。",
+            "找出节点与网卡(`ibstat`、`ibqueryerrors`、`ethtool`、`dmesg | grep -i mlx5`),重插或更换线缆,在此之前移出该"
+            "节点。`NCCL_IB_HCA=^mlx5_3` 可排除一张网卡;`NCCL_IB_TIMEOUT=22` 可跨过短暂中断。",
         ),
     ),
 }

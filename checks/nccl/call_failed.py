@@ -92,22 +92,17 @@ CUDA = Message(
 CUMEM = Message(
     en=Words(
         "NCCL between the trainer and its vLLM engine failed with a CUDA error",
-        "vLLM sets `NCCL_CUMEM_ENABLE=0` for its own processes (up to 0.10), and NCCL fails or hangs where the "
-        "two sides "
-        "of a group differ in it. Else the GPU has no memory left for the new group, or two ranks share a card.",
-        "`export NCCL_CUMEM_ENABLE=0` for all processes of the trainer (Ray: `runtime_env` `env_vars`, or before "
-        "`ray "
-        "start` on every node). If it stays, run with `NCCL_DEBUG=INFO` and look at the `NCCL WARN` lines and at "
-        "free "
+        "vLLM sets `NCCL_CUMEM_ENABLE=0` for its own processes (up to 0.10), and NCCL fails or hangs where the two "
+        "sides of a group differ in it. Else the GPU has no memory left for the new group, or two ranks share a card.",
+        "`export NCCL_CUMEM_ENABLE=0` for all processes of the trainer (Ray: `runtime_env` `env_vars`, or before `ray "
+        "start` on every node). If it stays, run with `NCCL_DEBUG=INFO` and look at the `NCCL WARN` lines and at free "
         "memory.",
     ),
     zh=Words(
         "训练进程与 vLLM 引擎之间的 NCCL 因 CUDA 错误失败",
-        "vLLM(0.10 及以前)为自己的进程设置 `NCCL_CUMEM_ENABLE=0`,同一组内两侧不一致时 NCCL 会失败或挂住。否则是 "
-        "GPU 没有显存建立新的组,"
-        "或两个 rank 共用一张卡。",
-        "为训练的所有进程 `export NCCL_CUMEM_ENABLE=0`(Ray:`runtime_env` 的 `env_vars`,或在每个节点 `ray start` "
-        "之前)。"
+        "vLLM(0.10 及以前)为自己的进程设置 `NCCL_CUMEM_ENABLE=0`,同一组内两侧不一致时 NCCL 会失败或挂住。否则是 GPU 没"
+        "有显存建立新的组,或两个 rank 共用一张卡。",
+        "为训练的所有进程 `export NCCL_CUMEM_ENABLE=0`(Ray:`runtime_env` 的 `env_vars`,或在每个节点 `ray start` 之前)。"
         "若仍然出现,请用 `NCCL_DEBUG=INFO` 运行,查看 `NCCL WARN` 行与空闲显存。",
     ),
 )

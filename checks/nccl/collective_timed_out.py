@@ -34,16 +34,12 @@ LOG_MESSAGE = Message(
     en=Words(
         "{who} waited {seconds} s for `{operation}` in vain",
         "A rank that reports a time-out is one that came to the collective; the culprit is a rank that did not. "
-        "{absent}"
-        "It failed before, hangs, or was still busy with something slow that the others do not do, such as "
-        "tokenization, a "
-        "reward function, loading or a checkpoint on one rank.",
+        "{absent}It failed before, hangs, or was still busy with something slow that the others do not do, such as "
+        "tokenization, a reward function, loading or a checkpoint on one rank.",
         "Look for the first failure in the logs of the other ranks. If one rank is only slow, prepare that work "
-        "beforehand "
-        "or raise the time-out (`ddp_timeout`, `InitProcessGroupKwargs(timeout=...)`, "
-        "`init_process_group(timeout=...)`). "
-        "If it hangs, set `TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1` and take "
-        "`py-spy dump` of every rank.",
+        "beforehand or raise the time-out (`ddp_timeout`, `InitProcessGroupKwargs(timeout=...)`, "
+        "`init_process_group(timeout=...)`). If it hangs, set `TORCH_NCCL_TRACE_BUFFER_SIZE=2000 "
+        "TORCH_NCCL_DUMP_ON_TIMEOUT=1` and take `py-spy dump` of every rank.",
     ),
     zh=Words(
         "{who_zh} 等待 `{operation}` {seconds} 秒未果",
@@ -103,9 +99,8 @@ ALL_CAME = Message(
     ),
     zh=Words(
         "{who_zh} 都进入了第 {number} 次 `{operation}`,但 {seconds} 秒内没有完成",
-        "日志中的 rank 没有缺席,说明数据无法在 GPU 之间传输。单机多为 peer-to-peer 访问被 PCIe ACS、"
-        "IOMMU 或虚拟机无声地破坏;"
-        "多机则是网卡、防火墙或 RoCE。少数情况是各 rank 的张量大小不同,或该版本 NCCL、驱动的缺陷。",
+        "日志中的 rank 没有缺席,说明数据无法在 GPU 之间传输。单机多为 peer-to-peer 访问被 PCIe ACS、IOMMU 或虚拟机无声"
+        "地破坏;多机则是网卡、防火墙或 RoCE。少数情况是各 rank 的张量大小不同,或该版本 NCCL、驱动的缺陷。",
         "单机用 `NCCL_P2P_DISABLE=1` 运行:若有效,关闭 ACS 与 IOMMU(BIOS:VT-d、AMD IOMMU;内核:`iommu=pt`;桥:`setpci`),"
         "或保留该变量,并更新驱动与 NCCL。多机设置 `NCCL_SOCKET_IFNAME`,尝试 `NCCL_IB_DISABLE=1`,放开端口。"
         "`NCCL_DEBUG=INFO` 显示所用通路(`via P2P`、`via SHM`、`via NET`);"

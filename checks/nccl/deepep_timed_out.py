@@ -51,13 +51,11 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "DeepEP 没有等到其他 rank 的 token",
-        "每次专家之间的交换都要求所有 rank 参加,即使批次为空。要么某个 rank 没有来(已失败、首次编译内核,"
-        "或数据并行下没有请求而跳过该步),"
-        "要么发出的数据没有到达:计数器为 -1 表示 RDMA 上什么都没收到,即节点间 NVSHMEM 的传输不通,或其版本与 "
-        "DeepEP 不符。",
-        "先看其他 rank 的日志:那里的报错或编译就是原因(服务前先编译:`python -m sglang.compile_deep_gemm`)。"
-        "多节点且计数器为 -1:"
-        "单独测试 NVSHMEM(其 perftest、DeepEP 的 `tests/test_internode.py`),设置 `NVSHMEM_IB_ENABLE_IBGDA=1`、"
+        "每次专家之间的交换都要求所有 rank 参加,即使批次为空。要么某个 rank 没有来(已失败、首次编译内核,或数据并行下没"
+        "有请求而跳过该步),要么发出的数据没有到达:计数器为 -1 表示 RDMA 上什么都没收到,即节点间 NVSHMEM 的传输不通,或其"
+        "版本与 DeepEP 不符。",
+        "先看其他 rank 的日志:那里的报错或编译就是原因(服务前先编译:`python -m sglang.compile_deep_gemm`)。多节点且计数"
+        "器为 -1:单独测试 NVSHMEM(其 perftest、DeepEP 的 `tests/test_internode.py`),设置 `NVSHMEM_IB_ENABLE_IBGDA=1`、"
         "`NVSHMEM_HCA_LIST`、`NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME`,并使用该 DeepEP 指定的 NVSHMEM。请求过多时:减小 "
         "`--max-running-requests`,使用 `--deepep-mode normal`。不用它:SGLang `--moe-a2a-backend none`,Megatron "
         "`--moe-token-dispatcher-type alltoall`。",

@@ -39,23 +39,18 @@ LOG_CONFIDENCE = LIKELY
 LOG_MESSAGE = Message(
     en=Words(
         "gloo could not connect all ranks with each other",
-        "Every rank announces the address that its host's name resolves to, and the others connect to it. That "
-        "is often "
-        "127.0.1.1 (Debian and Ubuntu), an address of another network, or a port that a firewall closes; a rank may "
-        "also have died in the meantime.",
-        "On every node `export GLOO_SOCKET_IFNAME=eth0` (the interface that the nodes share, as for NCCL), map "
-        "the host "
-        "name to the address of that interface in /etc/hosts, open the ports between the nodes, and look "
-        "whether a rank "
-        "ended before.",
+        "Every rank announces the address that its host's name resolves to, and the others connect to it. That is "
+        "often 127.0.1.1 (Debian and Ubuntu), an address of another network, or a port that a firewall closes; a rank "
+        "may also have died in the meantime.",
+        "On every node `export GLOO_SOCKET_IFNAME=eth0` (the interface that the nodes share, as for NCCL), map the "
+        "host name to the address of that interface in /etc/hosts, open the ports between the nodes, and look whether "
+        "a rank ended before.",
     ),
     zh=Words(
         "gloo 无法让所有 rank 互相连接",
-        "每个 rank 公布其主机名所解析的地址,其他 rank 连接它。该地址常为 127.0.1.1(Debian 与 "
-        "Ubuntu)、其他网络的地址,或端口被"
-        "防火墙关闭;也可能有 rank 已经退出。",
-        "在每个节点 `export GLOO_SOCKET_IFNAME=eth0`(节点间互通的网卡,与 NCCL 相同),在 /etc/hosts "
-        "中把主机名映射到该网卡的地址,"
-        "开放节点之间的端口,并查看是否有 rank 更早退出。",
+        "每个 rank 公布其主机名所解析的地址,其他 rank 连接它。该地址常为 127.0.1.1(Debian 与 Ubuntu)、其他网络的地址,或"
+        "端口被防火墙关闭;也可能有 rank 已经退出。",
+        "在每个节点 `export GLOO_SOCKET_IFNAME=eth0`(节点间互通的网卡,与 NCCL 相同),在 /etc/hosts 中把主机名映射到该网"
+        "卡的地址,开放节点之间的端口,并查看是否有 rank 更早退出。",
     ),
 )

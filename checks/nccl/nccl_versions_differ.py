@@ -64,19 +64,16 @@ LOG_MESSAGE = Message(
         "rank {one} runs NCCL {a} and rank {two} NCCL {b}",
         "All ranks of a group must load the same NCCL. Trainer and server environments differ, or a "
         "system NCCL in `LD_LIBRARY_PATH` stands before torch's own on some node.",
-        "Install the same torch and `nvidia-nccl-cu12` (CUDA 13: `-cu13`) in every environment, "
-        "take other NCCLs out of "
-        "`LD_LIBRARY_PATH` and unset `LD_PRELOAD` and `VLLM_NCCL_SO_PATH`. Check with `python -c "
-        "'import torch; print(torch.cuda.nccl.version())'`.",
+        "Install the same torch and `nvidia-nccl-cu12` (CUDA 13: `-cu13`) in every environment, take other NCCLs out "
+        "of `LD_LIBRARY_PATH` and unset `LD_PRELOAD` and `VLLM_NCCL_SO_PATH`. Check with `python -c 'import torch; "
+        "print(torch.cuda.nccl.version())'`.",
     ),
     zh=Words(
         "rank {one} 使用 NCCL {a},rank {two} 使用 NCCL {b}",
         "同一组的所有 rank 必须加载相同的 NCCL。训练与服务环境不同,或某节点的 `LD_LIBRARY_PATH` 让系"
         "统 NCCL 排在 torch 自带的之前。",
-        "在每个环境安装相同的 torch 与 `nvidia-nccl-cu12`(CUDA 13 为 `-cu13`),从 `LD_LIBRARY_PATH` "
-        "去掉其他 NCCL,并取消 "
-        "`LD_PRELOAD` 与 `VLLM_NCCL_SO_PATH`。用 `python -c 'import torch; "
-        "print(torch.cuda.nccl.version())'` 检查。",
+        "在每个环境安装相同的 torch 与 `nvidia-nccl-cu12`(CUDA 13 为 `-cu13`),从 `LD_LIBRARY_PATH` 去掉其他 NCCL,并取消"
+        " `LD_PRELOAD` 与 `VLLM_NCCL_SO_PATH`。用 `python -c 'import torch; print(torch.cuda.nccl.version())'` 检查。",
     ),
 )
 

@@ -34,8 +34,7 @@ LOG_MESSAGE = Message(
     zh=Words(
         "此处不支持两张 GPU 之间的 peer-to-peer 访问",
         "驱动、虚拟机或 IOMMU 设置不允许 GPU 互相读取显存,尽管拓扑看似可以。",
-        "设置 `NCCL_P2P_DISABLE=1`;vLLM 加上 "
-        "`disable_custom_all_reduce=True`(`--disable-custom-all-reduce`)。用 `nvidia-smi topo -p2p "
-        "r` 检查;裸机上关闭 ACS 与 IOMMU。",
+        "设置 `NCCL_P2P_DISABLE=1`;vLLM 加上 `disable_custom_all_reduce=True`(`--disable-custom-all-reduce`)。用 "
+        "`nvidia-smi topo -p2p r` 检查;裸机上关闭 ACS 与 IOMMU。",
     ),
 )

@@ -48,13 +48,11 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "NCCL 所用的机器拓扑描述中,`{node}` 缺少 `{attribute}`",
-        "该描述来自文件:由 `NCCL_TOPO_FILE` 指定,或由 1.11 之前的 aws-ofi-nccl 在 p4d、p5 实例上自动设置。文件格式不对"
-        "、属于另一种机器"
-        ",或描述的内容多于该进程可见的(只用部分 GPU、容器),NCCL 无法补全。",
-        "`env | grep NCCL_TOPO_FILE`,并在 `NCCL_DEBUG=INFO` 的输出中查找 `NCCL_TOPO_FILE set`。取消该变量,让 NCCL "
-        "自行探测。AWS 上升级 aws-ofi-nccl(1.13.2 或更新,随 EFA installer),它只描述实际存在的设备;虚拟机中使用云厂商为"
-        "该机型提供的"
-        "文件。",
+        "该描述来自文件:由 `NCCL_TOPO_FILE` 指定,或由 1.11 之前的 aws-ofi-nccl 在 p4d、p5 实例上自动设置。文件格式不"
+        "对、属于另一种机器,或描述的内容多于该进程可见的(只用部分 GPU、容器),NCCL 无法补全。",
+        "`env | grep NCCL_TOPO_FILE`,并在 `NCCL_DEBUG=INFO` 的输出中查找 `NCCL_TOPO_FILE set`。取消该变量,让 NCCL 自行"
+        "探测。AWS 上升级 aws-ofi-nccl(1.13.2 或更新,随 EFA installer),它只描述实际存在的设备;虚拟机中使用云厂商为该机"
+        "型提供的文件。",
     ),
 )
 
@@ -64,20 +62,17 @@ NO_TREE = Message(
         "It looks there how GPUs and adapters are joined. WSL2 has no such tree, which NCCL before 2.10 cannot do "
         "without; a container or sandbox without `/sys`, or a virtual machine that renames its buses, looks the same.",
         "On WSL2 take a newer torch: it brings its own NCCL (`python -c 'import torch; "
-        "print(torch.cuda.nccl.version())'` "
-        "should say 2.10 or newer), with a single GPU none is needed at all. In containers mount `/sys` (docker does "
-        "so "
-        "by itself), and see that `ls /sys/class/pci_bus` lists the bus that `nvidia-smi` shows.",
+        "print(torch.cuda.nccl.version())'` should say 2.10 or newer), with a single GPU none is needed at all. In "
+        "containers mount `/sys` (docker does so by itself), and see that `ls /sys/class/pci_bus` lists the bus that "
+        "`nvidia-smi` shows.",
     ),
     zh=Words(
         "NCCL 在 `/sys` 下找不到位于 PCI 总线 {bus} 的 GPU",
         "NCCL 从那里了解 GPU 与网卡的连接方式。WSL2 没有这棵树,而 2.10 之前的 NCCL 离不开它;没有 `/sys` 的容器或沙箱、"
-        "更改总线编号的"
-        "虚拟机也会如此。",
-        "WSL2 上使用较新的 torch,它自带 NCCL(`python -c 'import torch; print(torch.cuda.nccl.version())'` 应为 2.10 "
-        "或更新);单卡则完全不需要 NCCL。容器中挂载 `/sys`(docker 默认会挂载),并确认 `ls /sys/class/pci_bus` 中有 "
-        "`nvidia-smi` "
-        "显示的总线。",
+        "更改总线编号的虚拟机也会如此。",
+        "WSL2 上使用较新的 torch,它自带 NCCL(`python -c 'import torch; print(torch.cuda.nccl.version())'` 应为 2.10 或"
+        "更新);单卡则完全不需要 NCCL。容器中挂载 `/sys`(docker 默认会挂载),并确认 `ls /sys/class/pci_bus` 中有 "
+        "`nvidia-smi` 显示的总线。",
     ),
 )
 

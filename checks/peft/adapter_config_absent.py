@@ -33,18 +33,16 @@ SIGNATURES = (
 LOG_MESSAGE = Message(
     en=Words(
         "no LoRA adapter at `{path}`",
-        "The folder (or repository) has no `adapter_config.json` with weights beside it: it is a merged "
-        "model, the folder above the checkpoints, or it does not exist on this machine. PEFT says the same of a name "
-        "on "
-        "the hub that it could not ask for: no network, no token for a private repository.",
+        "The folder (or repository) has no `adapter_config.json` with weights beside it: it is a merged model, the "
+        "folder above the checkpoints, or it does not exist on this machine. PEFT says the same of a name on the hub "
+        "that it could not ask for: no network, no token for a private repository.",
         "List it (`ls {path}`) and give the folder that holds `adapter_config.json`, usually "
         "`.../checkpoint-N`; a merged model is loaded with `AutoModelForCausalLM.from_pretrained` alone.",
     ),
     zh=Words(
         "`{path}` 处没有 LoRA 适配器",
-        "该目录(或仓库)没有 `adapter_config.json` 及其权重:它是合并后的模型、检查点的上级目录,或在本机不存在。"
-        "无法访问 hub 上的"
-        "名称时(没有网络,私有仓库没有 token)PEFT 也会这样说。",
+        "该目录(或仓库)没有 `adapter_config.json` 及其权重:它是合并后的模型、检查点的上级目录,或在本机不存在。无法访问 "
+        "hub 上的名称时(没有网络,私有仓库没有 token)PEFT 也会这样说。",
         "列出其内容(`ls {path}`),并给出含有 `adapter_config.json` 的目录,通常为 `.../checkpoint-N`;合并后"
         "的模型直接用 `AutoModelForCausalLM.from_pretrained` 加载。",
     ),

@@ -59,8 +59,7 @@ IN_UNSLOTH = Message(
         "含有 `adapter_config.json` 的目录(先前运行的输出或检查点)会连同 adapter 一起加载,随后又以不同的 rank、alpha、"
         "dropout 或 target modules 调用了 `get_peft_model`。",
         "若要继续训练它,去掉 `get_peft_model`,或使用与 `adapter_config.json` 完全相同的设置。若要新 adapter,请加载基座"
-        "模型"
-        "(该文件中的 `base_model_name_or_path`),或使用与先前运行不同的名称或输出目录。",
+        "模型(该文件中的 `base_model_name_or_path`),或使用与先前运行不同的名称或输出目录。",
     ),
 )
 

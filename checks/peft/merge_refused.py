@@ -37,10 +37,9 @@ LOG_MESSAGE = Message(
     en=Words(
         "the adapter cannot be merged into a base that is {how}",
         "The sum of both cannot be written back into such weights.",
-        "Load the base in bf16 (`AutoModelForCausalLM.from_pretrained(BASE, torch_dtype=torch.bfloat16)`), put "
-        "the adapter on "
-        "it (`PeftModel.from_pretrained`), and call `merge_and_unload()` there. vLLM also takes the adapter unmerged "
-        "(`--enable-lora`).",
+        "Load the base in bf16 (`AutoModelForCausalLM.from_pretrained(BASE, torch_dtype=torch.bfloat16)`), put the "
+        "adapter on it (`PeftModel.from_pretrained`), and call `merge_and_unload()` there. vLLM also takes the adapter "
+        "unmerged (`--enable-lora`).",
     ),
     zh=Words(
         "适配器无法合并到 {how} 的基座中",
@@ -52,9 +51,8 @@ LOG_MESSAGE = Message(
 BROKEN = Message(
     en=Words(
         "the adapter `{adapter}` holds NaN, so merging was refused",
-        "The training has diverged before it was saved (or the merge was computed in fp16 and overflowed); the "
-        "merged model "
-        "would only produce NaN.",
+        "The training has diverged before it was saved (or the merge was computed in fp16 and overflowed); the merged "
+        "model would only produce NaN.",
         "Look in the metrics for the step where loss or gradient became NaN, and take a checkpoint before it. If the "
         "adapter's own tensors are finite, merge in float32 or bf16.",
     ),

@@ -44,8 +44,7 @@ INTEGERS = Message(
     zh=Words(
         "对整数类型的权重要求梯度:它们是量化的",
         "打包的 4-bit 和 8-bit 权重是整数,无法训练。对所有参数设置 `requires_grad` 的循环,或对随其余部分一起被量化的模"
-        "块(投影层、输出头、归一化层)"
-        "设置时会遇到。",
+        "块(投影层、输出头、归一化层)设置时会遇到。",
         "在其旁训练适配器(`LoraConfig`、`prepare_model_for_kbit_training(model)`);把需要完整训练的部分排除在量化之外"
         '(`BitsAndBytesConfig(llm_int8_skip_modules=["mm_projector", "lm_head"])`);或只在 `param.is_floating_point()` '
         "时设置该标志;或以 bf16 加载模型。",

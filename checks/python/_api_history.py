@@ -16,11 +16,9 @@ GONE_UPGRADE = Message(
     en=Words(
         "`{asker}`{asker_version} uses `{name}`, which {library} has no longer ({last} was the last)",
         "The installed {library}{version} is newer than this `{asker}` was written for. `{asker}` no longer uses it "
-        "from "
-        "{asker_free} on.",
+        "from {asker_free} on.",
         'Upgrade `{asker}`: `pip install "{asker}>={asker_free}"`. Or keep it and take an older {library}: `pip '
-        "install "
-        '"{library}{range}"`. `pip check` tells whether the rest agrees; restart the process.',
+        'install "{library}{range}"`. `pip check` tells whether the rest agrees; restart the process.',
     ),
     zh=Words(
         "`{asker}`{asker_version} 使用 `{name}`,而 {library} 已不再提供(最后一个有它的版本是 {last})",
@@ -48,9 +46,8 @@ GONE_PIN = Message(
 GONE_MOVED = Message(
     en=Words(
         "your code uses `{name}`, which {library} has elsewhere since {gone}: in `{moved}`",
-        "The installed {library}{version} is newer than the code was written for; {last} was the last release with "
-        "it in "
-        "the old place.",
+        "The installed {library}{version} is newer than the code was written for; {last} was the last release with it "
+        "in the old place.",
         "Import it from `{moved}`. Or keep the code and install the release of its time: `pip install "
         '"{library}{range}"`.',
     ),
@@ -64,12 +61,10 @@ GONE_MOVED = Message(
 GONE_RENAMED = Message(
     en=Words(
         "your code uses `{name}`, which {library} calls `{renamed}` since {gone}",
-        "The installed {library}{version} is newer than the code was written for; {last} was the last release with "
-        "the old "
-        "name, and said there what replaces it.",
+        "The installed {library}{version} is newer than the code was written for; {last} was the last release with the "
+        "old name, and said there what replaces it.",
         "Write `{renamed}` instead (its arguments may differ). Or keep the code and install the release of its time: "
-        "`pip "
-        'install "{library}{range}"`.',
+        '`pip install "{library}{range}"`.',
     ),
     zh=Words(
         "你的代码使用 `{name}`,而 {library} 从 {gone} 起将其改名为 `{renamed}`",
@@ -98,8 +93,7 @@ GONE_ANY = Message(
     en=Words(
         "`{name}` is asked for, which {library} has no longer since {gone}",
         "The installed {library}{version} is newer than the code that asks, a script or another library; {last} was "
-        "the "
-        "last release that has it. The log does not show who asks.",
+        "the last release that has it. The log does not show who asks.",
         'Install the {library} of that time: `pip install "{library}{range}"`. Or see in the traceback who asks, and '
         "upgrade that library (`pip install -U`) or change that code.",
     ),
@@ -115,12 +109,10 @@ GONE_ANY = Message(
 NEW_ANY = Message(
     en=Words(
         "`{name}` is asked for, which came with {library} {came}",
-        "The installed {library}{version} is older than the code that asks, a script or another library. The log "
-        "does not "
-        "show who asks; most often it is PEFT, Accelerate or TRL of a later date.",
+        "The installed {library}{version} is older than the code that asks, a script or another library. The log does "
+        "not show who asks; most often it is PEFT, Accelerate or TRL of a later date.",
         'Upgrade {library}: `pip install "{library}{range}"`. Or see in the traceback who asks, and install the '
-        "release of "
-        "that library that belongs to the installed {library}; `pip check` tells the ranges.",
+        "release of that library that belongs to the installed {library}; `pip check` tells the ranges.",
     ),
     zh=Words(
         "有代码请求 `{name}`,它从 {library} {came} 起才有",
@@ -178,8 +170,7 @@ BETWEEN = Message(
     en=Words(
         "`{name}` is in {library} {came} to {last} only, and not in the installed release",
         "Code that uses it was written for a release of that time. The log does not tell whether the installed "
-        "{library} "
-        "is older or newer.",
+        "{library} is older or newer.",
         'See it with `pip show {library}`, and install one that has the name: `pip install "{library}{range}"`. Or '
         "bring the code that uses it to the time of the installed release (`pip install -U` for a library).",
     ),
@@ -210,9 +201,8 @@ GAP = Message(
 REQUIRED = Message(
     en=Words(
         "`{name}` must be given since {library} {came}, and the caller does not pass it",
-        "The installed {library}{version} is newer than the code that makes the call: there the argument was "
-        "optional, or "
-        "absent.",
+        "The installed {library}{version} is newer than the code that makes the call: there the argument was optional, "
+        "or absent.",
         'Install the {library} of the code\'s time: `pip install "{library}<{came}"`. Or upgrade the library that '
         "makes the "
         "call; in your own code, pass the argument as the documentation of the installed release tells.",

@@ -15,8 +15,7 @@ SYMBOL = Message(
         "`import {module}` fails: undefined symbol in {origin}",
         "A compiled module was built against another version of a library than the one it gets. The symbol is "
         "`{symbol}`. Everything that imports `{module}` ends here.",
-        "Install a build of `{origin}` that fits the installed torch, and look for libraries that "
-        "LD_LIBRARY_PATH puts "
+        "Install a build of `{origin}` that fits the installed torch, and look for libraries that LD_LIBRARY_PATH puts "
         "first.",
     ),
     zh=Words(

@@ -37,15 +37,16 @@ LOG_MESSAGE = Message(
         "In the release that the code was written for it was a plain attribute; here it is a property that is derived "
         "from other values, so it cannot be assigned.",
         "Do not set it: pass the value when the object is made, or set what it is derived from (look at the property's "
-        "code or the release notes). Or install the release that the code was written for, as its requirements name it. Code that copies settings in a loop should skip properties: `if not "
+        "code or the release notes). Or install the release that the code was written for, as its requirements name "
+        "it. Code that copies settings in a loop should skip properties: `if not "
         "isinstance(getattr(type(obj), key, None), property)`.",
     ),
     zh=Words(
         "{asker_zh}设置了`{name}`{owner_zh},而它在所装版本中是只读的",
         "在代码所针对的版本中它是普通属性;这里它是由其他值推导的 property,不能赋值。",
-        "不要设置它:在创建对象时传入该值,或设置它所依据的值(查看该 property 的源码或发布说明)。或安装代码 "
-        "requirements 所指的"
-        "版本。在循环中复制设置的代码应跳过 property:`if not isinstance(getattr(type(obj), key, None), property)`。",
+        "不要设置它:在创建对象时传入该值,或设置它所依据的值(查看该 property 的源码或发布说明)。或安装代码 requirements "
+        "所指的版本。在循环中复制设置的代码应跳过 property:`if not isinstance(getattr(type(obj), key, None), "
+        "property)`。",
     ),
 )
 

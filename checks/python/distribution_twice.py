@@ -31,8 +31,7 @@ PROBLEM = Problem(id="PYT005", name="distribution-twice", severity=WARNING, sinc
 MESSAGE = Message(
     en=Words(
         "`{name}` is installed twice: {version} is imported, {other} lies behind it",
-        "The copy in {folder} is imported; the one in {behind} is not. Tools that look at one of them mislead "
-        "about "
+        "The copy in {folder} is imported; the one in {behind} is not. Tools that look at one of them mislead about "
         "the other.",
         "Uninstall `{name}` until none is left, then install the wanted version once.",
     ),
@@ -46,8 +45,7 @@ MESSAGE = Message(
 SIDE_BY_SIDE = Message(
     en=Words(
         "`{name}` has several metadata folders in one place",
-        "{reason} in {folder}. An installation was interrupted, or files were copied over it. Which version "
-        "libraries "
+        "{reason} in {folder}. An installation was interrupted, or files were copied over it. Which version libraries "
         "read is chance, and the files of both are mixed.",
         "Delete the metadata folders of `{name}`, then install it again.",
     ),

@@ -170,17 +170,15 @@ CASES = (
             en=Words(
                 "a program calls `git`, and git is not installed",
                 "pip and uv clone requirements of git repositories with it; training scripts and trackers ask it for "
-                "the "
-                "commit. Slim images do not have it.",
+                "the commit. Slim images do not have it.",
                 "Install it first: `apt-get update && apt-get install -y git` (`conda install git`). Where a script of "
                 "your own calls it, let it go on without.",
             ),
             zh=Words(
                 "某个程序调用 `git`,而 git 没有安装",
                 "pip 和 uv 用它克隆来自 git 仓库的依赖;训练脚本和实验跟踪工具用它查询提交号。精简镜像中没有它。",
-                "先安装:`apt-get update && apt-get install -y git`(`conda install git`)。若是自己的脚本调用它,"
-                "让脚本在没有 git "
-                "时也能继续。",
+                "先安装:`apt-get update && apt-get install -y git`(`conda install git`)。若是自己的脚本调用它,让脚本在"
+                "没有 git 时也能继续。",
             ),
         ),
     ),
@@ -352,17 +350,15 @@ CASES = (
             en=Words(
                 "the git server refuses `{url}`: it is private, or no such repository exists",
                 "GitHub and others answer a private repository and a misspelt one alike, and ask for a login. "
-                "Passwords "
-                "do not count there any more, only tokens and keys; a proxy may answer 403 as well.",
+                "Passwords do not count there any more, only tokens and keys; a proxy may answer 403 as well.",
                 "Open the address in a browser that is logged in, and correct it. For a private one clone over ssh "
                 "(`git@github.com:OWNER/NAME.git`), or log in first: `gh auth login`, `git config --global "
                 "credential.helper cache`. Do not write the token into a requirements file.",
             ),
             zh=Words(
                 "git 服务器拒绝 `{url}`:仓库是私有的,或不存在",
-                "对私有仓库和拼错的仓库,GitHub 等给出相同的回答,并要求登录。那里已不接受密码,只接受 token 与密钥;"
-                "代理也可能"
-                "返回 403。",
+                "对私有仓库和拼错的仓库,GitHub 等给出相同的回答,并要求登录。那里已不接受密码,只接受 token 与密钥;代理也"
+                "可能返回 403。",
                 "在已登录的浏览器中打开该地址并改正。私有仓库请用 ssh 克隆(`git@github.com:OWNER/NAME.git`),或先登录:"
                 "`gh auth login`、`git config --global credential.helper cache`。不要把 token 写进 requirements 文件。",
             ),
@@ -382,13 +378,11 @@ CASES = (
             ),
             zh=Words(
                 "git 无法通过 ssh 读取仓库:没有有效的密钥,或无法到达 22 端口",
-                "上一行说明了是哪一种:`Permission denied (publickey)` 表示服务器不认识该密钥(作业和容器中没有密钥);"
-                "超时或主机"
-                "未知表示网络不允许 ssh 外出。",
-                "`ssh -T git@github.com` 可手动重现。公开仓库改用 https 克隆(`https://github.com/OWNER/NAME.git`,"
-                "requirements "
-                "中用 `git+https://`)。私有仓库请为该机器配置密钥,或用 `gh auth login` 配置 token。GitHub 也可通过 "
-                "ssh.github.com 的 443 端口使用 ssh。",
+                "上一行说明了是哪一种:`Permission denied (publickey)` 表示服务器不认识该密钥(作业和容器中没有密钥);超时"
+                "或主机未知表示网络不允许 ssh 外出。",
+                "`ssh -T git@github.com` 可手动重现。公开仓库改用 https 克隆"
+                "(`https://github.com/OWNER/NAME.git`,requirements 中用 `git+https://`)。私有仓库请为该机器配置密钥,或"
+                "用 `gh auth login` 配置 token。GitHub 也可通过 ssh.github.com 的 443 端口使用 ssh。",
             ),
         ),
     ),
@@ -455,10 +449,8 @@ CASES = (
                 "传给 setup.py 的选项已从 pip 中移除:`--install-option` 在 23.1,其余更晚。apex、DeepSpeed、pytorch3d "
                 "的旧安装说明中仍有它们。",
                 "改写为构建后端的选项:`pip install -v --no-build-isolation --config-settings "
-                '"--build-option=--cpp_ext" '
-                '--config-settings "--build-option=--cuda_ext" ./`(apex),或按项目最新的说明安装。也可仅为这次安装使用旧'
-                " "
-                'pip:`python -m pip install "pip<23.1"`。',
+                '"--build-option=--cpp_ext" --config-settings "--build-option=--cuda_ext" ./`(apex),或按项目最新的说明'
+                '安装。也可仅为这次安装使用旧 pip:`python -m pip install "pip<23.1"`。',
             ),
         ),
     ),

@@ -80,8 +80,7 @@ REQUIRED = Message(
 MESSAGE = Message(
     en=Words(
         "The metadata of `{name}` cannot be read: {reason}",
-        "Libraries that ask for the version of `{name}` take it for absent or raise, and pip can neither upgrade "
-        "nor "
+        "Libraries that ask for the version of `{name}` take it for absent or raise, and pip can neither upgrade nor "
         "remove it properly. An installation or removal was cut short, or a disk was full.",
         "Install `{name}` again over the damaged copy.",
     ),

@@ -30,9 +30,8 @@ PROBLEM = Problem(id="PYT011", name="module-is-empty-folder", severity=WARNING, 
 MESSAGE = Message(
     en=Words(
         "`import {module}` takes the folder `{folder}`, and `{module}` is not installed",
-        "The folder has no code, so the import succeeds with an empty module and the first use fails: `{module}` "
-        "has no "
-        "such attribute, or `cannot import name ... (unknown location)`.",
+        "The folder has no code, so the import succeeds with an empty module and the first use fails: `{module}` has "
+        "no such attribute, or `cannot import name ... (unknown location)`.",
         "Install `{module}`, or rename the folder.",
     ),
     zh=Words(

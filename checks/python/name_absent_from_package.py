@@ -128,18 +128,15 @@ BESIDE = Message(
         "not show which: the traceback above these words tells.",
         'See who asks: `python -c "import {package}, peft"`, then the same with accelerate, deepspeed, trl. Upgrade '
         "`{package}` (`pip install -U {package}`), or install the release of the other one that belongs to it (for "
-        "PEFT "
-        'the one of the same month: `pip install "peft==VERSION"`); `pip check` tells the ranges. Then restart.',
+        'PEFT the one of the same month: `pip install "peft==VERSION"`); `pip check` tells the ranges. Then restart.',
     ),
     zh=Words(
         "某个包需要 `{name}`,而已安装的 `{package}`{version} 没有它",
-        "`{lazy}` 在加载时会导入其他包(PEFT、Accelerate、DeepSpeed、flash-attn、vLLM),其中之一是为 `{package}` 的另一"
-        "版本编写的,最常见"
-        "的是 PEFT 比 Transformers 新。日志未显示是哪一个,可看这些文字上方的回溯。",
+        "`{lazy}` 在加载时会导入其他包(PEFT、Accelerate、DeepSpeed、flash-attn、vLLM),其中之一是为 `{package}` 的另一版"
+        "本编写的,最常见的是 PEFT 比 Transformers 新。日志未显示是哪一个,可看这些文字上方的回溯。",
         '找出是谁:`python -c "import {package}, peft"`,再换成 accelerate、deepspeed、trl。升级 `{package}`(`pip '
-        "install "
-        '-U {package}`),或安装与之匹配的另一个包的版本(PEFT 取同月的:`pip install "peft==VERSION"`);`pip check` 会给出'
-        "范围。然后重启。",
+        'install -U {package}`),或安装与之匹配的另一个包的版本(PEFT 取同月的:`pip install "peft==VERSION"`);`pip '
+        "check` 会给出范围。然后重启。",
     ),
 )
 
@@ -148,20 +145,17 @@ CHECKOUT = Message(
     en=Words(
         "`{module}`, run from a checkout or a folder of your own, does not give `{name}`",
         "Either that folder is of another version than the code that imports from it (two checkouts, of which the "
-        "wrong one "
-        "is found first), or its `__init__.py` catches the exception of its own imports, as LLaVA's does, and the real "
-        "reason (flash-attn, DeepSpeed, Transformers of another release) is hidden.",
-        "Import the file that defines the name directly; that shows the hidden exception: `grep -rn 'class {name}' "
-        ".`, then "
-        '`python -c "import {module}.THAT_FILE"`. See which folder is used: `python -c "import {module}; '
-        'print({module}.__file__)"`, take the other one off PYTHONPATH, and install the one you mean with `pip '
-        "install -e .`.",
+        "wrong one is found first), or its `__init__.py` catches the exception of its own imports, as LLaVA's does, "
+        "and the real reason (flash-attn, DeepSpeed, Transformers of another release) is hidden.",
+        "Import the file that defines the name directly; that shows the hidden exception: `grep -rn 'class {name}' .`, "
+        'then `python -c "import {module}.THAT_FILE"`. See which folder is used: `python -c "import {module}; '
+        'print({module}.__file__)"`, take the other one off PYTHONPATH, and install the one you mean with `pip install '
+        "-e .`.",
     ),
     zh=Words(
         "从检出目录或自己的文件夹运行的 `{module}` 没有提供 `{name}`",
         "要么该目录与导入它的代码版本不同(存在两个检出,先找到了错误的那个),要么其 `__init__.py` 捕获了自身导入的异常"
-        "(LLaVA 就是如此),"
-        "真正的原因(flash-attn、DeepSpeed、其他版本的 Transformers)被隐藏。",
+        "(LLaVA 就是如此),真正的原因(flash-attn、DeepSpeed、其他版本的 Transformers)被隐藏。",
         "直接导入定义该名称的文件即可看到被隐藏的异常:`grep -rn 'class {name}' .`,然后 `python -c \"import "
         '{module}.THAT_FILE"`。'
         '用 `python -c "import {module}; print({module}.__file__)"` 查看所用目录,把另一个从 PYTHONPATH 去掉,并用 `pip '

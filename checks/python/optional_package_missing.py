@@ -58,9 +58,8 @@ LOG_MESSAGE = Message(
     en=Words(
         "{names} is asked for and not installed in the environment that runs",
         "The library looked for it when the feature that needs it was used.",
-        "`python -m pip install {packages}` with the same `python` that starts the run (in its container or "
-        "virtual environment), on "
-        "every node; or switch off the feature that needs it.",
+        "`python -m pip install {packages}` with the same `python` that starts the run (in its container or virtual "
+        "environment), on every node; or switch off the feature that needs it.",
     ),
     zh=Words(
         "需要 {names},而运行环境中没有安装",

@@ -80,9 +80,8 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "所装的 `{package}` 自相矛盾:它自己的代码需要 `{name}`,而它自己的文件中没有",
-        "其目录中混有两个版本的文件,或缺少文件:升级未完成、两个发行包写入同一目录{twins_zh}、conda 与 pip 相互覆盖,或"
-        "缺少编译"
-        "部分。在 notebook 中则是加载旧版时进行了升级。",
+        "其目录中混有两个版本的文件,或缺少文件:升级未完成、两个发行包写入同一目录{twins_zh}、conda 与 pip 相互覆盖,或缺"
+        "少编译部分。在 notebook 中则是加载旧版时进行了升级。",
         'notebook 请先重启内核。然后反复 `pip uninstall -y {dist}` 直到 pip 找不到它,删除残留目录(`python -c "import '
         '{package}; print({package}.__path__)"`),再安装一次:`pip install --no-cache-dir {wanted}`'
         "(使用你的软件栈所要求的版本)。",
@@ -92,22 +91,19 @@ MODEL = Message(
     en=Words(
         "two files of SGLang's models define `{model}`",
         "Its registry reads every file of `sglang/srt/models` (and of `SGLANG_EXTERNAL_MODEL_PACKAGE`), and met the "
-        "class "
-        "twice: a file that was added or patched by hand while the release now brings its own, or files of an older "
-        "release that an upgrade left behind.",
+        "class twice: a file that was added or patched by hand while the release now brings its own, or files of an "
+        "older release that an upgrade left behind.",
         "Find both, `grep -rln 'EntryClass.*{model}' $(python -c 'import sglang.srt.models as m; "
         "print(list(m.__path__)[0])')`, and remove your own or the stale one; or install anew: `pip uninstall -y "
         "sglang`, delete the folder, `pip install sglang`.",
     ),
     zh=Words(
         "SGLang 的模型目录中有两个文件定义了 `{model}`",
-        "其注册表会读取 `sglang/srt/models`(以及 `SGLANG_EXTERNAL_MODEL_PACKAGE`)的全部文件,两次遇到该类:手工添加或打"
-        "补丁的"
-        "文件与新版自带的重复,或升级残留的旧文件。",
+        "其注册表会读取 `sglang/srt/models`(以及 `SGLANG_EXTERNAL_MODEL_PACKAGE`)的全部文件,两次遇到该类:手工添加或打补"
+        "丁的文件与新版自带的重复,或升级残留的旧文件。",
         "找出两者:`grep -rln 'EntryClass.*{model}' $(python -c 'import sglang.srt.models as m; "
         "print(list(m.__path__)[0])')`,删除自己的或过时的那个;或重新安装:`pip uninstall -y sglang`,删除目录,`pip "
-        "install "
-        "sglang`。",
+        "install sglang`。",
     ),
 )
 #: package -> distributions that write into its folder

@@ -81,9 +81,8 @@ LOG_MODULE = Message(
     ),
     zh=Words(
         "导入的模块 `{module}` 不是该名称的完整软件包",
-        "多半是脚本所在目录(wandb 自己会在那里建 `wandb` 目录)或 PYTHONPATH 中有自己的文件 "
-        "`{module}.py` 或目录 `{module}`,"
-        "它代替软件包被导入;或软件包没有安装,只剩该目录;少数情况是安装损坏,或两个模块互相导入。",
+        "多半是脚本所在目录(wandb 自己会在那里建 `wandb` 目录)或 PYTHONPATH 中有自己的文件 `{module}.py` 或目录 "
+        "`{module}`,它代替软件包被导入;或软件包没有安装,只剩该目录;少数情况是安装损坏,或两个模块互相导入。",
         '在该目录执行 `python -c "import {module}; print({module}.__file__, {module}.__path__)"` 可看到实际导入的内容。'
         "给自己的文件或目录改名并删除 `__pycache__`,或安装软件包:`python -m pip install --force-reinstall --no-deps "
         "{module}`。",
@@ -93,8 +92,7 @@ LOG_MODULE = Message(
 FILE = Message(
     en=Words(
         "`{file}` is imported instead of the installed `{module}`",
-        "Every `import {module}`, also those inside the libraries, takes this file, which lacks what they "
-        "expect. The "
+        "Every `import {module}`, also those inside the libraries, takes this file, which lacks what they expect. The "
         "run ends with `cannot import name` or `partially initialized module`.",
         "Rename the file, and delete the `__pycache__` folder beside it.",
     ),
@@ -109,8 +107,7 @@ FILE = Message(
 FOLDER = Message(
     en=Words(
         "`{module}` is imported from `{file}`, not from where {version} is installed",
-        "The folder comes first on the path. Its code runs, while version checks read the metadata of the "
-        "installed "
+        "The folder comes first on the path. Its code runs, while version checks read the metadata of the installed "
         "{version}.",
         "Start the command from another folder, take the folder out of PYTHONPATH, or install the checkout itself.",
     ),

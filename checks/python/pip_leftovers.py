@@ -27,8 +27,7 @@ PROBLEM = Problem(id="PYT008", name="pip-leftovers", severity=INFO, since="0.1")
 MESSAGE = Message(
     en=Words(
         "An interrupted pip left {count} renamed folders: {names}",
-        "pip was stopped while it replaced these packages. Most often only a warning of pip's remains; a package "
-        "that "
+        "pip was stopped while it replaced these packages. Most often only a warning of pip's remains; a package that "
         "misbehaves may be half replaced.",
         "Delete the folders, and install the package again where it misbehaves.",
     ),

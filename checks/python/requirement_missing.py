@@ -52,16 +52,15 @@ LOG_MESSAGE_HOLLOW = Message(
         "`pip install {module}` succeeds and changes nothing: what is there now is an empty shell. This release of "
         "`{owner}` still asks for it.",
         "Upgrade `{owner}` within what your stack allows (`pip install -U {owner}`): newer releases use `{instead}`. "
-        "Where it is pinned (older vLLM pins outlines), upgrade the package that pins it, or install the original "
-        "from its "
-        "repository: `pip install git+https://github.com/ozeliger/pyairports.git`.",
+        "Where it is pinned (older vLLM pins outlines), upgrade the package that pins it, or install the original from "
+        "its repository: `pip install git+https://github.com/ozeliger/pyairports.git`.",
     ),
     zh=Words(
         "`{owner}` 导入 `{module}`,而索引上的该包已不含代码",
         "`pip install {module}` 会成功但毫无作用:现在索引上的是空壳。该版本的 `{owner}` 仍然需要它。",
-        "在软件栈允许的范围内升级 `{owner}`(`pip install -U {owner}`):较新的版本使用 `{instead}`。若被固定(旧版 vLLM "
-        "固定了 "
-        "outlines),请升级固定它的包,或从其仓库安装原版:`pip install git+https://github.com/ozeliger/pyairports.git`。",
+        "在软件栈允许的范围内升级 `{owner}`(`pip install -U {owner}`):较新的版本使用 `{instead}`。若被固定(旧版 vLLM 固"
+        "定了 outlines),请升级固定它的包,或从其仓库安装原版:`pip install "
+        "git+https://github.com/ozeliger/pyairports.git`。",
     ),
 )
 
@@ -98,8 +97,7 @@ MESSAGE = Message(
 SEVERAL = Message(
     en=Words(
         "`{owner}` {version} needs {count} packages that are not installed: {names}",
-        "The import of `{owner}`, or its first use, ends with ModuleNotFoundError. It was installed with "
-        "`--no-deps`, "
+        "The import of `{owner}`, or its first use, ends with ModuleNotFoundError. It was installed with `--no-deps`, "
         "or the installation stopped half-way.",
         "Install `{owner}` again without `--no-deps`; pip adds what is missing.",
     ),

@@ -33,8 +33,7 @@ MESSAGE = Message(
     en=Words(
         "`{owner}` {version} needs `{requirement}`, and {installed} is installed",
         "`{owner}` was not made for `{name}` {installed}: functions that it calls can be missing or behave "
-        "differently. "
-        "pip reports such a pair as a conflict and leaves it.",
+        "differently. pip reports such a pair as a conflict and leaves it.",
         "Install a `{name}` that `{owner}` accepts, or another `{owner}`.",
     ),
     zh=Words(

@@ -43,8 +43,7 @@ SEVERAL = Message(
     en=Words(
         "{count} installed packages do not support Python {python}: {names}",
         "They were not made for this interpreter: imports fail, or functions that they call are missing. Such a "
-        "mixture "
-        "comes from PYTHONPATH, from a copied environment, or from a Python that was upgraded in place.",
+        "mixture comes from PYTHONPATH, from a copied environment, or from a Python that was upgraded in place.",
         "Make a fresh environment and install the packages into it.",
     ),
     zh=Words(

@@ -55,15 +55,13 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "正在本机编译 `{package}`,日志到此为止",
-        "没有适合此 Python、torch 与 CUDA 的预编译 wheel(或无法从 GitHub 下载),因此要在本机编译全部内核。核多时需几分钟"
-        ",核少时要"
-        "几个小时,期间没有任何输出。没有 `ninja` 时同时编译很少,并行太多又会耗尽内存。",
+        "没有适合此 Python、torch 与 CUDA 的预编译 wheel(或无法从 GitHub 下载),因此要在本机编译全部内核。核多时需几分"
+        "钟,核少时要几个小时,期间没有任何输出。没有 `ninja` 时同时编译很少,并行太多又会耗尽内存。",
         "`top` 中能看到 nvcc 或 cicc 在工作就等待。更快的办法:从发布页选择与 `python -c 'import torch, sys; "
-        "print(sys.version[:4], torch.__version__, torch.version.cuda, torch._C._GLIBCXX_USE_CXX11_ABI)'` 相符的 wheel,"
-        "`pip install FILE.whl`(无法访问 GitHub 的机器先在别处下载)。否则 `pip install ninja packaging`,再 `MAX_JOBS=8 "
-        "pip "
-        "install -v {package} --no-build-isolation` 以显示进度(每个任务需要数 GB 内存),并只编译所用显卡的架构"
-        "(`TORCH_CUDA_ARCH_LIST`,flash-attn:`FLASH_ATTN_CUDA_ARCHS=80`)。",
+        "print(sys.version[:4], torch.__version__, torch.version.cuda, torch._C._GLIBCXX_USE_CXX11_ABI)'` 相符的 "
+        "wheel,`pip install FILE.whl`(无法访问 GitHub 的机器先在别处下载)。否则 `pip install ninja packaging`,再 "
+        "`MAX_JOBS=8 pip install -v {package} --no-build-isolation` 以显示进度(每个任务需要数 GB 内存),并只编译所用显卡"
+        "的架构(`TORCH_CUDA_ARCH_LIST`,flash-attn:`FLASH_ATTN_CUDA_ARCHS=80`)。",
     ),
 )
 

@@ -33,8 +33,7 @@ PROBLEM = Problem(id="PYT001", name="python-too-old-for-grpo", severity=ERROR, s
 MESSAGE = Message(
     en=Words(
         "Python {python} can have no TRL with GRPO; it got TRL {installed}",
-        "GRPO came in TRL {first}, which needs Python {needs}. pip took the newest TRL that Python {python} may "
-        "have, "
+        "GRPO came in TRL {first}, which needs Python {needs}. pip took the newest TRL that Python {python} may have, "
         "without a word, and `from trl import GRPOTrainer` fails. Upgrading TRL here changes nothing.",
         "Make an environment with a newer Python: {needs} for TRL {first}, {newest_needs} for the newest, TRL "
         "{newest}.",

@@ -28,8 +28,7 @@ PROBLEM = Problem(id="PYT002", name="python-holds-trl-back", severity=INFO, sinc
 MESSAGE = Message(
     en=Words(
         "Python {python} holds TRL at {installed}; the newest is {newest}",
-        "TRL {newest} needs Python {needs}. pip reports TRL {installed} as up to date, because it is the newest "
-        "that "
+        "TRL {newest} needs Python {needs}. pip reports TRL {installed} as up to date, because it is the newest that "
         "this interpreter may have.",
         "Make an environment with Python {needs} where a newer TRL is wanted.",
     ),

@@ -27,8 +27,7 @@ PROBLEM = Problem(id="PYT013", name="pynvml-unofficial", severity=WARNING, since
 MESSAGE = Message(
     en=Words(
         "The outdated distribution `pynvml` {version} takes the place of `nvidia-ml-py`",
-        "It brings an old copy of the bindings under the same import name. What newer drivers offer is missing "
-        "for all "
+        "It brings an old copy of the bindings under the same import name. What newer drivers offer is missing for all "
         "that read GPUs through `import pynvml`.",
         "Uninstall `pynvml` and install `nvidia-ml-py`.",
     ),

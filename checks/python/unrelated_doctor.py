@@ -25,9 +25,8 @@ PROBLEM = Problem(id="PYT012", name="unrelated-doctor", severity=WARNING, since=
 MESSAGE = Message(
     en=Words(
         "The unrelated distribution `doctor` {version} is installed",
-        "It validates data for Flask and brings a folder `doctor/`, as `grpo-doctor` does: each overwrites files "
-        "of the "
-        "other.",
+        "It validates data for Flask and brings a folder `doctor/`, as `grpo-doctor` does: each overwrites files of "
+        "the other.",
         "Uninstall `doctor`, then install `grpo-doctor` again.",
     ),
     zh=Words(

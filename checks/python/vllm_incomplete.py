@@ -76,8 +76,7 @@ LOG_MESSAGE_WINDOWS = Message(
 NOT_BUILT = Message(
     en=Words(
         "`vllm` in {folder} has no compiled module",
-        "Its import, or the start of the engine, ends with `No module named 'vllm._C'`. The folder is a source "
-        "tree "
+        "Its import, or the start of the engine, ends with `No module named 'vllm._C'`. The folder is a source tree "
         "that was not built.",
         "Start the command from another folder, or install vLLM again.",
     ),
@@ -91,8 +90,7 @@ NOT_BUILT = Message(
 NO_VERSION = Message(
     en=Words(
         "`vllm` in {folder} lacks its generated `_version.py`",
-        'vLLM warns "Failed to read commit hash" and calls itself "dev", so that code that compares its version '
-        "goes "
+        'vLLM warns "Failed to read commit hash" and calls itself "dev", so that code that compares its version goes '
         "wrong. The folder is a source tree, or the build stopped half-way.",
         "Install vLLM again.",
     ),

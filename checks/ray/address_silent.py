@@ -53,20 +53,17 @@ LOG_MESSAGE = Message(
         "The head of the cluster is not running, ended, or listens at another address, or a firewall "
         "keeps its port (6379) closed. A stale `RAY_ADDRESS` or /tmp/ray/ray_current_cluster of an "
         "earlier cluster has the same effect.",
-        "Start it with `ray start --head --port=6379` and check with `ray status`; on the other "
-        "nodes `ray start --address=HEAD:6379`. For a single machine unset `RAY_ADDRESS` and run "
-        "`ray stop --force` (it ends all your Ray runs there), so that `ray.init()` starts its own. Otherwise look at "
-        "gcs_server.out "
-        "in the session folder.",
+        "Start it with `ray start --head --port=6379` and check with `ray status`; on the other nodes `ray start "
+        "--address=HEAD:6379`. For a single machine unset `RAY_ADDRESS` and run `ray stop --force` (it ends all your "
+        "Ray runs there), so that `ray.init()` starts its own. Otherwise look at gcs_server.out in the session folder.",
     ),
     zh=Words(
         "没有 Ray 集群应答{at_zh}",
         "集群的 head 没有运行、已退出、监听在其他地址,或防火墙关闭了端口(6379)。先前集群遗留的 "
         "`RAY_ADDRESS` 或 /tmp/ray/ray_current_cluster 也会如此。",
-        "用 `ray start --head --port=6379` 启动并以 `ray status` 检查;其他节点 `ray start "
-        "--address=HEAD:6379`。单机请取消 `RAY_ADDRESS` 并运行 `ray stop --force`(会结束你在那里的所有 Ray 任务),让 "
-        "`ray.init()` 自"
-        "行启动。否则查看会话目录中的 gcs_server.out。",
+        "用 `ray start --head --port=6379` 启动并以 `ray status` 检查;其他节点 `ray start --address=HEAD:6379`。单机请"
+        "取消 `RAY_ADDRESS` 并运行 `ray stop --force`(会结束你在那里的所有 Ray 任务),让 `ray.init()` 自行启动。否则查看"
+        "会话目录中的 gcs_server.out。",
     ),
 )
 

@@ -50,18 +50,16 @@ LOG_MESSAGE_SUBMIT = Message(
         "每个节点运行一个 dashboard agent,head 把作业交给其中之一。没有 agent 登记:它仍在启动,启动时退出(`grpcio`、"
         "`opentelemetry` 或 `pydantic` 版本与该 Ray 不符,端口被占用),或 head "
         "无法用该节点登记的地址到达它(0.0.0.0、代理)。",
-        "等一分钟再提交。然后在 head 上查看 `/tmp/ray/session_latest/logs/dashboard_agent.log`:"
-        "其中的导入错误用干净环境中的 "
-        "`pip install -U 'ray[default]'` 与 `pip check` 解决。先 `ray stop --force`,`unset http_proxy https_proxy`,"
-        "再用真实地址启动 head(`--node-ip-address`)。或不用 `ray job submit`,直接在 head 上运行命令。",
+        "等一分钟再提交。然后在 head 上查看 `/tmp/ray/session_latest/logs/dashboard_agent.log`:其中的导入错误用干净环境"
+        "中的 `pip install -U 'ray[default]'` 与 `pip check` 解决。先 `ray stop --force`,`unset http_proxy "
+        "https_proxy`,再用真实地址启动 head(`--node-ip-address`)。或不用 `ray job submit`,直接在 head 上运行命令。",
     ),
 )
 
 LOG_MESSAGE = Message(
     en=Words(
         "a Ray node ended because an agent beside its raylet had ended",
-        "The raylet shares the fate of its dashboard and runtime-environment agents. They end when `grpcio` is "
-        "not the "
+        "The raylet shares the fate of its dashboard and runtime-environment agents. They end when `grpcio` is not the "
         "version that this Ray wants, when a port of theirs is taken, or when the machine or container runs out of "
         "memory. The actors that died lost their node.",
         "Read `/tmp/ray/session_latest/logs/dashboard_agent.log` and `runtime_env_agent.log` on that node. Run `pip "
@@ -70,13 +68,11 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "某个 Ray 节点因其 raylet 旁的 agent 退出而终止",
-        "raylet 与 dashboard agent、runtime-env agent 同生共死。`grpcio` 版本不符、"
-        "端口被占用或机器(容器)内存不足都会使 "
-        "agent 退出。死亡的 actor 只是失去了所在节点。",
+        "raylet 与 dashboard agent、runtime-env agent 同生共死。`grpcio` 版本不符、端口被占用或机器(容器)内存不足都会使"
+        " agent 退出。死亡的 actor 只是失去了所在节点。",
         "在该节点查看 `/tmp/ray/session_latest/logs/dashboard_agent.log` 与 `runtime_env_agent.log`。运行 `pip "
-        "check`,"
-        "按 Ray 的要求重装 `grpcio`(`pip install -U 'ray[default]'`),用 `ray stop --force` 结束旧集群,"
-        "对节点自身地址取消代理,并检查 `dmesg -T | grep -i killed`。",
+        "check`,按 Ray 的要求重装 `grpcio`(`pip install -U 'ray[default]'`),用 `ray stop --force` 结束旧集群,对节点自身"
+        "地址取消代理,并检查 `dmesg -T | grep -i killed`。",
     ),
 )
 

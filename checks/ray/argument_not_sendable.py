@@ -37,10 +37,9 @@ SIGNATURES = (
 PICKLE = Message(
     en=Words(
         "Ray cannot send {what}to another process{type}",
-        "It goes there as bytes, and something inside it has no such form: a lock or thread, an open file or "
-        "socket, a CUDA "
-        "stream or process group, a generator, a logger or client that holds one of these. A function or class also "
-        "carries along every global name that it uses.",
+        "It goes there as bytes, and something inside it has no such form: a lock or thread, an open file or socket, a "
+        "CUDA stream or process group, a generator, a logger or client that holds one of these. A function or class "
+        "also carries along every global name that it uses.",
         "Do not send the object: send what it is made from (a path, a configuration) and make it inside the actor's "
         "`__init__` or the task. Keep such globals out of the module that defines the remote function. "
         "`ray.util.inspect_serializability(obj, name='obj')` shows the part that is to blame; a class of your own may "
@@ -48,23 +47,20 @@ PICKLE = Message(
     ),
     zh=Words(
         "Ray 无法把 {what_zh}发送到另一个进程{type_zh}",
-        "它以字节形式发送,而其中某部分没有这样的形式:锁或线程、打开的文件或 socket、CUDA stream "
-        "或进程组、生成器,或持有这些的 "
-        "logger、客户端。函数或类还会带上它用到的所有全局变量。",
-        "不要发送该对象:发送构造它所需的内容(路径、配置),在 actor 的 `__init__` 或任务中构造。"
-        "不要在定义远程函数的模块中放这类全局"
-        "变量。`ray.util.inspect_serializability(obj, name='obj')` 可指出问题所在;自己的类可用 `__getstate__` 去掉它。",
+        "它以字节形式发送,而其中某部分没有这样的形式:锁或线程、打开的文件或 socket、CUDA stream 或进程组、生成器,或持有"
+        "这些的 logger、客户端。函数或类还会带上它用到的所有全局变量。",
+        "不要发送该对象:发送构造它所需的内容(路径、配置),在 actor 的 `__init__` 或任务中构造。不要在定义远程函数的模块"
+        "中放这类全局变量。`ray.util.inspect_serializability(obj, name='obj')` 可指出问题所在;自己的类可用 "
+        "`__getstate__` 去掉它。",
     ),
 )
 LARGE = Message(
     en=Words(
         "{what} is {size} MiB large, more than Ray sends along",
-        "Its definition carries data: a model, data set or array that stands outside of it as a global or "
-        "closure is packed "
-        "together with the code, for each call anew.",
-        "Take the data out: `ref = ray.put(data)` once and pass `ref` as an argument, or load it inside the "
-        "actor from a "
-        "path that every node sees.",
+        "Its definition carries data: a model, data set or array that stands outside of it as a global or closure is "
+        "packed together with the code, for each call anew.",
+        "Take the data out: `ref = ray.put(data)` once and pass `ref` as an argument, or load it inside the actor from "
+        "a path that every node sees.",
     ),
     zh=Words(
         "{what} 大小为 {size} MiB,超过 Ray 随代码发送的上限",
@@ -75,9 +71,8 @@ LARGE = Message(
 MESSAGE_SIZE = Message(
     en=Words(
         "a message of {size} MiB was to be sent, and gRPC's limit is {limit} MiB",
-        "Many small arguments, a large batch in one call, or the package of `runtime_env` went over one "
-        "connection (of Ray, "
-        "its client, or a service of your own).",
+        "Many small arguments, a large batch in one call, or the package of `runtime_env` went over one connection (of "
+        "Ray, its client, or a service of your own).",
         "Send less at once: `ray.put` the data and pass references, split the batch; for a service of your own set "
         "`grpc.max_receive_message_length` on both sides. With Ray's client (`ray://`) run the driver on the cluster.",
     ),

@@ -29,19 +29,16 @@ RUNS = Message(
         "A cluster of an earlier job (or of another user on this machine) was not stopped. The new head reaches "
         "the store of the old one and finds the name of another session in it.",
         "Where nothing runs on it any more, `ray stop --force` on this node (on all nodes of the old cluster), then "
-        "start "
-        "again; keep both with "
-        "another port and folder: `ray start --head --port=6380 --dashboard-port=8266 --temp-dir=/tmp/ray-$USER`. "
-        "Of another user: take another port, and point `RAY_ADDRESS` to yours. With an external Redis empty it, "
-        "or set `RAY_external_storage_namespace`.",
+        "start again; keep both with another port and folder: `ray start --head --port=6380 --dashboard-port=8266 "
+        "--temp-dir=/tmp/ray-$USER`. Of another user: take another port, and point `RAY_ADDRESS` to yours. With an "
+        "external Redis empty it, or set `RAY_external_storage_namespace`.",
     ),
     zh=Words(
         "新的 Ray head 要使用的端口上已有一个 head 在运行",
         "先前作业(或本机其他用户)的集群没有停止。新 head 连到了旧集群的存储,其中是另一个会话的名称。",
-        "若其上已没有任务在运行,在本节点(旧集群的所有节点)执行 `ray stop --force` 后重新启动;若要并存,换端口和目录:"
-        "`ray start "
-        "--head --port=6380 --dashboard-port=8266 --temp-dir=/tmp/ray-$USER`。若属于其他用户:换一个端口,并把"
-        " `RAY_ADDRESS` 指向自己的集群。使用外部 Redis 时先清空,或设置 `RAY_external_storage_namespace`。",
+        "若其上已没有任务在运行,在本节点(旧集群的所有节点)执行 `ray stop --force` 后重新启动;若要并存,换端口和目"
+        "录:`ray start --head --port=6380 --dashboard-port=8266 --temp-dir=/tmp/ray-$USER`。若属于其他用户:换一个端"
+        "口,并把 `RAY_ADDRESS` 指向自己的集群。使用外部 Redis 时先清空,或设置 `RAY_external_storage_namespace`。",
     ),
 )
 

@@ -41,9 +41,8 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "在已连接 Ray 的进程中又调用了 `ray.init`",
-        '每个进程只有一个连接。第一次调用可能是隐式的:设置了 `distributed_executor_backend="ray"` 的 vLLM、'
-        "某个库的启动过程、在 "
-        "`ray.init` 之前的任何 `.remote()`(会自动连接),或重复运行的 notebook 单元。",
+        '每个进程只有一个连接。第一次调用可能是隐式的:设置了 `distributed_executor_backend="ray"` 的 vLLM、某个库的启动'
+        "过程、在 `ray.init` 之前的任何 `.remote()`(会自动连接),或重复运行的 notebook 单元。",
         "写成 `if not ray.is_initialized(): ray.init(...)`,并放在一切使用 Ray 的代码之前,使其选项生效"
         "。`ray.init(ignore_reinit_error=True)` 保留旧连接并忽略新选项;先调用 `ray.shutdown()` 则得到"
         "新连接。",

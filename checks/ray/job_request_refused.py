@@ -36,8 +36,7 @@ GATEWAY = Message(
     zh=Words(
         "`ray job` 从 Ray dashboard 前面的某处得到了 {code}",
         "502、503、504、407、403 是代理的回答:设置了 `http_proxy`,发往 head 地址的请求经过了它,或 ingress 后面没有 "
-        "dashboard"
-        "(403:它要求登录)。dashboard 本身没有收到请求。",
+        "dashboard(403:它要求登录)。dashboard 本身没有收到请求。",
         "`export no_proxy=localhost,127.0.0.1,HEAD_IP NO_PROXY=localhost,127.0.0.1,HEAD_IP`(或 `unset "
         "http_proxy HTTP_PROXY`),用 `curl --noproxy '*' http://127.0.0.1:8265/api/version` 测试;然后重新执行"
         " `ray job submit --address=http://127.0.0.1:8265 ...`。",

@@ -75,9 +75,8 @@ CRASHED = Message(
         "主机内存耗尽(内核可能杀掉 raylet 本身)、/tmp/ray 所在磁盘已满、`ray stop`、pod 或作业被回收,"
         "或机器过忙无法应答。",
         "在该节点查看 `dmesg -T | grep -i -E 'killed|oom'`,以及 /tmp/ray/session_latest/logs 中 raylet.out 与 "
-        "gcs_server.out 的末尾。为作业提供更多主机内存或减少占用(减少数据与奖励进程,不用 CPU offload,减小 "
-        "object store),"
-        "并让 driver 运行在不会被结束的地方(`ray job submit`)。",
+        "gcs_server.out 的末尾。为作业提供更多主机内存或减少占用(减少数据与奖励进程,不用 CPU offload,减小 object "
+        "store),并让 driver 运行在不会被结束的地方(`ray job submit`)。",
     ),
 )
 

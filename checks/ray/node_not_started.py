@@ -76,22 +76,18 @@ LOG_MESSAGE_LATE = Message(
     en=Words(
         "a Ray node did not come up in time on this machine",
         "`ray start` or `ray.init()` waits for the node's raylet to report, and gave up: the raylet ended at its "
-        "start, or "
-        "it was too slow. Many CPUs in sight of few that may be used, a slow disk under the environment or the "
-        "session "
-        "folder, a proxy in the environment, a port or session of an earlier Ray, and a busy head are the usual "
-        "reasons.",
+        "start, or it was too slow. Many CPUs in sight of few that may be used, a slow disk under the environment or "
+        "the session folder, a proxy in the environment, a port or session of an earlier Ray, and a busy head are the "
+        "usual reasons.",
         "Read raylet.err and raylet.out in /tmp/ray/session_latest/logs of this machine first. Then `ray stop "
-        "--force`, "
-        "`unset http_proxy https_proxy`, start with the CPUs that may be used (`--num-cpus`, "
-        "`ray.init(num_cpus=8)`) and a "
-        "local disk (`--temp-dir=/tmp/ray-$USER`), and give more time: `export RAY_raylet_start_wait_time_s=120`.",
+        "--force`, `unset http_proxy https_proxy`, start with the CPUs that may be used (`--num-cpus`, "
+        "`ray.init(num_cpus=8)`) and a local disk (`--temp-dir=/tmp/ray-$USER`), and give more time: `export "
+        "RAY_raylet_start_wait_time_s=120`.",
     ),
     zh=Words(
         "本机的 Ray 节点没有及时启动",
-        "`ray start` 或 `ray.init()` 等待该节点的 raylet 报到,最终放弃:raylet 在启动时退出,或启动太慢。常见原因:"
-        "看得到很多 CPU 而只允许用几个,"
-        "环境或会话目录所在磁盘太慢,环境中有代理,旧 Ray 占用端口或会话,以及 head 过忙。",
+        "`ray start` 或 `ray.init()` 等待该节点的 raylet 报到,最终放弃:raylet 在启动时退出,或启动太慢。常见原因:看得到"
+        "很多 CPU 而只允许用几个,环境或会话目录所在磁盘太慢,环境中有代理,旧 Ray 占用端口或会话,以及 head 过忙。",
         "先查看本机 /tmp/ray/session_latest/logs 中的 raylet.err 与 raylet.out。然后 `ray stop --force`,"
         "`unset http_proxy https_proxy`,按可用 CPU 启动(`--num-cpus`、`ray.init(num_cpus=8)`),使用本地磁盘"
         "(`--temp-dir=/tmp/ray-$USER`),并给更多时间:`export RAY_raylet_start_wait_time_s=120`。",

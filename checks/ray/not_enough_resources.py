@@ -52,18 +52,16 @@ LOG_MESSAGE = Message(
         "Parallel sizes times engines and trainer workers exceed what `ray status` shows as free: a "
         "node has not joined, another job or left-over actors hold GPUs, or the node hides some of "
         "them.",
-        "Compare with `ray status` and `ray list nodes`; end left-over jobs (`ray stop --force` ends all your Ray "
-        "runs on a machine), "
-        "join the missing nodes, or ask for less (`tensor_parallel_size`, `trainer.n_gpus_per_node`, "
+        "Compare with `ray status` and `ray list nodes`; end left-over jobs (`ray stop --force` ends all your Ray runs "
+        "on a machine), join the missing nodes, or ask for less (`tensor_parallel_size`, `trainer.n_gpus_per_node`, "
         "`trainer.nnodes`).",
     ),
     zh=Words(
         "Ray 集群的空闲 GPU 少于所需{numbers}",
         "并行大小与引擎、训练进程数之积超过了 `ray status` 显示的空闲数:某节点未加入,其他任务或残留 "
         "actor 占用 GPU,或节点隐藏了部分 GPU。",
-        "对照 `ray status` 与 `ray list nodes`;结束残留任务(`ray stop --force` 会结束你在该机器上的所有 Ray 任务),"
-        "加入缺少的节点,或减少"
-        "需求(`tensor_parallel_size`、`trainer.n_gpus_per_node`、`trainer.nnodes`)。",
+        "对照 `ray status` 与 `ray list nodes`;结束残留任务(`ray stop --force` 会结束你在该机器上的所有 Ray 任务),加入"
+        "缺少的节点,或减少需求(`tensor_parallel_size`、`trainer.n_gpus_per_node`、`trainer.nnodes`)。",
     ),
 )
 

@@ -32,19 +32,16 @@ LOG_MESSAGE = Message(
     en=Words(
         "Ray was used in a process that has not called `ray.init()`",
         "Its tasks, actors, objects and its debugger work through a connection that this process does not "
-        "have{debugger}: "
-        "the call stands before `ray.init()`, the process was started beside Ray (a subprocess, a reward server), or "
-        "Ray "
-        "was shut down before.",
+        "have{debugger}: the call stands before `ray.init()`, the process was started beside Ray (a subprocess, a "
+        "reward server), or Ray was shut down before.",
         "Call `ray.init()` first (`ray.init(address='auto')` to join a cluster that runs), or move the code into a "
-        "task "
-        "or actor. For `breakpoint()` in a driver put `import ray; ray.init()` above it, and take both out afterwards.",
+        "task or actor. For `breakpoint()` in a driver put `import ray; ray.init()` above it, and take both out "
+        "afterwards.",
     ),
     zh=Words(
         "在没有调用 `ray.init()` 的进程中使用了 Ray",
         "Ray 的任务、actor、对象与调试器都依赖该进程所没有的连接{debugger_zh}:调用位于 `ray.init()` 之前,进程是在 Ray "
-        "之外启动的"
-        "(子进程、奖励服务),或 Ray 已被关闭。",
+        "之外启动的(子进程、奖励服务),或 Ray 已被关闭。",
         "先调用 `ray.init()`(加入已运行的集群用 `ray.init(address='auto')`),或把代码移入任务或 actor。driver 中的 "
         "`breakpoint()` 之前加 `import ray; ray.init()`,调试后去掉两者。",
     ),

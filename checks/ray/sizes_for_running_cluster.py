@@ -36,18 +36,16 @@ LOG_MESSAGE = Message(
         "`ray.init` was given {options} for a cluster that runs already",
         "Sizes belong to the command that starts a node. The cluster was found by `RAY_ADDRESS`, by "
         '`address="auto"`, or because one of an earlier run still runs on this machine.',
-        "Remove these arguments and give them to `ray start` on each node (`--num-gpus`, `--num-cpus`). If a "
-        "cluster of the run's own was meant, and nothing else runs on the old one: `ray stop --force`, `unset "
-        "RAY_ADDRESS`, and start again (veRL: "
-        "`ray_kwargs.ray_init.num_cpus=null`, `ray_init.num_cpus=null` in older releases, under an existing "
-        "cluster).",
+        "Remove these arguments and give them to `ray start` on each node (`--num-gpus`, `--num-cpus`). If a cluster "
+        "of the run's own was meant, and nothing else runs on the old one: `ray stop --force`, `unset RAY_ADDRESS`, "
+        "and start again (veRL: `ray_kwargs.ray_init.num_cpus=null`, `ray_init.num_cpus=null` in older releases, under "
+        "an existing cluster).",
     ),
     zh=Words(
         "为已在运行的集群向 `ray.init` 传了 {options}",
         '这些大小属于启动节点的命令。该集群由 `RAY_ADDRESS` 或 `address="auto"` 得到,或是先前运行遗留在本机的集群。',
-        "去掉这些参数,改在各节点的 `ray start` 上给出(`--num-gpus`、`--num-cpus`)。若本想使用自己的集"
-        "群,且旧集群上没有其他任务:`ray stop --force`,`unset RAY_ADDRESS`,然后重新启动(veRL 在已有集群下设置 "
-        "`ray_kwargs.ray"
-        "_init.num_cpus=null`,较旧版本为 `ray_init.num_cpus=null`)。",
+        "去掉这些参数,改在各节点的 `ray start` 上给出(`--num-gpus`、`--num-cpus`)。若本想使用自己的集群,且旧集群上没有"
+        "其他任务:`ray stop --force`,`unset RAY_ADDRESS`,然后重新启动(veRL 在已有集群下设置 "
+        "`ray_kwargs.ray_init.num_cpus=null`,较旧版本为 `ray_init.num_cpus=null`)。",
     ),
 )

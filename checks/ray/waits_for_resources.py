@@ -54,22 +54,19 @@ LOG_MESSAGE = Message(
         "parallel sizes ask for, a node has not joined, left-over actors of an earlier run hold them, or "
         "the address that is demanded (`node:IP`) is not one that Ray knows (VLLM_HOST_IP of several "
         "network cards).",
-        "Compare with `ray status` (Demands and Usage) and `ray list nodes`. End left-over jobs (`ray "
-        "stop --force` ends all your Ray runs on a machine), join the missing nodes (`ray start --address=HEAD:6379`),"
-        " ask for fewer GPUs "
-        "(`tensor_parallel_size`, `pipeline_parallel_size`, `trainer.n_gpus_per_node`) or CPUs (`ray "
-        "start --num-cpus`), and set VLLM_HOST_IP on every node to the address that `ray list nodes` "
-        "shows.",
+        "Compare with `ray status` (Demands and Usage) and `ray list nodes`. End left-over jobs (`ray stop --force` "
+        "ends all your Ray runs on a machine), join the missing nodes (`ray start --address=HEAD:6379`), ask for fewer "
+        "GPUs (`tensor_parallel_size`, `pipeline_parallel_size`, `trainer.n_gpus_per_node`) or CPUs (`ray start "
+        "--num-cpus`), and set VLLM_HOST_IP on every node to the address that `ray list nodes` shows.",
     ),
     zh=Words(
         "Ray 在等待尚不可用的资源:{wanted}{seconds_zh}",
         "placement group 或 actor 一直处于等待:集群的空闲 GPU 或 CPU 少于并行大小所需,某节点未加入,先前运"
         "行残留的 actor 仍占用资源,或要求的地址(`node:IP`)不是 Ray 所知的地址(多网卡时的 VLLM_HOST_IP)。",
-        "对照 `ray status`(Demands 与 Usage)和 `ray list nodes`。结束残留任务(`ray stop --force` "
-        "会结束你在该机器上的所有 Ray 任务),加入缺"
-        "少的节点(`ray start --address=HEAD:6379`),减少所需 GPU(`tensor_parallel_size`、"
-        "`pipeline_parallel_size`、`trainer.n_gpus_per_node`)或 CPU(`ray start --num-cpus`),并在每个节点"
-        "把 VLLM_HOST_IP 设为 `ray list nodes` 显示的地址。",
+        "对照 `ray status`(Demands 与 Usage)和 `ray list nodes`。结束残留任务(`ray stop --force` 会结束你在该机器上的所"
+        "有 Ray 任务),加入缺少的节点(`ray start --address=HEAD:6379`),减少所需 GPU(`tensor_parallel_size`、"
+        "`pipeline_parallel_size`、`trainer.n_gpus_per_node`)或 CPU(`ray start --num-cpus`),并在每个节点把 "
+        "VLLM_HOST_IP 设为 `ray list nodes` 显示的地址。",
     ),
 )
 

@@ -45,16 +45,14 @@ GROUPS = Message(
     en=Words(
         "ART was given lists where it takes groups of trajectories",
         "`model.train` and `model.log` want a list of `art.TrajectoryGroup`, each with the trajectories of one "
-        "scenario. "
-        "A comprehension over a group makes a plain list of it.",
+        "scenario. A comprehension over a group makes a plain list of it.",
         "Wrap each list: `await model.train([art.TrajectoryGroup(each) for each in groups])`, or hand on what "
         "`art.gather_trajectory_groups(...)` returned.",
     ),
     zh=Words(
         "传给 ART 的是列表,而它需要 trajectory 组",
-        "`model.train` 与 `model.log` 需要 `art.TrajectoryGroup` 的列表,每组包含同一场景的 trajectory。对组做列表推导"
-        "会得到"
-        "普通列表。",
+        "`model.train` 与 `model.log` 需要 `art.TrajectoryGroup` 的列表,每组包含同一场景的 trajectory。对组做列表推导会"
+        "得到普通列表。",
         "把每个列表包起来:`await model.train([art.TrajectoryGroup(each) for each in groups])`,或直接传入 "
         "`art.gather_trajectory_groups(...)` 的返回值。",
     ),

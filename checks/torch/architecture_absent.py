@@ -75,8 +75,7 @@ LOG_MESSAGE_CUTLASS = Message(
         "a CUTLASS kernel was written for {known} and this GPU is {card}",
         "Kernels of CUTLASS's Python DSL (FlashInfer, FlashAttention 4, vLLM's and SGLang's FP4 back ends) list the "
         "architectures that they know. GB10 of the DGX Spark is sm_121, a sister of the RTX 50's sm_120 that such "
-        "lists "
-        "leave out.",
+        "lists leave out.",
         "Upgrade what brings the kernel: `pip install -U nvidia-cutlass-dsl flashinfer-python` and the newest vLLM or "
         "SGLang. Until it knows the card choose another backend: `--moe-backend marlin` or `triton`, "
         "`--attention-backend TRITON_ATTN`, or a checkpoint without FP4.",
@@ -84,11 +83,9 @@ LOG_MESSAGE_CUTLASS = Message(
     zh=Words(
         "某个 CUTLASS 内核面向 {known},而此 GPU 为 {card}",
         "CUTLASS Python DSL 的内核(FlashInfer、FlashAttention 4、vLLM 与 SGLang 的 FP4 后端)会列出所支持的架构。DGX "
-        "Spark 的 "
-        "GB10 为 sm_121,是 RTX 50 的 sm_120 的近亲,常不在列表中。",
-        "升级提供该内核的包:`pip install -U nvidia-cutlass-dsl flashinfer-python` 以及最新的 vLLM 或 SGLang。在支持之"
-        "前换用其他"
-        "后端:`--moe-backend marlin` 或 `triton`、`--attention-backend TRITON_ATTN`,或使用非 FP4 的检查点。",
+        "Spark 的 GB10 为 sm_121,是 RTX 50 的 sm_120 的近亲,常不在列表中。",
+        "升级提供该内核的包:`pip install -U nvidia-cutlass-dsl flashinfer-python` 以及最新的 vLLM 或 SGLang。在支持之前"
+        "换用其他后端:`--moe-backend marlin` 或 `triton`、`--attention-backend TRITON_ATTN`,或使用非 FP4 的检查点。",
     ),
 )
 

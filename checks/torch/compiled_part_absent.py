@@ -104,12 +104,10 @@ LOG_MESSAGE_OWN = Message(
     zh=Words(
         "已安装的 `{package}` 没有编译好的部分(`{module}`)",
         "Python 文件存在,而 C++ 或 CUDA 扩展不存在:安装时没有 nvcc 或 GPU 而跳过了编译,安装的是精简版(mmcv),或命令在其"
-        "未编译的"
-        "源代码目录中运行。",
+        "未编译的源代码目录中运行。",
         "`python -c 'import {package}; print({package}.__path__)'`:若是工作目录中的克隆,换个目录启动。使用该项目为此 "
-        "torch 与 "
-        "CUDA 提供的 wheel,或用与 torch 的 CUDA 相符的 nvcc 编译:`export CUDA_HOME=/usr/local/cuda FORCE_CUDA=1 "
-        "TORCH_CUDA_ARCH_LIST=8.0`,再对其源码 `pip install --no-build-isolation --no-cache-dir "
+        "torch 与 CUDA 提供的 wheel,或用与 torch 的 CUDA 相符的 nvcc 编译:`export CUDA_HOME=/usr/local/cuda "
+        "FORCE_CUDA=1 TORCH_CUDA_ARCH_LIST=8.0`,再对其源码 `pip install --no-build-isolation --no-cache-dir "
         "--force-reinstall`(ColossalAI:`BUILD_EXT=1`,mmcv:`MMCV_WITH_OPS=1`)。",
     ),
 )

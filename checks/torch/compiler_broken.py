@@ -142,18 +142,15 @@ LOG_MESSAGE_LDCONFIG = Message(
         "Triton asks `ldconfig` where the driver's libcuda.so lies, and that command fails",
         "`/sbin/ldconfig -p` is not there (slim images, NixOS, some clusters) or ends with an error (no or a broken "
         "/etc/ld.so.cache, a read-only container). Triton needs the folder before it compiles its first kernel; "
-        "torch.compile "
-        "and vLLM only pass the failure on.",
+        "torch.compile and vLLM only pass the failure on.",
         "Tell Triton the folder: `export TRITON_LIBCUDA_PATH=/usr/lib/x86_64-linux-gnu` (where `find / -name "
         "'libcuda.so*'` finds it), in every process of the run. Or mend the command: run `ldconfig` once as root, "
-        "install "
-        "`libc-bin`, put it into the image.",
+        "install `libc-bin`, put it into the image.",
     ),
     zh=Words(
         "Triton 用 `ldconfig` 查询驱动的 libcuda.so 位置,而该命令在此系统上失败",
         "`/sbin/ldconfig -p` 不存在(精简镜像、NixOS、部分集群)或返回错误(没有或损坏的 /etc/ld.so.cache、只读容器)。"
-        "Triton "
-        "在编译第一个内核之前需要该目录;torch.compile 与 vLLM 只是传递该错误。",
+        "Triton 在编译第一个内核之前需要该目录;torch.compile 与 vLLM 只是传递该错误。",
         "直接告诉 Triton 目录:`export TRITON_LIBCUDA_PATH=/usr/lib/x86_64-linux-gnu`(用 `find / -name 'libcuda.so*'` "
         "找到的位置),对所有进程生效。或修复该命令:以 root 运行一次 `ldconfig`,安装 `libc-bin`,并写入镜像。",
     ),

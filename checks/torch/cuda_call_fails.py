@@ -169,8 +169,7 @@ _CONVOLUTION = Message(
     zh=Words(
         "bf16 卷积超过该 GPU 的寄存器上限:该显卡不支持 bf16",
         "图像、视频模型(Qwen2-VL 及之后的模型用三维卷积切分 patch)以 bfloat16 加载。Ampere 之前的显卡(V100、T4、RTX "
-        "20)没有 "
-        "bf16 单元,代替的内核无法启动。与显存大小无关。",
+        "20)没有 bf16 单元,代替的内核无法启动。与显存大小无关。",
         "改用 fp16 或 fp32 加载与训练:`torch_dtype=torch.float16`(ms-swift:`--torch_dtype float16` 或 `--dtype "
         'fp16`,Trainer:`fp16=True, bf16=False`),并用 `attn_implementation="sdpa"`。fp16 出现 NaN 时视觉部分用 '
         "fp32,或换计算能力 8.0 及以上的显卡。",

@@ -109,8 +109,8 @@ MESSAGE = Message(
     zh=Words(
         "torch 找不到 GPU,而驱动列出了 {count} 块",
         "驱动 {driver} 有响应,但 `torch.cuda.is_available()` 为 False:训练会在 CPU 上进行或停止。常见原因是缺少 "
-        "/dev/nvidia-uvm、"
-        "容器没有 `NVIDIA_DRIVER_CAPABILITIES=compute,utility`,或 NVSwitch 机器的 fabric manager 没有运行。",
+        "/dev/nvidia-uvm、容器没有 `NVIDIA_DRIVER_CAPABILITIES=compute,utility`,或 NVSwitch 机器的 fabric manager 没有"
+        "运行。",
         "手动询问 torch,并阅读它打印的警告。",
     ),
 )

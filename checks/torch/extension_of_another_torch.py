@@ -78,25 +78,20 @@ LOG_MESSAGE_SYSTEM = Message(
     en=Words(
         "the system's `{name}` does not find `{symbol}`: the environment shadows a system library",
         "A library of the operating system was loaded after one of the conda environment (or of LD_LIBRARY_PATH) of "
-        "the "
-        "same name but another version{wanted}, and they do not fit together. torch, CUDA and the package that was "
+        "the same name but another version{wanted}, and they do not fit together. torch, CUDA and the package that was "
         "imported have no part in it.",
         "Install the matching one into the environment (`conda install -c conda-forge libffi` for symbols that begin "
-        "with "
-        "`ffi_`; else `conda install -c conda-forge {package}` for the library that has the symbol), or let the "
-        "system's "
-        "come first: `export LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libffi.so.7`. `ldd` on the file shows which copies "
-        "meet.",
+        "with `ffi_`; else `conda install -c conda-forge {package}` for the library that has the symbol), or let the "
+        "system's come first: `export LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libffi.so.7`. `ldd` on the file shows which "
+        "copies meet.",
     ),
     zh=Words(
         "系统的 `{name}` 找不到 `{symbol}`:环境带来了某个系统库的另一份副本",
         "操作系统的库在 conda 环境(或 LD_LIBRARY_PATH)中同名但不同版本{wanted}的库之后加载,两者不匹配。与 torch、CUDA "
         "及所导入的包无关。",
         "在环境中安装匹配的版本(符号以 `ffi_` 开头时 `conda install -c conda-forge libffi`,否则 `conda install -c "
-        "conda-forge "
-        "{package}`,即含有该符号的库),或让系统的库优先:`export LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libffi.so.7`。对该"
-        "文件运行 "
-        "`ldd` 可看到哪些副本相遇。",
+        "conda-forge {package}`,即含有该符号的库),或让系统的库优先:`export "
+        "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libffi.so.7`。对该文件运行 `ldd` 可看到哪些副本相遇。",
     ),
 )
 

@@ -58,9 +58,8 @@ RECIPE = Message(
     en=Words(
         "Transformer Engine refuses the FP8 recipe: the GPU or the CUDA libraries are too old",
         "FP8 by tensor wants Ada or Hopper (8.9, 9.0) and cuBLAS of CUDA 12.1 or newer; by blocks Hopper and CUDA "
-        "12.9; "
-        "MXFP8 Blackwell (10.0). What counts is the CUDA that Transformer Engine was built with and finds, not the "
-        "driver's.",
+        "12.9; MXFP8 Blackwell (10.0). What counts is the CUDA that Transformer Engine was built with and finds, not "
+        "the driver's.",
         "On a fitting GPU take an image with the newer CUDA (for blockwise FP8: 12.9 or newer), torch and Transformer "
         "Engine built for it. Otherwise choose another recipe (`fp8_recipe: tensorwise` or `delayed` in NeMo-RL and "
         "Megatron) or train in bf16 (`fp8: false`).",
@@ -68,11 +67,9 @@ RECIPE = Message(
     zh=Words(
         "Transformer Engine 在此拒绝该 FP8 方案:GPU 太旧,或 CUDA 库太旧",
         "按张量的 FP8 需要 Ada 或 Hopper(8.9、9.0)以及 CUDA 12.1 及以上的 cuBLAS;按块的需要 Hopper 与 CUDA 12.9;MXFP8 "
-        "需要 "
-        "Blackwell(10.0)。这里指 Transformer Engine 编译和找到的 CUDA,而不是驱动的版本。",
-        "GPU 合适时使用更新 CUDA 的镜像(按块 FP8 为 12.9 及以上),以及为其构建的 torch 与 Transformer Engine。否则换用"
-        "其他方案"
-        "(NeMo-RL 与 Megatron 中 `fp8_recipe: tensorwise` 或 `delayed`),或用 bf16 训练(`fp8: false`)。",
+        "需要 Blackwell(10.0)。这里指 Transformer Engine 编译和找到的 CUDA,而不是驱动的版本。",
+        "GPU 合适时使用更新 CUDA 的镜像(按块 FP8 为 12.9 及以上),以及为其构建的 torch 与 Transformer Engine。否则换用其"
+        "他方案(NeMo-RL 与 Megatron 中 `fp8_recipe: tensorwise` 或 `delayed`),或用 bf16 训练(`fp8: false`)。",
     ),
 )
 

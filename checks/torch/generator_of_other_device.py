@@ -33,9 +33,8 @@ SIGNATURES = (
 LOADER = Message(
     en=Words(
         "the sampler's generator is on `{given}`, and new tensors are made on `{wanted}`",
-        "`torch.set_default_device` or `torch.set_default_tensor_type` (old training scripts) puts also the indices "
-        "of the "
-        "DataLoader's shuffle on the GPU, which a generator of the CPU cannot fill.",
+        "`torch.set_default_device` or `torch.set_default_tensor_type` (old training scripts) puts also the indices of "
+        "the DataLoader's shuffle on the GPU, which a generator of the CPU cannot fill.",
         "Take the default device (`torch.set_default_tensor_type(torch.cuda.FloatTensor)`, `torch.set_default_device`) "
         "out and move model and batches with `.to(device)`; or hand the loader a matching generator: "
         "`DataLoader(..., generator=torch.Generator(device='{wanted}'))`.",
@@ -43,11 +42,10 @@ LOADER = Message(
     zh=Words(
         "采样器的随机数生成器在 `{given}` 上,而新张量创建在 `{wanted}` 上",
         "`torch.set_default_device` 或 `torch.set_default_tensor_type`(旧训练脚本)会把 DataLoader 打乱用的索引也放到 "
-        "GPU 上,"
-        "而 CPU 上的生成器无法填充它。",
+        "GPU 上,而 CPU 上的生成器无法填充它。",
         "去掉默认设备(`torch.set_default_tensor_type(torch.cuda.FloatTensor)`、`torch.set_default_device`),用 "
-        "`.to(device)` "
-        "移动模型和批次;或给 loader 一个匹配的生成器:`DataLoader(..., generator=torch.Generator(device='{wanted}'))`。",
+        "`.to(device)` 移动模型和批次;或给 loader 一个匹配的生成器:`DataLoader(..., "
+        "generator=torch.Generator(device='{wanted}'))`。",
     ),
 )
 OTHER = Message(
@@ -55,16 +53,15 @@ OTHER = Message(
         "a random generator on `{given}` is to fill a tensor on `{wanted}`",
         "torch draws random numbers only with a generator of the tensor's own device.",
         "Make it there: `torch.Generator(device='{wanted}').manual_seed(SEED)`, or draw on `{given}` and move the "
-        "result "
-        "with `.to('{wanted}')`. Where no generator was made by hand, look for `torch.set_default_device` or "
+        "result with `.to('{wanted}')`. Where no generator was made by hand, look for `torch.set_default_device` or "
         "`torch.set_default_tensor_type`.",
     ),
     zh=Words(
         "`{given}` 上的随机数生成器要填充 `{wanted}` 上的张量",
         "torch 只能用与张量同一设备的生成器产生随机数。",
         "在该设备上创建:`torch.Generator(device='{wanted}').manual_seed(SEED)`,或在 `{given}` 上生成后用 "
-        "`.to('{wanted}')` 移动。"
-        "若没有手工创建生成器,查找 `torch.set_default_device` 或 `torch.set_default_tensor_type`。",
+        "`.to('{wanted}')` 移动。若没有手工创建生成器,查找 `torch.set_default_device` 或 "
+        "`torch.set_default_tensor_type`。",
     ),
 )
 

@@ -38,18 +38,16 @@ LOG_MESSAGE = Message(
         "A bug of a kernel (of vLLM, an attention library, NCCL, or an own extension), sizes that it was "
         "not written for, or a failing card. The call in the traceback is only where it surfaced; every "
         "later CUDA call of the process fails, and other ranks wait for it in vain.",
-        "Run once with CUDA_LAUNCH_BLOCKING=1 to see the call (`compute-sanitizer` for the kernel), and "
-        "look for `NVRM: Xid` in `dmesg`. Then change one thing: upgrade vLLM, NCCL "
-        "(`nvidia-nccl-cu12`, CUDA 13: `-cu13`) "
-        "or flash-attn; another attention backend; `--enforce-eager` without CUDA graphs; another GPU.",
+        "Run once with CUDA_LAUNCH_BLOCKING=1 to see the call (`compute-sanitizer` for the kernel), and look for "
+        "`NVRM: Xid` in `dmesg`. Then change one thing: upgrade vLLM, NCCL (`nvidia-nccl-cu12`, CUDA 13: `-cu13`) or "
+        "flash-attn; another attention backend; `--enforce-eager` without CUDA graphs; another GPU.",
     ),
     zh=Words(
         "某个 CUDA 内核崩溃:{what}",
         "可能是内核的缺陷(vLLM、注意力库、NCCL 或自写扩展)、它不支持的尺寸,或显卡故障。调用栈中的位置只是"
         "错误浮现之处;该进程之后的 CUDA 调用都会失败,其他 rank 会白白等待。",
-        "用 CUDA_LAUNCH_BLOCKING=1 再运行一次以看到真正的调用(内核用 `compute-sanitizer`),并在 `dmesg` 中"
-        "查找 `NVRM: Xid`。然后逐项更换:升级 vLLM、NCCL(`nvidia-nccl-cu12`,CUDA 13 为 `-cu13`)或 "
-        "flash-attn;换注意力后端;用 "
+        "用 CUDA_LAUNCH_BLOCKING=1 再运行一次以看到真正的调用(内核用 `compute-sanitizer`),并在 `dmesg` 中查找 `NVRM: "
+        "Xid`。然后逐项更换:升级 vLLM、NCCL(`nvidia-nccl-cu12`,CUDA 13 为 `-cu13`)或 flash-attn;换注意力后端;用 "
         "`--enforce-eager` 关闭 CUDA graph;换一张 GPU。",
     ),
 )

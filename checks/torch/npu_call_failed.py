@@ -88,25 +88,20 @@ HIDDEN = Message(
 LOG_MESSAGE_OPERATION = Message(
     en=Words(
         "an operation of the Ascend NPU failed: `{operation}`",
-        "{status}CANN refused it or it went wrong on the card: a dtype, shape or layout that this operation "
-        "does not take on "
-        "this NPU, a CANN without the kernels of this card, or versions of CANN, torch_npu and vLLM-Ascend that "
-        "do not "
-        "belong together. CUDA has no part in it.",
-        "Read the lines with a code (EZ1001 and EZ3003: an argument or a missing kernel; EZ9999: inner error) "
-        "below. Use "
-        "bfloat16 or float16, install the CANN kernels of this chip, and take the triple of versions that the "
+        "{status}CANN refused it or it went wrong on the card: a dtype, shape or layout that this operation does not "
+        "take on this NPU, a CANN without the kernels of this card, or versions of CANN, torch_npu and vLLM-Ascend "
+        "that do not belong together. CUDA has no part in it.",
+        "Read the lines with a code (EZ1001 and EZ3003: an argument or a missing kernel; EZ9999: inner error) below. "
+        "Use bfloat16 or float16, install the CANN kernels of this chip, and take the triple of versions that the "
         "release table of torch_npu or vLLM-Ascend names. `export ASCEND_LAUNCH_BLOCKING=1` shows the call.",
     ),
     zh=Words(
         "昇腾 NPU 的算子失败:`{operation}`",
-        "{status_zh}CANN 拒绝了它,或在卡上出错:该算子在此 NPU 上不支持的 dtype、形状或布局,CANN 缺少该芯片的 "
-        "kernels,或 CANN、"
-        "torch_npu、vLLM-Ascend 版本不配套。与 CUDA 无关。",
-        "查看下方带错误码的行(EZ1001、EZ3003:参数问题或缺少算子;EZ9999:内部错误)。使用 bfloat16 或 float16,"
-        "安装该芯片的 "
-        "CANN kernels,并采用 torch_npu 或 vLLM-Ascend 版本配套表中的一组版本。`export ASCEND_LAUNCH_BLOCKING=1` "
-        "可显示出错的调用。",
+        "{status_zh}CANN 拒绝了它,或在卡上出错:该算子在此 NPU 上不支持的 dtype、形状或布局,CANN 缺少该芯片的 kernels,或"
+        " CANN、torch_npu、vLLM-Ascend 版本不配套。与 CUDA 无关。",
+        "查看下方带错误码的行(EZ1001、EZ3003:参数问题或缺少算子;EZ9999:内部错误)。使用 bfloat16 或 float16,安装该芯片的"
+        " CANN kernels,并采用 torch_npu 或 vLLM-Ascend 版本配套表中的一组版本。`export ASCEND_LAUNCH_BLOCKING=1` 可显示"
+        "出错的调用。",
     ),
 )
 
@@ -199,25 +194,21 @@ ABSENT = Message(
 COMPILER = Message(
     en=Words(
         "CANN's operator compiler cannot import a Python module{which}",
-        "The compiler (TBE) runs in the Python of the program and needs packages of its own there: `numpy` "
-        "below 2 up to "
-        "CANN 8.2, `decorator`, `sympy`, `scipy`, `attrs`, `psutil`, `cloudpickle`, `protobuf` and others. "
-        "Without them "
-        "the first `torch.npu.set_device` fails with an inner error of ACL.",
+        "The compiler (TBE) runs in the Python of the program and needs packages of its own there: `numpy` below 2 up "
+        "to CANN 8.2, `decorator`, `sympy`, `scipy`, `attrs`, `psutil`, `cloudpickle`, `protobuf` and others. Without "
+        "them the first `torch.npu.set_device` fails with an inner error of ACL.",
         "`pip install 'numpy<2' attrs cython decorator sympy cffi pyyaml pathlib2 psutil protobuf==3.20 scipy "
         "requests absl-py cloudpickle` in that environment, and source CANN's `set_env.sh` in the shell that starts "
         "the program, so that `te` and `tbe` are found.",
     ),
     zh=Words(
         "CANN 的算子编译器无法导入 Python 模块{which_zh}",
-        "编译器(TBE)在程序的 Python 中运行,需要自己的依赖包:CANN 8.2 及以前要求 `numpy` 低于 2,另有 "
-        "`decorator`、`sympy`、"
-        "`scipy`、`attrs`、`psutil`、`cloudpickle`、`protobuf` 等。缺少时,第一次 `torch.npu.set_device` 就会以 "
-        "ACL 内部错误"
-        "失败。",
-        "在该环境中 "
-        "`pip install 'numpy<2' attrs cython decorator sympy cffi pyyaml pathlib2 psutil protobuf==3.20 scipy "
-        "requests absl-py cloudpickle`,并在启动程序的 shell 中 source CANN 的 `set_env.sh`,以便找到 `te` 与 `tbe`。",
+        "编译器(TBE)在程序的 Python 中运行,需要自己的依赖包:CANN 8.2 及以前要求 `numpy` 低于 2,另有 `decorator`、"
+        "`sympy`、`scipy`、`attrs`、`psutil`、`cloudpickle`、`protobuf` 等。缺少时,第一次 `torch.npu.set_device` 就会以"
+        " ACL 内部错误失败。",
+        "在该环境中 `pip install 'numpy<2' attrs cython decorator sympy cffi pyyaml pathlib2 psutil protobuf==3.20 "
+        "scipy requests absl-py cloudpickle`,并在启动程序的 shell 中 source CANN 的 `set_env.sh`,以便找到 `te` 与 "
+        "`tbe`。",
     ),
 )
 KERNELS = Message(

@@ -78,9 +78,8 @@ MESSAGE = Message(
 AUDIO = Message(
     en=Words(
         "torchaudio {version} is built for `{requirement}`, and torch {torch} is installed",
-        "Its import ends with an undefined symbol. Only what imports torchaudio is touched: vLLM with audio "
-        "models, and "
-        "feature extractors of Transformers.",
+        "Its import ends with an undefined symbol. Only what imports torchaudio is touched: vLLM with audio models, "
+        "and feature extractors of Transformers.",
         "Install the torchaudio that belongs to torch {torch}, or uninstall it where nothing needs it.",
     ),
     zh=Words(

@@ -34,10 +34,8 @@ LOG_MESSAGE = Message(
     en=Words(
         "Triton found no GPU in this process, and something that was imported makes Triton kernels",
         "The process sees no GPU: Ray gives none to a driver, a rollout manager or a reward worker that did not ask "
-        "for "
-        "one, or CUDA_VISIBLE_DEVICES is empty. Modules with Triton kernels ask for the driver when they are "
-        "imported{by}; "
-        "DeepSpeed's inference kernels do so wherever DeepSpeed is installed, needed or not.",
+        "for one, or CUDA_VISIBLE_DEVICES is empty. Modules with Triton kernels ask for the driver when they are "
+        "imported{by}; DeepSpeed's inference kernels do so wherever DeepSpeed is installed, needed or not.",
         "If nothing of this run needs DeepSpeed: `pip uninstall -y deepspeed` (EasyR1, veRL with FSDP). Else keep the "
         "import out of processes without a GPU, give the process one (`@ray.remote(num_gpus=...)`), or check "
         "`echo $CUDA_VISIBLE_DEVICES` and `nvidia-smi -L` there.",
@@ -45,30 +43,26 @@ LOG_MESSAGE = Message(
     zh=Words(
         "Triton 在此进程中找不到 GPU,而被导入的代码会创建 Triton 内核",
         "该进程看不到 GPU:Ray 不会给没有申请的 driver、rollout 管理器或奖励 worker 分配 GPU,或 CUDA_VISIBLE_DEVICES 为"
-        "空。"
-        "含 Triton 内核的模块在导入时就会查询驱动{by_zh};只要安装了 DeepSpeed,其推理内核就会如此,无论是否需要。",
+        "空。含 Triton 内核的模块在导入时就会查询驱动{by_zh};只要安装了 DeepSpeed,其推理内核就会如此,无论是否需要。",
         "若此任务不需要 DeepSpeed:`pip uninstall -y deepspeed`(EasyR1、使用 FSDP 的 veRL)。否则不要在没有 GPU 的进程中"
-        "导入它,"
-        "为该进程申请 GPU(`@ray.remote(num_gpus=...)`),或在其中检查 `echo $CUDA_VISIBLE_DEVICES` 与 `nvidia-smi -L`。",
+        "导入它,为该进程申请 GPU(`@ray.remote(num_gpus=...)`),或在其中检查 `echo $CUDA_VISIBLE_DEVICES` 与 `nvidia-smi "
+        "-L`。",
     ),
 )
 TWO = Message(
     en=Words(
         "Triton has {count} active drivers in this process, and takes exactly one",
         "Back ends of two makers answer: a plugin (Ascend, Intel, a CPU back end) beside Triton for NVIDIA, or files "
-        "of "
-        "two Triton distributions in one folder.",
+        "of two Triton distributions in one folder.",
         "Keep one: `pip list | grep -i triton`, uninstall all of them, delete `site-packages/triton`, and install the "
-        "one "
-        "of this machine (`triton` for NVIDIA, `triton-ascend` for Ascend, `pytorch-triton-rocm` for AMD).",
+        "one of this machine (`triton` for NVIDIA, `triton-ascend` for Ascend, `pytorch-triton-rocm` for AMD).",
     ),
     zh=Words(
         "此进程中 Triton 有 {count} 个活动驱动,而它只接受一个",
         "两家厂商的后端同时应答:插件(昇腾、Intel、CPU 后端)与 NVIDIA 版 Triton 并存,或同一目录中混有两个 Triton 发行包"
         "的文件。",
         "只保留一个:`pip list | grep -i triton`,全部卸载,删除 `site-packages/triton`,再安装本机对应的(NVIDIA 为 "
-        "`triton`,"
-        "昇腾为 `triton-ascend`,AMD 为 `pytorch-triton-rocm`)。",
+        "`triton`,昇腾为 `triton-ascend`,AMD 为 `pytorch-triton-rocm`)。",
     ),
 )
 

@@ -60,11 +60,9 @@ CASES = (
                 "The kernel uses what only newer cards have (warp shuffles with a mask from 7.0, tensor cores, "
                 "asynchronous copies and bfloat16 from 8.0), and the compiler aborts the process instead of "
                 "raising.",
-                "Run on a newer GPU, or avoid the kernel: float16 instead of bfloat16, another attention "
-                'backend (`attn_implementation="sdpa"`, vLLM: another '
-                "`--attention-backend`, or `--enforce-eager`), `TORCHDYNAMO_DISABLE=1`. A newer Triton (with its "
-                "torch) may support the "
-                "card again.",
+                "Run on a newer GPU, or avoid the kernel: float16 instead of bfloat16, another attention backend "
+                '(`attn_implementation="sdpa"`, vLLM: another `--attention-backend`, or `--enforce-eager`), '
+                "`TORCHDYNAMO_DISABLE=1`. A newer Triton (with its torch) may support the card again.",
             ),
             zh=Words(
                 "Triton 编译器遇到该 GPU 没有的指令(`{gpu}`)",

@@ -43,8 +43,7 @@ LOG_MESSAGE = Message(
         'Triton 在进程的当前设备上启动内核。使用 `device_map="auto"` 或把模型移到 `cuda:1` 时,张量位于别处;'
         "留在 CPU 上或被卸载的模块也会如此。",
         '每张 GPU 使用一个进程训练(`accelerate launch`、`torchrun`),不要用 `device_map="auto"`;先调用 '
-        "`torch.cuda.set_device(local_rank)`。自己的代码中用 `with torch.cuda.device(x.device):` "
-        "包住调用。否则关闭该内核"
-        "(`use_liger_kernel=False`)。",
+        "`torch.cuda.set_device(local_rank)`。自己的代码中用 `with torch.cuda.device(x.device):` 包住调用。否则关闭该内"
+        "核(`use_liger_kernel=False`)。",
     ),
 )

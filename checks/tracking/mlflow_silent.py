@@ -47,8 +47,7 @@ REFUSES = Message(
         "value (a resumed run).",
         "Give a new `MLFLOW_EXPERIMENT_NAME` (or restore the old one), `export MLFLOW_FLATTEN_PARAMS=true "
         "MLFLOW_MAX_LOG_PARAMS=50` where parameters are too long or too many, unset `MLFLOW_RUN_ID` for a new run; or "
-        "train without "
-        "it: `--report_to none`.",
+        "train without it: `--report_to none`.",
     ),
     zh=Words(
         "MLflow 拒绝存储({code})",

@@ -86,8 +86,7 @@ UNREACHED = Message(
         "does not answer at that moment, or `http_proxy`/`https_proxy` name a proxy that is not there. The key was not "
         "looked at yet.",
         "Try `curl -I https://{host}` on that node. A name that cannot be resolved now and then: start again, or look "
-        "at "
-        "`/etc/resolv.conf`. Without a way out write locally and upload later: `export SWANLAB_MODE=offline` (or "
+        "at `/etc/resolv.conf`. Without a way out write locally and upload later: `export SWANLAB_MODE=offline` (or "
         "`local`), then `swanlab sync` from a machine that has one.",
     ),
     zh=Words(
@@ -95,8 +94,7 @@ UNREACHED = Message(
         "启动时的登录需要它:机器没有外网(很多计算节点如此),DNS 当时没有应答,或 `http_proxy`/`https_proxy` "
         "指向不存在的代理。此时尚未检查密钥。",
         "在该节点执行 `curl -I https://{host}`。域名偶尔解析失败:重新启动,或检查 `/etc/resolv.conf`。没有外网时先写到本"
-        "地再上传:"
-        "`export SWANLAB_MODE=offline`(或 `local`),之后在有外网的机器上 `swanlab sync`。",
+        "地再上传:`export SWANLAB_MODE=offline`(或 `local`),之后在有外网的机器上 `swanlab sync`。",
     ),
 )
 UPLOAD = Message(

@@ -30,8 +30,7 @@ PROJECTS = Message(
         "entity (offline, or not logged in); a run that is still open keeps its project.",
         "Give both the same one: `wandb.init(entity=ENTITY, project=PROJECT)` and `weave.init('ENTITY/PROJECT')` (set "
         "`WANDB_ENTITY` for all of them). End an older run first with `wandb.finish()`, remove a stale folder "
-        "`wandb/`; "
-        "or leave Weave out (`WEAVE_DISABLED=true`).",
+        "`wandb/`; or leave Weave out (`WEAVE_DISABLED=true`).",
     ),
     zh=Words(
         "Weave 以项目 `{weave}` 启动,而此时打开的 wandb run 属于 `{run}`",
@@ -55,8 +54,7 @@ UNREACHABLE = Message(
         "该节点无法到达 Weights & Biases 的服务器:没有外网、有防火墙,或代理不应答。Weave 启动时就会访问它,早于任何追踪"
         "。",
         "用 `export WEAVE_DISABLED=true` 关闭它(wandb 用 `WANDB_MODE=offline`),或从脚本中去掉 `weave.init`。否则修复网"
-        "络:"
-        "`echo $https_proxy`、`curl -I https://{host}`。",
+        "络:`echo $https_proxy`、`curl -I https://{host}`。",
     ),
 )
 

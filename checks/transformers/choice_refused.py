@@ -65,9 +65,8 @@ LOG_MESSAGE = Message(
 MESSAGE = Message(
     en=Words(
         "`{name}={value}` is none of the values of Transformers {version}",
-        "The training arguments raise ValueError when they are made, on every process. The list is read from "
-        "the installed "
-        "Transformers.",
+        "The training arguments raise ValueError when they are made, on every process. The list is read from the "
+        "installed Transformers.",
         "Write one of {known}.",
     ),
     zh=Words(

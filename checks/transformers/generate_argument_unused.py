@@ -88,19 +88,16 @@ _INTERNAL = frozenset(
 _OF_ANOTHER_RELEASE = (
     (
         "`generate` of Transformers makes it itself or takes it for granted, so the model's class (one of the project "
-        "or "
-        "of remote code) was written for another release, whose check was not as strict."
+        "or of remote code) was written for another release, whose check was not as strict."
     ),
     (
         "Install the Transformers that the project was written for (its requirements, the date of its last commit; "
-        "often "
-        "an older one: `pip install 'transformers==VERSION'`), or update the project's model code. In own code let "
-        "`forward` and `prepare_inputs_for_generation` take the argument."
+        "often an older one: `pip install 'transformers==VERSION'`), or update the project's model code. In own code "
+        "let `forward` and `prepare_inputs_for_generation` take the argument."
     ),
     (
         "`generate` 自己会生成或默认该参数存在,因此模型类(项目自带或远程代码)是为另一版本的 Transformers 编写的,那时的"
-        "检查"
-        "没有这么严格。"
+        "检查没有这么严格。"
     ),
     (
         "安装项目所针对的 Transformers(见其依赖或最后一次提交的日期;常为较旧版本:`pip install "

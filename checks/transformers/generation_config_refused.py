@@ -45,10 +45,9 @@ LOG_MESSAGE = Message(
         "`{name}={value}` with `do_sample=False`: the generation configuration could not be saved",
         "Transformers checks it strictly when a checkpoint is written, though reading the same values only warns. "
         "The save broke off, so this checkpoint is incomplete.",
-        "Right after loading the model: `model.generation_config.do_sample = True` (or set the sampling values "
-        "to None, `model.generation_config.{name} = None`), or mend `generation_config.json` of the base model. A "
-        "checkpoint "
-        "that was written before can be resumed from.",
+        "Right after loading the model: `model.generation_config.do_sample = True` (or set the sampling values to "
+        "None, `model.generation_config.{name} = None`), or mend `generation_config.json` of the base model. A "
+        "checkpoint that was written before can be resumed from.",
     ),
     zh=Words(
         "`{name}={value}` 与 `do_sample=False` 矛盾:生成配置无法保存",

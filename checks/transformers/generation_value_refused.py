@@ -28,9 +28,8 @@ _RANGE = Message(
     en=Words(
         "`{name}={value}` is no value that generation takes",
         "Transformers checks it when it generates: `{name}` is {range}.",
-        "Set `{name}` in the training configuration (or in the model's `generation_config.json`, from where it "
-        "may come) "
-        "to such a value, or leave it out.",
+        "Set `{name}` in the training configuration (or in the model's `generation_config.json`, from where it may "
+        "come) to such a value, or leave it out.",
     ),
     zh=Words(
         "`{name}={value}` 不是生成所接受的值",

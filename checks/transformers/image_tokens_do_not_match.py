@@ -53,20 +53,18 @@ POSITIONS = Message(
         "ids and grid belong to different rows or sizes of the image; with more, the attention mask and the ids come "
         "from different padding.",
         "Raise `max_prompt_length` above {positions} (TRL before 0.28: `max_prompt_length=None`; newer releases do not "
-        "cut), or shrink the images by the "
-        "processor's `max_pixels`; drop long samples instead of cutting them. In a trainer of your own build ids, "
-        "mask, pixels and grid of a batch by one call of the processor, and repeat them alike for each generation.",
+        "cut), or shrink the images by the processor's `max_pixels`; drop long samples instead of cutting them. In a "
+        "trainer of your own build ids, mask, pixels and grid of a batch by one call of the processor, and repeat them "
+        "alike for each generation.",
     ),
     zh=Words(
         "图像和文本共占 {positions} 个位置,而 token 有 {ids} 个",
-        "Qwen-VL 根据 `image_grid_thw` 和 token 中的占位符计算位置(`get_rope_index`)。token 少于位置时,"
-        "占位符随提示被截掉(`max_prompt_length`、`max_length`),或 token 与 grid 属于不同的行或图像尺寸;"
-        "多于位置时,attention mask 与 token "
-        "的填充不一致。",
+        "Qwen-VL 根据 `image_grid_thw` 和 token 中的占位符计算位置(`get_rope_index`)。token 少于位置时,占位符随提示被截"
+        "掉(`max_prompt_length`、`max_length`),或 token 与 grid 属于不同的行或图像尺寸;多于位置时,attention mask 与 "
+        "token 的填充不一致。",
         "把 `max_prompt_length` 提高到 {positions} 以上(TRL 0.28 之前:`max_prompt_length=None`,之后不再截断),或用 "
-        "processor 的 `max_pixels` "
-        "缩小图像;丢弃过长样本,而不是截断。自己写的训练器请用一次 processor 调用生成同一批的 token、mask、像素和 grid,"
-        "并在每次生成时同样重复它们。",
+        "processor 的 `max_pixels` 缩小图像;丢弃过长样本,而不是截断。自己写的训练器请用一次 processor 调用生成同一批的 "
+        "token、mask、像素和 grid,并在每次生成时同样重复它们。",
     ),
 )
 

@@ -42,8 +42,7 @@ CASES = (
                 "`group_by_length` 已开启,而数据集的行没有可测量的 `{key}`",
                 "训练器的行以其他名称保存 ids(DPO 的 `prompt_input_ids`、`chosen_input_ids`),或稍后才分词。",
                 "`group_by_length=False`(`--group_by_length false`;Transformers 5 起为 "
-                '`train_sampling_strategy="random"`),'
-                '或添加长度列并指定:`length_column_name="length"`。',
+                '`train_sampling_strategy="random"`),或添加长度列并指定:`length_column_name="length"`。',
             ),
         ),
     ),

@@ -48,10 +48,9 @@ LOG_MESSAGE = Message(
     en=Words(
         "`{path}` is not valid JSON",
         "The file is empty, cut off, an LFS pointer or an error page in place of the download, or was edited by hand.",
-        "Look at it: `head -c 400 {path}`; `python -m json.tool {path}` tells the place. Download it again "
-        "(`hf download "
-        "MODEL config.json --force-download`), or copy it from the base model. A checkpoint whose write broke off "
-        "(full disk, killed process) is lost: take the one before.",
+        "Look at it: `head -c 400 {path}`; `python -m json.tool {path}` tells the place. Download it again (`hf "
+        "download MODEL config.json --force-download`), or copy it from the base model. A checkpoint whose write broke "
+        "off (full disk, killed process) is lost: take the one before.",
     ),
     zh=Words(
         "`{path}` 不是合法的 JSON",

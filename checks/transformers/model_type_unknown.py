@@ -82,9 +82,8 @@ LOG_MESSAGE_PART = Message(
     ),
     zh=Words(
         "Transformers 不认识 `{path}` 的 {part}",
-        "`preprocessor_config.json`(`image_processor_type`、`processor_class`)所写的类不在已安装的版本中,或该文件缺失"
-        ":模型比"
-        "该 Transformers 新、其配置后来改过名,或是训练写出的目录没有该文件。",
+        "`preprocessor_config.json`(`image_processor_type`、`processor_class`)所写的类不在已安装的版本中,或该文件缺"
+        "失:模型比该 Transformers 新、其配置后来改过名,或是训练写出的目录没有该文件。",
         "升级 Transformers(`pip install -U transformers`;最新的模型用 `pip install "
         "git+https://github.com/huggingface/transformers`)以及脚本同时固定的包。若版本已足够新,从原始模型复制 "
         "`preprocessor_config.json`(及 `video_preprocessor_config.json`),或重新下载模型使其文件属于同一时期。",

@@ -63,24 +63,22 @@ LABELS_GIVEN = Message(
     en=Words(
         "the model returned no loss although the batch held `labels`",
         "Its `forward` takes labels and gives back {keys} only: a reward or sequence model that computes no loss for "
-        "this "
-        "kind of batch, evaluation of a model that computes one in training only, or labels of another form than it "
-        "expects.",
-        "Look at `forward`: it must return a `loss` (or a tuple that begins with it) when labels are given; a model "
-        "of your "
-        "own computes it there, or give the Trainer `compute_loss_func=`/override `compute_loss`. In evaluation set "
-        '`prediction_loss_only=False` and `eval_strategy="no"` where the model has no loss then. Load the class of the '
-        "task (`AutoModelForCausalLM`, `AutoModelForSequenceClassification`), and for pairs use TRL's RewardTrainer.",
+        "this kind of batch, evaluation of a model that computes one in training only, or labels of another form than "
+        "it expects.",
+        "Look at `forward`: it must return a `loss` (or a tuple that begins with it) when labels are given; a model of "
+        "your own computes it there, or give the Trainer `compute_loss_func=`/override `compute_loss`. In evaluation "
+        'set `prediction_loss_only=False` and `eval_strategy="no"` where the model has no loss then. Load the class of '
+        "the task (`AutoModelForCausalLM`, `AutoModelForSequenceClassification`), and for pairs use TRL's "
+        "RewardTrainer.",
     ),
     zh=Words(
         "批次中有 `labels`,但模型没有返回损失",
         "其 `forward` 接受标签却只返回 {keys}:奖励或序列模型不对这种批次计算损失、模型只在训练时计算损失而此处在评估"
         ",或标签形式与其预期不同。",
         "查看 `forward`:给出标签时必须返回 `loss`(或以其开头的元组);自己的模型在其中计算,或给 Trainer 传 "
-        "`compute_loss_func=`、重写 "
-        '`compute_loss`。若模型在评估时没有损失,设 `prediction_loss_only=False` 和 `eval_strategy="no"`。加载与任务相'
-        "符的类"
-        "(`AutoModelForCausalLM`、`AutoModelForSequenceClassification`),样本对使用 TRL 的 RewardTrainer。",
+        "`compute_loss_func=`、重写 `compute_loss`。若模型在评估时没有损失,设 `prediction_loss_only=False` 和 "
+        '`eval_strategy="no"`。加载与任务相符的类(`AutoModelForCausalLM`、`AutoModelForSequenceClassification`),样本对'
+        "使用 TRL 的 RewardTrainer。",
     ),
 )
 
@@ -97,11 +95,9 @@ NO_HEAD = Message(
     zh=Words(
         "Trainer 在模型的返回值中查找 `loss`,而其中没有",
         "要么批次中没有 `labels`,要么模型类没有计算损失的头:基础类(`BartModel`、`AutoModel`)只返回隐藏状态。",
-        "加载与任务相符的类(`AutoModelForSeq2SeqLM`、`AutoModelForCausalLM`、`AutoModelForSequenceClassification`),并"
-        "确认每个"
-        "批次都有 `labels`:对其分词(`tokenizer(text_target=...)`),或使用会生成标签的 "
-        "collator(`DataCollatorForSeq2Seq`、"
-        "`DataCollatorForLanguageModeling(tokenizer, mlm=False)`)。",
+        "加载与任务相符的类(`AutoModelForSeq2SeqLM`、`AutoModelForCausalLM`、`AutoModelForSequenceClassification`),并确"
+        "认每个批次都有 `labels`:对其分词(`tokenizer(text_target=...)`),或使用会生成标签的 "
+        "collator(`DataCollatorForSeq2Seq`、`DataCollatorForLanguageModeling(tokenizer, mlm=False)`)。",
     ),
 )
 

@@ -35,9 +35,8 @@ LOG_MESSAGE = Message(
         "the model does not fit into GPUs and host memory together, and a part went to the disk",
         "`device_map` fills the GPUs that this process may use first, then the host. Often the GPUs are taken by "
         "another process, or fewer are visible than meant. Weights on the disk cannot be trained.",
-        "Look at what is free (`nvidia-smi`). For training leave `device_map` out and shard the model (ZeRO-3 "
-        "or FSDP), load "
-        'it in 4 bit with an adapter, or take a smaller one. Only to generate: `offload_folder="offload"`.',
+        "Look at what is free (`nvidia-smi`). For training leave `device_map` out and shard the model (ZeRO-3 or "
+        'FSDP), load it in 4 bit with an adapter, or take a smaller one. Only to generate: `offload_folder="offload"`.',
     ),
     zh=Words(
         "GPU 与主机内存合起来也放不下模型,一部分被放到了磁盘",

@@ -86,9 +86,8 @@ TOKENIZER = Message(
     ),
     zh=Words(
         "`{tokenizer}`({place})对该 Transformers 来说太旧:词表在加载之前就被读取",
-        "自 Transformers 4.34 起,基类在构造分词器时就会读取词表。该模型自带的 Python 文件在 `super().__init__()` 之后"
-        "才加载它"
-        "(`{what}`)。",
+        "自 Transformers 4.34 起,基类在构造分词器时就会读取词表。该模型自带的 Python 文件在 `super().__init__()` 之后才"
+        "加载它(`{what}`)。",
         '安装较旧的版本:`pip install "transformers<4.34"`(模型的 README 写明它所针对的版本);或更新模型文件;或修改 '
         "`{place}`,使 `self.{what} = ...` 位于 `super().__init__(...)` 之前。实际运行的是 "
         "`~/.cache/huggingface/modules/transformers_modules` 下的副本。",

@@ -49,8 +49,7 @@ AVERAGE = Message(
     zh=Words(
         "Trainer 从 CPU 上的张量收集某一步的 token 数",
         "启用 `average_tokens_across_devices`(自 Transformers 4.54 起默认开启)时,该计数经 NCCL 在各 rank 间收集,而 "
-        "NCCL 只接受 "
-        "GPU 张量;数据整理器、子类的 `get_batch_samples` 以及 4.54 前后的版本会把它留在 CPU 上。",
+        "NCCL 只接受 GPU 张量;数据整理器、子类的 `get_batch_samples` 以及 4.54 前后的版本会把它留在 CPU 上。",
         "在训练参数中设 `average_tokens_across_devices=False`(损失改为按 rank 平均),或升级:`pip install -U "
         "transformers`;在子类中把计数移到 `self.args.device`。",
     ),

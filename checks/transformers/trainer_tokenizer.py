@@ -77,21 +77,18 @@ PASSED_ON = Message(
     en=Words(
         "`{library}` hands `tokenizer` to `{trainer}` of Transformers, which no longer takes it",
         "The argument was renamed to `processing_class` in Transformers 4.46 and dropped in 5.0. The installed "
-        "`{library}` is "
-        "older than that, so changing the script does not help.",
+        "`{library}` is older than that, so changing the script does not help.",
         "Upgrade it: `pip install -U {library}` (and use its new names: `processing_class=` instead of `tokenizer=`), "
-        "or keep "
-        'Transformers of its time: `pip install "transformers<5"` (before 4.46 for releases that know only '
-        "`tokenizer`). "
-        "`pip check` tells the range it names.",
+        'or keep Transformers of its time: `pip install "transformers<5"` (before 4.46 for releases that know only '
+        "`tokenizer`). `pip check` tells the range it names.",
     ),
     zh=Words(
         "`{library}` 把 `tokenizer` 传给了 Transformers 的 `{trainer}`,而后者已不再接受",
         "该参数在 Transformers 4.46 中改名为 `processing_class`,并在 5.0 中移除。已安装的 `{library}` 比这更旧,因此修"
         "改脚本没有用。",
         "升级它:`pip install -U {library}`(并使用新名称:`processing_class=` 代替 `tokenizer=`),或使用同时期的 "
-        "Transformers:`pip install "
-        '"transformers<5"`(只认识 `tokenizer` 的版本需 4.46 之前)。`pip check` 会给出其要求的范围。',
+        'Transformers:`pip install "transformers<5"`(只认识 `tokenizer` 的版本需 4.46 之前)。`pip check` 会给出其要求的'
+        "范围。",
     ),
 )
 

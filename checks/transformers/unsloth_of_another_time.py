@@ -127,16 +127,14 @@ HALVES = Message(
         "The two packages are released together and one was upgraded without the other, for example `unsloth` from "
         "git beside a `unsloth_zoo` from the index.",
         "Upgrade both at once: `pip install -U --force-reinstall --no-deps unsloth unsloth_zoo` (with unsloth from "
-        "git: "
-        "`pip install --no-deps git+https://github.com/unslothai/unsloth-zoo.git`), then restart the process or "
+        "git: `pip install --no-deps git+https://github.com/unslothai/unsloth-zoo.git`), then restart the process or "
         "notebook.",
     ),
     zh=Words(
         "`unsloth` 在同环境的 `unsloth_zoo` 中找不到 `{name}`",
         "两个包同时发布,而只升级了其中一个,例如从 git 安装 `unsloth` 而 `unsloth_zoo` 来自索引。",
         "同时升级两者:`pip install -U --force-reinstall --no-deps unsloth unsloth_zoo`(若 unsloth 来自 git:`pip "
-        "install "
-        "--no-deps git+https://github.com/unslothai/unsloth-zoo.git`),然后重启进程或 notebook。",
+        "install --no-deps git+https://github.com/unslothai/unsloth-zoo.git`),然后重启进程或 notebook。",
     ),
 )
 

@@ -55,24 +55,19 @@ LOG_MESSAGE = Message(
         "logits over {one} and over {two} tokens meet: the two models have vocabularies of different size",
         "Teacher and student (or policy and reference) are compared token by token, and their output layers differ by "
         "{difference} rows. In one family these are mostly padding that no token uses (Qwen2.5: 151936 up to 3B, "
-        "152064 "
-        "from 7B on); in different families the ids mean different tokens and cannot be compared at all.",
-        "Same tokenizer: cut the logits of both to the smaller size before the loss (`logits[..., :{least}]`), or "
-        "take a "
-        "teacher and student of the same vocab_size. Different tokenizers: a method for that (TRL's GOLDTrainer, "
+        "152064 from 7B on); in different families the ids mean different tokens and cannot be compared at all.",
+        "Same tokenizer: cut the logits of both to the smaller size before the loss (`logits[..., :{least}]`), or take "
+        "a teacher and student of the same vocab_size. Different tokenizers: a method for that (TRL's GOLDTrainer, "
         "universal logit distillation), or train on text that the teacher wrote. After tokens were added to one model, "
         "resize the other alike (`resize_token_embeddings`).",
     ),
     zh=Words(
         "{one} 与 {two} 个 token 的 logits 相遇:两个模型的词表大小不同",
         "教师与学生(或策略与参考模型)逐 token 比较,而它们的输出层相差 {difference} 行。同一系列中这通常是没有 token 使"
-        "用的"
-        "填充(Qwen2.5:3B 及以下为 151936,7B 起为 152064);不同系列中 id 含义不同,根本无法比较。",
+        "用的填充(Qwen2.5:3B 及以下为 151936,7B 起为 152064);不同系列中 id 含义不同,根本无法比较。",
         "分词器相同:在计算损失前把两者的 logits 截断到较小的大小(`logits[..., :{least}]`),或选用 vocab_size 相同的教师"
-        "与"
-        "学生。分词器不同:使用相应方法(TRL 的 GOLDTrainer、universal logit distillation),或用教师生成的文本训练。若给"
-        "其中"
-        "一个模型添加过 token,另一个也要同样调整(`resize_token_embeddings`)。",
+        "与学生。分词器不同:使用相应方法(TRL 的 GOLDTrainer、universal logit distillation),或用教师生成的文本训练。若给"
+        "其中一个模型添加过 token,另一个也要同样调整(`resize_token_embeddings`)。",
     ),
 )
 

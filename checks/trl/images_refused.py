@@ -30,9 +30,8 @@ CASES = (
             en=Words(
                 "the dataset has a column `image` or `images`, and the model takes text only",
                 "TRL looked for a processor of images beside the model and found a tokenizer.",
-                "Train a vision-language model (and pass its `AutoProcessor` as `processing_class`), or remove "
-                "the column: "
-                '`dataset.remove_columns("images")`.',
+                "Train a vision-language model (and pass its `AutoProcessor` as `processing_class`), or remove the "
+                'column: `dataset.remove_columns("images")`.',
             ),
             zh=Words(
                 "数据集有 `image` 或 `images` 列,而模型只接受文本",
@@ -63,9 +62,8 @@ CASES = (
         Message(
             en=Words(
                 "prompts with images are plain texts instead of conversations",
-                "TRL puts the images into the messages itself; a prompt that went through the chat template "
-                "already has "
-                "no place for them.",
+                "TRL puts the images into the messages itself; a prompt that went through the chat template already "
+                "has no place for them.",
                 "Leave `prompt` as a list of messages (role, content) and do not call `apply_chat_template` on "
                 "the dataset.",
             ),

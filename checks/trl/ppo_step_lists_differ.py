@@ -41,22 +41,18 @@ NUMBER = Message(
         "`PPOTrainer.step` got {given} {list} for a batch of {batch}",
         "It wants one query, one response and one score (reward) per sample of the batch. More scores than samples are "
         "mostly rewards for each token (a reward model's output not reduced to its last position); fewer samples are "
-        "the "
-        "last, incomplete batch of the dataset.",
+        "the last, incomplete batch of the dataset.",
         "Reduce the reward to one number for each response (the value at its last token) and pass lists: "
-        "`[torch.tensor(r) "
-        "for r in rewards]`. For the last batch: `drop_last=True` in the loader, or a `batch_size` that divides the "
-        "dataset. In LLaMA-Factory update (`git pull`), whose early PPO had this fault.",
+        "`[torch.tensor(r) for r in rewards]`. For the last batch: `drop_last=True` in the loader, or a `batch_size` "
+        "that divides the dataset. In LLaMA-Factory update (`git pull`), whose early PPO had this fault.",
     ),
     zh=Words(
         "`PPOTrainer.step` 收到 {given} 个 {list},而批大小为 {batch}",
         "它要求批中每个样本有一个 query、一个 response 和一个 score(奖励)。score 比样本多,多半是逐 token 的奖励(奖励模"
-        "型的输出"
-        "没有取最后位置);样本较少则是数据集最后不完整的一批。",
+        "型的输出没有取最后位置);样本较少则是数据集最后不完整的一批。",
         "把奖励归约为每个回答一个数(其最后一个 token 处的值),并传入列表:`[torch.tensor(r) for r in rewards]`。对最后一"
-        "批:在 "
-        "loader 中设 `drop_last=True`,或选择能整除数据集的 `batch_size`。LLaMA-Factory 请更新(`git pull`),其早期 PPO "
-        "有此缺陷。",
+        "批:在 loader 中设 `drop_last=True`,或选择能整除数据集的 `batch_size`。LLaMA-Factory 请更新(`git pull`),其早期 "
+        "PPO 有此缺陷。",
     ),
 )
 FORM = Message(
@@ -72,8 +68,7 @@ FORM = Message(
         "queries 与 responses 是 id 张量的列表,scores 是每项一个数的张量列表;成批的张量、浮点数列表或逐 token 的数列都"
         "会被拒绝。",
         "拆分成批的张量(`list(batch)`),并包装浮点数:`[torch.tensor(r, dtype=torch.float32) for r in rewards]`;每个 "
-        "score "
-        "没有维度或只有一项(`score.squeeze()`)。",
+        "score 没有维度或只有一项(`score.squeeze()`)。",
     ),
 )
 

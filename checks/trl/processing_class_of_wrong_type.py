@@ -28,9 +28,8 @@ _TOKENIZER = Message(
     en=Words(
         "`processing_class` is neither a tokenizer nor a processor of Transformers",
         "The trainer tokenizes with it and saves it beside the model, so a name or a function does not do.",
-        "Pass `processing_class=AutoTokenizer.from_pretrained(MODEL)` (`AutoProcessor` for models with images),"
-        " or leave "
-        "it out: the trainer then loads it by the model's name.",
+        "Pass `processing_class=AutoTokenizer.from_pretrained(MODEL)` (`AutoProcessor` for models with images), or "
+        "leave it out: the trainer then loads it by the model's name.",
     ),
     zh=Words(
         "`processing_class` 既不是 Transformers 的分词器,也不是处理器",
@@ -43,9 +42,8 @@ _ADAPTER = Message(
     en=Words(
         "`peft_config` is of type `{type}` instead of a configuration of PEFT",
         "The trainer hands it to `get_peft_model`, which takes `LoraConfig` and its like.",
-        "Pass `peft_config=LoraConfig(r=16, lora_alpha=32, target_modules='all-linear', "
-        "task_type='CAUSAL_LM')`; a model "
-        "that has its adapter already goes in as `model`, without `peft_config`.",
+        "Pass `peft_config=LoraConfig(r=16, lora_alpha=32, target_modules='all-linear', task_type='CAUSAL_LM')`; a "
+        "model that has its adapter already goes in as `model`, without `peft_config`.",
     ),
     zh=Words(
         "`peft_config` 的类型是 `{type}`,不是 PEFT 的配置",

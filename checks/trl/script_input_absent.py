@@ -37,16 +37,14 @@ CASES = (
             en=Words(
                 "TRL's script was not told which dataset to train on",
                 "Neither `--dataset_name` nor `datasets:` in the file of `--config` was given.",
-                "Add `--dataset_name NAME_OR_PATH` (with `--dataset_config` and `--dataset_train_split` where "
-                "needed), or a "
-                "list `datasets:` with `path:` entries in the YAML file.",
+                "Add `--dataset_name NAME_OR_PATH` (with `--dataset_config` and `--dataset_train_split` where needed), "
+                "or a list `datasets:` with `path:` entries in the YAML file.",
             ),
             zh=Words(
                 "没有告诉 TRL 脚本用哪个数据集训练",
                 "既没有 `--dataset_name`,`--config` 的文件中也没有 `datasets:`。",
-                "添加 `--dataset_name NAME_OR_PATH`(需要时加 `--dataset_config`、`--dataset_train_split`),或在 "
-                "YAML 文件中"
-                "写 `datasets:` 列表及其 `path:`。",
+                "添加 `--dataset_name NAME_OR_PATH`(需要时加 `--dataset_config`、`--dataset_train_split`),或在 YAML 文"
+                "件中写 `datasets:` 列表及其 `path:`。",
             ),
         ),
     ),

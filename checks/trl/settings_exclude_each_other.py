@@ -158,9 +158,8 @@ CASES = (
                 "{trainer} is to shard sequences (`cp_size` or `sp_size` above 1)",
                 "This trainer makes its batches after generation, where context and sequence parallelism cannot "
                 "split them.",
-                "Set `cp_size=1` and `sp_size=1` in `parallelism_config` (of the accelerate configuration), or "
-                "leave it "
-                "out; against memory lower `max_completion_length`, or use ZeRO-3 or FSDP2.",
+                "Set `cp_size=1` and `sp_size=1` in `parallelism_config` (of the accelerate configuration), or leave "
+                "it out; against memory lower `max_completion_length`, or use ZeRO-3 or FSDP2.",
             ),
             zh=Words(
                 "{trainer} 被要求切分序列(`cp_size` 或 `sp_size` 大于 1)",

@@ -92,22 +92,18 @@ BATCH = Message(
         "A class or function of the project works on what TRL's trainer hands it: entries of its batches, or "
         "arguments of its "
         "`__init__`. These differ between releases, and forks (LLaVA-NeXT's TRL, for one) add some of their own.",
-        "Install the TRL that the project was written for (its requirements.txt, pyproject.toml or README; the date "
-        "of its "
-        "last commit tells the release), or the fork that it carries along (`pip install -e ./trl`): `pip install "
+        "Install the TRL that the project was written for (its requirements.txt, pyproject.toml or README; the date of "
+        "its last commit tells the release), or the fork that it carries along (`pip install -e ./trl`): `pip install "
         "'trl==VERSION'`, in an environment of its own. Or change the code to what the installed TRL has: `pip show "
-        "trl` "
-        "tells its version.",
+        "trl` tells its version.",
     ),
     zh=Words(
         "TRL 之外的代码读取 `{name}`,而此版本的 TRL 训练器没有它",
-        "项目中的类或函数使用 TRL 训练器交给它的内容:批次中的条目,或其 `__init__` 的参数。这些在版本之间不同,而某些分"
-        "支(例如 LLaVA-NeXT "
-        "的 TRL)还会自行添加。",
+        "项目中的类或函数使用 TRL 训练器交给它的内容:批次中的条目,或其 `__init__` 的参数。这些在版本之间不同,而某些分支"
+        "(例如 LLaVA-NeXT 的 TRL)还会自行添加。",
         "安装该项目所针对的 TRL(见其 requirements.txt、pyproject.toml 或 README;最后一次提交的日期可推断版本),或其自带"
-        "的分支(`pip "
-        "install -e ./trl`):在单独的环境中 `pip install 'trl==VERSION'`。或按已安装的 TRL 修改代码:`pip show trl` 可查"
-        "看版本。",
+        "的分支(`pip install -e ./trl`):在单独的环境中 `pip install 'trl==VERSION'`。或按已安装的 TRL 修改代码:`pip "
+        "show trl` 可查看版本。",
     ),
 )
 

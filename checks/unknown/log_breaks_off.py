@@ -31,9 +31,8 @@ AT_STEP = Message(
         "the log stops at step {done} of {all} with neither a failure nor an end",
         "The process may have been killed without a word, may hang, may still run, or may write its errors elsewhere; "
         "this log does not tell which.",
-        "Give its stderr as well. Look for the process (`ps`), for a kill (`dmesg -T | grep -i 'killed "
-        "process'`), and, when "
-        "it still runs without moving, take `py-spy dump --pid PID` of every rank.",
+        "Give its stderr as well. Look for the process (`ps`), for a kill (`dmesg -T | grep -i 'killed process'`), "
+        "and, when it still runs without moving, take `py-spy dump --pid PID` of every rank.",
     ),
     zh=Words(
         "日志停在第 {done} 步(共 {all} 步),既无失败也无结束",
@@ -47,9 +46,8 @@ MESSAGE = Message(
         "the log shows neither a failure nor the end of the run",
         "The process may have been killed without a word, may hang, may still run, or may write its errors elsewhere; "
         "this log does not tell which.",
-        "Give its stderr as well. Look for the process (`ps`), for a kill (`dmesg -T | grep -i 'killed "
-        "process'`), and, when "
-        "it still runs without moving, take `py-spy dump --pid PID` of every rank.",
+        "Give its stderr as well. Look for the process (`ps`), for a kill (`dmesg -T | grep -i 'killed process'`), "
+        "and, when it still runs without moving, take `py-spy dump --pid PID` of every rank.",
     ),
     zh=Words(
         "日志中既无失败也无运行结束的标志",

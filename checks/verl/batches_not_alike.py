@@ -44,9 +44,8 @@ ROWS = Message(
     ),
     zh=Words(
         "veRL 要合并的两个批次分别有 {one} 行与 {two} 行",
-        "rollout(或奖励、其他 worker)返回的行数与请求的批次不同。批次没有按 `rollout.n` 重复,"
-        "或重复了两次(引擎自己采样 n 个,"
-        "训练端又重复);有的行被丢弃(过长、被过滤、失败),或补齐之后没有去掉。",
+        "rollout(或奖励、其他 worker)返回的行数与请求的批次不同。批次没有按 `rollout.n` 重复,或重复了两次(引擎自己采样 "
+        "n 个,训练端又重复);有的行被丢弃(过长、被过滤、失败),或补齐之后没有去掉。",
         "每个输入行恰好返回一行,失败的样本也一样。每个 prompt 有 n 个回答时只重复一次:"
         "`batch.repeat(repeat_times=config.actor_rollout_ref.rollout.n, interleave=True)`,采样参数中不再写 `n`。用 "
         "`unpad_dataproto` 去掉补齐。{times_zh}",
@@ -63,9 +62,8 @@ FIELD = Message(
     ),
     zh=Words(
         "veRL 要合并的两个批次都有 `{field}`,且值不同",
-        "只有相等时,一个字段才能同时出现在两边。此处 rollout 或其他 worker 返回了自己的版本:"
-        "补齐或顺序不同、prompt 被修改,"
-        "或 `meta_info` 的条目设置了两次。",
+        "只有相等时,一个字段才能同时出现在两边。此处 rollout 或其他 worker 返回了自己的版本:补齐或顺序不同、prompt 被修"
+        "改,或 `meta_info` 的条目设置了两次。",
         "从返回值中去掉该字段(`output.pop(batch_keys=[...])`),或在发送前从批次中取出"
         "(如 `fit` 所做:`batch.pop(batch_keys=['input_ids', 'attention_mask', 'position_ids'])`),只由一方持有;"
         "自己的字段请换名。",

@@ -65,9 +65,8 @@ ESTIMATOR = Message(
     ),
     zh=Words(
         "`algorithm.adv_estimator={value}` 不是 veRL {version} 的优势估计器",
-        "veRL 在完成一次 rollout、第一次计算优势时才查找该名称,并以 `Unknown advantage estimator` 退出。只有你"
-        "自己注册该名称的"
-        "代码才能增加它。",
+        "veRL 在完成一次 rollout、第一次计算优势时才查找该名称,并以 `Unknown advantage estimator` 退出。只有你自己注册"
+        "该名称的代码才能增加它。",
         "改为它支持的名称:{known}。",
     ),
 )

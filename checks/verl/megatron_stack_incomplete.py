@@ -94,9 +94,8 @@ FUSION = Message(
     en=Words(
         "Megatron is to fuse gradient accumulation, and Apex with CUDA extensions is not installed",
         "`gradient_accumulation_fusion` is on by default and takes a kernel (`fused_weight_gradient_mlp_cuda`) that "
-        "only "
-        "an Apex built with `--cpp_ext --cuda_ext` (or Transformer Engine) has; `pip install apex` fetches something "
-        "else.",
+        "only an Apex built with `--cpp_ext --cuda_ext` (or Transformer Engine) has; `pip install apex` fetches "
+        "something else.",
         "Switch it off, which costs little: ms-swift `--gradient_accumulation_fusion false`, Megatron-LM "
         "`--no-gradient-accumulation-fusion`, veRL "
         "`+actor_rollout_ref.actor.megatron.override_transformer_config.gradient_accumulation_fusion=False`. Or build "
@@ -105,13 +104,11 @@ FUSION = Message(
     zh=Words(
         "Megatron 要求融合梯度累积,但没有安装带 CUDA 扩展的 NVIDIA Apex",
         "`gradient_accumulation_fusion` 默认打开,需要 `fused_weight_gradient_mlp_cuda` 内核,只有以 `--cpp_ext "
-        "--cuda_ext` "
-        "编译的 Apex(或 Transformer Engine)才有;`pip install apex` 装到的是别的东西。",
+        "--cuda_ext` 编译的 Apex(或 Transformer Engine)才有;`pip install apex` 装到的是别的东西。",
         "关闭它,代价很小:ms-swift 用 `--gradient_accumulation_fusion false`,Megatron-LM 用 "
         "`--no-gradient-accumulation-fusion`,veRL 用 "
         "`+actor_rollout_ref.actor.megatron.override_transformer_config.gradient_accumulation_fusion=False`。或编译安"
-        "装:"
-        "`{command}`。",
+        "装:`{command}`。",
     ),
 )
 

@@ -61,10 +61,8 @@ LOG_MESSAGE = Message(
 MESSAGE = Message(
     en=Words(
         "A GPU's share of the mini-batch is {share} samples, no multiple of micro-batch {micro}",
-        "The workers compute {mini} prompts x {answers} answers over {groups} GPUs or groups of GPUs, and "
-        "stop with "
-        "`normalized ppo_mini_batch_size {share} should be divisible by ppo_micro_batch_size_per_gpu {micro}`"
-        ".",
+        "The workers compute {mini} prompts x {answers} answers over {groups} GPUs or groups of GPUs, and stop with "
+        "`normalized ppo_mini_batch_size {share} should be divisible by ppo_micro_batch_size_per_gpu {micro}`.",
         "Use a micro-batch that divides {share}, or another mini-batch.",
     ),
     zh=Words(

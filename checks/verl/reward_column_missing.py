@@ -34,9 +34,8 @@ SIGNATURES = (
 LOG_MESSAGE_RAW = Message(
     en=Words(
         "a part of veRL needs the prompts as messages, and the data loader does not keep them (`{raw}`)",
-        "Reward models with another chat template, multi-turn rollouts and agent loops read the conversation "
-        "itself. The "
-        "data loader of older releases hands over tokens alone unless it is told otherwise.",
+        "Reward models with another chat template, multi-turn rollouts and agent loops read the conversation itself. "
+        "The data loader of older releases hands over tokens alone unless it is told otherwise.",
         "Set `data.return_raw_chat=True`. The prompt column must hold a list of messages "
         '(`[{{"role": "user", "content": ...}}]`), for train and validation files.',
     ),

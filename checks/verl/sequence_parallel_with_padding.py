@@ -51,9 +51,8 @@ LOG_MESSAGE = Message(
     zh=Words(
         "{part} 的序列并行需要 `use_remove_padding`",
         "Ulysses 切分的是去除填充后的序列。",
-        "设置 "
-        "`actor_rollout_ref.model.use_remove_padding=True`(`critic.model.use_remove_padding=True`),或"
-        " `ulysses_sequence_parallel_size=1`。",
+        "设置 `actor_rollout_ref.model.use_remove_padding=True`(`critic.model.use_remove_padding=True`),或 "
+        "`ulysses_sequence_parallel_size=1`。",
     ),
 )
 

@@ -40,19 +40,16 @@ LOG_MESSAGE = Message(
     en=Words(
         "the installed tensordict is of another release than this veRL and this torch",
         "Old releases refuse `key in batch` and import parts of torch that newer ones do not have; new ones want a "
-        "newer "
-        "torch. pip takes any release unless veRL's own requirements were installed, and on ARM there were no wheels "
-        "for "
-        "some.",
+        "newer torch. pip takes any release unless veRL's own requirements were installed, and on ARM there were no "
+        "wheels for some.",
         "Install the one that veRL's setup.py names: `tensordict>=0.8.0,<=0.10.0,!=0.9.0` in newer releases, "
         "`tensordict==0.6.2` in those that go with vLLM up to 0.8. Where no wheel exists (ARM): `pip install "
         "git+https://github.com/pytorch/tensordict@v0.6.2`.",
     ),
     zh=Words(
         "所装的 tensordict 与此 veRL 及此 torch 不属于同一时期",
-        "旧版不支持 `key in batch`,并会导入新版 torch 中已没有的部分;新版则要求更新的 torch。若没有按 veRL 的依赖安装,"
-        "pip "
-        "会装任意版本;ARM 上部分版本没有 wheel。",
+        "旧版不支持 `key in batch`,并会导入新版 torch 中已没有的部分;新版则要求更新的 torch。若没有按 veRL 的依赖安"
+        "装,pip 会装任意版本;ARM 上部分版本没有 wheel。",
         "安装 veRL 的 setup.py 所指的版本:较新的为 `tensordict>=0.8.0,<=0.10.0,!=0.9.0`,配 vLLM 0.8 及以前的为 "
         "`tensordict==0.6.2`。没有 wheel 时(ARM):`pip install "
         "git+https://github.com/pytorch/tensordict@v0.6.2`。",

@@ -92,8 +92,7 @@ VISION = Message(
     en=Words(
         "the vision part of {model} cannot run with the attention backend `{backend}`",
         "`VLLM_ATTENTION_BACKEND` (or `--attention-backend`) chooses for the language and the vision part alike in "
-        "this "
-        "release, and the vision part has code for a few backends only (FLASH_ATTN, TORCH_SDPA, in older releases "
+        "this release, and the vision part has code for a few backends only (FLASH_ATTN, TORCH_SDPA, in older releases "
         "XFORMERS).",
         "`unset VLLM_ATTENTION_BACKEND`, or set `VLLM_ATTENTION_BACKEND=FLASH_ATTN`; newer releases choose for the two "
         "parts apart (`--mm-encoder-attn-backend`): `pip install -U vllm`.",
@@ -131,28 +130,24 @@ INVARIANT = Message(
     ),
     zh=Words(
         "打开了 batch-invariant 模式,而该模型的注意力(`{backend}`)没有相应内核",
-        "`VLLM_BATCH_INVARIANT=1` 使结果与批次无关;vLLM 只在少数注意力后端中有此类内核。混合模型(Qwen3-Next、带线性注"
-        "意力 GDN 的 "
-        "Qwen3.5 与 3.6、Mamba)使用其他后端。",
+        "`VLLM_BATCH_INVARIANT=1` 使结果与批次无关;vLLM 只在少数注意力后端中有此类内核。混合模型(Qwen3-Next、带线性注意"
+        "力 GDN 的 Qwen3.5 与 3.6、Mamba)使用其他后端。",
         "关闭它:`unset VLLM_BATCH_INVARIANT`,或使用普通注意力的模型并设 `--attention-backend FLASH_ATTN`。若要让 "
-        "rollout 与训练的"
-        "对数概率一致,可改用截断重要性采样。",
+        "rollout 与训练的对数概率一致,可改用截断重要性采样。",
     ),
 )
 EXPERTS = Message(
     en=Words(
         "the MoE backend `{moe}` cannot run this model's experts on this machine: {reason}",
         "Each backend has kernels for some formats of the weights, layers and GPUs. It was chosen by `--moe-backend` "
-        "or "
-        "a variable such as `VLLM_USE_FLASHINFER_MOE_FP4`, and holds for all layers, also those that are quantized "
+        "or a variable such as `VLLM_USE_FLASHINFER_MOE_FP4`, and holds for all layers, also those that are quantized "
         "otherwise.",
         "Leave `--moe-backend` out (`auto` lets vLLM pick for each format), or name one that fits{known}.",
     ),
     zh=Words(
         "MoE 后端 `{moe}` 无法在此机器上运行该模型的专家:{reason}",
         "每个后端只为部分权重格式、层与 GPU 提供内核。它由 `--moe-backend` 或 `VLLM_USE_FLASHINFER_MOE_FP4` 之类的变量"
-        "选定,"
-        "并作用于所有层,包括量化方式不同的层。",
+        "选定,并作用于所有层,包括量化方式不同的层。",
         "去掉 `--moe-backend`(`auto` 让 vLLM 按格式选择),或指定合适的后端{known}。",
     ),
 )

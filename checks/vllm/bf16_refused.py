@@ -68,8 +68,8 @@ MESSAGE = Message(
     ),
     zh=Words(
         "{gpu} 的计算能力为 {capability},而服务器要以 bf16 运行",
-        "vLLM 的 worker 一启动就会以 "
-        "`Bfloat16 is only supported on GPUs with compute capability of at least 8.0` 退出。",
+        "vLLM 的 worker 一启动就会以 `Bfloat16 is only supported on GPUs with compute capability of at least 8.0` 退"
+        "出。",
         "在这张卡上使用 fp16。",
     ),
 )

@@ -41,10 +41,9 @@ LOG_MESSAGE = Message(
         "The head size is `head_dim` of the model's config.json, or hidden size by number of heads. "
         "Kernels exist for a fixed list{sizes}; a made-up test model or a rare architecture falls "
         "outside.",
-        "Choose another backend (`--attention-backend TRITON_ATTN` or FLEX_ATTENTION, "
-        "VLLM_ATTENTION_BACKEND before 0.15; SGLang: `--attention-backend triton`), a newer vLLM, or a "
-        "model with a usual size such as 64 or "
-        "128; give a tiny test model fewer heads.",
+        "Choose another backend (`--attention-backend TRITON_ATTN` or FLEX_ATTENTION, VLLM_ATTENTION_BACKEND before "
+        "0.15; SGLang: `--attention-backend triton`), a newer vLLM, or a model with a usual size such as 64 or 128; "
+        "give a tiny test model fewer heads.",
     ),
     zh=Words(
         "{backend} 没有支持大小为 {size} 的注意力头的内核",

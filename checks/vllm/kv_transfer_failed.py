@@ -39,8 +39,7 @@ SIDE_CHANNEL = Message(
     zh=Words(
         "vLLM 的 NIXL side channel 由另一个引擎应答",
         "`VLLM_NIXL_SIDE_CHANNEL_HOST` 默认为 localhost,多机时各引擎会连到自己;同一机器上则是两个引擎共用一个端口。"
-        "decode 端"
-        "于是重新计算 prompt。",
+        "decode 端于是重新计算 prompt。",
         "为每个引擎单独设置:`VLLM_NIXL_SIDE_CHANNEL_HOST=` 其他机器可访问的本机地址,同一机器上各引擎的 "
         "`VLLM_NIXL_SIDE_CHANNEL_PORT` 互不相同(数据并行 rank 依次占用后续端口)。",
     ),
@@ -74,9 +73,8 @@ FABRIC = Message(
         "远端 key 或地址不是对端注册过的:两端网卡数或张量并行大小不同,或 wheel 自带的 libfabric 不是 EFA 安装包的版本"
         "。",
         '改用 UCX:`"kv_connector_extra_config": {{"backends": ["UCX"]}}`。若继续用 EFA,让 nixl 使用安装包的 '
-        "libfabric(LD_LIBRARY_PATH 中 `/opt/amazon/efa/lib` 居前,并据此编译 nixl),两端使用相同的网卡,并与不传输的运行"
-        "对比"
-        "输出:错误的块不一定会报错。",
+        "libfabric(LD_LIBRARY_PATH 中 `/opt/amazon/efa/lib` 居前,并据此编译 nixl),两端使用相同的网卡,并与不传输的运行对"
+        "比输出:错误的块不一定会报错。",
     ),
 )
 NO_BOOTSTRAP = Message(
@@ -138,13 +136,11 @@ NOT_SENT = Message(
     zh=Words(
         "某请求的 KV 缓存无法发送给另一个引擎",
         "传输层拒绝:该 GPU 没有可用的 RDMA 设备、进程中的 UCX 或 Mooncake 不是 wheel 自带的、不能锁定内存,或对端重启后"
-        "地址"
-        "已变。",
+        "地址已变。",
         "两端都检查:`ulimit -l unlimited`(docker `--ulimit memlock=-1`、`--device=/dev/infiniband`)、指定网卡"
         "(`--disaggregation-ib-device mlx5_0`、`UCX_NET_DEVICES`)、UCX 支持 CUDA(`ucx_info -d | grep cuda`、"
-        "`UCX_TLS=rc,cuda_copy,cuda_ipc,tcp`)、nixl 或 Mooncake 版本一致。把系统 UCX 移出 LD_LIBRARY_PATH。一端重启后"
-        "另一端也"
-        "要重启。",
+        "`UCX_TLS=rc,cuda_copy,cuda_ipc,tcp`)、nixl 或 Mooncake 版本一致。把系统 UCX 移出 LD_LIBRARY_PATH。一端重启后另"
+        "一端也要重启。",
     ),
 )
 

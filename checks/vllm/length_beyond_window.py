@@ -60,15 +60,14 @@ LOG_MESSAGE = Message(
 MESSAGE = Message(
     en=Words(
         "`--max-model-len {length}` is beyond the window of `{model}`, {window} tokens",
-        "vLLM ends with "
-        "`User-specified max_model_len ({length}) is greater than the derived max_model_len` before it "
+        "vLLM ends with `User-specified max_model_len ({length}) is greater than the derived max_model_len` before it "
         "loads anything.",
         "Use at most {window}, or give the RoPE scaling that the model's documentation names by `--hf-overrides`.",
     ),
     zh=Words(
         "`--max-model-len {length}` 超出 `{model}` 的窗口({window} 个 token)",
-        "vLLM 在加载之前就会以 "
-        "`User-specified max_model_len ({length}) is greater than the derived max_model_len` 退出。",
+        "vLLM 在加载之前就会以 `User-specified max_model_len ({length}) is greater than the derived max_model_len` 退"
+        "出。",
         "最多使用 {window},或用 `--hf-overrides` 给出模型文档中的 RoPE scaling。",
     ),
 )

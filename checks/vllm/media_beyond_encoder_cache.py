@@ -43,8 +43,7 @@ LOG_MESSAGE = Message(
     en=Words(
         "one {kind} of this prompt is {length} tokens long, and vLLM's encoder cache has room for {room}",
         "The cache is as large as `max_num_batched_tokens` or the largest item that the model's profile expects. A "
-        "long "
-        "video, many frames or a large image comes to more.",
+        "long video, many frames or a large image comes to more.",
         "Raise it at start, `--max-num-batched-tokens {wanted}` (in ms-swift `--vllm_engine_kwargs "
         "'{{\"max_num_batched_tokens\": {wanted}}}'`), or make the item smaller: fewer frames (`fps`, `nframes`), a "
         "lower `max_pixels`, `--limit-mm-per-prompt` and `--mm-processor-kwargs` that say so.",
@@ -61,8 +60,7 @@ START = Message(
     en=Words(
         "one image or video of this model takes up to {length} tokens, and `max_num_batched_tokens` is {room}",
         "The model's media cannot be processed in pieces (its attention looks at a whole item at once), so one item "
-        "must "
-        "fit into one batch.",
+        "must fit into one batch.",
         "Raise it: `--max-num-batched-tokens {wanted}` (`max_num_batched_tokens` of the engine). If the model is used "
         "for text only: `--limit-mm-per-prompt '{{\"image\": 0}}'`.",
     ),

@@ -47,11 +47,9 @@ LOG_MESSAGE = Message(
         "vLLM 在 {hosts} 个 Ray 节点上数到 {addresses} 个地址",
         "{why_zh}除非由 `VLLM_HOST_IP` 指定,vLLM 按默认路由确定本机地址;Ray 使用 `ray start --node-ip-address` 的地址。"
         "在有多个网卡(InfiniBand、Wi-Fi、docker)的机器上两者不同。",
-        "在每个节点:`export VLLM_HOST_IP=` 其在集群网络中的地址,再 "
-        "`ray start --node-ip-address=$VLLM_HOST_IP ...`(head 与 worker),"
-        "并在 head 的 shell 中以其自己的值启动 vLLM;不要通过 `runtime_env` 给所有节点同一个值。"
-        "`ray list nodes` 可查看地址。容器:"
-        "`--network host`。",
+        "在每个节点:`export VLLM_HOST_IP=` 其在集群网络中的地址,再 `ray start --node-ip-address=$VLLM_HOST_IP "
+        "...`(head 与 worker),并在 head 的 shell 中以其自己的值启动 vLLM;不要通过 `runtime_env` 给所有节点同一个值。"
+        "`ray list nodes` 可查看地址。容器:`--network host`。",
     ),
 )
 

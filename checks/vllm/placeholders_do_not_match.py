@@ -52,10 +52,9 @@ LOG_MESSAGE = Message(
     zh=Words(
         "prompt 中的占位符与其 {kind} 不匹配",
         "prompt 缺少该模型自己的占位符,数量与条目不同,在占位符中间被截断(`max_prompt_length`),或包含已展开的 token。",
-        "用 processor 的聊天模板构造 prompt(`processor.apply_chat_template`),把未展开的文本交给 vLLM;不要"
-        "截断多模态 prompt(改为丢弃过长的,或增大 `max_model_len`);训练器与引擎使用相同的 transformers 版本;0.8 之前的 "
-        "vLLM 会在"
-        "分块预填充时切断图像,请升级。",
+        "用 processor 的聊天模板构造 prompt(`processor.apply_chat_template`),把未展开的文本交给 vLLM;不要截断多模态 "
+        "prompt(改为丢弃过长的,或增大 `max_model_len`);训练器与引擎使用相同的 transformers 版本;0.8 之前的 vLLM 会在分"
+        "块预填充时切断图像,请升级。",
     ),
 )
 

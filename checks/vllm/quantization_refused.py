@@ -128,9 +128,8 @@ LOG_MESSAGE_FILE = Message(
 ARGUMENT = Message(
     en=Words(
         "`--quantization {value}` is no method that vLLM {version} lists",
-        "The engine ends while it reads the configuration. The list is read from the installed vLLM; only a "
-        "plugin could "
-        "add to it.",
+        "The engine ends while it reads the configuration. The list is read from the installed vLLM; only a plugin "
+        "could add to it.",
         "Leave the option out for a checkpoint that is quantized already (vLLM reads the method from its config.json), "
         "or write one of the list: {known}.",
     ),

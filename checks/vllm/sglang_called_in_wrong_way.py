@@ -43,10 +43,9 @@ TOKENS = Message(
         "向启动时没有 tokenizer 的 SGLang 引擎发送了文本",
         "训练框架以 `skip_tokenizer_init=True` 启动它,因为收发的都是 token id。"
         "文本、对话请求或停止字符串都需要 tokenizer。",
-        "改为发送 `input_ids` 而非 `text`(在自己的 rollout 函数中套用对话模板并分词),或不带 "
-        "`--skip-tokenizer-init` 启动"
-        "引擎(slime `--sglang-skip-tokenizer-init`,veRL `engine_kwargs.sglang`);经 OpenAI "
-        "接口调用的奖励或工具需要后者。",
+        "改为发送 `input_ids` 而非 `text`(在自己的 rollout 函数中套用对话模板并分词),或不带 `--skip-tokenizer-init` 启"
+        "动引擎(slime `--sglang-skip-tokenizer-init`,veRL `engine_kwargs.sglang`);经 OpenAI 接口调用的奖励或工具需要后"
+        "者。",
     ),
 )
 LOOP = Message(
@@ -93,9 +92,8 @@ EMBEDDING = Message(
     zh=Words(
         "向生成文本的 SGLang 服务请求了 embedding",
         "奖励与 embedding 模型以单独的模式提供服务;生成服务没有该接口。",
-        "以 `--is-embedding` 启动奖励或 embedding 模型的服务(分类式奖励用 `/classify`),使用自己的端口,"
-        "生成请求发往另一个"
-        "服务。",
+        "以 `--is-embedding` 启动奖励或 embedding 模型的服务(分类式奖励用 `/classify`),使用自己的端口,生成请求发往另一"
+        "个服务。",
     ),
 )
 EMBEDS = Message(

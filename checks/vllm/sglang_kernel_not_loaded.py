@@ -48,19 +48,17 @@ LOG_MESSAGE = Message(
     zh=Words(
         "SGLang 的内核包(`sgl_kernel`)无法加载{why_zh}",
         "该包针对一个 CUDA、一个 torch 和若干 GPU 构建。{reason_zh}",
-        "一并安装所装 SGLang 指定的版本:在新环境中 `pip install -U sglang` 会带来匹配的 torch 与内核;其他 CUDA "
-        "请从内核的"
-        "发布页取对应的 wheel(`cu124`、`cu129`、`cu130`)。{how_zh}对 `common_ops` 文件运行 `ldd` 可看到缺少的库。镜像 "
-        "`lmsysorg/sglang` 已包含全部。",
+        "一并安装所装 SGLang 指定的版本:在新环境中 `pip install -U sglang` 会带来匹配的 torch 与内核;其他 CUDA 请从内核"
+        "的发布页取对应的 wheel(`cu124`、`cu129`、`cu130`)。{how_zh}对 `common_ops` 文件运行 `ldd` 可看到缺少的库。镜像"
+        " `lmsysorg/sglang` 已包含全部。",
     ),
 )
 
 #: what the loader met -> (reason, remedy) in both languages
 _LIBRARY = (
     (
-        "Here it looks for `{library}`, which is not on this machine: a library of another CUDA version than "
-        "the one that "
-        "torch brought along, or of the system."
+        "Here it looks for `{library}`, which is not on this machine: a library of another CUDA version than the one "
+        "that torch brought along, or of the system."
     ),
     ("此处它寻找本机没有的 `{library}`:属于与 torch 所带不同的 CUDA 版本,或系统库。"),
 )
@@ -70,9 +68,8 @@ _SYMBOL = (
 )
 _PLAIN = (
     (
-        "Which of them does not fit stands in the lines below the message; often the wheel has no file for "
-        "this GPU, or a "
-        "library of CUDA or of the system is missing."
+        "Which of them does not fit stands in the lines below the message; often the wheel has no file for this GPU, "
+        "or a library of CUDA or of the system is missing."
     ),
     ("是哪一项不符写在该消息下面的几行中;常见的是 wheel 没有该 GPU 的文件,或缺少 CUDA 或系统的库。"),
 )

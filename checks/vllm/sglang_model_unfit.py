@@ -58,8 +58,7 @@ LOG_MESSAGE = Message(
 
 _VLLM = (
     "Its `forward` has the signature of vLLM's class: SGLang's own file of the model was not there or failed to "
-    "import, "
-    "so the class of the installed vLLM was taken."
+    "import, so the class of the installed vLLM was taken."
 )
 _VLLM_ZH = "其 `forward` 是 vLLM 类的签名:SGLang 自己的模型文件不存在或导入失败,于是用了已安装 vLLM 的类。"
 _DRAFT = (

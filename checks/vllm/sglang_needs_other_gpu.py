@@ -35,9 +35,8 @@ SIGNATURES = (
 LOG_MESSAGE = Message(
     en=Words(
         "the back end {backend} of SGLang exists for {gpus} only",
-        "It was chosen on the command line, by the trainer or by a recipe for another GPU. Its kernels are "
-        "compiled for "
-        "those GPUs alone.",
+        "It was chosen on the command line, by the trainer or by a recipe for another GPU. Its kernels are compiled "
+        "for those GPUs alone.",
         "Leave `--attention-backend`, `--moe-runner-backend` and `--prefill-attention-backend` out, so that SGLang "
         "chooses, or name one that this GPU has: `fa3` on Hopper, `flashinfer` or `triton` elsewhere (slime "
         "`--sglang-attention-backend`, veRL `engine_kwargs.sglang.attention_backend`).",

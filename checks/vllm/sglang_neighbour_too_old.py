@@ -40,9 +40,8 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "SGLang 需要 `{package}` {least} 或更新,而{got_zh}",
-        "升级 SGLang 时没有同时升级相邻的包,或其他包又装回了旧版。SGLang 在加载模型之前检查,"
-        "因为版本不符的内核会在之后以"
-        "难以理解的方式失败。",
+        "升级 SGLang 时没有同时升级相邻的包,或其他包又装回了旧版。SGLang 在加载模型之前检查,因为版本不符的内核会在之后"
+        "以难以理解的方式失败。",
         "在同一环境中安装:`{command}`。`pip check` 会列出其他不符之处;让 pip 一次选好全部(`pip install -U sglang`),"
         "不要用 `--no-deps`。",
     ),

@@ -46,9 +46,8 @@ LOG_MESSAGE = Message(
     ),
     zh=Words(
         "SGLang 的自检发现 KV cache 中有无人持有或被重复持有的槽位",
-        "这不是显存不足:该版本在某些选项组合下分配槽位有误,在空闲且总数对不上时结束服务。已知情形:0.5.3.post3 "
-        "前后的版本,"
-        "page 大于 1 且使用推测解码或 `--enable-mixed-chunk`,混合(Mamba)模型使用前缀缓存。",
+        "这不是显存不足:该版本在某些选项组合下分配槽位有误,在空闲且总数对不上时结束服务。已知情形:0.5.3.post3 前后的版"
+        "本,page 大于 1 且使用推测解码或 `--enable-mixed-chunk`,混合(Mamba)模型使用前缀缓存。",
         "升级 SGLang,或退回引入该问题之前的版本。在此之前逐一去掉特殊选项:`--page-size 1`,不用 "
         "`--enable-mixed-chunk`,不用推测解码,`--disable-radix-cache`,或 `--disable-overlap-schedule`。",
     ),

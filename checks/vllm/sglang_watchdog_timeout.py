@@ -51,11 +51,10 @@ LOG_MESSAGE = Message(
         "SGLang 的调度器 {seconds} 秒没有完成任何批次,其 watchdog 结束了服务",
         "调度器在此期间一直忙碌或等待。多 GPU 或多节点时,某个 rank 在集合通信中等待挂住或已退出的 rank;否则是在编译内核"
         "(DeepGEMM、Triton、torch.compile,某形状的首个请求),等待慢速存储上的缓存或文件,或一次 prefill 确实更久。",
-        "查看上方 py-spy 打印的堆栈:与其他 rank 所在位置不同的那个 rank 就是问题所在。"
-        "服务之前先编译(用服务端的参数运行 "
-        "`python -m sglang.compile_deep_gemm`),各节点的缓存目录放在本地盘;只有确知耗时较长时才提高 `--watchdog-timeout`"
-        "(如 3600;slime 为 `--sglang-watchdog-timeout`)。若为挂起:`NCCL_DEBUG=INFO`、`--disable-custom-all-reduce`、"
-        "`--disable-cuda-graph` 逐一尝试。",
+        "查看上方 py-spy 打印的堆栈:与其他 rank 所在位置不同的那个 rank 就是问题所在。服务之前先编译(用服务端的参数运行"
+        " `python -m sglang.compile_deep_gemm`),各节点的缓存目录放在本地盘;只有确知耗时较长时才提高 "
+        "`--watchdog-timeout`(如 3600;slime 为 `--sglang-watchdog-timeout`)。若为挂起:`NCCL_DEBUG=INFO`、"
+        "`--disable-custom-all-reduce`、`--disable-cuda-graph` 逐一尝试。",
     ),
 )
 
@@ -63,9 +62,8 @@ HEALTH = Message(
     en=Words(
         "SGLang's server answered no health check for {waited} s",
         "The check sends one token through the scheduler, and nothing came back: the scheduler is busy with a long "
-        "prefill or a compilation, waits for another rank, or has ended. A router, Kubernetes or the trainer "
-        "then takes "
-        "the engine for dead and restarts it or answers 503.",
+        "prefill or a compilation, waits for another rank, or has ended. A router, Kubernetes or the trainer then "
+        "takes the engine for dead and restarts it or answers 503.",
         "Look in the server's log for what the scheduler did last (an error there is the cause). If it is only slow: "
         "`SGLANG_HEALTH_CHECK_TIMEOUT=120` for the server, probes and routers with more patience (they should ask "
         "`/health`, not `/health_generate`, under load), and a smaller `--chunked-prefill-size`. If it stands still, "
