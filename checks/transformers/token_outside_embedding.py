@@ -20,7 +20,6 @@ from __future__ import annotations
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
-from doctor.logs.frames import is_own
 
 PROBLEM = Problem(id="TRF020", name="token-outside-embedding", severity=ERROR, since="0.1")
 
@@ -51,6 +50,6 @@ LOG_MESSAGE = Message(
 def explain(hits: Hits) -> Finding | None:
     """An embedding that the user's own code looks up is not one of a language model's tokens, as far as is known."""
     asking = next((each for each in reversed(hits.first.frames) if "torch/nn/" not in each), "")
-    if asking and is_own(asking):
+    if asking in hits.first.own:
         return None
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)

@@ -26,7 +26,6 @@ import re
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
-from doctor.logs.frames import is_own
 
 PROBLEM = Problem(id="VLL062", name="engine-of-another-release", severity=ERROR, since="0.1")
 
@@ -141,7 +140,7 @@ def explain(hits: Hits) -> Finding | None:
     if hits.first.signature in _IMPORTS and hits.first.frames and _package(hits.first.frames[-1]) == callee:
         return None
     frames = [each for each in reversed(hits.first.frames) if _package(each) != callee]
-    asking = next((name for each in frames if (name := _package(each)) or is_own(each)), "")
+    asking = next((name for each in frames if (name := _package(each)) or each in hits.first.own), "")
     caller = NAMES.get(asking, f"`{asking}`") if asking else ""
     version = hits.versions.get(callee)
     return found(

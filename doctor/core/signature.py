@@ -7,7 +7,7 @@ first hit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional, TypeVar
 
@@ -59,6 +59,7 @@ class Hit:
         rank, time_ns: from prefix, file name or stamp; None where not told.
         process: label of the process that printed it: "rank 3", "EngineCore_DP0 pid=77", "WorkerDict pid=5".
         frames: "path:function" of the traceback that this line ends, outermost first; empty when it ends none.
+        own: those of the frames that are surely the user's own code.
         code: source line of the innermost of these frames, as far as it is printed.
         level: "E", "W", "I", "D" or "F" as the program logged it; "" when the line does not say.
 
@@ -76,6 +77,7 @@ class Hit:
     frames: Sequence[str] = ()
     level: str = ""
     code: str = ""
+    own: Collection[str] = ()
 
 
 @dataclass(frozen=True)

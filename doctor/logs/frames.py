@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from doctor.core.patterns import later
 
@@ -112,6 +113,7 @@ class Frame:
         return f"{self.path[environment.start() :] if environment else self.path}:{self.function}"
 
 
+@lru_cache(maxsize=4096)
 def is_own(key: str) -> bool:
     """Whether the frame that a `Frame.key` tells of is surely the user's own code."""
     path, _, function = key.rpartition(":")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from doctor.core.signature import Hit
 from doctor.logs.case import Case, Process, completed, unique
 from doctor.logs.context import Given
-from doctor.logs.frames import Frame
+from doctor.logs.frames import Frame, is_own
 from doctor.logs.layouts import Source
 from doctor.logs.lines import Line
 from doctor.logs.reading import OWN, OWN_RANK, Reading
@@ -141,9 +141,11 @@ def _with_failure(case: Case, index: int, hit: Hit) -> Hit:
         return hit
     raised = failure.raised_at(hit.line, hit.text)
     frames = raised.frames if raised is not None else ()
+    keys = tuple(each.key for each in frames)
     return replace(
         hit,
-        frames=tuple(each.key for each in frames),
+        frames=keys,
+        own=tuple(filter(is_own, keys)),
         code=frames[-1].code if frames else "",
         rank=hit.rank if hit.rank is not None else failure.rank,
     )

@@ -17,7 +17,6 @@ from doctor.logs import unknown, wrapped
 from doctor.logs.case import Case
 from doctor.logs.catalogue import Catalogue, in_range, is_victims_word, words_of
 from doctor.logs.exits import Exit
-from doctor.logs.frames import is_own
 from doctor.logs.matcher import Compiled
 from doctor.logs.nature import EMPTY, NOTES
 from doctor.logs.quotes import Quotes
@@ -368,7 +367,7 @@ def _counts(case: Case, declared: Compiled, hit: Hit) -> bool:
     signature = declared.signature
     source = _source(case, hit)
     failure = case.failure_at(source, hit.line, hit.process)
-    if signature.frame and not _raised_below(signature.frame, hit.frames, own_code=signature.own_code):
+    if signature.frame and not _raised_below(signature.frame, hit, own_code=signature.own_code):
         return False
     if signature.kind != "error":
         return True
@@ -386,15 +385,15 @@ def _counts(case: Case, declared: Compiled, hit: Hit) -> bool:
     return not (is_victims_word(declared) and asked is not None and asked.source == source and asked.order < order)
 
 
-def _raised_below(pattern: str, frames: Sequence[str], *, own_code: bool) -> bool:
+def _raised_below(pattern: str, hit: Hit, *, own_code: bool) -> bool:
     """Whether a frame is the pattern's, and code that runs below it is no user's, unless that counts as well.
 
     Libraries call reward functions, callbacks, hooks and collators: what these raise says nothing of the library.
     """
-    for each in reversed(frames):
+    for each in reversed(hit.frames):
         if re.search(pattern, each):
             return True
-        if not own_code and is_own(each):
+        if not own_code and each in hit.own:
             return False
     return False
 

@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable
 from doctor.core.signature import Hit
 from doctor.logs.case import Case
 from doctor.logs.catalogue import Catalogue
+from doctor.logs.frames import is_own
 from doctor.logs.tracebacks import Failure, Raised
 
 _MOST = 20  # failures that are looked at; the first of a run say it all
@@ -44,7 +45,8 @@ def _hits(failure: Failure, raised: Raised, catalogue: Catalogue, known: Contain
             continue
         if match := re.search(each.signature.pattern, text):
             groups = {name: value for name, value in match.groupdict().items() if value is not None}
+            keys = tuple(frame.key for frame in raised.frames)
             yield index, Hit(
                 groups, text, line.file, line.number, rank=failure.rank, time_ns=line.time_ns, process=line.process,
-                frames=tuple(frame.key for frame in raised.frames), level=line.level,
+                frames=keys, level=line.level, own=tuple(filter(is_own, keys)),
             )  # fmt: skip
