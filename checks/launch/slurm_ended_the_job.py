@@ -13,6 +13,7 @@ job counts.
 https://slurm.schedmd.com/sbatch.html
 https://slurm.schedmd.com/job_state_codes.html
 https://slurm.schedmd.com/sacct.html
+https://github.com/SchedMD/slurm/blob/master/src/slurmd/slurmstepd/req.c
 """
 
 from __future__ import annotations
