@@ -20,9 +20,9 @@ from doctor.logs.exits import Exit
 from doctor.logs.matcher import Compiled
 from doctor.logs.nature import EMPTY, NOTES
 from doctor.logs.quotes import Quotes
-from doctor.logs.retries import was_retried
+from doctor.logs.retries import ended, was_retried
 from doctor.logs.shortened import begins_like
-from doctor.logs.survived import ended, is_slip, later_end, survived
+from doctor.logs.survived import is_slip, later_end, survived
 from doctor.logs.tracebacks import Failure
 from doctor.logs.victims import failed_by_itself
 

@@ -19,14 +19,21 @@ def was_retried(case: Case, failure: Failure) -> bool:
     """Whether a process got over a failure again and again, and a later one of another kind reached its top."""
     if failure.times < _TIMES or reached_top(failure) or not _says_so(case, failure):
         return False
-    return any(
-        (each.first.source, each.process) == (failure.first.source, failure.process)
-        and each.first.order > failure.first.order
-        and all(raised.type != failure.cause.type for raised in each.chain)  # else it gave up because of it
-        and reached_top(each)
-        and not (each.noise or each.handled or each.thread or each.caught)
-        for each in case.failures
+    return any(is_another_later(each, failure) and ended(each) for each in case.failures)
+
+
+def is_another_later(end: Failure, failure: Failure) -> bool:
+    """Whether a failure came after another one in the same process, and not because of it."""
+    return (
+        (end.first.source, end.process) == (failure.first.source, failure.process)
+        and end.first.order > failure.first.order
+        and all(raised.type != failure.cause.type for raised in end.chain)
     )
+
+
+def ended(failure: Failure) -> bool:
+    """Whether it reached the top of a program, and none says that it caught it."""
+    return reached_top(failure) and not (failure.noise or failure.handled or failure.thread or failure.caught)
 
 
 def reached_top(failure: Failure) -> bool:

@@ -7,7 +7,7 @@ only failures of one process are compared.
 from __future__ import annotations
 
 from doctor.logs.case import Case
-from doctor.logs.retries import reached_top
+from doctor.logs.retries import ended, is_another_later
 from doctor.logs.tracebacks import Failure, begins_amid
 from doctor.logs.victims import failed_by_itself
 
@@ -39,20 +39,9 @@ def is_slip(failure: Failure) -> bool:
     return bool(frames) and frames[-1].own and failure.cause.name in _SLIPS
 
 
-def ended(failure: Failure) -> bool:
-    """Whether it reached the top of a program, and none says that it caught it."""
-    return reached_top(failure) and not (failure.noise or failure.handled or failure.thread or failure.caught)
-
-
 def _may_be_caught(failure: Failure) -> bool:
     return bool(failure.caught) or not failure.end.frames or begins_amid(failure.end)
 
 
 def _ended_after(failure: Failure, end: Failure) -> bool:
-    return (
-        (end.first.source, end.process) == (failure.first.source, failure.process)
-        and end.first.order > failure.first.order
-        and ended(end)
-        and failed_by_itself(end)
-        and all(raised.type != failure.cause.type for raised in end.chain)
-    )
+    return is_another_later(end, failure) and ended(end) and failed_by_itself(end)
