@@ -42,7 +42,7 @@ def command(problem: str, form: str, lang: str | None) -> int:
     if form == "json":
         data = {
             "id": entry.id, "name": entry.name, "severity": entry.severity.value, "since": entry.since,
-            "affects": dict(entry.affects), "title": text.title, "sections": text.sections,
+            "affects": dict(entry.affects), "ends_run": entry.ends_run, "title": text.title, "sections": text.sections,
         }  # fmt: skip
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return 0

@@ -29,7 +29,6 @@ from doctor.logs.victims import failed_by_itself
 _QUIET_LINES = 30  # a process that prints that much after an exception got over it
 _CHAIN_MOST, _EXITS_MOST = 64, 200
 _LAUNCHERS = frozenset({"ChildFailedError", "CalledProcessError"})  # they only sum up what the exits tell
-_OF_SPEED = "PRF"  # the area of problems that end no run
 _PARAGRAPHS = 25  # lines behind an exception that still belong to what it says
 Key = tuple[int, int, int]
 
@@ -599,7 +598,7 @@ def _without_cause(
 def _tell_the_end(split: _Split, live: Sequence[Finding]) -> bool:
     """Whether anything may be why a run broke off; a mere note is not, nor what only makes it slow."""
     loud = [each.finding for each in split.helpers if each.finding.severity is not INFO]
-    return any(each.problem.id[:3] != _OF_SPEED for each in (*live, *loud))
+    return any(each.problem.ends_run for each in (*live, *loud))
 
 
 def _silent_ends(case: Case, victims: list[Failure], symptoms: Sequence[_Candidate]) -> list[Exit]:
