@@ -80,4 +80,4 @@ def _say_unknown(problem: str, entries: Any) -> None:
     names = [each.id for each in entries] + [each.name for each in entries]
     near = get_close_matches(problem.upper(), names, n=3) or get_close_matches(problem.lower(), names, n=3)
     hint = f" Near it: {', '.join(near)}." if near else ""
-    click.echo(f"There is no problem `{problem}`.{hint} `doctor list` shows them all.", err=True)
+    options.notice(f"There is no problem `{problem}`.{hint} `doctor list` shows them all.")
