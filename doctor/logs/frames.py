@@ -63,7 +63,7 @@ _CHECKOUT = later(
     r"|areal(?=[\\/](?:api|core|engine|experimental|infra|launcher|platforms|scheduler|trainer|utils|workflow)[\\/])"
     r"|skyrl(?:_train|_gym)?(?=[\\/](?:backends|train|tinker|inference_engines|inference_servers|generators|workers|utils|"
     r"entrypoints|weight_sync|dataset|envs|trainer\.py)(?:[\\/]|$))"
-    r"|roll(?=[\\/](?:distributed|pipeline|third_party|agentic|configs)[\\/])|miles(?=[\\/](?:backends|ray|rollout)[\\/])"
+    r"|roll(?=[\\/](?:distributed|pipeline|third_party|agentic|configs)[\\/])|miles(?=[\\/](?:backends|ray|rollout|utils)[\\/])"
     r"|prime_rl(?=[\\/](?:orchestrator|trainer|inference|entrypoints|configs|utils)[\\/])"
     r"|rllm(?=[\\/](?:agents|trainer|engine|rewards|tools|environments|parser|router)[\\/])"
     r"|vllm_ascend(?=[\\/](?:worker|ops|attention|patch|distributed|platform|quantization|models|core|compilation)[\\/.])"
