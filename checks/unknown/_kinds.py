@@ -214,7 +214,8 @@ EMPTY = Kind(
     "不应为空的内容为空:没有生成、选中任何内容,或过滤之后什么也没剩下。",
     "Print the length of what enters the innermost frame and go back to where it became empty: a generation that "
     "failed earlier in the log, a filter or a mask that keeps nothing, an empty file or split.",
-    "打印进入最内层栈帧的内容的长度,并追溯它在何处变空:日志中更早失败的生成、什么都不保留的过滤或掩码、空文件或空划分。",
+    "打印进入最内层栈帧的内容的长度,并追溯它在何处变空:日志中更早失败的生成、什么都不保留的过滤或掩码、空文件或空划"
+    "分。",
 )
 
 _BY_TYPE = (
@@ -241,15 +242,15 @@ _BY_MESSAGE = (
     (later(r"scalar type|dtype|\bHalf\b|BFloat16|bfloat16|float16"), DTYPE),
     (
         later(
-            r"input\.numel\(\) == 0|Expected reduction dim|tensor of 0 elements|arg is an empty sequence|iterable argument "
-            r"is empty|non-empty (?:TensorList|list|sequence)|torch\.cat\(\): expected a non-empty"
+            r"input\.numel\(\) == 0|Expected reduction dim|tensor of 0 elements|arg is an empty sequence|"
+            r"iterable argument is empty|non-empty (?:TensorList|list|sequence)|torch\.cat\(\): expected a non-empty"
         ),
         EMPTY,
     ),
     (
         later(
-            r"must match the size|size of tensor|shapes? cannot be|invalid for input of size|dimension(?!s by name)|Sizes of "
-            r"tensors"
+            r"must match the size|size of tensor|shapes? cannot be|invalid for input of size|dimension(?!s by name)|"
+            r"Sizes of tensors"
         ),
         SHAPE,
     ),
