@@ -43,6 +43,8 @@ _VALIDATION = "ValidationError"
 _MODEL = later(r"^\d{1,4} validation errors? for (?P<model>[\w.\[\]]{1,80})")
 #: exceptions by which code refuses what it was given, in words of its own
 _REFUSALS = ("ValueError", "AssertionError", "NotImplementedError", "ValidationError", "RuntimeError", "Exception")
+#: words of the dynamic loader, https://man7.org/linux/man-pages/man8/ld.so.8.html
+_LIBRARY = later(r"(?:^|: )(?P<library>[\w.+-]{2,80}\.so[\w.]{0,12}): cannot open shared object file: No such file")
 _ASKS = later(
     r"(?i)\b(?:please|should|must|need(?:s|ed)?(?: to)?|try|consider|use|set|pass|specify|provide|enable|disable|turn|"
     r"increase|reduce|decrease|remove|add|install|upgrade|required?|instead)\b"
@@ -80,6 +82,19 @@ def advice_of(exception: str, message: str) -> tuple[str, str]:
     elif listed and exception in _REFUSALS:
         english.append(f"Its message speaks of {listed}: start there, in configuration, command or call. ")
         chinese.append(f"异常消息提到 {listed}:先检查配置、启动命令或调用中的这些项。")
+    library = _LIBRARY.search(told)
+    if library:
+        english.append(
+            f"The loader does not find `{library['library']}`: `find / -name '{library['library']}*' 2>/dev/null` "
+            "shows whether it is there. If so, name its folder before the start (`export "
+            "LD_LIBRARY_PATH=FOLDER:$LD_LIBRARY_PATH`, with Ray before `ray start`) or run `ldconfig`; if not, install "
+            "what brings it. "
+        )
+        chinese.append(
+            f"加载器找不到 `{library['library']}`:用 `find / -name '{library['library']}*' 2>/dev/null` "
+            "查看它是否存在。若存在,在启动前指明其目录(`export LD_LIBRARY_PATH=FOLDER:$LD_LIBRARY_PATH`,使用 Ray 时在 "
+            "`ray start` 之前)或运行 `ldconfig`;若不存在,请安装提供它的软件包。"
+        )
     command = _COMMAND.search(told)
     if command:
         line = command["command"].rstrip(".,;:'\"")
