@@ -227,6 +227,7 @@ _BY_TYPE = (
     (later(r"Connection|Timeout|HTTP|URL|SSL|Socket|Proxy|Remote|gaierror"), NETWORK),
     (later(r"FileNotFound|Permission|IsADirectory|NotADirectory|FileExists|OSError|IOError|Safetensor"), FILES),
     (later(r"NameError|UnboundLocalError"), DEFINITION),
+    (later(r"^ValidationError$"), SETTINGS),
     (later(r"CheckpointError"), GRADIENT),
 )
 #: what a message speaks of, for types that say nothing themselves
