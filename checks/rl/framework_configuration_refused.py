@@ -17,6 +17,7 @@ https://github.com/THUDM/slime/blob/main/slime/backends/megatron_utils/arguments
 https://github.com/areal-project/AReaL/blob/main/areal/api/alloc_mode.py
 https://github.com/NVIDIA-NeMo/RL
 https://github.com/radixark/miles/pull/1356
+https://github.com/areal-project/AReaL/issues/752
 """
 
 from __future__ import annotations
@@ -42,9 +43,8 @@ FRAME = (
     r"[^\n]{1,200}\.py:"
 )
 _OWN_AREAS = tuple(each for each in AREAS if each != "RLX")
-MODEL_ARGS, PARTITION, ALLOCATION, ROUTING, CONVERTER, UNEVEN = range(
-    6
-)  # places of the entries that have words of their own
+#: places of the entries that have words of their own
+MODEL_ARGS, PARTITION, ALLOCATION, ROUTING, CONVERTER, UNEVEN, ENGINELESS = range(7)
 
 SIGNATURES = (
     Signature(
@@ -69,6 +69,7 @@ SIGNATURES = (
         r"^AssertionError: (?P<samples>\d{1,9}) % (?P<parts>\d{1,6}) != 0$",
         frame=r"seqlen_balancing\.py:karmarkar_karp",
     ),
+    Signature(r"ValueError: Invalid backend: None, expected sglang or vllm"),
     Signature(REFUSED, frame=FRAME, symptom_of=_OWN_AREAS),
     Signature(BARE, frame=FRAME, symptom_of=_OWN_AREAS),
 )
@@ -165,6 +166,24 @@ TABLE = Message(
     ),
 )
 
+NO_ENGINE = Message(
+    en=Words(
+        "AReaL was told of no inference engine: its settings name the trainer alone",
+        "The trainer reads from the same settings how to talk to the engine, also where the servers were started by "
+        "another command. `allocation_mode=fsdp:...` alone, or a `rollout.backend` that is empty, leaves it without.",
+        "Name both parts in the command of the trainer, too: `allocation_mode=sglang:d4p1t1+fsdp:d4p1t1` (newer: "
+        "`rollout.backend=sglang:d4p1t1`, `actor.backend=fsdp:d4p1t1`). Servers of another command are told by "
+        "`AREAL_LLM_SERVER_ADDRS=HOST:PORT,...`.",
+    ),
+    zh=Words(
+        "没有告诉 AReaL 使用哪个推理引擎:设置中只有训练端",
+        "训练端从同一份设置中得知如何与引擎通信,即使服务端由另一条命令启动。只写 `allocation_mode=fsdp:...`,或 "
+        "`rollout.backend` 为空,它就无从得知。",
+        "在训练端的命令中也写明两部分:`allocation_mode=sglang:d4p1t1+fsdp:d4p1t1`(新版为 "
+        "`rollout.backend=sglang:d4p1t1`、`actor.backend=fsdp:d4p1t1`)。另一条命令启动的服务端用 "
+        "`AREAL_LLM_SERVER_ADDRS=HOST:PORT,...` 告知。",
+    ),
+)
 SHARES = Message(
     en=Words(
         "{samples} samples do not divide into {parts} equal parts",
@@ -194,7 +213,7 @@ _DATA = re.compile(
 )
 
 
-_PLAIN = {PARTITION: TOO_LONG, ROUTING: REPLAY, CONVERTER: TABLE, UNEVEN: SHARES}
+_PLAIN = {PARTITION: TOO_LONG, ROUTING: REPLAY, CONVERTER: TABLE, UNEVEN: SHARES, ENGINELESS: NO_ENGINE}
 
 
 def explain(hits: Hits) -> Finding | None:

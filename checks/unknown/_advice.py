@@ -39,6 +39,8 @@ _WHOLE = later(r"^ {0,4}(?:Value error|Assertion failed), (?P<complaint>[^\n]{3,
 _GIVEN = later(r" \[type=\w{1,60}, input_value=[^\n]{0,600}")
 #: remedies that SGLang lists whatever broke the capture of its graphs
 _GENERAL = "\nPossible solutions:"
+#: what Python warns of on its way out, behind the message
+_WARNED = later(r"\n\S{1,300}\.py:\d{1,6}: \w{0,40}Warning: ")
 _VALIDATION = "ValidationError"
 _MODEL = later(r"^\d{1,4} validation errors? for (?P<model>[\w.\[\]]{1,80})")
 #: exceptions by which code refuses what it was given, in words of its own
@@ -61,7 +63,7 @@ def settings_of(message: str) -> tuple[str, ...]:
 
 def advice_of(exception: str, message: str) -> tuple[str, str]:
     """Sentences in English and in Chinese on what a message proposes; empty where it proposes nothing."""
-    told = message[:_LOOKED_AT].partition(_GENERAL)[0]
+    told = _WARNED.split(message[:_LOOKED_AT].partition(_GENERAL)[0], maxsplit=1)[0]
     if exception == _VALIDATION and _FIELD.search(told):
         return _of_fields(told)
     if exception == _VALIDATION and (whole := _WHOLE.search(told)):

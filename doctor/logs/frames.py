@@ -50,7 +50,7 @@ _UNSURE = later(
 _ENVIRONMENT = later(r"[\\/](?:lib(?:64)?[\\/]python3?[\d.]{0,5}t?|Lib|site-packages|dist-packages)[\\/]")
 #: the stack's own packages where they run from a checkout: a folder of theirs tells
 _CHECKOUT = later(
-    r"[\\/](?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|"
+    r"(?:^|[\\/])(?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|"
     r"config|utils|lora|attention|compilation|transformers_utils|device_allocator))"
     r"|verl(?=[\\/](?:trainer|workers|utils|single_controller|models|third_party|experimental|model_merger|"
     r"checkpoint_engine|tools|interactions|protocol\.py))|trl(?=[\\/](?:trainer|extras|scripts|cli|core))"
@@ -72,7 +72,7 @@ _CHECKOUT = later(
     r"|nemo_rl(?=[\\/](?:algorithms|models|distributed|environments|data|utils)[\\/])|rlinf(?=[\\/](?:workers|"
     r"hybrid_engines|runners|scheduler|models)[\\/])"
     r"|accelerate(?=[\\/](?:commands|utils))|peft(?=[\\/](?:tuners|utils))"
-    r"|swift(?=[\\/](?:llm|cli|trainers|plugin|rlhf_trainers|megatron)[\\/])"
+    r"|swift(?=[\\/](?:llm|cli|trainers|plugin|rlhf_trainers|megatron|arguments|pipelines|utils|tuners)[\\/])"
     r"|(?:llamafactory|llmtuner)(?=[\\/](?:train|model|data|hparams|extras|cli|launcher))"
     r"|axolotl(?=[\\/](?:cli|utils|core|monkeypatch|train|integrations)))[\\/.]"
 )

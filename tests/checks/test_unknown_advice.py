@@ -117,3 +117,26 @@ def test_an_entry_of_a_saved_state_is_no_column_of_the_data() -> None:
     place = "torch/distributed/fsdp/_optim_utils.py:305 (_flatten_optim_state_dict)"
     assert kind_of("KeyError", own_code=False, message="'state'", place=place) is STATE
     assert kind_of("KeyError", own_code=False, message="'state'", place="trl/trainer/utils.py:3 (f)") is not STATE
+
+
+def test_a_refusal_of_the_whole_by_pydantic_is_told_in_its_own_words() -> None:
+    message = (
+        "1 validation error for ModelConfig\n  Value error, No model architectures are named [type=value_error, "
+        "input_value=ArgsKwargs((), {'model': ...or_plugin': None}), input_type=ArgsKwargs]"
+    )
+    english, chinese = advice_of("ValidationError", message)
+    assert "`ModelConfig` says: No model architectures are named." in english
+    assert "No model architectures are named" in chinese
+    assert "input_value" not in english + chinese
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Capture cuda graph failed: kernel refused\nPossible solutions:\n1. set --mem-fraction-static to a smaller value",
+        "Some workers died.\n/opt/python/resource_tracker.py:224: UserWarning: resource_tracker: use leaked_objects=1",
+        "gemm failed (bmm_Bf16_Bf16_Fp32_t128x8x128u2_s6_et128x8_m128x8x16), use another",
+    ],
+)
+def test_what_only_stands_near_the_message_is_no_setting(message: str) -> None:
+    assert advice_of("RuntimeError", message) == ("", "")
