@@ -28,8 +28,8 @@ PROBLEM = Problem(id="TRF073", name="images-split-before-generate", severity=ERR
 
 SIGNATURES = (
     Signature(
-        r"^RuntimeError: split_with_sizes expects split_sizes to sum exactly to 1 \(input tensor's size at dimension 0\)"
-        r", but got split_sizes=\[(?P<patches>\d{1,8})",
+        r"^RuntimeError: split_with_sizes expects split_sizes to sum exactly to 1 \(input tensor's size at dimension "
+        r"0\), but got split_sizes=\[(?P<patches>\d{1,8})",
         frame=r"transformers[\\/]models[\\/]qwen\w{1,20}[\\/]\S{1,60}:(?:_repeat_interleave_samples|"
         r"_expand_dict_for_generation\w{0,12})$",
     ),
