@@ -16,14 +16,14 @@ from doctor.core.reading import truth
 from doctor.facts import _swift
 from doctor.facts.base import Setting, Settings, Unavailable
 from doctor.facts.launch import Launch
-from doctor.facts.training import SWIFT, Training
+from doctor.facts.training import SWIFT, SWIFT_MEGATRON, Training
 
 #: arguments of Transformers and TRL that ms-swift hands on as they are
 _SAME = (
     "bf16", "fp16", "ddp_timeout", "generation_batch_size", "gradient_accumulation_steps", "num_generations", "optim",
     "output_dir", "per_device_eval_batch_size", "per_device_train_batch_size", "report_to", "save_only_model",
     "save_total_limit", "steps_per_generation", "use_vllm", "vllm_gpu_memory_utilization", "vllm_mode",
-    "vllm_tensor_parallel_size",
+    "vllm_server_base_url", "vllm_server_host", "vllm_server_port", "vllm_tensor_parallel_size",
 )  # fmt: skip
 
 #: its names for the keywords of peft.LoraConfig
@@ -45,6 +45,8 @@ def of_swift(launch: Launch) -> Training:
     if reason := _swift.unreadable(launch):
         raise Unavailable(reason)
     given = _swift.settings_of(launch)
+    if launch.program == "megatron":  # its batches, precision and optimizer are told in other words
+        return Training(complete=False, lora=_lora(given), model=model_of(launch, given), config_origin=SWIFT_MEGATRON)
     kept = {name: given[name] for name in _SAME if name in given}
     if _swanlab(kept.get("report_to")):
         del kept["report_to"]  # which ms-swift sets up itself
@@ -53,7 +55,7 @@ def of_swift(launch: Launch) -> Training:
         arguments={**own, **kept},
         complete=False,
         lora=_lora(given),
-        model=_model(launch, given),
+        model=model_of(launch, given),
         model_arguments=_model_arguments(given),
         config_origin=SWIFT,
     )
@@ -72,7 +74,7 @@ def _lora(given: Settings) -> dict[str, Setting] | None:
     return found
 
 
-def _model(launch: Launch, given: Settings) -> Setting | None:
+def model_of(launch: Launch, given: Settings) -> Setting | None:
     """The model where it is a folder, or comes from Hugging Face; else it comes from ModelScope, with rules of its own.
 
     https://github.com/modelscope/ms-swift/blob/v4.5.2/swift/hub/hub.py

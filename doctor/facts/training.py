@@ -12,8 +12,8 @@ from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.script import RewardFunction, Script
 
-#: `config_origin` of what ms-swift trains
-SWIFT = "swift.arguments"
+#: `config_origin` of what ms-swift trains, and of what it trains by Megatron, with other arguments
+SWIFT, SWIFT_MEGATRON = "swift.arguments", "swift.megatron.arguments"
 
 #: programs with arguments of their own
 _OTHERS = {"verl": "veRL", "trinity": "Trinity-RFT"}

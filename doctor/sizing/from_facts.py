@@ -12,7 +12,7 @@ from doctor.core.record import record
 from doctor.facts.base import FactState
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.packages import Packages
-from doctor.facts.training import SWIFT, Training, effective_value
+from doctor.facts.training import SWIFT, SWIFT_MEGATRON, Training, effective_value
 from doctor.facts.world import World
 
 FACTS = ("launch", "training", "packages", "deepspeed_config", "accelerate_config", "world", "model", "gpus", "host")
@@ -60,7 +60,7 @@ def read(states: Mapping[str, FactState]) -> Read:
     training: Training | None = value("training")
     state = states.get("training")
     why_not = state.reason if state is not None and training is None else ""
-    if training is not None and training.config_origin == SWIFT:  # whose defaults are not TRL's
+    if training is not None and training.config_origin in {SWIFT, SWIFT_MEGATRON}:  # whose defaults are not TRL's
         training, why_not = None, "the command trains with ms-swift"
     packages: Packages | None = value("packages")
     model = value("model")
