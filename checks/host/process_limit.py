@@ -37,6 +37,8 @@ SIGNATURES = (
         r"OpenBLAS blas_thread_init: pthread_create failed for thread \d{1,5} of \d{1,5}: Resource"
         r" temporarily unavailable"
     ),
+    # the fatal line of TensorFlow and TSL; 11 is EAGAIN
+    Signature(r"Check failed: ret == 0 \(11 vs\. 0\) ?Thread [^\s]{0,60} ?creation via pthread_create\(\) failed"),
     # the thread of a process group; sockets say which call failed before the same words
     Signature(
         r"^(?:\S{0,80}\.)?(?:RuntimeError|DistBackendError|SystemError): Resource temporarily unavailable$",
