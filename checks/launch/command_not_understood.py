@@ -41,8 +41,8 @@ MESSAGE = Message(
 REFUSED = Message(
     en=Words(
         "Will be refused: {reason}",
-        "The launcher ends with exit code 2 before anything starts, unless its release is newer than the doctor knows. Checks "
-        "that need the command are left out, so their silence proves nothing.",
+        "The launcher ends with exit code 2 before anything starts, unless its release is newer than the doctor knows. "
+        "Checks that need the command are left out, so their silence proves nothing.",
         "Correct the option, or add its value. Options of the launcher stand before the script, those of the script "
         "behind it.",
     ),
