@@ -72,11 +72,14 @@ _NO_SETTING = frozenset(
 )
 
 #: what a message speaks of when data, not a setting, is at fault
-ABOUT_DATA = re.compile(
-    r"input_ids|position_ids|attention_mask|(?:loss|response)_mask|log_?probs?\b|\btokens?\b|\bshapes?\b|tensor\b|dtype|indices|offsets|checksum|snapshot"
-    r"|gradients?\b|grad norm|\bloss \w{1,12} exceeds|row mismatch|weight parameter|[Ss]hape mismatch|shard_idx"
-    r"|session_id|sync mode|batch size mismatch|length mismatch|model tag|route count"
+_DATA = re.compile(
+    r"input_ids|position_ids|attention_mask|(?:loss|response)_mask|(?<!max_)log_?probs?\b|\btokens?\b|\bshapes?\b"
+    r"|tensor\b(?! (?:model )?parallel)|dtype|indices|offsets|checksum|snapshot|gradients?\b|grad norm"
+    r"|\bloss \w{1,12} exceeds|row mismatch|weight parameter|[Ss]hape mismatch|shard_idx|session_id|sync mode"
+    r"|batch size mismatch|length mismatch|model tag|route count"
 )
+#: a setting with the value that somebody gave it
+_GIVEN = re.compile(r"\b[a-z][\w.]{2,60}=(?:[Tt]rue|[Ff]alse|'[\w.-]{1,40}'|\"[\w.-]{1,40}\")")
 
 #: relation -> words that tell it, the most telling first
 _RELATIONS = (
@@ -322,6 +325,11 @@ def finding(
         return _choice_finding(problem, program, hits, choice)
     refusal = None if hits.get("kind") in _WIDE_KINDS else _without_functions(read(text), hits)
     return None if refusal is None or refusal.relation not in relations else _worded(problem, program, hits, refusal)
+
+
+def about_data(text: str) -> bool:
+    """Whether a message speaks of what the code computes with, and quotes no setting with its value."""
+    return bool(_DATA.search(text)) and not _GIVEN.search(text)
 
 
 def _without_functions(refusal: Optional[Refusal], hits: Hits) -> Optional[Refusal]:
