@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
@@ -24,6 +24,7 @@ from doctor.logs.metric_lines import probe as metric_probe
 from doctor.logs.parallel import Part, scan
 from doctor.logs.passages import ANCHORS, Kept, joined
 from doctor.logs.prefixes import has_slurm_labels, strip
+from doctor.logs.rejoined import Rejoined, rejoined
 from doctor.logs.streams import STDIN, StreamError, open_stream
 
 #: blocks kept at the start and at the end of each of very many logs
@@ -37,6 +38,7 @@ class Scanned:
 
     `whole`: every line was kept. `error`: why it could not be read, `cut_off`: why not to its end; "" otherwise.
     `labelled`: srun wrote a task number before each line. `told`: ranges and their line feeds, see `metric_lines`.
+    `numbers`: of lines that were put together the numbers in the file, () where each line stands for itself.
     """
 
     lines: list[tuple[int, str]]
@@ -48,10 +50,12 @@ class Scanned:
     error: str = ""
     labelled: bool = False
     told: tuple[tuple[ToldRange, ...], tuple[int, ...]] = ((), ())
+    numbers: tuple[int, ...] = ()
 
     def metric_lines(self) -> Iterator[ToldRows]:
         """Metric lines in order; can be asked for once."""
-        return numbered(*self.told)
+        for each in numbered(*self.told):
+            yield replace(each, lines=[self.numbers[at - 1] for at in each.lines]) if self.numbers else each
 
     @property
     def lost(self) -> str:
@@ -84,6 +88,8 @@ class Scanner:
         lines = _in_json(path)
         if lines is not None:
             return self._lines(path, lines)
+        if (whole := rejoined(path)) is not None:
+            return _as_written(self._lines(path, list(whole.lines)), whole)
         labels = is_labelled(path)
         watcher = Kept(BRIEF_HEAD, BRIEF_TAIL, pack=False) if brief else Kept(pack=False)
         return self.scanned(scan(Part(path), self.matcher(labels=labels), watcher), labels)
@@ -138,6 +144,14 @@ class Scanner:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the engines."""
         return {**self.__dict__, "_matchers": {}}
+
+
+def _as_written(read: Scanned, whole: Rejoined) -> Scanned:
+    """What was read of lines that were put together, with their numbers in the file."""
+    numbers = whole.numbers
+    hits = [each._replace(line=numbers[each.line - 1]) for each in read.hits]
+    lines = [(numbers[number - 1], text) for number, text in read.lines]
+    return replace(read, lines=lines, hits=hits, total_lines=whole.total, numbers=numbers)
 
 
 def _own_folder() -> str:
