@@ -16,7 +16,7 @@ from doctor.core.record import record
 from doctor.logs.streams import StreamError, open_stream
 
 #: what somebody pastes; a log of megabytes was written by a program
-_LARGEST_BYTES = 1 << 20
+LARGEST_BYTES = 1 << 20
 #: columns of terminals
 _NARROWEST, _WIDEST = 60, 260
 #: full lines, and words cut at the last column, that must be there; the share of full lines that may end by chance
@@ -51,12 +51,17 @@ class Rejoined:
 def rejoined(path: str) -> Rejoined | None:
     """The text of a small file, put together; None where it was not broken, or nothing is sure."""
     try:
-        if not 0 < Path(path).stat().st_size <= _LARGEST_BYTES:
+        if not 0 < Path(path).stat().st_size <= LARGEST_BYTES:
             return None
         with open_stream(path, explicit=False) as stream:
             data = b"".join(stream)
     except (OSError, StreamError):
         return None
+    return of_text(data)
+
+
+def of_text(data: bytes) -> Rejoined | None:
+    """The same for a text in UTF-8."""
     if b"\x1b" in data or b"\r" in data or max(map(len, data.split(b"\n"))) > 4 * _WIDEST:
         return None
     return joined(data.decode("utf-8", "replace").removesuffix("\n").split("\n"))

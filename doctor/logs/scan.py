@@ -24,7 +24,7 @@ from doctor.logs.metric_lines import probe as metric_probe
 from doctor.logs.parallel import Part, scan
 from doctor.logs.passages import ANCHORS, Kept, joined
 from doctor.logs.prefixes import has_slurm_labels, strip
-from doctor.logs.rejoined import Rejoined, rejoined
+from doctor.logs.rejoined import LARGEST_BYTES, Rejoined, of_text, rejoined
 from doctor.logs.streams import STDIN, StreamError, open_stream
 
 #: blocks kept at the start and at the end of each of very many logs
@@ -103,10 +103,13 @@ class Scanner:
         try:
             with open_stream(STDIN) as stream:
                 portions = iter(Unfolded(stream))
-                first = next(portions, b"")
-                labels = _has_labels(first)
+                held = _up_to(portions, LARGEST_BYTES)
+                pasted = b"".join(held)
+                if len(pasted) <= LARGEST_BYTES and not stream.cut_off and (whole := of_text(pasted)) is not None:
+                    return _as_written(self._lines(stream.name, list(whole.lines)), whole)
+                labels = _has_labels(held[0] if held else b"")
                 one_pass = Scan(self.matcher(labels=labels), stream.name, 0, Kept(pack=False))
-                for portion in chain((first,), portions):
+                for portion in chain(held, portions):
                     one_pass.feed(portion)
                 hits = one_pass.close()
                 hits.cut_off, hits.compression, hits.encoding = stream.cut_off, stream.compression, stream.encoding
@@ -144,6 +147,15 @@ class Scanner:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the engines."""
         return {**self.__dict__, "_matchers": {}}
+
+
+def _up_to(portions: Iterator[bytes], size: int) -> list[bytes]:
+    """The first portions of a stream, until they are more than so many bytes."""
+    held: list[bytes] = []
+    while size >= 0 and (portion := next(portions, None)) is not None:
+        held.append(portion)
+        size -= len(portion)
+    return held
 
 
 def _as_written(read: Scanned, whole: Rejoined) -> Scanned:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -38,6 +41,13 @@ def test_signatures_see_the_whole_line_and_quote_its_number_in_the_file(tmp_path
     assert finding.problem.id == "FLA003"
     assert finding.where.line is not None
     assert written[finding.where.line - 1].startswith("ImportError: /home/user")
+
+
+def test_what_is_pasted_to_standard_input_is_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\n".join(broken(LINES, 80)).encode()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text), isatty=lambda: False))
+    finding = examine(["-"], prepared=PREPARED).diagnosis.outcome.findings[0]
+    assert (finding.problem.id, finding.where.line) == ("FLA003", 12)
 
 
 def test_metrics_behind_a_broken_line_have_their_own_number(tmp_path: Path) -> None:
