@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 _FRESH_S = 60.0  # between the making of a folder and its lock there is a moment
-_MOST, _TIME_S = 64, 0.02  # folders looked at, and time for what they hold: the next one goes on
+_MOST, _TIME_S = 64, 0.01  # folders looked at, and time for what they hold: the next one goes on
 _TRIES = 3
 
 
