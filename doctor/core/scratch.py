@@ -94,9 +94,10 @@ def _let_go(path: str, lock: Optional[int], owner: int) -> None:
     """Remove a folder, and the user's one with the last of them; a process that branched off leaves them alone."""
     if os.getpid() != owner:
         return
+    if lock is not None:
+        os.close(lock)  # first: a folder that goes while it is open costs the file system milliseconds
     shutil.rmtree(path, ignore_errors=True)
     if lock is not None:
-        os.close(lock)
         _remove_empty(os.path.dirname(path))  # noqa: PTH120 - at the end of the interpreter, the less the better
 
 
