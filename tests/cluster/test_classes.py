@@ -32,7 +32,7 @@ def _nodes() -> list[dict[str, FactState]]:
 
 def _problem(facts: Mapping[str, bool], *, affects: bool = False, requires: tuple[str, ...] = ()) -> Entry:
     check = CheckEntry("check", {name: (name, needed) for name, needed in facts.items()}, requires)
-    return Entry("XXX001", "x", ERROR, "0.1", "x", "X", {"torch": ">=2"} if affects else {}, (check,))
+    return Entry("XXX001", "x", ERROR, "0.1", "x", "X", {"torch": ">=2"} if affects else {}, checks=(check,))
 
 
 @pytest.mark.parametrize(
