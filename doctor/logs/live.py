@@ -297,8 +297,11 @@ class _Servers:
 
     def counts(self, head: bytes) -> bool:
         """Whether the line with this head is the first engine's."""
-        engine = _ENGINE.search(head)
-        mine = (_of_head(head, self.labelled).process, engine[1] if engine else b"")
+        told = _ENGINE.search(head)
+        engine = told[1] if told else b""
+        if self._first is not None and engine != self._first[1]:
+            return False
+        mine = (_of_head(head, self.labelled).process, engine)
         self._first = self._first or mine
         return mine == self._first
 

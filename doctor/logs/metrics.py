@@ -435,7 +435,7 @@ def look_behind(text: bytes) -> Behind:
 
 def where_metrics_begin(line: bytes) -> int:
     """Position behind the prefixes of a metric line; 0 where its own words do not tell."""
-    for first in (b"{'", b'{"'):
+    for first in (b"{'", b'{"', VLLM_WORDS):
         if (at := line.find(first)) >= 0:
             return at
     return match.start() if b"step:" in line and (match := VERL_STEP.search(line)) else 0

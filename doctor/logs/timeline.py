@@ -20,9 +20,7 @@ MOST_METRICS = 500
 _OF_A_BUCKET = 4
 
 #: values that wait to be put into buckets: few of all metrics are ever drawn, and together it takes less
-_MOST_WAITING = 1024
-#: of so many that come together nothing is gained by waiting
-_AT_ONCE = 256
+_MOST_WAITING = 4096
 
 
 class Extreme(NamedTuple):
@@ -40,7 +38,7 @@ class Series:
     """
 
     __slots__ = (
-        "_bucket", "_buckets", "_left", "_places", "_values", "_width", "count", "first", "first_inf", "first_nan",
+        "_buckets", "_left", "_places", "_values", "_width", "count", "first", "first_inf", "first_nan",
         "last_step", "last_value", "name",
     )  # fmt: skip
 
@@ -54,7 +52,6 @@ class Series:
         self.first_inf: Optional[int] = None
         self._width = 1
         self._left = 0
-        self._bucket: list[tuple[float, float]] = []
         self._buckets: list[list[tuple[float, float]]] = []
         self._places: list[int] = []
         self._values = array("d")
@@ -89,10 +86,6 @@ class Series:
         if self.first is None:
             self.first = Extreme(values[0], steps[0])
         self.last_value, self.last_step = values[-1], steps[-1]
-        if len(values) >= _AT_ONCE:
-            self._fold()
-            self._put(places, values)
-            return
         self._places += places
         self._values.extend(values)
         if len(self._places) >= _MOST_WAITING:
@@ -106,33 +99,24 @@ class Series:
             self._put(places, values)
 
     def _put(self, places: Sequence[int], values: Sequence[float]) -> None:
-        count, at = len(values), 0
-        while at < count:
-            room = MOST_POINTS // _OF_A_BUCKET - len(self._buckets)
-            if self._width == 1 and room:  # buckets of one value each
-                points = zip(places[at : at + room], values[at : at + room], strict=True)
-                self._buckets += [[point] * _OF_A_BUCKET for point in points]
-                self._bucket = self._buckets[-1]
-                at = min(at + room, count)
-                continue
-            if not self._left:
-                self._open((places[at], values[at]))
-                at += 1
-                continue
-            end = min(at + self._left, count)
-            self._widen(values[at:end], places, at)
-            self._left -= end - at
-            at = end
+        self._make_room(len(values))
+        at = min(self._left, len(values))
+        if at:
+            self._widen(values[:at], places)
+            self._left -= at
+        if self._width == 1:
+            self._buckets += [[point] * _OF_A_BUCKET for point in zip(places[at:], values[at:], strict=True)]
+            return
+        for start in range(at, len(values), self._width):
+            self._buckets.append(_bucket_of(values[start : start + self._width], places, start))
+            self._left = max(start + self._width - len(values), 0)
 
-    def _widen(self, values: Sequence[float], places: Sequence[float], at: int) -> None:
-        """Take values into the open bucket; the first of them is number `at` of `places`."""
-        least, greatest = min(values), max(values)
-        bucket = self._bucket
-        if least < bucket[1][1]:
-            bucket[1] = (places[at + values.index(least)], least)
-        if greatest > bucket[2][1]:
-            bucket[2] = (places[at + values.index(greatest)], greatest)
-        bucket[3] = (places[at + len(values) - 1], values[-1])
+    def _widen(self, values: Sequence[float], places: Sequence[int]) -> None:
+        """Take values into the last bucket."""
+        bucket = self._buckets[-1]
+        _, least, greatest, bucket[3] = _bucket_of(values, places, 0)
+        bucket[1] = least if least[1] < bucket[1][1] else bucket[1]
+        bucket[2] = greatest if greatest[1] > bucket[2][1] else bucket[2]
 
     def _not_finite(self, value: float, step: int) -> None:
         if math.isnan(value):
@@ -161,27 +145,35 @@ class Series:
     def _extreme(point: Optional[tuple[float, float]]) -> Optional[Extreme]:
         return None if point is None else Extreme(point[1], int(point[0]))
 
-    def _open(self, point: tuple[float, float]) -> None:
-        """Begin a bucket with its first point."""
-        if len(self._buckets) * _OF_A_BUCKET >= MOST_POINTS:
-            self._halve()
-        self._bucket = [point] * _OF_A_BUCKET
-        self._buckets.append(self._bucket)
-        self._left = self._width - 1
-
-    def _halve(self) -> None:
-        merged = []
-        for one, two in zip(self._buckets[::2], self._buckets[1::2], strict=False):
-            least = two[1] if two[1][1] < one[1][1] else one[1]
-            greatest = two[2] if two[2][1] > one[2][1] else one[2]
-            merged.append([one[0], least, greatest, two[3]])
-        self._buckets = merged
-        self._width *= 2
+    def _make_room(self, more: int) -> None:
+        """Join neighbours until so many values more have their place in as many buckets as there may be."""
+        while len(self._buckets) * self._width - self._left + more > MOST_POINTS // _OF_A_BUCKET * self._width:
+            ones, twos = self._buckets[::2], self._buckets[1::2]
+            merged = [
+                [one[0], two[1] if two[1][1] < one[1][1] else one[1], two[2] if two[2][1] > one[2][1] else one[2], two[3]]
+                for one, two in zip(ones, twos, strict=False)
+            ]
+            if len(ones) > len(twos):
+                merged.append(ones[-1])
+                self._left += self._width
+            self._buckets = merged
+            self._width *= 2
 
     def points(self) -> list[tuple[float, float]]:
         """(step, value) in order, at most MOST_POINTS; values that are NaN or infinite are left out."""
         self._fold()
         return [point for bucket in self._buckets for point in sorted(set(bucket))]
+
+
+def _bucket_of(values: Sequence[float], places: Sequence[int], start: int) -> list[tuple[float, float]]:
+    """First, least, greatest and last of some values; the first of them is number `start` of `places`."""
+    least, greatest = min(values), max(values)
+    return [
+        (places[start], values[0]),
+        (places[start + values.index(least)], least),
+        (places[start + values.index(greatest)], greatest),
+        (places[start + len(values) - 1], values[-1]),
+    ]
 
 
 class Timeline:
