@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import tomllib
 
-from doctor.core.docs import AREA_WORDS, pages, stale, with_area_table
+from doctor.core.docs import AREA_WORDS, page, pages, stale, with_area_table
 from doctor.core.explain import HEADINGS, manual
 from doctor.core.index import Entry
-from doctor.core.problem import AREAS
+from doctor.core.problem import AREAS, ERROR
 from doctor.core.redact import redact_text
 from doctor.core.retired_ids import RETIRED
 
@@ -48,6 +48,14 @@ def test_ids_of_an_area_have_no_gaps() -> None:
 @EACH
 def test_problem_stands_in_its_area(entry: Entry) -> None:
     assert AREAS[entry.area] == entry.id[:3]
+
+
+@EACH
+def test_what_ends_no_run_says_so(entry: Entry) -> None:
+    assert importlib.import_module(entry.module).PROBLEM.ends_run == entry.ends_run
+    assert not (entry.area == "perf" and entry.ends_run), "a slow run goes on"
+    assert entry.ends_run or entry.severity is not ERROR, "an error ends a run, or ruins it"
+    assert ("No run ends of it." in page(entry)) != entry.ends_run
 
 
 @EACH

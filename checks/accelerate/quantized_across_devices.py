@@ -24,7 +24,7 @@ PROBLEM = Problem(id="ACC013", name="model-loaded-across-devices", severity=ERRO
 
 SIGNATURES = (
     Signature(
-        r"ValueError: You can't train a model that has been loaded (?:in 8-bit or 4-bit precision"
+        r"ValueError: You can't train a model that has been loaded (?:in 8-bit(?: or 4-bit)? precision"
         r" (?:on multiple devices|on a different device|with CPU or disk offload)|with"
         r" `device_map='auto'` in any distributed mode)",
     ),

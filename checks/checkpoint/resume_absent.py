@@ -22,6 +22,8 @@ https://github.com/Haochen-Wang409/ross/issues/13
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -132,6 +134,28 @@ LOG_MESSAGE_PART = Message(
     ),
 )
 
+#: each process writes its own random state, and asks for it again
+LOG_MESSAGE_RANK = Message(
+    en=Words(
+        "the checkpoint `{path}` has no random state of process {process}: `{part}`",
+        "Each process writes a file of its own. It is missing where fewer processes saved the checkpoint than resume "
+        "from it, or where the script called `save_state` on the main process alone (`if "
+        "accelerator.is_main_process:`).",
+        "Resume with as many processes as saved it. In the script call `accelerator.save_state(DIR)` on every "
+        "process, outside of that condition. To use this checkpoint nonetheless, upgrade Accelerate (newer releases "
+        "go on without the file) or copy `random_states_0.pkl` to the missing name: only the order of random numbers "
+        "differs.",
+    ),
+    zh=Words(
+        "检查点 `{path}` 中没有进程 {process} 的随机数状态:`{part}`",
+        "每个进程写出自己的文件。保存时的进程数少于恢复时的进程数,或脚本只在主进程上调用 `save_state`(`if "
+        "accelerator.is_main_process:`)时会缺失。",
+        "用与保存时相同的进程数恢复。在脚本中让每个进程都调用 `accelerator.save_state(DIR)`,放在该条件之外。若仍要使用"
+        "此检查点,升级 Accelerate(新版本没有该文件也会继续),或把 `random_states_0.pkl` 复制为缺失的文件名:只影响随机数"
+        "的顺序。",
+    ),
+)
+
 LOG_MESSAGE_INDEX = Message(
     en=Words(
         "the checkpoint `{path}` holds no whole weights and no index of their pieces",
@@ -175,7 +199,7 @@ LOG_MESSAGE_STEP = Message(
 
 MESSAGES = (
     LOG_MESSAGE, LOG_MESSAGE_ENGINE, LOG_MESSAGE_UNREAD, LOG_MESSAGE_FOLDER, LOG_MESSAGE_PART, LOG_MESSAGE_INDEX,
-    LOG_MESSAGE_STEP,
+    LOG_MESSAGE_STEP, LOG_MESSAGE_RANK,
 )  # fmt: skip
 
 #: the function that looks for the engine's state; the Trainer's own look-up of weights ends with the same words
@@ -186,6 +210,12 @@ def explain(hits: Hits) -> Finding | None:
     """Tell a named checkpoint from the search for the last one; the end of the path is enough to know it by."""
     path, folder, holder = hits.get("path"), hits.get("folder"), hits.get("holder")
     part = hits.get("part") or ""
+    rank = re.fullmatch(r"random_states_(0*[1-9]\d*)\.pkl", part)
+    if rank:
+        return found(
+            PROBLEM, LOG_MESSAGE_RANK, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, part=part,
+            process=rank[1], path="/".join((holder or "").split("/")[-2:]),
+        )  # fmt: skip
     if hits.get("missing"):
         return found(PROBLEM, LOG_MESSAGE_STEP, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     if indexless := hits.get("indexless"):

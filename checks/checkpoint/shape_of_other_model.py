@@ -12,6 +12,9 @@ In a log: by the first line that names both shapes.
 ## References
 https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict
 https://huggingface.co/docs/peft/developer_guides/troubleshooting
+https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/utils/modeling.py
+https://github.com/hiyouga/LlamaFactory/issues/4762
+https://github.com/open-compass/VLMEvalKit/issues/1047
 """
 
 from __future__ import annotations
@@ -27,6 +30,11 @@ SIGNATURES = (
         r"size mismatch for (?P<weight>[\w.]{1,200}): copying a param with shape"
         r" torch\.Size\(\[(?P<saved>[1-9][\d, ]{0,60})\]\) from checkpoint, the shape in current"
         r" model is torch\.Size\(\[(?P<here>[1-9][\d, ]{0,60})\]\)",
+    ),
+    Signature(
+        r"^ValueError: Trying to set a tensor of shape torch\.Size\(\[(?P<saved>[1-9][\d, ]{0,60})\]\) in "
+        r'"(?P<weight>\w{1,60})" \(which has shape torch\.Size\(\[(?P<here>[1-9][\d, ]{0,60})\]\)\), this looks? '
+        r"incorrect",
     ),
 )
 
@@ -78,11 +86,24 @@ LOG_MESSAGE = Message(
 )
 
 
+#: no other table of a language model has as many rows as its vocabulary
+_ROWS = 20_000
+
+
+def _longer_table(weight: str, saved: str, here: str) -> bool:
+    """Whether the vocabulary alone differs; accelerate tells only the last part of a weight's name."""
+    if any(part in weight for part in ("embed_tokens", "lm_head", "wte", "word_embeddings", "embed_out")):
+        return True
+    (rows, *width), (own_rows, *own_width) = saved.split(", "), here.split(", ")
+    return weight == "weight" and len(width) == 1 and width == own_width and min(int(rows), int(own_rows)) > _ROWS
+
+
 def explain(hits: Hits) -> Finding | None:
     """The name of the first weight tells which of the causes it is."""
     weight = hits.get("weight") or ""
     saved = hits.get("saved") or ""
-    vocabulary = any(part in weight for part in ("embed_tokens", "lm_head", "wte", "word_embeddings", "embed_out"))
+    here = hits.get("here") or ""
+    vocabulary = _longer_table(weight, saved, here)
     lora = "lora_" in weight
     return found(
         PROBLEM,
@@ -92,6 +113,6 @@ def explain(hits: Hits) -> Finding | None:
         confidence=LIKELY,
         weight=".".join(weight.split(".")[-3:]),
         saved=saved,
-        here=hits.get("here"),
+        here=here,
         rows=saved.split(",")[0],
     )

@@ -29,7 +29,7 @@ SIGNATURES = (
     ),
     Signature(
         r"(?:Could not load library|Unable to load any of \{|Could not load symbol \w{1,60}"
-        r" from)[^\n]{0,60}libcudnn_?\w{0,40}\.so",
+        r" from)[^\n]{0,60}libcudnn_?\w{0,40}\.so(?![^\n]{0,20} Error: libcuda\.so)",
     ),
     Signature(
         r"(?:cuDNN error:|cudnn_status:) CUDNN_STATUS_(?:SUBLIBRARY_VERSION_MISMATCH|SUBLIBRARY_LOADING_FAILED|"

@@ -33,6 +33,10 @@ SIGNATURES = (
         r"(?:^|/)(?P<program>[\w.\-]{1,60}): error while loading shared libraries: libcuda\.so\.1: cannot open",
         keywords=("error while loading shared libraries: libcuda",),
     ),
+    Signature(
+        r"Could not load library (?P<part>libcudnn\w{1,40}\.so\.\d)\. Error: libcuda\.so: cannot open shared",
+        keywords=("Error: libcuda.so: cannot open",),
+    ),
     Signature(r"detected platform rocm|\bis_rocm: True\b|HSA_OVERRIDE_GFX", kind="sign"),
 )
 
@@ -71,13 +75,37 @@ LOG_MESSAGE_ROCM = Message(
     ),
 )
 
+LOG_MESSAGE_NAME = Message(
+    en=Words(
+        "cuDNN does not find `libcuda.so`: the driver's library has another name here",
+        "`{part}` of cuDNN 8 is there; it asks for `libcuda.so` without a number, while torch takes `libcuda.so.1`. "
+        "On WSL 2 the file lies in /usr/lib/wsl/lib, of which the loader's list has only the numbered name; in a "
+        "container or a plain driver package the name without a number is missing. cuDNN itself is whole.",
+        "WSL: `export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH`. Else make the name beside the driver's "
+        "file: `ldconfig -p | grep libcuda.so.1` shows its folder, there `sudo ln -s libcuda.so.1 libcuda.so`, then "
+        "`sudo ldconfig`. A torch of 2.4 or newer comes with cuDNN 9.",
+    ),
+    zh=Words(
+        "cuDNN 找不到 `libcuda.so`:驱动的库在此处只有另一名称",
+        "cuDNN 8 的 `{part}` 是存在的;它请求不带编号的 `libcuda.so`,而 torch 使用 `libcuda.so.1`。WSL 2 上该文件位于 "
+        "/usr/lib/wsl/lib,加载器的列表中只有带编号的名称;容器或普通驱动包中缺少不带编号的名称。cuDNN 本身是完整的。",
+        "WSL:`export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH`。否则在驱动文件旁建立该名称:`ldconfig -p | "
+        "grep libcuda.so.1` 显示其目录,在该目录执行 `sudo ln -s libcuda.so.1 libcuda.so`,再 `sudo ldconfig`。torch "
+        "2.4 及以上自带 cuDNN 9。",
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding | None:
     """Lines of HIP show an AMD machine."""
+    if part := hits.get("part"):
+        return found(
+            PROBLEM, LOG_MESSAGE_NAME, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, part=part
+        )
     needed = [*hits.of(0), *hits.of(1)]
     if not needed:
         return None
-    rocm = bool(hits.of(2)) or "is_rocm: True" in hits.context or "rocm" in hits.versions.get("torch", "")
+    rocm = bool(hits.of(3)) or "is_rocm: True" in hits.context or "rocm" in hits.versions.get("torch", "")
     frames = [frame for hit in needed for frame in hit.frames]
     package = frames[-1].rpartition("site-packages/")[2].partition("/")[0] if frames else hits.get("program") or ""
     return found(

@@ -27,6 +27,11 @@ SIGNATURES = (
     Signature(
         r"NameError: name 'bare_metal_version' is not defined"
     ),  # setup.py of mamba-ssm and causal-conv1d without nvcc
+    Signature(
+        r"TypeError: unsupported operand type\(s\) for \+: 'NoneType' and 'str'",
+        frame=r":get_cuda_bare_metal_version$",
+        own_code=True,
+    ),  # setup.py of apex and what copied it: CUDA_HOME is None
 )
 
 LOG_MESSAGE = Message(

@@ -61,7 +61,10 @@ _CALLERS = (
 )
 #: methods of a trainer that somebody wrote anew: the library calls them, but they are no such functions
 _OF_TRAINER = re.compile(r":(?:prediction_step|compute_loss|training_step|evaluation_loop|prediction_loop|get_\w+)$")
-_INSTALLED = re.compile(r"(?:site|dist)-packages[\\/]|[\\/]python3?(?:\.\d+t?)?[\\/]|^<frozen ")
+_INSTALLED = re.compile(
+    r"(?:site|dist)-packages[\\/]|[\\/]python3?(?:\.\d+t?)?[\\/]|^<frozen |[\\/]trl[\\/]trainer[\\/]"
+    r"|[\\/]src[\\/]transformers[\\/]"
+)
 
 SIGNATURES = (
     Signature(

@@ -12,13 +12,15 @@ In a log: by the message that the library raises.
 ## References
 https://huggingface.co/docs/trl/dataset_formats
 https://github.com/huggingface/trl/blob/v0.19.1/trl/trainer/reward_trainer.py
+https://github.com/modelscope/ms-swift/issues/2380
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from doctor.core.finding import LIKELY, Finding, Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature, finding_of_case
 
@@ -71,6 +73,31 @@ CASES = (
     ),
 )
 
+#: where a training framework stands between the user and TRL, the fields are its own and TRL's, not the user's
+FRAMEWORK = Message(
+    en=Words(
+        "{framework}'s batches have no `{column}`, which the TRL beside it reads: of different times",
+        "{framework} derives from TRL's trainers and makes the batches itself. TRL renames these fields between "
+        "releases (0.12 renamed those of DPO), so the two fit only within the range that {framework} names.",
+        "Install them together: upgrade {framework} with its requirements, or go back to the TRL and Transformers of "
+        'its time (ms-swift 2.x and LLaMA-Factory of 2024: `pip install "trl<0.12" "transformers<4.46"`). `pip check` '
+        "tells what disagrees.",
+    ),
+    zh=Words(
+        "{framework} 的批次中没有旁边的 TRL 所读取的 `{column}`:两者版本不属于同一时期",
+        "{framework} 派生自 TRL 的训练器并自行生成批次。TRL 在不同版本中更改这些字段名(0.12 更改了 DPO 的字段),因此两"
+        "者只在 {framework} 给出的范围内匹配。",
+        "一起安装:连同依赖升级 {framework},或退回其同期的 TRL 与 Transformers(ms-swift 2.x 与 2024 年的 LLaMA-Factory:"
+        '`pip install "trl<0.12" "transformers<4.46"`)。`pip check` 会显示不一致之处。',
+    ),
+)
+MESSAGES = (*(message for _, message in CASES), FRAMEWORK)
+
+_FRAMEWORKS = (
+    (re.compile(r"(?:^|[\\/])swift[\\/]"), "ms-swift"),
+    (re.compile(r"(?:^|[\\/])(?:llamafactory|llmtuner)[\\/]"), "LLaMA-Factory"),
+)
+
 SIGNATURES = (
     Signature(
         CASES[0][0],
@@ -86,5 +113,12 @@ SIGNATURES = (
 
 
 def explain(hits: Hits) -> Finding:
-    """Say what the first hit's own case calls for."""
+    """Say what the first hit's own case calls for; a framework in between makes the fields itself."""
+    frames = hits.first.frames
+    framework = next((name for part, name in _FRAMEWORKS if any(map(part.search, frames))), None)
+    if framework and hits.first.signature == 1:
+        return found(
+            PROBLEM, FRAMEWORK, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, framework=framework,
+            column=hits.get("column"),
+        )  # fmt: skip
     return replace(finding_of_case(PROBLEM, CASES, hits), confidence=LIKELY)

@@ -12,6 +12,9 @@ In a log: by the exception, which lists the splits.
 ## References
 https://huggingface.co/docs/datasets/loading#slice-splits
 https://github.com/huggingface/datasets/blob/4.0.0/src/datasets/arrow_reader.py
+https://github.com/huggingface/datasets/blob/4.0.0/src/datasets/dataset_dict.py
+https://github.com/TIGER-AI-Lab/VLM2Vec/issues/82
+https://github.com/huggingface/trl/pull/6493
 """
 
 from __future__ import annotations
@@ -28,6 +31,10 @@ SIGNATURES = (
     Signature(
         r'ValueError: Unknown split "(?P<split>[^"\n]{1,60})"\. Should be one of'
         r" (?P<splits>\[[^\]\n]{1,300}\])",
+    ),
+    Signature(
+        r"^KeyError: \"Invalid key: (?P<row>[^\n]{1,60}?)\. Please first select a split\.[^\n]{1,200}Available splits: "
+        r"(?P<splits>\[[^\]\n]{1,300}\])",
     ),
     Signature(r"^KeyError: '(?P<split>[^'\n]{1,60})'", frame=r"[\\/]datasets[\\/]dataset_dict\.py:__getitem__$"),
 )
@@ -67,11 +74,33 @@ UNLISTED = Message(
 )
 
 
+#: the rows were asked of all splits together
+WHOLE = Message(
+    en=Words(
+        "rows were asked of the whole `DatasetDict`, not of one of its splits: {splits}",
+        "`load_dataset` without `split=` gives one dataset for every split by its name. It was handed on as if it were "
+        "one dataset, to a trainer (`train_dataset=`) or to code that takes rows by number.",
+        'Hand over one split: `load_dataset(..., split="{split}")`, or `train_dataset=dataset["{split}"]` and '
+        "`eval_dataset=` another.",
+    ),
+    zh=Words(
+        "向整个 `DatasetDict` 而不是其中一个划分索取数据行:{splits}",
+        "不带 `split=` 的 `load_dataset` 按名称返回各个划分。它被当作单个数据集传给了训练器(`train_dataset=`)或按序号"
+        "取行的代码。",
+        '只传入一个划分:`load_dataset(..., split="{split}")`,或 `train_dataset=dataset["{split}"]`,`eval_dataset=` 用'
+        "另一个。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding | None:
     """Name the splits that exist."""
-    if not hits.of(0):
+    if not hits.get("splits"):
         return found(PROBLEM, UNLISTED, where=hits.where(), evidence=hits.evidence(), split=hits.get("split"))
     names = re.findall(r"'([^']{1,60})'", hits.get("splits") or "")
     splits = ", ".join(f"`{name}`" for name in names[:8]) or "none"
     where, evidence = hits.where(), hits.evidence()
+    if hits.of(1) and names:
+        split = "train" if "train" in names else names[0]
+        return found(PROBLEM, WHOLE, where=where, evidence=evidence, splits=splits, split=split)
     return found(PROBLEM, LOG_MESSAGE, where=where, evidence=evidence, split=hits.get("split"), splits=splits)

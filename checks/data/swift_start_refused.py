@@ -8,6 +8,7 @@ The run ends in the first minutes, before the first step.
 ## What to do
 What the finding says for the part that was not found or not accepted.
 ## How it is found
+Before the start: its arguments, the release that is installed, the processes and the visible GPUs.
 In a log: by the messages of ms-swift's arguments, dataset loader and preprocessors.
 ## References
 https://github.com/modelscope/ms-swift/blob/main/swift/arguments/rlhf_args.py
@@ -19,9 +20,17 @@ https://swift.readthedocs.io/en/latest/Instruction/Command-line-parameters.html
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words
+from collections.abc import Iterator
+from typing import Any
+
+from doctor.core.check import Judgement, check
+from doctor.core.finding import Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
+from doctor.core.reading import place_of, truth, whole
 from doctor.core.signature import Hits, Signature, finding_of_case
+from doctor.facts.packages import Packages
+from doctor.facts.training import SWIFT, Training
+from doctor.facts.world import World
 
 PROBLEM = Problem(id="DAT044", name="swift-start-refused", severity=ERROR, since="0.1")
 
@@ -312,6 +321,80 @@ CASES = (
     ),
 )
 
+NO_MODE = Message(
+    en=Words(
+        "`--use_vllm true` is given without `--vllm_mode`",
+        "From 3.12 on ms-swift has no default for it and stops with `vllm_mode is required when use_vllm is true`.",
+        "Add `--vllm_mode colocate` (the engine in the training processes), or `--vllm_mode server` with the address "
+        "of a `swift rollout`.",
+    ),
+    zh=Words(
+        "给出了 `--use_vllm true`,但没有 `--vllm_mode`",
+        "从 3.12 起 ms-swift 对它没有默认值,会以 `vllm_mode is required when use_vllm is true` 停止。",
+        "加上 `--vllm_mode colocate`(引擎位于训练进程中),或 `--vllm_mode server` 及 `swift rollout` 的地址。",
+    ),
+)
+
+CONFIG = Message(
+    en=Words(
+        "`--config` is no option of ms-swift {version}",
+        "Up to 4.0 it named a file of arguments. From 4.1 on that file stands in front of all others, and a word that "
+        "is not understood ends the command with `ValueError: remaining_argv`.",
+        "Put the file first, without `--config`: `swift rlhf FILE.yaml --key value ...`. What follows it wins now.",
+    ),
+    zh=Words(
+        "ms-swift {version} 没有选项 `--config`",
+        "到 4.0 为止它指定参数文件。从 4.1 起该文件要写在所有参数之前,无法识别的词会使命令以 "
+        "`ValueError: remaining_argv` 结束。",
+        "把文件写在最前面,去掉 `--config`:`swift rlhf FILE.yaml --key value ...`。此时写在其后的参数优先。",
+    ),
+)
+
+PARALLEL = Message(
+    en=Words(
+        "`--vllm_tensor_parallel_size {size}` does not divide the {processes} processes",
+        "The engines of colocate mode are made of groups of training processes, and the last group would be too "
+        "small: ms-swift stops with `must divide world size`.",
+        "Choose a size that divides {processes}, or another NPROC_PER_NODE.",
+    ),
+    zh=Words(
+        "`--vllm_tensor_parallel_size {size}` 不能整除 {processes} 个进程",
+        "colocate 模式的引擎由若干组训练进程构成,最后一组会不够:ms-swift 以 `must divide world size` 停止。",
+        "选择能整除 {processes} 的大小,或改变 NPROC_PER_NODE。",
+    ),
+)
+
+TRUNCATION = Message(
+    en=Words(
+        "`--truncation_strategy {strategy}` is refused for GRPO",
+        "GRPO draws another row in place of one that is too long, or cuts it at its beginning; ms-swift takes nothing "
+        "else and stops with a ValueError.",
+        "Use `--truncation_strategy left` (the default for GRPO) or `delete`.",
+    ),
+    zh=Words(
+        "GRPO 不接受 `--truncation_strategy {strategy}`",
+        "GRPO 对过长的行要么另取一行,要么从开头截断;ms-swift 不接受其他取值,会以 ValueError 停止。",
+        "使用 `--truncation_strategy left`(GRPO 的默认值)或 `delete`。",
+    ),
+)
+
+REFERENCE = Message(
+    en=Words(
+        "`--ref_model` is given to training with LoRA",
+        "Without its adapter the model is its own reference; ms-swift, which trains with LoRA unless told otherwise, "
+        "stops with `LoRA training does not require a ref_model to be passed in`.",
+        "Leave `--ref_model` out (an adapter as the reference: `--ref_adapters`), or train all weights: "
+        "`--tuner_type full` (3.x: `--train_type full`).",
+    ),
+    zh=Words(
+        "LoRA 训练给出了 `--ref_model`",
+        "不加适配器的模型本身就是参考模型;ms-swift 默认用 LoRA 训练,会以 `LoRA training does not require a ref_model "
+        "to be passed in` 停止。",
+        "去掉 `--ref_model`(参考模型为适配器时用 `--ref_adapters`),或训练全部参数:`--tuner_type full`(3.x:"
+        "`--train_type full`)。",
+    ),
+)
+
 SIGNATURES = (
     Signature(CASES[0][0]),
     Signature(CASES[1][0]),
@@ -331,6 +414,65 @@ SIGNATURES = (
     Signature(CASES[12][0], frame=r"swift[\\/](?:plugin|loss)[\\/]\w{2,20}\.py:get_loss_func$"),
     Signature(CASES[13][0]),
 )
+
+
+@check(PROBLEM)
+def swift_refuses(training: Training, world: World, packages: Packages) -> Judgement:
+    """What ms-swift's own arguments refuse before the model is loaded; nothing without its release."""
+    if training.config_origin != SWIFT or packages.version("ms-swift") is None:
+        return
+    for message, names, values in _refusals(training, world, packages):
+        given = [setting for name in names if (setting := training.get(name)) is not None]
+        yield found(
+            PROBLEM,
+            message,
+            where=place_of(*given[:1]),
+            evidence=tuple(Evidence("launch command", f"--{each.name} {each.text or each.value}") for each in given),
+            **values,
+        )
+
+
+def _refusals(
+    training: Training, world: World, packages: Packages
+) -> Iterator[tuple[Message, tuple[str, ...], dict[str, Any]]]:
+    """(message, arguments that are at fault, values) of each rule that is broken."""
+    if training.get("config") is not None:
+        if packages.matches("ms-swift", ">=4.1.0"):
+            yield CONFIG, ("config",), {"version": packages.version("ms-swift")}
+        if packages.matches("ms-swift", ">=3.10.0,<4.1.0") is not True:
+            return  # what the file says is not read
+    kind, engine = training.value("rlhf_type"), truth(training.value("use_vllm"))
+    if what := _one_process_for_several(training, world, grpo=kind == "grpo", packages=packages):
+        yield CASES[0][1], ("use_vllm",) if "vLLM" in what else (), {"what": what}
+    if training.lora is not None and training.value("ref_model") and packages.matches("ms-swift", ">=3.5.3"):
+        beta = training.get("beta")
+        if kind != "grpo" or beta is None or (beta.known and beta.value != 0):
+            yield REFERENCE, ("ref_model",), {}
+    if kind != "grpo":
+        return
+    if engine and training.get("vllm_mode") is None and packages.matches("ms-swift", ">=3.12.0"):
+        yield NO_MODE, ("use_vllm",), {}
+    size = whole(training.value("vllm_tensor_parallel_size"))
+    colocated = engine and training.value("vllm_mode") == "colocate" and packages.matches("ms-swift", ">=3.10.0")
+    if colocated and size and world.processes and world.processes % size:
+        yield PARALLEL, ("vllm_tensor_parallel_size",), {"size": size, "processes": world.processes}
+    strategy = training.value("truncation_strategy")
+    if strategy is not None and strategy not in {"left", "delete"} and packages.matches("ms-swift", ">=3.5.3"):
+        yield TRUNCATION, ("truncation_strategy",), {"strategy": strategy}
+
+
+def _one_process_for_several(training: Training, world: World, *, grpo: bool, packages: Packages) -> str:
+    """What does not allow that one process takes several GPUs, empty where that is not so.
+
+    The number of GPUs counts, not their use: swift/utils/env.py, `is_mp`.
+    """
+    several = world.local_processes == 1 and len(world.visible_gpus or ()) > 1
+    if not several or truth(training.value("use_ray")):
+        return ""
+    if world.backend == "deepspeed":
+        return "DeepSpeed"
+    mixed = grpo and truth(training.value("use_vllm")) and packages.matches("ms-swift", ">=3.6.4")
+    return "GRPO with vLLM" if mixed else ""
 
 
 def explain(hits: Hits) -> Finding:

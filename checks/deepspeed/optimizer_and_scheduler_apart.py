@@ -32,7 +32,7 @@ SIGNATURES = (
         r"\w{2,12} optimizer)"
     ),
     Signature(
-        r"ValueError: You cannot create a `Dummy(?:Optim|Scheduler)` without specifying an? (?P<missing>optimizer|"
+        r"ValueError: You cannot create a `?Dummy(?:Optim|Scheduler)`? without specifying an? (?P<missing>optimizer|"
         r"scheduler) in the config file"
     ),
     Signature(

@@ -31,7 +31,7 @@ _FRAME = r"flash_attn(?:_interface)?(?:[\\/]\w{1,60})?(?:\.py)?:"
 SIGNATURES = (
     Signature(r"CUDA error: device kernel image is (?P<how>invalid)", frame=_FRAME),
     Signature(
-        r"CUDA error \([^)\n]{0,200}(?:flash|fmha)_(?:fwd|bwd)_launch_template\.h:\d{1,5}\): "
+        r"CUDA error \((?P<source>[^)\n]{0,200})(?:flash|fmha)_(?:fwd|bwd)_launch_template\.h:\d{1,5}\): "
         r"(?:no kernel image is |device kernel image is )(?P<how>available|invalid)"
     ),
 )
@@ -56,6 +56,26 @@ LOG_MESSAGE = Message(
     ),
 )
 
+#: xformers is built with a copy of FlashAttention's code; the path of its build tells
+LOG_MESSAGE_XFORMERS = Message(
+    en=Words(
+        "the FlashAttention code inside of xformers has no kernel that this GPU and driver can load",
+        "xformers is built with a copy of its own of FlashAttention 2 and 3; the package flash-attn has no part in "
+        "it. {why}",
+        "See what it has for this card: `python -m xformers.info`. Install the newest xformers that was built for the "
+        "installed torch (`pip install -U xformers`, or build it here for this card: `TORCH_CUDA_ARCH_LIST=12.0 pip "
+        "install --no-build-isolation --no-binary xformers xformers`), or go without it: `pip uninstall xformers`, or "
+        "`sdpa` in place of xformers in the program's options.",
+    ),
+    zh=Words(
+        "xformers 内含的 FlashAttention 代码中没有该 GPU 和驱动能加载的内核",
+        "xformers 编译时带有自己的一份 FlashAttention 2 和 3,与 flash-attn 包无关。{why_zh}",
+        "查看它对此显卡的支持:`python -m xformers.info`。安装针对当前 torch 构建的最新 xformers(`pip install -U "
+        "xformers`,或为此显卡在本机编译:`TORCH_CUDA_ARCH_LIST=12.0 pip install --no-build-isolation --no-binary "
+        "xformers xformers`),或不用它:`pip uninstall xformers`,或在程序选项中用 `sdpa` 代替 xformers。",
+    ),
+)
+
 _INVALID = (
     "The driver cannot load the code: it was built with a newer CUDA than the driver supports, or the file is damaged.",
     "驱动无法加载其中的代码:构建所用的 CUDA 比驱动支持的新,或文件损坏。",
@@ -74,8 +94,9 @@ _ABSENT = (
 
 def explain(hits: Hits) -> Finding:
     """Code of a newer CUDA is refused as invalid; code for another card is not there."""
+    message = LOG_MESSAGE_XFORMERS if "xformers" in (hits.get("source") or "") else LOG_MESSAGE
     why, why_zh = _INVALID if hits.get("how") == "invalid" else _ABSENT
     return found(
-        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         why=why, why_zh=why_zh,
     )  # fmt: skip

@@ -13,6 +13,7 @@ In a log: by accelerate's exception.
 ## References
 https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/utils/dataclasses.py
 https://huggingface.co/docs/transformers/fsdp
+https://github.com/hiyouga/EasyR1/issues/15
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ SIGNATURES = (
         r" )?'?(?!to wrap)(?P<layer>[A-Za-z_]\w{0,80})",
     ),
     Signature(r"Exception: Could not find the transformer layer class to wrap in the model"),
+    Signature(
+        r"^Exception: Cannot find (?P<layer>[A-Za-z_]\w{0,80}) in pretrained model",
+        frame=r"fsdp_utils\.py:get_fsdp_wrap_policy$",
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -55,6 +60,27 @@ LOG_MESSAGE = Message(
         "写上该模型的解码层(`Qwen2DecoderLayer`、`LlamaDecoderLayer` 等),或删除 "
         "`fsdp_transformer_layer_cls_to_wrap`,以采用模型自带的列表。如果不想用 FSDP,删除该默认文件或显式"
         "传入 `--config_file`。",
+    ),
+)
+
+#: veRL and its relatives take the names from the model's class, not from a setting of the user's
+DECLARED = Message(
+    en=Words(
+        "FSDP is to wrap `{layer}`, which the loaded model does not contain",
+        "The name comes from the model's class in the installed Transformers (`_no_split_modules`), or from "
+        "`fsdp_config.wrap_policy.transformer_layer_cls_to_wrap`. A development build, or a release that was made "
+        "before this model was complete, names layers of a related model.",
+        "Install a release of Transformers that knows the model whole (Qwen2.5-VL: 4.49 and newer, not `4.49.0.dev0`): "
+        "`pip install -U transformers`; or name the model's own decoder layer in "
+        "`fsdp_config.wrap_policy.transformer_layer_cls_to_wrap`.",
+    ),
+    zh=Words(
+        "FSDP 要包装 `{layer}`,而加载的模型中没有它",
+        "该名称来自所装 Transformers 中的模型类(`_no_split_modules`),或来自 "
+        "`fsdp_config.wrap_policy.transformer_layer_cls_to_wrap`。开发版,或在该模型完善之前发布的版本,会写着相近模型的"
+        "层。",
+        "安装完整支持该模型的 Transformers 正式版(Qwen2.5-VL:4.49 及以上,不是 `4.49.0.dev0`):`pip install -U "
+        "transformers`;或在 `fsdp_config.wrap_policy.transformer_layer_cls_to_wrap` 中写上该模型自己的解码层。",
     ),
 )
 
@@ -107,4 +133,5 @@ def wrong_layer_class(launch: Launch, accelerate: AccelerateConfig | None, model
 def explain(hits: Hits) -> Finding | None:
     """Name the class where the release says it; a default configuration may be what asked for FSDP."""
     layer = hits.get("layer") or "a layer class"
-    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, layer=layer)
+    message = DECLARED if hits.first.signature == 2 else LOG_MESSAGE
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, layer=layer)

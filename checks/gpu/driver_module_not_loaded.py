@@ -62,27 +62,29 @@ CASES = (
             r"format error|Invalid argument|Unknown symbol in module[^\n]{0,60}|No such device)"
             r"|\bnvidia[\w\-]{0,20}: (?:disagrees about version of symbol|version magic '[^'\n]{1,80}' should be)"
             r"|Bad return status for module build on kernel: (?P<kernel>[\w.\-+]{1,60})"
+            r"|GPL-incompatible module nvidia\.ko uses GPL-only symbol"
         ),
         Message(
             en=Words(
                 "the NVIDIA kernel module is missing for the running kernel, or was built for another one",
-                "After a kernel update the module has to be built again (DKMS); without the kernel's headers "
-                "or with another compiler that fails, and a module of the old kernel is refused. `No such "
-                "device` means that the module loaded and found no card that it supports.",
+                "After a kernel update the module has to be built again (DKMS); without the kernel's headers or with "
+                "another compiler that fails, a driver that is much older than the kernel does not build at all "
+                "(`GPL-only symbol`), and a module of the old kernel is refused. `No such device` means that the "
+                "module loaded and found no card that it supports.",
                 "`uname -r` and `dkms status` show what fits. Install the headers and build: `sudo apt install "
-                "linux-headers-$(uname -r)`, `sudo dkms autoinstall` (log: "
-                "/var/lib/dkms/nvidia/*/build/make.log), or take the distribution's ready modules; or boot the "
-                "former kernel. Then `sudo modprobe nvidia && nvidia-smi`; reboot when an old module is still "
+                "linux-headers-$(uname -r)`, `sudo dkms autoinstall` (log: /var/lib/dkms/nvidia/*/build/make.log), or "
+                "take the distribution's ready modules; take a newer driver where the old one does not build; or boot "
+                "the former kernel. Then `sudo modprobe nvidia && nvidia-smi`; reboot when an old module is still "
                 "loaded.",
             ),
             zh=Words(
                 "当前内核缺少 NVIDIA 内核模块,或模块是为另一内核构建的",
-                "内核更新后需要重新构建模块(DKMS);缺少内核头文件或编译器不同会失败,旧内核的模块会被拒绝。`No "
-                "such device` 表示模块已加载,但没有它支持的显卡。",
+                "内核更新后需要重新构建模块(DKMS);缺少内核头文件或编译器不同会失败,比内核旧很多的驱动根本无法构建"
+                "(`GPL-only symbol`),旧内核的模块会被拒绝。`No such device` 表示模块已加载,但没有它支持的显卡。",
                 "用 `uname -r` 与 `dkms status` 查看是否匹配。安装头文件并构建:`sudo apt install "
-                "linux-headers-$(uname -r)`,`sudo dkms autoinstall`(日志"
-                ":/var/lib/dkms/nvidia/*/build/make.log),或使用发行版现成的模块;或启动之前的内核。然后 `sudo "
-                "modprobe nvidia && nvidia-smi`;若旧模块仍在内存中请重启。",
+                "linux-headers-$(uname -r)`,`sudo dkms autoinstall`(日志:/var/lib/dkms/nvidia/*/build/make.log),或使用"
+                "发行版现成的模块;旧驱动无法构建时换更新的驱动;或启动之前的内核。然后 `sudo modprobe nvidia && "
+                "nvidia-smi`;若旧模块仍在内存中请重启。",
             ),
         ),
     ),

@@ -12,11 +12,12 @@ In a log: by the client's exception with the host of ModelScope.
 ## References
 https://modelscope.cn/docs/models/download
 https://github.com/modelscope/modelscope
+https://github.com/modelscope/ms-swift/issues/2539
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Finding, Message, Words
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature, finding_of_signature
 
@@ -42,9 +43,33 @@ UNREACHABLE = Message(
         "`VLLM_USE_MODELSCOPE=True`。",
     ),
 )
+TROUBLE = Message(
+    en=Words(
+        "ModelScope was reached and answers with an error of its own (50x), again and again",
+        "The server or a part of it is down or overloaded at that moment. Network, model and program here are not at "
+        "fault.",
+        "Wait some minutes and start again: what was downloaded is kept. Or take the files from elsewhere: swift "
+        "`--use_hf true` (with `HF_ENDPOINT=https://hf-mirror.com` in China), or a local path.",
+    ),
+    zh=Words(
+        "已连上 ModelScope,但它反复返回自身的错误(50x)",
+        "当时其服务器或部分服务故障或过载。与本机的网络、模型和程序无关。",
+        "等几分钟后重新启动,已下载的内容会保留。或从别处获取文件:swift 用 `--use_hf true`(国内可设 "
+        "`HF_ENDPOINT=https://hf-mirror.com`),或使用本地路径。",
+    ),
+)
 
 #: signature, what is said of it, how sure
 CASES = (
+    (
+        Signature(
+            r"host='(?:[\w.\-]{0,40}\.)?modelscope\.(?:cn|ai)'[^\n]{0,600}"
+            r"ResponseError\('too many 50\d error responses",
+            keywords=("ResponseError('too many 50",),
+        ),
+        TROUBLE,
+        CONFIRMED,
+    ),
     (
         Signature(
             r"host='(?:[\w.\-]{0,40}\.)?modelscope\.(?:cn|ai)'[^\n]{0,600}(?:NameResolutionError|NewConnectio"

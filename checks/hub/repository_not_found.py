@@ -11,6 +11,8 @@ Check the name, the token and the path.
 In a log: by the exception of the client.
 ## References
 https://huggingface.co/docs/huggingface_hub/quick-start#authentication
+https://github.com/01-ai/Yi-1.5/issues/15
+https://github.com/modelscope/modelscope/issues/864
 https://github.com/huggingface/huggingface_hub/blob/v1.0.0/src/huggingface_hub/utils/_http.py
 """
 
@@ -35,6 +37,11 @@ SIGNATURES = (
     Signature(
         r"(?:ValueError: |\] )No supported config format found in (?P<repo>[^\s]{1,200})",
         symptom_of=("HUB",),
+    ),
+    Signature(
+        r"HTTPError: (?:404 Client Error: Not Found|<Response \[404\]>)[^\n]{0,20} for url: https?://(?:www\.)?modelscope\."
+        r"(?:cn|ai)/api/v1/(?P<kind>models|datasets)/(?P<repo>[^\s/]{1,96}(?:/[^\s/?]{1,96})?)/(?:revisions|repo|resolve)\b",
+        keywords=("/api/v1/models/", "/api/v1/datasets/"),
     ),
 )
 
@@ -79,6 +86,30 @@ ENGINE = Message(
 )
 
 
+#: ModelScope has its own names: an organisation of the Hub need not exist there under the same one
+MODELSCOPE = Message(
+    en=Words(
+        "ModelScope has no `{repo}` under this name, or does not show it to this user",
+        "Many models stand there under another organisation than on the Hugging Face Hub (`LLM-Research`, "
+        "`AI-ModelScope` for Llama, Mistral and others). It answers the same (404) for a private or gated one without "
+        "a login. A name that was meant as a folder, but is not there, is asked for too.",
+        "Search it on https://modelscope.cn and take the name from its page; for a private one `modelscope login "
+        "` (or `MODELSCOPE_API_TOKEN`). For a local model give the absolute path. To take it from the "
+        "Hugging Face Hub instead: swift `--use_hf true`, vLLM and verl without `VLLM_USE_MODELSCOPE=True`, "
+        "LLaMA-Factory without `USE_MODELSCOPE_HUB=1`.",
+    ),
+    zh=Words(
+        "ModelScope 上没有名为 `{repo}` 的仓库,或不对该用户显示",
+        "许多模型在 ModelScope 上的组织名与 Hugging Face Hub 不同(Llama、Mistral 等常在 `LLM-Research`、"
+        "`AI-ModelScope` 下)。未登录时访问私有或受限仓库得到同样的回答(404)。本意是本地目录但目录不存在时也会这样查"
+        "询。",
+        "在 https://modelscope.cn 搜索,使用其页面上的名称;私有仓库执行 `modelscope login`(或设置 "
+        "`MODELSCOPE_API_TOKEN`)。本地模型请给出绝对路径。改从 Hugging Face Hub 获取:swift 用 `--use_hf true`,vLLM 与 "
+        "verl 去掉 `VLLM_USE_MODELSCOPE=True`,LLaMA-Factory 去掉 `USE_MODELSCOPE_HUB=1`。",
+    ),
+)
+
+
 #: a function of a module, which was taken for a model when the module could not be imported
 FUNCTION = Message(
     en=Words(
@@ -98,12 +129,13 @@ FUNCTION = Message(
         "`export PYTHONPATH=$PWD`;安装它所导入的包。0.9.2 之前的 axolotl 只能找到顶层模块:文件名前不要带包名。",
     ),
 )
+_MODELSCOPE = 5  # position of its words
 _DOTTED = re.compile(r"[a-z_]\w*(?:\.[a-z_]\w*)+")
 
 
 def explain(hits: Hits) -> Finding | None:
     """Silent where the address is told without an exception: a program caught it and takes something else."""
-    raised = any(hit.frames or hit.signature in (1, 2, 4) for hit in hits) or hits.of(3)
+    raised = any(hit.frames or hit.signature in (1, 2, 4, _MODELSCOPE) for hit in hits) or hits.of(3)
     told = next((hit for hit in hits if hit.groups.get("repo")), None)
     if told is None or not raised:
         return None
@@ -115,7 +147,7 @@ def explain(hits: Hits) -> Finding | None:
         )  # fmt: skip
     return found(
         PROBLEM,
-        ENGINE if told.signature in (2, 4) else LOG_MESSAGE,
+        MODELSCOPE if told.signature == _MODELSCOPE else ENGINE if told.signature in (2, 4) else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,

@@ -264,6 +264,7 @@ def read(text: str) -> Optional[Refusal]:
     bare = _BARE.match(text)
     if bare and bare["name"] not in _INNER:
         relation, settings = "order", [bare["name"], *settings]
+    settings = [each for each in settings if not any(other.endswith(f".{each}") for other in settings)]
     if relation == "order" and len(settings) == 1:
         relation = "bounds"
     if relation is None or not settings:

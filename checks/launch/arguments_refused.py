@@ -13,6 +13,7 @@ In a log: by the words of argparse, or of a parser built on it.
 ## References
 https://docs.python.org/3/library/argparse.html
 https://github.com/modelscope/ms-swift/issues/1122
+https://github.com/VectorInstitute/vector-inference/issues/157
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ SIGNATURES = (
         r"^[^:\n]{1,120}: error: argument (?P<argument>[^\s:]{1,120}): (?P<why>invalid choice|"
         r"invalid \w{1,30} value|expected one argument|expected at least one argument|not allowed "
         r"with)",
+        symptom_of=("VLL", "TRL", "TRF"),
+    ),
+    Signature(
+        r"^[^:\n]{1,120}: error: argument (?P<argument>-[^\s:]{1,120}): (?P<told>(?!ignored )[^\n]{3,300})",
         symptom_of=("VLL", "TRL", "TRF"),
     ),
 )
@@ -143,6 +148,24 @@ VALUE = Message(
     ),
 )
 
+READ = Message(
+    en=Words(
+        "the program cannot read the value of {names}",
+        "The option has a reader of its own, which refused the text: JSON whose quotes the shell took away, a bare "
+        "number or word where an object is asked for, or a form that an earlier release took and this one does not.",
+        'See `--help` of the installed version for the form. Give JSON in single quotes (`{option} \'{{"key": '
+        "1}}'`); vLLM also takes parts of it as `{option}.key 1`. What stands behind the name in the log says what "
+        "was expected.",
+    ),
+    zh=Words(
+        "程序无法读取 {names} 的值",
+        "该选项有自己的解析方法,并拒绝了这段文本:JSON 的引号被 shell 去掉、要求对象处写了单独的数字或单词,或该写法只有"
+        "旧版接受。",
+        "在已安装版本的 `--help` 中查看写法。JSON 用单引号括起(`{option} '{{\"key\": 1}}'`);vLLM 也可以写成 "
+        "`{option}.key 1`。日志中选项名之后的内容说明了它期望什么。",
+    ),
+)
+
 
 #: file of a server's command line -> the package it belongs to, which a trainer may start with options of its own time
 _SERVERS = {"launch_server.py": "sglang", "api_server.py": "vllm", "vllm": "vllm", "launch_router.py": "sglang-router"}
@@ -182,7 +205,7 @@ def explain(hits: Hits) -> Finding | None:
     elif hits.get("missing"):
         message, names = MISSING, _listed((hits.get("missing") or "").split(", "))
     else:
-        message, names = VALUE, _listed([hits.get("argument") or ""])
+        message, names = READ if hits.get("told") else VALUE, _listed([hits.get("argument") or ""])
     program = (hits.get("program") or "").replace("\\", "/").rpartition("/")[2]
     server = _SERVERS.get(program)
     surplus = message is UNKNOWN and not unknown.lstrip("'\"[").startswith("-")
@@ -192,7 +215,8 @@ def explain(hits: Hits) -> Finding | None:
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), names=names or f"`{unknown[:60]}`",
         why=hits.get("why") or "", whose=_WHOSE.format(server) if server else "",
         whose_zh=_WHOSE_ZH.format(server) if server else "", confidence=LIKELY if surplus else CONFIRMED,
-        program=program, choices=_listed((hits.get("match") or "").split(", ")), words=f"`{unknown[:60]}`",
+        option=(hits.get("argument") or "").split("/")[0], program=program,
+        choices=_listed((hits.get("match") or "").split(", ")), words=f"`{unknown[:60]}`",
     )  # fmt: skip
 
 

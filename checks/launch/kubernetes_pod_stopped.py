@@ -11,6 +11,11 @@ Ask for what a node has free, mend the name of the image, or give the pod the di
 In a log: by the words of `kubectl describe pod`, `kubectl get events`, or the operator.
 ## References
 https://github.com/juicedata/juicefs-csi-driver/issues/1183
+https://github.com/ray-project/kuberay/issues/1414
+https://github.com/kubernetes/kubernetes/issues/130145
+https://github.com/kubeflow/trainer/issues/2034
+https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy
+https://github.com/NVIDIA/k8s-device-plugin/issues/231
 https://kubernetes.io/docs/tasks/configure-pod-container/configure-persistent-volume-storage/
 https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
 https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
@@ -49,6 +54,14 @@ SIGNATURES = (
         keywords=("MountVolume.", "Unable to attach or mount volumes"),
     ),
     Signature(
+        r"\bAllocate failed due to (?P<refused>[^\n]{3,300}?)(?:, which is unexpected|$)",
+        keywords=("Allocate failed due to ",),
+    ),
+    Signature(
+        r"(?P<looping>\bBack-off restarting failed container|\bCrashLoopBackOff\b)"
+        r"(?: (?P<container>[\w.\-]{1,63}) in pod)?",
+    ),
+    Signature(
         r"(?P<assigned>Successfully assigned )\S{1,200} to "
         r"|(?P<pulled>Successfully pulled image |Container image \S{1,300} already present on machine)",
         kind="sign",
@@ -56,7 +69,7 @@ SIGNATURES = (
 )
 
 #: positions of signatures
-_WAITS, _IMAGE, _MOUNT, _STARTED = 1, 2, 4, 5
+_WAITS, _IMAGE, _MOUNT, _STARTED = 1, 2, 4, 7
 
 LOG_MESSAGE_EVICTED = Message(
     en=Words(
@@ -140,6 +153,51 @@ LOG_MESSAGE_MOUNT = Message(
     ),
 )
 
+LOG_MESSAGE_DEVICES = Message(
+    en=Words(
+        "the node took the pod, and could not hand it the GPUs it was promised",
+        "The scheduler counted GPUs as free that the kubelet of that node cannot give: one is lost or unhealthy, the "
+        "device plugin or the kubelet was restarted and counts anew, pods that ended still hold theirs in its books, "
+        "or a plugin that shares GPUs (HAMi, Volcano, a cloud's own) and the scheduler do not agree. Nothing of the "
+        "pod ran, and it stays Failed (UnexpectedAdmissionError).",
+        "Delete the pod and let it be made anew. On that node `nvidia-smi` shows a lost card; restart the device "
+        "plugin's pod, then the kubelet (`systemctl restart kubelet`). If it comes back keep away from the node "
+        "(`kubectl cordon NODE`). With shared GPUs ask for them in one container of the pod only, and by the plugin's "
+        "own resource names and scheduler.",
+    ),
+    zh=Words(
+        "节点接收了 pod,却无法交付所分配的 GPU",
+        "调度器认为空闲的 GPU,该节点的 kubelet 给不出来:某张卡丢失或不健康,device plugin 或 kubelet 重启后重新计数,已"
+        "结束的 pod 在其账上仍占用,或共享 GPU 的插件(HAMi、Volcano、云厂商自有)与调度器不一致。pod 什么都没有运行,并停"
+        "留在 Failed(UnexpectedAdmissionError)。",
+        "删除该 pod 让其重建。在该节点上 `nvidia-smi` 可看出是否掉卡;重启 device plugin 的 pod,再重启 "
+        "kubelet(`systemctl restart kubelet`)。若再次出现,请避开该节点(`kubectl cordon NODE`)。使用共享 GPU 时只在 "
+        "pod 的一个容器中申请,并使用该插件自己的资源名与调度器。",
+    ),
+)
+
+LOG_MESSAGE_LOOPS = Message(
+    en=Words(
+        "the container{container} of a pod ends again and again; Kubernetes waits longer before each try",
+        "The image is there and its command runs and fails, or ends at once. Why stands in the log of the container, "
+        "not in the events. An init container that waits for another pod (`init-pytorch` of PyTorchJob for the "
+        "master, `wait-gcs-ready` of KubeRay for the head) gives up when that pod was not made, has not started or "
+        "its service does not resolve.",
+        "`kubectl logs POD -c CONTAINER --previous` shows the last try: give that to `doctor postmortem`. `kubectl "
+        "describe pod POD` has its exit code (137 with OOMKilled: the memory limit). For a waiting init container "
+        "look at the pod that it waits for (`kubectl get pods -o wide`, the operator's log) first.",
+    ),
+    zh=Words(
+        "pod 的容器{container_zh}反复退出,Kubernetes 每次重试前等待更久",
+        "镜像已就绪,其命令运行后失败或立即结束。原因在该容器的日志中,而不在事件中。等待其他 pod 的 init 容器"
+        "(PyTorchJob 的 `init-pytorch` 等待 master,KubeRay 的 `wait-gcs-ready` 等待 head)在对方没有创建、没有启动或其 "
+        "service 无法解析时会放弃。",
+        "`kubectl logs POD -c CONTAINER --previous` 显示上一次的输出:把它交给 `doctor postmortem`。`kubectl describe "
+        "pod POD` 中有退出码(137 且 OOMKilled:超过内存限制)。若是等待中的 init 容器,先查看它所等待的 pod(`kubectl get "
+        "pods -o wide`、operator 的日志)。",
+    ),
+)
+
 LOG_MESSAGE_PREEMPTED = Message(
     en=Words(
         "Kubernetes took the pod away for one of higher priority",
@@ -162,7 +220,13 @@ def explain(hits: Hits) -> Finding | None:
     kinds = {hit.signature for hit in hits if hit.signature < _STARTED}
     if (hits.get("pulled") and kinds <= {_WAITS, _IMAGE, _MOUNT}) or (hits.get("assigned") and kinds == {_WAITS}):
         return None
-    told = {"evicted": LOG_MESSAGE_EVICTED, "preempted": LOG_MESSAGE_PREEMPTED, "total": LOG_MESSAGE_WAITS}
+    told = {
+        "evicted": LOG_MESSAGE_EVICTED,
+        "preempted": LOG_MESSAGE_PREEMPTED,
+        "total": LOG_MESSAGE_WAITS,
+        "refused": LOG_MESSAGE_DEVICES,
+        "looping": LOG_MESSAGE_LOOPS,
+    }
     told |= dict.fromkeys(("volume", "unmounted"), LOG_MESSAGE_MOUNT)
     message = hits.choice(told, LOG_MESSAGE_IMAGE)
     return found(
@@ -170,11 +234,14 @@ def explain(hits: Hits) -> Finding | None:
         message,
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=LIKELY if message is LOG_MESSAGE_MOUNT else CONFIRMED,  # the kubelet tries again
+        # the kubelet tries again
+        confidence=LIKELY if message in (LOG_MESSAGE_MOUNT, LOG_MESSAGE_LOOPS) else CONFIRMED,
         evicted=hits.get("evicted") or "",
         free=hits.get("free") or "0",
         total=hits.get("total") or "",
         resource=hits.get("resource") or "labels, taints",
+        container=f" `{hits.get('container')}`" if hits.get("container") else "",
+        container_zh=f" `{hits.get('container')}` " if hits.get("container") else "",
         image=hits.get("image") or "of the pod",
         volume=hits.get("volume") or hits.get("unmounted") or "",
         commands=("kubectl describe pod NAME", "kubectl get events --sort-by=.lastTimestamp"),

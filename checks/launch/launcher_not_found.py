@@ -40,7 +40,10 @@ SIGNATURES = (
         r"torchrun|deepspeed|trl|vllm|ray|swift|ninja|mpirun|pdsh)'",
         symptom_of=("VLL", "TOR", "DSP"),
     ),
-    Signature(r"^'(?P<program>[\w.\-]{1,40})' is not recognized as an internal or external command"),
+    Signature(
+        r"^'(?P<program>[\w.\-]{1,40})' (?:is not recognized as an internal or external command|"
+        r"不是内部或外部命令)"
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -75,6 +78,7 @@ AS_MODULE: Mapping[str, tuple[str, str]] = {
     "trl": ("-c", "from trl.cli import main; main()"),
     "vllm": ("-m", "vllm.entrypoints.cli.main"),
     "swift": ("-m", "swift.cli.main"),
+    "megatron": ("-m", "swift.cli._megatron.main"),
 }
 LOOKED_UP = {*AS_MODULE, "ray", "trinity", "python", "python3"}
 

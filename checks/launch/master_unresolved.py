@@ -35,6 +35,10 @@ SIGNATURES = (
         r"The IPv4 network addresses of \((?P<host>[\w.\-]{1,120}\.arpa), (?P<port>\d{1,5})\) cannot be retrieved",
         kind="warning",
     ),
+    Signature(
+        r"(?:ValueError|RuntimeError): (?P<unnamed>host not found): (?:Name or service not known|Temporary failure in "
+        r"name resolution|No address associated with hostname|nodename nor servname)"
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -86,13 +90,34 @@ REVERSE = Message(
     ),
 )
 
+#: torch up to 1.9 does not say which name
+UNNAMED = Message(
+    en=Words(
+        "the master address (`MASTER_ADDR`) does not resolve on a node",
+        "`MASTER_ADDR`, `--master_addr` or the rendezvous endpoint names a host that this node's DNS and /etc/hosts "
+        "do not know. On Kubernetes the name of a master's service resolves only once that pod is there: a worker "
+        "that starts before it ends in this way.",
+        "Print it there (`echo $MASTER_ADDR; getent hosts $MASTER_ADDR`), and use an IP address or a name that "
+        "resolves on every node. PyTorchJob: let the worker start again (`restartPolicy: OnFailure`) or wait first "
+        "(`until nc -z $MASTER_ADDR $MASTER_PORT; do sleep 2; done`), and look why the master pod is not there.",
+    ),
+    zh=Words(
+        "某节点无法解析主节点地址(`MASTER_ADDR`)",
+        "`MASTER_ADDR`、`--master_addr` 或 rendezvous 端点中的主机名在该节点的 DNS 与 /etc/hosts 中不存在。在 "
+        "Kubernetes 上,master 的 service 名称要等该 pod 存在后才能解析:先于它启动的 worker 就会这样退出。",
+        "在该处打印(`echo $MASTER_ADDR; getent hosts $MASTER_ADDR`),使用 IP 地址或每个节点都能解析的名称。PyTorchJob:"
+        "让 worker 重新启动(`restartPolicy: OnFailure`)或先等待(`until nc -z $MASTER_ADDR $MASTER_PORT; do sleep 2; "
+        "done`),并查看 master pod 为何不在。",
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding:
     """A name of reverse DNS is no wrong setting of the user's."""
     host = hits.get("host") or ""
     return found(
         PROBLEM,
-        REVERSE if host.endswith(".arpa") else LOG_MESSAGE,
+        REVERSE if host.endswith(".arpa") else LOG_MESSAGE if host else UNNAMED,
         where=hits.where(),
         evidence=hits.evidence(),
         host=host,

@@ -32,6 +32,7 @@ SIGNATURES = (
     Signature(
         r"(?:ORTE|PRTE|PRRTE) was unable to reliably start one or more daemons|(?:ORTE|PRTE) daemon ha"
         r"s unexpectedly failed after launch",
+        symptom_of=("LCH038",),
     ),
     Signature(
         r'The application appears to have been direct launched using "srun",',

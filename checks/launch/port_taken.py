@@ -29,7 +29,7 @@ from doctor.facts.launch import Launch
 from doctor.facts.network import Network
 from doctor.facts.packages import Packages
 from doctor.facts.serving import Serving
-from doctor.facts.training import Training
+from doctor.facts.training import SWIFT, Training
 from doctor.facts.world import World
 
 PROBLEM = Problem(id="LCH010", name="port-taken", severity=ERROR, since="0.1")
@@ -169,6 +169,8 @@ def own_port_taken(
 ) -> Judgement:
     """Servers, rendezvous of the launchers, head node of Ray."""
     message, port = MEETS, None
+    if launch.kind == "swift-rollout":
+        return  # takes the next free one: swift/arguments/deploy_args.py, `find_free_port`
     if launch.serves and serving is not None:
         message, port = SERVES, SERVER_PORT if serving.port is None else serving.port
     elif launch.kind == "ray" and launch.option("head"):
@@ -192,6 +194,8 @@ def own_port_taken(
 def weight_port_taken(training: Training | None, network: Network, packages: Packages | None) -> Judgement:
     """TRL's own server and the trainer on the same machine, up to TRL 1.10."""
     if training is None or packages is None or not training.value("use_vllm"):
+        return
+    if training.config_origin == SWIFT:  # not TRL's server, and its option has another name
         return
     if not packages.matches("trl", ">=0.16,<1.11"):
         return

@@ -13,6 +13,8 @@ In a log: by the words of srun, sbatch and salloc.
 ## References
 https://github.com/verl-project/verl/issues/491
 https://github.com/ai4d-iasc/trixie/issues/58
+https://github.com/NVIDIA/pyxis/issues/107
+https://slurm.schedmd.com/slurm.conf.html#OPT_MessageTimeout
 https://slurm.schedmd.com/srun.html#OPT_overlap
 https://slurm.schedmd.com/faq.html
 """
@@ -66,6 +68,11 @@ SIGNATURES = (
     Signature(
         r"(?P<exclusive>SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE are mutually excl"
         r"usive)",
+    ),
+    Signature(
+        r"srun: (?:error: (?:Task launch for \S{1,60} failed on node (?P<node>[\w.\-]{1,80})|Applicati"
+        r"on launch failed)|fatal): (?P<silent>Socket timed out on send/recv operation|Unable to contact slurm"
+        r" controller)",
     ),
     Signature(r"srun: (?P<created>Step created for )(?:StepId|job)", kind="sign"),
 )
@@ -164,6 +171,27 @@ LOG_MESSAGE_CONTROLLER = Message(
     ),
 )
 
+LOG_MESSAGE_SILENT = Message(
+    en=Words(
+        "Slurm could not launch the step on {node}: its `slurmd` did not answer in time",
+        "`srun` waits `MessageTimeout` (10 s unless set) for each node. The node was busy before the first process (a "
+        "container image of pyxis and enroot is imported, a prolog runs, its disk is slow), its name leads elsewhere, "
+        "or a firewall is between. Your command has no part in it.",
+        "Try again, first `srun -N N hostname` without the container. Import the image once beforehand (`enroot "
+        "import -o image.sqsh docker://...`, `--container-image=image.sqsh`), leave a bad node out (`#SBATCH "
+        "--exclude={node}`), and tell the administrators (`systemctl status slurmd`, `MessageTimeout` in slurm.conf, "
+        "the name and port 6818 of the node).",
+    ),
+    zh=Words(
+        "Slurm 无法在 {node} 上启动 step:该节点的 `slurmd` 没有及时应答",
+        "`srun` 对每个节点等待 `MessageTimeout`(默认 10 秒)。第一个进程启动之前该节点就很忙(pyxis/enroot 正在导入容器"
+        "镜像、prolog 在运行、磁盘慢),节点名解析到别处,或被防火墙阻断。与你的命令无关。",
+        "重试;先不带容器运行 `srun -N N hostname`。提前导入镜像(`enroot import -o image.sqsh "
+        "docker://...`,`--container-image=image.sqsh`),排除有问题的节点(`#SBATCH --exclude={node}`),并告知管理员"
+        "(`systemctl status slurmd`、slurm.conf 中的 `MessageTimeout`、该节点的名称与 6818 端口)。",
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding | None:
     """It waits for itself, asks for too much, or cannot prove who it is; a step that was created waited no longer."""
@@ -174,7 +202,7 @@ def explain(hits: Hits) -> Finding | None:
     request = LOG_MESSAGE_CONTROLLER if _CONTROLLER.search(told) else LOG_MESSAGE_REQUEST
     messages = {
         "why": request, "exclusive": LOG_MESSAGE_EXCLUSIVE, "launch": LOG_MESSAGE_CREDENTIAL,
-        "waiting": LOG_MESSAGE_WAITS,
+        "waiting": LOG_MESSAGE_WAITS, "silent": LOG_MESSAGE_SILENT,
     }  # fmt: skip
     return found(
         PROBLEM,

@@ -132,6 +132,7 @@ PHASES = (
             r"|entropy_from_logits"
             r"|get_logprobs|get_topk_logits|get_batch_logps|log_softmax|logsumexp|cross_entropy|compute_token_entropy"
             r"|compute_log_probs|(?:calculate|get)_log_probs\w{0,16}|\w{0,20}vocab_parallel_\w{1,40}"
+            r"|_compute_distributed_(?:log_)?softmax|from_parallel_logits_to_logprobs|get_next_token_logprobs_from_logits"
             r"|fixed_cross_entropy|ForCausalLMLoss|compute_logits)$"
         ),
     ),

@@ -26,7 +26,7 @@ from doctor.facts.trinity_config import TrinityConfig
 from doctor.facts.verl_config import VerlConfig
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="NCC005", name="nccl-debug-left-on", severity=INFO, since="0.1")
+PROBLEM = Problem(id="NCC005", name="nccl-debug-left-on", severity=INFO, since="0.1", ends_run=False)
 PER_OPERATION = frozenset({"ALL", "COLL", "CALL"})
 
 START = Message(

@@ -14,6 +14,8 @@ In a log: by PEFT's exception.
 ## References
 https://github.com/huggingface/peft/blob/v0.18.0/src/peft/tuners/tuners_utils.py
 https://huggingface.co/docs/peft/developer_guides/troubleshooting
+https://github.com/huggingface/peft/issues/1206
+https://github.com/wp931120/baichuan_sft_lora/issues/1
 """
 
 from __future__ import annotations
@@ -74,6 +76,42 @@ LOG_MESSAGE_NONE = Message(
         '在 `LoraConfig` 中设置 `target_modules="all-linear"`(TRL 脚本中为 `--lora_target_modules '
         "all-linear`),或使用 `model.named_modules()` 显示的名称,并检查 `exclude_modules` 和 "
         "`modules_to_save`。",
+    ),
+)
+
+#: before PEFT 0.6 each entry of a list was searched as a pattern, too
+PATTERN = Message(
+    en=Words(
+        "`target_modules` is a list that holds a pattern: PEFT takes its entries as plain names",
+        "In a list each entry must be the name of a layer, or its end after a dot. Only a single text is a regular "
+        "expression, which must match the whole name.",
+        'Give one pattern as text, `target_modules=r"PATTERN"` (several joined by `|`), or plain names in the list, '
+        "as `for name, _ in model.named_modules(): print(name)` shows them.",
+    ),
+    zh=Words(
+        "`target_modules` 是列表,其中却是正则表达式:PEFT 把列表中的各项当作普通名称",
+        "列表中的每一项必须是层的名称,或名称中点号之后的结尾。只有单个字符串才是正则表达式,且必须匹配完整名称。",
+        '以字符串给出一个正则:`target_modules=r"PATTERN"`(多个用 `|` 连接),或在列表中写 `for name, _ in '
+        "model.named_modules(): print(name)` 所显示的普通名称。",
+    ),
+)
+#: helpers that gather the names of quantized layers find none in a model that is not quantized
+EMPTY = Message(
+    en=Words(
+        "`target_modules` is an empty list: the code that gathers the layers found none",
+        "Scripts gather the names of all `Linear4bit` or `Linear8bitLt` layers (`find_all_linear_names`). None is "
+        "there when the model was not loaded quantized, or has linear layers of a class of its own (an old "
+        "checkpoint's code, GPTQ, AWQ).",
+        'Set `target_modules="all-linear"` (PEFT 0.8 and newer), or the names that `for name, module in '
+        "model.named_modules(): print(name, type(module))` shows; see that `load_in_4bit` and bitsandbytes really "
+        "took effect if they were meant to.",
+    ),
+    zh=Words(
+        "`target_modules` 是空列表:收集层名的代码一个也没找到",
+        "脚本会收集所有 `Linear4bit` 或 `Linear8bitLt` 层的名称(`find_all_linear_names`)。若模型没有以量化方式加载,或"
+        "其线性层是自有的类(旧检查点的代码、GPTQ、AWQ),就一个也没有。",
+        '设置 `target_modules="all-linear"`(PEFT 0.8 及以上),或使用 `for name, module in model.named_modules(): '
+        "print(name, type(module))` 显示的名称;若本应量化,请确认 `load_in_4bit` 与 bitsandbytes 确实生效。",
     ),
 )
 
@@ -140,10 +178,12 @@ def lora_targets_absent(training: Training, model: Model | None) -> Judgement:
 
 def explain(hits: Hits) -> Finding | None:
     """Name what was asked for."""
-    names = re.findall(r"[\w.\-]{2,80}", hits.get("targets") or "")
+    targets = hits.get("targets") or ""
+    names = re.findall(r"[\w.\-]{2,80}", targets)
+    several = LOG_MESSAGE if names else EMPTY if targets in ("[]", "set()") else LOG_MESSAGE_NONE
     return found(
         PROBLEM,
-        LOG_MESSAGE if names else LOG_MESSAGE_NONE,
+        PATTERN if targets[:1] in ("[", "{") and re.search(r"[*+^$|\\]", targets) else several,
         where=hits.where(),
         evidence=hits.evidence(),
         commands=('target_modules="all-linear"',),

@@ -20,7 +20,7 @@ from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.core.signature import Hits, Signature
 
-PROBLEM = Problem(id="PRF008", name="allocator-flushes", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF008", name="allocator-flushes", severity=WARNING, since="0.1", ends_run=False)
 
 SIGNATURES = (
     Signature(

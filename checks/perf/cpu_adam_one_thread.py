@@ -28,7 +28,7 @@ from doctor.facts.host import Host
 from doctor.facts.launch import Launch
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="PRF006", name="cpu-adam-one-thread", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF006", name="cpu-adam-one-thread", severity=WARNING, since="0.1", ends_run=False)
 FEW_CORES = 4  # below that a rank has little to gain
 
 MESSAGE = Message(

@@ -24,7 +24,7 @@ from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.training import Training
 
-PROBLEM = Problem(id="PRF005", name="cuda-caching-off", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF005", name="cuda-caching-off", severity=WARNING, since="0.1", ends_run=False)
 VARIABLE = "PYTORCH_NO_CUDA_MEMORY_CACHING"
 
 MESSAGE = Message(

@@ -23,7 +23,7 @@ from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.training import Training
 
-PROBLEM = Problem(id="PRF001", name="cuda-launch-blocking", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF001", name="cuda-launch-blocking", severity=WARNING, since="0.1", ends_run=False)
 VARIABLE = "CUDA_LAUNCH_BLOCKING"
 
 MESSAGE = Message(

@@ -26,7 +26,7 @@ from doctor.facts.trinity_config import TrinityConfig
 from doctor.facts.verl_config import VerlConfig
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="PRF002", name="distributed-debug-detail", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF002", name="distributed-debug-detail", severity=WARNING, since="0.1", ends_run=False)
 VARIABLE = "TORCH_DISTRIBUTED_DEBUG"
 
 MESSAGE = Message(

@@ -19,7 +19,7 @@ from doctor.core.finding import Message, Words
 from doctor.core.problem import INFO, Problem
 from doctor.core.signature import Signature
 
-PROBLEM = Problem(id="PRF009", name="expert-kernel-not-tuned", severity=INFO, since="0.1")
+PROBLEM = Problem(id="PRF009", name="expert-kernel-not-tuned", severity=INFO, since="0.1", ends_run=False)
 
 SIGNATURES = (
     Signature(

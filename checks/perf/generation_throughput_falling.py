@@ -29,7 +29,7 @@ from doctor.core.rules import sighting
 from doctor.core.series import Point, rule
 from doctor.core.stats import Alarm, Baseline, Window
 
-PROBLEM = Problem(id="PRF014", name="generation-throughput-falling", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF014", name="generation-throughput-falling", severity=WARNING, since="0.1", ends_run=False)
 
 MESSAGE = Message(
     en=Words(

@@ -28,7 +28,7 @@ from doctor.core.series import Point, rule
 from doctor.core.stats import Window
 from doctor.core.usage_rules import gpu_of, place
 
-PROBLEM = Problem(id="PRF017", name="gpu-departs-from-its-peers", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF017", name="gpu-departs-from-its-peers", severity=WARNING, since="0.1", ends_run=False)
 
 MORE = Message(
     en=Words(

@@ -25,7 +25,7 @@ from doctor.core.series import Point, rule
 from doctor.core.stats import Window, median_of_sorted
 from doctor.core.usage_rules import gpu_of, place
 
-PROBLEM = Problem(id="PRF011", name="gpu-slower-than-others", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF011", name="gpu-slower-than-others", severity=WARNING, since="0.1", ends_run=False)
 
 MESSAGE = Message(
     en=Words(

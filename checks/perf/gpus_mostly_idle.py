@@ -23,7 +23,7 @@ from doctor.core.problem import WARNING, Problem
 from doctor.core.series import Point, rule
 from doctor.core.usage_rules import gpu_of, place
 
-PROBLEM = Problem(id="PRF013", name="gpus-mostly-idle", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF013", name="gpus-mostly-idle", severity=WARNING, since="0.1", ends_run=False)
 
 MESSAGE = Message(
     en=Words(

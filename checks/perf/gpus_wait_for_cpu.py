@@ -25,7 +25,7 @@ from doctor.core.problem import WARNING, Problem
 from doctor.core.series import Point, rule
 from doctor.core.usage_rules import place
 
-PROBLEM = Problem(id="PRF012", name="gpus-wait-for-cpu", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF012", name="gpus-wait-for-cpu", severity=WARNING, since="0.1", ends_run=False)
 
 MESSAGE = Message(
     en=Words(

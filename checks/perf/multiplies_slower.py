@@ -24,7 +24,7 @@ from doctor.core.finding import LIKELY, Evidence, Message, Where, Words, found
 from doctor.core.problem import WARNING, Problem
 from doctor.facts.cluster import Cluster
 
-PROBLEM = Problem(id="PRF016", name="multiplies-slower", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF016", name="multiplies-slower", severity=WARNING, since="0.1", ends_run=False)
 
 GPU = Message(
     en=Words(

@@ -27,7 +27,7 @@ from doctor.facts.trinity_config import TrinityConfig
 from doctor.facts.verl_config import VerlConfig
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="PRF003", name="nccl-blocking-wait", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF003", name="nccl-blocking-wait", severity=WARNING, since="0.1", ends_run=False)
 NAMES = ("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT")  # torch takes the first that is set
 
 MESSAGE = Message(

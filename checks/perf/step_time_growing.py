@@ -31,7 +31,7 @@ from doctor.core.rules import sighting, step_text
 from doctor.core.series import Point, rule
 from doctor.core.stats import Alarm, Baseline, Window
 
-PROBLEM = Problem(id="PRF007", name="step-time-growing", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF007", name="step-time-growing", severity=WARNING, since="0.1", ends_run=False)
 
 SLOWER = Message(
     en=Words(

@@ -29,7 +29,7 @@ from doctor.core.problem import INFO, WARNING, Problem
 from doctor.core.series import Point, rule
 from doctor.core.usage_rules import place
 
-PROBLEM = Problem(id="PRF010", name="trainer-and-server-alternate", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF010", name="trainer-and-server-alternate", severity=WARNING, since="0.1", ends_run=False)
 
 MESSAGE = Message(
     en=Words(

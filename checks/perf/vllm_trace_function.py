@@ -22,7 +22,7 @@ from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.training import Training
 
-PROBLEM = Problem(id="PRF004", name="vllm-trace-function", severity=WARNING, since="0.1")
+PROBLEM = Problem(id="PRF004", name="vllm-trace-function", severity=WARNING, since="0.1", ends_run=False)
 VARIABLE = "VLLM_TRACE_FUNCTION"
 
 MESSAGE = Message(

@@ -49,6 +49,10 @@ SIGNATURES = (
         symptom_of=("VLL058",),
     ),
     Signature(
+        r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<tool>/[\w./\-]{1,160}/bin/nvcc)'",
+        symptom_of=("DSP001",),
+    ),
+    Signature(
         r"Command '\['which', '(?P<tool>c\+\+|g\+\+|gcc|cc|clang\+\+|x86_64-linux-gnu-g\+\+)'\]' returned non-zero"
     ),
     Signature(r"(?:^|: )(?P<tool>cmake|ninja|cargo|gcc|g\+\+|make|(?<=make: )nvcc): (?:[Cc]ommand )?not found"),

@@ -115,6 +115,7 @@ _OF_KIND = {
     "verl": ("verl",),
     "trinity": ("trinity",),
     "swift": ("swift",),
+    "swift-rollout": ("swift", "vllm"),
 }
 
 

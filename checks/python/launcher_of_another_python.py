@@ -63,7 +63,7 @@ ON_PATH = Message(
 #: launcher -> distribution that must be in the judged interpreter for the comparison to matter
 NEEDS = {
     "accelerate": "torch", "torchrun": "torch", "deepspeed": "torch", "trl": "trl", "vllm": "vllm", "swift": "ms-swift",
-    "ray": "ray",
+    "megatron": "ms-swift",    "ray": "ray",
 }  # fmt: skip
 
 _VERSION = re.compile(r"python(\d+\.\d+)t?$")

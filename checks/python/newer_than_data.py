@@ -22,7 +22,7 @@ from doctor.core.finding import Evidence, Message, Words, found
 from doctor.core.problem import INFO, Problem
 from doctor.facts.packages import Packages
 
-PROBLEM = Problem(id="PYT016", name="packages-newer-than-data", severity=INFO, since="0.1")
+PROBLEM = Problem(id="PYT016", name="packages-newer-than-data", severity=INFO, since="0.1", ends_run=False)
 
 MESSAGE = Message(
     en=Words(

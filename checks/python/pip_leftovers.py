@@ -22,7 +22,7 @@ from doctor.core.finding import Evidence, Message, Where, Words, found
 from doctor.core.problem import INFO, Problem
 from doctor.facts.packages import Packages
 
-PROBLEM = Problem(id="PYT008", name="pip-leftovers", severity=INFO, since="0.1")
+PROBLEM = Problem(id="PYT008", name="pip-leftovers", severity=INFO, since="0.1", ends_run=False)
 
 MESSAGE = Message(
     en=Words(

@@ -42,6 +42,11 @@ SIGNATURES = (
         r"(?P<wheelless>[\w.\-\[\]=<>~]{1,100}) has no wheels with a matching (?P<tag>[\w ]{1,40}?) tag", kind="sign"
     ),
     Signature(r"^\s{0,8}[├└]─ (?P<package>[\w.\-]{1,80} {1,2}[^\s]{1,40}) ", kind="sign"),
+    Signature(
+        r"^\s{0,8}- nothing provides requested (?P<unprovided>[\w.\-]{1,80}) ?(?P<pin>\S{1,40})?"
+        r"(?: (?P<build>\w{0,40}_\d{1,4}|h[0-9a-f]{7}))?",
+        kind="sign",
+    ),
 )
 _FIRST_SIGN = 4  # position of what only supports
 _SIDES = 3  # of each kind that a sentence can carry
@@ -86,6 +91,32 @@ NO_WHEEL = Message(
     ),
 )
 
+UNPROVIDED = Message(
+    en=Words(
+        "conda's channels have no `{name}` as it is asked for here, nor {others} more of the file's packages",
+        "The requirements do not contradict each other: these releases or builds are not on the channels in use for "
+        "this operating system. {why}",
+        "Remove the build string behind the version from every line (`name=1.2=h5eee18b_0` becomes `name=1.2`), and "
+        "the lines of packages that only the other system has. The author exports for all platforms with `conda env "
+        "export --no-builds` or `--from-history`. Or name the channel that has them (`-c conda-forge`, `-c nvidia`), "
+        "or make the environment by hand: `conda create -n NAME python=3.10`, then pip.",
+    ),
+    zh=Words(
+        "conda 频道上没有所要求的 `{name}`,文件中另有 {others} 个包也没有",
+        "各项要求并不矛盾:所用频道上没有适用于此操作系统的这些版本或构建。{why_zh}",
+        "删除每行版本之后的构建串(`name=1.2=h5eee18b_0` 改为 `name=1.2`),以及只有另一系统才有的包。作者可用 `conda "
+        "env export --no-builds` 或 `--from-history` 导出通用文件。也可指明含有它们的频道(`-c conda-forge`、`-c "
+        "nvidia`),或手动建环境:`conda create -n NAME python=3.10`,再用 pip。",
+    ),
+)
+_BUILDS = (
+    (
+        "The file names builds (`{build}`), as `conda env export` writes them: it was exported on another operating "
+        "system, or they have been withdrawn."
+    ),
+    "文件中指定了构建(`{build}`),这是 `conda env export` 的写法:它在另一操作系统上导出,或这些构建已撤回。",
+)
+
 
 def explain(hits: Hits) -> Finding | None:
     """With both sides as the installer names them."""
@@ -95,6 +126,14 @@ def explain(hits: Hits) -> Finding | None:
         return found(
             PROBLEM, NO_WHEEL, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, package=wheelless,
             tag=hits.get("tag"), name=re.split("[=<>~]", wheelless)[0],
+        )  # fmt: skip
+    if unprovided := hits.get("unprovided"):
+        build = hits.get("build")
+        english, chinese = (each.format(build=build) if build else "" for each in _BUILDS)
+        return found(
+            PROBLEM, UNPROVIDED, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+            name=unprovided + (hits.get("pin") or ""), others=len(set(hits.values("unprovided"))) - 1,
+            why=english, why_zh=chinese,
         )  # fmt: skip
     sides = list(_sides(hits))
     return found(

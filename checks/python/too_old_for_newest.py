@@ -23,7 +23,9 @@ from doctor.core.problem import INFO, Problem
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.packages import Packages
 
-PROBLEM = Problem(id="PYT002", name="python-holds-trl-back", severity=INFO, since="0.1", affects={"trl": ">=0.14"})
+PROBLEM = Problem(
+    id="PYT002", name="python-holds-trl-back", severity=INFO, since="0.1", ends_run=False, affects={"trl": ">=0.14"}
+)
 
 MESSAGE = Message(
     en=Words(

@@ -42,7 +42,7 @@ SIGNATURES = (
     Signature(r"RuntimeError: Ray is not running, please start it by `ray start --head`"),
     Signature(r"\d{1,6} seconds elapsed: Still waiting for GCS to be ready\."),
     Signature(r"ConnectionError: Failed to connect to Ray at address: https?://(?P<address>[\w.\-]{1,80}:\d{1,5})"),
-    Signature(r"Unable to connect to GCS at (?P<address>[\w.\-]{1,80}:\d{1,5})"),
+    Signature(r"Unable to connect to GCS (?:\(ray head\) )?at (?P<address>[\w.\-]{1,80}:\d{1,5})"),
     Signature(r"Failed to connect to GCS at address (?P<several>[\w.:\-]{3,60}(?: [\w.:\-]{3,60}){1,4}:\d{1,5})\b"),
     Signature(r"(?:^|-- )(?P<joined>Connected to Ray cluster|Started a local Ray instance)\.", kind="sign"),
 )

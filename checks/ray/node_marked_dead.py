@@ -29,6 +29,11 @@ SIGNATURES = (
         symptom_of=("MEM", "HST", "RAY002", "RAY006", "LCH"),
     ),
     Signature(
+        r"\bNode [0-9a-f]{20,64} is dead because the health check failed",
+        symptom_of=("MEM", "HST", "RAY002", "RAY006", "LCH"),
+        kind="warning",  # the head writes it as one
+    ),
+    Signature(
         r"(?P<crashed>Owner's node has crashed|NodeDiedError: Task failed due to the node"
         r"|ActorUnschedulableError: [^\n]{0,60}The node specified via NodeAffinitySchedulingStrategy doesn't exist)",
         symptom_of=("MEM", "HST", "RAY002", "RAY006", "RAY013", "RAY018", "LCH", "GPU", "CKP"),

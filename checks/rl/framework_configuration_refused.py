@@ -16,6 +16,8 @@ https://github.com/THUDM/slime/blob/main/slime/utils/arguments.py
 https://github.com/THUDM/slime/blob/main/slime/backends/megatron_utils/arguments.py
 https://github.com/areal-project/AReaL/blob/main/areal/api/alloc_mode.py
 https://github.com/NVIDIA-NeMo/RL
+https://github.com/radixark/miles/pull/1356
+https://github.com/areal-project/AReaL/issues/752
 """
 
 from __future__ import annotations
@@ -41,13 +43,8 @@ FRAME = (
     r"[^\n]{1,200}\.py:"
 )
 _OWN_AREAS = tuple(each for each in AREAS if each != "RLX")
-MODEL_ARGS, PARTITION, ALLOCATION, ROUTING, CONVERTER = (
-    0,
-    1,
-    2,
-    3,
-    4,
-)  # places of the entries that have words of their own
+#: places of the entries that have words of their own
+MODEL_ARGS, PARTITION, ALLOCATION, ROUTING, CONVERTER, UNEVEN, ENGINELESS = range(7)
 
 SIGNATURES = (
     Signature(
@@ -68,6 +65,11 @@ SIGNATURES = (
         r"HuggingFace model type|Invalid MTP \w{2,12} name(?: format)?): (?P<weight>[\w./-]{1,160})",
         frame=r"[\\/](?:megatron_to_hf|hf_to_megatron)[\\/]",
     ),
+    Signature(
+        r"^AssertionError: (?P<samples>\d{1,9}) % (?P<parts>\d{1,6}) != 0$",
+        frame=r"seqlen_balancing\.py:karmarkar_karp",
+    ),
+    Signature(r"ValueError: Invalid backend: None, expected sglang or vllm"),
     Signature(REFUSED, frame=FRAME, symptom_of=_OWN_AREAS),
     Signature(BARE, frame=FRAME, symptom_of=_OWN_AREAS),
 )
@@ -164,6 +166,45 @@ TABLE = Message(
     ),
 )
 
+NO_ENGINE = Message(
+    en=Words(
+        "AReaL was told of no inference engine: its settings name the trainer alone",
+        "The trainer reads from the same settings how to talk to the engine, also where the servers were started by "
+        "another command. `allocation_mode=fsdp:...` alone, or a `rollout.backend` that is empty, leaves it without.",
+        "Name both parts in the command of the trainer, too: `allocation_mode=sglang:d4p1t1+fsdp:d4p1t1` (newer: "
+        "`rollout.backend=sglang:d4p1t1`, `actor.backend=fsdp:d4p1t1`). Servers of another command are told by "
+        "`AREAL_LLM_SERVER_ADDRS=HOST:PORT,...`.",
+    ),
+    zh=Words(
+        "没有告诉 AReaL 使用哪个推理引擎:设置中只有训练端",
+        "训练端从同一份设置中得知如何与引擎通信,即使服务端由另一条命令启动。只写 `allocation_mode=fsdp:...`,或 "
+        "`rollout.backend` 为空,它就无从得知。",
+        "在训练端的命令中也写明两部分:`allocation_mode=sglang:d4p1t1+fsdp:d4p1t1`(新版为 "
+        "`rollout.backend=sglang:d4p1t1`、`actor.backend=fsdp:d4p1t1`)。另一条命令启动的服务端用 "
+        "`AREAL_LLM_SERVER_ADDRS=HOST:PORT,...` 告知。",
+    ),
+)
+SHARES = Message(
+    en=Words(
+        "{samples} samples do not divide into {parts} equal parts",
+        "Samples are spread over the data-parallel processes so that each gets the same number and about as many "
+        "tokens. Usually the batch times the answers for each prompt divides; samples that were dropped (failed, "
+        "filtered, several for one trajectory) leave a number that does not.",
+        "Let rollout batch times samples per prompt be a multiple of {parts}, and keep samples that failed with "
+        "reward and loss mask 0 instead of dropping them. slime and miles: without `--balance-data`, or a newer "
+        "release, which spreads such a rest; veRL: `trainer.balance_batch=False` shows the same further on, so pad "
+        "the batch.",
+    ),
+    zh=Words(
+        "{samples} 个样本不能平均分成 {parts} 份",
+        "样本分给各数据并行进程,每个进程样本数相同、token 数相近。通常批大小乘以每个 prompt 的回答数可以整除;而样本被"
+        "丢弃(失败、被过滤,或一条轨迹产生多个样本)后的数目则不能。",
+        "使 rollout 批大小乘以每个 prompt 的样本数为 {parts} 的整数倍;失败的样本以奖励和 loss mask 为 0 保留,而不是丢弃"
+        "。slime 与 miles:去掉 `--balance-data`,或用能分配余数的较新版本;veRL:`trainer.balance_batch=False` 会在后面"
+        "出现同样的问题,因此请补齐批次。",
+    ),
+)
+
 #: what a message speaks of when data, not a setting, is at fault
 _DATA = re.compile(
     r"input_ids|loss_mask|log_?probs?\b|\btokens?\b|\bshapes?\b|tensor\b|dtype|indices|offsets|checksum|snapshot"
@@ -172,7 +213,7 @@ _DATA = re.compile(
 )
 
 
-_PLAIN = {PARTITION: TOO_LONG, ROUTING: REPLAY, CONVERTER: TABLE}
+_PLAIN = {PARTITION: TOO_LONG, ROUTING: REPLAY, CONVERTER: TABLE, UNEVEN: SHARES, ENGINELESS: NO_ENGINE}
 
 
 def explain(hits: Hits) -> Finding | None:
@@ -183,7 +224,7 @@ def explain(hits: Hits) -> Finding | None:
     if own in _PLAIN:
         return found(
             PROBLEM, _PLAIN[own], where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-            weight=hits.get("weight") or "",
+            weight=hits.get("weight") or "", samples=hits.get("samples") or "", parts=hits.get("parts") or "",
         )  # fmt: skip
     if own == ALLOCATION:
         mode = hits.get("mode") or ""

@@ -17,9 +17,9 @@ https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Message, Words
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 
 PROBLEM = Problem(id="TOR055", name="amd-gpu-not-reachable", severity=ERROR, since="0.1")
 
@@ -28,6 +28,9 @@ SIGNATURES = (
     Signature(
         r"Unable to open /dev/kfd read-write: (?P<why>Permission denied|No such file or directory|Invalid "
         r"argument)"
+    ),
+    Signature(
+        r"NotImplementedError: (?P<unsloth>Unsloth) detected signs of an AMD ROCm GPU, but your current PyTorch build"
     ),
     Signature(r"ROCk module is NOT loaded|Could not initialize Tensile host: No devices found|hipErrorNoDevice"),
 )
@@ -56,4 +59,34 @@ LOG_MESSAGE = Message(
     ),
 )
 
-LOG_CONFIDENCE = LIKELY
+GUESSED = Message(
+    en=Words(
+        "torch sees no GPU, and unsloth found signs of an AMD one",
+        "Signs are ROCm on the machine or an AMD chip, an integrated one too: whether torch is built for it unsloth "
+        "does not know. torch is a CPU or CUDA build on an AMD machine; or a variable hides all GPUs "
+        "(`ROCR_VISIBLE_DEVICES` and `HIP_VISIBLE_DEVICES` both set: the second counts among those that the first "
+        "leaves); or the card to use is NVIDIA's and its CUDA does not work.",
+        "`python -c 'import torch; print(torch.__version__, torch.version.hip, torch.version.cuda, "
+        "torch.cuda.device_count())'; env | grep VISIBLE`. AMD and no hip: install ROCm wheels (`--index-url "
+        "https://download.pytorch.org/whl/rocm7.0`). With hip: `unset ROCR_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES` and "
+        "name the card in `HIP_VISIBLE_DEVICES` alone. NVIDIA: do not install ROCm wheels; `nvidia-smi`, then a CUDA "
+        "build of torch for its driver.",
+    ),
+    zh=Words(
+        "torch 看不到 GPU,而 unsloth 发现了 AMD GPU 的迹象",
+        "迹象是机器上有 ROCm 或 AMD 芯片(核显也算):torch 是否为其构建,unsloth 并不知道。可能 AMD 机器上的 torch 是 "
+        "CPU 或 CUDA 构建;或变量隐藏了所有 GPU(同时设置 `ROCR_VISIBLE_DEVICES` 与 `HIP_VISIBLE_DEVICES`:后者在前者留下"
+        "的卡中重新编号);或要用的是 NVIDIA 显卡而其 CUDA 不可用。",
+        "`python -c 'import torch; print(torch.__version__, torch.version.hip, torch.version.cuda, "
+        "torch.cuda.device_count())'; env | grep VISIBLE`。AMD 且没有 hip:安装 ROCm wheel(`--index-url "
+        "https://download.pytorch.org/whl/rocm7.0`)。有 hip:`unset ROCR_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES`,只用 "
+        "`HIP_VISIBLE_DEVICES` 指定显卡。NVIDIA:不要安装 ROCm wheel;查看 `nvidia-smi`,再安装与其驱动匹配的 CUDA 版 "
+        "torch。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """What unsloth guesses is no sign of what the driver lacks."""
+    message = GUESSED if hits.first.groups.get("unsloth") else LOG_MESSAGE
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)

@@ -13,6 +13,9 @@ In a log, by the message that the program prints.
 ## References
 https://github.com/vllm-project/vllm/issues/19656
 https://github.com/kijai/ComfyUI-WanVideoWrapper/issues/1168
+https://github.com/woct0rdho/triton-windows#readme
+https://github.com/woct0rdho/triton-windows/issues/3
+https://github.com/huggingface/peft/issues/2152
 https://github.com/triton-lang/triton/blob/v3.3.0/python/triton/runtime/build.py
 """
 
@@ -41,6 +44,10 @@ SIGNATURES = (
         r"CalledProcessError: Command '?\[[^\n]{0,200}(?:gcc|g\+\+|clang|/cc|-cc'|-c\+\+'|ccache)[^\n]{0,1000}(?:cu"
         r"da_utils|__triton_launcher|/main\.c|driver)",
         symptom_of=("TOR",),
+    ),
+    Signature(
+        r"\b(?P<windows>(?:cl|CL|gcc|tcc|clang)\.(?:exe|EXE))', '[^'\n]{1,200}\\main\.c'",
+        keywords=("\\main.c'",),
     ),
 )
 
@@ -176,12 +183,36 @@ LOG_MESSAGE_COMMAND = Message(
     ),
 )
 
+LOG_MESSAGE_WINDOWS = Message(
+    en=Words(
+        "the C compiler failed on the stub that Triton compiles on Windows",
+        "Triton compiles a small C file with Python's headers and links it with `python3XX.lib` and `cuda.lib`. The "
+        "embedded Python of portable packages has neither headers nor `libs`; MinGW's gcc does not take these "
+        "libraries; MSVC needs its build tools and a Windows SDK. What the compiler said stands above the traceback.",
+        "`pip install -U triton-windows` in place of triton (one for the installed torch: 3.3 for torch 2.7, 3.2 for "
+        "2.6): newer ones bring a compiler of their own (TinyCC). For an embedded Python copy `include` and `libs` of "
+        "an installed Python of the same version beside its python.exe. Else take WSL 2, or do without Triton: "
+        "`TORCHDYNAMO_DISABLE=1`, `torch_compile=False`.",
+    ),
+    zh=Words(
+        "在 Windows 上,C 编译器编译 Triton 的存根时失败",
+        "Triton 用 Python 头文件编译一个小的 C 文件,并链接 `python3XX.lib` 与 `cuda.lib`。便携包的嵌入式 Python 既没有"
+        "头文件也没有 `libs`;MinGW 的 gcc 不适用于这些库;MSVC 需要其生成工具和 Windows SDK。编译器自己的报错在调用栈上"
+        "方。",
+        "`pip install -U triton-windows` 代替 triton(与已安装的 torch 配套:torch 2.7 用 3.3,2.6 用 3.2):较新版本自带编"
+        "译器(TinyCC)。嵌入式 Python 请从同版本的完整 Python 复制 `include` 与 `libs` 到其 python.exe 旁。否则使用 "
+        "WSL 2,或不用 Triton:`TORCHDYNAMO_DISABLE=1`、`torch_compile=False`。",
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding | None:
     """What the compiler lacks tells what to install."""
     header, library = hits.get("header"), hits.get("library")
     if hits.get("ldconfig"):
         return found(PROBLEM, LOG_MESSAGE_LDCONFIG, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED)
+    if hits.get("windows"):
+        return found(PROBLEM, LOG_MESSAGE_WINDOWS, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     if hits.of(0) or hits.of(1):
         message = LOG_MESSAGE
     elif header:

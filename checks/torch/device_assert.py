@@ -12,9 +12,13 @@ In a log, by the message that the program prints.
 ## References
 https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
 https://github.com/pytorch/pytorch/blob/v2.9.0/aten/src/ATen/native/cuda/Indexing.cu
+https://github.com/sgl-project/sglang/issues/15638
+https://github.com/sgl-project/sglang/issues/15399
 """
 
 from __future__ import annotations
+
+import re
 
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
@@ -113,18 +117,46 @@ LOG_MESSAGE_SAMPLING = Message(
     ),
 )
 
+LOG_MESSAGE_DRAFT = Message(
+    en=Words(
+        "an index was out of range on the GPU, inside the engine's speculative decoding",
+        "The step that lets a draft propose tokens looked up a row that a table does not have. Prompts and tokenizer "
+        "are rarely to blame there: releases of the engines had such faults in the graphs of the draft and in "
+        "SGLang's second worker (`SGLANG_ENABLE_SPEC_V2`); a draft made for another model, vocabulary or a shorter "
+        "window does the same.",
+        "Start once without speculation (no `--speculative-...` in SGLang, no `--speculative-config` in vLLM): if that "
+        "runs, upgrade the engine, leave `SGLANG_ENABLE_SPEC_V2` unset, or run without graphs "
+        "(`--disable-cuda-graph`, `--enforce-eager`). Compare `vocab_size` and `max_position_embeddings` of draft and "
+        "model.",
+    ),
+    zh=Words(
+        "GPU 上的索引越界,发生在引擎的投机解码之中",
+        "草稿模型提出 token 的那一步查找了表中不存在的行。此处很少是 prompt 或分词器的问题:引擎的某些版本在草稿的 "
+        "CUDA graph 以及 SGLang 的第二版 worker(`SGLANG_ENABLE_SPEC_V2`)中有这类缺陷;草稿若是为其他模型、词表或更短窗"
+        "口制作的,也会如此。",
+        "先不用投机解码启动一次(SGLang 去掉 `--speculative-...`,vLLM 去掉 `--speculative-config`):若能运行,则升级引擎、"
+        "不设 `SGLANG_ENABLE_SPEC_V2`,或不用 graph(`--disable-cuda-graph`、`--enforce-eager`)。比较草稿与模型的 "
+        "`vocab_size` 和 `max_position_embeddings`。",
+    ),
+)
+
+_DRAFTING = re.compile(r"[\\/](?:speculative|spec_decode)[\\/]")
+
 
 def explain(hits: Hits) -> Finding | None:
-    """The text of the check tells the kind."""
+    """The text of the check tells the kind, the traceback whether it was a draft of the engine."""
     assertion = hits.get("assertion") or ""
     kernel = hits.get("kernel") or ""
     sampling = "nan" in assertion or "element < 0" in assertion or "multinomial" in kernel.lower()
     labels = "n_classes" in assertion or "nll_loss" in kernel.lower()
     table = "srcSelectDimSize" in assertion or "vectorized_gather" in kernel
+    drafting = any(_DRAFTING.search(frame) for hit in hits for frame in hit.frames[-6:])
     return found(
         PROBLEM,
         LOG_MESSAGE_SAMPLING
         if sampling
+        else LOG_MESSAGE_DRAFT
+        if drafting and not labels
         else LOG_MESSAGE_LABELS
         if labels
         else LOG_MESSAGE_TABLE

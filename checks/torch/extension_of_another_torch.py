@@ -28,7 +28,7 @@ PROBLEM = Problem(id="TOR011", name="extension-of-another-torch", severity=ERROR
 SIGNATURES = (
     Signature(
         r"^(?:- )?(?:(?:\w{1,40}\.){0,4}(?:ImportError|OSError): |[^\n]{0,80}symbol lookup error: )?"
-        r"(?P<library>/[^\s:'\"(]{1,300}\.so(?:\.\d{1,4}){0,4}): undefined symbol: (?P<symbol>\w{1,300})"
+        r"(?P<library>~?/[^\s:'\"(]{1,300}\.so(?:\.\d{1,4}){0,4}): undefined symbol: (?P<symbol>\w{1,300})"
         r"(?:, version (?P<version>\w{1,40}(?:\.\d{1,4}){0,3}))?",
     ),
     Signature(

@@ -12,6 +12,8 @@ In a log, by the message that the program prints.
 ## References
 https://github.com/triton-lang/triton/issues/8539
 https://github.com/InternLM/lmdeploy/issues/3410
+https://blog.gitcode.com/7f02eda280a754b17f5dd9a1a01a78d3.html
+https://docs.nvidia.com/cuda/parallel-thread-execution/#release-notes
 """
 
 from __future__ import annotations
@@ -27,6 +29,11 @@ PROBLEM = Problem(id="TOR019", name="ptxas-lacks-gpu", severity=ERROR, since="0.
 SIGNATURES = (
     Signature(r"Value '(?P<arch>sm_\w{2,8})' is not defined for option 'gpu-name'"),
     Signature(r"nvcc fatal {1,4}: Unsupported gpu architecture '(?P<arch>(?:compute|sm)_\w{2,8})'"),
+    Signature(
+        r"(?:Feature|Instruction|Modifier) '(?P<feature>[^'\n]{1,80})'[^\n]{0,40}? requires PTX ISA "
+        r"\.version (?P<isa>\d{1,2}\.\d) or (?:later|higher)",
+        keywords=("requires PTX ISA .version",),
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -84,12 +91,48 @@ LOG_MESSAGE_DROPPED = Message(
         "CUDA 12(Kepler 用 CUDA 11)及相应的 torch。",
     ),
 )
+LOG_MESSAGE_LANGUAGE = Message(
+    en=Words(
+        "`{feature}` needs PTX {isa}, and the compiler in use writes an older one: it is too old",
+        "The source was written for a newer CUDA toolkit{cuda}. nvcc (or Triton) put a lower version on top of the "
+        "code, and the assembler refuses the instruction. Often it is an old nvcc of the distribution (/usr/bin/nvcc "
+        "of Ubuntu's nvidia-cuda-toolkit) that comes before the one in /usr/local/cuda. GPU and driver have no part "
+        "in it.",
+        "`which -a nvcc; nvcc -V` shows which one is found. Name the newer one: `export CUDA_HOME=/usr/local/cuda "
+        "PATH=/usr/local/cuda/bin:$PATH`, with CMake `-DCMAKE_CUDA_COMPILER=/usr/local/cuda/bin/nvcc`; delete the "
+        "build folder and build again. If there is none, install a toolkit of torch's CUDA version, or take a "
+        "ready-made wheel.",
+    ),
+    zh=Words(
+        "`{feature}` 需要 PTX {isa},而所用编译器写出的版本更旧:编译器过旧",
+        "该源码面向更新的 CUDA 工具包{cuda_zh}。nvcc(或 Triton)写入了较低的 PTX 版本,汇编器拒绝该指令。常见原因是发行"
+        "版自带的旧 nvcc(Ubuntu 的 nvidia-cuda-toolkit 提供的 /usr/bin/nvcc)排在 /usr/local/cuda 的之前。与 GPU 和驱动"
+        "无关。",
+        "`which -a nvcc; nvcc -V` 显示找到的是哪个。指定较新的:`export CUDA_HOME=/usr/local/cuda "
+        "PATH=/usr/local/cuda/bin:$PATH`,CMake 用 `-DCMAKE_CUDA_COMPILER=/usr/local/cuda/bin/nvcc`;删除构建目录后重新"
+        "编译。若没有,请安装与 torch 的 CUDA 版本相同的工具包,或使用现成的 wheel。",
+    ),
+)
+#: version of PTX -> release of CUDA that brought it
+#: https://docs.nvidia.com/cuda/parallel-thread-execution/#release-notes
+_BROUGHT_BY = {
+    "7.0": "11.0", "7.1": "11.1", "7.2": "11.2", "7.3": "11.3", "7.4": "11.4", "7.5": "11.5", "7.6": "11.6",
+    "7.7": "11.7", "7.8": "11.8", "8.0": "12.0", "8.1": "12.1", "8.2": "12.2", "8.3": "12.3", "8.4": "12.4",
+    "8.5": "12.5", "8.6": "12.7", "8.7": "12.8", "8.8": "12.9", "9.0": "13.0", "9.1": "13.1",
+}  # fmt: skip
 _DROPPED_UP_TO = 72  # compute capability in tenths: Volta, which CUDA 13 dropped
 _NVCC = 1  # position of nvcc's words
 
 
 def explain(hits: Hits) -> Finding:
-    """Triton's assembler, or nvcc; a card too new, or an architecture that was dropped."""
+    """A language too new, Triton's assembler, or nvcc; a card too new, or an architecture that was dropped."""
+    if isa := hits.first.groups.get("isa"):
+        cuda = _BROUGHT_BY.get(isa)
+        return found(
+            PROBLEM, LOG_MESSAGE_LANGUAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, isa=isa,
+            feature=hits.first.groups["feature"], cuda=f" ({cuda} or newer)" if cuda else "",
+            cuda_zh=f"({cuda} 及以上)" if cuda else "",
+        )  # fmt: skip
     arch = hits.first.groups["arch"]
     number = int((re.findall(r"\d+", arch) or ["999"])[0])
     if hits.first.signature != _NVCC:

@@ -42,22 +42,23 @@ LOG_MESSAGE = Message(
         "the installed ROCm build holds no code for this AMD GPU (its gfx architecture)",
         "ROCm wheels are compiled for a list of gfx targets. `rocminfo | grep gfx` names the card's; `python "
         '-c "import torch; print(torch.cuda.get_arch_list())"` the build\'s. An HSA_OVERRIDE_GFX_VERSION that '
-        "does not suit the card gives the same errors.",
-        "Install a build for the target: a newer torch for a newer ROCm (`--index-url "
-        "https://download.pytorch.org/whl/rocm7.0`) or AMD's wheels for that gfx. Until there is one, run as "
-        "the nearest listed relative: `export HSA_OVERRIDE_GFX_VERSION=10.3.0` (gfx103x), `11.0.0` (gfx110x, "
-        "gfx115x), `9.0.0` (gfx90c); with ROCm that knows the card take the variable away. Reinstall vLLM, "
-        "flash-attn and bitsandbytes for the same target (`PYTORCH_ROCM_ARCH`).",
+        "does not suit the card gives the same errors, and so does an integrated AMD GPU that counts as the first one.",
+        "With an integrated GPU beside the card show only the card (`export HIP_VISIBLE_DEVICES=1`). Else install a "
+        "build for the target: a newer torch for a newer ROCm (`--index-url "
+        "https://download.pytorch.org/whl/rocm7.0`) or AMD's wheels for that gfx. Until there is one, run as the "
+        "nearest listed relative: `export HSA_OVERRIDE_GFX_VERSION=10.3.0` (gfx103x), `11.0.0` (gfx110x, gfx115x), "
+        "`9.0.0` (gfx90c); with ROCm that knows the card take the variable away. Reinstall vLLM, flash-attn and "
+        "bitsandbytes for the same target (`PYTORCH_ROCM_ARCH`).",
     ),
     zh=Words(
         "已安装的 ROCm 构建没有该 AMD GPU(gfx 架构)的代码",
         'ROCm 的 wheel 只为一组 gfx 目标编译。`rocminfo | grep gfx` 显示显卡的目标;`python -c "import torch; '
         'print(torch.cuda.get_arch_list())"` 显示构建包含的目标。不适合该卡的 HSA_OVERRIDE_GFX_VERSION 会导致同'
         "样的错误。",
-        "安装支持该目标的构建:面向更新 ROCm 的较新 torch(`--index-url "
-        "https://download.pytorch.org/whl/rocm7.0`)或 AMD 为该 gfx 提供的 wheel。在此之前可按最接近的受支持型号"
-        "运行:`export HSA_OVERRIDE_GFX_VERSION=10.3.0`(gfx103x)、`11.0.0`(gfx110x、gfx115x)、`9.0.0`(gfx90c);若"
-        " ROCm 已支持该卡,请去掉该变量。并为同一目标重新安装 vLLM、flash-attn、"
+        "除显卡外还有核显时,只让显卡可见(`export HIP_VISIBLE_DEVICES=1`)。否则安装支持该目标的构建:面向更新 ROCm 的较"
+        "新 torch(`--index-url https://download.pytorch.org/whl/rocm7.0`)或 AMD 为该 gfx 提供的 wheel。在此之前可按最"
+        "接近的受支持型号运行:`export HSA_OVERRIDE_GFX_VERSION=10.3.0`(gfx103x)、`11.0.0`(gfx110x、gfx115x)、"
+        "`9.0.0`(gfx90c);若 ROCm 已支持该卡,请去掉该变量。并为同一目标重新安装 vLLM、flash-attn、"
         "bitsandbytes(`PYTORCH_ROCM_ARCH`)。",
     ),
 )

@@ -53,6 +53,33 @@ CASES = (
         ),
     ),
     (
+        (
+            r"(?:Feature|Instruction|Modifier) '(?P<gpu>[^'\n]{1,60})'[^\n]{0,40}? requires "
+            r"\.target (?P<has>sm_\d{2,3}\w?) or higher"
+        ),
+        Message(
+            en=Words(
+                "a kernel uses `{gpu}`, which needs {has}, and is compiled for an older GPU",
+                "The code is compiled for this card, or for the oldest one of a list of architectures, which has no "
+                "such instruction: bfloat16 and asynchronous copies (`cp.async`) came with sm_80, FP8 with sm_89. "
+                "V100, T4 and RTX 20 are older.",
+                "Triton and torch.compile: float16 in place of bfloat16 (`fp16=True, bf16=False`, "
+                "`torch_dtype=torch.float16`, vLLM `--dtype half`), another attention or quantization backend, "
+                "`TORCHDYNAMO_DISABLE=1`, or a newer GPU. An extension that is built: leave the older cards out "
+                '(`export TORCH_CUDA_ARCH_LIST="8.0;9.0"`, CMake `-DCMAKE_CUDA_ARCHITECTURES=80`), then build anew.',
+            ),
+            zh=Words(
+                "某个内核使用了 `{gpu}`(需要 {has}),却在为更旧的 GPU 编译",
+                "代码在为本机显卡或架构列表中最旧的一种编译,而它没有该指令:bfloat16 与异步拷贝(`cp.async`)自 sm_80 起"
+                ",FP8 自 sm_89 起。V100、T4 与 RTX 20 更旧。",
+                "Triton 与 torch.compile:用 float16 代替 bfloat16(`fp16=True, bf16=False`、"
+                "`torch_dtype=torch.float16`,vLLM 用 `--dtype half`),换注意力或量化后端,`TORCHDYNAMO_DISABLE=1`,或换更"
+                '新的 GPU。编译扩展时:去掉较旧的架构(`export TORCH_CUDA_ARCH_LIST="8.0;9.0"`,CMake 用 '
+                "`-DCMAKE_CUDA_ARCHITECTURES=80`)后重新编译。",
+            ),
+        ),
+    ),
+    (
         r"LLVM ERROR: Cannot select: intrinsic %llvm\.nvvm\.(?P<gpu>[\w.]{1,60})",
         Message(
             en=Words(

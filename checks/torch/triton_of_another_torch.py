@@ -20,6 +20,7 @@ from doctor.checks.python._helpers import applies, needs, parsed, satisfies
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Evidence, Message, Words, found
 from doctor.core.problem import WARNING, Problem
+from doctor.core.signature import Signature
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.packages import Packages
 
@@ -39,6 +40,33 @@ MESSAGE = Message(
         "安装 torch {version} 指定的 Triton。",
     ),
 )
+
+
+SIGNATURES = (
+    Signature(
+        r"^TypeError: must be called with a dataclass type or instance$",
+        frame=r"torch[\\/]_inductor[\\/]runtime[\\/]hints\.py:",
+    ),
+)
+
+LOG_MESSAGE = Message(
+    en=Words(
+        "Triton 3.2 or newer is installed beside a torch that is older than 2.6",
+        "torch's compiler reads a class of Triton (`AttrsDescriptor`) that was a dataclass up to Triton 3.1. torch "
+        "pins its Triton; another package, or an image such as Kaggle's, upgraded it alone.",
+        'Bring the two together: `pip install "triton<3.2"` (torch 2.5 wants 3.1.0), or upgrade torch with what is '
+        "built on it: `pip install -U torch torchvision`. Restart the process or notebook afterwards. Without "
+        "compiling it runs, too: `TORCHDYNAMO_DISABLE=1` before the import.",
+    ),
+    zh=Words(
+        "Triton 为 3.2 或更新,而旁边的 torch 早于 2.6",
+        "torch 的编译器读取 Triton 的一个类(`AttrsDescriptor`),它在 Triton 3.1 及以前是 dataclass。torch 固定了其 "
+        "Triton 版本;另一个包或 Kaggle 等镜像单独升级了它。",
+        '使两者一致:`pip install "triton<3.2"`(torch 2.5 需要 3.1.0),或连同依赖 torch 的包一起升级:`pip install -U '
+        "torch torchvision`。之后重启进程或 notebook。不编译也可运行:在导入前设置 `TORCHDYNAMO_DISABLE=1`。",
+    ),
+)
+LOG_CONFIDENCE = LIKELY
 
 
 @check(PROBLEM)

@@ -15,6 +15,7 @@ https://docs.swanlab.cn/en/api/py-init.html
 https://github.com/modelscope/ms-swift/issues/9689
 https://github.com/SwanHubX/SwanLab/issues/946
 https://github.com/SwanHubX/SwanLab/issues/1252
+https://github.com/SwanHubX/SwanLab/issues/1251
 https://github.com/SwanHubX/SwanLab/issues/1313
 """
 
@@ -115,6 +116,25 @@ UPLOAD = Message(
         "之前设置)。本地日志目录(`swanlog`)仍有记录,之后可用 `swanlab sync` 上传。400/404:`pip install -U swanlab`。",
     ),
 )
+OUTSIDE = Message(
+    en=Words(
+        "SwanLab is asked to log or to finish where `swanlab.init` was not called",
+        "No run is open in this process: another rank or a child process opened it (a trainer that starts its own "
+        "processes for several GPUs), `swanlab.finish()` closed it before, or the callback was added after training "
+        "began. The training itself is not at fault; the message comes where logging starts or at the end.",
+        "Call `swanlab.init(project=...)` before the trainer starts and in the process that logs (rank 0), and finish "
+        "once; write `if swanlab.get_run() is not None:` before `swanlab.log` and `swanlab.finish` elsewhere. With "
+        "one GPU it shows whether the extra processes are at fault. `pip install -U swanlab` for its integrations.",
+    ),
+    zh=Words(
+        "在没有调用 `swanlab.init` 的地方要求 SwanLab 记录或结束",
+        "该进程中没有打开的实验:由另一个 rank 或子进程打开(多 GPU 时训练器会自行启动进程),之前已被 `swanlab.finish()` "
+        "关闭,或回调在训练开始之后才添加。训练本身没有问题;该信息出现在开始记录或结束之时。",
+        "在训练器启动之前、由负责记录的进程(rank 0)调用 `swanlab.init(project=...)`,并只结束一次;其他位置的 "
+        "`swanlab.log` 与 `swanlab.finish` 之前写 `if swanlab.get_run() is not None:`。只用一张 GPU 可判断是否由额外进"
+        "程引起。其集成可用 `pip install -U swanlab` 更新。",
+    ),
+)
 
 #: signature, what is said of it, how sure
 CASES = (
@@ -154,6 +174,11 @@ CASES = (
             kind="warning",
         ),
         UPLOAD,
+        CONFIRMED,
+    ),
+    (
+        Signature(r"RuntimeError: (?:The run object is None, please|You must) call `?swanlab\.init"),
+        OUTSIDE,
         CONFIRMED,
     ),
 )

@@ -34,6 +34,7 @@ PROBLEM = Problem(
     name="training-argument-deprecated",
     severity=INFO,
     since="0.1",
+    ends_run=False,
     affects={"transformers": ">=4.37"},
 )
 

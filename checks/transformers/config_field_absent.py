@@ -16,6 +16,7 @@ https://github.com/QwenLM/Qwen3/issues/724
 https://github.com/QwenLM/Qwen3-Omni/issues/116
 https://github.com/QwenLM/Qwen3-VL/issues/681
 https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md
+https://github.com/huggingface/transformers/issues/45850
 """
 
 from __future__ import annotations
@@ -37,6 +38,12 @@ SIGNATURES = (
 )
 
 _FIVE = frozenset({"rope_parameters"})
+#: fields that each configuration had before 5.0, whether its class knew them or not
+_BEFORE_FIVE = frozenset({
+    "pad_token_id", "bos_token_id", "eos_token_id", "sep_token_id", "decoder_start_token_id", "is_decoder",
+    "cross_attention_hidden_size", "add_cross_attention", "tie_encoder_decoder", "use_return_dict", "pruned_heads",
+    "max_length", "torchscript", "output_attentions",
+})  # fmt: skip
 
 LOG_MESSAGE = Message(
     en=Words(
@@ -62,6 +69,17 @@ _UPGRADE = (
     (
         "把 Transformers 升级到模型说明或该库元数据要求的版本:`pip install -U transformers`,然后 `pip check`。"
         "若安装的是 Transformers 5,则是字段被移动:升级该库,或安装 `'transformers<5'`。"
+    ),
+)
+_OLD_MODEL = (
+    (
+        "Before 5.0 every configuration had this field; now only classes that declare it have. The model's code was "
+        'written for 4: `pip install "transformers<5"`, or load a revision of the model that was updated for 5; where '
+        "it is your own, read it by `getattr(config, name, None)`."
+    ),
+    (
+        "5.0 之前所有配置都有该字段,现在只有声明了它的类才有。模型代码是为 4.x 编写的:`pip install "
+        '"transformers<5"`,或加载已适配 5 的模型修订版;若是自己的代码,用 `getattr(config, name, None)` 读取。'
     ),
 )
 _DOWNGRADE = (
@@ -129,7 +147,7 @@ def explain(hits: Hits) -> Finding:
     place = frames[-1].rpartition(":")[0] if frames else ""
     owner = re.search(r"(?:site|dist)-packages[\\/]([\w\-]{1,60})", place)
     name = hits.get("name") or ""
-    what_en, what_zh = _DOWNGRADE if name in _FIVE else _UPGRADE
+    what_en, what_zh = _DOWNGRADE if name in _FIVE else _OLD_MODEL if name in _BEFORE_FIVE else _UPGRADE
     file = re.split(r"[\\/]", place)[-1]
     who = f"`{owner[1] if owner else file or 'transformers'}`"
     return found(

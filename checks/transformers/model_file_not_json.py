@@ -42,6 +42,10 @@ SIGNATURES = (
         r"Invalid [\w\\ ]{3,40}): line \d",
         frame="|".join(pattern for pattern, _ in _READERS),
     ),
+    # vLLM reads them within a validation, which hides the reader: https://github.com/vllm-project/vllm/issues/26161
+    Signature(
+        r"^\s{0,8}Value error, (?P<hidden>Expecting value|Extra data|Expecting property name): line \d{1,6} column \d"
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -77,12 +81,32 @@ READ = Message(
         "或从基座模型复制。写入中断的检查点无法使用:用前一个检查点。",
     ),
 )
+HIDDEN = Message(
+    en=Words(
+        "a JSON file of the model cannot be read by the engine",
+        "vLLM reads the model's configuration while it checks its own, and a file that should be JSON is empty, cut "
+        "off, a Git LFS pointer or an error page. The message does not say which.",
+        "Find it: `for f in FOLDER/*.json; do python -m json.tool $f > /dev/null || echo $f; done` (for a name of the "
+        "Hub its folder below `~/.cache/huggingface/hub`), and download it again (`hf download MODEL "
+        "--force-download`; `git lfs pull` in a clone).",
+    ),
+    zh=Words(
+        "引擎无法读取模型的某个 JSON 文件",
+        "vLLM 在检查自身配置时读取模型配置,而其中一个本应为 JSON 的文件为空、被截断、是 Git LFS 指针或错误页面。"
+        "消息没有说明是哪一个。",
+        "找出它:`for f in FOLDER/*.json; do python -m json.tool $f > /dev/null || echo $f; done`(若给出的是 Hub 上的名"
+        "称,则为 `~/.cache/huggingface/hub` 下的目录),并重新下载(`hf download MODEL --force-download`;克隆的仓库用 "
+        "`git lfs pull`)。",
+    ),
+)
 
 
 def explain(hits: Hits) -> Finding:
     """Transformers names the file only where it caught the exception of the reader."""
     if path := hits.get("path"):
         return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), path=path)
+    if hits.get("hidden"):
+        return found(PROBLEM, HIDDEN, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     file = next(
         (file for pattern, file in _READERS if any(re.search(pattern, frame) for frame in hits.first.frames)),
         "config.json",

@@ -32,7 +32,7 @@ _SWIFT = r"swift[\\/](?:trainers|rlhf_trainers|llm[\\/]train|pipelines|arguments
 SIGNATURES = (
     Signature(
         r"^AttributeError: '(?P<owner>(?!\w{0,60}(?:Error|Exception|Timeout)')\w{1,80})' object has no attribute "
-        r"'(?P<name>\w{1,80})'",
+        r"'(?P<name>(?!last_model_checkpoint')\w{1,80})'",
         frame=_SWIFT,
         symptom_of=("TRL", "TRF", "VLL", "DAT", "RAY", "DSP", "PFT"),
     ),

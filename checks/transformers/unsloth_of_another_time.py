@@ -19,6 +19,7 @@ https://github.com/unslothai/unsloth/issues/3415
 https://github.com/unslothai/unsloth/issues/3057
 https://github.com/unslothai/unsloth/issues/2015
 https://github.com/unslothai/unsloth/issues/2916
+https://github.com/unslothai/unsloth/issues/3244
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ SIGNATURES = (
         r"'Static\w{1,20}' object has no attribute '(?P<attribute>\w{1,40})')",
         frame=r"unsloth\w{0,40}[\\/]|unsloth_base_fast_generate|unsloth_fast_generate",
     ),
+    Signature(r"^KeyError: '(?P<name>input_ids|labels)'$", frame=r"unsloth\S{0,120}:_train_on_responses_only$"),
 )
 
 LOG_MESSAGE = Message(
@@ -154,7 +156,27 @@ CACHE = Message(
         '(2025 年 9 月的 Unsloth 为 `pip install "transformers==4.55.4"`;`pip check` 给出范围)。',
     ),
 )
+UNTOKENIZED = Message(
+    en=Words(
+        "Unsloth's `train_on_responses_only` finds no `{name}`: the dataset was not tokenized",
+        "It masks the tokens that the trainer's preparation made. For models with a processor (Gemma 3 4B and larger, "
+        "Qwen-VL) some releases leave the rows as they are (2025.8.10 did); so does `skip_prepare_dataset`, or a "
+        "dataset without the text column.",
+        "Upgrade both packages: `pip install -U --no-deps unsloth unsloth_zoo`. Before the call "
+        "`print(trainer.train_dataset.column_names)` must show `input_ids`: for text alone give the trainer "
+        "`tokenizer=processor.tokenizer` and `dataset_text_field`, and no `skip_prepare_dataset`.",
+    ),
+    zh=Words(
+        "Unsloth 的 `train_on_responses_only` 找不到 `{name}`:数据集没有分词",
+        "它屏蔽的是训练器预处理生成的 token。对带 processor 的模型(Gemma 3 4B 及以上、Qwen-VL),某些版本(如 2025.8.10)"
+        "会保留原始行;`skip_prepare_dataset` 或缺少文本列的数据集也会如此。",
+        "升级两个包:`pip install -U --no-deps unsloth unsloth_zoo`。调用之前 "
+        "`print(trainer.train_dataset.column_names)` 必须显示 `input_ids`:只用文本时给训练器传 "
+        "`tokenizer=processor.tokenizer` 和 `dataset_text_field`,且不要设 `skip_prepare_dataset`。",
+    ),
+)
 STATIC_CACHE = 12  # place of the cache's words among the signatures
+TOKENS = 13
 
 _THROUGH = re.compile(r"torch[\\/](?:nn[\\/]modules[\\/]module|autograd|_dynamo|_compile|utils)|triton[\\/]")
 
@@ -164,6 +186,10 @@ def explain(hits: Hits) -> Finding | None:
     if hits.of(9):
         return found(
             PROBLEM, HALVES, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=hits.get("name")
+        )
+    if hits.of(TOKENS):
+        return found(
+            PROBLEM, UNTOKENIZED, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=hits.get("name")
         )
     if hits.of(STATIC_CACHE):
         return found(PROBLEM, CACHE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)

@@ -28,7 +28,9 @@ from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 
-PROBLEM = Problem(id="TRL004", name="trl-argument-deprecated", severity=INFO, since="0.1", affects={"trl": ">=0.7"})
+PROBLEM = Problem(
+    id="TRL004", name="trl-argument-deprecated", severity=INFO, since="0.1", ends_run=False, affects={"trl": ">=0.7"}
+)
 
 MESSAGE = Message(
     en=Words(

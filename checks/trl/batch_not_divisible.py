@@ -10,7 +10,8 @@ The configuration or the trainer raises a ValueError about divisibility on every
 was loaded in releases up to 0.17. Nothing is trained.
 ## What to do
 Change one of the numbers: the number of generations, the per-device batch size or, from 0.17, the gradient
-accumulation.
+accumulation. In ms-swift the batch is counted as from 0.18 on, with a per-device batch of 1, no accumulation and 8
+generations unless told otherwise.
 ## How it is found
 The rule of the installed release is solved with the number of processes that the launch command makes
 (processes, not GPUs) and the arguments of the run.
@@ -18,6 +19,7 @@ In a log: by TRL's own exception, whose numbers are solved again.
 ## References
 https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_config.py
 https://github.com/huggingface/trl/blob/v0.16.1/trl/trainer/grpo_trainer.py
+https://github.com/modelscope/ms-swift/blob/v4.5.2/swift/rlhf_trainers/args_mixin.py
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from math import prod
 
 from doctor.checks.trl._batch import divisors, layout, mended, nearest, train_batch
 from doctor.checks.trl._helpers import certainty, config_place, installed, is_grpo, unsloth_replaces
+from doctor.checks.trl._swift import is_swift_grpo, swift_batch
 from doctor.core.check import Judgement, check
 from doctor.core.finding import Evidence, Finding, Message, Skip, Words, found
 from doctor.core.problem import ERROR, Problem
@@ -102,6 +105,23 @@ MESSAGE = Message(
 )
 
 
+SWIFT = Message(
+    en=Words(
+        "`num_generations={generations}` does not divide the {completions} completions of a step",
+        "ms-swift {version} wants whole groups of {generations} completions in each generation batch (processes x "
+        "per-device batch size x gradient accumulation, 1 unless told otherwise) and raises a ValueError about "
+        "divisibility on every process.",
+        "Use one of these values; each of them alone is enough.",
+    ),
+    zh=Words(
+        "`num_generations={generations}` 不能整除每步的 {completions} 条生成结果",
+        "ms-swift {version} 要求每个生成批次(进程数 x 每设备批大小 x 梯度累积,未指定时为 1)由完整的 {generations} 条"
+        "一组构成,否则每个进程都会抛出关于整除的 ValueError。",
+        "采用下列任一取值即可。",
+    ),
+)
+
+
 @check(PROBLEM)
 def batch_not_divisible(
     training: Training, world: World, packages: Packages, dataset: Dataset | None, script: Script | None
@@ -131,6 +151,31 @@ def batch_not_divisible(
         generations=batch.generations,
         completions=batch.completions,
         version=version,
+    )
+
+
+@check(PROBLEM)
+def swift_batch_not_divisible(
+    training: Training, world: World, packages: Packages, dataset: Dataset | None
+) -> Judgement:
+    """Solve the rule of ms-swift, which has defaults of its own."""
+    if not is_swift_grpo(training):
+        return
+    batch = swift_batch(training, world, packages)
+    if isinstance(batch, str):
+        yield Skip(batch)
+        return
+    if batch.generations < 2 or batch.completions < 1 or batch.completions % batch.generations == 0:
+        return
+    yield found(
+        PROBLEM,
+        SWIFT,
+        where=place_of(training.get("num_generations")),
+        commands=tuple(f"--{line.replace('=', ' ')}" for line in mended(batch)),
+        evidence=(Evidence("batch rule", batch.sum), *layout(batch, dataset)),
+        generations=batch.generations,
+        completions=batch.completions,
+        version=installed(packages, "ms-swift"),
     )
 
 

@@ -26,7 +26,7 @@ from doctor.core.signature import Hits, Signature
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.script import Script
-from doctor.facts.training import Training
+from doctor.facts.training import SWIFT, SWIFT_MEGATRON, Training
 
 PROBLEM = Problem(
     id="TRL025",
@@ -121,6 +121,8 @@ def vllm_outside_window(
 ) -> Judgement:
     """Judge the environment, unless the command certainly does without TRL's use of vLLM."""
     version, vllm = installed(packages, "trl"), installed(packages, "vllm")
+    if training is not None and training.config_origin in {SWIFT, SWIFT_MEGATRON}:
+        training = None  # its own arguments do not say what TRL imports
     if training is not None and (not is_grpo(training) or vllm_mode(training, version) == "off"):
         return
     if training is None and imports_grpo(launch, None, script) is False:

@@ -28,6 +28,7 @@ PROBLEM = Problem(
     name="vllm-version-warning-false",
     severity=INFO,
     since="0.1",
+    ends_run=False,
     affects={"trl": ">=0.24,<1.9", "vllm": ">=0.1"},
 )
 

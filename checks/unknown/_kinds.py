@@ -96,6 +96,14 @@ NETWORK = Kind(
     "Check that the other side runs and listens at that address, and what `http_proxy` and `no_proxy` say.",
     "确认对端正在该地址监听,并检查 `http_proxy` 与 `no_proxy`。",
 )
+REFUSED = Kind(
+    "A server was reached, and answers with an error: it does not have what is asked for (404), wants another login "
+    "(401, 403), or is in trouble itself (50x).",
+    "已连上服务器,但它返回错误:没有所请求的内容(404)、需要其他登录身份(401、403),或服务器自身故障(50x)。",
+    "Read the address in the message: a name that was meant as a folder, a slip in it, or the wrong server; for a "
+    "login look at the token of that server, for 50x try again later.",
+    "查看异常消息中的地址:本意是目录的名称、拼写错误或服务器不对;登录问题检查该服务器的 token,50x 请稍后重试。",
+)
 FILES = Kind(
     "A file or folder is not there, not readable, or not what it should be.",
     "文件或目录不存在、不可读,或内容不符。",
@@ -201,6 +209,14 @@ INVARIANT = Kind(
     "rollout, reward or generate function returns with those of its inputs.",
     "用断言的那一行在该库的 issue 中搜索,并尝试更新的版本;核对自己的 rollout、奖励或生成函数返回的长度与输入是否一致。",
 )
+EMPTY = Kind(
+    "Something that must not be empty is: nothing was generated, selected or left over after filtering.",
+    "不应为空的内容为空:没有生成、选中任何内容,或过滤之后什么也没剩下。",
+    "Print the length of what enters the innermost frame and go back to where it became empty: a generation that "
+    "failed earlier in the log, a filter or a mask that keeps nothing, an empty file or split.",
+    "打印进入最内层栈帧的内容的长度,并追溯它在何处变空:日志中更早失败的生成、什么都不保留的过滤或掩码、空文件或空划"
+    "分。",
+)
 
 _BY_TYPE = (
     (later(r"ImportError|ModuleNotFound|undefined symbol|DLL"), IMPORT),
@@ -211,6 +227,7 @@ _BY_TYPE = (
     (later(r"Connection|Timeout|HTTP|URL|SSL|Socket|Proxy|Remote|gaierror"), NETWORK),
     (later(r"FileNotFound|Permission|IsADirectory|NotADirectory|FileExists|OSError|IOError|Safetensor"), FILES),
     (later(r"NameError|UnboundLocalError"), DEFINITION),
+    (later(r"^ValidationError$"), SETTINGS),
     (later(r"CheckpointError"), GRADIENT),
 )
 #: what a message speaks of, for types that say nothing themselves
@@ -226,8 +243,15 @@ _BY_MESSAGE = (
     (later(r"scalar type|dtype|\bHalf\b|BFloat16|bfloat16|float16"), DTYPE),
     (
         later(
-            r"must match the size|size of tensor|shapes? cannot be|invalid for input of size|dimension|Sizes of "
-            r"tensors"
+            r"input\.numel\(\) == 0|Expected reduction dim|tensor of 0 elements|arg is an empty sequence|"
+            r"iterable argument is empty|non-empty (?:TensorList|list|sequence)|torch\.cat\(\): expected a non-empty"
+        ),
+        EMPTY,
+    ),
+    (
+        later(
+            r"must match the size|size of tensor|shapes? cannot be|invalid for input of size|dimension(?!s by name)|"
+            r"Sizes of tensors"
         ),
         SHAPE,
     ),
@@ -235,6 +259,13 @@ _BY_MESSAGE = (
 #: an attribute that an object of some class lacks
 _LACKS = later(r"' object has no attribute '|^type object '")
 _HIP = later(r"\bHIP (?:runtime )?error\b|\bhipError[A-Z]|HIPBLAS_STATUS|\bMIOpen\b|miopenStatus")
+#: words of requests and httpx for an answer that is an error, of the dynamic loader for a library
+_ANSWERED = later(
+    r"\b[45]\d\d (?:Client|Server) Error\b|^(?:Client|Server) error '[45]\d\d |too many [45]\d\d error responses"
+)
+_LOADED = later(
+    r"undefined symbol|cannot open shared object|invalid ELF header|version `\w{1,20}_[\d.]{1,10}' not found"
+)
 _NAMES = ("NameError", "UnboundLocalError")
 _LOOKUPS = ("KeyError", "AttributeError", "IndexError")
 _NONE = later(r"\bNoneType\b|\bis None\b|\bNone is not a\b")
@@ -293,6 +324,10 @@ def _of_type(exception: str, told: str, *, own_code: bool) -> Optional[Kind]:
     """The kind that a type tells; torch names the errors of HIP after CUDA, or after no maker."""
     if _HIP.search(told):
         return HIP
+    if _ANSWERED.search(told):
+        return REFUSED
+    if exception == "OSError" and _LOADED.search(told):
+        return IMPORT
     if own_code and exception in _NAMES:
         return UNMADE
     return next((kind for pattern, kind in _BY_TYPE if pattern.search(exception)), None)

@@ -12,11 +12,13 @@ In a log, by the message that the program prints.
 ## References
 https://github.com/verl-project/verl/issues/473
 https://github.com/hiyouga/EasyR1/issues/44
+https://github.com/verl-project/verl/pull/2524
+https://github.com/PRIME-RL/SimpleVLA-RL/issues/32
 """
 
 from __future__ import annotations
 
-from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
+from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -24,8 +26,13 @@ PROBLEM = Problem(id="VRL017", name="verl-uneven-chunks", severity=ERROR, since=
 
 SIGNATURES = (
     Signature(
-        r"only support equal chunk\. Got size of DataProto (?P<size>\d{1,9}) and chunk"
+        r"only support equal (?:chunk|(?P<micro>split))\. Got size of DataProto (?P<size>\d{1,9}) and chunk"
         r" (?P<chunks>\d{1,6})",
+    ),
+    Signature(
+        r"AssertionError: key (?P<field>\w{1,80}) length (?P<arrays>\d{1,9}) is not equal to "
+        r"batch size (?P<tensors>\d{1,9})",
+        frame=r"protocol\.py:",
     ),
     Signature(
         r"len\(batch_lst\) \((?P<got>\d{1,9})\) != chunks \((?P<chunks>\d{1,6})\)",
@@ -63,11 +70,57 @@ LOG_MESSAGE = Message(
         "同理。",
     ),
 )
+MICRO = Message(
+    en=Words(
+        "a batch of {size} samples does not divide into micro batches of {chunks}",
+        "Each process cuts its share of the batch into micro batches of equal size, and releases of about mid-2025 "
+        "take no smaller last one. The share is the batch (times `rollout.n`) divided by the GPUs, or what a filter "
+        "or a multi-turn rollout left of it.",
+        "Choose a micro batch that divides the share (`actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu`, "
+        "`actor.ppo_micro_batch_size_per_gpu`), or let tokens decide (`actor.use_dynamic_bsz=True`, "
+        "`rollout.log_prob_use_dynamic_bsz=True`). Where the number of samples changes from step to step, pad the "
+        "batch before the call or take another release.",
+    ),
+    zh=Words(
+        "{size} 个样本的批次不能切成大小为 {chunks} 的 micro batch",
+        "每个进程把自己的一份批次切成等大的 micro batch,2025 年年中前后的版本不接受较小的最后一份。这一份是批次(乘以 "
+        "`rollout.n`)除以 GPU 数,或过滤、多轮 rollout 之后所剩。",
+        "选择能整除该份额的 micro batch(`actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu`、"
+        "`actor.ppo_micro_batch_size_per_gpu`),或按 token 数切分(`actor.use_dynamic_bsz=True`、"
+        "`rollout.log_prob_use_dynamic_bsz=True`)。若样本数逐步变化,请在调用前补齐批次,或换用其他版本。",
+    ),
+)
+
+UNLIKE = Message(
+    en=Words(
+        "`{field}` has {arrays} rows where the batch's tensors have {tensors}",
+        "A batch of veRL holds tensors and arrays, and all of them must have one number of rows. They part where "
+        "a batch is cut into pieces and does not divide (older releases cut the two kinds in different ways), or where "
+        "code of your own added, dropped or repeated rows of one kind only.",
+        "Make the batch (`data.train_batch_size` times `rollout.n`, the validation batch) a multiple of all GPUs of "
+        "all nodes. In code of your own treat both kinds alike: index the whole `DataProto`, or give `{field}` one "
+        "entry for each row.",
+    ),
+    zh=Words(
+        "`{field}` 有 {arrays} 行,而该批次的张量有 {tensors} 行",
+        "veRL 的批次同时含有张量与数组,行数必须一致。批次被切分而不能整除时(旧版对两者的切法不同),或自己的代码只对其中"
+        "一种增加、丢弃或重复了行时,两者就会不一致。",
+        "使批次(`data.train_batch_size` 乘以 `rollout.n`、验证批次)成为所有节点 GPU 总数的整数倍。自己的代码对两者要一"
+        "致处理:对整个 `DataProto` 取索引,或让 `{field}` 每行一项。",
+    ),
+)
 
 
 def explain(hits: Hits) -> Finding:
     """With both numbers where told."""
     size = hits.get("size")
+    if hits.get("field"):
+        return found(
+            PROBLEM, UNLIKE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+            field=hits.get("field"), arrays=hits.get("arrays"), tensors=hits.get("tensors"),
+        )  # fmt: skip
+    if hits.get("micro"):
+        return found(PROBLEM, MICRO, where=hits.where(), evidence=hits.evidence(), size=size, chunks=hits.get("chunks"))
     return found(
         PROBLEM,
         LOG_MESSAGE,

@@ -30,6 +30,8 @@ SIGNATURES = (
     Signature(
         r"(?P<path>[^\s']{1,300}) doesn't contain tensors",
     ),
+    # https://github.com/sgl-project/sglang/pull/7642
+    Signature(r"The following requested LoRA adapters are not loaded: \{?['\"]?(?P<unloaded>[^\s'\"}\n]{1,200})"),
 )
 
 LOG_MESSAGE = Message(
@@ -69,12 +71,31 @@ IN_MEMORY = Message(
         "VLLM_ENABLE_V1_MULTIPROCESSING=0`(Ray:写入 `runtime_env`)。不用 LoRA 时无此问题。",
     ),
 )
+UNLOADED = Message(
+    en=Words(
+        "SGLang has no LoRA adapter `{name}` loaded",
+        "A request goes by the name under which an adapter was loaded, not by its path or its name on the Hub; the "
+        "line behind it lists those that are there. In training a new version may not have been sent yet, or an older "
+        "one was unloaded.",
+        "Name it as at the start (`--lora-paths NAME=PATH`), or load it first: `POST /load_lora_adapter` with "
+        "`lora_name` and `lora_path`. A trainer must wait for that call before it asks for the new name.",
+    ),
+    zh=Words(
+        "SGLang 没有加载名为 `{name}` 的 LoRA 适配器",
+        "请求按加载时的名称指定适配器,而不是路径或 Hub 上的名称;其后一行列出了已加载的适配器。训练中也可能是新版本尚未"
+        "发送,或旧版本已被卸载。",
+        "使用启动时的名称(`--lora-paths NAME=PATH`),或先加载:`POST /load_lora_adapter`,带 `lora_name` 与 `lora_path`。"
+        "训练端须等该调用完成后再使用新名称。",
+    ),
+)
 #: the path that veRL makes up: https://github.com/verl-project/verl/issues/3882
 _PLACEHOLDER = "simon_lora_path"
 
 
 def explain(hits: Hits) -> Finding:
     """A path that a trainer made up is no file that somebody forgot."""
+    if unloaded := hits.first.groups.get("unloaded"):
+        return found(PROBLEM, UNLOADED, where=hits.where(), evidence=hits.evidence(), name=unloaded.rstrip(".,"))
     path = hits.get("path") or ""
     made_up = _PLACEHOLDER in path
     return found(

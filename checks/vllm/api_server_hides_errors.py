@@ -29,6 +29,7 @@ PROBLEM = Problem(
     name="api-server-hides-errors",
     severity=INFO,
     since="0.1",
+    ends_run=False,
     affects={"vllm": ">=0.6.2,<0.8.5"},
 )
 

@@ -32,6 +32,7 @@ SIGNATURES = (
         r"Model architecture (?P<names>\w{1,100}) was supported in vLLM until v(?P<last>[\d.]{1,12}),"
         r" and is not supported anymore",
     ),
+    Signature(r"(?P<none>No model architectures are specified)\b"),
 )
 
 LOG_MESSAGE = Message(
@@ -71,10 +72,32 @@ SGLANG = Message(
         "(`pip install -U sglang`)。若都不行,`--model-impl transformers` 可服务 Transformers 支持的模型(0.4.9 起)。",
     ),
 )
+UNNAMED = Message(
+    en=Words(
+        "config.json of the model names no architecture",
+        "vLLM picks its class by the list `architectures`, and here it is absent or empty. That file is not that of a "
+        "whole causal model: a part of a larger one (a stage of an omni or speech model, a vision tower, an adapter), "
+        "a config written by another tool (mistral's params.json, a checkpoint in training), or an edited one.",
+        "Look: `grep -A2 architectures FOLDER/config.json`. Serve the folder of the whole model, copy `config.json` "
+        'from the base model of a fine-tune, or name the class yourself: `--hf-overrides \'{{"architectures": '
+        "[\"Qwen2ForCausalLM\"]}}'`. Mistral's own format needs `--config-format mistral --load-format mistral "
+        "--tokenizer-mode mistral`.",
+    ),
+    zh=Words(
+        "模型的 config.json 没有写明架构",
+        "vLLM 按 `architectures` 列表选择类,而此处没有该项或为空。该文件不属于完整的因果语言模型:它是更大模型的一部分"
+        "(omni 或语音模型的某一级、视觉塔、adapter),由其他工具写出(mistral 的 params.json、训练中的检查点),或被改过。",
+        "查看:`grep -A2 architectures FOLDER/config.json`。提供完整模型的目录,从微调所用的基座模型复制 `config.json`,"
+        '或自己写明类:`--hf-overrides \'{{"architectures": ["Qwen2ForCausalLM"]}}\'`。Mistral 自己的格式需要 '
+        "`--config-format mistral --load-format mistral --tokenizer-mode mistral`。",
+    ),
+)
 
 
 def explain(hits: Hits) -> Finding:
     """Both engines keep a register of classes and refuse in the same words."""
+    if hits.first.groups.get("none"):
+        return found(PROBLEM, UNNAMED, where=hits.where(), evidence=hits.evidence())
     sglang = any("sglang" in frame for hit in hits for frame in hit.frames) or "dict_keys([" in hits.first.text
     return found(
         PROBLEM, SGLANG if sglang else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),

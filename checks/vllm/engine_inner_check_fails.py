@@ -14,6 +14,7 @@ https://docs.vllm.ai/en/latest/configuration/optimization/
 https://github.com/vllm-project/vllm/blob/v0.11.0/vllm/multimodal/cache.py
 https://github.com/vllm-project/vllm/issues/31404
 https://github.com/modelscope/ms-swift/issues/9863
+https://github.com/verl-project/verl/issues/584
 """
 
 from __future__ import annotations
@@ -71,6 +72,26 @@ CASES = (
         ),
     ),
     (
+        r"^AssertionError:?$",
+        Message(
+            en=Words(
+                "vLLM's old scheduler failed while it took requests back for lack of cache",
+                "With several answers for one prompt (`n` above 1) the V0 scheduler cannot preempt by computing anew "
+                "what it has, and asserts that it never happens. It happens when the KV cache runs full.",
+                "Use the V1 engine: vLLM 0.8 and newer, `VLLM_USE_V1=1` (veRL: a release that supports it). With V0 "
+                "keep the cache from running full: a higher `gpu_memory_utilization`, lower `max_num_seqs` and "
+                "lengths, or `n=1` with each prompt repeated.",
+            ),
+            zh=Words(
+                "vLLM 旧调度器在缓存不足而收回请求时失败",
+                "一个 prompt 有多个回答(`n` 大于 1)时,V0 调度器不能用重新计算的方式抢占,并断言这种情况不会发生。KV 缓存"
+                "用满时它就会发生。",
+                "使用 V1 引擎:vLLM 0.8 及以上,`VLLM_USE_V1=1`(veRL 需为支持它的版本)。使用 V0 时避免缓存用满:提高 "
+                "`gpu_memory_utilization`,减小 `max_num_seqs` 与长度,或用 `n=1` 并重复每个 prompt。",
+            ),
+        ),
+    ),
+    (
         r"^(?:AssertionError:?|KeyError: '[\w.\-]{6,90}')$",
         Message(
             en=Words(
@@ -102,12 +123,17 @@ ENGINE = (
     r"[\\/]vllm[\\/]v1[\\/](?:core|engine|executor|worker|sample|spec_decode|attention|structured_output"
     r"|kv_offload|outputs|request)\b"
 )
+#: where the V0 engine takes a running request back
+OLD_SCHEDULER = r"[\\/]vllm[\\/]core[\\/]scheduler\.py:_preempt\w{0,30}$"
+#: entries whose words are those of any exception -> where it must have been raised
+PLACES = {2: OLD_SCHEDULER, 3: ENGINE}
 
 SIGNATURES = (
     Signature(CASES[0][0]),
     Signature(CASES[1][0]),
+    Signature(CASES[2][0], frame=OLD_SCHEDULER),
     Signature(
-        CASES[2][0],
+        CASES[3][0],
         frame=ENGINE,
         symptom_of=("VLL098", "VLL036"),
     ),
@@ -116,7 +142,7 @@ SIGNATURES = (
 
 def explain(hits: Hits) -> Finding | None:
     """Say what the first hit's own case calls for; a bare exception is the engine's where it was raised there."""
-    bare = hits.first.signature == len(CASES) - 1
-    if bare and not re.search(ENGINE, (hits.first.frames or ("",))[-1]):
+    place = PLACES.get(hits.first.signature)
+    if place and not re.search(place, (hits.first.frames or ("",))[-1]):
         return None
     return replace(finding_of_case(PROBLEM, CASES, hits), confidence=LIKELY)

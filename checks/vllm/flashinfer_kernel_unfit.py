@@ -18,6 +18,7 @@ https://github.com/vllm-project/vllm/issues/50331
 https://github.com/vllm-project/vllm/pull/55380
 https://github.com/sgl-project/sglang/issues/748
 https://github.com/vllm-project/vllm/issues/10154
+https://github.com/sgl-project/sglang/issues/25563
 """
 
 from __future__ import annotations
@@ -56,6 +57,10 @@ SIGNATURES = (
     Signature(
         r"RuntimeError: (?P<absent>No supported CUDA architectures found)(?: for major versions \[[\d, ]{1,60}\])?",
         frame=r"flashinfer",
+    ),
+    Signature(
+        r"Error in function '\w{1,40}' at [^\n]{0,200}?(?P<gemm>trtllm_\w{1,60}_runner)\.cu:\d{1,5}: [^\n]{0,200}?"
+        r"(?:running|launching) (?:GEMM|kernel)"
     ),
     Signature(r"(?:Unsupported group_size|failed to dispatch group_size):? (?P<group>\d{1,4})", frame=r"flashinfer"),
 )
@@ -159,13 +164,33 @@ GROUP = Message(
         "triton`。自己的代码:在 wrapper 中设 `use_tensor_cores=True`。",
     ),
 )
+GEMM = Message(
+    en=Words(
+        "a matrix kernel of TensorRT-LLM in FlashInfer failed to run (`{gemm}`)",
+        "FlashInfer picks one of many compiled kernels by GPU, shape and type. The one it picked does not run here: a "
+        "card that this release knows badly (B300, GB10 and RTX 50 are not B200), or a shape and batch that it should "
+        "have left out. The list of remedies that SGLang prints below (less memory, smaller graphs) is a general one.",
+        "Take another implementation: SGLang `--moe-runner-backend triton` (or `flashinfer_cutlass`, and another "
+        "`--fp4-gemm-backend`), vLLM with `VLLM_USE_FLASHINFER_MOE_FP4=0` (`_FP8=0`, `_FP16=0`). Or take the release "
+        "of engine and FlashInfer before or after this one.",
+    ),
+    zh=Words(
+        "FlashInfer 中 TensorRT-LLM 的矩阵内核运行失败(`{gemm}`)",
+        "FlashInfer 按 GPU、形状和类型从许多已编译的内核中选择一个,而所选的内核在此无法运行:该版本对这张卡支持不足"
+        "(B300、GB10、RTX 50 不同于 B200),或本应排除该形状与批大小。SGLang 在下方打印的建议(减少显存、缩小 graph)只是"
+        "通用建议。",
+        "换用其他实现:SGLang 用 `--moe-runner-backend triton`(或 `flashinfer_cutlass`,以及其他 "
+        "`--fp4-gemm-backend`),vLLM 设 `VLLM_USE_FLASHINFER_MOE_FP4=0`(`_FP8=0`、`_FP16=0`)。或换用引擎与 FlashInfer "
+        "的前一个或后一个版本。",
+    ),
+)
 
 
 def explain(hits: Hits) -> Finding:
     """Tiles that do not fit, a card or grouping without kernels, too small a workspace, or another type."""
     return found(
         PROBLEM,
-        hits.choice({"absent": ABSENT, "group": GROUP, "size": WORKSPACE, "tensor": DTYPE}, LOG_MESSAGE),
+        hits.choice({"absent": ABSENT, "group": GROUP, "size": WORKSPACE, "tensor": DTYPE, "gemm": GEMM}, LOG_MESSAGE),
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
@@ -174,4 +199,5 @@ def explain(hits: Hits) -> Finding:
         size=hits.get("size") or "",
         dtype=hits.get("dtype") or "",
         planned=hits.get("planned") or "",
+        gemm=hits.get("gemm") or "",
     )

@@ -22,7 +22,9 @@ from doctor.core.problem import INFO, Problem
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 
-PROBLEM = Problem(id="VLL005", name="openai-module-deprecated", severity=INFO, since="0.1", affects={"vllm": ">=0.29"})
+PROBLEM = Problem(
+    id="VLL005", name="openai-module-deprecated", severity=INFO, since="0.1", ends_run=False, affects={"vllm": ">=0.29"}
+)
 
 MESSAGE = Message(
     en=Words(

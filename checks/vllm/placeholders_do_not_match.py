@@ -47,14 +47,16 @@ LOG_MESSAGE = Message(
         "Build prompts with the processor's chat template (`processor.apply_chat_template`) and hand the "
         "unexpanded text to vLLM; do not truncate multimodal prompts (drop long ones instead, or raise "
         "`max_model_len`); keep one transformers release in trainer and engine; upgrade a vLLM before 0.8, whose "
-        "prefill in chunks cut images in two.",
+        "prefill in chunks cut images in two. With a checkpoint of your own compare its processor, tokenizer and chat "
+        "template files with those of the base model, and copy them where they differ.",
     ),
     zh=Words(
         "prompt 中的占位符与其 {kind} 不匹配",
         "prompt 缺少该模型自己的占位符,数量与条目不同,在占位符中间被截断(`max_prompt_length`),或包含已展开的 token。",
         "用 processor 的聊天模板构造 prompt(`processor.apply_chat_template`),把未展开的文本交给 vLLM;不要截断多模态 "
         "prompt(改为丢弃过长的,或增大 `max_model_len`);训练器与引擎使用相同的 transformers 版本;0.8 之前的 vLLM 会在分"
-        "块预填充时切断图像,请升级。",
+        "块预填充时切断图像,请升级。若是自己的检查点,把其中的 processor、tokenizer 与 chat template 文件与基座模型比较,"
+        "不同则复制过来。",
     ),
 )
 

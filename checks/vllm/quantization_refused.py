@@ -13,6 +13,7 @@ program prints.
 ## References
 https://docs.vllm.ai/en/latest/features/quantization/
 https://github.com/unslothai/unsloth/issues/482
+https://github.com/sgl-project/sglang/issues/14285
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ SIGNATURES = (
         r"(?P<dtype>torch\.\w{1,20}) is not supported for quantization method"
         r" (?P<method>[\w\-]{1,40})\. Supported dtypes: (?P<dtypes>\[[^\]\n]{1,120}\])",
     ),
+    Signature(r"ValueError: ModelOpt(?:Fp8Config)? only supports static (?P<static>FP8) quantization in SGLang"),
     Signature(
         r"(?:ValueError: |Value error, )Cannot find the config file for (?P<fileless>[\w\-]{1,40})(?: \[type=|$)",
     ),
@@ -105,6 +107,25 @@ LOG_MESSAGE_DTYPE = Message(
     ),
 )
 
+LOG_MESSAGE_MODELOPT = Message(
+    en=Words(
+        "SGLang reads the ModelOpt checkpoint as FP8, and it is not",
+        "NVIDIA's ModelOpt writes FP8, FP4 (NVFP4) and mixtures, and `quant_algo` in `hf_quant_config.json` or "
+        "config.json says which. `--quantization modelopt`, or the detection of this release, took the reader for FP8.",
+        "Look: `grep quant_algo FOLDER/*.json`. For NVFP4 start with `--quantization modelopt_fp4` (Blackwell GPUs; "
+        "mixture of experts also `--moe-runner-backend flashinfer_cutlass`); for a mixture upgrade SGLang "
+        "(`modelopt_mixed`), or take the FP8 or 16-bit checkpoint.",
+    ),
+    zh=Words(
+        "SGLang 把该 ModelOpt 检查点当作 FP8 读取,而它并不是",
+        "NVIDIA ModelOpt 可写出 FP8、FP4(NVFP4)及混合格式,由 `hf_quant_config.json` 或 config.json 中的 `quant_algo` "
+        "指明。`--quantization modelopt` 或该版本的自动识别选用了 FP8 的读取方式。",
+        "查看:`grep quant_algo FOLDER/*.json`。NVFP4 用 `--quantization modelopt_fp4` 启动(Blackwell GPU;MoE 模型再加 "
+        "`--moe-runner-backend flashinfer_cutlass`);混合格式请升级 SGLang(`modelopt_mixed`),或换用 FP8 或 16 位检查"
+        "点。",
+    ),
+)
+
 LOG_MESSAGE_FILE = Message(
     en=Words(
         "`{fileless}` was asked for, and the checkpoint has no quantization configuration",
@@ -159,11 +180,17 @@ def quantization_refused(serving: Serving, packages: Packages, choices: Choices 
 
 
 def explain(hits: Hits) -> Finding:
-    """Unknown, contradicted, of another data type, or without the method's file."""
+    """Unknown, contradicted, of another data type, read as FP8, or without the method's file."""
     return found(
         PROBLEM,
         hits.choice(
-            {"given": LOG_MESSAGE_MATCH, "dtype": LOG_MESSAGE_DTYPE, "fileless": LOG_MESSAGE_FILE}, LOG_MESSAGE
+            {
+                "given": LOG_MESSAGE_MATCH,
+                "dtype": LOG_MESSAGE_DTYPE,
+                "fileless": LOG_MESSAGE_FILE,
+                "static": LOG_MESSAGE_MODELOPT,
+            },
+            LOG_MESSAGE,
         ),
         where=hits.where(),
         evidence=hits.evidence(),

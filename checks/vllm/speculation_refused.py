@@ -13,6 +13,7 @@ In a log: by vLLM's messages about draft and target.
 https://docs.vllm.ai/en/latest/features/spec_decode.html
 https://github.com/vllm-project/vllm/issues/14939
 https://github.com/vllm-project/vllm/issues/10483
+https://github.com/vllm-project/vllm/issues/50708
 https://github.com/vllm-project/vllm/blob/v0.8.5/vllm/spec_decode/spec_decode_worker.py
 """
 
@@ -168,6 +169,26 @@ CASES = (
             ),
         ),
     ),
+    (
+        r"max_num_scheduled_tokens is set to (?P<left>-?\d{1,9})[^\n]{0,40}?does not allow any tokens",
+        Message(
+            en=Words(
+                "speculation takes more slots than a step has tokens: {left} are left",
+                "For each running sequence vLLM keeps room for the tokens that the draft proposes: "
+                "`num_speculative_tokens` times `max_num_seqs` is taken off `max_num_batched_tokens`, and nothing "
+                "remains to be scheduled.",
+                "Lower `--max-num-seqs` (the default counts hundreds), raise `--max-num-batched-tokens` above that "
+                "product, or propose fewer tokens (`num_speculative_tokens` in `--speculative-config`).",
+            ),
+            zh=Words(
+                "投机占用的位置超过一步的 token 数:剩余 {left}",
+                "vLLM 为每条运行中的序列预留草稿提出的 token 的位置:从 `max_num_batched_tokens` 中扣除 "
+                "`num_speculative_tokens` 乘以 `max_num_seqs`,之后已没有可调度的 token。",
+                "降低 `--max-num-seqs`(默认值为数百),把 `--max-num-batched-tokens` 提高到该乘积以上,或减少投机 token 数"
+                "(`--speculative-config` 中的 `num_speculative_tokens`)。",
+            ),
+        ),
+    ),
 )
 
 SIGNATURES = (
@@ -178,6 +199,7 @@ SIGNATURES = (
     Signature(CASES[4][0]),
     Signature(CASES[5][0]),
     Signature(CASES[6][0]),
+    Signature(CASES[7][0]),
 )
 
 

@@ -23,7 +23,9 @@ from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.serving import Serving
 
-PROBLEM = Problem(id="VLL006", name="trl-vllm-serve-deprecated", severity=INFO, since="0.1", affects={"trl": ">=1.11"})
+PROBLEM = Problem(
+    id="VLL006", name="trl-vllm-serve-deprecated", severity=INFO, since="0.1", ends_run=False, affects={"trl": ">=1.11"}
+)
 
 MESSAGE = Message(
     en=Words(

@@ -12,9 +12,13 @@ In a log, by the message that the program prints.
 ## References
 https://github.com/huggingface/trl/blob/v1.0.0/docs/source/vllm_integration.md
 https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/model_executor/model_loader/weight_utils.py
+https://github.com/sgl-project/sglang/issues/26015
+https://github.com/THUDM/slime/issues/1673
 """
 
 from __future__ import annotations
+
+import re
 
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
@@ -24,6 +28,11 @@ PROBLEM = Problem(id="VLL038", name="vllm-weight-shape-differs", severity=ERROR,
 
 #: functions of vLLM and SGLang that fill a parameter of the engine
 WEIGHT_LOADER = r":(?:\w{0,40}weight_loader\w{0,20}|load_\w{0,30}weights?|_load_\w{1,60}|load_model)$"
+
+#: functions through which a trainer's weights reach a running engine
+UPDATING = r":\w{0,30}(?:update_weight|update_param|load_weights_from_|receive_weight|reload_weight)\w{0,40}$"
+#: what a loader asserts of a tensor that came
+_COMPARED = re.compile(r"^assert [^\n]{0,80}\b(?:loaded_weight|param\w{0,12})\.(?:shape|size)\b")
 
 SIGNATURES = (
     Signature(
@@ -51,6 +60,7 @@ SIGNATURES = (
         r" \((?P<size>\d{1,9})\)",
         frame=r":(?:\w{0,40}weight_loader\w{0,20}|load_\w{0,30}weights?|_load_\w{1,60})$",
     ),
+    Signature(r"^AssertionError:?$", frame=UPDATING),
 )
 
 LOG_MESSAGE = Message(
@@ -98,9 +108,30 @@ CUT_TWICE = Message(
         "或更新的版本。",
     ),
 )
+UPDATED = Message(
+    en=Words(
+        "a weight of the update does not have the shape of the engine's parameter{shapes}",
+        "The first loading went well, so model and size are mostly the same, and the trainer's tensors are laid out in "
+        "another way than this loader expects: shards that were not gathered (tensor or expert parallel), experts or "
+        "shared experts that the engine fused, split or transposed after loading, a quantized parameter, or an "
+        "embedding that was resized in the trainer alone.",
+        "Use the releases of trainer and engine that belong together (the image of the framework). Mixture of experts: "
+        "try expert parallel size 1 in the engine, and SGLang with `--disable-shared-experts-fusion`; Megatron: expert "
+        "tensor parallel size 1, or its bridge instead of hand-written conversion. Leave FP8 and other quantization "
+        "off once, and compare `vocab_size` on both sides.",
+    ),
+    zh=Words(
+        "更新的权重与引擎参数的形状不符{shapes_zh}",
+        "首次加载是成功的,因此模型与规模多半一致,只是训练端张量的布局与该加载函数预期的不同:没有收集的分片(张量或专家"
+        "并行)、引擎在加载后融合、切分或转置过的专家与共享专家、量化参数,或只在训练端调整过的 embedding。",
+        "使用相互配套的训练端与引擎版本(框架的镜像)。MoE 模型:引擎的专家并行设为 1,SGLang 加 "
+        "`--disable-shared-experts-fusion`;Megatron:专家张量并行设为 1,或用 bridge 代替手写转换。"
+        "先关闭 FP8 等量化试一次,并比较两边的 `vocab_size`。",
+    ),
+)
 
 
-def explain(hits: Hits) -> Finding:
+def explain(hits: Hits) -> Finding | None:
     """With both shapes where told, or with the share that was to be cut out."""
     if hits.get("start"):
         return found(
@@ -115,9 +146,13 @@ def explain(hits: Hits) -> Finding:
         )
     sent, own = hits.get("sent"), hits.get("own")
     told = sent is not None and own is not None
+    updating = any(re.search(UPDATING, frame) for hit in hits for frame in hit.frames)
+    bare = hits.first.signature == len(SIGNATURES) - 1
+    if bare and not _COMPARED.match(hits.first.code):
+        return None
     return found(
         PROBLEM,
-        LOG_MESSAGE,
+        UPDATED if updating and sent != "0" else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,

@@ -98,10 +98,10 @@ def run(argv: list[str]) -> int:
         return exc.exit_code
     except (click.Abort, KeyboardInterrupt):
         with suppress(OSError):  # the terminal may be gone
-            click.echo("interrupted", err=True)
+            click.echo(_translated("interrupted", argv), err=True)
         return INTERRUPTED
     except click.ClickException as exc:
-        exc.show()
+        _show(exc, argv)
         return USAGE
     except (BrokenPipeError, SystemExit):
         # the reader (head, less) has gone, which click and rich take for an exit with code 1: nothing is left to say,
@@ -110,26 +110,49 @@ def run(argv: list[str]) -> int:
         return 0
     except OSError as exc:
         if exc.errno not in FULL:
-            return _crashed()
+            return _crashed(argv)
         with suppress(OSError):
-            click.echo(f"the output could not be written: {exc.strerror}", err=True)
+            click.echo(_translated(f"the output could not be written: {exc.strerror}", argv), err=True)
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - what is left in its buffer has no place either
         return FAILED
     except Exception:  # noqa: BLE001 - our own bug: say so, with what helps to mend it
-        return _crashed()
+        return _crashed(argv)
     return result if isinstance(result, int) else 0
 
 
-def _crashed() -> int:
+def _translated(text: str, argv: list[str]) -> str:
+    from doctor.cli.options import spoken
+    from doctor.core.reasons import translated
+
+    return translated(text, spoken(argv), "notices")
+
+
+def _show(exc: click.ClickException, argv: list[str]) -> None:
+    """Say why a call is refused; in Chinese where that was asked for."""
+    said = exc.format_message()
+    told = _translated(said, argv)
+    if told == said:
+        exc.show()
+        return
+    context = getattr(exc, "ctx", None)
+    if context is not None:
+        click.echo(context.get_usage().replace("Usage:", "用法:", 1), err=True)
+        click.echo(f"用 `{context.command_path} --help` 查看帮助。\n", err=True)
+    click.echo(f"错误:{told}", err=True)
+
+
+def _crashed(argv: list[str]) -> int:
     import platform
     import traceback
 
     from doctor.core.redact import redact_text
 
     click.echo(redact_text(traceback.format_exc()), err=True)
-    click.echo(
+    said = (
         f"doctor {doctor.__version__} itself failed (Python {platform.python_version()}, {platform.system()}). "
-        "This is a bug of the doctor, not of your run: please report it with the lines above.",
-        err=True,
+        "This is a bug of the doctor, not of your run: please report it with the lines above."
     )
+    with suppress(Exception):  # what failed may be what translates
+        said = _translated(said, argv)
+    click.echo(said, err=True)
     return FAILED

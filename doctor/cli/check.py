@@ -66,7 +66,7 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     if chosen["collect"] and not chosen["ray"]:
         return collect_here(context, chosen)
     if chosen["deep"] and not chosen["ray"]:
-        click.echo("importing, multiplying and communicating in child processes; this can take minutes", err=True)
+        options.notice("importing, multiplying and communicating in child processes; this can take minutes")
     with without_garbage_collection():
         return _examine(context, chosen, settings, language)
 
@@ -146,7 +146,7 @@ def collect_here(context: Any, chosen: dict[str, Any]) -> int:
 
     rank, folder = local_rank(context.environ), chosen["collect"]
     if rank:
-        click.echo(f"nothing written: this is process {rank} of its node, and process 0 writes its facts", err=True)
+        options.notice(f"nothing written: this is process {rank} of its node, and process 0 writes its facts")
         return 0
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -157,7 +157,7 @@ def collect_here(context: Any, chosen: dict[str, Any]) -> int:
     except OSError as exc:
         msg = f"cannot write into `{folder}`: {exc.strerror}"
         raise click.UsageError(msg) from None
-    click.echo(f"facts of this node written to {path}; when all nodes are done: doctor check --from {folder}", err=True)
+    options.notice(f"facts of this node written to {path}; when all nodes are done: doctor check --from {folder}")
     return 0
 
 
@@ -207,7 +207,7 @@ def _from_folder(sources: tuple[Path, ...]) -> dict[str, Any] | None:
         return None
     gathered = read(sources)
     for note in gathered.notes:
-        click.echo(f"warning: {note}", err=True)
+        options.notice(f"warning: {note}")
     if len(gathered.cluster.nodes) > 1 or listed:
         return {"cluster": gathered.cluster}
     (node,) = gathered.cluster.nodes
@@ -251,7 +251,7 @@ def _measure_over_ray(context: Any, chosen: dict[str, Any], folder: Path, python
 
 
 def _tell(sentence: str) -> None:
-    click.echo(sentence, err=True)
+    options.notice(sentence)
 
 
 def _every_fact() -> tuple[str, ...]:
@@ -268,7 +268,7 @@ def _save(collector: Any, path: Path) -> None:
     except OSError as exc:
         msg = f"cannot write `{path}`: {exc.strerror}"
         raise click.UsageError(msg) from None
-    click.echo(f"facts written to {path}", err=True)
+    options.notice(f"facts written to {path}")
 
 
 def _remember(report: dict[str, Any]) -> None:
@@ -279,4 +279,4 @@ def _remember(report: dict[str, Any]) -> None:
         keep_last("check", Path.cwd(), report)
     except OSError as exc:
         if sys.stderr.isatty():
-            click.echo(f"the result could not be kept for `doctor fix`: {exc.strerror}", err=True)
+            options.notice(f"the result could not be kept for `doctor fix`: {exc.strerror}")

@@ -11,13 +11,19 @@ from typing import Any
 
 import click
 
+from doctor.cli import options
+
+_HEADS = {"en": ("what", "before", "after"), "zh": ("内容", "之前", "之后")}
+_ALIKE = {"en": "No differences.", "zh": "没有差异。"}
+
 
 @click.command()
 @click.argument("before", type=click.Path(exists=True, path_type=Path))
 @click.argument("after", type=click.Path(exists=True, path_type=Path), required=False)
 @click.option("--python", metavar="PATH", help="The interpreter to compare with, when AFTER is now.")
 @click.option("--format", "form", type=click.Choice(("text", "json", "markdown")), default="text", show_default=True)
-def command(before: Path, after: Path | None, python: str | None, form: str) -> int:
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
+def command(before: Path, after: Path | None, python: str | None, form: str, lang: str | None) -> int:
     """Compare two saved environments, or a saved one with this machine now.
 
     BEFORE and AFTER are files of `doctor check --save-facts` or pasted reports. Exit code 1 when they differ.
@@ -29,22 +35,23 @@ def command(before: Path, after: Path | None, python: str | None, form: str) -> 
     """
     from doctor.core.differ import differences
 
+    language = options.language(lang, options.user_settings(Path.cwd(), ()))
     old = _read(before)
     changes = differences(old, _read(after) if after else _now(old, python))
     if form == "json":
         rows = [{"fact": each.fact, "path": each.path, "before": each.before, "after": each.after} for each in changes]
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
     elif form == "markdown":
-        click.echo("| what | before | after |\n|---|---|---|")
+        click.echo("| {} | {} | {} |\n|---|---|---|".format(*_HEADS[language]))
         for each in changes:
             click.echo(f"| {_name(each)} | {_short(each.before)} | {_short(each.after)} |")
     elif changes:
         from doctor.render.console import console_for, draw_table
 
         lines = [(_name(each), _short(each.before), _short(each.after)) for each in changes]
-        draw_table(lines, ("what", "before", "after"), console_for(sys.stdout))
+        draw_table(lines, _HEADS[language], console_for(sys.stdout))
     else:
-        click.echo("No differences.")
+        click.echo(_ALIKE[language])
     return 1 if changes else 0
 
 

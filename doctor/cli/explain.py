@@ -42,7 +42,7 @@ def command(problem: str, form: str, lang: str | None) -> int:
     if form == "json":
         data = {
             "id": entry.id, "name": entry.name, "severity": entry.severity.value, "since": entry.since,
-            "affects": dict(entry.affects), "title": text.title, "sections": text.sections,
+            "affects": dict(entry.affects), "ends_run": entry.ends_run, "title": text.title, "sections": text.sections,
         }  # fmt: skip
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return 0
@@ -80,4 +80,4 @@ def _say_unknown(problem: str, entries: Any) -> None:
     names = [each.id for each in entries] + [each.name for each in entries]
     near = get_close_matches(problem.upper(), names, n=3) or get_close_matches(problem.lower(), names, n=3)
     hint = f" Near it: {', '.join(near)}." if near else ""
-    click.echo(f"There is no problem `{problem}`.{hint} `doctor list` shows them all.", err=True)
+    options.notice(f"There is no problem `{problem}`.{hint} `doctor list` shows them all.")

@@ -67,6 +67,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 )
 @click.option("--no-live", is_flag=True, help="No table on the terminal.")
 @click.option("--no-capture", is_flag=True, help="Leave the terminal to the command; its output is not kept.")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")
 def command(words: tuple[str, ...], **chosen: Any) -> int:
     """Sample SM activity, memory, power and clocks truthfully, into CSV, and say what they mean.
@@ -139,20 +140,19 @@ def _during(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
     begin = _beginning(words, chosen)
     with _page(chosen) as (open_page, _):
         try:
-            run = new_run(Path(words[0]).name)
+            run = new_run(Path(words[0]).name, options.spoken())
         except OSError as exc:
-            click.echo(
-                f"doctor: no run folder can be made ({exc.strerror}): the command runs without the doctor", err=True
-            )
+            options.notice(f"doctor: no run folder can be made ({exc.strerror}): the command runs without the doctor")
             return bare(words)
-        click.echo(f"doctor: sampling into {short(run.path)}", err=True)
+        options.notice(f"doctor: sampling into {short(run.path)}")
         started: list[Any] = []
 
         def on_start(pid: int) -> None:
             started.append(begin(run, wishes, pid))
             open_page(run, wishes.csv)
 
-        code = supervise(words, run, capture=not chosen["no_capture"], on_start=on_start)
+        capture, language = not chosen["no_capture"], options.spoken()
+        code = supervise(words, run, capture=capture, on_start=on_start, language=language)
         for each in started:
             start.end(each, start.END_OF_ALL_S if chosen["address"] else start.END_S)
     # neither the doctor's own failure nor an impatient Ctrl-C changes the code of the command
@@ -183,12 +183,12 @@ def _attached(chosen: dict[str, Any], wishes: Any) -> int:
 
     begin = _beginning((), chosen)
     with _page(chosen) as (open_page, _):
-        run = new_run("monitor")
+        run = new_run("monitor", options.spoken())
         sampler = begin(run, wishes, chosen["pid"])
         try:
             open_page(run, wishes.csv)
             if chosen["no_live"] or not sys.stdout.isatty():
-                click.echo(f"doctor: sampling into {short(run.path)}; Ctrl-C ends it", err=True)
+                options.notice(f"doctor: sampling into {short(run.path)}; Ctrl-C ends it")
                 wait(sampler)
             else:
                 _live(run, wishes.csv, sampler, wide=bool(chosen["address"]))
@@ -245,9 +245,9 @@ def _serve(run: Any, csv: Path | None, place: tuple[str, int], servers: list[Any
     try:
         server = serve(Latest(run, csv), *place)
         servers.append(server)
-        click.echo(f"doctor: figures at http://{place[0]}:{server.server_port}/metrics", err=True)
+        options.notice(f"doctor: figures at http://{place[0]}:{server.server_port}/metrics")
     except OSError as exc:
-        click.echo(f"doctor: no page at {place[0]}:{place[1]}: {exc.strerror}", err=True)
+        options.notice(f"doctor: no page at {place[0]}:{place[1]}: {exc.strerror}")
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -257,12 +257,13 @@ def _live(run: Any, csv: Path | None, sampler: Any, *, wide: bool) -> None:
 
     from doctor.render.console import console_for
 
+    language = options.spoken()
     drawn = Live(console=console_for(sys.stdout), auto_refresh=False)
     with (
         suppress(KeyboardInterrupt),
         _keys() as pressed,
         drawn as screen,
-        closing(_table(run, csv, wide=wide)) as table,
+        closing(_table(run, csv, language, wide=wide)) as table,
     ):
         next(table)
         while sampler.poll() is None:
@@ -271,7 +272,7 @@ def _live(run: Any, csv: Path | None, sampler: Any, *, wide: bool) -> None:
                 break
 
 
-def _table(run: Any, csv: Path | None, *, wide: bool) -> Generator[Any, int, None]:
+def _table(run: Any, csv: Path | None, language: str, *, wide: bool) -> Generator[Any, int, None]:
     """The table as it stands, for a terminal of so many lines, of this machine or of all nodes."""
     from doctor.monitors.latest import Latest, LatestOfNodes
     from doctor.render.usage import live, live_nodes
@@ -283,9 +284,9 @@ def _table(run: Any, csv: Path | None, *, wide: bool) -> Generator[Any, int, Non
             lines = yield drawn
             latest.read()
             if wide:
-                drawn = live_nodes(latest, short(run.path), lines)
+                drawn = live_nodes(latest, short(run.path), lines, language)
             else:
-                drawn = live(latest, short(run.path), None if latest.gpus else latest.why_no_gpu())
+                drawn = live(latest, short(run.path), None if latest.gpus else latest.why_no_gpu(), language)
     finally:
         latest.close()
 
@@ -323,7 +324,7 @@ def _say_gpu(run: Any) -> None:
 
     why = Latest(run).why_no_gpu()
     if why is not None:
-        click.echo(f"doctor: no GPU sampled, figures of the host only: {why}", err=True)
+        options.notice(f"doctor: no GPU sampled, figures of the host only: {why}")
 
 
 def _say_unheard(run: Any) -> None:
@@ -331,10 +332,9 @@ def _say_unheard(run: Any) -> None:
     from doctor.cluster.shared_run import unheard
 
     if nodes := unheard(run):
-        click.echo(
+        options.notice(
             f"doctor: {len(nodes)} nodes told nothing before the end (their samplers had not begun, or they do not "
-            f"answer): {folded(nodes, 8)}",
-            err=True,
+            f"answer): {folded(nodes, 8)}"
         )
 
 
@@ -346,16 +346,16 @@ def _bytes_of(run: Any, csv: Path | None) -> int:
 
 def summary(run: Any, csv: Path | None) -> None:
     """Where the figures lie, and what they come to, on stderr: the command has stdout to itself."""
-    click.echo(f"doctor: figures in {short(csv or run.path)}", err=True)
+    options.notice(f"doctor: figures in {short(csv or run.path)}")
     from doctor.cli import report
     from doctor.monitors.usage_files import NotUsage, load, read_gpu_files
 
     if not report.available():
-        click.echo(f"doctor: {report.needs()}", err=True)
+        options.notice(f"doctor: {report.needs()}")
         return
     if (held := _bytes_of(run, csv)) > MOST_BYTES:
-        click.echo(
-            f"doctor: {held / 1e9:.1f} GB of figures are not summed up here: doctor report {short(run.path)}", err=True
+        options.notice(
+            f"doctor: {held / 1e9:.1f} GB of figures are not summed up here: doctor report {short(run.path)}"
         )
         return
     from doctor.monitors.usage_report import as_report, diagnose
@@ -366,9 +366,9 @@ def summary(run: Any, csv: Path | None) -> None:
         if csv is not None and csv.exists():
             read_gpu_files([csv], usage)
     except NotUsage:
-        click.echo("doctor: nothing was sampled: the command ended before the sampler had begun", err=True)
+        options.notice("doctor: nothing was sampled: the command ended before the sampler had begun")
         return
     settings = options.user_settings(Path.cwd(), ())
-    language = options.language(None, settings)
+    language = options.spoken()
     diagnosis, summary = diagnose(usage, run_dir=str(run.path), language=language, ignored=settings.ignored)
     report.draw(as_report(diagnosis, summary, language), language, sys.stderr)

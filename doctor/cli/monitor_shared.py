@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from doctor.cli import options
 from doctor.cli.runs import bare, short
 
 
@@ -30,13 +31,13 @@ def collect(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
         said = f"`{chosen['collect']}` cannot be written ({exc.strerror})"
         if not words:
             raise click.UsageError(f"--collect: {said}") from None
-        click.echo(f"doctor: {said}: the command runs without the doctor", err=True)
+        options.notice(f"doctor: {said}: the command runs without the doctor")
         return bare(words)
     if not shared_run.samples(os.environ):
         return _only(words, {**os.environ, VARIABLE: str(run.path)})
     first = shared_run.keeps_record(os.environ)
     if first:
-        click.echo(f"doctor: every node samples into {short(run.path)}", err=True)
+        options.notice(f"doctor: every node samples into {short(run.path)}")
     # the ranks of a node are its launcher's children, as this process is
     wishes = replace(wishes, notes=_compared(run), tree=os.getppid() if shared_run.launched(os.environ) else None)
     code = _during(words, run, wishes, noted=first) if words else _for_a_while(run, wishes)
@@ -65,7 +66,12 @@ def _during(words: tuple[str, ...], run: Any, wishes: Any, *, noted: bool) -> in
     started: list[Any] = []
     # the launcher of the nodes has what the command prints: the terminal is left to it
     code = supervise(
-        words, run, capture=False, noted=noted, on_start=lambda pid: started.append(start.start(run, wishes, pid))
+        words,
+        run,
+        capture=False,
+        noted=noted,
+        on_start=lambda pid: started.append(start.start(run, wishes, pid)),
+        language=options.spoken(),
     )
     for each in started:
         start.end(each)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from doctor.core.reasons import translated
 from doctor.core.record import record
 from doctor.core.suppress import Ignored, SettingsError, from_options, from_settings, settings_of
 
@@ -64,7 +65,7 @@ def warn_of_unknown(ignored: tuple[Ignored, ...], diagnosis: Any, script: Any) -
 
     written = in_script(script.value) if script is not None and script.status == "ok" else []
     for sentence in unknown_names([*ignored, *written], diagnosis.entries):
-        click.echo(f"warning: {sentence}", err=True)
+        notice(f"warning: {sentence}")
 
 
 def language(chosen: str | None, settings: UserSettings) -> str:
@@ -73,6 +74,31 @@ def language(chosen: str | None, settings: UserSettings) -> str:
         return str(chosen or settings.lang)
     locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := os.environ.get(name))), "")
     return "zh" if locale.startswith("zh") else "en"
+
+
+def spoken(argv: Sequence[str] | None = None) -> str:
+    """The language of the call that is running, wherever it stands; `argv` where click has not read it yet."""
+    context = click.get_current_context(silent=True)
+    chosen = context.params.get("lang") if context is not None and argv is None else _asked(argv or ())
+    try:
+        settings = user_settings(Path.cwd(), ())
+    except (click.UsageError, OSError):
+        settings = UserSettings()
+    return language(chosen, settings)
+
+
+def _asked(argv: Sequence[str]) -> str | None:
+    own = argv[: argv.index("--")] if "--" in argv else argv
+    for before, word in zip(("", *own), own, strict=False):
+        chosen = word if before == "--lang" else word.removeprefix("--lang=")
+        if chosen in LANGUAGES and (chosen != word or before == "--lang"):
+            return chosen
+    return None
+
+
+def notice(text: str) -> None:
+    """Say on stderr what a command says of itself, in the language of the call."""
+    click.echo(translated(text, spoken(), "notices"), err=True)
 
 
 def show(diagnosis: Any, form: str, output: Path | None, lang: str, *, verbose: bool) -> dict[str, Any]:
@@ -125,7 +151,7 @@ def draw_report(data: dict[str, Any], form: str, output: Path | None, lang: str,
     except OSError as exc:
         msg = f"cannot write `{output}`: {exc.strerror}"
         raise click.UsageError(msg) from None
-    click.echo(f"written to {output}", err=True)
+    notice(f"written to {output}")
 
 
 def rendered(data: dict[str, Any], form: str, lang: str, *, verbose: bool) -> str:

@@ -122,4 +122,4 @@ def _write(folder: Path, files: Any) -> None:
     except OSError as exc:
         msg = f"cannot write `{exc.filename}`: {exc.strerror}"
         raise click.UsageError(msg) from None
-    click.echo(f"written to {folder}: {', '.join(files)}", err=True)
+    options.notice(f"written to {folder}: {', '.join(files)}")

@@ -136,7 +136,7 @@ def _examined(
                 run_dir=chosen["run_dir"], prepared=prepared, table=table, work=nodes,
             )  # fmt: skip
         for note in nodes.notes if nodes is not None else ():
-            click.echo(f"--ray: {note}", err=True)
+            options.notice(f"--ray: {note}")
     except (NoLogs, NotReadable, NotFacts, OSError) as exc:
         raise click.UsageError(str(exc)) from None
     return result
@@ -175,15 +175,18 @@ def _extras(result: Any, report: dict[str, Any], chosen: dict[str, Any], languag
         if chosen["page"]:
             text = options.rendered(report, "html", language, verbose=chosen["verbose"])
             chosen["page"].write_text(text, encoding="utf-8")
-            click.echo(f"written to {chosen['page']}", err=True)
+            options.notice(f"written to {chosen['page']}")
         if chosen["metrics_csv"]:
-            click.echo(f"written to {chosen['metrics_csv']}", err=True)
+            options.notice(f"written to {chosen['metrics_csv']}")
         if chosen["bundle"]:
             from doctor.logs.bundle import write
 
             left_out = write(result.case, report, chosen["bundle"])
-            less = f", without {left_out} of {len(result.case.sources)} logs (left-out.txt in it)" if left_out else ""
-            click.echo(f"written to {chosen['bundle']}{less}", err=True)
+            if left_out:
+                logs = len(result.case.sources)
+                options.notice(f"written to {chosen['bundle']}, without {left_out} of {logs} logs (left-out.txt in it)")
+            else:
+                options.notice(f"written to {chosen['bundle']}")
     except OSError as exc:
         msg = f"cannot write `{exc.filename or chosen['page'] or chosen['bundle']}`: {exc.strerror}"
         raise click.UsageError(msg) from None
@@ -235,4 +238,4 @@ def _remember(report: dict[str, Any]) -> None:
         keep_last("postmortem", Path.cwd(), report)
     except OSError as exc:
         if sys.stderr.isatty():
-            click.echo(f"the result could not be kept for `doctor fix`: {exc.strerror}", err=True)
+            options.notice(f"the result could not be kept for `doctor fix`: {exc.strerror}")

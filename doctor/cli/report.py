@@ -120,7 +120,7 @@ def _put(path: Path, page: str) -> None:
         path.write_text(page, encoding="utf-8")
     except OSError as exc:
         raise click.UsageError(f"cannot write `{path}`: {exc.strerror}") from None
-    click.echo(f"written to {path}", err=True)
+    options.notice(f"written to {path}")
 
 
 def _compare(paths: tuple[Path, ...], chosen: dict[str, Any], language: str) -> int:

@@ -58,7 +58,10 @@ def gather(
         if line["kind"] == "nodes":
             rows = {each["id"]: _row(each) for each in line["nodes"]}
             alive = sum(each["alive"] for each in line["nodes"])
-            tell(f"asking {alive} node{'' if alive == 1 else 's'} of the Ray cluster (Ray {line['ray']})")
+            if alive == 1:
+                tell(f"asking {alive} node of the Ray cluster (Ray {line['ray']})")
+            else:
+                tell(f"asking {alive} nodes of the Ray cluster (Ray {line['ray']})")
         elif line["kind"] == "answer":
             _keep(rows[line["node"]], line, folder)
     write_manifest(folder, "ray", list(rows.values()))

@@ -28,7 +28,7 @@ def page(entry: Entry) -> str:
         "",
         f"**{text.title}.**",
         "",
-        f"Severity: {entry.severity.value}. Since {entry.since}.",
+        f"Severity: {entry.severity.value}. Since {entry.since}.{'' if entry.ends_run else ' No run ends of it.'}",
     ]
     lines += [f"Affects: {affects}."] if affects else []
     for heading in HEADINGS:

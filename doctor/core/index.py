@@ -21,7 +21,7 @@ from doctor.core.check import wanted_facts
 from doctor.core.problem import ERROR, INFO, WARNING, Severity
 from doctor.core.record import record
 
-FORMAT = 3  # raise when Entry or the index changes
+FORMAT = 4  # raise when Entry or the index changes
 CATALOGUE = "doctor.checks"
 GROUP = "doctor.checks"  # entry points of third parties
 _SEVERITIES = {"ERROR": ERROR, "WARNING": WARNING, "INFO": INFO}
@@ -51,6 +51,7 @@ class Entry:
     module: str
     title: str
     affects: Mapping[str, str] = field(default_factory=dict)
+    ends_run: bool = True
     checks: tuple[CheckEntry, ...] = ()
     has_signatures: bool = False
     has_rule: bool = False

@@ -52,6 +52,8 @@ class Problem:
         since: first doctor version that knew it.
         affects: distribution -> PEP 440 range in which it exists. The engine keeps a check silent unless
             every named distribution is installed in its range, so a check need not look again.
+        ends_run: False where no run can end of it: it makes one slow, or is worth knowing. Where a log breaks off, such
+            a problem is no reason.
 
     """
 
@@ -60,6 +62,7 @@ class Problem:
     severity: Severity
     since: str
     affects: Mapping[str, str] = field(default_factory=dict)
+    ends_run: bool = True
 
     def __post_init__(self) -> None:
         """Refuse ids and names that could not be said aloud or linked to."""

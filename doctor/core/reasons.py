@@ -1,9 +1,10 @@
 """Reasons why something was not judged, and names of what is compared between nodes, in the reader's language.
 
-Each is written once, in English, where it arises. `doctor/data/reasons_zh.json`, `readings_zh.json` and
-`clauses_zh.json` (what was examined, in so few words that they are looked for among themselves only) hold these texts
-with `{}` where a value stands, and their Chinese with `{0}`, `{1}` in the order that Chinese wants. What was captured
-may be such a text in its turn. A text that the table lacks stays as it is.
+Each is written once, in English, where it arises. `doctor/data/reasons_zh.json`, `readings_zh.json`, `clauses_zh.json`
+(what was examined, in so few words that they are looked for among themselves only) and `notices_zh.json` (what a
+command says of itself, and why it refuses) hold these texts with `{}` where a value stands, and their Chinese with
+`{0}`, `{1}` in the order that Chinese wants. What was captured may be such a text in its turn. A text that the table
+lacks stays as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 #: values of findings that are sentences or names of ours, not the user's words
 _SENTENCES = frozenset({"message", "reason", "what"})
 _DATA = Path(__file__).parent.parent / "data"
-Kind = Literal["reasons", "readings", "clauses"]
+Kind = Literal["reasons", "readings", "clauses", "notices"]
 
 
 @cache
@@ -45,14 +46,14 @@ def translated(text: str, language: str, kind: Kind = "reasons") -> str:
     """The reason, or the name of a reading, in `language`; English where there is no other."""
     if language != "zh" or not text:
         return text
-    whole = table(kind).get(text)
+    whole = table(kind).get(text) or (table().get(text) if kind == "notices" else None)
     if whole is not None:
         return whole
     for pattern, chinese in _patterns(kind):
         match = pattern.fullmatch(text)
         if match:
             return chinese.format(*(translated(value, language, kind) for value in match.groups()))
-    return text
+    return translated(text, language) if kind == "notices" else text
 
 
 def localised_finding(finding: Finding, language: str) -> Finding:

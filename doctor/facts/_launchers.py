@@ -349,13 +349,21 @@ def _trinity(draft: Draft, words: list[str]) -> None:
 
 
 def _swift(draft: Draft, words: list[str]) -> None:
-    """ms-swift: a file of arguments may stand in front of them."""
+    """ms-swift, and its `megatron`: a file of arguments may stand in front of them."""
     name = words[0].replace("_", "-") if words else ""
-    if name not in _SWIFT_TRAINS:
-        draft.give_up(f"`{f'swift {name}'.strip()}` starts no training; `swift rlhf` does")
+    rolls_out = name == "rollout" and draft.program != "megatron"
+    if name not in _SWIFT_TRAINS and not rolls_out:
+        program = "megatron" if draft.program == "megatron" else "swift"
+        draft.give_up(f"`{f'{program} {name}'.strip()}` starts no training; `{program} rlhf` does")
         return
-    draft.kind, draft.subcommand = "swift", name
+    draft.kind, draft.subcommand = "swift-rollout" if rolls_out else "swift", name
     _arguments(draft, words[1:])
+
+
+def _swift_megatron(draft: Draft, words: list[str]) -> None:
+    """The module behind ms-swift's `megatron`."""
+    draft.program = "megatron"
+    _swift(draft, words)
 
 
 def _ray(draft: Draft, words: list[str]) -> None:
@@ -491,6 +499,7 @@ _PROGRAMS: dict[str, Handler] = {
     "vllm": _vllm,
     "trinity": _trinity,
     "swift": _swift,
+    "megatron": _swift,
     "ray": _ray,
 }
 _MODULES: dict[str, Handler] = {
@@ -509,6 +518,7 @@ _MODULES: dict[str, Handler] = {
     "vllm.entrypoints.api_server": _vllm_api,
     "trinity.cli.launcher": _trinity,
     "swift.cli.main": _swift,
+    "swift.cli._megatron.main": _swift_megatron,
     "ray": _ray,
     "ray.scripts.scripts": _ray,
 }

@@ -1,7 +1,8 @@
 """ms-swift's command: `swift rlhf|sft|pt [FILE.yaml] --key value ...`, as far as it concerns processes and files.
 
-Its arguments are its own, with defaults of its own, and are not judged as TRL's. How processes come about, what the
-file in front of the arguments means and which DeepSpeed files it brings:
+Its arguments are its own, with defaults of its own; `_training_swift` tells those that mean the same elsewhere. How
+processes come about, what the file in front of the arguments means (from 4.1 on; before, the one of `--config`) and
+which DeepSpeed files it brings:
 https://github.com/modelscope/ms-swift/blob/main/swift/cli/main.py
 https://github.com/modelscope/ms-swift/blob/main/swift/arguments/sft_args.py (`_init_deepspeed`)
 https://github.com/modelscope/ms-swift/tree/main/swift/config
@@ -23,6 +24,16 @@ PRESETS = {
 }  # fmt: skip
 
 
+#: arguments of its own that checks ask for
+JUDGED = (
+    "beta", "config", "quant_bits", "quant_method", "ref_model", "rlhf_type", "sft_type",
+    "teacher_model", "teacher_model_server", "train_type", "truncation_strategy", "tuner_type", "use_liger_kernel",
+    "use_ray",
+)  # fmt: skip
+
+#: its word for the way to train: of 4.x, 3.x, 2.x
+_TUNER = ("tuner_type", "train_type", "sft_type")
+
 #: programs of the package that a launcher may start themselves: `torchrun swift/cli/sft.py`
 _PROGRAMS = ("sft", "pt", "rlhf")
 
@@ -36,9 +47,14 @@ def is_swift(launch: Launch) -> bool:
 
 
 def settings_of(launch: Launch) -> Settings:
-    """The file's keys, and over them those of the command line, as argparse takes the last one."""
+    """Arguments of command line and file as argparse takes them, the last one of each.
+
+    The file in front of the arguments comes first, that of `--config` last
+    (https://github.com/modelscope/ms-swift/blob/v4.0.4/swift/cli/main.py, `prepare_config_args`).
+    """
     config = _config(launch)
-    return {**(config.settings if config is not None else {}), **launch.arguments}
+    written = config.settings if config is not None else {}
+    return {**launch.arguments, **written} if "config" in launch.arguments else {**written, **launch.arguments}
 
 
 def variables_of(launch: Launch, variables: Mapping[str, str]) -> dict[str, str]:
@@ -54,7 +70,13 @@ def unreadable(launch: Launch) -> str | None:
     config = _config(launch)
     if config is None or config.broken is None:
         return None
-    return f"`{launch.script_args[0]}` cannot be read: {config.broken.message}"
+    return f"`{_file(launch)}` cannot be read: {config.broken.message}"
+
+
+def tuner(given: Settings) -> str:
+    """`lora`, `full` or another way to train; LoRA where none is given."""
+    setting = next((given[name] for name in _TUNER if name in given), None)
+    return str(setting.value) if setting is not None and setting.known else "lora" if setting is None else ""
 
 
 def preset_of(launch: Launch) -> str | None:
@@ -64,9 +86,17 @@ def preset_of(launch: Launch) -> str | None:
 
 
 def _config(launch: Launch) -> Located | None:
-    """The file in front of the arguments."""
-    first = launch.script_args[0] if launch.script_args else ""
+    """The file of arguments."""
+    first = _file(launch)
     path = os.path.normpath(os.path.join(launch.folder, first))  # noqa: PTH118 - no file is touched
     if first.endswith(".json"):
         return load_json(path)
     return load_yaml(path) if first.endswith((".yaml", ".yml")) else None
+
+
+def _file(launch: Launch) -> str:
+    """The file that `--config` names, else the first word."""
+    named = launch.arguments.get("config")
+    if named is not None:
+        return named.text
+    return launch.script_args[0] if launch.script_args else ""

@@ -11,7 +11,7 @@ from doctor.facts.base import NO_COMMAND, Context, Setting, Settings, Unavailabl
 
 Kind = Literal[
     "accelerate", "torchrun", "deepspeed", "python", "trl", "trl-vllm-serve", "vllm-serve", "vllm-api-server",
-    "vllm-openai-server", "verl", "trinity", "swift", "ray", "unknown",
+    "vllm-openai-server", "verl", "trinity", "swift", "swift-rollout", "ray", "unknown",
 ]  # fmt: skip
 
 
@@ -67,7 +67,9 @@ class Launch:
     @property
     def serves(self) -> bool:
         """Whether the command starts an inference server."""
-        return self.kind in {"trl-vllm-serve", "vllm-serve", "vllm-api-server", "vllm-openai-server"}
+        return self.kind in {
+            "trl-vllm-serve", "vllm-serve", "vllm-api-server", "vllm-openai-server", "swift-rollout"
+        }  # fmt: skip
 
     def option(self, name: str) -> Setting | None:
         """A launcher option in snake case, None when not given."""

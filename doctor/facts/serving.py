@@ -13,7 +13,8 @@ from doctor.facts.launch import Launch
 
 @record
 class Serving:
-    """Arguments of `vllm serve`, `trl vllm-serve` or vLLM's API servers, names in snake case and aliases resolved.
+    """Arguments of `vllm serve`, `trl vllm-serve`, vLLM's API servers or `swift rollout` (its names for vLLM's without
+    their prefix), names in snake case and aliases resolved.
 
     `tensor_parallel_size`, `data_parallel_size`, `pipeline_parallel_size` are 1 where not given. `host` is None
     where not given (each program has its own default); `has_api_key` looks at `--api-key` and VLLM_API_KEY .
@@ -79,6 +80,8 @@ def _has_key(argument: str | None, launch: Launch, environment: Environment | No
 
 def _arguments(launch: Launch, cwd: str) -> tuple[dict[str, Setting], BrokenFile | None]:
     """The command line over the YAML of `--config`, whose keys may have dashes."""
+    if launch.kind == "swift-rollout":
+        return _of_swift(launch), None
     config = launch.arguments.get("config")
     if config is None or not config.text:
         return dict(launch.arguments), None
@@ -90,6 +93,28 @@ def _arguments(launch: Launch, cwd: str) -> tuple[dict[str, Setting], BrokenFile
         key = name.replace("-", "_")
         theirs[key] = Setting(key, each.value, each.known, each.text, each.place)
     return {**theirs, **launch.arguments}, found.broken
+
+
+def _of_swift(launch: Launch) -> dict[str, Setting]:
+    """What `swift rollout` hands to vLLM, by vLLM's names.
+
+    https://github.com/modelscope/ms-swift/blob/v4.5.2/swift/rlhf_trainers/args_mixin.py (`VllmArguments`)
+    """
+    from doctor.facts import _swift
+    from doctor.facts._training_swift import model_of
+
+    given = _swift.settings_of(launch)
+    theirs = {
+        name.removeprefix("vllm_"): each
+        for name, each in given.items()
+        if name.startswith("vllm_") or name in {"host", "port"}
+    }
+    model = model_of(launch, given)
+    if model is not None:
+        theirs["model"] = model
+    if "torch_dtype" in given:
+        theirs["dtype"] = given["torch_dtype"]
+    return theirs
 
 
 _SCALES = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}

@@ -12,8 +12,11 @@ from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.script import RewardFunction, Script
 
+#: `config_origin` of what ms-swift trains, and of what it trains by Megatron, with other arguments
+SWIFT, SWIFT_MEGATRON = "swift.arguments", "swift.megatron.arguments"
+
 #: programs with arguments of their own
-_OTHERS = {"verl": "veRL", "trinity": "Trinity-RFT", "swift": "ms-swift"}
+_OTHERS = {"verl": "veRL", "trinity": "Trinity-RFT"}
 
 
 @record
@@ -32,7 +35,7 @@ class Training:
         model, dataset: name or path as written.
         model_arguments: `model_init_kwargs` or the `from_pretrained` keywords.
         config_origin: full name of the configuration class, "trl.GRPOConfig". When it is not TRL's or Transformers'
-            own, `arguments` holds only names that some release of theirs knows.
+            own, `arguments` holds only names that some release of theirs knows. ms-swift's: with its own defaults.
         set_later: those of `arguments` set as attributes after the call, which no constructor checks.
         shared: those of `arguments` that a class of the user's declares itself, or that another class which the parser
             fills takes too (`trust_remote_code` of ModelConfig): the history of `config_class` does not decide them.
@@ -87,8 +90,12 @@ def collect(context: Context, launch: Launch, script: Script | None) -> Training
         raise DoesNotApply("the command starts no training")
     if launch.kind in _OTHERS:
         raise DoesNotApply(f"the command trains with {_OTHERS[launch.kind]}")
-    from doctor.facts import _training_command
+    from doctor.facts import _swift, _training_command
 
+    if _swift.is_swift(launch):
+        from doctor.facts._training_swift import of_swift
+
+        return of_swift(launch)
     folder = launch.folder or str(context.cwd)
     if launch.kind == "trl":
         return _training_command.of_trl(launch, folder)

@@ -48,7 +48,7 @@ _DIED = re.compile(
 )
 _MOST, _FEWEST_LINES, _FEW_LINES = 2_000, 3, 10
 #: words of whoever starts several processes, whose failures stand side by side without being attempts
-_OF_SEVERAL = ("local_rank", "[rank", "srun: ", "torch.distributed", "torchrun", "mpirun", "pid=", "Spawn", "[Rank ")
+OF_SEVERAL = ("local_rank", "[rank", "srun: ", "torch.distributed", "torchrun", "mpirun", "pid=", "Spawn", "[Rank ")
 _FIRST_LINES, _BEGINNING, _LONG = 3, 10, 20
 
 
@@ -175,7 +175,7 @@ def started_again(lines: Lines, told: Callable[[str], str]) -> list[int]:
     if not first or _HEADER in first:
         return []
     borders = [place for place in _ends_of_tracebacks(lines) if place < len(lines)]
-    if not borders or any(word in text for _, text in lines for word in _OF_SEVERAL):
+    if not borders or any(word in text for _, text in lines for word in OF_SEVERAL):
         return []
     return [place for place in borders if told(lines[place][1]) == first]
 

@@ -20,7 +20,7 @@ from doctor.logs.heads import is_bare, process_of
 from doctor.logs.layouts import Source, looks_like_markdown, markdown_lines
 from doctor.logs.lines import Line
 from doctor.logs.marks import Marks, may_be_bar, versions_in
-from doctor.logs.passing import told_in_passing
+from doctor.logs.passing import told_by_hydra, told_in_passing
 from doctor.logs.prefixes import NODES, Stripped, labels_of, strip
 from doctor.logs.tracebacks import Assembler, Failure
 
@@ -215,11 +215,16 @@ class Builder:
     def close(self) -> Case:
         """What the sources say, and nothing more: failures in order of time, duplicates out."""
         case = self.case
-        case.failures = [
-            replace(each, noise=True) if told_in_passing(each, case.kept, case.finished) else each
-            for each in _counted(self._assembler.close())
-        ]
+        case.failures = [self._placed(each) for each in _counted(self._assembler.close())]
         return case
+
+    def _placed(self, failure: Failure) -> Failure:
+        """The failure, with what is said right before it."""
+        if told_in_passing(failure, self.case.kept, self.case.finished):
+            return replace(failure, noise=True)
+        if told_by_hydra(failure, self.case.kept):
+            return replace(failure, at_top=True, caught="")
+        return failure
 
 
 class _OfSource:

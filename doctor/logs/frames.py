@@ -50,7 +50,7 @@ _UNSURE = later(
 _ENVIRONMENT = later(r"[\\/](?:lib(?:64)?[\\/]python3?[\d.]{0,5}t?|Lib|site-packages|dist-packages)[\\/]")
 #: the stack's own packages where they run from a checkout: a folder of theirs tells
 _CHECKOUT = later(
-    r"[\\/](?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|"
+    r"(?:^|[\\/])(?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|"
     r"config|utils|lora|attention|compilation|transformers_utils|device_allocator))"
     r"|verl(?=[\\/](?:trainer|workers|utils|single_controller|models|third_party|experimental|model_merger|"
     r"checkpoint_engine|tools|interactions|protocol\.py))|trl(?=[\\/](?:trainer|extras|scripts|cli|core))"
@@ -63,7 +63,7 @@ _CHECKOUT = later(
     r"|areal(?=[\\/](?:api|core|engine|experimental|infra|launcher|platforms|scheduler|trainer|utils|workflow)[\\/])"
     r"|skyrl(?:_train|_gym)?(?=[\\/](?:backends|train|tinker|inference_engines|inference_servers|generators|workers|utils|"
     r"entrypoints|weight_sync|dataset|envs|trainer\.py)(?:[\\/]|$))"
-    r"|roll(?=[\\/](?:distributed|pipeline|third_party|agentic|configs)[\\/])|miles(?=[\\/](?:backends|ray|rollout)[\\/])"
+    r"|roll(?=[\\/](?:distributed|pipeline|third_party|agentic|configs)[\\/])|miles(?=[\\/](?:backends|ray|rollout|utils)[\\/])"
     r"|prime_rl(?=[\\/](?:orchestrator|trainer|inference|entrypoints|configs|utils)[\\/])"
     r"|rllm(?=[\\/](?:agents|trainer|engine|rewards|tools|environments|parser|router)[\\/])"
     r"|vllm_ascend(?=[\\/](?:worker|ops|attention|patch|distributed|platform|quantization|models|core|compilation)[\\/.])"
@@ -72,7 +72,7 @@ _CHECKOUT = later(
     r"|nemo_rl(?=[\\/](?:algorithms|models|distributed|environments|data|utils)[\\/])|rlinf(?=[\\/](?:workers|"
     r"hybrid_engines|runners|scheduler|models)[\\/])"
     r"|accelerate(?=[\\/](?:commands|utils))|peft(?=[\\/](?:tuners|utils))"
-    r"|swift(?=[\\/](?:llm|cli|trainers|plugin|rlhf_trainers|megatron)[\\/])"
+    r"|swift(?=[\\/](?:llm|cli|trainers|plugin|rlhf_trainers|megatron|arguments|pipelines|utils|tuners)[\\/])"
     r"|(?:llamafactory|llmtuner)(?=[\\/](?:train|model|data|hparams|extras|cli|launcher))"
     r"|axolotl(?=[\\/](?:cli|utils|core|monkeypatch|train|integrations)))[\\/.]"
 )

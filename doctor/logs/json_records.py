@@ -11,6 +11,7 @@ import json
 import re
 import time
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -27,7 +28,7 @@ _NEEDLES = (HEADER.encode(), f'"{_AS_DICTS}"'.encode(), f'"{_FRAMES_ALONE}"'.enc
 _OPENS = re.compile(r'\{\s?"')
 _LONGEST_HEAD = 300  # characters in front of the object: a container, a rank
 _LONGEST_LINE = 1 << 20
-_DEEPEST, _MOST_FIELDS = 5, 2_000
+_DEEPEST, _MOST_FIELDS, _MOST_REMEMBERED = 5, 2_000, 64
 #: a whole record must stay below what `doctor.logs.passages` reads of one line
 _MOST_BYTES, _LONGEST_PART = 18_000, 4_000
 #: fields by the last parts of their names, the names of nested objects joined by dots. Only what loggers and collectors
@@ -179,13 +180,17 @@ def _opened(value: Any) -> Any:
     return value
 
 
-def _named(fields: dict[str, Any], names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+def _named(fields: dict[str, Any], wanted: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     """Fields whose names are, or end with, some names; in the order of the record, the outermost first."""
-    wanted = tuple(names)
+    those = _names_of if len(fields) <= _MOST_REMEMBERED else _names_of.__wrapped__
+    return ((name, fields[name]) for name in those(tuple(fields), wanted))
+
+
+@lru_cache(maxsize=1024)
+def _names_of(own: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of a record's names; a logger writes thousands of records with the same ones."""
     ends = tuple(f".{each}" for each in wanted)
-    for name, value in fields.items():
-        if name in wanted or name.endswith(ends):
-            yield name, value
+    return tuple(name for name in own if name in wanted or name.endswith(ends))
 
 
 def _trace(fields: dict[str, Any], level: str) -> tuple[str, list[str]] | None:
@@ -298,6 +303,8 @@ def _split(text: str) -> list[str]:
 
 def _bounded(parts: list[str]) -> list[str]:
     """Parts of bounded length: of a recursion's thousand frames the outermost and those next to the end."""
+    if 4 * sum(map(len, parts)) + len(parts) <= _MOST_BYTES and len(max(parts, key=len, default="")) <= _LONGEST_PART:
+        return parts  # no character has more bytes
     parts = [each if len(each) <= _LONGEST_PART else f"{each[:_LONGEST_PART]} ..." for each in parts]
     if sum(len(each.encode("utf-8", "replace")) + 1 for each in parts) <= _MOST_BYTES:
         return parts

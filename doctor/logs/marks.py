@@ -16,7 +16,9 @@ _SUCCESS = later(
     r"['\"]train_runtime['\"]: ?|\*{3,} train metrics \*{3,}|Training completed?\b|Training finished\b|Training done\b"
     r"|Final validation metrics|Process \d{1,9} exits successfully|Training Progress: 100%|train_runtime +="
     r"|Explorer training finished|Trainer? finished\b|Job 'raysubmit_\w{1,40}' succeeded"
-    r'|"current_steps": \d{1,9}, .{0,300}"percentage": 100(?:\.0)?[,}]',  # LLaMA-Factory's trainer_log.jsonl
+    r'|"current_steps": \d{1,9}, .{0,300}"percentage": 100(?:\.0)?[,}]'  # LLaMA-Factory's trainer_log.jsonl
+    r"|Max number of (?:step|epoch)s has been reached, stopping training early"  # NeMo-RL
+    r"|\bpipeline complete!",  # ROLL
     re.IGNORECASE,
 )
 #: one of these is in every line that `_SUCCESS` matches, in lower case: looking for words is many times as fast
@@ -24,6 +26,7 @@ SUCCESS_HINTS = (
     "train_runtime", "train metrics", "training complete", "training finished", "training done",
     "final validation metrics", "exits successfully", "training progress: 100%", "explorer training finished",
     "trainer finished", "traine finished", "raysubmit_", '"percentage": 100',
+    "s has been reached, stopping", "pipeline complete!",
 )  # fmt: skip
 #: somebody asked it to stop: what follows is the noise of a shutdown
 _ASKED = later(
@@ -39,9 +42,15 @@ _PROGRESS = (
     ("iteration ", later(r"^ ?iteration +\d{1,9}/")),
     ("{'train/", later(r"\bstep \d{1,9}: \{'train/")),  # slime
     ("| Loss ", later(r"\bStep \d{1,9} \| [^|\n]{1,20} \| Loss ")),  # prime-rl
+    ("step:", later(r"(?<!validate )\bstep: +\d{1,9}  loss: ")),  # torchtitan
+    ("= Step ", later(r"={10} Step \d{1,9}/\d{1,9} ={10}")),  # NeMo-RL
+    (" Train step ", later(r"\bStep [\d/]{1,20} Train step \d{1,9}/\d{1,9} done\.")),  # AReaL
+    ("tracking:log:", later(r"\btracking:log:\d{1,6} - Step \d{1,9}: *$")),  # SkyRL
+    ("pipeline step ", later(r"\bpipeline step \d{1,9} finished")),  # ROLL
 )
 #: one of these is in every line that `_is_progress` takes for one, and in every line that `_TRAINING` matches
-PROGRESS_HINTS = (*_GOING_ON, "{'", '{"', "step:", "iteration ", "| Loss ", *(f"{digit} [" for digit in range(10)))
+PROGRESS_HINTS = (*_GOING_ON, "{'", '{"', "step:", "iteration ", "| Loss ", "= Step ", " Train step ", "tracking:log:",
+                  "pipeline step ", *(f"{digit} [" for digit in range(10)))  # fmt: skip
 _BAR = later(r"\b\d{1,9}/\d{1,9} \[\d{1,4}:\d\d")
 _BAR_END = later(r"/\d{1,9} \[\d{1,4}:\d\d")  # begins with a literal: told in a tenth of the time
 _TRAINING = later(r"\b(?P<done>\d{1,9})/(?P<all>\d{1,9}) \[(?:\d{1,4}:)?\d{1,4}:\d\d<[^\n]{0,40}(?:it/s|s/it)")

@@ -2,8 +2,9 @@
 
 Known: dict lines of Transformers, TRL, ms-swift, Trinity-RFT and OpenRLHF (numbers bare or quoted, None, nan, inf),
 the same as JSON, those of slime, whose dicts tell a step or a rollout, veRL's ``step:12 - name:value - ...``,
-DeepSpeed's overflow lines, vLLM's throughput lines, and lines with bars in the style of Megatron and prime-rl. Prefixes
-(Ray, ranks, colours, stamps) may stand before them: each kind is found by its own first words.
+DeepSpeed's overflow lines, vLLM's throughput lines, torchtitan's lines, ROLL's JSON, lines with bars in the style of
+Megatron and prime-rl, and what NeMo-RL, AReaL and SkyRL print over several lines (`doctor.logs.metric_blocks`).
+Prefixes (Ray, ranks, colours, stamps) may stand before them: each kind is found by its own first words.
 
 Sources of the formats:
 https://github.com/huggingface/transformers/blob/main/src/transformers/trainer_callback.py (class ProgressCallback)
@@ -15,6 +16,9 @@ https://github.com/vllm-project/vllm/blob/main/vllm/v1/metrics/loggers.py
 https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/training.py
 https://github.com/THUDM/slime/blob/main/slime/backends/megatron_utils/model.py, slime/observability
 https://github.com/PrimeIntellect-ai/prime-rl/blob/main/src/prime_rl/trainer/rl/train.py (and orchestrator/)
+https://github.com/pytorch/torchtitan/blob/main/torchtitan/components/metrics.py (and experiments/rl/observability/)
+https://github.com/alibaba/ROLL/blob/main/roll/pipeline/rlvr/rlvr_pipeline.py (and utils/metrics/metrics_manager.py)
+https://github.com/modelscope/ms-swift/blob/main/swift/megatron/callbacks/print.py (iteration)
 """
 
 from __future__ import annotations
@@ -29,12 +33,15 @@ from typing import Any, NamedTuple, Optional
 from doctor.core.columns import MetricRow, points_of
 from doctor.core.patterns import later
 from doctor.core.series import ALIASES, Point
+from doctor.logs.metric_blocks import BLOCK_LITERALS, OF_STEP_BEFORE, step_told, told_in_block
 
 #: every metric line holds one of these; cheap to look for, rare in other text
 METRIC_LITERALS: tuple[bytes, ...] = (
     b"'loss':", b"'grad_norm':", b"'epoch':", b"'actor/", b"'critic/", b"'rollout/", b"Global step ",
     b'"loss":', b'"grad_norm":', b"OVERFLOW!", b"dynamic loss scale", b", skipped=", b"Avg prompt throughput",
     b"elapsed time per iteration", b"| loss ", b"'train/grad_norm':", b"'perf/step_time':", b"| Loss ", b"| Reward ",
+    b"%)  tps: ", b"Train | Step: ", b'"critic/rewards/mean": ', b'"actor_train/grad_norm": ',
+    *BLOCK_LITERALS,
     *(b"step:%d" % digit for digit in range(10)),  # with its digit, for many other lines hold "step: ..."
 )  # fmt: skip
 
@@ -54,7 +61,7 @@ Pairs = list[tuple[str, float]]
 class Row(NamedTuple):
     """What one line tells: the step where it names one, canonical names and their values in the line's order.
 
-    Rows of one kind share one tuple of names.
+    Rows of one kind share one tuple of names. The step is `OF_STEP_BEFORE` where a line before this one told it.
     """
 
     step: Optional[int]
@@ -107,6 +114,14 @@ VLLM_NAMES = (
 _MEGATRON = later(rb"\biteration +(\d{1,12})/ *\d{1,12} \|")
 _STEP_COLUMN = later(rb"\b[Ss]tep (\d{1,12}) \|")
 _COLUMN = later(rb" *([A-Za-z][\w ()./-]{0,60}?)(?::| ) *([+-]?[\d.]\S{0,30}|nan|NaN|inf|-inf)(?: \S{1,12})? *")
+#: torchtitan's line; the one of a validation begins alike
+_TITAN = later(rb"(?<!validate )\bstep: +(\d{1,12})  (?=loss: )|\bTrain \| Step: +(\d{1,12})  ")
+_TITAN_PAIR = later(rb"([A-Za-z][\w/.@\-]{0,80}): +([^\s(]{1,30})")
+#: what a few fixed decimals leave of a small figure: it was not zero
+_ROUNDED = later(rb"-?0\.0+")
+_SMALL = frozenset({"loss", "grad_norm", "kl", "learning_rate"})
+#: ROLL's value where it does not measure any
+_UNMEASURED = {"critic/entropy/mean": 0}
 _BAR = later(rb"^([^|]{0,80}?) {0,3}\d{1,3}%\|[^|\r\n]{0,400}\| *(\d{1,12})/(\d{1,12}) \[([^\]\r\n]{1,200})\]?")
 _RATE = later(rb"([\d.]{1,12})(it/s|s/it)")
 
@@ -116,8 +131,9 @@ _TRAINING_BARS = frozenset({b"", b"Train", b"train", b"Training", b"Training Pro
 #: a dict line is one of metrics when it holds one of these; a configuration that is printed holds none
 _TELLING = (b"'loss': ", b"'grad_norm': ", b"'epoch': ", b"'actor/", b"'critic/", b"'rollout/", b"'train/grad_norm': ")
 
-#: keys of a dict line that tell its step, where nothing before the dict does
+#: keys of a dict line that tell its step, where nothing before the dict does; ms-swift's tell the last one besides
 _STEP_KEYS = frozenset({b"step", b"global_step"})
+_STEP_OF_ALL_KEYS = frozenset({b"global_step/max_steps", b"iteration"})
 
 _names: dict[bytes, str] = {}
 _kinds: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -221,7 +237,7 @@ def parse_row(line: bytes) -> Optional[Row]:
 def _dict_row(line: bytes, start: int) -> Optional[Row]:
     end = line.rfind(b"}")
     if end < start:
-        return None
+        return _block_row(line)
     before = STEP_BEFORE_DICT.search(line, max(0, start - 32), start)
     step = int(before[1]) if before else None
     # quotes out in one go: half of the time of a careful parser, and no metric's name or value holds one
@@ -253,7 +269,7 @@ def _careful_dict_row(step: Optional[int], body: bytes) -> Optional[Row]:
         try:
             number = float(value)
         except ValueError:
-            if raw == b"global_step/max_steps" and value.partition(b"/")[0].isdigit():
+            if raw in _STEP_OF_ALL_KEYS and value.partition(b"/")[0].isdigit():
                 step = int(value.partition(b"/")[0])
             told = _value(value)
             if told is None:
@@ -286,8 +302,12 @@ def _json_row(line: bytes, start: int) -> Optional[Row]:
         data = json.loads(line[start : line.rfind(b"}") + 1])
     except (ValueError, RecursionError):
         return None
-    telling = isinstance(data, dict) and ("loss" in data or "grad_norm" in data)
-    return row_of_mapping(data) if telling else None
+    if not isinstance(data, dict):
+        return None
+    if "system/step" in data:
+        told = {key: value for key, value in data.items() if _UNMEASURED.get(key) != value}
+        return row_of_mapping({**told, "step": told.pop("system/step")})
+    return row_of_mapping(data) if "loss" in data or "grad_norm" in data else None
 
 
 def row_of_mapping(data: dict[str, object]) -> Optional[Row]:
@@ -299,7 +319,7 @@ def row_of_mapping(data: dict[str, object]) -> Optional[Row]:
     if "current_steps" in data:
         data = {key: value for key, value in data.items() if value is not None and key != "total_steps"}
         data["step"] = data.pop("current_steps", None)
-    told = data.get("step", data.get("global_step", data.get("global_step/max_steps")))
+    told = data.get("step", data.get("global_step", data.get("global_step/max_steps", data.get("iteration"))))
     text = str(told).partition("/")[0]
     pairs: Pairs = []
     for key, value in data.items():
@@ -385,12 +405,38 @@ def _columns_row(line: bytes) -> Optional[Row]:
     return _row(int(match[1]), pairs, aliased=True)
 
 
+def _titan_row(line: bytes) -> Optional[Row]:
+    match = _TITAN.search(line)
+    if match is None:
+        return None
+    return _row(int(match[match.lastindex or 0]), _unrounded(_TITAN_PAIR.findall(line, match.end())), aliased=True)
+
+
+def _block_row(line: bytes) -> Optional[Row]:
+    step = step_told(line)
+    if step is not None:
+        return _made(step, [("training_step", float(step))])
+    return _row(OF_STEP_BEFORE, _unrounded(told_in_block(line)), aliased=True)
+
+
+def _unrounded(told: Iterable[tuple[bytes, bytes]]) -> Pairs:
+    """Names and numbers, without those of which fixed decimals left nothing."""
+    pairs = [(_name(raw), _value(value), value) for raw, value in told]
+    return [
+        (name, number) for name, number, value in pairs
+        if number is not None and not (name in _SMALL and _ROUNDED.fullmatch(value))
+    ]  # fmt: skip
+
+
 _OTHERS = (
+    (b"%)  tps: ", _titan_row),
+    (b"Train | Step: ", _titan_row),
     (b"step:", _verl_row),
     (b"OVERFLOW!", _overflow_row),
     (b"dynamic loss scale", _overflow_row),
     (b", skipped=", _skipped_row),
     (b"Avg prompt throughput", _vllm_row),
+    *((literal, _block_row) for literal in BLOCK_LITERALS),
     (b" | ", _columns_row),
 )
 
@@ -535,7 +581,7 @@ class MetricReader:
         """
         known = [each for each in steps if each is not None]
         if bars is None and drawn is None:
-            if len(known) == len(steps):
+            if len(known) == len(steps) and min(known) >= 0:
                 self._row_step = known[-1]
                 return steps
             counted = self._held_back or followed[0]
@@ -567,6 +613,8 @@ class MetricReader:
             self._bar_step = bar.step
 
     def _step(self, row: Row, behind: Behind) -> Optional[int]:
+        if row.step == OF_STEP_BEFORE:
+            return self._row_step or None
         if row.step is not None:
             self._row_step = row.step  # it may go back: a run that goes on from a checkpoint in the same log
             return row.step

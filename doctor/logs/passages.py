@@ -26,10 +26,14 @@ ANCHORS = {
                     b"stack smashing detected"),
 }  # fmt: skip
 HEAD, FIRST, LAST, TAIL = 4, 48, 16, 16  # blocks at the start and end, pieces around the first and last failures
+#: tracebacks after which no further piece is kept for the first ones, and none of the last: where every line is one,
+#: the hundred behind them say nothing new, and reading them costs more than the scan
+MOST_FIRST, MOST_LAST = 3_000, 1_000
 #: bytes that are kept before a failure, and behind the last line of it that is known as one: messages may be long
 BEFORE, BEHIND = 1 << 12, 1 << 14
 #: what shows, beside an anchor, that a traceback goes on; those of several processes may be interleaved
 _FRAME = b'File "'
+_HEADER = ANCHORS["anchor"][0]
 _LONGEST_LINE = 20_000  # bytes of one line that are looked at; what is longer is data
 
 
@@ -81,7 +85,8 @@ class Kept:
         self._blocks = self._lines = 0
         self._head: list[_Lines] = []
         self._first: list[_Lines] = []
-        self._last: deque[_Lines] = deque(maxlen=LAST)
+        self._last: deque[tuple[_Lines, int]] = deque()
+        self._tracebacks = self._last_tracebacks = 0
         self._tail: deque[_Lines] = deque(maxlen=tail)
         self._open = False  # whether the block before ended inside a failure
 
@@ -114,8 +119,19 @@ class Kept:
                 part = whole
             else:
                 part = _Lines(number, line + count_line_feeds(data, 0, start), data[start:end], part=True)
-            (self._first if len(self._first) < FIRST else self._last).append(part)
+            self._keep(part)
         self._open = end == len(data)
+
+    def _keep(self, part: _Lines) -> None:
+        count = part.data.count(_HEADER)
+        if len(self._first) < FIRST and self._tracebacks < MOST_FIRST:
+            self._first.append(part)
+            self._tracebacks += count
+            return
+        self._last.append((part, count))
+        self._last_tracebacks += count
+        while len(self._last) > LAST or self._last_tracebacks - self._last[0][1] >= MOST_LAST:
+            self._last_tracebacks -= self._last.popleft()[1]
 
     def result(self) -> Passages:
         """What was kept."""
@@ -130,7 +146,7 @@ class Kept:
                 out.append(packed[key])
             return out
 
-        anchored = pack([*self._first, *self._last])
+        anchored = pack([*self._first, *(part for part, _ in self._last)])
         return Passages(pack(self._head), anchored, pack(self._tail), self._blocks, self._lines)
 
 

@@ -1,6 +1,7 @@
-"""Tracebacks told in passing: below an INFO record that says the program tries again, in a log that ends well.
+"""What a program says right before a traceback: that it tries again, or that it ends of it.
 
-wandb's `debug.log` has one for every request that its network lost, in runs of which nothing else shows that.
+Told in passing is one below an INFO record that says the program tries again, in a log that ends well. wandb's
+`debug.log` has one for every request that its network lost, in runs of which nothing else shows that.
 
 https://github.com/wandb/wandb/blob/main/wandb/sdk/lib/retry.py
 """
@@ -17,6 +18,8 @@ from doctor.logs.tracebacks import Failure
 
 #: lines between a record and the traceback: the first exception of a chain may have no frames
 _NEAR = 5
+#: https://github.com/facebookresearch/hydra/blob/main/hydra/core/utils.py (`JobReturn`), hydra/_internal/utils.py
+_OF_HYDRA = "Error executing job with overrides: ["
 _AGAIN = later(r"\bretr(?:y|ying|ies)\b(?!\.py)|\btry(?:ing)? again\b|重试|再试", re.IGNORECASE)
 
 
@@ -40,3 +43,14 @@ def told_in_passing(failure: Failure, kept: Sequence[Sequence[tuple[int, str]]],
             near = 0 < first.number - number <= _NEAR
             return near and record.level in ("I", "D") and _AGAIN.search(record.text) is not None
     return False
+
+
+def told_by_hydra(failure: Failure, kept: Sequence[Sequence[tuple[int, str]]]) -> bool:
+    """Whether Hydra prints why a job ended: of its traceback it leaves out all frames above the job's own function."""
+    first = failure.first
+    if not failure.end.frames or failure.end.frames[0].at_top or first.source >= len(kept):
+        return False
+    lines = kept[first.source]
+    end = bisect_left(lines, (first.number, ""))
+    before = lines[max(0, end - _NEAR) : end]
+    return any(_OF_HYDRA in text and first.number - number <= _NEAR for number, text in before)

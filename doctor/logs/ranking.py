@@ -21,15 +21,15 @@ from doctor.logs.matcher import Compiled
 from doctor.logs.nature import EMPTY, NOTES
 from doctor.logs.quotes import Quotes
 from doctor.logs.retries import ended, was_retried
+from doctor.logs.roots import recorded
 from doctor.logs.shortened import begins_like
-from doctor.logs.survived import is_slip, later_end, survived
+from doctor.logs.survived import is_slip, last_ends, later_end, survived
 from doctor.logs.tracebacks import Failure
 from doctor.logs.victims import failed_by_itself
 
 _QUIET_LINES = 30  # a process that prints that much after an exception got over it
 _CHAIN_MOST, _EXITS_MOST = 64, 200
 _LAUNCHERS = frozenset({"ChildFailedError", "CalledProcessError"})  # they only sum up what the exits tell
-_OF_SPEED = "PRF"  # the area of problems that end no run
 _PARAGRAPHS = 25  # lines behind an exception that still belong to what it says
 Key = tuple[int, int, int]
 
@@ -209,7 +209,7 @@ def _sorted_out(
         _weigh(case, split, primary)
     if primary is not None:
         _doubt_lines_before(case, split, primary)
-        _doubt_what_was_caught(case, split)
+        _doubt_what_was_caught(case, split, primary)
     first: list[Finding] = []
     measured = [each for each in split.symptoms if _follows(each, live)]
     if primary is not None and not (
@@ -244,18 +244,23 @@ def _doubt_lines_before(case: Case, split: _Split, primary: Failure) -> None:
             each.finding = replace(each.finding, confidence=LIKELY)
 
 
-def _doubt_what_was_caught(case: Case, split: _Split) -> None:
+def _doubt_what_was_caught(case: Case, split: _Split, primary: Failure) -> None:
     """What a program may have caught is likely at most where another failure ended it."""
+    root = recorded(case)
     for each in (*split.causes, *split.helpers):
         inside = [one for hit in each.hits if (one := _failure_of(case, hit)) is not None]
-        if inside and all(later_end(case, one) for one in inside):
+        if root is not None and any(one.cause.type == root.cause.type for one in inside):
+            continue
+        ends = [primary if survived(case, one, primary) else later_end(case, one) for one in inside]
+        mixed = [one.mixed for one in inside]
+        if inside and (all(mixed) or all(end is not None and not _within(case, each, end) for end in ends)):
             each.finding = replace(each.finding, confidence=LIKELY)
 
 
 def _unknown_ends(case: Case, split: _Split, primary: Failure) -> list[Failure]:
     """What ended the process of the first failure, where nothing known is said in it; one at most."""
     end = later_end(case, primary) or (primary if ended(primary) else None)
-    if end is None or not failed_by_itself(end) or any(_within(case, each, end) for each in split.all):
+    if end is None or not failed_by_itself(end) or any(_shows(case, each, end) for each in split.all):
         return []
     return [end]
 
@@ -467,7 +472,7 @@ def _primary(case: Case, own: list[Failure]) -> Failure | None:
     if not own:
         return None
     fatal = [each for each in own if not case.marks.went_on(each.first)] or own
-    ends = [each for each in own if ended(each)]
+    ends = last_ends(own)
     fatal = [each for each in fatal if not any(survived(case, each, end) for end in ends)] or fatal
     fatal = [
         each
@@ -479,12 +484,20 @@ def _primary(case: Case, own: list[Failure]) -> Failure | None:
     ] or fatal
     fatal = [each for each in fatal if not each.thread] or fatal  # a thread's end is not the process's
     fatal = [each for each in fatal if not was_retried(case, each)] or fatal
+    root = recorded(case)
+    fatal = [each for each in fatal if root is not None and each.cause.type == root.cause.type] or fatal
     return min(fatal, key=lambda each: case.key(each.first.source, each.first.number))
 
 
 def _within(case: Case, candidate: _Candidate, failure: Failure) -> bool:
     """Whether a recognised problem's words stand in a failure, or in the paragraphs of its message that follow."""
     return any(_belongs(case, hit, failure) for hit in candidate.hits)
+
+
+def _shows(case: Case, candidate: _Candidate, failure: Failure) -> bool:
+    """Whether its words stand in a failure, or in another process's like it."""
+    inside = (_failure_of(case, hit) for hit in candidate.hits)
+    return _within(case, candidate, failure) or any(one is not None and _alike(one, failure) for one in inside)
 
 
 def _belongs(case: Case, hit: Hit, failure: Failure) -> bool:
@@ -522,6 +535,8 @@ def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
             continue  # what is told in passing ended nothing, and a slip needs no other reason
         if failure is not None and _alike(failure, primary) and not _went_on(case, source, hit):
             return True  # the same on another rank
+        if failure is not None and failure.mixed and primary.mixed:
+            return True  # both failed at once
         key, begin = case.key(source, hit.line), case.key(first.source, first.number)
         if key < begin and not _went_on(case, source, hit):
             return True
@@ -534,6 +549,9 @@ def _explains(case: Case, candidate: _Candidate, primary: Failure) -> bool:
 
 def _is_over(case: Case, failure: Failure, primary: Failure) -> bool:
     """Whether a program did without what failed, tried it again, or went on after it."""
+    root = recorded(case)
+    if root is not None and primary.cause.type == root.cause.type != failure.cause.type:
+        return True
     return failure.handled or was_retried(case, failure) or survived(case, failure, primary)
 
 
@@ -599,7 +617,7 @@ def _without_cause(
 def _tell_the_end(split: _Split, live: Sequence[Finding]) -> bool:
     """Whether anything may be why a run broke off; a mere note is not, nor what only makes it slow."""
     loud = [each.finding for each in split.helpers if each.finding.severity is not INFO]
-    return any(each.problem.id[:3] != _OF_SPEED for each in (*live, *loud))
+    return any(each.problem.ends_run for each in (*live, *loud))
 
 
 def _silent_ends(case: Case, victims: list[Failure], symptoms: Sequence[_Candidate]) -> list[Exit]:

@@ -28,7 +28,7 @@ from doctor.logs.nature import NOTES, nature_of
 from doctor.logs.notes import is_notes
 from doctor.logs.parallel import Part
 from doctor.logs.prefixes import NODES, RANKS, strip
-from doctor.logs.scan import Scanned, Scanner, is_labelled, scanned
+from doctor.logs.scan import Scanned, Scanner, is_labelled
 from doctor.logs.streams import STDIN
 
 _T = TypeVar("_T")
@@ -123,7 +123,7 @@ class Reader:
         if isinstance(item, Part):
             return self.scanner.part(item)
         if isinstance(item, Joined):
-            return self.readings(scanned(item.hits, is_labelled(item.hits.name)), item.sources)
+            return self.readings(self.scanner.scanned(item.hits, is_labelled(item.hits.name)), item.sources)
         return self.log(item[0].path, item)
 
     def log(self, path: str, sources: tuple[Source, ...]) -> list[Reading]:

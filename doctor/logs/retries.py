@@ -9,26 +9,44 @@ from __future__ import annotations
 import re
 
 from doctor.logs.case import Case
-from doctor.logs.tracebacks import Failure
+from doctor.logs.tracebacks import Failure, Raised
 
 _TIMES, _NEAR = 3, 3  # so often at least; lines around the first that are looked at
+_SAID, _QUOTED = 16, 200  # characters of a message by which it is told in another one
 _AGAIN = re.compile(r"\bretr(?:y|ying|ies)\b|\battempts?\b|\btry(?:ing)? again\b|重试|再试", re.IGNORECASE)
 
 
 def was_retried(case: Case, failure: Failure) -> bool:
     """Whether a process got over a failure again and again, and a later one of another kind reached its top."""
-    if failure.times < _TIMES or reached_top(failure) or not _says_so(case, failure):
+    if failure.times < _TIMES or reached_top(failure) or not said_near(case, failure, _AGAIN):
         return False
     return any(is_another_later(each, failure) and ended(each) for each in case.failures)
 
 
 def is_another_later(end: Failure, failure: Failure) -> bool:
     """Whether a failure came after another one in the same process, and not because of it."""
-    return (
-        (end.first.source, end.process) == (failure.first.source, failure.process)
-        and end.first.order > failure.first.order
-        and all(raised.type != failure.cause.type for raised in end.chain)
+    return (end.first.source, end.process) == (failure.first.source, failure.process) and is_another(end, failure)
+
+
+def is_another(end: Failure, failure: Failure) -> bool:
+    """Whether a failure came after another one of the same file, and neither raises nor quotes it."""
+    if end.first.order <= failure.first.order:
+        return False
+    told = {(raised.type, _first_words(raised)) for raised in failure.chain}
+    if any((raised.type, _first_words(raised)) in told for raised in end.chain):
+        return False
+    said = _first_words(failure.cause)
+    of_task = f"({failure.cause.name})"  # Ray's RayTaskError names what it passes on
+    return not any(
+        raised.type == failure.cause.type
+        or raised.type.endswith(of_task)
+        or (len(said) >= _SAID and said in raised.message)
+        for raised in end.chain
     )
+
+
+def _first_words(raised: Raised) -> str:
+    return raised.message.partition("\n")[0].strip()[:_QUOTED]
 
 
 def ended(failure: Failure) -> bool:
@@ -38,13 +56,13 @@ def ended(failure: Failure) -> bool:
 
 def reached_top(failure: Failure) -> bool:
     """Whether nothing of a program is left that could have caught it."""
-    frames = failure.end.frames
-    return bool(frames) and frames[0].at_top
+    return failure.at_top or (bool(failure.end.frames) and failure.end.frames[0].at_top)
 
 
-def _says_so(case: Case, failure: Failure) -> bool:
+def said_near(case: Case, failure: Failure, words: re.Pattern[str]) -> bool:
+    """Whether a line right before or behind a failure holds some words."""
     source, first = failure.first.source, failure.first.number
     lines = case.kept[source] if source < len(case.kept) else []
     near = range(first - _NEAR, failure.last_line + _NEAR + 1)
     inside = range(first, failure.cause.line.number)
-    return any(number in near and number not in inside and _AGAIN.search(text[:300]) for number, text in lines)
+    return any(number in near and number not in inside and words.search(text[:300]) for number, text in lines)

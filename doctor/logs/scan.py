@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import partial
 from itertools import chain, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ class Scanner:
     def __init__(self, signatures: Sequence[Compiled]) -> None:
         """Take the signatures; an engine is made when it is needed."""
         self.signatures = signatures
+        self._alike = _alike(signatures)
         self._matchers: dict[bool, Matcher] = {}
         self.folder = _own_folder()
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
@@ -84,10 +86,10 @@ class Scanner:
             return self._lines(path, lines)
         labels = is_labelled(path)
         watcher = Kept(BRIEF_HEAD, BRIEF_TAIL, pack=False) if brief else Kept(pack=False)
-        return scanned(scan(Part(path), self.matcher(labels=labels), watcher), labels)
+        return self.scanned(scan(Part(path), self.matcher(labels=labels), watcher), labels)
 
     def part(self, part: Part) -> RawHits:
-        """Read a range of a log."""
+        """Read a range of a log; its hits name those that the matcher tries, see `scanned`."""
         return scan(part, self.matcher(labels=is_labelled(part.path)), Kept())
 
     def stdin(self) -> Scanned:
@@ -104,7 +106,7 @@ class Scanner:
                 hits.cut_off, hits.compression, hits.encoding = stream.cut_off, stream.compression, stream.encoding
         except StreamError as error:
             return Scanned([], [], error=str(error))
-        return scanned(hits, labels)
+        return self.scanned(hits, labels)
 
     def matcher(self, *, labels: bool = False) -> Matcher:
         """What scans; `labels`: a log that srun labelled."""
@@ -112,13 +114,26 @@ class Scanner:
             anchors = (Probe(name, words, first=0, last=0, placed=False) for name, words in ANCHORS.items())
             probes = (*anchors, metric_probe(partial(MetricLines, self.folder)))
             cut = strip_labelled if labels else strip_text
-            self._matchers[labels] = Matcher(self.signatures, probes, strip=cut)
+            tried = [self.signatures[each[0]] for each in self._alike]
+            self._matchers[labels] = Matcher(tried, probes, strip=cut)
         return self._matchers[labels]
 
     def _lines(self, path: str, lines: list[str]) -> Scanned:
         one_pass = Scan(self.matcher(), path, 0, Kept(pack=False))
         one_pass.feed("\n".join(lines).encode())
-        return scanned(one_pass.close(), labels=False)
+        return self.scanned(one_pass.close(), labels=False)
+
+    def scanned(self, hits: RawHits, labels: bool) -> Scanned:
+        """What the passes over all ranges of a log gave, joined; a hit is one of every signature that asks the same."""
+        counts = {each: kept.count for tried, kept in hits.hits.items() for each in self._alike[tried]}
+        found = [hit._replace(signature=each) for hit in hits for each in self._alike[hit.signature]]
+        found.sort(key=attrgetter("offset", "signature"))
+        reading = joined(hits.watched)
+        told = tuple(hits.collected.get(METRICS, ())), tuple(each.lines for each in hits.watched)
+        return Scanned(
+            reading.lines, found, counts, hits.lines, reading.whole and not hits.cut_off, hits.cut_off, hits.error,
+            labels, told if not hits.error else ((), ()),
+        )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the engines."""
@@ -146,15 +161,16 @@ def strip_labelled(text: str) -> str:
     return strip(text, slurm_labels=True).text
 
 
-def scanned(hits: RawHits, labels: bool) -> Scanned:
-    """What the passes over all ranges of a log gave, joined."""
-    counts = {signature: each.count for signature, each in hits.hits.items()}
-    reading = joined(hits.watched)
-    told = tuple(hits.collected.get(METRICS, ())), tuple(each.lines for each in hits.watched)
-    return Scanned(
-        reading.lines, list(hits), counts, hits.lines, reading.whole and not hits.cut_off, hits.cut_off, hits.error,
-        labels, told if not hits.error else ((), ()),
-    )  # fmt: skip
+def _alike(signatures: Sequence[Compiled]) -> tuple[tuple[int, ...], ...]:
+    """Positions of the signatures that ask the same of a line; where it was raised tells them apart, afterwards.
+
+    A line with an exception of a common kind is one of a dozen problems; trying each made logs full of them slow.
+    """
+    alike: dict[object, list[int]] = {}
+    for number, each in enumerate(signatures):
+        asked = each.signature.pattern, tuple(each.signature.keywords), frozenset(each.literals)
+        alike.setdefault(asked, []).append(number)
+    return tuple(map(tuple, alike.values()))
 
 
 def is_labelled(path: str) -> bool:

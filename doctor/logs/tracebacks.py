@@ -14,6 +14,8 @@ _LONGEST_MESSAGE = 60  # lines; longer ones are dumps
 _LOST = 25  # lines of others inside an unlabelled traceback before it is given up
 _LOST_HEADLESS = 3  # the same where its header was left out of what was pasted
 _BETWEEN = 30  # lines between an exception and the separator before the next of its chain: its own paragraphs
+_MOST_TWINS = 64
+_FIRST_FUNCTIONS = ("_bootstrap", "_bootstrap_inner")  # of processes and threads
 _SAID = 300  # characters by which two lines are told apart
 _MOST = 5_000  # failures kept; the rest of a log that repeats itself says nothing new
 
@@ -125,7 +127,9 @@ class Failure:
 
     `noise`: printed by a destructor or at the interpreter's end; `handled`: logged below the level of errors;
     `thread`: it ended a thread, which does not end the process; `caught`: the level of the record to which it was
-    added, for a program that writes a record caught it, "" where it is none; `times`: how often it was told.
+    added, for a program that writes a record caught it, "" where it is none; `times`: how often it was told; `at_top`:
+    it reached the top of its program, though its frames do not show that; `mixed`: the lines of another process's stand
+    among its own, so that both failed at once and nobody knows whose a frame is.
     """
 
     process: str
@@ -138,6 +142,8 @@ class Failure:
     thread: bool = False
     caught: str = ""
     times: int = 1
+    at_top: bool = False
+    mixed: bool = False
 
     @property
     def cause(self) -> Raised:
@@ -189,6 +195,9 @@ class _Block:
     lost: int = 0
     width: int = 0
     indent: str = ""
+    twins: int = 0  # tracebacks of other processes whose lines are among its own
+    mixed: bool = False
+    at_top: bool = False
 
     def raised(self) -> Raised:
         text = "\n".join(self.message).strip()
@@ -377,6 +386,8 @@ class Assembler:
         if not text.strip():
             state.mode = "after"
             return
+        if block.twins and self._goes_on_in_twin(state, block, line, text):
+            return
         if _EXCEPTION.match(text) and _BARE.match(text) and block.kind == "bare":
             self._emit(state)
             self._idle(state, line, text)
@@ -386,6 +397,25 @@ class Assembler:
         else:
             self._emit(state)
             self._idle(state, line, text)
+
+    def _goes_on_in_twin(self, state: _State, block: _Block, line: Line, text: str) -> bool:
+        """Take a frame or an exception of a traceback among whose lines another one has ended."""
+        frame, match = frame_of(text), self._raised(block, text)
+        if frame is None and (match is None or not _SURE.search(match["type"])):
+            return False
+        twin = _Block(line, frames=[frame] if frame is not None else [], twins=block.twins - 1)
+        if frame is None or not ((frame.at_top and frame.own) or frame.function in _FIRST_FUNCTIONS):
+            # whose the frames before are nobody knows; those that follow are the other one's, where only one is left
+            block.at_top = twin.at_top = block.at_top or any(each.at_top for each in block.frames)
+            block.mixed = twin.mixed = True
+            block.frames, twin.frames = [], [] if twin.twins else twin.frames
+        self._emit(state)
+        self._begin(state, twin, line)
+        if match is not None:
+            self._exception(state, twin, line, match)
+        else:
+            state.mode = "frames"
+        return True
 
     def _after(self, state: _State, line: Line, text: str) -> None:
         if not text.strip():
@@ -489,12 +519,14 @@ class Assembler:
 
     def _restart(self, state: _State, line: Line, text: str) -> None:
         """Drop an unfinished block, because another header came before its exception line."""
-        block = state.block
-        if (block is not None and not block.type and not state.outer) or (block is not None and not block.type):
+        block, twins = state.block, 0
+        if block is not None and not block.type:
             state.block = None
+            twins = block.twins + (block.kind == "python")
         else:
             self._finish(state)
-        self._opens(state, line, text)
+        if self._opens(state, line, text) and state.block is not None:
+            state.block.twins = min(twins, _MOST_TWINS)
 
     def _begin(self, state: _State, block: _Block, line: Line) -> None:
         if state.first is None:
@@ -541,6 +573,8 @@ class Assembler:
                     first.level in ("I", "W", "D"),
                     state.thread or _by_feeder(state.chain[-1].frames),
                     _caught(first, state.record, state.chain[-1].raised()),
+                    at_top=state.chain[-1].at_top,
+                    mixed=state.chain[-1].mixed,
                 )
             )
         state.mode, state.block, state.link, state.noise, state.first = "idle", None, "", False, None

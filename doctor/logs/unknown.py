@@ -130,8 +130,8 @@ def _is_report(case: Case) -> bool:
 def place_of(frame: Frame) -> str:
     """Short form of a frame: "trl/trainer/grpo_trainer.py:1576 (train)"; the user's own files by name alone."""
     path = frame.path.replace("\\", "/")
-    inside = path.rpartition(f"/{frame.package}/")[2] if frame.package else ""
-    short = f"{frame.package}/{inside}" if inside and f"/{frame.package}/" in path else PurePosixPath(path).name
+    inside = f"/{path}".rpartition(f"/{frame.package}/")[2] if frame.package else ""
+    short = f"{frame.package}/{inside}" if inside and f"/{frame.package}/" in f"/{path}" else PurePosixPath(path).name
     line = f":{frame.line}" if frame.line else ""  # old notebooks do not tell it
     return f"{short}{line} ({frame.function})"
 

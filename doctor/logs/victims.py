@@ -31,6 +31,7 @@ _WORDS = later(
     r"|Application monitor timed out|monitoredBarrier"
     r"|failed to pass monitoredBarrier|Remote (?:node|worker) (?:died|failed)|[Ww]orker rank \d+ (?:died|failed)"
     r"|was killed (?:due to|by) ray|^The actor with name \S{1,200} failed to import on the worker"
+    r"|^An issue was found when launching the training"
 )
 
 #: thrown by a process group's watchdog, which has said why before; other output may tear its own words off

@@ -12,7 +12,7 @@ from doctor.core.record import record
 from doctor.facts.base import FactState
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.packages import Packages
-from doctor.facts.training import Training, effective_value
+from doctor.facts.training import SWIFT, SWIFT_MEGATRON, Training, effective_value
 from doctor.facts.world import World
 
 FACTS = ("launch", "training", "packages", "deepspeed_config", "accelerate_config", "world", "model", "gpus", "host")
@@ -58,6 +58,10 @@ def read(states: Mapping[str, FactState]) -> Read:
         return state.value if state is not None and state.status == "ok" else None
 
     training: Training | None = value("training")
+    state = states.get("training")
+    why_not = state.reason if state is not None and training is None else ""
+    if training is not None and training.config_origin in {SWIFT, SWIFT_MEGATRON}:  # whose defaults are not TRL's
+        training, why_not = None, "the command trains with ms-swift"
     packages: Packages | None = value("packages")
     model = value("model")
     found: dict[str, Any] = {}
@@ -67,7 +71,6 @@ def read(states: Mapping[str, FactState]) -> Read:
     _world(value("world"), value("deepspeed_config"), found)
     if found.get("strategy") == "fsdp" and value("accelerate_config") is not None:
         _fsdp(value("accelerate_config").settings, found)
-    state = states.get("training")
     return Read(
         values=found,
         config=config_of(Path(model.folder)) if model is not None else None,
@@ -75,7 +78,7 @@ def read(states: Mapping[str, FactState]) -> Read:
         parameters=model.parameters if model is not None and not model.is_adapter else None,
         unknown=tuple(unknown),
         trl=packages.version("trl") if packages is not None else None,
-        why_not=state.reason if state is not None and training is None else "",
+        why_not=why_not,
     )
 
 

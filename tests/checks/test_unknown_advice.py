@@ -5,7 +5,21 @@ from __future__ import annotations
 import pytest
 
 from doctor.checks.unknown._advice import advice_of, settings_of
-from doctor.checks.unknown._kinds import COMPILER, CUDA, DEFINITION, HIP, OTHER_TYPE, SETTINGS, STATE, UNMADE, kind_of
+from doctor.checks.unknown._kinds import (
+    COMPILER,
+    CUDA,
+    DEFINITION,
+    FILES,
+    HIP,
+    IMPORT,
+    NETWORK,
+    OTHER_TYPE,
+    REFUSED,
+    SETTINGS,
+    STATE,
+    UNMADE,
+    kind_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +45,9 @@ def test_each_proposal_becomes_a_sentence_in_both_languages() -> None:
     assert "`predictions`" in english
     assert "`predictions`" in chinese
     assert "`pip install -U peft`" in advice_of("ImportError", "PEFT is required: pip install -U peft.")[0]
+    absent = advice_of("ImportError", "ascend_transport.so: cannot open shared object file: No such file or directory")
+    assert "`find / -name 'ascend_transport.so*' 2>/dev/null`" in absent[0]
+    assert "`ascend_transport.so`" in absent[1]
     assert advice_of("KeyError", "'model.embed_tokens.weight'") == ("", "")
     assert advice_of("KeyError", "'reward_model_x'") == ("", "")
 
@@ -39,6 +56,17 @@ def test_a_failed_lookup_is_told_by_what_the_library_says_of_it() -> None:
     worded = "Error converting the state dict. Make sure it is the right format"
     assert kind_of("KeyError", own_code=False, message="'x.y'", worded=worded) is STATE
     assert kind_of("KeyError", own_code=False, message="'x.y'") is not STATE
+
+
+def test_a_server_that_answers_is_no_failed_connection() -> None:
+    told = "404 Client Error: Not Found for url: https://hub.example.org/api/v1/models/a/b"
+    assert kind_of("HTTPError", own_code=False, message=told) is REFUSED
+    assert kind_of("HTTPError", own_code=False, message="Max retries exceeded with url: /a/b") is NETWORK
+
+
+def test_a_library_that_does_not_load_is_no_matter_of_paths() -> None:
+    assert kind_of("OSError", own_code=False, message="/a/_b.so: undefined symbol: _ZN3c10") is IMPORT
+    assert kind_of("OSError", own_code=False, message="[Errno 14] Bad address") is FILES
 
 
 def test_errors_of_hip_are_not_told_as_cuda() -> None:
@@ -89,3 +117,26 @@ def test_an_entry_of_a_saved_state_is_no_column_of_the_data() -> None:
     place = "torch/distributed/fsdp/_optim_utils.py:305 (_flatten_optim_state_dict)"
     assert kind_of("KeyError", own_code=False, message="'state'", place=place) is STATE
     assert kind_of("KeyError", own_code=False, message="'state'", place="trl/trainer/utils.py:3 (f)") is not STATE
+
+
+def test_a_refusal_of_the_whole_by_pydantic_is_told_in_its_own_words() -> None:
+    message = (
+        "1 validation error for ModelConfig\n  Value error, No model architectures are named [type=value_error, "
+        "input_value=ArgsKwargs((), {'model': ...or_plugin': None}), input_type=ArgsKwargs]"
+    )
+    english, chinese = advice_of("ValidationError", message)
+    assert "`ModelConfig` says: No model architectures are named." in english
+    assert "No model architectures are named" in chinese
+    assert "input_value" not in english + chinese
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Capture cuda graph failed: kernel refused\nPossible solutions:\n1. set --mem-fraction-static to a smaller value",
+        "Some workers died.\n/opt/python/resource_tracker.py:224: UserWarning: resource_tracker: use leaked_objects=1",
+        "gemm failed (bmm_Bf16_Bf16_Fp32_t128x8x128u2_s6_et128x8_m128x8x16), use another",
+    ],
+)
+def test_what_only_stands_near_the_message_is_no_setting(message: str) -> None:
+    assert advice_of("RuntimeError", message) == ("", "")

@@ -12,7 +12,7 @@ from doctor.facts._launchers import understand
 from doctor.facts.base import Context, Unavailable
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Distribution, Packages
-from doctor.facts.training import Training, effective, effective_value
+from doctor.facts.training import SWIFT, Training, effective, effective_value
 
 SCRIPTS = Path(__file__).parents[1] / "samples" / "scripts"
 
@@ -21,7 +21,7 @@ def trained(*argv: str, cwd: Path = SCRIPTS) -> Training:
     """The fact for a whole command, read as `doctor check -- argv` reads it."""
     context = Context(argv, cwd=cwd)
     launch = understand(argv, str(cwd))
-    script = None if launch.kind == "trl" else script_fact.collect(context, launch)
+    script = None if launch.kind in {"trl", "swift"} else script_fact.collect(context, launch)
     return training_fact.collect(context, launch, script)
 
 
@@ -369,3 +369,65 @@ def test_incomplete_settings_have_no_defaults() -> None:
 def test_launch_kind_matters() -> None:
     with pytest.raises(Unavailable):
         training_fact.collect(Context(), Launch((), "unknown"), None)
+
+
+# --- ms-swift ---
+
+
+def test_swift_hands_on_what_means_the_same(tmp_path: Path) -> None:
+    found = trained(
+        *"swift rlhf --rlhf_type grpo --model ./m --torch_dtype bfloat16 --attn_impl flash_attn --lora_rank 16"
+        " --target_modules q_proj v_proj --quant_method bnb --quant_bits 4 --num_generations 6 --use_vllm true"
+        " --vllm_mode colocate --vllm_gpu_memory_utilization 0.5 --report_to wandb --loss_type dapo"
+        " --eval_strategy steps".split(),
+        cwd=tmp_path,
+    )
+    assert (found.trainer, found.config_class, found.config_origin, found.complete) == (None, None, SWIFT, False)
+    assert values(found) == {
+        "rlhf_type": "grpo", "num_generations": 6, "use_vllm": True, "vllm_mode": "colocate",
+        "vllm_gpu_memory_utilization": 0.5, "report_to": "wandb", "quant_method": "bnb", "quant_bits": 4,
+    }  # fmt: skip
+    assert found.lora is not None
+    assert {name: each.value for name, each in found.lora.items()} == {
+        "r": 16, "target_modules": ["q_proj", "v_proj"]
+    }  # fmt: skip
+    assert {name: each.value for name, each in found.model_arguments.items()} == {
+        "torch_dtype": "bfloat16", "attn_implementation": "flash_attention_2", "load_in_4bit": True
+    }  # fmt: skip
+    assert found.model is not None
+    assert found.model.value == "./m"
+
+
+def test_swift_trains_with_lora_unless_told(tmp_path: Path) -> None:
+    assert trained("swift", "sft", "--model", "m", cwd=tmp_path).lora == {}
+    assert trained("swift", "sft", "--model", "m", "--target_modules", "all-linear", cwd=tmp_path).lora == {}
+    for word in ("--tuner_type", "--train_type", "--sft_type"):
+        assert trained("swift", "sft", "--model", "m", word, "full", cwd=tmp_path).lora is None
+
+
+@pytest.mark.parametrize(
+    ("words", "known"),
+    [
+        (("swift", "sft", "--model", "Qwen/Qwen3-8B"), False),  # ModelScope's
+        (("swift", "sft", "--model", "Qwen/Qwen3-8B", "--use_hf", "true"), True),
+        (("USE_HF=1", "swift", "sft", "--model", "Qwen/Qwen3-8B"), True),
+        (("USE_HF=0", "swift", "sft", "--model", "Qwen/Qwen3-8B"), False),
+        (("swift", "sft", "--model", "/data/m"), True),
+    ],
+)
+def test_a_model_of_modelscope_has_other_rules(words: tuple[str, ...], tmp_path: Path, *, known: bool) -> None:
+    assert (trained(*words, cwd=tmp_path).model is not None) is known
+
+
+def test_swanlab_is_set_up_by_swift_itself(tmp_path: Path) -> None:
+    found = trained("swift", "sft", "--model", "m", "--report_to", "swanlab", "tensorboard", cwd=tmp_path)
+    assert "report_to" not in found.arguments
+
+
+def test_swift_reads_its_file_below_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text("rlhf_type: grpo\nnum_generations: 4\nmodel: ./m\n")
+    found = trained("swift", "rlhf", "run.yaml", "--num_generations", "6", cwd=tmp_path)
+    assert values(found) == {"rlhf_type": "grpo", "num_generations": 6}
+    (tmp_path / "run.yaml").write_text("rlhf_type: [grpo\n")
+    with pytest.raises(Unavailable, match=r"run\.yaml"):
+        trained("swift", "rlhf", "run.yaml", cwd=tmp_path)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.logs.matcher import Matcher, Probe, scan_text
-from doctor.logs.passages import ANCHORS, BEFORE, BEHIND, HEAD, TAIL, Kept, Reading, joined
+from doctor.logs.passages import ANCHORS, BEFORE, BEHIND, HEAD, MOST_FIRST, MOST_LAST, TAIL, Kept, Reading, joined
 from doctor.logs.streams import Stream
 
 MATCHER = Matcher((), tuple(Probe(name, words, first=0, last=0) for name, words in ANCHORS.items()))
@@ -87,3 +87,14 @@ def test_every_anchor_keeps_what_stands_around_it(word) -> None:
     reading = _read(f"{FILLER * 30_000}{word}\n{FILLER * 30_000}")
     assert not reading.whole
     assert (30_001, word) in reading.lines
+
+
+def test_of_a_log_full_of_failures_the_first_and_the_last_are_kept() -> None:
+    failure = 'Traceback (most recent call last):\n  File "/srv/job.py", line 3, in run\nValueError: bad {}\n'
+    text = FILLER * 6_000 + "".join(failure.format(number) for number in range(60_000)) + FILLER * 60_000
+    told = [line for _, line in _read(text).lines if line.startswith("ValueError: bad ")]
+    numbers = [int(line.rpartition(" ")[2]) for line in told]
+    assert numbers[:MOST_FIRST] == list(range(MOST_FIRST))
+    assert numbers[-MOST_LAST:] == list(range(60_000 - MOST_LAST, 60_000))
+    assert len(numbers) < 2 * (MOST_FIRST + MOST_LAST)
+    assert [line for _, line in _read(text).lines][-1] == FILLER.rstrip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -255,6 +256,14 @@ def test_what_makes_a_run_slow_is_not_why_its_log_stops(
 ) -> None:
     result = _examine(tmp_path, "loading the model\n" + FLUSHED * 6 + end)
     assert (_told(result), result.ranked.verdict) == (told, verdict)
+
+
+def test_a_problem_says_itself_that_it_ends_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from doctor.checks.perf import allocator_flushes
+
+    monkeypatch.setattr(allocator_flushes, "PROBLEM", replace(allocator_flushes.PROBLEM, ends_run=True))
+    result = _examine(tmp_path, "loading the model\n" + FLUSHED * 6)
+    assert _told(result)[0] == ("PRF008", "cause")
 
 
 def test_a_log_that_begins_with_a_report_and_stops_is_a_log(tmp_path: Path) -> None:

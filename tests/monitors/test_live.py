@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from doctor.core.run_dir import RunDir, host_name
 from doctor.monitors import columns
-from doctor.monitors.latest import LatestOfNodes, Tail
-from doctor.render.usage import live_nodes
+from doctor.monitors.latest import Latest, LatestOfNodes, Tail
+from doctor.render.usage import live, live_nodes
 
 
 def written(folder: Path, nodes: int, gpus: int) -> RunDir:
@@ -85,3 +86,68 @@ def test_a_file_that_grew_by_much_is_read_near_its_end(tmp_path: Path) -> None:
     assert rows[-1]["a"] == "29999"
     assert len(rows) < 11_000
     tail.close()
+
+
+def one_machine(folder: Path) -> RunDir:
+    """Two cards, the second slowed down, and a process on each."""
+    run = RunDir(folder)
+    for name in ("gpu", "host"):
+        (folder / name).mkdir(parents=True)
+    run.gpu().write_text(",".join(columns.GPU) + "\n" + "".join(
+        row(columns.GPU, mono_s=10.0, gpu=gpu, sm_active_pct=87, gpu_busy_pct=100, tensor_active_pct=31,
+            dram_active_pct=44, memory_used_mib=245760 - gpu, power_w=1000, temperature_c=71, sm_clock_mhz=1980,
+            throttle_reasons="hw_thermal_slowdown|sw_thermal_slowdown" if gpu else "none")
+        for gpu in range(2)
+    ))  # fmt: skip
+    run.host().write_text(",".join(columns.HOST) + "\n" + row(
+        columns.HOST, mono_s=10.0, cpu_pct=37, cpus=128, memory_used_mib=301234, memory_total_mib=2063882,
+        swap_used_mib=0, shm_used_mib=1234, shm_total_mib=1031941,
+    ))  # fmt: skip
+    run.processes().write_text(",".join(columns.PROCESS) + "\n" + "".join(
+        row(columns.PROCESS, mono_s=10.0, pid=4000 + gpu, role="vllm_engine", memory_mib=123456, name="VLLM::Core")
+        for gpu in range(2)
+    ))  # fmt: skip
+    return run
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_figures_are_whole_on_every_terminal(tmp_path: Path, width: int, language: str) -> None:
+    latest = Latest(one_machine(tmp_path))
+    latest.read()
+    screen = Console(file=io.StringIO(), width=width, color_system=None)
+    screen.print(live(latest, "doctor-runs/x", None, language))
+    latest.close()
+    text = screen.file.getvalue()  # type: ignore[attr-defined]
+    lines = text.splitlines()
+    assert all(cell_len(line) <= width for line in lines)
+    assert "…" not in text
+    told = ["245,760", "245,759", "hw_thermal_slowdown", "sw_thermal_slowdown", "301,234", "2,063,882", "vllm_engine"]
+    assert [each for each in told if each not in text] == []
+    assert ("按 q 退出" if language == "zh" else "q quits") in text
+    assert ("降频" in text, "显存" in text, "throttled" in text) == (
+        language == "zh",
+        language == "zh",
+        language == "en",
+    )
+    if width >= 80:
+        assert [each for each in ("1980", "31", "44", "4001", "123,456") if each not in text] == []
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_columns_stand_below_each_other_with_wide_characters(tmp_path: Path, language: str) -> None:
+    latest = Latest(one_machine(tmp_path))
+    latest.read()
+    screen = Console(file=io.StringIO(), width=120, color_system=None)
+    screen.print(live(latest, "x", None, language))
+    latest.close()
+    head, first, second, *_ = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    ends = [cell_len(line[: line.index(word) + len(word)]) for line, word in ((first, "245,760"), (second, "245,759"))]
+    assert ends[0] == ends[1] == cell_len(head[: head.index("MiB") + 3])
+
+
+def test_why_no_gpu_is_sampled_is_told_in_chinese(tmp_path: Path) -> None:
+    latest = Latest(RunDir(tmp_path))
+    screen = Console(file=io.StringIO(), width=60, color_system=None)
+    screen.print(live(latest, "x", "the driver does not answer", "zh"))
+    assert screen.file.getvalue().startswith("没有 GPU:")  # type: ignore[attr-defined]
