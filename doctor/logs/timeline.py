@@ -150,7 +150,12 @@ class Series:
         while len(self._buckets) * self._width - self._left + more > MOST_POINTS // _OF_A_BUCKET * self._width:
             ones, twos = self._buckets[::2], self._buckets[1::2]
             merged = [
-                [one[0], two[1] if two[1][1] < one[1][1] else one[1], two[2] if two[2][1] > one[2][1] else one[2], two[3]]
+                [
+                    one[0],
+                    two[1] if two[1][1] < one[1][1] else one[1],
+                    two[2] if two[2][1] > one[2][1] else one[2],
+                    two[3],
+                ]
                 for one, two in zip(ones, twos, strict=False)
             ]
             if len(ones) > len(twos):
