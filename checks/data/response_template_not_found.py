@@ -16,6 +16,8 @@ https://github.com/huggingface/trl/issues/588
 https://github.com/huggingface/trl/issues/1920
 https://github.com/huggingface/trl/blob/v0.19.1/trl/trainer/utils.py
 https://huggingface.co/docs/trl/sft_trainer
+https://github.com/unslothai/unsloth/issues/1290
+https://github.com/unslothai/unsloth/issues/11321
 """
 
 from __future__ import annotations
@@ -31,6 +33,10 @@ SIGNATURES = (
     Signature(
         r"UserWarning: Could not find (?P<what>response|instruction) key `?.{1,200}? in the following instance: ",
         kind="warning",
+    ),
+    Signature(r"^ValueError: Unsloth: train_on_responses_only masked every label to -100 in (?P<dataset>\w{1,40})"),
+    Signature(
+        r"^Unsloth: (?:Most|All) labels in your dataset are -100\. Training losses will be all 0", kind="warning"
     ),
 )
 
@@ -60,9 +66,40 @@ LOG_MESSAGE = Message(
 )
 
 
+#: the same done by Unsloth on token ids of the whole dataset
+UNSLOTH = Message(
+    en=Words(
+        "Unsloth's `train_on_responses_only` leaves no label: its markers are not in the rows",
+        "`instruction_part` and `response_part` are searched as tokens in the rows as the chat template wrote them. "
+        "Those of another model, a space or line end too many, rows without an answer, or a maximal length that cuts "
+        "the answer off leave every label at -100, and the loss is 0.",
+        "See how a row is written: `print(tokenizer.decode(trainer.train_dataset[0]['input_ids']))`, and copy both "
+        "markers from it with their line ends (Llama 3: `<|start_header_id|>assistant<|end_header_id|>\\n\\n`, "
+        "ChatML: `<|im_start|>assistant\\n`, Gemma 3: `<start_of_turn>model\\n`). Raise `max_seq_length`; then "
+        "`pip install -U --no-deps unsloth unsloth_zoo`, which mended markers of one token.",
+    ),
+    zh=Words(
+        "Unsloth 的 `train_on_responses_only` 没有留下任何标签:数据行中没有其标记",
+        "`instruction_part` 与 `response_part` 会以 token 形式在聊天模板写出的数据行中查找。用了其他模型的标记、多一个"
+        "空格或换行、没有回答的行,或最大长度截断了回答,都会使所有标签为 -100,损失为 0。",
+        "查看一行的实际内容:`print(tokenizer.decode(trainer.train_dataset[0]['input_ids']))`,从中连同换行复制两个标记"
+        "(Llama 3:`<|start_header_id|>assistant<|end_header_id|>\\n\\n`,ChatML:`<|im_start|>assistant\\n`,Gemma "
+        "3:`<start_of_turn>model\\n`)。增大 `max_seq_length`;再 `pip install -U --no-deps unsloth unsloth_zoo`,它修复"
+        "了单 token 标记的问题。",
+    ),
+)
+
+MESSAGES = (LOG_MESSAGE, UNSLOTH)
+
+
 def explain(hits: Hits) -> Finding:
     """An exception ends the run; a warning leaves the row out."""
-    stopped = hits.of(0)
+    stopped = hits.of(0) or hits.of(2)
+    if hits.of(2) or hits.of(3):
+        return found(
+            PROBLEM, UNSLOTH, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+            severity=ERROR if stopped else WARNING,
+        )  # fmt: skip
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         severity=ERROR if stopped else WARNING, what=hits.get("what"),

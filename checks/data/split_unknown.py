@@ -15,13 +15,15 @@ https://github.com/huggingface/datasets/blob/4.0.0/src/datasets/arrow_reader.py
 https://github.com/huggingface/datasets/blob/4.0.0/src/datasets/dataset_dict.py
 https://github.com/TIGER-AI-Lab/VLM2Vec/issues/82
 https://github.com/huggingface/trl/pull/6493
+https://github.com/nomic-ai/gpt4all/pull/174
+https://github.com/Polygl0t/llm-foundry/issues/73
 """
 
 from __future__ import annotations
 
 import re
 
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -35,6 +37,13 @@ SIGNATURES = (
     Signature(
         r"^KeyError: \"Invalid key: (?P<row>[^\n]{1,60}?)\. Please first select a split\.[^\n]{1,200}Available splits: "
         r"(?P<splits>\[[^\]\n]{1,300}\])",
+    ),
+    Signature(
+        r"^AttributeError: '(?:Iterable)?DatasetDict' object has no attribute '(?P<method>train_test_split|select|"
+        r"features|to_pandas|to_list|add_column|iter|take|skip|info)'"
+    ),
+    Signature(
+        r"^AttributeError: '(?:Iterable)?Dataset' object has no attribute '(?P<mapping>get|keys|items|values|pop)'",
     ),
     Signature(r"^KeyError: '(?P<split>[^'\n]{1,60})'", frame=r"[\\/]datasets[\\/]dataset_dict\.py:__getitem__$"),
 )
@@ -93,8 +102,52 @@ WHOLE = Message(
 )
 
 
+#: `load_dataset` gives the one class or the other
+TOGETHER = Message(
+    en=Words(
+        "`.{method}` was asked of a `DatasetDict`, which only each of its splits has",
+        "`load_dataset` without `split=` gives one dataset for every split by its name; the code expects a single one.",
+        'Take one split: `load_dataset(..., split="train")` or `dataset["train"]`, and call `.{method}` on that.',
+    ),
+    zh=Words(
+        "向 `DatasetDict` 要求 `.{method}`,而只有其中的各个划分才有",
+        "不带 `split=` 的 `load_dataset` 按名称返回各个划分;代码期望的是单个数据集。",
+        '取一个划分:`load_dataset(..., split="train")` 或 `dataset["train"]`,再对它调用 `.{method}`。',
+    ),
+)
+SINGLE = Message(
+    en=Words(
+        "`.{mapping}` was asked of a single `Dataset`, where the code expects one for every split",
+        "`load_dataset(..., split=...)`, `load_from_disk` of one split and functions that leave the division out "
+        "return a `Dataset`; `get`, `keys` and `items` are those of a `DatasetDict`.",
+        'Wrap it: `datasets.DatasetDict({{"train": dataset}})`, or divide it: '
+        "`dataset.train_test_split(test_size=0.05)`; or leave `split=` out where it is loaded. A script that has a "
+        "setting for the share of the test set may need it set.",
+    ),
+    zh=Words(
+        "向单个 `Dataset` 要求 `.{mapping}`,而代码期望按划分组织的 `DatasetDict`",
+        "`load_dataset(..., split=...)`、对单个划分的 `load_from_disk`,以及未做划分的函数返回 `Dataset`;`get`、`keys`、"
+        "`items` 属于 `DatasetDict`。",
+        '包装它:`datasets.DatasetDict({{"train": dataset}})`,或划分:`dataset.train_test_split(test_size=0.05)`;或在加载'
+        "处去掉 `split=`。若脚本有测试集比例的设置,可能需要设置它。",
+    ),
+)
+
+
 def explain(hits: Hits) -> Finding | None:
     """Name the splits that exist."""
+    asked = hits.first.groups.get("method") or hits.first.groups.get("mapping")
+    if asked:
+        message = TOGETHER if hits.first.groups.get("method") else SINGLE
+        return found(
+            PROBLEM,
+            message,
+            where=hits.where(),
+            evidence=hits.evidence(),
+            confidence=LIKELY,
+            method=asked,
+            mapping=asked,
+        )
     if not hits.get("splits"):
         return found(PROBLEM, UNLISTED, where=hits.where(), evidence=hits.evidence(), split=hits.get("split"))
     names = re.findall(r"'([^']{1,60})'", hits.get("splits") or "")

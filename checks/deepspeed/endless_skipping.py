@@ -23,6 +23,7 @@ from typing import Optional
 
 from doctor.core.columns import Stretch
 from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.loss_scale import ATTEMPTED
 from doctor.core.problem import ERROR, Problem
 from doctor.core.rules import sighting, step_text
 from doctor.core.series import Point, rule
@@ -68,7 +69,11 @@ OVERFLOWS = 5
 ROWS = 40
 
 
-@rule(PROBLEM, needs=("loss_scale", "min_loss_scale", "overflow", "skipped_steps", "grad_norm"), symptom_of=("NUM006",))
+@rule(
+    PROBLEM,
+    needs=("loss_scale", ATTEMPTED, "min_loss_scale", "overflow", "skipped_steps", "grad_norm"),
+    symptom_of=("NUM006",),
+)
 class EndlessSkipping:
     """Counts overflows at the minimum, and rows of infinite gradients."""
 
@@ -80,7 +85,7 @@ class EndlessSkipping:
 
     def update(self, point: Point) -> Optional[Finding]:
         """Take one point in."""
-        if point.name == "loss_scale":
+        if point.name in ("loss_scale", ATTEMPTED):
             self._scale = point.value
         elif point.name == "min_loss_scale":
             self._minimum = point.value
@@ -97,7 +102,10 @@ class EndlessSkipping:
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in that tell nothing but finite gradients."""
         norms = stretch["grad_norm"]
-        if any(stretch[name].values for name in ("loss_scale", "overflow", "skipped_steps")) or not norms.finite:
+        if (
+            any(stretch[name].values for name in ("loss_scale", ATTEMPTED, "overflow", "skipped_steps"))
+            or not norms.finite
+        ):
             return False
         self._rows.rest(len(norms))
         return True

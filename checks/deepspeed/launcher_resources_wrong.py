@@ -11,6 +11,7 @@ Mend the hostfile or the filter.
 In a log: by the launcher's exceptions.
 ## References
 https://github.com/deepspeedai/DeepSpeed/blob/v0.17.6/deepspeed/launcher/runner.py
+https://github.com/deepspeedai/Megatron-DeepSpeed/issues/126
 https://www.deepspeed.ai/getting-started/#resource-configuration-multi-node
 """
 
@@ -152,6 +153,29 @@ CASES = (
                 "0.14.1 之前的版本在给出 ssh 端口(port)时要求环境中已有该变量。",
                 "升级 DeepSpeed(`pip install -U deepspeed`),或启动前 `export PDSH_SSH_ARGS_APPEND=`;或把端口写进 "
                 "~/.ssh/config(`Host NODE`、`Port 20023`)并去掉 `--ssh_port`。",
+            ),
+        ),
+    ),
+    (
+        r"^pdsh@[\w.\-]{1,80}: (?P<host>[\w.\-]{1,80}): ssh exited with exit code 127",
+        Message(
+            en=Words(
+                "the node `{host}` lacks the program that the launcher starts there",
+                "Exit code 127 is the shell's: no such command. The launcher (pdsh) changes into the folder it was "
+                "started in, and calls the Python it runs with, by the same paths on every node. There the "
+                "environment or the project lies elsewhere, was not copied, or the shared folder is not mounted.",
+                "Make both the same on all nodes: the project and the environment (conda, venv) at one path, best on "
+                "shared storage; `ssh {host} ls -d PATH` shows it, the lines above name PATH. With other paths start "
+                "the command on each node by hand: `deepspeed --no_ssh --node_rank N --master_addr ADDRESS ...` or "
+                "`torchrun`.",
+            ),
+            zh=Words(
+                "节点 `{host}` 上没有启动器要运行的程序",
+                "退出码 127 表示 shell 找不到命令。启动器(pdsh)在每个节点上按相同路径进入启动目录,并调用当前的 "
+                "Python。该节点的环境或项目在别处、没有复制,或共享目录没有挂载。",
+                "使所有节点一致:项目与环境(conda、venv)放在同一路径,最好在共享存储上;用 `ssh {host} ls -d PATH` 检查,"
+                "PATH 见上方各行。路径不同时在每个节点手动启动:`deepspeed --no_ssh --node_rank N --master_addr ADDRESS "
+                "...` 或 `torchrun`。",
             ),
         ),
     ),

@@ -34,6 +34,7 @@ SIGNATURES = (
         r"Unable to determine the device handle for (?:gpu|GPU) ?(?P<pci>[\w:.]{1,40}): (?:GPU is"
         r" lost|Unknown Error)",
     ),
+    Signature(r"NVRM: fallen off the bus and is not responding to commands"),
     Signature(r"GPU is lost\. +Reboot the system to recover this GPU|NVMLError_GpuIsLost|CUDA error: GPU is lost"),
 )
 

@@ -40,6 +40,7 @@ SIGNATURES = (
         r"ibv_(?:reg_mr\w{0,12}|create_cq|create_qp|alloc_pd)[^\n]{0,40} failed with error Cannot allocate memory"
     ),
     Signature(r"ibv_create_(?:cq|qp)\(\) failed: Cannot allocate memory"),
+    Signature(r"Failed to register memory 0x[0-9a-f]{1,16}: Cannot allocate memory \[12\]"),  # of Mooncake
     # only a warning: what stays below the limit, and what goes over TCP, runs
     Signature(r"[Ll]ibibverbs: Warning: RLIMIT_MEMLOCK is (?P<bytes>\d{1,12}) bytes", kind="warning"),
 )

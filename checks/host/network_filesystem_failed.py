@@ -8,12 +8,14 @@ Whatever touched the file ends: a checkpoint, the cache of a data set, the log.
 ## What to do
 Look at the mount and its server; keep temporary files and caches on a local disk; resume from the last checkpoint.
 ## How it is found
-In a log: by the number of the system's error.
+In a log: by the number of the system's error, without a path by where it was raised, and by what the shell's tools say.
 ## References
 https://github.com/huggingface/transformers/issues/9732
 https://github.com/pytorch/pytorch/issues/45826
 https://github.com/pytorch/pytorch/issues/143471
 https://man7.org/linux/man-pages/man3/errno.3.html
+https://github.com/GoogleCloudPlatform/gcsfuse/pull/2465
+https://github.com/aliyun/ossfs/issues/40
 """
 
 from __future__ import annotations
@@ -36,6 +38,13 @@ _PRINTING = re.compile(
     r"|click/\S{1,60}):\w{1,60}$|:(?:status_printer|fp_write|write_through|print)$"
 )
 
+#: where a file is read, written, or asked for; a socket is elsewhere
+_FILES = (
+    r"(?:torch/(?:serialization|distributed/checkpoint/\w{1,40})|safetensors/\w{1,40}|pathlib|genericpath|posixpath"
+    r"|numpy/lib/\w{1,40}|pyarrow/\w{1,40}|json/__init__)\.py:\w{1,60}$"
+    r"|shutil\.py:(?:copyfile|copy2?|copytree|rmtree|move|_fastcopy_sendfile|disk_usage)$"
+)
+
 SIGNATURES = (
     Signature(
         r"\[Errno (?P<number>116|121)\] (?:Stale file handle|Stale NFS file handle|Remote I/O error)"
@@ -53,6 +62,18 @@ SIGNATURES = (
         r"\[Errno (?P<number>107|108|70|112|5)\] (?:Input/output error|Transport endpoint is not "
         r"connected|Cannot send "
         r"after transport endpoint shutdown|Communication error on send|Host is down): '(?P<path>[^'\n]{1,300})'",
+    ),
+    # a read or write names no path; the frame says that it was a file's
+    Signature(
+        r"^(?:OSError|(?:\w{1,30}\.)?SafetensorError): (?:\[Errno (?P<number>107|108)\] )?(?:Transport endpoint is not "
+        r"connected|Cannot send after transport endpoint shutdown)(?P<rust> \(os error 10[78]\))?$",
+        frame=_FILES,
+    ),
+    # what the shell's tools say; bash names the path before the words
+    Signature(
+        r"(?:(?:cannot|failed to) (?:access|stat|open|create|remove|read|write)\b[^\n'‘]{0,40}['‘]"
+        r"(?P<path>[^\n'’]{1,300})['’](?: for (?:reading|writing))?|\bcd: (?P<folder>/[^\n:]{1,300}))"
+        r": Transport endpoint is not (?P<shell>connected)",
     ),
     # without a path also what printing to a terminal that is gone says
     Signature(
@@ -176,10 +197,11 @@ WORDS = {"stale": STALE, "input": INPUT, "gone": GONE}
 
 def explain(hits: Hits) -> Finding:
     """A stale handle, a device that fails, a connection that is gone; without a path perhaps only a terminal."""
-    kind = "stale" if hits.get("stale") else NUMBERS.get(hits.get("number") or "", "busy")
-    path = hits.get("path")
+    gone = hits.get("shell") or hits.get("rust")
+    kind = "stale" if hits.get("stale") else "gone" if gone else NUMBERS.get(hits.get("number") or "", "busy")
+    path = hits.get("path") or hits.get("folder")
     message = WORDS.get(kind, BUSY)
-    unsure = len(hits.of(4)) == len(hits.kept)
+    unsure = len(hits.of(6)) == len(hits.kept)
     if unsure:
         printing = any(_PRINTING.search(frame) for hit in hits for frame in hit.frames[-2:])
         message = TERMINAL if printing else EITHER
@@ -189,7 +211,7 @@ def explain(hits: Hits) -> Finding:
         where=hits.where(),
         evidence=hits.evidence(),
         severity=WARNING if kind == "busy" else ERROR,
-        confidence=LIKELY if kind == "busy" or unsure else CONFIRMED,
+        confidence=LIKELY if kind == "busy" or unsure or (kind == "gone" and not path) else CONFIRMED,
         at=f" at `{path}`" if path else "",
         at_zh=f"(`{path}`)" if path else "",
         commands=("df -hT .", "dmesg -T | tail -50"),

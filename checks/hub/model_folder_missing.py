@@ -15,9 +15,12 @@ In a log: by the exception of huggingface_hub or Transformers.
 ## References
 https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrainedModel.from_pretrained
 https://github.com/huggingface/huggingface_hub/blob/v0.36.0/src/huggingface_hub/utils/_validators.py
+https://github.com/sgl-project/sglang/issues/302
 """
 
 from __future__ import annotations
+
+import re
 
 from doctor.checks.hub._helpers import named_model, place, quoted
 from doctor.checks.nccl._helpers import runs_elsewhere
@@ -41,6 +44,9 @@ SIGNATURES = (
         r" alphanumeric chars[^\n]{0,160}): '(?P<path>[./~][^'\n]{0,300}|[^'\n/]{1,96}/[^'\n]{0,96}/[^"
         r"'\n]{0,200})'",
         symptom_of=("PFT007",),
+    ),
+    Signature(
+        r"HFValidationError: Repo id must use[^\n]{1,160}: '(?P<path>[\w.\-]{2,96}(?:/[\w.\-]{1,96})?:[\w.\-]{1,96})'"
     ),
     Signature(r"OSError: Incorrect path_or_model_id: '(?P<path>[^'\n]{1,300})'"),
 )
@@ -89,6 +95,26 @@ TILDE = Message(
     ),
 )
 
+TAG = Message(
+    en=Words(
+        "`{path}` is no name of the Hub: names there hold no colon",
+        "`NAME:BRANCH` is the notation of text-generation-webui, `NAME:TAG` that of Ollama. Transformers, vLLM and "
+        "SGLang take all of it for the name.",
+        'Give name and branch apart: `{name}`, with `--revision {tag}` (vLLM, SGLang) or `revision="{tag}"` '
+        "(`from_pretrained`). For a model of Ollama look up its name on the Hub (`Qwen/Qwen2.5-7B-Instruct` in place "
+        "of `qwen2.5:7b`).",
+    ),
+    zh=Words(
+        "`{path}` 不是 Hub 上的名称:名称中不能有冒号",
+        "`名称:分支` 是 text-generation-webui 的写法,`名称:标签` 是 Ollama 的写法。Transformers、vLLM 与 SGLang 会把整"
+        "体当作名称。",
+        '把名称与分支分开:`{name}`,并用 `--revision {tag}`(vLLM、SGLang)或 `revision="{tag}"`(`from_pretrained`)。'
+        "若是 Ollama 的模型,请查找它在 Hub 上的名称(用 `Qwen/Qwen2.5-7B-Instruct` 代替 `qwen2.5:7b`)。",
+    ),
+)
+#: a name with something behind a colon, which is neither a drive nor a path
+_TAGGED = re.compile(r"(?P<name>(?![A-Za-z]:)[\w.\-]{1,96}(?:/[\w.\-]{1,96})?):(?P<tag>[\w.\-]{1,96})$")
+
 
 def _is_path(name: str) -> bool:
     return name.startswith(("/", "./", "../", "~")) or (name.count("/") > 1 and not name.endswith(".gguf"))
@@ -122,7 +148,14 @@ def _downloads(script: Script | None) -> bool:
 
 def explain(hits: Hits) -> Finding | None:
     """The end of a long path is enough to know it by."""
-    parts = (hits.get("path") or "").split("/")
+    told = hits.get("path") or ""
+    tagged = _TAGGED.match(told)
+    if tagged:
+        return found(
+            PROBLEM, TAG, where=hits.where(), evidence=hits.evidence(), path=told, name=tagged["name"],
+            tag=tagged["tag"],
+        )  # fmt: skip
+    parts = told.split("/")
     path = "/".join(parts) if len(parts) <= 3 else ".../" + "/".join(parts[-2:])
     message = TILDE if path.startswith("~") else LOG_MESSAGE
     return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), path=path)

@@ -35,10 +35,16 @@ SIGNATURES = (
         symptom_of=("LCH038",),
     ),
     Signature(
+        r"(?P<executable>(?:mpirun|mpiexec|prterun) was unable to find the specified executable file|mpirun was unable"
+        r" to launch the specified application as it could not access)"
+    ),
+    Signature(r"^Node: {1,10}(?P<node>[\w.\-]{1,80}) {1,10}Executable: (?P<path>\S{1,200})", kind="sign"),
+    Signature(
         r'The application appears to have been direct launched using "srun",',
     ),
 )
 
+_PMI = 5  # position of srun's words
 SLOTS = Message(
     en=Words(
         "mpirun was asked for {wanted} processes and knows of fewer slots",
@@ -108,10 +114,33 @@ PMI = Message(
     ),
 )
 
+EXECUTABLE = Message(
+    en=Words(
+        "mpirun does not find the program on a node{at}",
+        "It starts the same path on every node. There is no such file there: the environment (conda, venv) exists on "
+        "the first node only or under another path, the shared folder is not mounted, or the name is not in PATH of a "
+        "shell without login.",
+        "`ssh {node} ls -l {path}` must show it. Make the environment at the same path on all nodes, or put it on "
+        "shared storage; give the full path of the interpreter, and `--prefix` and `-x PATH` where the variables are "
+        "missing.",
+    ),
+    zh=Words(
+        "mpirun 在某节点上找不到程序{at_zh}",
+        "它在每个节点上启动同一路径。该处没有此文件:环境(conda、venv)只在第一个节点上或路径不同,共享目录没有挂载,或非"
+        "登录 shell 的 PATH 中没有该名称。",
+        "`ssh {node} ls -l {path}` 应能看到它。在所有节点的同一路径建立环境,或放到共享存储;写出解释器的完整路径,缺少变"
+        "量时加 `--prefix` 与 `-x PATH`。",
+    ),
+)
 
-def explain(hits: Hits) -> Finding:
+
+def explain(hits: Hits) -> Finding | None:
     """Slots, root, the daemons on other nodes, or srun without PMI."""
-    message = SLOTS if hits.of(0) else ROOT if hits.of(1) else PMI if hits.of(3) else DAEMONS
+    if all(hit.groups.get("path") for hit in hits):
+        return None
+    told = {"executable": EXECUTABLE}
+    message = SLOTS if hits.of(0) else ROOT if hits.of(1) else PMI if hits.of(_PMI) else hits.choice(told, DAEMONS)
+    node, path = hits.get("node"), hits.get("path")
     return found(
         PROBLEM,
         message,
@@ -119,4 +148,8 @@ def explain(hits: Hits) -> Finding:
         evidence=hits.evidence(),
         confidence=CONFIRMED,
         wanted=hits.get("wanted") or "?",
+        node=node or "NODE",
+        path=path or "PATH",
+        at=f" (`{node}`): {path}" if node else "",
+        at_zh=f"(`{node}`):{path}" if node else "",
     )

@@ -28,7 +28,7 @@ from typing import Optional
 
 from doctor.core.columns import Stretch
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.loss_scale import HALVINGS, ScaleWatch
+from doctor.core.loss_scale import ATTEMPTED, HALVINGS, ScaleWatch
 from doctor.core.problem import ERROR, INFO, WARNING, Problem, Severity
 from doctor.core.rules import sighting
 from doctor.core.series import Point, rule
@@ -110,7 +110,11 @@ UNSEEN_CALIBRATION = 9
 UNSEEN_HALVINGS = 5
 
 
-@rule(PROBLEM, needs=("loss_scale", "min_loss_scale", "overflow", "skipped_steps", "grad_norm"), symptom_of=("NUM006",))
+@rule(
+    PROBLEM,
+    needs=("loss_scale", ATTEMPTED, "min_loss_scale", "overflow", "skipped_steps", "grad_norm"),
+    symptom_of=("NUM006",),
+)
 class LossScaleFalling:
     """Watches the scale; where none is told, infinite gradients stand for halvings."""
 
@@ -140,7 +144,7 @@ class LossScaleFalling:
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in that tell nothing but finite gradients, once a step was applied."""
         norms = stretch["grad_norm"]
-        if any(stretch[name].values for name in ("loss_scale", "overflow", "skipped_steps")):
+        if any(stretch[name].values for name in ("loss_scale", ATTEMPTED, "overflow", "skipped_steps")):
             return False
         if self._infinite is not None or not self.watch.applied or not norms.finite:
             return False

@@ -34,6 +34,10 @@ SIGNATURES = (
     ),
     Signature(r"No matching distribution found for (?P<wanted>[^\s;(]{1,120})"),
     Signature(
+        r"(?P<absent>[\w.\-\[\]]{1,80}(?:[=<>~!]{1,2}\S{1,40})?) was not found in the (?:package registry|provided"
+        r" package locations|(?P<offline>cache))"
+    ),
+    Signature(
         r"connection broken by '(?P<broken>\w{1,60})\([^\n]{1,500}/simple/(?P<index>[\w.\-]{1,80})/", kind="sign"
     ),
 )
@@ -78,9 +82,48 @@ UNREACHED = Message(
     ),
 )
 
+UV = Message(
+    en=Words(
+        "uv finds no package `{wanted}` on the index that it asks",
+        "{why}No requirement contradicts another; nothing was installed.",
+        "Ask the official index: `uv pip install --default-index https://pypi.org/simple {name}`. Look at "
+        "`UV_DEFAULT_INDEX`, `UV_INDEX` and `[[tool.uv.index]]`: a private package needs its own index there (with "
+        "its login), a wheel of another site its URL. Pre-releases alone: `--prerelease allow`. `uv cache clean "
+        "{name}` forgets an old answer.",
+    ),
+    zh=Words(
+        "uv 在所查询的索引上找不到包 `{wanted}`",
+        "{why_zh}各项要求并不矛盾;没有安装任何东西。",
+        "查询官方索引:`uv pip install --default-index https://pypi.org/simple {name}`。检查 `UV_DEFAULT_INDEX`、"
+        "`UV_INDEX` 与 `[[tool.uv.index]]`:私有包需要在此写明其索引(及登录信息),其他站点的 wheel 需要给出 URL。只有预"
+        "发布版本时加 `--prerelease allow`。`uv cache clean {name}` 可清除旧的应答。",
+    ),
+)
+_ONLINE = (
+    (
+        "The name is misspelt or has another form there, the mirror lacks it (mirrors lag behind, and some leave out "
+        "pre-releases and large wheels), or it stands on an index that was not named or wants a login. "
+    ),
+    "名称有误或在该处写法不同,镜像没有它(镜像会滞后,有的不含预发布版本和大型 wheel),或它在未指定或需要登录的索引上。",
+)
+_OFFLINE = (
+    "The network is switched off for uv (`--offline`, `UV_OFFLINE`), and its cache does not hold the package. ",
+    "uv 处于离线模式(`--offline`、`UV_OFFLINE`),而其缓存中没有该包。",
+)
+
+
+def _of_uv(hits: Hits, absent: str) -> Finding:
+    why, why_zh = _OFFLINE if hits.get("offline") else _ONLINE
+    return found(
+        PROBLEM, UV, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, wanted=absent,
+        name=re.split(r"[\[=<>~!]", absent)[0], why=why, why_zh=why_zh,
+    )  # fmt: skip
+
 
 def explain(hits: Hits) -> Finding:
     """With the newest versions that pip saw, or that it saw none."""
+    if absent := hits.get("absent"):
+        return _of_uv(hits, absent)
     seen = [each.strip() for each in (hits.get("seen") or "").split(",") if each.strip()]
     none = seen == ["none"]
     wanted = hits.get("wanted") or "?"

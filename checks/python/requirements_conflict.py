@@ -43,6 +43,11 @@ SIGNATURES = (
     ),
     Signature(r"^\s{0,8}[├└]─ (?P<package>[\w.\-]{1,80} {1,2}[^\s]{1,40}) ", kind="sign"),
     Signature(
+        r"(?P<absent>[\w.\-\[\]]{1,80}(?:[=<>~!]{1,2}\S{1,40})?) was not found in the (?:package registry|provided"
+        r" package locations|cache)",
+        kind="sign",
+    ),
+    Signature(
         r"^\s{0,8}- nothing provides requested (?P<unprovided>[\w.\-]{1,80}) ?(?P<pin>\S{1,40})?"
         r"(?: (?P<build>\w{0,40}_\d{1,4}|h[0-9a-f]{7}))?",
         kind="sign",
@@ -127,6 +132,8 @@ def explain(hits: Hits) -> Finding | None:
             PROBLEM, NO_WHEEL, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, package=wheelless,
             tag=hits.get("tag"), name=re.split("[=<>~]", wheelless)[0],
         )  # fmt: skip
+    if hits.get("absent"):
+        return None  # what the index does not have contradicts nothing: PYT028
     if unprovided := hits.get("unprovided"):
         build = hits.get("build")
         english, chinese = (each.format(build=build) if build else "" for each in _BUILDS)

@@ -14,7 +14,7 @@ reward that grades; filter groups without deviation (dynamic sampling).
 ## How it is found
 `frac_reward_zero_std` is 1 (without it: `reward_std` is 0) in 20 logged steps running, or in all steps of a shorter
 run
-whose gradients were all zero.
+whose gradients were all zero. veRL: largest and smallest advantage are 0 in 10 logged steps running.
 ## References
 https://arxiv.org/abs/2402.03300
 https://arxiv.org/abs/2503.14476
@@ -111,3 +111,61 @@ class GroupsWithoutDeviation:
         if self._alarm.on or self._moved or self._last is None:
             return None
         return self._found(self._last, self._rows) if self._rows == self._bad_rows >= WHOLE_RUN else None
+
+
+ADVANTAGES = Message(
+    en=Words(
+        "every advantage was 0 in {count} logged steps running, since step {step}",
+        "The answers to one prompt all got the same reward, also where prompts differ from each other, so nothing but "
+        "the KL term moves the weights. Mostly the answers of a group are alike (temperature 0, one seed for all, an "
+        "engine that returns one answer n times), or each answer stands in a group of its own.",
+        "Look at some groups: answers and their rewards side by side. Sample with temperature 1 and without a fixed "
+        "seed, see that `rollout.n` is above 1 and that all answers to a prompt carry the same `uid`, and take "
+        "prompts that are solved sometimes.",
+    ),
+    zh=Words(
+        "自第 {step} 步起连续 {count} 个记录步所有优势值都为 0",
+        "同一 prompt 的回答奖励都相同,即使不同 prompt 之间有差异,因此只有 KL 项在改变权重。多半是组内回答相同"
+        "(temperature 为 0、共用一个种子、引擎把一个回答返回 n 次),或每个回答自成一组。",
+        "查看几组:把回答与奖励并排比较。以 temperature 1 采样且不固定种子,确认 `rollout.n` 大于 1、同一 prompt 的所有"
+        "回答带有相同的 `uid`,并选用有时能解出的 prompt。",
+    ),
+)
+
+#: logged steps running of a whole batch without any advantage
+NONE_RUNNING = 10
+_HIGHEST, _LOWEST = "critic/advantages/max", "critic/advantages/min"
+
+
+@rule(PROBLEM, needs=(_HIGHEST, _LOWEST), symptom_of=("RLX006", "RLX008", "RLX019"))
+class AdvantagesAllZero:
+    """veRL tells the largest and the smallest advantage of a batch; with a critic these are never both 0."""
+
+    def __init__(self) -> None:
+        self._alarm = Alarm(NONE_RUNNING, calm=5)
+        self._highest: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge a step when its smallest advantage follows its largest."""
+        if point.name == _HIGHEST:
+            self._highest = point
+            return None
+        highest, self._highest = self._highest, None
+        if highest is None or highest.step != point.step:
+            return None
+        if not self._alarm.see(highest.value == 0 == point.value, point.step):
+            return None
+        began = self._alarm.since
+        return found(
+            PROBLEM, ADVANTAGES, confidence=LIKELY, count=NONE_RUNNING, step=step_text(began), **sighting(point, began)
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that all have some advantage."""
+        highest, lowest = stretch[_HIGHEST], stretch[_LOWEST]
+        if self._highest is not None or not (highest.finite and lowest.finite) or len(highest) != len(lowest):
+            return False
+        if len(highest) and (highest.low <= 0 or lowest.high >= 0):
+            return False
+        self._alarm.rest(len(lowest))
+        return True

@@ -12,6 +12,9 @@ In a log: by the words of torch, ROCm or its tools.
 ## References
 https://github.com/kyuz0/amd-strix-halo-vllm-toolboxes/issues/6
 https://github.com/ROCm/ROCm-docker/issues/116
+https://github.com/harryjo97/GDSS/issues/6
+https://github.com/thu-pacman/chitu/issues/118
+https://github.com/unslothai/unsloth/issues/6118
 https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
 """
 
@@ -32,30 +35,37 @@ SIGNATURES = (
     Signature(
         r"NotImplementedError: (?P<unsloth>Unsloth) detected signs of an AMD ROCm GPU, but your current PyTorch build"
     ),
-    Signature(r"ROCk module is NOT loaded|Could not initialize Tensile host: No devices found|hipErrorNoDevice"),
+    Signature(
+        r"ROCk module is NOT loaded|Could not initialize Tensile host: No devices found|hipErrorNoDevice"
+        r"|HIP error: no ROCm-capable device is detected"
+    ),
 )
 
 LOG_MESSAGE = Message(
     en=Words(
-        "ROCm reaches no AMD GPU here: /dev/kfd and /dev/dri are absent or not permitted",
-        "The process has to open /dev/kfd and /dev/dri/renderD*, which belong to the group render (older "
-        "systems: video). In a container they are missing without `--device`, and the group's number must be "
-        "the host's, the name does not matter. Else the driver amdgpu is not loaded, or HIP_VISIBLE_DEVICES or "
-        "ROCR_VISIBLE_DEVICES hides all GPUs.",
-        "On the host: `ls -l /dev/kfd /dev/dri`, `rocminfo`, `sudo usermod -aG render,video $USER` and log in "
-        "anew. Containers: `docker run --device=/dev/kfd --device=/dev/dri --group-add $(getent group render | "
-        "cut -d: -f3) --group-add video --security-opt seccomp=unconfined --ipc=host` (podman rootless: "
-        "`--group-add keep-groups`). `sudo modprobe amdgpu` where the module is missing; `env | grep VISIBLE`.",
+        "ROCm reaches no AMD GPU here",
+        "The process has to open /dev/kfd and /dev/dri/renderD*, which belong to the group render (older systems: "
+        "video). In a container they are missing without `--device`, and the group's number must be the host's, the "
+        "name does not matter. Else the driver amdgpu is not loaded, HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES "
+        "hide all GPUs (set both, and the second counts among those that the first leaves), HSA_OVERRIDE_GFX_VERSION "
+        "is no version (`9.0.6`, not gfx906), or this is a ROCm build of torch on a machine with NVIDIA cards or none.",
+        "On the host: `ls -l /dev/kfd /dev/dri`, `rocminfo`, `sudo usermod -aG render,video $USER` and log in anew. "
+        "Containers: `docker run --device=/dev/kfd --device=/dev/dri --group-add $(getent group render | cut -d: -f3) "
+        "--group-add video --security-opt seccomp=unconfined --ipc=host` (podman rootless: `--group-add "
+        "keep-groups`). `sudo modprobe amdgpu` where the module is missing; `env | grep -E 'VISIBLE|HSA_'`. On "
+        "NVIDIA: `pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/cu126`.",
     ),
     zh=Words(
-        "ROCm 在此处找不到 AMD GPU:/dev/kfd 与 /dev/dri 不存在或无权访问",
-        "进程需要打开 /dev/kfd 与 /dev/dri/renderD*,它们属于 render 组(旧系统为 video)。容器不加 `--device` 就"
-        "没有这些设备,且组的编号必须与宿主机一致,组名无关。否则是 amdgpu 驱动未加载,或 HIP_VISIBLE_DEVICES、"
-        "ROCR_VISIBLE_DEVICES 隐藏了所有 GPU。",
-        "宿主机:`ls -l /dev/kfd /dev/dri`、`rocminfo`、`sudo usermod -aG render,video $USER` 并重新登录。容器"
-        ":`docker run --device=/dev/kfd --device=/dev/dri --group-add $(getent group render | cut -d: -f3) "
-        "--group-add video --security-opt seccomp=unconfined --ipc=host`(podman rootless:`--group-add "
-        "keep-groups`)。缺少模块时 `sudo modprobe amdgpu`;并检查 `env | grep VISIBLE`。",
+        "ROCm 在此处找不到 AMD GPU",
+        "进程需要打开 /dev/kfd 与 /dev/dri/renderD*,它们属于 render 组(旧系统为 video)。容器不加 `--device` 就没有这些"
+        "设备,且组的编号必须与宿主机一致,组名无关。否则是 amdgpu 驱动未加载,HIP_VISIBLE_DEVICES 与 "
+        "ROCR_VISIBLE_DEVICES 隐藏了所有 GPU(两者都设时,后者在前者留下的卡中重新编号),HSA_OVERRIDE_GFX_VERSION 不是版"
+        "本号(应为 `9.0.6` 而非 gfx906),或这是装在 NVIDIA 机器或无显卡机器上的 ROCm 版 torch。",
+        "宿主机:`ls -l /dev/kfd /dev/dri`、`rocminfo`、`sudo usermod -aG render,video $USER` 并重新登录。容器:`docker "
+        "run --device=/dev/kfd --device=/dev/dri --group-add $(getent group render | cut -d: -f3) --group-add video "
+        "--security-opt seccomp=unconfined --ipc=host`(podman rootless:`--group-add keep-groups`)。缺少模块时 `sudo "
+        "modprobe amdgpu`;并检查 `env | grep -E 'VISIBLE|HSA_'`。NVIDIA 机器:`pip install --force-reinstall torch "
+        "--index-url https://download.pytorch.org/whl/cu126`。",
     ),
 )
 

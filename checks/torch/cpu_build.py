@@ -19,9 +19,9 @@ from __future__ import annotations
 from doctor import data
 from doctor.checks.torch._helpers import WHEELS, major, older_wheel, public, trains_on_cpu
 from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Words, found
+from doctor.core.finding import CONFIRMED, Evidence, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.gpus import Gpus
 from doctor.facts.nvidia import Nvidia
 from doctor.facts.packages import Packages
@@ -32,6 +32,7 @@ PROBLEM = Problem(id="TOR001", name="torch-cpu-build", severity=ERROR, since="0.
 
 SIGNATURES = (
     Signature(r"AssertionError: Torch not compiled with CUDA enabled"),
+    Signature(r"AssertionError: Torch not compiled with (?P<other>XPU|MPS) enabled"),
     Signature(r"^AttributeError: module 'torch\._C' has no attribute '_cuda_(?:set|get|reset|emptyCache|is)\w{0,40}'"),
 )
 
@@ -52,6 +53,26 @@ LOG_MESSAGE = Message(
         "https://download.pytorch.org/whl/cu126`(选择与驱动相符的 CUDA)。在没有 GPU 的机器上设置 "
         "`use_cpu=True`,且不要使用 `cuda` 设备。使用昇腾 NPU 或 Intel GPU 时该构建没有问题,代码应使用 `npu` 或 `xpu` "
         "而不是 `cuda`。",
+    ),
+)
+
+LOG_MESSAGE_OTHER = Message(
+    en=Words(
+        "the installed torch is built without {other}, and something asked for it",
+        "There is one wheel of torch for each kind of GPU: one of the CPU, of CUDA or of ROCm knows no `{device}`, "
+        "whatever the driver says. An upgrade by another package often puts it there.",
+        "XPU (Intel): `pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/xpu`, with "
+        "intel-extension-for-pytorch of the same release where the program uses it. MPS (Apple) comes with the wheel "
+        "for macOS on arm64 alone, not in a container or an x86 Python. `python -c 'import torch; "
+        "print(torch.__version__)'` shows what is there; else ask for another device.",
+    ),
+    zh=Words(
+        "已安装的 torch 不带 {other},而程序要求使用它",
+        "torch 为每种 GPU 提供单独的 wheel:CPU、CUDA 或 ROCm 版无论驱动如何都没有 `{device}`。常见原因是其他包升级时替"
+        "换了它。",
+        "XPU(Intel):`pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/xpu`,程序使用 "
+        "intel-extension-for-pytorch 时其版本须与 torch 一致。MPS(Apple)只在 arm64 macOS 的 wheel 中提供,容器或 x86 "
+        "Python 中没有。`python -c 'import torch; print(torch.__version__)'` 显示当前版本;否则改用其他设备。",
     ),
 )
 
@@ -89,6 +110,15 @@ DRIVER = Message(
 
 #: local parts of builds for other hardware
 _OTHER = ("xpu", "hpu", "npu", "tpu", "rocm")
+
+
+def explain(hits: Hits) -> Finding:
+    """Each kind of GPU has a wheel of its own."""
+    other = hits.first.groups.get("other")
+    return found(
+        PROBLEM, LOG_MESSAGE_OTHER if other else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),
+        confidence=CONFIRMED, other=other or "", device=(other or "").lower(),
+    )  # fmt: skip
 
 
 @check(PROBLEM)

@@ -60,6 +60,11 @@ SIGNATURES = (
         r"input data rang\w{0,2} ?\[(?P<range>\d{1,3}-\d{1,3})\)",
     ),
     Signature(
+        r"\bE[A-Z0-9]\d{4}: [^\n]{0,100}?Failed to compile Op \[(?P<uncompiled>[\w/\-]{1,100})",
+        keywords=("Failed to compile Op [",),
+        symptom_of=("MEM026",),
+    ),
+    Signature(
         r"RuntimeError: (?P<call>ACL stream synchronize) failed, error code: ?(?P<number>\d{1,7})",
         symptom_of=("MEM020", "MEM026", "NCC029"),
     ),
@@ -211,6 +216,26 @@ COMPILER = Message(
         "`tbe`。",
     ),
 )
+UNCOMPILED = Message(
+    en=Words(
+        "CANN could not compile an operator for the NPU: `{uncompiled}`",
+        "Operators without a ready-made binary are compiled on first use (TBE). It fails where CANN is older than "
+        "torch_npu expects, toolkit and kernels are of different releases, the operator does not take these shapes, "
+        "dtypes or this chip, or the compiler's Python packages are missing. Model and CUDA have no part in it.",
+        "Read the lines of the same code below it, and `~/ascend/log/debug/plog`. Install the CANN (toolkit and "
+        "kernels of one release) that torch_npu's release table names, or the torch_npu that belongs to the CANN that "
+        "is there. `torch.npu.set_compile_mode(jit_compile=False)` before the model is made takes ready binaries "
+        "where there are any.",
+    ),
+    zh=Words(
+        "CANN 无法为 NPU 编译算子:`{uncompiled}`",
+        "没有现成二进制的算子在首次使用时编译(TBE)。CANN 比 torch_npu 所需的旧、toolkit 与 kernels 版本不同、算子不支"
+        "持这些形状、dtype 或该芯片,或缺少编译器的 Python 依赖时会失败。与模型和 CUDA 无关。",
+        "查看其下同一错误码的行以及 `~/ascend/log/debug/plog`。安装 torch_npu 版本配套表指定的 CANN(toolkit 与 "
+        "kernels 同一版本),或安装与现有 CANN 配套的 torch_npu。在创建模型之前 "
+        "`torch.npu.set_compile_mode(jit_compile=False)` 可在有现成二进制时直接使用。",
+    ),
+)
 KERNELS = Message(
     en=Words(
         "CANN has no compiled kernels for this NPU{which}",
@@ -265,6 +290,11 @@ def _other(hits: Hits) -> Finding | None:
         )  # fmt: skip
     if hits.of(5):
         return _kernels(hits)
+    if uncompiled := hits.get("uncompiled"):
+        return found(
+            PROBLEM, UNCOMPILED, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+            uncompiled=uncompiled, commands=("npu-smi info",),
+        )  # fmt: skip
     module, absent = hits.get("module") or hits.get("failure"), hits.get("absent")
     if not absent and not hits.get("compiler"):
         return None

@@ -110,6 +110,15 @@ FILES = Kind(
     "Check the path from the machine and container where the process ran, its permissions and the free space.",
     "在进程所在的机器和容器中检查该路径、权限与剩余空间。",
 )
+ENDPOINT = Kind(
+    "A connection that somebody still uses is gone: of a socket, or of a network mount (FUSE, NFS), which the line "
+    "does not tell apart because it names no path.",
+    "仍在使用的连接已断开:可能是套接字,也可能是网络挂载(FUSE、NFS);该行没有给出路径,无法区分。",
+    "Look at the innermost frame: for a file, `mount` and `df -hT` show whether its mount still answers (`umount -l`, "
+    "then mount it again); for a socket, why the other side closed it.",
+    "查看最内层栈帧:若是文件,用 `mount` 与 `df -hT` 查看挂载是否仍有响应(`umount -l` 后重新挂载);"
+    "若是套接字,查明对端为何关闭。",
+)
 OTHER = Kind(
     "Its type alone does not tell what kind of problem it is.",
     "仅凭类型无法判断属于哪类问题。",
@@ -328,6 +337,8 @@ def _of_type(exception: str, told: str, *, own_code: bool) -> Optional[Kind]:
         return REFUSED
     if exception == "OSError" and _LOADED.search(told):
         return IMPORT
+    if exception == "OSError" and "Transport endpoint" in told:
+        return ENDPOINT
     if own_code and exception in _NAMES:
         return UNMADE
     return next((kind for pattern, kind in _BY_TYPE if pattern.search(exception)), None)

@@ -45,6 +45,14 @@ SIGNATURES = (
     Signature(
         r"^AttributeError: '(?P<layer>\w{0,40}MoE\w{0,40})' object has no attribute '(?:linear_fc[12])'",
     ),
+    Signature(
+        r"No mapping found for megatron_param: (?P<adapter>[\w.]{0,160}\.(?:adapter|to_wrap)\.[\w.]{1,80})",
+        kind="warning",
+    ),
+    Signature(
+        r"No mapping found for megatron_param: (?P<name>(?![\w.]{0,160}\.(?:adapter|to_wrap)\.)[\w.]{1,200})",
+        kind="warning",
+    ),
 )
 
 FILES = Message(
@@ -93,6 +101,26 @@ MAPPING = Message(
     ),
 )
 
+ADAPTER = Message(
+    en=Words(
+        "Megatron-Bridge has no mapping for the LoRA layers, and leaves them out of what it exports",
+        "An adapter wraps a layer, which changes its name (`.to_wrap.`) and adds two (`.adapter.`). Releases without "
+        "export of adapters warn of each and go on: the engine, or the exported model, lacks these layers or what "
+        "they learned.",
+        "Upgrade Megatron-Bridge to a release that exports adapters, or let the adapter be merged first (veRL "
+        "`actor_rollout_ref.model.lora.merge=True`, SkyRL and ms-swift likewise). Until then compare the rollouts "
+        "with the base model's: gibberish or no change at all is what this looks like.",
+    ),
+    zh=Words(
+        "Megatron-Bridge 没有 LoRA 层的映射,导出时会略过它们",
+        "适配器包装某一层,使其名称改变(`.to_wrap.`)并增加两层(`.adapter.`)。不支持导出适配器的版本对每一层告警后继续:"
+        "引擎或导出的模型缺少这些层或其所学内容。",
+        "把 Megatron-Bridge 升级到支持导出适配器的版本,或先合并适配器(veRL 用 "
+        "`actor_rollout_ref.model.lora.merge=True`,SkyRL 与 ms-swift 类似)。在此之前把 rollout 与基座模型的输出比较:乱"
+        "码或毫无变化即是其表现。",
+    ),
+)
+
 DENSE = Message(
     en=Words(
         "a loader for dense models met a mixture of experts (`{layer}`)",
@@ -117,7 +145,7 @@ DENSE = Message(
 def explain(hits: Hits) -> Finding:
     """Files that lack something, a table of names that does, or a loader for another kind of model."""
     name, layer, file = hits.get("name"), hits.get("layer"), hits.get("file")
-    message = MAPPING if name else DENSE if layer else FILES
+    message = MAPPING if name else ADAPTER if hits.get("adapter") else DENSE if layer else FILES
     return found(
         PROBLEM,
         message,

@@ -15,6 +15,7 @@ https://github.com/vllm-project/vllm/blob/v0.11.0/vllm/multimodal/cache.py
 https://github.com/vllm-project/vllm/issues/31404
 https://github.com/modelscope/ms-swift/issues/9863
 https://github.com/verl-project/verl/issues/584
+https://github.com/vllm-project/vllm/issues/8016
 """
 
 from __future__ import annotations
@@ -68,6 +69,22 @@ CASES = (
                 "prefill),该版本在此处有缺陷。",
                 "`pip install -U vllm`;在此之前用 `--no-enable-prefix-caching`(`enable_prefix_caching=False`),该"
                 "模型不用投机解码,并使 `--max-num-batched-tokens` 大于一个带图像提示的 token 数。",
+            ),
+        ),
+    ),
+    (
+        r"^AssertionError: expected running sequences",
+        Message(
+            en=Words(
+                "the engine of vLLM 0.5.5 or thereabouts lost a running request in multi-step scheduling",
+                "Its step handed an answer on for a request that had ended or been aborted meanwhile. That is a "
+                "defect of that release.",
+                "`pip install -U vllm`; until then `--num-scheduler-steps 1`.",
+            ),
+            zh=Words(
+                "0.5.5 前后的 vLLM 引擎在多步调度中丢失了运行中的请求",
+                "某一步的结果属于一个此时已结束或被取消的请求。这是该版本的缺陷。",
+                "`pip install -U vllm`;在此之前用 `--num-scheduler-steps 1`。",
             ),
         ),
     ),
@@ -126,14 +143,15 @@ ENGINE = (
 #: where the V0 engine takes a running request back
 OLD_SCHEDULER = r"[\\/]vllm[\\/]core[\\/]scheduler\.py:_preempt\w{0,30}$"
 #: entries whose words are those of any exception -> where it must have been raised
-PLACES = {2: OLD_SCHEDULER, 3: ENGINE}
+PLACES = {3: OLD_SCHEDULER, 4: ENGINE}
 
 SIGNATURES = (
     Signature(CASES[0][0]),
     Signature(CASES[1][0]),
-    Signature(CASES[2][0], frame=OLD_SCHEDULER),
+    Signature(CASES[2][0]),
+    Signature(CASES[3][0], frame=OLD_SCHEDULER),
     Signature(
-        CASES[3][0],
+        CASES[4][0],
         frame=ENGINE,
         symptom_of=("VLL098", "VLL036"),
     ),

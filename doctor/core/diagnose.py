@@ -170,11 +170,21 @@ def _files(states: Mapping[str, FactState]) -> Iterable[str]:
             yield value.path
 
 
+def _nobodys(interpreter: Any, packages: Any) -> bool:
+    """Whether the environment examined was made for the doctor, and nothing that trains is in it."""
+    own = interpreter.chosen_because.startswith("the doctor's own")
+    return own and packages is not None and packages.complete and not any(map(packages.version, SHOWN_PACKAGES))
+
+
 def summary(states: Mapping[str, FactState]) -> Iterable[str]:
     """What was examined, one clause each: interpreter, packages, GPUs."""
+    packages = _value(states, "packages")
     if interpreter := _value(states, "interpreter"):
-        yield f"python {interpreter.version} ({interpreter.environment_kind})"
-    if packages := _value(states, "packages"):
+        if _nobodys(interpreter, packages):
+            yield f"python {interpreter.version}, the doctor's own: it trains nothing, name yours with --python"
+        else:
+            yield f"python {interpreter.version} ({interpreter.environment_kind})"
+    if packages is not None:
         for name in SHOWN_PACKAGES:
             if version := packages.version(name):
                 build = packages.torch_build

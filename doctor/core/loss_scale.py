@@ -21,12 +21,21 @@ LOW_SCALE, ABOVE_MINIMUM = 2.0**8, 5
 #: can grow before step 1000 (DeepSpeed) or 2000 (torch): a warning, and an error only when the scale is low as well
 FAST = 20
 
+#: the metric of a scale at which a step overflowed, where every overflow is told
+ATTEMPTED = "attempted_loss_scale"
+
+#: halvings that one step may bring: a scaler may be set to fall by a quarter at once
+#: https://docs.pytorch.org/docs/stable/amp.html#torch.amp.GradScaler (`backoff_factor`)
+_AT_ONCE = 2
+
 #: DeepSpeed's `min_loss_scale` (https://www.deepspeed.ai/docs/config-json/#fp16-training-options)
 MINIMUM = 1.0
 
 
 class ScaleWatch:
     """Follows `loss_scale`, `min_loss_scale`, `skipped_steps` and `overflow`; counts halvings since the last growth.
+
+    A run that goes on from a checkpoint may begin with a lower scale: what nobody halved is the beginning of a series.
 
     Args:
         minimum: the scale that cannot be halved any more.
@@ -42,10 +51,15 @@ class ScaleWatch:
         self.last: Optional[int] = None
         self._unchanged = 0
         self._skipped: Optional[float] = None
+        self._step: Optional[int] = None
+        self._again = False
 
     def feed(self, point: Point) -> Optional[Severity]:
         """Take a point in; gives how bad it stands when this point is a halving that counts, else None."""
-        if point.name == "loss_scale":
+        if point.name in ("loss_scale", ATTEMPTED):
+            if self._begins_anew(point):
+                self._forget()
+            self._step = point.step
             return self._new_scale(point)
         if point.name == "min_loss_scale" and 0 < point.value < math.inf:
             self.minimum = point.value
@@ -75,6 +89,20 @@ class ScaleWatch:
             return None
         pace = max(1.0, (step - self.began) / (self.count - 1))
         return step + math.ceil(pace * max(0.0, math.log2(self.scale / self.minimum)))
+
+    def _begins_anew(self, point: Point) -> bool:
+        """Whether the scale fell without an overflow that was told, or faster than overflows can make it fall."""
+        if self.scale is None or not 0 < point.value < self.scale:
+            return False
+        if point.name == ATTEMPTED:
+            return True
+        steps = None if point.step is None or self._step is None else max(1, point.step - self._step)
+        return steps is not None and math.log2(self.scale / point.value) > _AT_ONCE * steps
+
+    def _forget(self) -> None:
+        self.scale = self.began = self.last = None
+        self.applied, self.count, self._unchanged = False, 0, 0
+        self._again = True
 
     def _new_scale(self, point: Point) -> Optional[Severity]:
         before, scale = self.scale, point.value
@@ -109,6 +137,8 @@ class ScaleWatch:
                 return None
             pace = 0.0 if step is None or self.began is None else (step - self.began) / (self.count - 1)
             return ERROR if low or pace <= FAST else WARNING
-        if low:
+        if low and not self._again:
             return WARNING
-        return INFO if self.count >= HALVINGS else None
+        if self.count < HALVINGS:  # a run that goes on may well have begun low
+            return None
+        return WARNING if low else INFO

@@ -143,11 +143,18 @@ def prepare(source: Source, raw: Iterable[tuple[int, str]]) -> tuple[list[tuple[
 def _runs_backwards(sample: list[str]) -> bool:
     """Whether stamps fall from line to line, as web consoles show the newest line first."""
     year = time.gmtime().tm_year
-    times = [each for text in sample if (each := strip(text).time_ns(year)) is not None]
+    first, last = (next(_times(texts, year), 0) for texts in (sample, reversed(sample)))
+    if first <= last:  # nearly always: the stamps between need not be read
+        return False
+    times = list(_times(sample, year))
     pairs = list(pairwise(times))
     falling = sum(later < earlier for earlier, later in pairs)
     rising = sum(later > earlier for earlier, later in pairs)
     return falling >= 5 and falling > 10 * rising and times[0] > times[-1]
+
+
+def _times(texts: Iterable[str], year: int) -> Iterator[int]:
+    return (each for text in texts if (each := strip(text).time_ns(year)) is not None)
 
 
 class Builder:

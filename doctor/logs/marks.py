@@ -57,6 +57,10 @@ _TRAINING = later(r"\b(?P<done>\d{1,9})/(?P<all>\d{1,9}) \[(?:\d{1,4}:)?\d{1,4}:
 _SERVING = later(r"Application startup complete|HTTP/1\.1\" \d{3}|Avg generation throughput:")
 #: somebody asks whether the server lives: that says nothing of the run, which may stand still or have failed
 _PROBE = later(r"\"GET /(?:health\w{0,20}|ping|metrics|get_server_info|v1/models)\b")
+#: actors of Ray, but a server's own processes and Ray Serve: an engine of a trainer is ready before anything is trained
+_ACTOR = later(
+    r"(?!APIServer|ApiServer|EngineCore|DPCoordinator|Worker|Vllm|Serve|ProxyActor|HTTPProxy)\w{1,80} pid=\d"
+)
 SERVING_HINTS = ("Application startup", 'HTTP/1.1" ', "Avg generation throughput:")
 #: words before a bar that is not the training's own
 _LOADING = later(
@@ -88,7 +92,13 @@ class Marks:
         text = line.text
         if line.repeated and self.folded is None:
             self.folded = line
-        if not self.served and _holds(text, SERVING_HINTS) and _SERVING.search(text) and not _PROBE.search(text):
+        if (
+            not self.served
+            and _holds(text, SERVING_HINTS)
+            and _SERVING.search(text)
+            and not _PROBE.search(text)
+            and not _ACTOR.match(line.process)
+        ):
             self.served = True
         if _holds(text.lower(), SUCCESS_HINTS) and _SUCCESS.search(text):
             self.success = line

@@ -31,6 +31,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Optional
 
 from doctor.core.columns import MetricRow, points_of
+from doctor.core.loss_scale import ATTEMPTED
 from doctor.core.patterns import later
 from doctor.core.series import ALIASES, Point
 from doctor.logs.metric_blocks import BLOCK_LITERALS, OF_STEP_BEFORE, step_told, told_in_block
@@ -354,7 +355,7 @@ def _verl_row(line: bytes) -> Optional[Row]:
 
 
 def _overflow_row(line: bytes) -> Optional[Row]:
-    """DeepSpeed's lines: ``overflow`` is a skipped step, ``loss_scale`` the scale before and after it.
+    """DeepSpeed's lines: ``overflow`` is a skipped step, and the scale is told as attempted and as it is after it.
 
     Growth is not logged by ZeRO 1 to 3: the scale that was attempted tells of it.
     """
@@ -362,9 +363,10 @@ def _overflow_row(line: bytes) -> Optional[Row]:
     if match is None:
         return _made(None, [("overflow", 1.0)]) if b"OVERFLOW! " in line and b"Skipping step" in line else None
     before, after = match.groups()[-2:]
-    pairs: Pairs = [("loss_scale", float(before))]
-    if b"Increasing" not in match[0]:
-        pairs.append(("overflow", 1.0))
+    if b"Increasing" in match[0]:
+        pairs: Pairs = [("loss_scale", float(before))]
+    else:
+        pairs = [(ATTEMPTED, float(before)), ("overflow", 1.0)]
     return _made(None, pairs if after is None else [*pairs, ("loss_scale", float(after))])
 
 

@@ -679,14 +679,18 @@ def _chain(case: Case, own: list[Failure], victims: list[Failure], verdict: str)
 
 
 def _first_of(failed: Sequence[tuple[Failure, str]], case: Case) -> list[tuple[Key, Link]]:
-    """The first failures; of the others, how many are like one of these."""
+    """The first failures; of the others, of how many more processes one is like these."""
     links = [_failed(case, failure, what) for failure, what in failed[:_CHAIN_MOST]]
     last = {(link.what, link.detail): number for number, (_, link) in enumerate(links)}
+    told: dict[tuple[str, str], set[object]] = {}
+    for _, link in links:
+        told.setdefault((link.what, link.detail), set()).add((link.file, link.process))
     for failure, what in failed[_CHAIN_MOST:]:
-        number = last.get((what, failure.cause.name or failure.cause.type))
-        if number is not None:
-            key, link = links[number]
-            links[number] = key, replace(link, alike=link.alike + 1)
+        kind, place = (what, failure.cause.name or failure.cause.type), (failure.cause.line.file, failure.process)
+        if kind in last and place not in told[kind]:
+            told[kind].add(place)
+            key, link = links[last[kind]]
+            links[last[kind]] = key, replace(link, alike=link.alike + 1)
     return links
 
 

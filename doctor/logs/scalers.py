@@ -2,7 +2,8 @@
 
 Their lines do not name the engine: taken for one series, the scale of the one seems to fall because of the other. What
 shows that there are several: a scale is halved from the same value twice on end, an attempt is made with less than the
-last halving left, or one step is told twice with other counts of skipped steps.
+last halving left and another one with just what that had left, or one step is told twice with other counts of skipped
+steps. An attempt with less alone is what a run makes that goes on with a lower scale: nothing comes back from before.
 
 https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/fp16/loss_scaler.py
 https://github.com/deepspeedai/DeepSpeedExamples/blob/master/applications/DeepSpeed-Chat/dschat/rlhf/rlhf_engine.py
@@ -10,8 +11,9 @@ https://github.com/deepspeedai/DeepSpeedExamples/blob/master/applications/DeepSp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from doctor.core.loss_scale import ATTEMPTED
 from doctor.logs.metrics import Row
 
 _NEAR = 3  # lines: between them no scale can have grown, which takes `loss_scale_window` steps (1000 by default)
@@ -27,6 +29,7 @@ class _Rank:
     halving: tuple[float, float] | None = None
     halved_line: int = 0
     halved_ns: int | None = None
+    left: set[float] = field(default_factory=set)  # what halvings had left, before an attempt with less
     skipped: tuple[int | None, float] | None = None
     skipped_line: int = 0
 
@@ -48,19 +51,23 @@ class Scalers:
         known = self._ranks.setdefault(rank, _Rank())
         if row.names[0] == "skipped_steps":
             told = row.step, row.values[0]
+            if _goes_back(known.skipped, told):
+                known = self._ranks[rank] = _Rank()  # another run
             if known.skipped is not None and told[0] == known.skipped[0] and told != known.skipped:
                 known.several |= line - known.skipped_line <= _NEAR
             known.skipped, known.skipped_line = told, line
             return not known.several
-        scales = [value for name, value in row.pairs if name == "loss_scale"]
+        scales = [value for name, value in row.pairs if name in ("loss_scale", ATTEMPTED)]
         repeated = bool(scales) and self._repeats(known, scales, line, t_ns)
         return not known.several and not repeated
 
     @staticmethod
     def _repeats(known: _Rank, scales: list[float], line: int, t_ns: int | None) -> bool:
         """Whether a line tells the last halving again; takes down what it shows of a second engine."""
-        if known.halving is not None and scales[0] < known.halving[1]:
+        if scales[0] in known.left:
             known.several = True
+        if known.halving is not None and scales[0] < known.halving[1]:
+            known.left.add(known.halving[1])
         if len(scales) < 2:  # an overflow that hysteresis lets pass
             return False
         halving = scales[0], scales[1]
@@ -69,3 +76,8 @@ class Scalers:
             known.several |= abs(t_ns - known.halved_ns) > _APART_NS
         known.halving, known.halved_line, known.halved_ns = halving, line, t_ns
         return again
+
+
+def _goes_back(before: tuple[int | None, float] | None, now: tuple[int | None, float]) -> bool:
+    """Whether a step is smaller than the one before it."""
+    return before is not None and before[0] is not None and now[0] is not None and now[0] < before[0]

@@ -212,7 +212,7 @@ def _step(group: list[Mapping[str, Any]], words: Mapping[str, str]) -> tuple[str
     ranks = sorted({each["rank"] for each in group if each["rank"] is not None})
     names = list(dict.fromkeys(each["process"] for each in group if each["process"] and each["rank"] is None))
     who = ", ".join([*([f"rank {ranks_text(ranks)}"] if ranks else []), *names[:4]])
-    if more := sum(each.get("alike", 0) for each in group):
+    if more := len(names[4:]) + sum(each.get("alike", 0) for each in group):
         who += words["chain_alike"].format(count=more)
     clock = time.strftime("%H:%M:%S", time.gmtime(first["time_ns"] // 10**9)) if first["time_ns"] is not None else ""
     what = words[f"chain_{first['what']}"].format(detail=first["detail"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import configparser
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -68,7 +69,7 @@ def program() -> str:
     beside = Path(sys.executable).parent / "uv"
     found = str(beside) if os.access(beside, os.X_OK) else shutil.which("uv")
     if found is None:
-        msg = "`doctor fix env` solves with uv, and there is none: pip install uv"
+        msg = f"`doctor fix env` solves with uv, and there is none: {shlex.quote(sys.executable)} -m pip install uv"
         raise Refused(msg)
     return found
 

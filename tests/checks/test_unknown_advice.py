@@ -9,6 +9,7 @@ from doctor.checks.unknown._kinds import (
     COMPILER,
     CUDA,
     DEFINITION,
+    ENDPOINT,
     FILES,
     HIP,
     IMPORT,
@@ -67,6 +68,7 @@ def test_a_server_that_answers_is_no_failed_connection() -> None:
 def test_a_library_that_does_not_load_is_no_matter_of_paths() -> None:
     assert kind_of("OSError", own_code=False, message="/a/_b.so: undefined symbol: _ZN3c10") is IMPORT
     assert kind_of("OSError", own_code=False, message="[Errno 14] Bad address") is FILES
+    assert kind_of("OSError", own_code=False, message="[Errno 107] Transport endpoint is not connected") is ENDPOINT
 
 
 def test_errors_of_hip_are_not_told_as_cuda() -> None:

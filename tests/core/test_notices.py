@@ -23,8 +23,10 @@ SAYERS = {
     "StreamError", "NoMeeting", "RayRefused", "EngineMissing", "UnpackError", "UnreadableConfigError", "notice",
     "tell", "_tell",
 }  # fmt: skip
-FOLDERS = ("cli/*.py", "core/*.py", "logs/*.py", "cluster/*.py", "sizing/*.py", "facts/saved.py", "monitors/*.py",
-           "fixes/serve/*.py")  # fmt: skip
+FOLDERS = (
+    "cli/*.py", "core/*.py", "logs/*.py", "cluster/*.py", "sizing/*.py", "facts/saved.py", "monitors/*.py",
+    "fixes/*.py", "fixes/serve/*.py", "fixes/environment/*.py", "fixes/processes/*.py", "fixes/vllm/*.py",
+)  # fmt: skip
 #: not sentences: what a cluster's refusal is of, and the words that go before an exception's own
 KINDS = {"interpreter", "connect", "ended", "version"}
 

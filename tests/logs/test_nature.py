@@ -152,6 +152,27 @@ def test_what_says_that_it_is_done_does_not_break_off(tmp_path: Path, end: str, 
 
 
 @pytest.mark.parametrize(
+    ("who", "healthy"),
+    [
+        ("", True),
+        ("(APIServer pid=411) ", True),
+        ("(EngineCore_DP0 pid=412) ", True),
+        ("(ServeReplica:llm:Deployment pid=90) ", True),
+        ("(SGLangEngine pid=80211) ", False),
+        ("(vLLMHttpServer pid=312223, ip=10.0.0.4) ", False),
+    ],
+)
+def test_an_engine_of_a_trainer_that_is_ready_is_no_run_that_goes_well(tmp_path: Path, who: str, healthy: bool) -> None:
+    """Runs of slime stand still behind these lines: https://github.com/THUDM/slime/issues/1484."""
+    path = tmp_path / "train.log"
+    path.write_text(
+        f"{who}INFO:     Started server process [80902]\n{who}INFO:     Application startup complete.\n"
+        f'{who}INFO:     10.1.1.5:40112 - "POST /generate HTTP/1.1" 200 OK\n'
+    )
+    assert (examine([str(path)], prepared=PREPARED).diagnosis.verdict == "healthy") is healthy
+
+
+@pytest.mark.parametrize(
     ("code", "told"),
     [
         ('raise OSError("Failed to load tokenizer.") from e', True),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from doctor.logs.postmortem import Postmortem, examine, prepare
+from doctor.render.words import WORDS, chain_of
 
 PREPARED = prepare()
 HEADER = "Traceback (most recent call last):"
@@ -466,3 +467,14 @@ def test_the_place_of_an_unknown_failure_is_not_in_the_standard_library(tmp_path
     first = _examine(tmp_path, text).diagnosis.outcome.findings[0]
     assert first.problem.id == "UNK001"
     assert first.words().headline.endswith(f"raised in `{place}`; no known problem matches")
+
+
+def test_processes_that_fail_again_and_again_are_counted_once(tmp_path: Path) -> None:
+    failure = 'Traceback (most recent call last):\n  File "/srv/job.py", line 3, in run\nValueError: bad {}\n'
+    lines = (f"(Worker pid={1000 + number % 80}) {line}\n" for number in range(400)
+             for line in failure.format(number).splitlines())  # fmt: skip
+    log = tmp_path / "run.log"
+    log.write_text("".join(lines))
+    chain = [asdict(link) for link in examine([str(log)], prepared=PREPARED).ranked.chain]
+    _, who, _, _ = chain_of({"chain": chain}, WORDS["en"])[0]
+    assert who == ", ".join(f"Worker pid={1000 + number}" for number in range(4)) + " and 76 more processes"

@@ -90,12 +90,50 @@ def counted(lines: list[str | None]) -> list[bool]:
         # a scale that grew for 1000 steps may be halved from the same value again
         ([halved(0, 4096, 2048), None, None, None, None, halved(9, 4096, 2048)], [True, True]),
         ([halved(0, 4096, 2048), None, halved(9, 4096, 2048), None, halved(9, 2048, 1024)], [True, False, True]),
-        ([halved(0, 8192, 4096), None, None, halved(9, 2048, 1024), None, halved(9, 1024, 512)], [True, False, False]),
+        ([halved(0, 8192, 4096), None, None, halved(9, 2048, 1024), None, halved(9, 1024, 512)], [True, True, True]),
+        (
+            [halved(0, 8192, 4096), halved(9, 2048, 1024), halved(20, 4096, 2048), None, halved(30, 1024, 512)],
+            [True, True, False, False],
+        ),
         ([steps(0, 10, 4), steps(0, 10, 3), halved(9, 2048, 1024)], [True, False, False]),
         # a run that was started again tells the same step again, far from the first time
         ([steps(0, 10, 4), None, None, None, None, steps(0, 10, 3), halved(9, 2048, 1024)], [True, True, True]),
         ([steps(0, 10, 4), steps(0, 10, 4), halved(9, 2048, 1024)], [True, True, True]),
+        # once its steps go back it is another run, however many engines the one before had
+        (
+            [steps(0, 10, 4), steps(0, 10, 3), halved(9, 2048, 1024), steps(9, 5, 0), halved(9, 512, 256)],
+            [True, False, False, True, True],
+        ),
     ],
 )
 def test_what_shows_a_second_engine(lines: list[str | None], wanted: list[bool]) -> None:
     assert counted(lines) == wanted
+
+
+def resumed(begin: int, halvings: int, *, told: bool) -> list[str]:
+    """A run that ends after three early halvings, and one in the same file that begins with another scale."""
+    first = [
+        *(steps(4 * at, 10 * at + 10, 0) for at in range(4)),
+        *(halved(20 + at, 65536 >> at, 32768 >> at) for at in (0, 1)),
+    ]
+    second = [
+        line for at in range(halvings) for line in (halved(110 + 4 * at, begin >> at, begin >> at + 1), *ppo(at + 40))
+    ]
+    between = [steps(100, 20, 0), steps(104, 30, 0), steps(106, 40, 0)] if told else [*ppo(50), *ppo(60)]
+    return [*first, *ppo(40), "Killed", "loading the checkpoint", *between, *second]
+
+
+@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("begin", [1024, 4096])
+def test_a_run_that_goes_on_with_a_lower_scale_has_not_halved_it(tmp_path: Path, begin: int, *, told: bool) -> None:
+    assert "NUM005" not in findings(tmp_path, resumed(begin, 1, told=told))
+
+
+@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("begin", [1024, 4096, 65536])
+def test_the_fall_of_a_run_that_goes_on_is_found(tmp_path: Path, begin: int, *, told: bool) -> None:
+    lines = resumed(begin, 10, told=told)
+    log = tmp_path / "training.log"
+    log.write_text("\n".join(lines) + "\n")
+    found = [each for each in examine([str(log)], prepared=PREPARED).ranked.findings if each.problem.id == "NUM005"]
+    assert [each.values["count"] <= 10 for each in found] == [True]
