@@ -8,6 +8,11 @@ from __future__ import annotations
 
 import re
 
+__all__ = [
+    "CODES", "behind_line_feeds", "count_line_feeds", "cut_codes", "plain_behind_line_feeds",
+    "plain_count_line_feeds", "plain_cut_codes",
+]  # fmt: skip
+
 #: colours and cursor movements (ECMA-48), window titles and links (ended by BEL or ST), single shifts; never a line
 #: end. The first alternative tells nothing new: it is that of nearly every code, and quickly told
 CODES = re.compile(
