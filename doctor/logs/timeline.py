@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Optional
 
 from doctor.core.columns import Column
@@ -20,7 +20,7 @@ MOST_METRICS = 500
 _OF_A_BUCKET = 4
 
 #: values that wait to be put into buckets: few of all metrics are ever drawn, and together it takes less
-_MOST_WAITING = 4096
+_MOST_WAITING = 1024
 
 
 class Extreme(NamedTuple):
@@ -172,68 +172,63 @@ class Series:
 
 def _bucket_of(values: Sequence[float], places: Sequence[int], start: int) -> list[tuple[float, float]]:
     """First, least, greatest and last of some values; the first of them is number `start` of `places`."""
-    least, greatest = min(values), max(values)
+    first, least, greatest = (places[start], values[0]), min(values), max(values)
     return [
-        (places[start], values[0]),
-        (places[start + values.index(least)], least),
-        (places[start + values.index(greatest)], greatest),
+        first,
+        first if least == values[0] else (places[start + values.index(least)], least),
+        first if greatest == values[0] else (places[start + values.index(greatest)], greatest),
         (places[start + len(values) - 1], values[-1]),
     ]
 
 
 class Timeline:
-    """All metrics of one run. `dropped` counts the points of metrics beyond MOST_METRICS."""
+    """All metrics of one run. `dropped` counts the points of metrics beyond MOST_METRICS.
 
-    def __init__(self) -> None:
+    Args:
+        wanted: whether a metric may be drawn; of others only the steps are seen. None: every one may.
+
+    """
+
+    def __init__(self, wanted: Optional[Callable[[str], bool]] = None) -> None:
         self.series: dict[str, Series] = {}
         self.dropped = 0
         self.first_step: Optional[int] = None
         self.last_step: Optional[int] = None
+        self._wanted = wanted
 
     def add(self, point: Point) -> None:
         """Take a point in."""
         name, value, step, _, _, _ = point
-        series = self.series.get(name)
-        if series is None:
-            if len(self.series) >= MOST_METRICS:
-                self.dropped += 1
-                return
-            series = self.series[name] = Series(name)
+        series = self._series(name, 1)
+        if series is not None:
+            series.add(step, value)
         if step is not None:
             if self.first_step is None:
                 self.first_step = step
             self.last_step = step
-        series.add(step, value)
 
     def add_columns(self, columns: Mapping[str, Column]) -> None:
         """Take columns of one stretch in, whose steps do not go back."""
         steps: list[int] = []
         for name, column in columns.items():
-            series = self.series.get(name)
-            if series is None:
-                if len(self.series) >= MOST_METRICS:
-                    self.dropped += len(column)
-                    continue
-                series = self.series[name] = Series(name)
+            series = self._series(name, len(column))
+            if series is not None:
+                series.extend(column)
             ends = (column.steps[0], column.steps[-1])
             steps += [step for step in (column.steps if None in ends else ends) if step is not None]
-            series.extend(column)
         if steps:
             self.first_step = min(steps) if self.first_step is None else self.first_step
             self.last_step = max(steps)
 
-    def began(self) -> dict[str, int]:
-        """Metric -> step at which it first was NaN or infinite."""
-        steps = {}
-        for name, series in self.series.items():
-            known = [step for step in (series.first_nan, series.first_inf) if step is not None]
-            if known:
-                steps[name] = min(known)
-        return steps
-
-    def plottable(self) -> list[Series]:
-        """Metrics that change, in order of appearance: what a plot can show."""
-        return [each for each in self.series.values() if not _flat(each)]
+    def _series(self, name: str, count: int) -> Optional[Series]:
+        """Where values of a metric go, None for nowhere; `count`: how many they are."""
+        series = self.series.get(name)
+        if series is None and (self._wanted is None or self._wanted(name)):
+            if len(self.series) >= MOST_METRICS:
+                self.dropped += count
+                return None
+            series = self.series[name] = Series(name)
+        return series
 
 
 def thinned(points: Sequence[tuple[float, float]], most: int) -> list[tuple[float, float]]:
@@ -251,10 +246,3 @@ def thinned(points: Sequence[tuple[float, float]], most: int) -> list[tuple[floa
 
 def _height(point: tuple[float, float]) -> float:
     return point[1]
-
-
-def _flat(series: Series) -> bool:
-    least, greatest = series.least, series.greatest
-    if least is None or greatest is None:
-        return True
-    return math.isclose(least.value, greatest.value, rel_tol=1e-12, abs_tol=0.0)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.columns import MetricRow, Stretch, points_of, stretches
+from doctor.core.columns import Column, MetricRow, Stretch, points_of, stretches
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.series import Point
 from doctor.logs import metric_files, metrics
@@ -255,14 +255,23 @@ def test_time_line_keeps_spikes_beginnings_and_its_bounds() -> None:
     assert (123_456, 1000.0) in points
     assert (series.greatest.step, series.greatest.value) == (123_456, 1000.0)
     assert points[0][0] == 1
-    assert timeline.began() == {"grad_norm": 299_001}
+    assert series.first_nan == 299_001
     assert series.count == 300_000
     assert (timeline.first_step, timeline.last_step) == (1, 300_000)
     for number in range(MOST_METRICS + 50):
         timeline.add(Point(f"m{number}", 1.0, 1))
     assert len(timeline.series) == MOST_METRICS
     assert timeline.dropped == 51
-    assert [each.name for each in timeline.plottable()] == ["grad_norm"]
+
+
+def test_of_a_metric_that_is_never_drawn_only_the_steps_are_seen() -> None:
+    timeline = Timeline(lambda name: name == "loss")
+    timeline.add(Point("loss", 1.0, 3))
+    timeline.add(Point("other", 1.0, 5))
+    timeline.add_columns({"third": Column((7, 9), (1.0, 2.0))})
+    assert list(timeline.series) == ["loss"]
+    assert (timeline.first_step, timeline.last_step) == (3, 9)
+    assert timeline.dropped == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
