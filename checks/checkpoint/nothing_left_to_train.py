@@ -9,7 +9,8 @@ the last checkpoint of the run, which has none, and fails.
 ## What to do
 Raise the number of epochs or steps; or start from the weights alone.
 ## How it is found
-In a log: by the Trainer's last line, less than a second and a loss of exactly 0; or by ms-swift's AttributeError.
+In a log: by the Trainer's last line, less than a tenth of a second, a loss of exactly 0 and an epoch above it; or by
+ms-swift's AttributeError.
 ## References
 https://github.com/huggingface/transformers/blob/v4.57.0/src/transformers/trainer.py
 https://github.com/modelscope/ms-swift/issues/2956
@@ -38,23 +39,23 @@ _REMEDY_ZH = (
 CASES = (
     (
         Signature(
-            r"'train_runtime': '?(?:0\.\d{1,6}|\d\.\d{0,4}e-\d\d)'?, 'train_samples_per_second': [^\s,]{1,24}, "
-            r"'train_steps_per_second': [^\s,]{1,24}, (?:'total_flos': [^\s,]{1,24}, )?'train_loss': '?0(?:\.0)?'?[,}]",
+            r"'train_runtime': '?(?:0\.0\d{0,5}|\d\.\d{0,4}e-\d\d)'?, 'train_samples_per_second': [^\s,]{1,24}, "
+            r"'train_steps_per_second': [^\s,]{1,24}, (?:'total_flos': [^\s,]{1,24}, )?'train_loss': '?0(?:\.0)?'?, "
+            r"'epoch': '?(?!0(?:\.0{1,6})?'?[,}])\d",
             kind="warning",
-            symptom_of=("DAT012",),
         ),
         Message(
             en=Words(
                 "the training ended without a step: a loss of 0 in less than a second",
-                "The Trainer found no step left to do. Usually it resumed from a checkpoint that had reached "
-                "`num_train_epochs` or `max_steps` already; else the dataset was empty, or shorter than one batch. "
-                "What was saved afterwards are the weights from before.",
+                "The Trainer found no step left to do: it resumed from a checkpoint that had reached "
+                "`num_train_epochs` or `max_steps` already, perhaps one that it found by itself in `output_dir`. What "
+                "was saved afterwards are the weights from before.",
                 _REMEDY,
             ),
             zh=Words(
                 "训练没有执行任何一步就结束:损失为 0,用时不到一秒",
-                "Trainer 发现没有剩余的步数。通常是从已达到 `num_train_epochs` 或 `max_steps` 的检查点恢复;否则是数据"
-                "集为空,或不足一个批次。之后保存的是原来的权重。",
+                "Trainer 发现没有剩余的步数:它从已达到 `num_train_epochs` 或 `max_steps` 的检查点恢复,该检查点可能是在 "
+                "`output_dir` 中自动找到的。之后保存的是原来的权重。",
                 _REMEDY_ZH,
             ),
         ),

@@ -91,9 +91,36 @@ SCRIPT = Message(
         "`chmod +x {path}`,或用解释器启动:`bash {path}`(`python {path}`)。",
     ),
 )
+PROGRAM = Message(
+    en=Words(
+        "this user may not start the program `{path}`",
+        "The file is there and lacks the right to be executed, lies on a mount with `noexec`, or a folder above it may "
+        "not be entered. Environments that were copied (through object storage, a zip, some network mounts, a cached "
+        "layer of an image) lose that right.",
+        "`ls -l {path}`, `namei -l {path}` and `findmnt -T {path}` show which. `chmod +x {path}`, or install the "
+        "package anew there: `pip install --force-reinstall --no-cache-dir PACKAGE`. Keep environments on a local disk "
+        "or pack them with `conda-pack` or tar.",
+    ),
+    zh=Words(
+        "当前用户无权启动程序 `{path}`",
+        "文件存在,但没有执行权限、位于带 `noexec` 的挂载点,或其上级目录不可进入。被复制过的环境(经对象存储、zip、某些网"
+        "络挂载、镜像缓存层)会丢失该权限。",
+        "`ls -l {path}`、`namei -l {path}` 与 `findmnt -T {path}` 可查明原因。`chmod +x {path}`,或就地重装该包:`pip "
+        "install --force-reinstall --no-cache-dir PACKAGE`。环境请放在本地盘,或用 `conda-pack`、tar 打包。",
+    ),
+)
 
 #: signature, what is said of it, how sure
 CASES = (
+    (
+        Signature(
+            r"PermissionError: \[Errno 13\] [^:'\n]{2,60}: '(?P<path>/[^'\n]{1,300})'",
+            frame=r"subprocess\.py:_execute_child$",
+            symptom_of=("TOR017",),
+        ),
+        PROGRAM,
+        LIKELY,
+    ),
     (
         Signature(
             r"PermissionError: \[Errno 13\] [^:'\n]{2,60}: '(?P<path>/(?:root/[^'\n]{0,200}|\.(?:cache|local|"

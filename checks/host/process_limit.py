@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from doctor.checks.ray._helpers import uses_ray
 from doctor.core.check import Judgement, check
-from doctor.core.finding import LIKELY, Evidence, Message, Words, found
+from doctor.core.finding import LIKELY, Evidence, Finding, Message, Words, found
 from doctor.core.problem import WARNING, Problem
-from doctor.core.signature import Signature
+from doctor.core.signature import Hits, Signature
 from doctor.facts.host import Host
 from doctor.facts.launch import Launch
 from doctor.facts.serving import Serving
@@ -37,6 +37,12 @@ SIGNATURES = (
         r"OpenBLAS blas_thread_init: pthread_create failed for thread \d{1,5} of \d{1,5}: Resource"
         r" temporarily unavailable"
     ),
+    Signature(
+        r"blas_thread_init: pthread_create failed for thread \d{1,5} of \d{1,5}: (?P<refused>Operation not permitted)",
+        symptom_of=("MEM",),
+    ),
+    # the fatal line of TensorFlow and TSL; 11 is EAGAIN
+    Signature(r"Check failed: ret == 0 \(11 vs\. 0\) ?Thread [^\s]{0,60} ?creation via pthread_create\(\) failed"),
     # the thread of a process group; sockets say which call failed before the same words
     Signature(
         r"^(?:\S{0,80}\.)?(?:RuntimeError|DistBackendError|SystemError): Resource temporarily unavailable$",
@@ -69,7 +75,31 @@ LOG_MESSAGE = Message(
         "`RAY_worker_num_grpc_internal_threads=1`、更小的 `num_workers`。",
     ),
 )
-LOG_CONFIDENCE = LIKELY
+LOG_MESSAGE_REFUSED = Message(
+    en=Words(
+        "the container may not start threads: the system call is refused (Operation not permitted)",
+        "No limit is reached. The image is newer than the container engine: its C library (glibc 2.34 and newer, "
+        "Ubuntu 22.04) starts threads by `clone3`, which the seccomp filter of Docker before 20.10.10 (libseccomp "
+        "before 2.5) does not know and forbids.",
+        "Upgrade Docker to 20.10.10 or newer, with libseccomp 2.5 and runc 1.0.2 on the host. Until then `docker run "
+        "--security-opt seccomp=unconfined ...`, or an image on Ubuntu 20.04 or Debian 11. Fewer threads do not help.",
+    ),
+    zh=Words(
+        "容器内不允许创建线程:系统调用被拒绝(Operation not permitted)",
+        "并未达到任何上限。镜像比容器引擎新:其 C 库(glibc 2.34 及以后,Ubuntu 22.04)用 `clone3` 创建线程,而 Docker "
+        "20.10.10 之前(libseccomp 2.5 之前)的 seccomp 过滤器不认识并禁止它。",
+        "把宿主机的 Docker 升级到 20.10.10 或更新,libseccomp 2.5、runc 1.0.2。在此之前用 `docker run --security-opt "
+        "seccomp=unconfined ...`,或使用基于 Ubuntu 20.04、Debian 11 的镜像。减少线程数没有用。",
+    ),
+)
+
+
+def explain(hits: Hits) -> Finding:
+    """A limit that is reached, or a filter that forbids threads at all."""
+    message = LOG_MESSAGE_REFUSED if hits.get("refused") else LOG_MESSAGE
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
+
+
 THREADS_PER_WORKER = 24  # measured on an idle worker of Ray 2.48
 
 MESSAGE = Message(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Optional
 
 from doctor.checks.launch import _choices
@@ -71,13 +71,23 @@ _NO_SETTING = frozenset(
     {"res.text", "res.status_code", "e.g", "i.e", "less_than", "non-empty", "pre-trained", "self.config", "self.model"}
 )
 
+#: what a message speaks of when data, not a setting, is at fault
+_DATA = re.compile(
+    r"input_ids|position_ids|attention_mask|(?:loss|response)_mask|(?<!max_)log_?probs?\b|\btokens?\b|\bshapes?\b"
+    r"|tensor\b(?! (?:model )?parallel)|dtype|indices|offsets|checksum|snapshot|gradients?\b|grad norm"
+    r"|\bloss \w{1,12} exceeds|row mismatch|weight parameter|[Ss]hape mismatch|shard_idx|session_id|sync mode"
+    r"|batch size mismatch|length mismatch|model tag|route count"
+)
+#: a setting with the value that somebody gave it
+_GIVEN = re.compile(r"\b[a-z][\w.]{2,60}=(?:[Tt]rue|[Ff]alse|'[\w.-]{1,40}'|\"[\w.-]{1,40}\")")
+
 #: relation -> words that tell it, the most telling first
 _RELATIONS = (
     ("divisible", re.compile(r"divisible|multiple of|evenly|equal chunk| % ", re.IGNORECASE)),
     (
         "exclusive",
         re.compile(
-            r"cannot be (?:used|enabled|set|combined) (?:together|with|both)|mutually exclusive|conflict"
+            r"cannot be (?:used|enabled|set|combined) (?:together|with|both)|mutually exclusive|conflict|only one of"
             r"|not compatible|incompatible|at the same time|simultaneously|(?:does|do|is)? ?not support(?!ed)"
             r"|^disable .{1,80} if ",
             re.IGNORECASE,
@@ -313,8 +323,22 @@ def finding(
     choice = _choices.read(text)
     if choice is not None:
         return _choice_finding(problem, program, hits, choice)
-    refusal = None if hits.get("kind") in _WIDE_KINDS else read(text)
+    refusal = None if hits.get("kind") in _WIDE_KINDS else _without_functions(read(text), hits)
     return None if refusal is None or refusal.relation not in relations else _worded(problem, program, hits, refusal)
+
+
+def about_data(text: str) -> bool:
+    """Whether a message speaks of what the code computes with, and quotes no setting with its value."""
+    return bool(_DATA.search(text)) and not _GIVEN.search(text)
+
+
+def _without_functions(refusal: Optional[Refusal], hits: Hits) -> Optional[Refusal]:
+    """A refusal less the names of functions that the traceback went through: those are no settings."""
+    if refusal is None:
+        return None
+    functions = {frame.rpartition(":")[2] for frame in hits.first.frames}
+    settings = tuple(each for each in refusal.settings if each not in functions)
+    return replace(refusal, settings=settings) if settings else None
 
 
 def _compared(sides: tuple[str, ...]) -> dict[str, Any]:

@@ -48,6 +48,12 @@ SIGNATURES = (
         r"^[^:\n]{1,120}: error: argument (?P<argument>-[^\s:]{1,120}): (?P<told>(?!ignored )[^\n]{3,300})",
         symptom_of=("VLL", "TRL", "TRF"),
     ),
+    # click's, of ray, modal, accelerate's neighbours
+    Signature(
+        r"^(?:Error: )?Invalid value for '(?P<argument>--[\w\-]{1,60})(?: / [^'\n]{1,60})?': "
+        r"(?P<why>'[^'\n]{0,80}' is not (?:a valid|one of)[^\n]{2,80}\w)"
+    ),
+    Signature(r"^(?:Error: )?No such option: (?P<unknown>--[\w\-]{1,60})"),
 )
 
 

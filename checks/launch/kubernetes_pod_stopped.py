@@ -12,6 +12,8 @@ In a log: by the words of `kubectl describe pod`, `kubectl get events`, or the o
 ## References
 https://github.com/juicedata/juicefs-csi-driver/issues/1183
 https://github.com/ray-project/kuberay/issues/1414
+https://github.com/substratusai/runbooks/issues/92
+https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#local-ephemeral-storage
 https://github.com/kubernetes/kubernetes/issues/130145
 https://github.com/kubeflow/trainer/issues/2034
 https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy
@@ -62,6 +64,13 @@ SIGNATURES = (
         r"(?: (?P<container>[\w.\-]{1,63}) in pod)?",
     ),
     Signature(
+        r"(?:(?P<owner>Pod) ephemeral local storage usage exceeds the total limit of containers"
+        r"|Container (?P<filler>[\w.\-]{1,63}) exceeded its local ephemeral storage limit"
+        r"|Usage of EmptyDir volume \"(?P<emptydir>[^\"\n]{1,80})\" exceeds the limit) \"?(?P<size>\d[\w.]{0,20}\w)",
+        keywords=(" ephemeral ", "Usage of EmptyDir volume "),
+        symptom_of=("HST",),
+    ),
+    Signature(
         r"(?P<assigned>Successfully assigned )\S{1,200} to "
         r"|(?P<pulled>Successfully pulled image |Container image \S{1,300} already present on machine)",
         kind="sign",
@@ -69,7 +78,7 @@ SIGNATURES = (
 )
 
 #: positions of signatures
-_WAITS, _IMAGE, _MOUNT, _STARTED = 1, 2, 4, 7
+_WAITS, _IMAGE, _MOUNT, _STARTED = 1, 2, 4, 8
 
 LOG_MESSAGE_EVICTED = Message(
     en=Words(
@@ -89,6 +98,27 @@ LOG_MESSAGE_EVICTED = Message(
         "把检查点、`HF_HOME`、`TMPDIR` 与 Ray 的目录(`--temp-dir`)写到挂载卷,并按实际用量设置 "
         "request(`resources.requests.ephemeral-storage`、`memory`;emptyDir 用 `sizeLimit`),使其被调度到有"
         "余量的节点。从该卷上最近的检查点恢复。",
+    ),
+)
+
+LOG_MESSAGE_FULL = Message(
+    en=Words(
+        "Kubernetes evicted the pod: it wrote more than its limit of {size} to local storage ({owner})",
+        "What containers write outside of mounted volumes, their logs and emptyDir volumes (also /dev/shm made of one) "
+        "count as ephemeral storage. The kubelet measures it and ends the whole pod above `limits.ephemeral-storage` "
+        "or `sizeLimit`. The node's disk need not be full.",
+        "Put checkpoints, `HF_HOME`, `TMPDIR`, wandb's and Ray's folders on a mounted volume (PVC, hostPath); or raise "
+        "`resources.limits.ephemeral-storage`, or the emptyDir's `sizeLimit`. A sidecar (gcsfuse, logging) has a limit "
+        'of its own, by annotation (`gke-gcsfuse/ephemeral-storage-limit: "0"` takes gcsfuse\'s away). Resume from '
+        "the last checkpoint on the volume.",
+    ),
+    zh=Words(
+        "Kubernetes 驱逐了该 pod:写入本地存储超过其上限 {size}({owner_zh})",
+        "容器在挂载卷之外写入的内容、日志与 emptyDir 卷(包括用作 /dev/shm 的)都计入 ephemeral storage。kubelet 会测量用"
+        "量,超过 `limits.ephemeral-storage` 或 `sizeLimit` 就结束整个 pod。节点磁盘不一定已满。",
+        "把检查点、`HF_HOME`、`TMPDIR`、wandb 与 Ray 的目录放到挂载卷(PVC、hostPath);或提高 "
+        "`resources.limits.ephemeral-storage` 或 emptyDir 的 `sizeLimit`。sidecar(gcsfuse、日志)有自己的上限,用注解设"
+        '置(`gke-gcsfuse/ephemeral-storage-limit: "0"` 可取消 gcsfuse 的上限)。从该卷上最近的检查点恢复。',
     ),
 )
 
@@ -226,9 +256,12 @@ def explain(hits: Hits) -> Finding | None:
         "total": LOG_MESSAGE_WAITS,
         "refused": LOG_MESSAGE_DEVICES,
         "looping": LOG_MESSAGE_LOOPS,
+        "size": LOG_MESSAGE_FULL,
     }
     told |= dict.fromkeys(("volume", "unmounted"), LOG_MESSAGE_MOUNT)
     message = hits.choice(told, LOG_MESSAGE_IMAGE)
+    filled = hits.get("filler") or hits.get("emptydir")
+    filled = f"`{filled}`" if filled else ""
     return found(
         PROBLEM,
         message,
@@ -237,6 +270,9 @@ def explain(hits: Hits) -> Finding | None:
         # the kubelet tries again
         confidence=LIKELY if message in (LOG_MESSAGE_MOUNT, LOG_MESSAGE_LOOPS) else CONFIRMED,
         evicted=hits.get("evicted") or "",
+        size=hits.get("size") or "",
+        owner=filled or "all containers together",
+        owner_zh=filled or "所有容器合计",
         free=hits.get("free") or "0",
         total=hits.get("total") or "",
         resource=hits.get("resource") or "labels, taints",

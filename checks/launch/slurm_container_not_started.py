@@ -11,6 +11,8 @@ Mend what enroot says: credentials, space, a path; or import the image once befo
 In a log: by the words of pyxis and enroot.
 ## References
 https://github.com/NVIDIA/pyxis
+https://github.com/NVIDIA/pyxis/issues/61
+https://github.com/NVIDIA/pyxis/issues/127
 https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md
 https://github.com/NVIDIA/enroot/blob/master/doc/configuration.md
 """
@@ -28,6 +30,8 @@ SIGNATURES = (
     Signature(
         r"\[ERROR\] URL https?://(?P<host>[\w.\-]{1,100})\S{0,200} returned error code: (?P<code>\d{3})", kind="sign"
     ),
+    Signature(r"enroot-switchroot: failed to execute: (?P<program>\S{1,100}): No such file", kind="sign"),
+    Signature(r"pyxis: importing docker image: (?P<file>[^\s/]\S{0,200}\.sqsh)\b", kind="sign"),
     Signature(r"(?:enroot|pyxis)[^\n]{0,200}: (?P<full>No space left on device)", kind="sign"),
 )
 
@@ -66,6 +70,21 @@ def explain(hits: Hits) -> Finding:
     if code:
         why, why_zh = f": `{host}` answered {code}", f":`{host}` 返回 {code}"
         detail, detail_zh = "The registry refused the image. ", "镜像仓库拒绝了请求。"
+    elif file := hits.get("file"):
+        why, why_zh = f": it took the file `{file}` for the name of an image", f":把文件 `{file}` 当成了镜像名"
+        detail = f"A file is known by `/` or `./` in front: `--container-image=./{file}` (or its full path). "
+        detail_zh = f"文件须以 `/` 或 `./` 开头:`--container-image=./{file}`(或完整路径)。"
+    elif program := hits.get("program"):
+        why, why_zh = f": the image has no `{program}`", f":镜像中没有 `{program}`"
+        detail = (
+            "The image was unpacked, and what starts in it is not there: a bare image without a shell, or one that "
+            "was imported in part (the disk or user namespaces of that node). Try `--no-container-entrypoint`, "
+            "`enroot start IMAGE ls /bin` on that node, and import it anew. "
+        )
+        detail_zh = (
+            "镜像已解压,但其中没有要启动的程序:不含 shell 的精简镜像,或导入不完整(该节点的磁盘或 user namespace)。尝试 "
+            "`--no-container-entrypoint`,在该节点 `enroot start IMAGE ls /bin`,并重新导入。"
+        )
     elif full:
         why, why_zh = ": no space left", ":空间不足"
         detail, detail_zh = "The disk that it unpacks to is full. ", "解压所用的磁盘已满。"
@@ -74,7 +93,7 @@ def explain(hits: Hits) -> Finding:
         LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
-        confidence=CONFIRMED if code or full else LIKELY,
+        confidence=CONFIRMED if why else LIKELY,
         why=why,
         why_zh=why_zh,
         detail=detail,

@@ -13,6 +13,10 @@ In a log: by the words of srun, sbatch and salloc.
 ## References
 https://github.com/verl-project/verl/issues/491
 https://github.com/ai4d-iasc/trixie/issues/58
+https://github.com/snakemake/snakemake-executor-plugin-slurm/issues/225
+https://github.com/llnl/ats/issues/133
+https://github.com/meta-pytorch/torchx/pull/1100
+https://slurm.schedmd.com/configless_slurm.html
 https://github.com/NVIDIA/pyxis/issues/107
 https://slurm.schedmd.com/slurm.conf.html#OPT_MessageTimeout
 https://slurm.schedmd.com/srun.html#OPT_overlap
@@ -73,6 +77,14 @@ SIGNATURES = (
         r"srun: (?:error: (?:Task launch for \S{1,60} failed on node (?P<node>[\w.\-]{1,80})|Applicati"
         r"on launch failed)|fatal): (?P<silent>Socket timed out on send/recv operation|Unable to contact slurm"
         r" controller)",
+    ),
+    Signature(
+        r"srun: error: (?:Task launch for \S{1,60} failed on node (?P<node>[\w.\-]{1,80})|Application launch failed): "
+        r"(?P<unbound>Unable to (?:layout tasks on given cpus|satisfy cpu bind request))"
+    ),
+    Signature(r"(?:srun|sbatch|salloc): error: Failed to validate job spec\. (?P<spec>[^\n]{3,160}\w)"),
+    Signature(
+        r"(?:srun|sbatch|salloc|squeue|sinfo|scontrol): (?P<nowhere>fatal: Could not establish a configuration source)"
     ),
     Signature(r"srun: (?P<created>Step created for )(?:StepId|job)", kind="sign"),
 )
@@ -192,6 +204,58 @@ LOG_MESSAGE_SILENT = Message(
     ),
 )
 
+LOG_MESSAGE_UNBOUND = Message(
+    en=Words(
+        "Slurm could not bind the step's tasks to the CPUs of the job ({unbound})",
+        "The step asks for a binding, or for threads of a core, that the CPUs it was given do not allow. Mostly it was "
+        "inherited: an `srun` or `sbatch` that runs inside of another job takes over `SLURM_CPU_BIND`, "
+        "`SLURM_TRES_PER_TASK` and the numbers of tasks of the outer one; or a node gave the job other cores than its "
+        "neighbours.",
+        "`unset ${{!SLURM_CPU_BIND*}}` before the inner `srun`, and name its own numbers (`--ntasks`, "
+        "`--cpus-per-task`); `srun --cpu-bind=none` leaves the binding out, which training with torchrun does not "
+        "need. Submit jobs from a login node instead of from inside of a job, or with `--export=NONE`.",
+    ),
+    zh=Words(
+        "Slurm 无法将 step 的任务绑定到作业的 CPU({unbound})",
+        "step 要求的绑定方式或每核线程数与其分到的 CPU 不符。多为继承而来:在另一作业内运行的 `srun` 或 `sbatch` 继承了"
+        "外层的 `SLURM_CPU_BIND`、`SLURM_TRES_PER_TASK` 与任务数;或某节点分给作业的核与其他节点不同。",
+        "在内层 `srun` 之前 `unset ${{!SLURM_CPU_BIND*}}`,并写明自己的数量(`--ntasks`、`--cpus-per-task`);`srun "
+        "--cpu-bind=none` 不做绑定,torchrun 训练也不需要绑定。从登录节点而非作业内提交,或加 `--export=NONE`。",
+    ),
+)
+LOG_MESSAGE_SPEC = Message(
+    en=Words(
+        "Slurm refuses the combination of options: {spec}",
+        "It checks them against each other before it looks for nodes. Nothing was started.",
+        "Give the total beside what is counted per task: `#SBATCH --ntasks=8` (or `--gpus=8`) with "
+        "`--gpus-per-task=1`; or count by node: `--nodes=2 --ntasks-per-node=1 --gpus-per-node=8`, one launcher "
+        "(torchrun) per node.",
+    ),
+    zh=Words(
+        "Slurm 拒绝了这些选项的组合:{spec}",
+        "它在寻找节点之前先检查各选项是否一致。什么都没有启动。",
+        "按任务计数时同时给出总数:`#SBATCH --ntasks=8`(或 `--gpus=8`)配合 `--gpus-per-task=1`;或按节点计数:"
+        "`--nodes=2 --ntasks-per-node=1 --gpus-per-node=8`,每个节点一个启动器(torchrun)。",
+    ),
+)
+LOG_MESSAGE_NOWHERE = Message(
+    en=Words(
+        "Slurm's commands find no configuration of a cluster on this machine",
+        "There is no /etc/slurm/slurm.conf, `SLURM_CONF` does not name one, and the name server knows no controller "
+        "(`_slurmctld._tcp`). The commands are installed here, and the machine or container is no part of a cluster.",
+        "Log in to a node of the cluster and submit there. In a container mount the cluster's /etc/slurm and "
+        "/run/munge. Without a cluster run the commands of the script directly: `bash experiment.sh`, or `torchrun` "
+        "instead of `srun`.",
+    ),
+    zh=Words(
+        "本机的 Slurm 命令找不到任何集群配置",
+        "没有 /etc/slurm/slurm.conf,`SLURM_CONF` 未指向配置文件,DNS 中也没有控制器(`_slurmctld._tcp`)。本机只安装了命"
+        "令,这台机器或容器不属于任何集群。",
+        "登录到集群的节点再提交。容器中请挂载集群的 /etc/slurm 与 /run/munge。没有集群时直接运行脚本中的命令:`bash "
+        "experiment.sh`,或以 `torchrun` 代替 `srun`。",
+    ),
+)
+
 
 def explain(hits: Hits) -> Finding | None:
     """It waits for itself, asks for too much, or cannot prove who it is; a step that was created waited no longer."""
@@ -203,6 +267,7 @@ def explain(hits: Hits) -> Finding | None:
     messages = {
         "why": request, "exclusive": LOG_MESSAGE_EXCLUSIVE, "launch": LOG_MESSAGE_CREDENTIAL,
         "waiting": LOG_MESSAGE_WAITS, "silent": LOG_MESSAGE_SILENT,
+        "unbound": LOG_MESSAGE_UNBOUND, "spec": LOG_MESSAGE_SPEC, "nowhere": LOG_MESSAGE_NOWHERE,
     }  # fmt: skip
     return found(
         PROBLEM,
@@ -214,4 +279,12 @@ def explain(hits: Hits) -> Finding | None:
         why=english,
         why_zh=chinese,
         node=hits.get("node") or "a node",
+        unbound=hits.get("unbound") or "",
+        spec=_spec(hits.get("spec") or ""),
     )
+
+
+def _spec(told: str) -> str:
+    """Its options, or its first words."""
+    options = " ".join(dict.fromkeys(re.findall(r"--[a-z\-]{2,30}", told)))
+    return f"`{options}`" if options else told[:60]

@@ -8,6 +8,22 @@ from __future__ import annotations
 
 from doctor.core.finding import Message, Words
 
+NVLS = Message(
+    en=Words(
+        "NCCL could not set up NVLink SHARP (NVLS) between the GPUs",
+        "It needs the fabric manager, enough free memory on every GPU, and a container or virtual machine that "
+        "sees all GPUs of the switch.",
+        "`export NCCL_NVLS_ENABLE=0` in all processes goes on without it. Else see that nvidia-fabricmanager runs "
+        "with the driver's version, and leave a few GiB of each GPU free.",
+    ),
+    zh=Words(
+        "NCCL 无法在 GPU 之间建立 NVLink SHARP(NVLS)",
+        "它需要 fabric manager、每张 GPU 有足够空闲显存,以及能看到交换机上全部 GPU 的容器或虚拟机。",
+        "在所有进程中 `export NCCL_NVLS_ENABLE=0` 可不用它。否则确认 nvidia-fabricmanager 与驱动同版本运行,并在每张"
+        " GPU 上留出几 GiB。",
+    ),
+)
+
 #: a part of NCCL's own words -> what is said about them
 LAST_WORDS = {
     "network": Message(
@@ -58,21 +74,7 @@ LAST_WORDS = {
             "`export NCCL_CUMEM_ENABLE=0 NCCL_NVLS_ENABLE=0` 可避开最新的调用。",
         ),
     ),
-    "NVLS": Message(
-        en=Words(
-            "NCCL could not set up NVLink SHARP (NVLS) between the GPUs",
-            "It needs the fabric manager, enough free memory on every GPU, and a container or virtual machine that "
-            "sees all GPUs of the switch.",
-            "`export NCCL_NVLS_ENABLE=0` in all processes goes on without it. Else see that nvidia-fabricmanager runs "
-            "with the driver's version, and leave a few GiB of each GPU free.",
-        ),
-        zh=Words(
-            "NCCL 无法在 GPU 之间建立 NVLink SHARP(NVLS)",
-            "它需要 fabric manager、每张 GPU 有足够空闲显存,以及能看到交换机上全部 GPU 的容器或虚拟机。",
-            "在所有进程中 `export NCCL_NVLS_ENABLE=0` 可不用它。否则确认 nvidia-fabricmanager 与驱动同版本运行,并在每张"
-            " GPU 上留出几 GiB。",
-        ),
-    ),
+    "NVLS": NVLS,
     "truncated": Message(
         en=Words(
             "two ranks sent and expected messages of different sizes (message truncated)",
@@ -118,6 +120,26 @@ LAST_WORDS = {
             "驱动没有给出原因:GPU 掉线、驱动更新后没有重启、容器失去设备,或此处的 P2P 不可用。",
             "在该节点查看 `dmesg | grep -i xid` 与 `nvidia-smi`;重启容器或机器。然后依次尝试 `NCCL_P2P_DISABLE=1` 与 "
             "`NCCL_CUMEM_ENABLE=0`。",
+        ),
+    ),
+    "nvls.cc": NVLS,
+    "operation not supported": Message(
+        en=Words(
+            "the GPU of this machine does not allow what NCCL asks of it (`operation not supported`)",
+            "Typical of virtual GPUs (vGPU, GRID, a slice of a cloud): NCCL makes a CUDA memory pool when it "
+            "starts, and a profile without unified memory has none. A driver older than the CUDA of torch "
+            "answers the same.",
+            "Have unified memory switched on for the vGPU (VMware: `pciPassthru0.cfg.enable_uvm = 1`, for every vGPU; "
+            "KVM: `enable_uvm=1` in its `vgpu_params`), or take a whole GPU by pass-through. Upgrade the driver of "
+            "guest and host. With one GPU leave NCCL out: no process group, or `backend='gloo'`.",
+        ),
+        zh=Words(
+            "本机 GPU 不允许 NCCL 要求的操作(`operation not supported`)",
+            "多见于虚拟 GPU(vGPU、GRID、云上的切片):NCCL 启动时会创建 CUDA 内存池,而没有统一内存的 profile "
+            "不支持。驱动比 torch 的 CUDA 旧时也会如此。",
+            "为 vGPU 打开统一内存(VMware:每个 vGPU 设 `pciPassthru0.cfg.enable_uvm = 1`;KVM:`vgpu_params` 中 "
+            "`enable_uvm=1`),或以直通方式使用整卡。升级客户机与宿主机的驱动。只有一张 GPU 时不用 NCCL:不建立进程组,或 "
+            "`backend='gloo'`。",
         ),
     ),
     "invalid device function": Message(

@@ -12,6 +12,9 @@ Run once more with NCCL_DEBUG=WARN or INFO.
 In a log: by torch's exception, where no other problem accounts for it.
 ## References
 https://github.com/NovaSky-AI/SkyRL/pull/143
+https://github.com/NVIDIA/nccl/issues/1788
+https://github.com/NVIDIA/nccl/issues/2101
+https://github.com/meta-pytorch/torchtune/issues/2556
 https://docs.vllm.ai/en/v0.9.2/usage/troubleshooting.html#known-issues
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
@@ -43,11 +46,19 @@ SIGNATURES = (
         r"(?P<last>Error: network \S{1,40} not found|Error while attaching to shared memory segment"
         r"|API call is not supported in the installed CUDA driver|NVLink SHARP \(NVLS\) [Mm]ulticast"
         r"|[Mm]essage truncated ?:|Failed to CUDA (?:calloc|malloc|host alloc)|Cuda failure \d{0,4} ?'unknown error'"
-        r"|Cuda failure \d{0,4} ?'invalid device function'|Got async event : port error)",
+        r"|Cuda failure \d{0,4} ?'(?:invalid device function|operation not supported)'"
+        r"|transport/nvls\.cc:\d{1,5} NCCL WARN Cuda failure|Got async event : port error)",
         kind="sign",
+    ),
+    # glog's fatal line in frameworks of C++, which gives NCCL's result as a number
+    Signature(
+        r"Check failed: [^\n]{1,160}== ncclSuccess \((?P<number>[1-6]) vs\. 0\)",
+        symptom_of=("NCC", "HST", "MEM", "TOR", "GPU", "CUD", "LCH", "TRL047"),
     ),
 )
 
+#: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api/types.html#ncclresult-t
+_RESULTS = {"1": "cuda", "2": "system", "3": "internal", "4": "argument", "5": "usage", "6": "remote"}
 
 SYSTEM = Message(
     en=Words(
@@ -154,7 +165,7 @@ def _of_last(hits: Hits) -> Message | None:
 
 def explain(hits: Hits) -> Finding | None:
     """NCCL's own sorting tells where to look; a lost peer is another problem's."""
-    told = f"{hits.get('kind') or ''} {hits.get('code') or ''}".lower()
+    told = f"{hits.get('kind') or ''} {hits.get('code') or ''} {_RESULTS.get(hits.get('number') or '', '')}".lower()
     if "remote" in told:
         return None
     message = _of_last(hits) or next((each for word, each in _BY_WORD if word in told), INTERNAL)

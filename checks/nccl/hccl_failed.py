@@ -15,6 +15,7 @@ https://www.hiascend.com/document/detail/zh/CANNCommunityEdition/850alpha002/hcc
 https://www.hiascend.com/document/detail/zh/canncommercial/80RC3/developmentguide/maintenref/troubleshooting/atlaserrorcode_15_0242.html
 https://www.hiascend.com/document/detail/zh/canncommercial/850/commlib/hcclug/hcclug_000061.html
 https://github.com/verl-project/verl/issues/5074
+https://github.com/vllm-project/vllm-ascend/issues/1955
 https://github.com/vllm-project/vllm-ascend/issues/405
 """
 
@@ -45,6 +46,7 @@ SIGNATURES = (
         symptom_of=("TOR038",),
     ),
     Signature(r"^RuntimeError: HCCL (?P<operation>\w[\w &]{1,40}): Unsupported data type (?P<dtype>[\w:/]{2,60})"),
+    Signature(r"listen on ip\[(?P<address>[\w.:]{2,45})\] and (?:specific )?port\[(?P<port>\d{1,5})\] fail\."),
 )
 
 LINK = Message(
@@ -111,15 +113,16 @@ NETWORK = Message(
 PORT = Message(
     en=Words(
         "the port that HCCL listens on is taken ({code})",
-        "HCCL opens ports from 60000 upwards on the host. Another job of this machine, a second engine "
-        "of the same job, or a process left over from the run before has them.",
+        "HCCL opens ports from 60000 upwards on the host and 16666 on the NPU itself. Another job of this machine, a "
+        "second engine of the same job, or a process left over from the run before has them.",
         "End what is left (`npu-smi info` shows the processes), or give each job ports of its own: "
         "`export HCCL_IF_BASE_PORT=50000` (a block of 32 free ports), and where vLLM runs beside the "
         "trainer also `HCCL_NPU_SOCKET_PORT_RANGE=auto` and `HCCL_HOST_SOCKET_PORT_RANGE=auto`.",
     ),
     zh=Words(
         "HCCL 要监听的端口已被占用({code})",
-        "HCCL 在主机上从 60000 起打开端口。本机的另一个作业、同一作业的第二个引擎,或上次运行残留的进程占用了它们。",
+        "HCCL 在主机上从 60000 起、在 NPU 上以 16666 打开端口。本机的另一个作业、同一作业的第二个引擎,或上次运行残留的"
+        "进程占用了它们。",
         "结束残留进程(`npu-smi info` 会列出进程),或给每个作业不同的端口:`export HCCL_IF_BASE_PORT=50000`("
         "需要一段 32 个空闲端口);vLLM 与训练同机时再设置 `HCCL_NPU_SOCKET_PORT_RANGE=auto` 和 "
         "`HCCL_HOST_SOCKET_PORT_RANGE=auto`。",
@@ -203,6 +206,11 @@ def explain(hits: Hits) -> Finding:
             operation=hits.get("operation"),
         )  # fmt: skip
     code = hits.get("code") or ""
+    if port := hits.get("port"):
+        return found(
+            PROBLEM, PORT, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+            code=f"{hits.get('address')}:{port}",
+        )  # fmt: skip
     meaning = RESULTS.get(hits.get("number") or "")
     sets_up = "CommInit" in (hits.get("call") or "")
     return found(

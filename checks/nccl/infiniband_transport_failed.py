@@ -11,6 +11,7 @@ Look at the links, the GID index and at the peer.
 NCCL's warnings of its IB transport.
 ## References
 https://github.com/NVIDIA/nccl/issues/2013
+https://github.com/uccl-project/uccl/issues/641
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 """
@@ -29,11 +30,12 @@ SIGNATURES = (
         r" =]{0,2}(?P<status>[\w()]{1,40})"
     ),
     Signature(r"Call to ibv_modify_qp failed with"),
+    Signature(r"(?P<other>Failed to modify (?:QP|qp) to RT[RS])\b"),  # of DeepEP, UCCL, Mooncake
 )
 
 LOG_MESSAGE = Message(
     en=Words(
-        "NCCL's InfiniBand or RoCE connection{peer} failed",
+        "{of}InfiniBand or RoCE connection{peer} failed",
         "The network card got no answer, or could not bring the queue pair up: the peer's process "
         "died, a port or cable is down, or on RoCE the chosen GID belongs to a network that does not "
         "reach the peer.",
@@ -43,7 +45,7 @@ LOG_MESSAGE = Message(
         "`NCCL_CROSS_NIC=0`; raise `NCCL_IB_TIMEOUT=22`; `NCCL_IB_DISABLE=1` shows whether it works over TCP.",
     ),
     zh=Words(
-        "NCCL 的 InfiniBand 或 RoCE 连接{peer}失败",
+        "{of_zh} InfiniBand 或 RoCE 连接{peer}失败",
         "网卡没有得到应答,或无法建立队列对:对端进程已退出、端口或线缆断开,或 RoCE 选用的 GID 属于无法到达对端的网络。",
         "先查看对端的 rank 是否自己先失败。用 `ibstat` 与 `ib_write_bw` 检查节点间链路;RoCE 下设置 "
         "`NCCL_IB_GID_INDEX=3`(RoCE v2)并用 `NCCL_IB_HCA` 选对网卡;若只有同号网卡互通(rail),`NCCL_CROSS_NIC=0`;提高 "
@@ -54,6 +56,7 @@ LOG_MESSAGE = Message(
 
 def explain(hits: Hits) -> Finding:
     """With the peer where NCCL names it."""
+    other = hits.first.groups.get("other")
     peer = (hits.get("peer") or "").partition("<")[0]
     return found(
         PROBLEM,
@@ -62,4 +65,6 @@ def explain(hits: Hits) -> Finding:
         evidence=hits.evidence(),
         confidence=LIKELY,
         peer=f" to {peer}" if peer else "",
+        of="an " if other else "NCCL's ",
+        of_zh="" if other else "NCCL 的",
     )

@@ -17,7 +17,7 @@ https://github.com/OpenRLHF/OpenRLHF/blob/main/openrlhf/cli/train_ppo_ray.py
 
 from __future__ import annotations
 
-from doctor.checks.launch._refusals import AREAS, BARE, REFUSED, refused
+from doctor.checks.launch._refusals import AREAS, BARE, REFUSED, about_data, refused
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -38,4 +38,4 @@ SIGNATURES = (
 
 def explain(hits: Hits) -> Finding | None:
     """Only where the message names settings and tells their relation."""
-    return refused(PROBLEM, "OpenRLHF", hits, FRAME)
+    return None if about_data(hits.get("message") or "") else refused(PROBLEM, "OpenRLHF", hits, FRAME)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from doctor.core.finding import CONFIRMED, LIKELY, Confidence, Finding, Message, Words, found
+from doctor.core.libraries import package_of
 from doctor.core.problem import Problem
 from doctor.core.signature import Hits
 from doctor.data.api import Known, asks, distribution, moved_in
@@ -237,7 +238,6 @@ OWN_MODELS = frozenset({"vllm", "sglang", "lmdeploy", "megatron", "mbridge", "li
 
 Kind = Literal["gone", "new", "between", "gap"]
 
-_INSTALLED = re.compile(r"(?:site|dist)-packages[\\/](?P<package>\w+)")
 _MACHINERY = re.compile(r"<frozen |[\\/]importlib[\\/]|:__getattr__$|:_attr_getter$|:wrapper$")
 
 
@@ -345,8 +345,7 @@ def asker_of(frames: Sequence[str]) -> str | None:
     if not frames:
         return None
     asking = [each for each in frames if not _MACHINERY.search(each)]
-    match = _INSTALLED.search(asking[-1]) if asking else None
-    return match["package"] if match else ""
+    return package_of(asking[-1].rpartition(":")[0]) if asking else ""
 
 
 def finding(problem: Problem, hits: Hits, known: Known, name: str, *, asked: tuple[str, str] | None = None,

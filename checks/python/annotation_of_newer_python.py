@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 
 from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.libraries import package_of
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hit, Hits, Signature
 
@@ -56,7 +57,7 @@ LOG_MESSAGE = Message(
     ),
 )
 
-_INSTALLED = re.compile(r"/python(?P<major>\d)\.(?P<minor>\d{1,2})/(?:site|dist)-packages/(?P<package>\w{1,60})")
+_PYTHON = re.compile(r"/python(?P<major>\d)\.(?P<minor>\d{1,2})/")
 #: code that runs while a module is imported: its own or a class's body
 _IMPORTED = re.compile(r":(?:<module>|[A-Z]\w{0,80})$")
 
@@ -68,10 +69,11 @@ def explain(hits: Hits) -> Finding | None:
 
 def _told(hit: Hit) -> Finding | None:
     frame = hit.frames[-1] if hit.frames else ""
-    installed = _INSTALLED.search(frame)
-    if installed is None or not _IMPORTED.search(frame):
+    package = package_of(frame.rpartition(":")[0])
+    running = next((told for each in reversed(hit.frames) if (told := _PYTHON.search(each))), None)
+    if not package or running is None or not _IMPORTED.search(frame):
         return None
-    python, since = (int(installed["major"]), int(installed["minor"])), _SINCE[hit.signature]
+    python, since = (int(running["major"]), int(running["minor"])), _SINCE[hit.signature]
     if python >= since:
         return None
     hits = Hits((hit,), 1)
@@ -80,7 +82,7 @@ def _told(hit: Hit) -> Finding | None:
         LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
-        package=installed["package"],
+        package=package,
         python=f"{python[0]}.{python[1]}",
         since=f"{since[0]}.{since[1]}",
     )

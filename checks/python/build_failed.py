@@ -40,6 +40,7 @@ SIGNATURES = (
         r"pyproject\.toml based projects \()?(?P<package>[\w.\-]{1,80})",
         symptom_of=_KNOWN,
     ),
+    Signature(r"^(?:ERROR: )?Failed to build '(?P<package>[^'\n]{1,80})' when ", symptom_of=_KNOWN),
     Signature(r"^\s{4,14}(?P<error>(?:[\w.]{1,60}\.)?[A-Z]\w{2,40}(?:Error|Exception): [^\n]{1,200})", kind="sign"),
     Signature(r"^\s{2,14}(?P<killed>Killed)$", kind="sign"),
     Signature(r"^\s{2,14}(?P<compile>[^\s][^\n]{0,200}(?: error|Error): [^\n]{1,200})", kind="sign"),

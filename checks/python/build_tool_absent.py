@@ -73,6 +73,7 @@ SIGNATURES = (
         r"(?:C\+\+(?P<standard>\d\d) or later compatible compiler is required|You need C\+\+(?P<standard2>\d\d) to"
         r" compile PyTorch|unrecognized command.line option [\"'‘]-std=(?:c|gnu)\+\+(?P<standard3>\d\d))"
     ),
+    Signature(r"Could not find (?P<library>[a-z]\w{1,30})_LIBRARY using the following names"),
     Signature(r"AssertionError: Unable to pre-compile (?P<op>\w{1,40})"),
 )
 

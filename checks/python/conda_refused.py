@@ -148,6 +148,29 @@ CASES = (
         ),
     ),
     (
+        r"UnavailableInvalidChannel: ",
+        Message(
+            en=Words(
+                "a channel that conda was told to use does not exist on that server",
+                "`.condarc` sends every channel name to a mirror (`channel_alias`, `custom_channels`), and mirrors "
+                "carry a few channels only; or the name is misspelt, the channel was closed, or wants a login (401, "
+                "403).",
+                "The lines below name channel and address. Ask the channel's own server: `conda install -c "
+                "https://conda.anaconda.org/CHANNEL ...` (the full address also in the YAML file); see who set the "
+                "mirror with `conda config --show-sources`, and take it away with `conda config --remove-key "
+                "channel_alias`. torch and the nvidia packages come by pip as well.",
+            ),
+            zh=Words(
+                "conda 要用的某个频道在该服务器上不存在",
+                "`.condarc` 把所有频道名指向镜像(`channel_alias`、`custom_channels`),而镜像只有少数频道;或名称有误、频"
+                "道已关闭、需要登录(401、403)。",
+                "其下几行给出频道与地址。直接访问频道自己的服务器:`conda install -c https://conda.anaconda.org/CHANNEL "
+                "...`(YAML 文件中也可写完整地址);用 `conda config --show-sources` 查看镜像由谁设置,用 `conda config "
+                "--remove-key channel_alias` 去掉。torch 与 nvidia 的包也可用 pip 安装。",
+            ),
+        ),
+    ),
+    (
         r"(?:NoWritableEnvsDirError|NoWritablePkgsDirError|EnvironmentNotWritableError): ",
         Message(
             en=Words(

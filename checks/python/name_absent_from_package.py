@@ -17,10 +17,10 @@ https://github.com/unslothai/unsloth/issues/3057
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.libraries import package_of
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -184,8 +184,6 @@ FOLDER = Message(
     ),
 )
 
-_INSTALLED = re.compile(r"(?:site|dist)-packages[\\/](?P<package>\w+)")
-
 
 def explain(hits: Hits) -> Finding | None:
     """The frame that asked tells whose code is of another time."""
@@ -231,5 +229,4 @@ def _lazy(hits: Hits) -> Finding | None:
 
 def _importer(frames: Sequence[str]) -> str:
     """Package of the innermost frame, empty for the user's own code."""
-    match = _INSTALLED.search(frames[-1]) if frames else None
-    return match["package"] if match else ""
+    return package_of(frames[-1].rpartition(":")[0]) if frames else ""

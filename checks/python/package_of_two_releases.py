@@ -21,9 +21,11 @@ https://github.com/numpy/numpy/issues/27148
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from doctor.checks.python._api_history import asker_of
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
+from doctor.core.libraries import package_of
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
 
@@ -56,13 +58,11 @@ SIGNATURES = (
     ),
     Signature(
         r"^ModuleNotFoundError: No module named '(?P<package>[A-Za-z_]\w{0,60})(?P<module>(?:\.\w{1,80}){1,8})'",
-        frame=r"(?:site|dist)-packages",
         symptom_of=_OTHERS,
     ),
     Signature(
         r"^AttributeError: module '(?P<package>[A-Za-z_]\w{0,60})(?P<module>(?:\.\w{1,80}){0,8})' has no attribute "
         r"'(?P<name>\w{1,80})'",
-        frame=r"(?:site|dist)-packages",
         symptom_of=_OTHERS,
     ),
     Signature(r"^AssertionError: Duplicated model implementation for (?P<model>\w{2,80})"),
@@ -85,6 +85,22 @@ LOG_MESSAGE = Message(
         'notebook 请先重启内核。然后反复 `pip uninstall -y {dist}` 直到 pip 找不到它,删除残留目录(`python -c "import '
         '{package}; print({package}.__path__)"`),再安装一次:`pip install --no-cache-dir {wanted}`'
         "(使用你的软件栈所要求的版本)。",
+    ),
+)
+CHECKOUT = Message(
+    en=Words(
+        "the `{package}` in `{folder}` does not fit itself: its own code asks for `{name}`, which it lacks",
+        "It is imported from a checkout, or from a folder that `pip install --target` filled: its files are of two "
+        "releases, some were edited, or files of an older release were left behind.",
+        "In a checkout look at `git -C {folder} status`, bring all files to one release (`git checkout TAG`) and run "
+        "`pip install -e .` there again. A folder that pip filled: empty it and install once more.",
+    ),
+    zh=Words(
+        "`{folder}` 中的 `{package}` 自相矛盾:它自己的代码需要 `{name}`,而它自己没有",
+        "它是从源码检出或 `pip install --target` 写入的目录导入的:其中混有两个版本的文件、有文件被改动,或残留了旧版本的"
+        "文件。",
+        "若是源码检出,用 `git -C {folder} status` 查看,把所有文件切到同一版本(`git checkout TAG`),并在其中重新运行 "
+        "`pip install -e .`。若是 pip 写入的目录,请清空后重新安装。",
     ),
 )
 MODEL = Message(
@@ -125,12 +141,25 @@ def explain(hits: Hits) -> Finding | None:
     part = hits.first.groups.get("name") or hits.first.groups.get("module", "")
     if asker != package or re.search(r"^_C\b|^_version\b|\._C\b|\._ext\b|_cuda$", part):
         return None
+    name = hits.first.groups.get("name") or f"{package}{hits.get('module') or ''}"
+    if folder := _own_folder(hits.first.frames, package):
+        return found(
+            PROBLEM, CHECKOUT, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, package=package,
+            name=name, folder=folder,
+        )  # fmt: skip
     twins = _TWINS.get(package, ())
     listed = ", ".join(twins)
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, package=package,
-        name=hits.first.groups.get("name") or f"{package}{hits.get('module') or ''}",
+        name=name,
         dist=" ".join(twins) or package.replace("_", "-"), wanted=(twins or (package.replace("_", "-"),))[0],
         twins=f" ({listed})" if twins else "",
         twins_zh=f"({listed})" if twins else "",
     )  # fmt: skip
+
+
+def _own_folder(frames: Sequence[str], package: str) -> str:
+    """Folder that holds a package, where it is not among what pip installs."""
+    innermost = next(each for each in reversed(frames) if package_of(each.rpartition(":")[0]) == package)
+    before, inside, _ = innermost.replace("\\", "/").rpartition(f"/{package}/")
+    return before if inside and "-packages" not in before else ""

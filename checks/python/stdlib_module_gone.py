@@ -31,6 +31,8 @@ SIGNATURES = (
         r"ces|typing\.(?:io|re)|lib2to3|cgi|cgitb|crypt|imghdr|sndhdr|audioop|pipes|telnetlib|uu|xdrlib)"
         r"(?:\.\w{1,40})?'",
     ),
+    # inside of a build
+    Signature(r"^\s{4,14}ModuleNotFoundError: No module named '(?P<module>distutils|imp)(?:\.\w{1,40})?'"),
 )
 
 LOG_MESSAGE = Message(

@@ -11,6 +11,8 @@ Start a node where the driver runs, or submit a job.
 In a log, by the message that the program prints.
 ## References
 https://github.com/vllm-project/vllm/issues/14349
+https://github.com/ray-project/ray/issues/6902
+https://github.com/secretflow/secretflow/issues/102
 https://docs.ray.io/en/latest/cluster/running-applications/job-submission/index.html
 """
 
@@ -47,6 +49,10 @@ SIGNATURES = (
         r" address to be either",
         symptom_of=("RAY002",),
     ),
+    Signature(
+        r"RuntimeError: b?['\"]?GCS has started but no raylets have registered yet",
+    ),
+    Signature(r"^\s{0,12}(?P<ended>raylet|gcs_server) (?:died with exit code |\[exit code=)-?[1-9]\d{0,2}\b"),
 )
 
 LOG_MESSAGE = Message(

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.checks.launch._refusals import AREAS, BARE, REFUSED, refused
+from doctor.checks.launch._refusals import AREAS, BARE, REFUSED, about_data, refused
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -205,14 +205,6 @@ SHARES = Message(
     ),
 )
 
-#: what a message speaks of when data, not a setting, is at fault
-_DATA = re.compile(
-    r"input_ids|loss_mask|log_?probs?\b|\btokens?\b|\bshapes?\b|tensor\b|dtype|indices|offsets|checksum|snapshot"
-    r"|gradients?\b|grad norm|\bloss \w{1,12} exceeds|row mismatch|weight parameter|[Ss]hape mismatch|shard_idx"
-    r"|session_id|sync mode|batch size mismatch|length mismatch|model tag|route count"
-)
-
-
 _PLAIN = {PARTITION: TOO_LONG, ROUTING: REPLAY, CONVERTER: TABLE, UNEVEN: SHARES, ENGINELESS: NO_ENGINE}
 
 
@@ -233,7 +225,7 @@ def explain(hits: Hits) -> Finding | None:
             PROBLEM, MODE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
             mode=f": `{mode}`" if mode else "",
         )  # fmt: skip
-    if _DATA.search(hits.get("message") or ""):
+    if about_data(hits.get("message") or ""):
         return None
     frames = hits.first.frames
     named = re.search(FRAME, frames[-1]) if frames else None

@@ -66,14 +66,16 @@ LOG_MESSAGE_DRIVER = Message(
         "torch found no NVIDIA driver on this machine",
         "The driver's library is not there or its kernel module does not run: no GPU in the container "
         "(started without `--gpus`), a login node, or a driver that was not loaded.",
-        "Check `nvidia-smi`. In a container: `docker run --gpus all` with the NVIDIA container toolkit; "
+        "Check `nvidia-smi`. In a container: `docker run --gpus all` with the NVIDIA container toolkit, `apptainer "
+        "exec --nv` (if that finds no NVIDIA libraries, the host has no driver, or not where `ldconfig -p` shows it); "
         "on a cluster run on a GPU node; without a GPU set `use_cpu=True`.",
     ),
     zh=Words(
         "torch 在本机没有找到 NVIDIA 驱动",
         "驱动库不存在或内核模块没有运行:容器中没有 GPU(启动时没有 `--gpus`)、登录节点,或驱动未加载。",
-        "检查 `nvidia-smi`。容器中:使用 NVIDIA container toolkit 和 `docker run --gpus all`;集群上请在 "
-        "GPU 节点运行;没有 GPU 时设置 `use_cpu=True`。",
+        "检查 `nvidia-smi`。容器中:使用 NVIDIA container toolkit 和 `docker run --gpus all`,或 `apptainer exec --nv`("
+        "若它提示找不到 NVIDIA 库,则宿主机没有驱动,或不在 `ldconfig -p` 可见之处);集群上请在 GPU 节点运行;没有 GPU 时"
+        "设置 `use_cpu=True`。",
     ),
 )
 

@@ -91,7 +91,8 @@ CASES = (
 )
 
 SIGNATURES = tuple(
-    Signature(pattern, symptom_of=("GPU", "MEM", "CUD", "NCC", "TOR012", "TOR013", "NUM")) for pattern, _ in CASES
+    Signature(pattern, symptom_of=("GPU", "MEM", "CUD", "NCC", "TOR012", "TOR013", "TOR047", "NUM"))
+    for pattern, _ in CASES
 )
 
 

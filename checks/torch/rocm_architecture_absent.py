@@ -35,6 +35,15 @@ SIGNATURES = (
         r">gfx\w{2,8})|Tensile)"
     ),
     Signature(r"(?:hipErrorNoBinaryForGpu|Unable to find code object for all current devices)"),
+    # hipBLASLt and MIOpen, without which some programs go on
+    Signature(
+        r"rocblaslt error: (?:Cannot read|Could not load) [^\n]{0,200}TensileLibrary_lazy_(?P<lazy>gfx\w{2,8})",
+        symptom_of=("MEM", "HST", "NCC"),
+    ),
+    Signature(
+        r"MIOpen\S{0,10}: Error \[SetIsaName\][^\n]{0,100}--(?P<isa>gfx\w{2,8})[^\n]{0,60}INVALID_ARGUMENT",
+        symptom_of=("MEM", "HST", "NCC"),
+    ),
 )
 
 LOG_MESSAGE = Message(
@@ -48,7 +57,8 @@ LOG_MESSAGE = Message(
         "https://download.pytorch.org/whl/rocm7.0`) or AMD's wheels for that gfx. Until there is one, run as the "
         "nearest listed relative: `export HSA_OVERRIDE_GFX_VERSION=10.3.0` (gfx103x), `11.0.0` (gfx110x, gfx115x), "
         "`9.0.0` (gfx90c); with ROCm that knows the card take the variable away. Reinstall vLLM, flash-attn and "
-        "bitsandbytes for the same target (`PYTORCH_ROCM_ARCH`).",
+        "bitsandbytes for the same target (`PYTORCH_ROCM_ARCH`). Where hipBLASLt alone lacks it: `export "
+        "TORCH_BLAS_PREFER_HIPBLASLT=0 DISABLE_ADDMM_CUDA_LT=1`.",
     ),
     zh=Words(
         "已安装的 ROCm 构建没有该 AMD GPU(gfx 架构)的代码",
@@ -59,7 +69,8 @@ LOG_MESSAGE = Message(
         "新 torch(`--index-url https://download.pytorch.org/whl/rocm7.0`)或 AMD 为该 gfx 提供的 wheel。在此之前可按最"
         "接近的受支持型号运行:`export HSA_OVERRIDE_GFX_VERSION=10.3.0`(gfx103x)、`11.0.0`(gfx110x、gfx115x)、"
         "`9.0.0`(gfx90c);若 ROCm 已支持该卡,请去掉该变量。并为同一目标重新安装 vLLM、flash-attn、"
-        "bitsandbytes(`PYTORCH_ROCM_ARCH`)。",
+        "bitsandbytes(`PYTORCH_ROCM_ARCH`)。若只有 hipBLASLt 不支持:`export "
+        "TORCH_BLAS_PREFER_HIPBLASLT=0 DISABLE_ADDMM_CUDA_LT=1`。",
     ),
 )
 

@@ -43,6 +43,9 @@ SIGNATURES = (
         r"broadcast to indexing result of shape \[(?P<places>\d{1,9}), (?P=hidden)\]",
         frame=r"modeling_\w{1,60}\.py:",
     ),
+    Signature(
+        r"^RuntimeError: (?P<empty>torch\.cat\(\): expected a non-empty list of Tensors)", frame=r":get_rope_index$"
+    ),
 )
 
 POSITIONS = Message(
@@ -65,6 +68,26 @@ POSITIONS = Message(
         "把 `max_prompt_length` 提高到 {positions} 以上(TRL 0.28 之前:`max_prompt_length=None`,之后不再截断),或用 "
         "processor 的 `max_pixels` 缩小图像;丢弃过长样本,而不是截断。自己写的训练器请用一次 processor 调用生成同一批的 "
         "token、mask、像素和 grid,并在每次生成时同样重复它们。",
+    ),
+)
+
+EMPTY = Message(
+    en=Words(
+        "a sample has no ids at all when the positions of its images are counted",
+        "The prompt came out empty (or its attention mask is 0 all over): mostly the chat template wrote nothing. The "
+        "`chat_template.json` of base models like Qwen2-VL is made for pieces of content, and leaves out messages that "
+        "have a role; an instruct model's writes them.",
+        "Print the text that `apply_chat_template` gives for one sample. Of a base model, replace `chat_template.json` "
+        "(or `chat_template` in `tokenizer_config.json`) by the instruct model's of the same family, or give the "
+        "trainer a template of your own; then look for samples with an empty prompt.",
+    ),
+    zh=Words(
+        "计算图像位置时,某个样本没有任何 token",
+        "提示为空(或 attention mask 全为 0):多半是聊天模板没有写出任何内容。Qwen2-VL 等基座模型的 `chat_template.json` "
+        "针对内容片段,会略过带 role 的消息;指令模型的模板则会写出。",
+        "打印 `apply_chat_template` 对一个样本给出的文本。基座模型请把 `chat_template.json`(或 "
+        "`tokenizer_config.json` 中的 `chat_template`)换成同系列指令模型的,或为训练器提供自己的模板;然后检查是否有空提"
+        "示的样本。",
     ),
 )
 
@@ -123,6 +146,8 @@ WRITTEN = Message(
 
 def explain(hits: Hits) -> Finding:
     """Too many were written, none were never there, fewer were cut."""
+    if hits.get("empty"):
+        return found(PROBLEM, EMPTY, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     if positions := hits.get("positions"):
         return found(
             PROBLEM, POSITIONS, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,

@@ -248,7 +248,10 @@ _BY_MESSAGE = (
         later(r"requires?[ _](?:a )?grad|backward|in-?place operation|autograd|inference tensor", re.IGNORECASE),
         GRADIENT,
     ),
-    (later(r"state[_ ]dict|checkpoint|safetensors", re.IGNORECASE), STATE),
+    (
+        later(r"state[_ ]dict|(?<!activation )(?<!gradient )checkpoint(?!ing|[- ]engine)|safetensors", re.IGNORECASE),
+        STATE,
+    ),
     (later(r"scalar type|dtype|\bHalf\b|BFloat16|bfloat16|float16"), DTYPE),
     (
         later(
@@ -264,6 +267,15 @@ _BY_MESSAGE = (
         ),
         SHAPE,
     ),
+)
+#: what these speak of is a limit or a fault, also where a check puts it into words of its own
+_ALWAYS = (MEMORY, CUDA, COLLECTIVE)
+#: exceptions and words by which a check refuses what was asked for, whatever else it names
+_CHECKING = ("ValueError", "AssertionError", "NotImplementedError")
+_REFUSING = later(
+    r"\b(?:must be one of|should be one of|not (?:currently |yet )?supported|[Uu]nsupported|[Ii]ncompatible"
+    r"|not compatible|not implemented|only supports?|requires (?!grad)|mutually exclusive"
+    r"|cannot be (?:used|enabled|combined) )"
 )
 #: an attribute that an object of some class lacks
 _LACKS = later(r"' object has no attribute '|^type object '")
@@ -313,8 +325,9 @@ def kind_of(exception: str, *, own_code: bool, message: str = "", worded: str = 
     if placed is not None:
         return placed
     if exception in ("RuntimeError", "ValueError", "AssertionError", "Exception", "NotImplementedError"):
+        refusing = exception in _CHECKING and _REFUSING.search(told)
         for pattern, kind in _BY_MESSAGE:
-            if pattern.search(told):
+            if (not refusing or kind in _ALWAYS) and pattern.search(told):
                 return kind
     if exception in _LOOKUPS and worded:
         for pattern, kind in _BY_MESSAGE:

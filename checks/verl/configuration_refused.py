@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 
-from doctor.checks.launch._refusals import AREAS, BARE, REFUSED, refused
+from doctor.checks.launch._refusals import AREAS, BARE, REFUSED, about_data, refused
 from doctor.checks.verl._helpers import Verl, place_settings, verl_of
 from doctor.core.check import Judgement, check
 from doctor.core.finding import LIKELY, Finding, Message, Words, found
@@ -98,6 +98,7 @@ def configuration_refused(
 
 def explain(hits: Hits) -> Finding | None:
     """Only where the message names settings and tells their relation."""
-    if _STATE.search(hits.get("message") or ""):
+    told = hits.get("message") or ""
+    if _STATE.search(told) or about_data(told):
         return None
     return refused(PROBLEM, "veRL", hits, FRAME)

@@ -23,7 +23,9 @@ PROBLEM = Problem(id="VLL044", name="architecture-unsupported", severity=ERROR, 
 
 SIGNATURES = (
     Signature(r"Model architectures \[(?P<names>[^\]\n]{1,300})\] are not supported for now"),
-    Signature(r"ValueError: No processor registered for architecture: \[?(?P<names>[^\]\n]{1,300}?)(?:\]|\.$)"),
+    Signature(
+        r"ValueError: No (?P<processor>processor) registered for architecture: \[?(?P<names>[^\]\n]{1,300}?)(?:\]|\.$)"
+    ),
     Signature(
         r"ValueError: (?P<names>\w{3,100}) has no vLLM implementation and the Transformers implementation is not comp"
     ),
@@ -72,6 +74,24 @@ SGLANG = Message(
         "(`pip install -U sglang`)。若都不行,`--model-impl transformers` 可服务 Transformers 支持的模型(0.4.9 起)。",
     ),
 )
+PROCESSORS = Message(
+    en=Words(
+        "this SGLang has no processor for images and sounds of {names}",
+        "SGLang imports a file of its own for each kind of processor and leaves out those whose import fails. Where "
+        "the message lists only few as registered, most of them failed: Transformers is of another time than this "
+        "SGLang. Where it lists many, the model is newer than the release.",
+        "Read the warnings `Ignore import error when loading sglang...processors...` at the start and mend what they "
+        "name: mostly the Transformers that this SGLang asks for (`pip check`, `pip show sglang`). Else upgrade to a "
+        "release that lists the model: `pip install -U sglang`.",
+    ),
+    zh=Words(
+        "此 SGLang 没有 {names} 的图像与声音处理器",
+        "SGLang 为每类处理器导入自己的文件,导入失败的会被略过。若信息里列出的已注册项很少,说明大多数导入失败"
+        ":Transformers 与该 SGLang 不是同一时期的版本。若列出很多,则模型比该版本更新。",
+        "查看启动时的警告 `Ignore import error when loading sglang...processors...` 并修复其中所指:多为该 SGLang 所要"
+        "求的 Transformers 版本(`pip check`、`pip show sglang`)。否则升级到支持该模型的版本:`pip install -U sglang`。",
+    ),
+)
 UNNAMED = Message(
     en=Words(
         "config.json of the model names no architecture",
@@ -98,6 +118,8 @@ def explain(hits: Hits) -> Finding:
     """Both engines keep a register of classes and refuse in the same words."""
     if hits.first.groups.get("none"):
         return found(PROBLEM, UNNAMED, where=hits.where(), evidence=hits.evidence())
+    if hits.first.groups.get("processor"):
+        return found(PROBLEM, PROCESSORS, where=hits.where(), evidence=hits.evidence(), names=hits.get("names") or "")
     sglang = any("sglang" in frame for hit in hits for frame in hit.frames) or "dict_keys([" in hits.first.text
     return found(
         PROBLEM, SGLANG if sglang else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),

@@ -17,6 +17,9 @@ https://github.com/vllm-project/vllm/tree/main/vllm/config
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from doctor.checks.launch._refusals import AREAS, REFUSED, finding, raised_in
 from doctor.core.finding import Finding
 from doctor.core.problem import ERROR, Problem
@@ -29,6 +32,9 @@ VALIDATION = (
     r"[\\/]vllm[\\/](?:config|engine[\\/]arg_utils|entrypoints|sampling_params|v1[\\/]engine|platforms)|pydantic"
 )
 
+_OWN = re.compile(r"[\\/]vllm[\\/]")
+_SIGN = 2
+
 SIGNATURES = (
     Signature(
         REFUSED,
@@ -39,13 +45,28 @@ SIGNATURES = (
         r"^\s{0,8}Value error, (?P<message>[^\n\[]{8,400})",
         symptom_of=AREAS,
     ),
+    # pydantic's models of others refuse in the same words
+    Signature(r"\bvalidation errors? for (?P<model>[A-Z]\w{1,60})$", kind="sign"),
+)
+
+#: vLLM's own, https://github.com/vllm-project/vllm/tree/main/vllm/config
+_MODELS = re.compile(
+    r"(?:Vllm|Model|Cache|Parallel|Scheduler|Device|Load|LoRA|Speculative|StructuredOutputs|Decoding|Observability"
+    r"|KVTransfer|KVEvents|EPLB|Compilation|Pooler|MultiModal|Attention|Kernel|Offload|Profiler|Mamba|Quantization"
+    r"|WeightTransfer)Config|(?:Async)?EngineArgs|SamplingParams|\w{1,40}Request"
 )
 
 
 def explain(hits: Hits) -> Finding | None:
     """Only where the message names settings and tells their relation; layers refuse less clearly than settings."""
+    models = hits.values("model")
+    hits = replace(hits, kept=[hit for hit in hits if hit.signature < _SIGN])
+    if not hits.kept:
+        return None
     text, frames = hits.get("message") or "", hits.first.frames
-    if not frames or raised_in(hits, VALIDATION):
+    if models and not any(map(_MODELS.fullmatch, models)):
+        return None
+    if not frames or (raised_in(hits, VALIDATION) and any(_OWN.search(each) for each in frames)):
         return finding(PROBLEM, "vLLM", hits, text)
     if raised_in(hits, r"[\\/]vllm[\\/]"):
         return finding(PROBLEM, "vLLM", hits, text, ("divisible", "exclusive", "value"))

@@ -16,6 +16,8 @@ https://github.com/vllm-project/vllm/issues/52435
 
 from __future__ import annotations
 
+import re
+
 from doctor.core.finding import CONFIRMED, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
@@ -56,8 +58,11 @@ LOG_MESSAGE = Message(
 )
 
 
-def explain(hits: Hits) -> Finding:
-    """With the size of the layer and the number of parts."""
+def explain(hits: Hits) -> Finding | None:
+    """With the size of the layer and the number of parts; trainers split experts in the same words."""
+    frames = hits.first.frames
+    if hits.first.groups.get("what") and frames and not re.search(r"[\\/](?:vllm|sglang)[\\/]", frames[-1]):
+        return None
     return found(
         PROBLEM,
         LOG_MESSAGE,

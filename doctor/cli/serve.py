@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -114,6 +115,7 @@ class _Serve:
         self._phrases = _PHRASES[language]
         self._serving: Any = None
         self._read: Any = None
+        self._reading = threading.Lock()
         self._mode: Any = "openai" if chosen["openai"] else "trl" if chosen["trl"] else "demo"
 
     def run(self) -> int:
@@ -265,13 +267,15 @@ class _Serve:
         return read
 
     def _signatures(self) -> Any:
-        """What every post-mortem needs, read once."""
-        if self._read is None:
-            from doctor.logs.postmortem import prepare
+        """What every post-mortem needs, read once, whoever asks first."""
+        with self._reading:
+            if self._read is None:
+                from doctor.logs.postmortem import prepare
 
-            self._read = prepare()
-            self._read.scanner.matcher()  # made ahead: a server that dies waits seconds for the cause, not longer
-        return self._read
+                read = prepare()
+                read.scanner.matcher()  # made ahead: a server that dies waits seconds for the cause, not longer
+                self._read = read
+            return self._read
 
     def _explain(self, code: int, watch: Any, read: Callable[[], dict[str, Any]]) -> None:
         """Say why it ended, where nobody asked it to."""

@@ -133,6 +133,15 @@ def module_history(module: str) -> Known | None:
     return None
 
 
+@cache
+def has_module(module: str) -> bool:
+    """Whether some release has this module, as far as it, or a name in it, came or went."""
+    content = _load(module.partition(".")[0])
+    if module in content.get("names", {}) or module in content.get("moved_modules", {}):
+        return True
+    return any(module in listed and module in listed.split(" ") for listed in content.get("modules", {}).values())
+
+
 def attribute(class_name: str, wanted: str, package: str | None = None) -> list[Known]:
     """Histories of an attribute of a class of this name, or of one of its bases, in any library."""
     found = []

@@ -38,6 +38,10 @@ class Option:
         self.constant = constant
 
 
+#: likeness from which on a name is taken for a slip
+_NEAR = 0.85
+
+
 class Table:
     """All options of a program; `abbreviations`: whether an unambiguous prefix will do."""
 
@@ -59,10 +63,12 @@ class Parsed:
         leftover: those options and the words after them, in order, as `parse_known_args` gives them back.
         missing: options that lack their value.
         ambiguous: prefixes that fit several options.
+        known: the options that the program has.
 
     """
 
-    def __init__(self) -> None:
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self.known = known
         self.settings: dict[str, Setting] = {}
         self.words: list[str] = []
         self.rest: tuple[str, ...] = ()
@@ -78,8 +84,15 @@ class Parsed:
         if self.ambiguous:
             return f"`{self.ambiguous[0]}` fits several options of `{program}`"
         if self.unknown:
-            return f"`{program}` has no option `{self.unknown[0]}`"
+            near = self._nearest(self.unknown[0])
+            return f"`{program}` has no option `{self.unknown[0]}`{near and f'; it has `{near}`'}"
         return None
+
+    def _nearest(self, name: str) -> str:
+        """An option that the name is nearly, "" where there is none."""
+        from difflib import get_close_matches
+
+        return next(iter(get_close_matches(name, list(self.known), n=1, cutoff=_NEAR)), "")
 
 
 @cache
@@ -118,7 +131,7 @@ class _Parser:
         self.known = known
         self.stop_at_word = stop_at_word
         self.at = 0
-        self.parsed = Parsed()
+        self.parsed = Parsed(known.options)
 
     def run(self) -> Parsed:
         while self.at < len(self.words):

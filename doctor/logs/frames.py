@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from doctor.core.libraries import package_of
 from doctor.core.patterns import later
 
 _PYTHON = later(
@@ -27,8 +28,7 @@ _OLD_NOTEBOOK = later(
 #: the line of a notebook's frame that raised: "---> 100     raise ValueError("
 _ARROW = later(r"^\s{0,12}-{2,8}> ?(?P<line>\d{1,7})(?:\s(?P<code>[^\n]{0,300}))?$")
 _NUMBERED = later(r"^\s{0,12}\d{1,7}(?:\s|$)")
-#: what a frame's file says about who wrote it
-_LIBRARY = later(r"(?:^|[\\/])(?:site-packages|dist-packages)[\\/](?P<package>[^\\/]+)")
+#: what a frame's file says about who wrote it: the standard library, and what no file holds
 _STANDARD = later(
     r"(?:^|[\\/])python3?(?:\.\d+t?)?[\\/]|^<frozen |^<string>|^<stdin>|\.p(?:yx|xi)$|[\\/]bin[\\/][^\\/]+$"
     r"|[\\/]Lib[\\/](?!site-packages)|[\\/]lib[\\/](?=multiprocessing[\\/]|asyncio[\\/]|concurrent[\\/])"
@@ -40,42 +40,13 @@ _UNSURE = later(
     r"|[\\/]torch[\\/](?:_\w+|nn|optim|utils|distributed|autograd|cuda|fx|functional\.py|serialization\.py)\b"
     r"|^[A-Za-z]:[\\/][^\n]{0,200}[\\/][Ll]ib[\\/]|[\\/]\.cache[\\/]|[\\/]models--|[\\/]datasets_modules[\\/]"
     r"|[\\/]verl[\\/]recipe[\\/]|[\\/](?:flash_attn|liger_kernel|sgl_kernel|unsloth_zoo|fla)[\\/]"
-    r"|[\\/](?i:(?P<package>vllm|verl|trl|transformers|accelerate|peft|deepspeed|datasets|sglang|unsloth|mbridge|openrlhf"
-    r"|flashinfer|bitsandbytes|slime|xformers|ray|wandb|evaluate))(?:[\-_][\w.\-]{1,30})?[\\/]"
-    r"(?:(?:src|python)[\\/])?(?i:(?P=package))[\\/]"
+    r"|[\\/](?i:(?P<package>datasets|ray|wandb|evaluate))(?:[\-_][\w.\-]{1,30})?[\\/](?:(?:src|python)[\\/])?"
+    r"(?i:(?P=package))[\\/]"
     r"|[\\/]src[\\/](?:llamafactory|llmtuner|axolotl)[\\/]|[\\/]ms-swift[^\\/\n]{0,20}[\\/]swift[\\/]"
     r"|[\\/]Trinity-RFT[^\\/\n]{0,20}[\\/]trinity[\\/]"
 )
 #: where the part of a path begins that does not depend on the environment's name
 _ENVIRONMENT = later(r"[\\/](?:lib(?:64)?[\\/]python3?[\d.]{0,5}t?|Lib|site-packages|dist-packages)[\\/]")
-#: the stack's own packages where they run from a checkout: a folder of theirs tells
-_CHECKOUT = later(
-    r"(?:^|[\\/])(?P<package>vllm(?=[\\/](?:entrypoints|engine|v1|model_executor|worker|executor|distributed|platforms|"
-    r"config|utils|lora|attention|compilation|transformers_utils|device_allocator))"
-    r"|verl(?=[\\/](?:trainer|workers|utils|single_controller|models|third_party|experimental|model_merger|"
-    r"checkpoint_engine|tools|interactions|protocol\.py))|trl(?=[\\/](?:trainer|extras|scripts|cli|core))"
-    r"|transformers(?=[\\/](?:models|utils|generation|integrations|trainer))|deepspeed(?=[\\/](?:runtime|launcher|ops|"
-    r"comm))"
-    r"|sglang(?=[\\/](?:srt|multimodal_gen|cli|lang|launch_server))|trinity(?=[\\/](?:explorer|trainer|common|buffer|"
-    r"cli|manager|algorithm))|openrlhf(?=[\\/](?:trainer|cli|models|utils|datasets))"
-    r"|megatron(?=[\\/](?:core|training|legacy|bridge|inference|rl)[\\/])|slime(?=[\\/](?:backends|ray|utils|rollout)"
-    r"[\\/])"
-    r"|areal(?=[\\/](?:api|core|engine|experimental|infra|launcher|platforms|scheduler|trainer|utils|workflow)[\\/])"
-    r"|skyrl(?:_train|_gym)?(?=[\\/](?:backends|train|tinker|inference_engines|inference_servers|generators|workers|utils|"
-    r"entrypoints|weight_sync|dataset|envs|trainer\.py)(?:[\\/]|$))"
-    r"|roll(?=[\\/](?:distributed|pipeline|third_party|agentic|configs)[\\/])|miles(?=[\\/](?:backends|ray|rollout|utils)[\\/])"
-    r"|prime_rl(?=[\\/](?:orchestrator|trainer|inference|entrypoints|configs|utils)[\\/])"
-    r"|rllm(?=[\\/](?:agents|trainer|engine|rewards|tools|environments|parser|router)[\\/])"
-    r"|vllm_ascend(?=[\\/](?:worker|ops|attention|patch|distributed|platform|quantization|models|core|compilation)[\\/.])"
-    r"|lmdeploy(?=[\\/](?:turbomind|pytorch|serve|cli|vl|archs|lite)[\\/])"
-    r"|agentlightning(?=[\\/](?:runner|trainer|verl|instrumentation|tracer|execution|algorithm|store)[\\/.])"
-    r"|nemo_rl(?=[\\/](?:algorithms|models|distributed|environments|data|utils)[\\/])|rlinf(?=[\\/](?:workers|"
-    r"hybrid_engines|runners|scheduler|models)[\\/])"
-    r"|accelerate(?=[\\/](?:commands|utils))|peft(?=[\\/](?:tuners|utils))"
-    r"|swift(?=[\\/](?:llm|cli|trainers|plugin|rlhf_trainers|megatron|arguments|pipelines|utils|tuners)[\\/])"
-    r"|(?:llamafactory|llmtuner)(?=[\\/](?:train|model|data|hparams|extras|cli|launcher))"
-    r"|axolotl(?=[\\/](?:cli|utils|core|monkeypatch|train|integrations)))[\\/.]"
-)
 
 
 @dataclass(frozen=True)
@@ -89,9 +60,8 @@ class Frame:
 
     @property
     def package(self) -> str:
-        """Folder under site-packages that holds it, "" for the user's own code and the standard library."""
-        match = _LIBRARY.search(self.path) or _CHECKOUT.search(self.path)
-        return match["package"].removesuffix(".py") if match else ""
+        """Library that it belongs to, "" for the user's own code and the standard library."""
+        return package_of(self.path)
 
     @property
     def own(self) -> bool:

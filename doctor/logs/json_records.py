@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from doctor.logs.stamps import ISO, ZONE
 from doctor.logs.streams import Stream
@@ -125,23 +125,24 @@ def _line(line: bytes) -> bytes:
     if not parts:
         return line
     head = text[: opens.start()].lstrip("[ ")
-    return "\r".join(f"{head}{each}" for each in parts).encode("utf-8", "replace")
+    return "\r".join([f"{head}{each}" for each in parts] if head else parts).encode("utf-8", "replace")
 
 
 def lines_of(record: Any) -> list[str] | None:
     """What another logger would have written for a record; None where it is none, or holds no traceback."""
     if not isinstance(record, dict):
         return None
-    fields = dict(_fields(record))
+    fields = record if _is_flat(record) else dict(_fields(record))
     formatted = fields.get("text")
     if isinstance(formatted, str) and isinstance(record.get("record"), dict):  # loguru, which formatted it already
         return _bounded(_split(formatted)) if HEADER in formatted else None
-    level = _level(fields)
-    found = _trace(fields, level)
+    roles = (_roles_of if len(fields) <= _MOST_REMEMBERED else _roles_of.__wrapped__)(tuple(fields))
+    level = _level(fields, roles)
+    found = _trace(fields, roles, level)
     if found is None:
         return None
     said, trace = found
-    stamp, rank = _stamp(fields), _rank(fields)
+    stamp, rank = _stamp(fields, roles), _rank(fields, roles)
     before = f"{stamp} {level} " if stamp and level else f"{stamp} " if stamp else f"{level}: " if level else ""
     quiet = before if level in _QUIET else ""
     first, *rest = _split(said)
@@ -149,6 +150,13 @@ def lines_of(record: Any) -> list[str] | None:
     if not before:
         parts.append(" ")  # else nothing shows that the next record does not go on with the message
     return [f"{rank}{each}" for each in _bounded(parts)]
+
+
+def _is_flat(record: dict[str, Any]) -> bool:
+    """Whether no field holds further ones."""
+    return len(record) <= _MOST_FIELDS and not any(
+        isinstance(each, dict) or (isinstance(each, str) and each.startswith("{")) for each in record.values()
+    )
 
 
 def _fields(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -180,24 +188,33 @@ def _opened(value: Any) -> Any:
     return value
 
 
-def _named(fields: dict[str, Any], wanted: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """Fields whose names are, or end with, some names; in the order of the record, the outermost first."""
-    those = _names_of if len(fields) <= _MOST_REMEMBERED else _names_of.__wrapped__
-    return ((name, fields[name]) for name in those(tuple(fields), wanted))
+class _Roles(NamedTuple):
+    """Names of a record's fields by what they tell, in the order of the record, the outermost first."""
+
+    messages: tuple[str, ...]
+    times: tuple[str, ...]
+    levels: tuple[str, ...]
+    ranks: tuple[str, ...]
+    traces: tuple[str, ...]
 
 
-@lru_cache(maxsize=1024)
-def _names_of(own: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of a record's names; a logger writes thousands of records with the same ones."""
-    ends = tuple(f".{each}" for each in wanted)
-    return tuple(name for name in own if name in wanted or name.endswith(ends))
+@lru_cache(maxsize=256)
+def _roles_of(names: tuple[str, ...]) -> _Roles:
+    """What fields of these names tell; a logger writes thousands of records with the same ones."""
+
+    def those(wanted: tuple[str, ...]) -> tuple[str, ...]:
+        ends = tuple(f".{each}" for each in wanted)
+        return tuple(name for name in names if name in wanted or name.endswith(ends))
+
+    return _Roles(those(_MESSAGES), those(_TIMES), those(_LEVELS), those(_RANKS), those(_TRACES))
 
 
-def _trace(fields: dict[str, Any], level: str) -> tuple[str, list[str]] | None:
+def _trace(fields: dict[str, Any], roles: _Roles, level: str) -> tuple[str, list[str]] | None:
     """(message, lines of the traceback) of a record of a logger."""
-    told = [value for _, value in _named(fields, _MESSAGES) if isinstance(value, str)]
-    is_record = bool(level) or any(True for _ in _named(fields, _TIMES))
-    for name, value in _named(fields, _TRACES):
+    told = [fields[name] for name in roles.messages if isinstance(fields[name], str)]
+    is_record = bool(level or roles.times)
+    for name in roles.traces:
+        value = fields[name]
         lines = _of_dicts(value) or _written(value) or _of_frames(fields, name, value)
         if lines and told and (is_record or name.rpartition(".")[2] in _OF_LOGGERS):
             message = next((each for each in told if HEADER not in each), "")
@@ -263,15 +280,17 @@ def _frames(frames: Any) -> Iterator[str]:
                 yield f"    {each['line'].strip()}"
 
 
-def _level(fields: dict[str, Any]) -> str:
-    for _, value in _named(fields, _LEVELS):
+def _level(fields: dict[str, Any], roles: _Roles) -> str:
+    for name in roles.levels:
+        value = fields[name]
         if isinstance(value, str) and (word := _LEVEL_WORDS.get(value.strip().upper())):
             return word
     return ""
 
 
-def _stamp(fields: dict[str, Any]) -> str:
-    for _, value in _named(fields, _TIMES):
+def _stamp(fields: dict[str, Any], roles: _Roles) -> str:
+    for name in roles.times:
+        value = fields[name]
         if isinstance(value, str) and (match := _STAMP.match(value)):
             return match[0]
         if isinstance(value, (int, float)) and not isinstance(value, bool) and (written := _of_epoch(value)):
@@ -287,8 +306,9 @@ def _of_epoch(value: float) -> str:
     return ""
 
 
-def _rank(fields: dict[str, Any]) -> str:
-    for _, value in _named(fields, _RANKS):
+def _rank(fields: dict[str, Any], roles: _Roles) -> str:
+    for name in roles.ranks:
+        value = fields[name]
         if (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1_000_000) or (
             isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 6
         ):
@@ -298,7 +318,9 @@ def _rank(fields: dict[str, Any]) -> str:
 
 def _split(text: str) -> list[str]:
     """Lines of a text, at whatever ends them for a terminal."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n").split("\n")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.rstrip("\n").split("\n")
 
 
 def _bounded(parts: list[str]) -> list[str]:

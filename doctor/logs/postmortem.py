@@ -316,7 +316,8 @@ def _summary(case: Case, live: Live) -> Iterable[str]:
     if case.world_size and case.world_size > 1:
         yield f"{case.world_size} ranks"
     if live.steps:
-        yield f"steps {live.steps[0]} to {live.steps[1]}"
+        first, last = live.steps
+        yield f"steps {first} to {last}" if first != last else f"step {first}"
     if python := case.versions.get("python"):
         yield f"python {python}"
     for name in _PACKAGES_SHOWN:

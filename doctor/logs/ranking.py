@@ -20,7 +20,7 @@ from doctor.logs.exits import Exit
 from doctor.logs.matcher import Compiled
 from doctor.logs.nature import EMPTY, NOTES
 from doctor.logs.quotes import Quotes
-from doctor.logs.retries import ended, was_retried
+from doctor.logs.retries import ended, says_the_same, was_retried
 from doctor.logs.roots import recorded
 from doctor.logs.shortened import begins_like
 from doctor.logs.survived import is_slip, last_ends, later_end, survived
@@ -495,9 +495,10 @@ def _within(case: Case, candidate: _Candidate, failure: Failure) -> bool:
 
 
 def _shows(case: Case, candidate: _Candidate, failure: Failure) -> bool:
-    """Whether its words stand in a failure, or in another process's like it."""
+    """Whether its words stand in a failure, or in one that says the same."""
     inside = (_failure_of(case, hit) for hit in candidate.hits)
-    return _within(case, candidate, failure) or any(one is not None and _alike(one, failure) for one in inside)
+    alike = (one is not None and says_the_same(one.cause, failure.cause) for one in inside)
+    return _within(case, candidate, failure) or any(alike)
 
 
 def _belongs(case: Case, hit: Hit, failure: Failure) -> bool:

@@ -32,8 +32,7 @@ def is_another(end: Failure, failure: Failure) -> bool:
     """Whether a failure came after another one of the same file, and neither raises nor quotes it."""
     if end.first.order <= failure.first.order:
         return False
-    told = {(raised.type, _first_words(raised)) for raised in failure.chain}
-    if any((raised.type, _first_words(raised)) in told for raised in end.chain):
+    if any(says_the_same(one, other) for one in end.chain for other in failure.chain):
         return False
     said = _first_words(failure.cause)
     of_task = f"({failure.cause.name})"  # Ray's RayTaskError names what it passes on
@@ -43,6 +42,11 @@ def is_another(end: Failure, failure: Failure) -> bool:
         or (len(said) >= _SAID and said in raised.message)
         for raised in end.chain
     )
+
+
+def says_the_same(one: Raised, other: Raised) -> bool:
+    """Whether two exceptions are alike up to the end of their first line."""
+    return one.type == other.type and _first_words(one) == _first_words(other)
 
 
 def _first_words(raised: Raised) -> str:

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
@@ -24,6 +24,7 @@ from doctor.logs.metric_lines import probe as metric_probe
 from doctor.logs.parallel import Part, scan
 from doctor.logs.passages import ANCHORS, Kept, joined
 from doctor.logs.prefixes import has_slurm_labels, strip
+from doctor.logs.rejoined import LARGEST_BYTES, Rejoined, of_text, rejoined
 from doctor.logs.streams import STDIN, StreamError, open_stream
 
 #: blocks kept at the start and at the end of each of very many logs
@@ -37,6 +38,7 @@ class Scanned:
 
     `whole`: every line was kept. `error`: why it could not be read, `cut_off`: why not to its end; "" otherwise.
     `labelled`: srun wrote a task number before each line. `told`: ranges and their line feeds, see `metric_lines`.
+    `numbers`: of lines that were put together the numbers in the file, () where each line stands for itself.
     """
 
     lines: list[tuple[int, str]]
@@ -48,10 +50,12 @@ class Scanned:
     error: str = ""
     labelled: bool = False
     told: tuple[tuple[ToldRange, ...], tuple[int, ...]] = ((), ())
+    numbers: tuple[int, ...] = ()
 
     def metric_lines(self) -> Iterator[ToldRows]:
         """Metric lines in order; can be asked for once."""
-        return numbered(*self.told)
+        for each in numbered(*self.told):
+            yield replace(each, lines=[self.numbers[at - 1] for at in each.lines]) if self.numbers else each
 
     @property
     def lost(self) -> str:
@@ -84,6 +88,8 @@ class Scanner:
         lines = _in_json(path)
         if lines is not None:
             return self._lines(path, lines)
+        if (whole := rejoined(path)) is not None:
+            return _as_written(self._lines(path, list(whole.lines)), whole)
         labels = is_labelled(path)
         watcher = Kept(BRIEF_HEAD, BRIEF_TAIL, pack=False) if brief else Kept(pack=False)
         return self.scanned(scan(Part(path), self.matcher(labels=labels), watcher), labels)
@@ -97,10 +103,13 @@ class Scanner:
         try:
             with open_stream(STDIN) as stream:
                 portions = iter(Unfolded(stream))
-                first = next(portions, b"")
-                labels = _has_labels(first)
+                held = _up_to(portions, LARGEST_BYTES)
+                pasted = b"".join(held)
+                if len(pasted) <= LARGEST_BYTES and not stream.cut_off and (whole := of_text(pasted)) is not None:
+                    return _as_written(self._lines(stream.name, list(whole.lines)), whole)
+                labels = _has_labels(held[0] if held else b"")
                 one_pass = Scan(self.matcher(labels=labels), stream.name, 0, Kept(pack=False))
-                for portion in chain((first,), portions):
+                for portion in chain(held, portions):
                     one_pass.feed(portion)
                 hits = one_pass.close()
                 hits.cut_off, hits.compression, hits.encoding = stream.cut_off, stream.compression, stream.encoding
@@ -138,6 +147,23 @@ class Scanner:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the engines."""
         return {**self.__dict__, "_matchers": {}}
+
+
+def _up_to(portions: Iterator[bytes], size: int) -> list[bytes]:
+    """The first portions of a stream, until they are more than so many bytes."""
+    held: list[bytes] = []
+    while size >= 0 and (portion := next(portions, None)) is not None:
+        held.append(portion)
+        size -= len(portion)
+    return held
+
+
+def _as_written(read: Scanned, whole: Rejoined) -> Scanned:
+    """What was read of lines that were put together, with their numbers in the file."""
+    numbers = whole.numbers
+    hits = [each._replace(line=numbers[each.line - 1]) for each in read.hits]
+    lines = [(numbers[number - 1], text) for number, text in read.lines]
+    return replace(read, lines=lines, hits=hits, total_lines=whole.total, numbers=numbers)
 
 
 def _own_folder() -> str:

@@ -48,11 +48,23 @@ code { background: var(--code); border-radius: 4px; padding: .08em .3em; font-si
 pre { background: var(--code); border: 1px solid var(--line); border-radius: 6px; padding: .7rem .9rem;
   overflow-x: auto; font-size: .88rem; margin: .6rem 0; }
 pre code { background: none; padding: 0; overflow-wrap: normal; }
+pre.seen { white-space: pre-wrap; overflow-wrap: anywhere; }
+pre.seen span { display: block; color: var(--soft); font-size: .92em; }
+pre.seen code { display: block; overflow-wrap: anywhere; margin-bottom: .4rem; }
+pre.seen code:last-child { margin-bottom: 0; }
 details summary { color: var(--soft); cursor: pointer; font-size: .9rem; }
 .place { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
 td { padding: .1rem 1rem .1rem 0; font-size: .9rem; vertical-align: top; overflow-wrap: anywhere; }
+.chain td:last-child { color: var(--soft); }
+.figures td:first-child { font-family: ui-monospace, monospace; }
+.figures td:last-child { text-align: right; font-variant-numeric: tabular-nums; }
 ul { padding-left: 1.2rem; color: var(--soft); }
+@media (max-width: 36rem) {
+  .chain tr { display: block; margin: 0 0 .7rem; } .chain td { display: inline; padding-right: .6rem; }
+  .chain td:last-child { display: block; } .chain td:empty { display: none; } }
 """
+
+_LEVELS = {"known": "error", "unknown": "warning", "healthy": "good"}
 
 
 def prose(text: str) -> str:
@@ -71,6 +83,7 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
         infos=len(report["findings"]) - summary["errors"] - summary["warnings"], seconds=summary["seconds"],
     )  # fmt: skip
     level = "error" if summary["errors"] else "warning" if summary["warnings"] else "good"
+    level = _LEVELS.get(report.get("verdict", ""), level)
     reasons = folded_reasons(report["skipped"])
     argv = " ".join(report["target"]["argv"])
     parts = [
@@ -84,6 +97,7 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
         *(_finding(finding, words, echoes_of(echoes, words)) for finding, echoes in told_once(report["findings"])),
         _chain(report, words),
         matrix.page(report["nodes"], language) if report.get("nodes") else "",
+        _figures(report, words),
         plots.fragment(
             [*series, *_plots(report)],
             _marks(report),
@@ -119,7 +133,7 @@ def _style(report: dict[str, Any]) -> str:
 
 def _plots(report: dict[str, Any]) -> list[plots.Plot]:
     """The metrics that the report holds; those that share an axis are shown over the same steps."""
-    series = report.get("series", ())
+    series = [each for each in report.get("series", ()) if not _is_one_point(each)]
     spans = {kind: _span([each["span"] for each in series if each["x"] == kind]) for kind in ("step", "sample")}
     return [
         plots.Plot(
@@ -129,6 +143,23 @@ def _plots(report: dict[str, Any]) -> list[plots.Plot]:
         )
         for each in series
     ]  # fmt: skip
+
+
+def _is_one_point(series: Mapping[str, Any]) -> bool:
+    """Whether there is no curve to draw: one value, and a number."""
+    return len(series["points"]) == 1 and sparkline.not_finite(series) is None
+
+
+def _figures(report: dict[str, Any], words: Any) -> str:
+    """Metrics of which there is one value each, as a table."""
+    told = [each for each in report.get("series", ()) if _is_one_point(each)]
+    if not told:
+        return ""
+    steps = {each["points"][0][0] for each in told if each["x"] == "step"}
+    alike = len(steps) == 1 and all(each["x"] == "step" for each in told)
+    title = words["figures_title"].format(step=f"{min(steps):g}") if alike else words["figures_title_mixed"]
+    rows = "".join(f"<tr><td>{escape(each['name'])}</td><td>{each['points'][0][1]:.4g}</td></tr>" for each in told)
+    return f'<h2>{escape(title)}</h2><table class="figures">{rows}</table>'
 
 
 def _span(spans: Sequence[Sequence[float]]) -> tuple[float, float] | None:
@@ -179,10 +210,13 @@ def _finding(finding: Mapping[str, Any], words: Any, echoes: str) -> str:
     if commands := commands_of(finding, words):
         lines.append(f"<pre><code>{escape(chr(10).join(commands))}</code></pre>")
     if finding["evidence"]:
-        quotes = "\n".join(f"{source_of(each, words)}  {each['text']}" for each in finding["evidence"])
+        quotes = "".join(
+            f"<span>{escape(source_of(each, words))}</span><code>{escape(each['text'])}</code>"
+            for each in finding["evidence"]
+        )
         opened = " open" if finding["role"] == "cause" else ""
         lines.append(
-            f"<details{opened}><summary>{escape(words['seen'])}</summary><pre><code>{escape(quotes)}</code></pre></details>"
+            f'<details{opened}><summary>{escape(words["seen"])}</summary><pre class="seen">{quotes}</pre></details>'
         )
     lines += [f"<p><small>{escape(echoes)}</small></p>"] if echoes else []
     return "\n".join([*lines, "</article>"])

@@ -94,6 +94,8 @@ _DRAW = """
     const digits = Math.min(8, Math.ceil(-Math.log10(step)));
     return all.map(each => each == null ? '' : each.toFixed(digits));
   };
+  // as wide as the longest label needs
+  const wide = (u, told) => Math.max(44, 18 + 6.8 * Math.max(0, ...(told || []).map(each => each.length)));
   const tens = plot => (u, all) => plot.log ? all.map(v => Math.abs(Math.log10(v) % 1) < 1e-6 ? v : null) : all;
   const drawn = [];
   const between = (u, from, to) => [from, to ?? u.scales.x.max]
@@ -133,13 +135,13 @@ _DRAW = """
     while (drawn.length) drawn.pop().destroy();
     document.querySelectorAll('.plot').forEach((box, i) => {
       const plot = data.plots[i], line = {stroke: css('--line'), width: 1};
-      const axis = {stroke: css('--soft'), grid: line, ticks: line, size: 58, values: ticks};
+      const axis = {stroke: css('--soft'), grid: line, ticks: line, values: ticks};
       const ruled = {...line, filter: tens(plot)};
       drawn.push(new uPlot({
         width: box.clientWidth - 8, height: 190,
         cursor: {sync: {key: 'doctor' + plot.group}, drag: {x: true, y: false}},
         scales: {x: {time: false}, y: {distr: plot.log ? 3 : 1}},
-        axes: [{...axis, size: 28}, {...axis, grid: ruled, ticks: ruled}],
+        axes: [{...axis, size: 28}, {...axis, size: wide, grid: ruled, ticks: ruled}],
         series: [{label: data.step}, {label: data.value, stroke: css('--info'), width: 1.6, spanGaps: true,
           value: (u, v) => v == null ? '--' : short(v), points: {show: plot.xs.length < 40, size: 4}}],
         hooks: {drawClear: [u => shade(u, plot)], draw: [u => marks(u, plot)]},

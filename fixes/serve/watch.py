@@ -15,7 +15,7 @@ from typing import Any
 
 from doctor.core.run_dir import RunDir
 from doctor.fixes.serve.patient import ATTACHED, FOLDER
-from doctor.fixes.vllm_server.record import CAUSE
+from doctor.fixes.vllm_server.record import CAUSE, PENDING
 
 _LOOK_S = 0.2
 #: what a server that has not come up gets to end by itself
@@ -99,6 +99,7 @@ class Watch:
                     self._prepare()
             if self.engine_died and not told:
                 told = True
+                self._announce()
                 self._stop.wait(_SETTLE_S)
                 self._tell_cause()
             late = self._deadline_s is not None and time.monotonic() - started > self._deadline_s
@@ -125,6 +126,11 @@ class Watch:
             return False
         return True
 
+    def _announce(self) -> None:
+        """Say that the cause is looked for: who waits for it is patient as long as this process lives."""
+        with suppress(OSError):
+            (self._run.path / PENDING).write_text(str(os.getpid()), encoding="utf-8")
+
     def _tell_cause(self) -> None:
         """Leave the diagnosis where the server's answers to its clients pick it up."""
         found: dict[str, Any] = {"id": None}
@@ -137,6 +143,8 @@ class Watch:
             made = self._run.path / f".{CAUSE}"
             made.write_text(json.dumps(found), encoding="utf-8")
             made.replace(self._run.path / CAUSE)
+        with suppress(OSError):
+            (self._run.path / PENDING).unlink(missing_ok=True)
 
     def _end(self, pid: int) -> None:
         """The start has taken too long: end the server and all that it started."""

@@ -28,13 +28,18 @@ _LOOK_S = 1.0
 _EXIT_S = 2.0
 #: what the server gets to answer by itself those who wait for a dead engine
 _GRACE_S = 3.0
-#: until all of them have the doctor's diagnosis
-ANSWERED_S = record.PATIENCE_S + _GRACE_S + 2.0
+#: what the doctor gets to take notice of the death, before it is decided how long it is waited for
+_HEARD_S = 2.0
 #: an event loop that takes no turn for so long waits for something
 _STUCK_S = 5.0
 #: used by nobody else: Python's and vLLM's own are the first ones
 _INTERRUPT = signal.SIGRTMAX - 3 if hasattr(signal, "SIGRTMAX") else None
 _RECEIVING = frozenset({"recv", "recv_bytes", "_recv", "_recv_bytes"})
+
+
+def answered_s() -> float:
+    """Until all who wait for a dead engine have the doctor's diagnosis, or have waited long enough."""
+    return record.patience() + _GRACE_S + 2.0
 
 
 class EngineDeadError(Exception):
@@ -180,16 +185,16 @@ def _begin_end(server: Any) -> None:
 
 async def _end(server: Any) -> None:
     """See to it that everybody is answered, then let the server end, as vLLM's watchdog does in most releases."""
-    await _until_idle(_GRACE_S)
+    await _until_idle(lambda: _GRACE_S)
     DEATH.cut()
-    await _until_idle(ANSWERED_S)
+    await _until_idle(answered_s)
     if os.environ.get("VLLM_KEEP_ALIVE_ON_ENGINE_DEATH", "0") in {"", "0"}:
         server.should_exit = True
 
 
-async def _until_idle(patience_s: float) -> None:
-    end = time.monotonic() + patience_s
-    while HEALTH.in_flight and time.monotonic() < end:  # noqa: ASYNC110 - a count, and a deadline
+async def _until_idle(patience_s: Callable[[], float]) -> None:
+    begun = time.monotonic()
+    while HEALTH.in_flight and time.monotonic() - begun < patience_s():  # noqa: ASYNC110 - a count, and a deadline
         await asyncio.sleep(0.05)
 
 
@@ -199,7 +204,13 @@ def bounded(shutdown: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[
     @functools.wraps(shutdown)
     async def end(self: Any, *args: Any, **kwargs: Any) -> Any:
         await known()
-        bound = ANSWERED_S if DEATH.look() is not None else max(1.0, SETTINGS.drain_s)
+        if DEATH.look() is None:
+            bound = max(1.0, SETTINGS.drain_s)
+        else:
+            begun = time.monotonic()
+            while HEALTH.in_flight and not record.heard() and time.monotonic() - begun < _HEARD_S:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            bound = answered_s()
         given = getattr(self.config, "timeout_graceful_shutdown", None)
         self.config.timeout_graceful_shutdown = bound if given is None else min(given, bound)
         HEALTH.draining = True  # from here on the engine may go

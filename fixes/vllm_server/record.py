@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from typing import Any, Optional
 
@@ -11,8 +12,11 @@ from doctor.core.run_dir import Events, RunDir
 
 #: file of the run folder that the doctor writes the diagnosis to: {id, name, headline, remedy}
 CAUSE = "cause.json"
-#: what a client waits for the diagnosis at most
-PATIENCE_S = 15.0
+#: process of the doctor that looks for the cause, as long as it does
+PENDING = "cause.pending"
+#: what a client waits for the diagnosis at most: until somebody looks for it, and while somebody does, which takes a
+#: second, and many where the machine has twenty times more to do than it has cores
+PATIENCE_S, LONGEST_S = 15.0, 60.0
 _LOOK_S = 0.1
 
 
@@ -25,11 +29,28 @@ def write(kind: str, **data: Any) -> None:
         events.close()
 
 
+def patience() -> float:
+    """What a client waits now, from the engine's death on."""
+    run = RunDir.of_environment()
+    try:
+        doctor = int((run.path / PENDING).read_text(encoding="utf-8")) if run is not None else 0
+        os.kill(doctor, 0)
+    except (OSError, ValueError):
+        doctor = 0
+    return LONGEST_S if doctor else PATIENCE_S
+
+
+def heard() -> bool:
+    """Whether the doctor has taken notice of the engine's death; where there is none, nobody is to be waited for."""
+    run = RunDir.of_environment()
+    return run is None or any((run.path / each).exists() for each in (PENDING, CAUSE))
+
+
 async def cause() -> Optional[dict[str, Any]]:
     """The doctor's diagnosis of the dead engine; None where it does not come in time."""
     run = RunDir.of_environment()
-    end = time.monotonic() + PATIENCE_S
-    while run is not None and time.monotonic() < end:
+    begun = time.monotonic()
+    while run is not None and time.monotonic() - begun < patience():
         try:
             found = json.loads((run.path / CAUSE).read_text(encoding="utf-8"))
         except (OSError, ValueError):

@@ -53,6 +53,24 @@ def test_each_proposal_becomes_a_sentence_in_both_languages() -> None:
     assert advice_of("KeyError", "'reward_model_x'") == ("", "")
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "moe_router_dtype must be one of 'fp32', 'fp64', None, got 'bf16'",
+        "Activation checkpointing is not supported with this backend",
+        "flash_attention backward is incompatible with deterministic mode",
+    ],
+)
+def test_a_refusal_is_a_matter_of_settings_whatever_it_names(message: str) -> None:
+    kind = kind_of("ValueError", own_code=False, message=message)
+    assert kind is kind_of("ValueError", own_code=False, message="mode_a and mode_b are mutually exclusive")
+    assert kind not in (STATE, CUDA)
+
+
+def test_a_limit_stays_one_where_a_check_words_it() -> None:
+    assert kind_of("RuntimeError", own_code=False, message="CUDA error: operation not supported") is CUDA
+
+
 def test_a_failed_lookup_is_told_by_what_the_library_says_of_it() -> None:
     worded = "Error converting the state dict. Make sure it is the right format"
     assert kind_of("KeyError", own_code=False, message="'x.y'", worded=worded) is STATE

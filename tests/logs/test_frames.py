@@ -13,6 +13,7 @@ from doctor.logs.frames import is_own
         "/root/verl/my_reward.py:score",
         "/root/verl/examples/reward_fn/gsm.py:compute_score",
         "/home/u/trl/train.py:main",
+        "/home/u/trl/trainer/mine.py:compute_loss",
         "/home/u/transformers/reward.py:score",
         "/home/u/datasets/prepare.py:rows",
         "/home/u/myrl/myrl/rewards.py:score",
@@ -45,6 +46,8 @@ def test_what_is_surely_the_users_own(key: str) -> None:
         "/root/.cache/torch/hub/o/n/hubconf.py:model",
         "/root/unsloth_compiled_cache/UnslothGRPOTrainer.py:compute_loss",
         "/opt/conda/lib/python3.11/site-packages/trl/data_utils.py:apply",
+        "/data/libs/trl/trainer/grpo_trainer.py:train",
+        "/data/libs/torch/nn/modules/module.py:_call_impl",
     ],
 )
 def test_what_may_be_a_librarys(key: str) -> None:

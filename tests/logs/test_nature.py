@@ -34,6 +34,11 @@ def _cut(width: int, pad: str) -> bytes:
     return "".join(f"{each.ljust(width) if pad else each}\n" for each in lines).encode()
 
 
+def _wide(text: bytes) -> bytes:
+    """The same among so much else that it is read as it stands: a program wrote it, nobody pasted it."""
+    return b"\n".join([text.strip()] * 3000)
+
+
 RUN = "Loading checkpoint shards: 100%\nsetting up the model\n"
 
 
@@ -54,8 +59,7 @@ def _first(path: Path) -> tuple[str, str]:
         ("debug-internal.log", CORE.encode(), "wandb's own log"),
         ("notes.txt", b"lorem ipsum dolor sit amet\n" * 40, "nothing in it tells of a run"),
         ("wandb-summary.json", b'{"train/loss": 0.5, "_step": 100}\n', "nothing in it tells of a run"),
-        ("train.log", _cut(85, " "), "a terminal that cut its lines"),
-        ("train.log", _cut(80, ""), "a terminal that cut its lines"),
+        ("train.log", _wide(_cut(85, "")), "a terminal that cut its lines"),
         ("train.log", (f"{'x' * 40} epoch {'y' * 40}|\n" * 9).encode(), "neither a failure nor the end"),  # a table
         ("train.log", RUN.encode(), "neither a failure nor the end"),
         ("train.log", b"\0" * 4000 + RUN.encode(), "neither a failure nor the end"),  # cut off while it was written
@@ -67,6 +71,13 @@ def test_what_was_given_is_named(tmp_path: Path, name: str, content: bytes, told
     problem, headline = _first(path)
     assert problem == "UNK003"
     assert told in headline
+
+
+@pytest.mark.parametrize(("width", "pad"), [(85, " "), (80, "")])
+def test_a_message_that_a_terminal_cut_is_put_together(tmp_path: Path, width: int, pad: str) -> None:
+    path = tmp_path / "train.log"
+    path.write_bytes(_cut(width, pad))
+    assert _first(path)[0] == "NCC011"
 
 
 def test_an_empty_log_beside_another_says_nothing(tmp_path: Path) -> None:

@@ -112,3 +112,26 @@ def test_ticks_that_lie_close_together_read_differently(values: list[Any], step:
     told = f"{script}; console.log(JSON.stringify(ticks(null, {json.dumps(values)}, 0, 0, {step})))"
     done = subprocess.run(["node", "-e", told], capture_output=True, text=True, timeout=60, check=True)
     assert json.loads(done.stdout) == expected
+
+
+def test_one_value_is_a_figure_and_no_curve() -> None:
+    one = {**SERIES, "name": "learning_rate", "points": [[1, 1e30]], "span": [1, 1], "not_finite_from": None}
+    page = html.render({**report(), "series": [one, {**one, "name": "kl", "points": [[1, 0.25]]}]})
+    assert "<script" not in page
+    assert "<h2>metrics of step 1</h2>" in page
+    assert "<tr><td>learning_rate</td><td>1e+30</td></tr><tr><td>kl</td><td>0.25</td></tr>" in page
+    chinese = html.render({**report(), "series": [one, {**one, "points": [[7, 2.0]]}]}, "zh")
+    assert "<h2>只出现一次的指标</h2>" in chinese
+
+
+def test_a_value_that_is_lost_is_still_drawn() -> None:
+    lost = {**SERIES, "points": [[1, 0.5]], "span": [1, 9], "not_finite_from": 2}
+    assert '"broken": [2, null]' in html.render({**report(), "series": [lost]})
+
+
+def test_a_quote_stands_below_its_place_and_is_folded() -> None:
+    quoted = report()
+    quoted["findings"][0]["evidence"] = [{"source": "a.log", "line": 3, "text": "x < y\n  z"}]
+    page = html.render(quoted)
+    assert '<pre class="seen"><span>a.log:3</span><code>x &lt; y\n  z</code></pre>' in page
+    assert "pre.seen { white-space: pre-wrap" in page

@@ -148,7 +148,7 @@ class Uvicorn:
 
 
 @pytest.mark.parametrize(("given", "errored", "bound"), [
-    (None, False, 7.0), (2, False, 2), (90, False, 7.0), (None, True, death.ANSWERED_S), (5, True, 5),
+    (None, False, 7.0), (2, False, 2), (90, False, 7.0), (None, True, death.answered_s()), (5, True, 5),
 ])  # fmt: skip
 def test_the_shutdown_is_bounded(
     monkeypatch: pytest.MonkeyPatch, given: float | None, bound: float, *, errored: bool

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from argparse import Namespace
 from pathlib import Path
@@ -31,7 +32,7 @@ from doctor.fixes.serve.choices import choices
 from doctor.fixes.serve.command import NoServer, server_of
 from doctor.fixes.serve.patient import lay, variables
 from doctor.fixes.serve.watch import Watch
-from doctor.fixes.vllm_server import drain, health, state
+from doctor.fixes.vllm_server import drain, health, record, state
 from doctor.fixes.vllm_server.settings import Settings
 from tests.facts.environments import interpreter
 from tests.monitors.conftest import wait_for
@@ -455,3 +456,48 @@ def test_the_diagnosis_of_a_dead_engine_is_left_for_the_clients(tmp_path: Path) 
     assert json.loads((tmp_path / "cause.json").read_text())["id"] == "MEM016"
     assert (watch.listening, watch.engine_died, watch.overdue) == (True, True, False)
     assert steps == ["prepared", "diagnosed"]
+
+
+def test_the_doctor_says_that_it_looks_for_the_cause_as_long_as_it_does(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    events = Events(run, role="server")
+    seen: list[str] = []
+
+    def diagnose() -> dict[str, Any]:
+        seen.append((tmp_path / "cause.pending").read_text())
+        return {"findings": []}
+
+    watch = Watch(run, None, NOWHERE, diagnose, print)
+    watch.start(os.getpid())
+    events.write("exception", engine_dead=True)
+    wait_for((tmp_path / "cause.json").exists)
+    watch.stop()
+    assert seen == [str(os.getpid())]
+    assert not (tmp_path / "cause.pending").exists()
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_clients_are_patient_while_the_doctor_looks_for_the_cause(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, alive: bool
+) -> None:
+    monkeypatch.setenv("DOCTOR_RUN_DIR", str(tmp_path))
+    monkeypatch.setattr(record, "PATIENCE_S", 0.3)
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    (tmp_path / record.PENDING).write_text(str(os.getpid() if alive else gone.pid))
+    late = threading.Timer(1.0, lambda: (tmp_path / record.CAUSE).write_text(json.dumps({"id": "MEM016"})))
+    late.start()
+    began = time.monotonic()
+    found = asyncio.run(record.cause())
+    late.join()
+    assert found == ({"id": "MEM016"} if alive else None)
+    assert (time.monotonic() - began >= 0.9) or not alive
+
+
+def test_patience_has_an_end_however_long_the_doctor_looks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCTOR_RUN_DIR", str(tmp_path))
+    monkeypatch.setattr(record, "LONGEST_S", 0.4)
+    (tmp_path / record.PENDING).write_text(str(os.getpid()))
+    assert asyncio.run(asyncio.wait_for(record.cause(), 20)) is None
+    (tmp_path / record.PENDING).write_text("torn")
+    assert record.patience() == record.PATIENCE_S
