@@ -129,22 +129,6 @@ class Series:
         """The last value."""
         return Extreme(self.last_value, self.last_step)
 
-    @property
-    def least(self) -> Optional[Extreme]:
-        """The smallest finite value and where it stood, None where there was none."""
-        self._fold()
-        return self._extreme(min((bucket[1] for bucket in self._buckets), key=_height, default=None))
-
-    @property
-    def greatest(self) -> Optional[Extreme]:
-        """The greatest finite value and where it stood, None where there was none."""
-        self._fold()
-        return self._extreme(max((bucket[2] for bucket in self._buckets), key=_height, default=None))
-
-    @staticmethod
-    def _extreme(point: Optional[tuple[float, float]]) -> Optional[Extreme]:
-        return None if point is None else Extreme(point[1], int(point[0]))
-
     def _make_room(self, more: int) -> None:
         """Join neighbours until so many values more have their place in as many buckets as there may be."""
         while len(self._buckets) * self._width - self._left + more > MOST_POINTS // _OF_A_BUCKET * self._width:
