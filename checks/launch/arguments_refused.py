@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from doctor.core.finding import CONFIRMED, LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.signature import Hits, Signature
+from doctor.facts._argv import nearest, table
 
 PROBLEM = Problem(id="LCH025", name="arguments-refused", severity=ERROR, since="0.1")
 
@@ -62,13 +63,14 @@ UNKNOWN = Message(
         "the program does not know the arguments {names}",
         "{whose}They are misspelt, or belong to another version of the program or to the launcher "
         "(whose own options stand before the script).",
-        "Compare with `--help` of the installed version; put options of torchrun, accelerate or "
+        "{near}Compare with `--help` of the installed version; put options of torchrun, accelerate or "
         "deepspeed before the script's name and those of the script behind it.",
     ),
     zh=Words(
         "程序不认识参数 {names}",
         "{whose_zh}参数拼写有误,或属于程序的另一版本,或属于启动器(启动器自己的选项要写在脚本之前)。",
-        "与已安装版本的 `--help` 对照;torchrun、accelerate、deepspeed 的选项写在脚本名之前,脚本的选项写在其后。",
+        "{near_zh}与已安装版本的 `--help` 对照;torchrun、accelerate、deepspeed 的选项写在脚本名之前,"
+        "脚本的选项写在其后。",
     ),
 )
 
@@ -174,6 +176,8 @@ READ = Message(
 
 
 #: file of a server's command line -> the package it belongs to, which a trainer may start with options of its own time
+#: whose options are known here
+_LAUNCHERS = frozenset({"torchrun", "deepspeed", "accelerate"})
 _SERVERS = {"launch_server.py": "sglang", "api_server.py": "vllm", "vllm": "vllm", "launch_router.py": "sglang-router"}
 _WHOSE = (
     "It is the server of `{0}` that says so; where a trainer started it (AReaL, slime, veRL, a script), the installed "
@@ -214,6 +218,7 @@ def explain(hits: Hits) -> Finding | None:
         message, names = READ if hits.get("told") else VALUE, _listed([hits.get("argument") or ""])
     program = (hits.get("program") or "").replace("\\", "/").rpartition("/")[2]
     server = _SERVERS.get(program)
+    near = _nearest(program, unknown) if message is UNKNOWN else ""
     surplus = message is UNKNOWN and not unknown.lstrip("'\"[").startswith("-")
     if surplus:
         message = ENTRYPOINT if server and _COMMANDS.match(unknown.split()[0]) else SURPLUS
@@ -222,8 +227,16 @@ def explain(hits: Hits) -> Finding | None:
         why=hits.get("why") or "", whose=_WHOSE.format(server) if server else "",
         whose_zh=_WHOSE_ZH.format(server) if server else "", confidence=LIKELY if surplus else CONFIRMED,
         option=(hits.get("argument") or "").split("/")[0], program=program,
+        near=f"`{program}` has `{near}`. " if near else "", near_zh=f"`{program}` 有 `{near}`。" if near else "",
         choices=_listed((hits.get("match") or "").split(", ")), words=f"`{unknown[:60]}`",
     )  # fmt: skip
+
+
+def _nearest(program: str, unknown: str) -> str:
+    """An option of a launcher that the first argument is nearly."""
+    if program not in _LAUNCHERS:
+        return ""
+    return nearest(unknown.split(maxsplit=1)[0].partition("=")[0], table(program).options)
 
 
 def _listed(names: Iterable[str]) -> str:

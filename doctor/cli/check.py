@@ -216,16 +216,16 @@ def _from_folder(sources: tuple[Path, ...]) -> dict[str, Any] | None:
 
 def _from_ray(context: Any, chosen: dict[str, Any]) -> Any:
     """The nodes of a running Ray cluster; their facts are kept where --collect names a folder."""
-    import tempfile
     from contextlib import ExitStack
 
     from doctor.cluster.gathered import read
     from doctor.cluster.ray_child import RayRefused, interpreter_with_ray
     from doctor.cluster.ray_facts import gather
+    from doctor.core.scratch import Folder
     from doctor.facts.saved import NotFacts
 
     with ExitStack() as stack:
-        folder = chosen["collect"] or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="doctor-nodes-")))
+        folder = chosen["collect"] or Path(stack.enter_context(Folder("nodes")))
         try:
             folder.mkdir(parents=True, exist_ok=True)
             python = interpreter_with_ray(context)

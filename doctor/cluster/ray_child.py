@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from doctor.core.carry import carry
 from doctor.core.record import record
+from doctor.core.scratch import Folder
 from doctor.facts.base import Context
 
 #: the import of Ray, the connection and the first look at the nodes
@@ -86,7 +87,7 @@ class RayChild:
 
         """
         self._request = request
-        self._folder = tempfile.TemporaryDirectory(prefix="doctor-ray-", ignore_cleanup_errors=True)
+        self._folder = Folder("ray")
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `close`
         self._ended = self._connected = self._stopping = False
         self._until = 0.0

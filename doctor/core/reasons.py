@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 #: values of findings that are sentences or names of ours, not the user's words
 _SENTENCES = frozenset({"message", "reason", "what"})
+_WORD = re.compile(r"[^\W\d_]")
 _DATA = Path(__file__).parent.parent / "data"
 Kind = Literal["reasons", "readings", "clauses", "notices"]
 
@@ -46,13 +47,17 @@ def translated(text: str, language: str, kind: Kind = "reasons") -> str:
     """The reason, or the name of a reading, in `language`; English where there is no other."""
     if language != "zh" or not text:
         return text
-    whole = table(kind).get(text) or (table().get(text) if kind == "notices" else None)
+    whole = table(kind).get(text)
     if whole is not None:
         return whole
     for pattern, chinese in _patterns(kind):
         match = pattern.fullmatch(text)
-        if match:
-            return chinese.format(*(translated(value, language, kind) for value in match.groups()))
+        if match is None:
+            continue
+        # of a notice that is but two parts with a colon between them the whole may be a reason
+        if kind == "notices" and not _WORD.search(chinese) and (known := translated(text, language)) != text:
+            return known
+        return chinese.format(*(translated(value, language, kind) for value in match.groups()))
     return translated(text, language) if kind == "notices" else text
 
 

@@ -84,15 +84,16 @@ class Parsed:
         if self.ambiguous:
             return f"`{self.ambiguous[0]}` fits several options of `{program}`"
         if self.unknown:
-            near = self._nearest(self.unknown[0])
+            near = nearest(self.unknown[0], self.known)
             return f"`{program}` has no option `{self.unknown[0]}`{near and f'; it has `{near}`'}"
         return None
 
-    def _nearest(self, name: str) -> str:
-        """An option that the name is nearly, "" where there is none."""
-        from difflib import get_close_matches
 
-        return next(iter(get_close_matches(name, list(self.known), n=1, cutoff=_NEAR)), "")
+def nearest(name: str, options: Iterable[str]) -> str:
+    """The option that a name is nearly, "" where there is none."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, list(options), n=1, cutoff=_NEAR)), "")
 
 
 @cache

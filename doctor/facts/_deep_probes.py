@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tempfile
 import time
 from collections.abc import Mapping
 
 from doctor.core.record import record
 from doctor.core.redact import redact_text
+from doctor.core.scratch import Folder
 from doctor.facts import _patient_child
 from doctor.facts.deep import Collective, Import, Mapped, Matmul
 
@@ -135,7 +135,7 @@ def collective(patient: Patient, backend: str) -> Collective | None:
     if timeout_s < 1.0:
         return None
     environ = {name: value for name, value in patient.environ.items() if name not in _LAUNCHER}
-    with tempfile.TemporaryDirectory(prefix="doctor-", ignore_cleanup_errors=True) as folder:
+    with Folder("measured") as folder:
         ranks = [
             _patient_child.Child(
                 patient.executable,

@@ -12,6 +12,7 @@ from typing import Any
 from doctor.core.carry import carry
 from doctor.core.record import record
 from doctor.core.redact import redact_text
+from doctor.core.scratch import Folder
 from doctor.facts import _patient_child
 from doctor.facts._visible import visible
 from doctor.facts.base import Meeting
@@ -58,7 +59,7 @@ def measure(meeting: Meeting, executable: str, environ: Mapping[str, str], gpus:
     """
     started = time.monotonic()
     chosen, busy = devices(gpus, environ.get("CUDA_VISIBLE_DEVICES"), forced=meeting.forced)
-    with _patient_child.own_folder() as folder:
+    with Folder("measured") as folder:
         carry(("doctor.facts.patient.measure",), Path(folder))
         children: list[_patient_child.Child] = []
         try:

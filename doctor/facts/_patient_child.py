@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.core.record import record
+from doctor.core.scratch import Folder
 
 _POLL_S = 0.01
 _MAX_OUTPUT = 256 << 10
@@ -44,12 +44,6 @@ class Ended:
         return [line for line in self.said if key in line]
 
 
-def own_folder() -> tempfile.TemporaryDirectory[str]:
-    """An empty folder; what a killed child leaves half-written there is no error, where Python can be told so."""
-    more: dict[str, Any] = {"ignore_cleanup_errors": True} if sys.version_info >= (3, 10) else {}
-    return tempfile.TemporaryDirectory(prefix="doctor-", **more)
-
-
 class Child:
     """A patient script under way. `finish` must be called: it waits, ends the whole process group and reads."""
 
@@ -71,7 +65,7 @@ class Child:
             OSError: the interpreter cannot be started.
 
         """
-        self._folder = own_folder()
+        self._folder = Folder("child")
         self._output = Path(self._folder.name) / "said"
         if text is None:
             text = (resources.files("doctor.facts.patient") / "deep.py").read_text("utf-8")

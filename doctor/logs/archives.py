@@ -15,14 +15,13 @@ import shlex
 import shutil
 import stat
 import tarfile
-import tempfile
-import weakref
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, BinaryIO
 
+from doctor.core.scratch import Folder
 from doctor.logs.inflate import CHUNK, Limits, UnpackError, inflate, kind_of
 from doctor.logs.layouts import ARCHIVES
 
@@ -70,12 +69,13 @@ class Opened:
         self.paths: list[str] = []
         self.names: list[tuple[str, str]] = []
         self.notes: list[str] = []
+        self._folders: list[Folder] = []
         for path in paths:
             self.paths.append(self._unpacked(path) if is_archive(path) else path)
 
     def _unpacked(self, path: str) -> str:
-        folder = os.path.realpath(tempfile.mkdtemp(prefix="doctor-logs-"))
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._folders.append(Folder("logs"))
+        folder = os.path.realpath(self._folders[-1].name)
         taken = _Taken(path, Path(folder))
         try:
             _unpack(path, taken)

@@ -25,7 +25,7 @@ from doctor.logs.prefixes import NODES, Stripped, labels_of, strip
 from doctor.logs.tracebacks import Assembler, Failure
 
 _MOST_EXITS = 2_000
-_STRETCH = 512  # lines: a log of a run that rewards code holds thousands of failures
+_STRETCH = 64  # lines: a log of a run that rewards code holds thousands of failures, JSON records one a line
 _TO_BE_SEEN = hints.EVERYBODY | hints.DICT
 _SAMPLE = 200  # lines by which a file's habits are told
 _WORLD = later(

@@ -6,6 +6,7 @@ before it. So each range keeps its rows, packed; what does not fit into a little
 
 from __future__ import annotations
 
+import errno
 import marshal
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -160,8 +161,11 @@ class ToldRange:
 
 
 def _new_file(folder: str) -> IO[bytes]:
-    """A file of its own in the folder, which the first one makes."""
-    Path(folder).mkdir(mode=0o700, exist_ok=True)
+    """A file of its own in the folder; on another node than its owner's the first one makes it."""
+    if not folder:
+        raise FileNotFoundError(errno.ENOENT, "there is no place for temporary files")
+    for each in (Path(folder).parent, Path(folder)):
+        each.mkdir(mode=0o700, exist_ok=True)
     return tempfile.NamedTemporaryFile(dir=folder, delete=False)
 
 

@@ -120,7 +120,7 @@ _TITAN = later(rb"(?<!validate )\bstep: +(\d{1,12})  (?=loss: )|\bTrain \| Step:
 _TITAN_PAIR = later(rb"([A-Za-z][\w/.@\-]{0,80}): +([^\s(]{1,30})")
 #: what a few fixed decimals leave of a small figure: it was not zero
 _ROUNDED = later(rb"-?0\.0+")
-_SMALL = frozenset({"loss", "grad_norm", "kl", "learning_rate"})
+_SMALL = frozenset({"loss", "grad_norm", "kl", "learning_rate", "rewards/margins"})
 #: ROLL's value where it does not measure any
 _UNMEASURED = {"critic/entropy/mean": 0}
 _BAR = later(rb"^([^|]{0,80}?) {0,3}\d{1,3}%\|[^|\r\n]{0,400}\| *(\d{1,12})/(\d{1,12}) \[([^\]\r\n]{1,200})\]?")

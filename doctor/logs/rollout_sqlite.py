@@ -23,13 +23,13 @@ import json
 import math
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from doctor.core.scratch import Folder
 from doctor.logs.rollout_sample import NotReadable, Sample, answer_of, text_of
 
 MAGIC = b"SQLite format 3\0"
@@ -119,7 +119,7 @@ class Reader:
         if path.stat().st_size + log.stat().st_size > _COPY_LIMIT_BYTES:
             self.notes.append(f"the newest rows, in `{log.name}`, were not read")
             return path
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="doctor-")))
+        folder = Path(stack.enter_context(Folder("rollouts")))
         for each in (path, log):
             shutil.copyfile(each, folder / each.name)
         copy = folder / path.name

@@ -43,6 +43,14 @@ _GOES_ON = later(
     r"|\bwill be (?:deleted|dropped|skipped|ignored)\b|跳过|忽略",
     re.IGNORECASE,
 )
+#: a program says beside a failure that it ends of it: an engine, whose clients go on for a while
+#: https://github.com/vllm-project/vllm/blob/main/vllm/v1/engine/core.py (`run_engine_core`)
+#: https://github.com/vllm-project/vllm/blob/v0.6.6/vllm/engine/async_llm_engine.py (`_log_task_completion`)
+#: https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/managers/scheduler.py (`run_scheduler_process`)
+_FATAL = later(
+    r"\bfatal\b|background task failed|hit an exception|failed to start|\bdied\b|is dead\b|shutting down",
+    re.IGNORECASE,
+)
 #: torchrun asks its workers to end as soon as one has failed, and kills them half a minute later
 #: https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/multiprocessing/api.py (`close`)
 _ALL_ENDED_NS = 120_000_000_000
@@ -76,7 +84,7 @@ def survived(case: Case, failure: Failure, end: Failure) -> bool:
     orders = case.marks.progress.get(failure.first.source, ())
     steps = sum(failure.first.order < order < end.first.order for order in orders)
     if _is_caught(failure) or not reached_top(failure):
-        return steps > 0 or said_near(case, failure, _GOES_ON)
+        return not _is_fatal(case, failure) and (steps > 0 or said_near(case, failure, _GOES_ON))
     if _program(failure) != _program(end):
         return False  # two programs one after the other, and each of them failed
     enough = STEPS_ON if _has_several(case, failure) else 1
@@ -111,6 +119,11 @@ def _by_library(raised: Raised) -> bool:
 def _ends(end: Failure, failure: Failure) -> bool:
     """Whether a failure ended a process by itself, and is no echo of another one."""
     return ended(end) and failed_by_itself(end) and (_is_caught(failure) or not _is_unanswered(end))
+
+
+def _is_fatal(case: Case, failure: Failure) -> bool:
+    """Whether a program says where it prints a failure that it ends of it."""
+    return _FATAL.search(failure.first.text[:300]) is not None or said_near(case, failure, _FATAL)
 
 
 def _is_unanswered(end: Failure) -> bool:

@@ -69,6 +69,9 @@ MOST_GPU_ROWS = 32
 #: cells between two columns
 _GAP = 2
 
+#: columns that a narrow terminal lacks, those first that are missed least
+_LESS = ("dram", "clock", "tensor", "heat")
+
 
 def duration(seconds: float) -> str:
     """A stretch of time for people."""
@@ -120,13 +123,18 @@ def draw_usage(usage: Mapping[str, Any], console: Console, language: str) -> Non
 
 def _gpus(usage: Mapping[str, Any], words: Mapping[str, str], width: int) -> Table:
     columns = [each for each in COLUMNS if any(gpu[each[1]] is not None for gpu in usage["gpus"])]
-    figures = [[shown(gpu[key], form) for _, key, form in columns] for gpu in usage["gpus"]]
     table = Table(box=None, pad_edge=False)
     table.add_column(words["gpu"])
     roles = any(gpu["roles"] for gpu in usage["gpus"])
     beside = [words["gpu"], *(gpu["label"] for gpu in usage["gpus"])]
     more = [words["roles"], *(", ".join(gpu["roles"]) for gpu in usage["gpus"])] if roles else [""]
     room = width - max(map(cell_len, beside)) - max(map(cell_len, more)) - _GAP * roles
+    for name in _LESS:  # `--format json` has them all
+        figures = [[shown(gpu[key], form) for _, key, form in columns] for gpu in usage["gpus"]]
+        if _folded([words[head] for head, _, _ in columns], figures) <= room:
+            break
+        columns = [each for each in columns if each[0] != name]
+    figures = [[shown(gpu[key], form) for _, key, form in columns] for gpu in usage["gpus"]]
     _add_figures(table, [words[head] for head, _, _ in columns], figures, room)
     if roles:
         table.add_column(words["roles"])
@@ -135,13 +143,27 @@ def _gpus(usage: Mapping[str, Any], words: Mapping[str, str], width: int) -> Tab
     return table
 
 
+def _folded(heads: Sequence[str], figures: Sequence[Sequence[str]]) -> int:
+    """Cells of such columns with their heads folded between words."""
+    words = [max(cell_len(word) for word in head.split()) for head in heads]
+    widest = [max(cell_len(row[number]) for row in figures) for number in range(len(heads))]
+    return sum(map(max, words, widest)) + _GAP * len(heads)
+
+
 def _add_figures(table: Table, heads: Sequence[str], figures: Sequence[Sequence[str]], room: int) -> None:
-    """Columns whose figures stay whole in `room` cells: heads are folded, those first that are widest beside them."""
-    least = [max(cell_len(row[number]) for row in figures) for number in range(len(heads))]
-    widths = [max(cell_len(head), figure) for head, figure in zip(heads, least, strict=True)]
-    while sum(widths) + _GAP * len(widths) > room and widths != least:
-        number = max(range(len(widths)), key=lambda each: widths[each] - least[each])
+    """Columns whose figures stay whole in `room` cells: heads are folded, those first that are widest beside them.
+
+    Between words as long as that is enough; then within them, in as few columns as will do.
+    """
+    figure = [max(cell_len(row[number]) for row in figures) for number in range(len(heads))]
+    widths = [max(cell_len(head), each) for head, each in zip(heads, figure, strict=True)]
+    words = [max(each, *map(cell_len, head.split())) for head, each in zip(heads, figure, strict=True)]
+    room -= _GAP * len(widths)
+    while sum(widths) > room and widths != words:
+        number = max(range(len(widths)), key=lambda each: widths[each] - words[each])
         widths[number] -= 1
+    for number in sorted(range(len(widths)), key=lambda each: figure[each] - words[each]):
+        widths[number] = max(figure[number], widths[number] - max(0, sum(widths) - room))
     for head, width in zip(heads, widths, strict=True):
         table.add_column(head, justify="right", overflow="fold", width=width)
 

@@ -14,13 +14,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from doctor.core.plan import Refused
 from doctor.core.redact import redact_text
+from doctor.core.scratch import Folder
 from doctor.facts.packages import normalised
 
 TIMEOUT_S = 300.0
@@ -133,7 +133,7 @@ def solve(
         TooSlow: it did not come to an end in time.
 
     """
-    with tempfile.TemporaryDirectory(prefix="doctor-") as folder:
+    with Folder("uv") as folder:
         wanted, limits = Path(folder, "requirements.txt"), Path(folder, "constraints.txt")
         wanted.write_text("".join(f"{each}\n" for each in requirements), encoding="utf-8")
         limits.write_text("".join(f"{each}\n" for each in constraints), encoding="utf-8")

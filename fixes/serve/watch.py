@@ -36,7 +36,8 @@ class Watch:
         address: where it will listen: a server that does so without uvicorn (gRPC) is up as well.
         diagnose: reads the console log.
         say: tells the user one sentence.
-        prepare: makes what `diagnose` needs, once the server is up: when an engine has died its clients wait.
+        prepare: makes what `diagnose` needs, while the server starts: when it has died somebody waits for the cause,
+            and on a machine that has more to do than cores each tenth of a second of work is many of waiting.
 
     """
 
@@ -90,13 +91,10 @@ class Watch:
 
     def _watch(self, pid: int) -> None:
         started = time.monotonic()
-        told = prepared = False
+        threading.Thread(target=self._make_ready, name="serve-ready", daemon=True).start()
+        told = False
         while not self._stop.wait(_LOOK_S):
             self._look()
-            if self.listening and not prepared:
-                prepared = True
-                with suppress(Exception):  # `diagnose` will meet it again
-                    self._prepare()
             if self.engine_died and not told:
                 told = True
                 self._announce()
@@ -107,6 +105,10 @@ class Watch:
                 self.listening = self._answers()
                 if not self.listening:
                     self._end(pid)
+
+    def _make_ready(self) -> None:
+        with suppress(Exception):  # `diagnose` will meet it again
+            self._prepare()
 
     def _look(self) -> None:
         """Read the server's events where there are new ones."""

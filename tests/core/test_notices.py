@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import doctor
-from doctor.core.reasons import table
+from doctor.core.reasons import table, translated
 from tests.core.test_reasons import _templates
 
 SOURCES = Path(doctor.__file__).parent
@@ -90,6 +90,24 @@ def test_a_refusal_follows_the_language(words: list[str], said: str, tmp_path: P
     code, told = doctor_said(*(each.replace("zh", "en") for each in words), cwd=tmp_path)
     assert code == 2
     assert told.startswith("Usage: doctor")
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("NVML cannot be initialised: Unknown Error", "无法初始化 NVML:Unknown Error"),
+        ("doctor: no GPU sampled, figures of the host only: NVML cannot be initialised: x",
+         "doctor: 没有采样 GPU,只有主机的数据:无法初始化 NVML:x"),
+        ("no launch command given", "没有给出启动命令"),
+        ("doctor.toml: unknown key `x`; known are ignore, strict, lang",
+         "doctor.toml:未知的键 `x`;可用的有 ignore、strict、lang"),
+        ("train.log: Permission denied", "train.log:权限不足"),
+        ("somebody else's words", "somebody else's words"),
+    ],
+)  # fmt: skip
+def test_notices_in_chinese(english: str, chinese: str) -> None:
+    assert translated(english, "zh", "notices") == chinese
+    assert translated(english, "en", "notices") == english
 
 
 def test_the_words_of_the_command_choose_no_language(tmp_path: Path) -> None:

@@ -180,6 +180,17 @@ def test_an_end_that_only_lost_an_answer_may_be_an_echo(tmp_path: Path, caught: 
     assert _told(tmp_path, caught + STEPS + REFUSED)[0] == ("HUB003", "cause", "confirmed")
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "ERROR 11-20 10:00:00 [core.py:710] EngineCore encountered a fatal error.\n" + PUSHED,
+        PUSHED.replace(HEADER, "[2026-11-20 10:00:00] Scheduler hit an exception: " + HEADER, 1),
+    ],
+)
+def test_what_an_engine_ended_of_is_not_survived(tmp_path: Path, told: str) -> None:
+    assert _told(tmp_path, told + STEPS + BROKEN)[0][:2] == ("HUB003", "cause")
+
+
 def test_an_end_that_quotes_what_came_before_is_an_echo(tmp_path: Path) -> None:
     echo = BROKEN.replace("out of phase", "out of phase: 403 Client Error. (Request ID: Root=1-1)")
     assert _told(tmp_path, PUSHED + STEPS + echo)[0] == ("HUB003", "cause", "confirmed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from rich.console import Console
 
 pytest.importorskip("pandas", reason="pandas is not installed (extra `report`)")
 pytest.importorskip("tsdownsample", reason="tsdownsample is not installed (extra `report`)")
@@ -27,6 +29,7 @@ from doctor.monitors.phases import marked
 from doctor.monitors.table import Table
 from doctor.monitors.usage import summarise
 from doctor.monitors.usage_files import GpuKey, NotUsage, load
+from doctor.render import usage_report
 
 SAMPLES = Path(__file__).parent / "samples"
 BEGIN_NS = 1_795_000_000_000_000_000
@@ -449,3 +452,17 @@ def test_figures_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch
     assert [row[-2:] for row in rows] == [["0.0", "s"], ["0.0", "s"]], out
     assert rows[0][3] == "20,125", out
     assert max(map(len, out.partition("\n\n")[0].splitlines())) <= 48, out
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("width", [46, 56, 64, 80])
+def test_heads_are_folded_between_words(width: int, language: str) -> None:
+    told = {key: 50.0 for _, key, _ in usage_report.COLUMNS}
+    usage = {"gpus": [{**told, "label": "0", "roles": [], "activity_from": "sm_active_pct"}], "phases": []}
+    usage |= {"hosts_left_out": 0, "gpu_hours": 1.0, "idle_gpu_hours": 0.5}
+    screen = Console(file=io.StringIO(), width=width, color_system=None)
+    usage_report.draw_usage(usage, screen, language)
+    head = screen.file.getvalue().partition("\n0 ")[0].split()  # type: ignore[attr-defined]
+    words = {word for name, _, _ in usage_report.COLUMNS for word in usage_report.WORDS[language][name].split()}
+    assert set(head) <= {*words, "GPU"}, head
+    assert {"SM", "MiB"} <= set(head)

@@ -501,3 +501,18 @@ def test_patience_has_an_end_however_long_the_doctor_looks(monkeypatch: pytest.M
     assert asyncio.run(asyncio.wait_for(record.cause(), 20)) is None
     (tmp_path / record.PENDING).write_text("torn")
     assert record.patience() == record.PATIENCE_S
+
+
+def test_what_the_diagnosis_needs_is_made_while_the_server_starts(tmp_path: Path) -> None:
+    steps: list[str] = []
+
+    def prepare() -> None:
+        steps.append("prepared")
+        raise ValueError
+
+    watch = Watch(RunDir(tmp_path), None, NOWHERE, dict, print, prepare)
+    watch.start(os.getpid())
+    wait_for(lambda: steps)
+    assert not watch.listening
+    watch.stop()
+    assert steps == ["prepared"]
