@@ -48,6 +48,8 @@ def read(path: Path) -> Usage:
         lines = (line.rstrip("\r\n") for line in file)
         first = next((line for line in lines if line.strip()), "")
         usage = Usage(path.name)
+        if not first:
+            raise NotUsage(f"{path} is empty")
         if re.match(r"#\s*(gpu|date|time)\b", first, re.IGNORECASE):
             rows = _dmon(first, lines, usage)
         elif "," in first and re.search(r"\b(timestamp|utilization\.gpu|memory\.used|power\.draw)", first):

@@ -161,11 +161,10 @@ class ToldRange:
 
 
 def _new_file(folder: str) -> IO[bytes]:
-    """A file of its own in the folder; on another node than its owner's the first one makes it."""
+    """A file of its own in the folder, which the first one makes."""
     if not folder:
         raise FileNotFoundError(errno.ENOENT, "there is no place for temporary files")
-    for each in (Path(folder).parent, Path(folder)):
-        each.mkdir(mode=0o700, exist_ok=True)
+    Path(folder).mkdir(mode=0o700, exist_ok=True)
     return tempfile.NamedTemporaryFile(dir=folder, delete=False)
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
@@ -11,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from doctor.core.record import record
-from doctor.core.scratch import Folder
 from doctor.logs import notebooks
 from doctor.logs.json_records import Unfolded
 from doctor.logs.layouts import elastic_error_lines
@@ -71,8 +74,8 @@ class Scanner:
         self.signatures = signatures
         self._alike = _alike(signatures)
         self._matchers: dict[bool, Matcher] = {}
-        self._own = _own_folder()
-        self.folder = self._own.name if self._own is not None else ""
+        self.folder = _own_folder()
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     def file(self, path: str, *, brief: bool = False) -> Scanned:
         """Read a log once.
@@ -142,8 +145,8 @@ class Scanner:
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the engines, and who owns the folder."""
-        return {**self.__dict__, "_matchers": {}, "_own": None}
+        """Leave out the engines."""
+        return {**self.__dict__, "_matchers": {}}
 
 
 def _up_to(portions: Iterator[bytes], size: int) -> list[bytes]:
@@ -163,12 +166,15 @@ def _as_written(read: Scanned, whole: Rejoined) -> Scanned:
     return replace(read, lines=lines, hits=hits, total_lines=whole.total, numbers=numbers)
 
 
-def _own_folder() -> Folder | None:
-    """A folder for what does not fit into memory; None where there is no place for temporary files."""
+def _own_folder() -> str:
+    """Name of a folder for what does not fit into memory; "" where there is no place for temporary files.
+
+    The first file makes it: most logs need none, and a process that is killed leaves none behind.
+    """
     try:
-        return Folder("metrics")
+        return str(Path(tempfile.gettempdir()) / f"doctor-metrics-{os.urandom(8).hex()}")
     except OSError:
-        return None
+        return ""
 
 
 def strip_text(text: str) -> str:
