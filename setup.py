@@ -1,4 +1,4 @@
-"""Builds the index of the catalogue into the wheel; everything else stands in pyproject.toml."""
+"""Builds the index of the catalogue into the wheel, and the one compiled module; the rest stands in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
@@ -27,4 +27,14 @@ class BuildWithIndex(build_py):
         target.write_text(json.dumps(build({CATALOGUE: ROOT / "checks"})), encoding="utf-8")
 
 
-setup(cmdclass={"build_py": BuildWithIndex})
+#: without a compiler the doctor is installed all the same, see doctor/logs/quick.py; with one it is built once for
+#: every Python from 3.10 on
+QUICK = Extension(
+    "doctor.logs._quick", ["doctor/logs/_quick.c"], extra_compile_args=["-O3"], py_limited_api=True, optional=True
+)
+
+setup(
+    cmdclass={"build_py": BuildWithIndex},
+    ext_modules=[QUICK],
+    options={"bdist_wheel": {"py_limited_api": "cp310"}},
+)

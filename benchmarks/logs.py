@@ -17,6 +17,7 @@ The contenders take turns, and the best of each is compared: what else the machi
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import re
 import resource
@@ -45,9 +46,12 @@ def signatures() -> tuple[list[Compiled], list[str]]:
     return list(load_signatures()), samples
 
 
-def doctor(path: Path, engine: str) -> tuple[float, str]:
+def doctor(path: Path, engine: str, *, compiled: bool = True) -> tuple[float, str]:
     """(seconds of processor time, verdict) of `doctor postmortem` on one core, start-up and report included."""
-    hidden = {HYPERSCAN: (), AHO_CORASICK: ("hyperscan",), SHAPES: ("hyperscan", "ahocorasick_rs")}[engine]
+    hidden: tuple[str, ...] = {HYPERSCAN: (), AHO_CORASICK: ("hyperscan",), SHAPES: ("hyperscan", "ahocorasick_rs")}[
+        engine
+    ]
+    hidden += () if compiled else (COMPILED,)
     code = f"import sys; sys.modules.update(dict.fromkeys({hidden!r})); from doctor.__main__ import main; main()"
     argv = [*one_core(), sys.executable, "-c", code, "postmortem", str(path)]
     spent, _, done = child(argv)
@@ -169,6 +173,8 @@ def report(path: Path, chosen: list[Compiled], rounds: int, without: list[str]) 
         print(f"{name:22} {size / min(spents) / 1e6:7.1f} {ratios}  {notes[name][:70]}")
 
 
+#: what a compiler made of `doctor/logs/_quick.c` when the doctor was installed
+COMPILED = "doctor.logs._quick"
 PATTERNS, LITERALS, LOOP = "ripgrep, patterns", "ripgrep, literals", "re, line by line"
 
 
@@ -185,6 +191,8 @@ def contenders_for(path: Path, chosen: list[Compiled]) -> dict[str, Callable[[],
     }
     for engine in filter(installed, ENGINES):
         contenders[f"doctor, {engine}"] = lambda engine=engine: doctor(path, engine)  # type: ignore[misc]
+    if importlib.util.find_spec(COMPILED) is not None:
+        contenders["doctor, not compiled"] = lambda: doctor(path, next(filter(installed, ENGINES)), compiled=False)
     return contenders | {LOOP: lambda: re_loop(path, chosen)}
 
 

@@ -27,6 +27,9 @@ entries = index.load()
 assert len(entries) >= 90, len(entries)
 assert not index.cache_folder().exists(), "the shipped index was not used"
 PY
+if command -v gcc >/dev/null; then # without a compiler there is none, and everything goes on without it
+  "$room/venv/bin/python" -c "import doctor.logs._quick"
+fi
 "$room/venv/bin/doctor" --version
 "$room/venv/bin/doctor" list >/dev/null
 "$room/venv/bin/doctor" explain VLL001 >/dev/null

@@ -266,19 +266,29 @@ class RuleEngine:
         declared = (vars(each)["__doctor_rule__"] for each in self._classes)
         return tuple(name for problem, needs, *_ in declared if problem.id == problem_id for name in needs)
 
+    def wants(self, name: str) -> bool:
+        """Whether a rule judges a metric."""
+        return bool(self._wanted_by(name))
+
     def _keep(self, finding: Finding, runner: _Runner) -> None:
         if len(self._found) < MOST_FINDINGS:
             self._found.append((finding, runner.symptom_of))
 
     def _route(self, name: str) -> _Route:
+        runners = [self._runners[number] for number in self._wanted_by(name)]
+        route = _Route(tuple((each.rule.update, each) for each in runners if each.problem.id not in self.crashed))
+        if len(self._routes) < MOST_NAMES:
+            self._routes[name] = route
+        return route
+
+    def _wanted_by(self, name: str) -> tuple[int, ...]:
+        """Numbers of the rules that want a metric."""
         wanted = self._wanted.get(name)
         if wanted is None:
             wanted = tuple(number for number, each in enumerate(self._runners) if each.wants(name))
-        runners = [self._runners[number] for number in wanted]
-        route = _Route(tuple((each.rule.update, each) for each in runners if each.problem.id not in self.crashed))
-        if len(self._routes) < MOST_NAMES:
-            self._routes[name], self._wanted[name] = route, wanted
-        return route
+            if len(self._wanted) < MOST_NAMES:
+                self._wanted[name] = wanted
+        return wanted
 
     def _leave_out(self, runner: _Runner, error: Exception) -> None:
         self.crashed[runner.problem.id] = f"{type(error).__name__}: {error}"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
+
+from doctor.logs.quick import count_line_feeds
 
 SIZE = 1 << 16  # blocks of 64 KiB stay in the second-level cache: measured fastest for the automaton
 LONGEST = 1 << 16  # a longer line is handled in pieces of this size; not less than SIZE, see `Blocks._feed`
@@ -87,34 +89,42 @@ class Blocks:
             return
         self.total_bytes += len(data)
         self._open_line = not data.endswith(b"\n")
-        buffer, known = self._tail + data, len(self._tail)
+        first = _first_end(data)
         # No portion is longer than LONGEST, so only the line that the tail began can be.
-        end = _first_end(buffer, known)
+        if first < 0 or len(self._tail) + first > LONGEST:
+            data = yield from self._long(self._tail + data, len(self._tail) + first if first >= 0 else -1)
+            if not data:
+                return
+        feed = data.rfind(b"\n")
+        cut = max(feed, data.rfind(b"\r", feed + 1)) + 1
+        whole = b"".join((self._tail, memoryview(data)[:cut]))  # copied once
+        block = Block(self._offset, whole, self.lines, self._line_offset, line_feeds=-1)
+        yield block
+        if block.line_feeds < 0:
+            block.line_feeds = count_line_feeds(whole, 0, len(whole))
+        self.lines += block.line_feeds
+        self._offset += len(whole)
+        self._line_offset = self._offset
+        self._tail = data[cut:]
+
+    def _long(self, buffer: bytes, end: int) -> Generator[Block, None, bytes]:
+        """Pieces of a line that is too long or has no end yet, which lies at `end`; returns what is left with its end.
+
+        Without one, what is left becomes the tail.
+        """
         while end > LONGEST or (end < 0 and len(buffer) > LONGEST):
             yield Block(self._offset, buffer[:LONGEST], self.lines, self._line_offset, unfinished=True)
             buffer = buffer[STEP:]
             self._offset += STEP
             end = end - STEP if end >= 0 else end
-        if end < 0:
-            self._tail = buffer
-            return
-        feed = buffer.rfind(b"\n")
-        cut = max(feed, buffer.rfind(b"\r", feed + 1)) + 1
-        whole = buffer[:cut]
-        block = Block(self._offset, whole, self.lines, self._line_offset, line_feeds=-1)
-        yield block
-        if block.line_feeds < 0:
-            block.line_feeds = whole.count(b"\n")
-        self.lines += block.line_feeds
-        self._offset += cut
-        self._line_offset = self._offset
-        self._tail = buffer[cut:]
+        self._tail = b"" if end >= 0 else buffer
+        return buffer if end >= 0 else b""
 
 
-def _first_end(data: bytes, start: int) -> int:
-    """Position of the first line end at or after `start`, -1 when there is none."""
-    feed = data.find(b"\n", start)
-    carriage = data.find(b"\r", start, feed if feed >= 0 else len(data))
+def _first_end(data: bytes) -> int:
+    """Position of the first line end, -1 when there is none."""
+    feed = data.find(b"\n")
+    carriage = data.find(b"\r", 0, feed if feed >= 0 else len(data))
     return carriage if carriage >= 0 else feed
 
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
-#: colours and cursor movements (ECMA-48), window titles and links (ended by BEL or ST), single shifts; never a line
-#: end. The first alternative tells nothing new: it is that of nearly every code, and quickly told
-CODES = re.compile(
-    rb"\x1b(?:\[[0-9;]{0,64}m|\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\r\n]{0,2048}(?:\x07|\x1b\\)|[@-Z\\^_])"
-)
+from doctor.logs.quick import behind_line_feeds, count_line_feeds, cut_codes
 
 
 def clean(data: bytes) -> bytes:
     """Text without terminal codes; lines stay lines."""
-    return Cleaned(data).data
+    return cut_codes(data)
 
 
 class Cleaned:
@@ -26,7 +20,7 @@ class Cleaned:
 
     def __init__(self, raw: bytes) -> None:
         self._raw = raw
-        self.data = CODES.sub(b"", raw) if b"\x1b" in raw else raw
+        self.data = cut_codes(raw)
         self._place = 0, 0  # where in `data` and in the raw text the line starts that was asked for last
 
     def raw_offset(self, start: int) -> int:
@@ -39,10 +33,11 @@ class Cleaned:
         if len(data) == len(raw):
             return start
         at, raw_at = self._place if self._place[0] <= start else (0, 0)
-        for end in b"\n", b"\r":  # whole lines, then the bars that were drawn over one another in the last
-            if ends := data.count(end, at, start):
-                at = data.rfind(end, at, start) + 1
-                raw_at = len(raw) - len(raw[raw_at:].split(end, ends)[-1])
-            if end == b"\n":
-                self._place = at, raw_at
+        feeds = count_line_feeds(data, at, start)
+        if feeds:
+            at = data.rfind(b"\n", at, start) + 1
+            raw_at = behind_line_feeds(raw, raw_at, feeds)
+        self._place = at, raw_at
+        if bars := data.count(b"\r", at, start):  # which were drawn over one another in the last line
+            raw_at = len(raw) - len(raw[raw_at:].split(b"\r", bars)[-1])
         return raw_at

@@ -33,6 +33,7 @@ _FURTHER = (
     "entropy", "reward_std", "completions/mean_length", "learning_rate", "loss_scale", "step_time",
     "vllm/generation_tokens_per_s", "vllm/kv_cache_usage",
 )  # fmt: skip
+_DRAWN = frozenset((*USUAL, *_FURTHER))  # and what a rule judges
 MOST_SHOWN, MOST_POINTS_SHOWN = 12, 600
 _MOST_EVIDENCE = 3
 #: of so few rows, columns would cost more than they spare
@@ -143,7 +144,8 @@ def track_of(path: str, rows: Iterable[MetricRow]) -> Track | None:
     first = next(rows, None)
     if first is None:
         return None
-    track = Track(path, RuleEngine(_rules()))
+    engine = RuleEngine(_rules())
+    track = Track(path, engine, Timeline(lambda name: name in _DRAWN or engine.wants(name)))
     track.take(chain((first,), rows))
     track.settle()
     return track
@@ -297,8 +299,11 @@ class _Servers:
 
     def counts(self, head: bytes) -> bool:
         """Whether the line with this head is the first engine's."""
-        engine = _ENGINE.search(head)
-        mine = (_of_head(head, self.labelled).process, engine[1] if engine else b"")
+        told = _ENGINE.search(head)
+        engine = told[1] if told else b""
+        if self._first is not None and engine != self._first[1]:
+            return False
+        mine = (_of_head(head, self.labelled).process, engine)
         self._first = self._first or mine
         return mine == self._first
 

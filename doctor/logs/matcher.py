@@ -18,6 +18,7 @@ from doctor.logs.blocks import Block, Blocks, LineIndex
 from doctor.logs.colours import Cleaned
 from doctor.logs.engines import Engine, Found, make_engine
 from doctor.logs.literals import literals_of, with_escapes
+from doctor.logs.quick import count_line_feeds
 from doctor.logs.streams import Stream
 
 FIRST_HITS, LAST_HITS = 40, 10  # kept of each signature: the death is often the last one
@@ -338,7 +339,7 @@ class Scan:
                 self._line(lines, start, end, owners, seen)
             block.line_feeds = lines.line_feeds()
         elif block.line_feeds < 0:
-            block.line_feeds = data.count(b"\n")
+            block.line_feeds = count_line_feeds(data, 0, len(data))
         if self._keep_before:
             before = data if len(data) >= self._keep_before else self._previous + data
             self._previous = before[-self._keep_before :]
@@ -440,13 +441,13 @@ class _Lines:
 
     def number(self, start: int) -> int:
         """Number of the line that starts here; asked for in order."""
-        self._lines += self.data.count(b"\n", self._counted_to, start)
+        self._lines += count_line_feeds(self.data, self._counted_to, start)
         self._counted_to = start
         return self._lines
 
     def line_feeds(self) -> int:
         """How many the block holds; each was counted once."""
-        return self._lines - self.block.lines_before - 1 + self.data.count(b"\n", self._counted_to)
+        return self._lines - self.block.lines_before - 1 + count_line_feeds(self.data, self._counted_to, len(self.data))
 
     def offset(self, start: int) -> int:
         """Where in the stream the line that starts here starts."""

@@ -7,7 +7,7 @@ which its keys become known; lines that do not have just these keys, or hold any
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import repeat
 from typing import Any, Optional
@@ -18,9 +18,14 @@ from doctor.logs.metrics import (
     STEP_BEFORE_DICT,
     VERL_SHAPES,
     VERL_STEP,
+    VLLM,
+    VLLM_CACHE,
+    VLLM_NAMES,
+    VLLM_WORDS,
     Row,
     Shape,
     parse_row,
+    shared,
 )
 
 #: what lines of one kind differ in
@@ -30,6 +35,8 @@ _FIGURES = b"0123456789.e+-"
 _FEW = 4
 
 _NUMPY_FIGURE = re.compile(rb"(?<=:)np\.\w{1,12}\(([^()\n]{1,40})\)(?= - |$)", re.MULTILINE)
+#: as in `doctor.logs.metrics`, at the end of each line
+_ROUNDED_RATE = re.compile(rb"/lr:0\.00{1,8}(?= - |$)", re.MULTILINE)
 _MOST_DIGITS = 12  # of a step, as in VERL_STEP
 
 _row: Any = partial(tuple.__new__, Row)
@@ -52,10 +59,17 @@ def parse_rows(lines: Sequence[bytes]) -> list[Optional[Row]]:
 def _of_a_kind(lines: Sequence[bytes]) -> list[Optional[Row]]:
     first = parse_row(lines[0])
     if first is not None and len(lines) >= _FEW and max(map(len, lines)) <= LONGEST_LINE_BYTES:
-        together = _dicts(lines) if b"{" in lines[0] else _verl(lines)
-        if together is not None:
+        together = _by_words(lines)(lines)
+        if together is not None and together[0] is not None and together[0].names == first.names:
             return together
     return [first, *map(parse_row, lines[1:])]
+
+
+def _by_words(lines: Sequence[bytes]) -> Callable[[Sequence[bytes]], Optional[list[Optional[Row]]]]:
+    """What takes lines of this kind apart."""
+    if b"{" in lines[0]:
+        return _dicts
+    return _verl if b"step:" in lines[0] else _servers
 
 
 def _dicts(lines: Sequence[bytes]) -> Optional[list[Optional[Row]]]:
@@ -88,7 +102,7 @@ def _verl(lines: Sequence[bytes]) -> Optional[list[Optional[Row]]]:
         found = map(VERL_STEP.search, lines)
         bodies = [line[each.start(1) :] for line, each in zip(lines, found, strict=True) if each]
     text = b"\n".join(bodies)
-    if b"/lr:0.00" in text:
+    if b"/lr:0.00" in text and _ROUNDED_RATE.search(text):
         return None
     if b":np." in text:
         text = _NUMPY_FIGURE.sub(rb"\1", text)
@@ -103,6 +117,21 @@ def _verl(lines: Sequence[bytes]) -> Optional[list[Optional[Row]]]:
     if shape is None or parts[::2] != keys * len(lines):
         return None
     return _rows(map(int, steps), shape, parts[1::2], len(keys))
+
+
+def _servers(lines: Sequence[bytes]) -> Optional[list[Optional[Row]]]:
+    """Rows of vLLM's lines, likewise."""
+    text = b"\n".join(lines)
+    if text.count(VLLM_WORDS) != len(lines):
+        return None
+    told, caches = VLLM.findall(text), VLLM_CACHE.findall(text)
+    if len(told) != len(lines) or len(caches) not in (0, len(lines)):
+        return None
+    columns = [list(map(float, column)) for column in zip(*told, strict=True)]
+    if caches:
+        columns.append([float(each) / 100 for each in caches])
+    names = shared(VLLM_NAMES[: len(columns)])
+    return list(map(_row, zip(repeat(None), repeat(names), zip(*columns, strict=True))))
 
 
 def _rows(steps: Iterable[Optional[int]], shape: Shape, told: list[bytes], count: int) -> Optional[list[Optional[Row]]]:

@@ -20,6 +20,7 @@ from doctor.logs.metric_batches import parse_rows
 from doctor.logs.metrics import (
     LONGEST_LINE_BYTES,
     METRIC_LITERALS,
+    VLLM_NAMES,
     Bar,
     Behind,
     Row,
@@ -245,8 +246,12 @@ def _packed(lines: list[Seen]) -> bytes:
     kind = [kinds.setdefault(row[1], len(kinds)) for row in rows]
     heads = [b"" if seen[2].startswith((b"{'", b"step:")) else _head_of(seen[2]) for seen in lines]
     bars = [last_bar(seen[3], cut=len(seen[3]) == _BEFORE_BYTES) if b"%|" in seen[3] else None for seen in lines]
-    behind = [
-        _NOTHING if row[0] is not None else _FOLLOWED if seen[4].startswith(b"\n{'") else look_behind(seen[4])
+    behind = [  # which nobody asks of lines with a step, nor of a server's
+        _NOTHING
+        if row[0] is not None or row[1][0] == VLLM_NAMES[0]
+        else _FOLLOWED
+        if seen[4].startswith(b"\n{'")
+        else look_behind(seen[4])
         for seen, row in zip(lines, rows, strict=True)
     ]
     return marshal.dumps((

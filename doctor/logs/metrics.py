@@ -103,11 +103,15 @@ _ROUNDED_RATE = later(rb"(?:^| - )[\w/]{1,60}/lr:0\.00{1,8}(?= - |$)")
 _ATTEMPTED = later(rb"Attempted loss scale: (\d[\d.e+]{0,30})(?:, reducing to (\d[\d.e+]{0,30}))?")
 _FROM_TO = later(rb"(Reducing|Increasing) dynamic loss scale from (\d[\d.e+]{0,30}) to (\d[\d.e+]{0,30})")
 _SKIPPED = later(rb"step=(\d{1,12}), skipped=(\d{1,12}), lr=\[([^\],]{1,40})")
-_VLLM = later(
-    rb"Avg prompt throughput: ([\d.]+) tokens/s, Avg generation throughput: ([\d.]+) tokens/s, "
+VLLM_WORDS = b"Avg prompt throughput: "
+VLLM = later(
+    rb"Avg prompt throughput: (\d+(?:\.\d+)?) tokens/s, Avg generation throughput: (\d+(?:\.\d+)?) tokens/s, "
     rb"Running: (\d+) reqs?(?:, Swapped: \d+ reqs?)?, (?:Waiting|Pending): (\d+) reqs?"
 )
-_VLLM_CACHE = later(rb"GPU KV cache usage: ([\d.]+)%")
+VLLM_CACHE = later(rb"GPU KV cache usage: (\d+(?:\.\d+)?)%")
+VLLM_NAMES = (
+    "vllm/prompt_tokens_per_s", "vllm/generation_tokens_per_s", "vllm/running", "vllm/waiting", "vllm/kv_cache_usage",
+)  # fmt: skip
 _MEGATRON = later(rb"\biteration +(\d{1,12})/ *\d{1,12} \|")
 _STEP_COLUMN = later(rb"\b[Ss]tep (\d{1,12}) \|")
 _COLUMN = later(rb" *([A-Za-z][\w ()./-]{0,60}?)(?::| ) *([+-]?[\d.]\S{0,30}|nan|NaN|inf|-inf)(?: \S{1,12})? *")
@@ -376,13 +380,14 @@ def _skipped_row(line: bytes) -> Optional[Row]:
 
 
 def _vllm_row(line: bytes) -> Optional[Row]:
-    match = _VLLM.search(line)
+    match = VLLM.search(line)
     if match is None:
         return None
-    names = ("vllm/prompt_tokens_per_s", "vllm/generation_tokens_per_s", "vllm/running", "vllm/waiting")
-    pairs = [(name, float(match[number])) for number, name in enumerate(names, 1)]
-    cache = _VLLM_CACHE.search(line)
-    return _made(None, pairs if cache is None else [*pairs, ("vllm/kv_cache_usage", float(cache[1]) / 100)])
+    told = [float(each) for each in match.groups()]
+    cache = VLLM_CACHE.search(line)
+    if cache is not None:
+        told.append(float(cache[1]) / 100)
+    return Row(None, shared(VLLM_NAMES[: len(told)]), tuple(told))
 
 
 def _columns_row(line: bytes) -> Optional[Row]:
@@ -478,7 +483,7 @@ def look_behind(text: bytes) -> Behind:
 
 def where_metrics_begin(line: bytes) -> int:
     """Position behind the prefixes of a metric line; 0 where its own words do not tell."""
-    for first in (b"{'", b'{"'):
+    for first in (b"{'", b'{"', VLLM_WORDS):
         if (at := line.find(first)) >= 0:
             return at
     return match.start() if b"step:" in line and (match := VERL_STEP.search(line)) else 0

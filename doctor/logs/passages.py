@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from doctor.logs.blocks import Block
+from doctor.logs.quick import count_line_feeds
 
 try:
     from isal import isal_zlib as zlib  # type: ignore[import-not-found,unused-ignore]  # thrice as fast
@@ -117,7 +118,7 @@ class Kept:
             if end - start == len(data):
                 part = whole
             else:
-                part = _Lines(number, line + data.count(b"\n", 0, start), data[start:end], part=True)
+                part = _Lines(number, line + count_line_feeds(data, 0, start), data[start:end], part=True)
             self._keep(part)
         self._open = end == len(data)
 

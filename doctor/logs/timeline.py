@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Optional
 
 from doctor.core.columns import Column
@@ -21,8 +21,6 @@ _OF_A_BUCKET = 4
 
 #: values that wait to be put into buckets: few of all metrics are ever drawn, and together it takes less
 _MOST_WAITING = 1024
-#: of so many that come together nothing is gained by waiting
-_AT_ONCE = 256
 
 
 class Extreme(NamedTuple):
@@ -40,7 +38,7 @@ class Series:
     """
 
     __slots__ = (
-        "_bucket", "_buckets", "_left", "_places", "_values", "_width", "count", "first", "first_inf", "first_nan",
+        "_buckets", "_left", "_places", "_values", "_width", "count", "first", "first_inf", "first_nan",
         "last_step", "last_value", "name",
     )  # fmt: skip
 
@@ -54,7 +52,6 @@ class Series:
         self.first_inf: Optional[int] = None
         self._width = 1
         self._left = 0
-        self._bucket: list[tuple[float, float]] = []
         self._buckets: list[list[tuple[float, float]]] = []
         self._places: list[int] = []
         self._values = array("d")
@@ -89,10 +86,6 @@ class Series:
         if self.first is None:
             self.first = Extreme(values[0], steps[0])
         self.last_value, self.last_step = values[-1], steps[-1]
-        if len(values) >= _AT_ONCE:
-            self._fold()
-            self._put(places, values)
-            return
         self._places += places
         self._values.extend(values)
         if len(self._places) >= _MOST_WAITING:
@@ -106,33 +99,24 @@ class Series:
             self._put(places, values)
 
     def _put(self, places: Sequence[int], values: Sequence[float]) -> None:
-        count, at = len(values), 0
-        while at < count:
-            room = MOST_POINTS // _OF_A_BUCKET - len(self._buckets)
-            if self._width == 1 and room:  # buckets of one value each
-                points = zip(places[at : at + room], values[at : at + room], strict=True)
-                self._buckets += [[point] * _OF_A_BUCKET for point in points]
-                self._bucket = self._buckets[-1]
-                at = min(at + room, count)
-                continue
-            if not self._left:
-                self._open((places[at], values[at]))
-                at += 1
-                continue
-            end = min(at + self._left, count)
-            self._widen(values[at:end], places, at)
-            self._left -= end - at
-            at = end
+        self._make_room(len(values))
+        at = min(self._left, len(values))
+        if at:
+            self._widen(values[:at], places)
+            self._left -= at
+        if self._width == 1:
+            self._buckets += [[point] * _OF_A_BUCKET for point in zip(places[at:], values[at:], strict=True)]
+            return
+        for start in range(at, len(values), self._width):
+            self._buckets.append(_bucket_of(values[start : start + self._width], places, start))
+            self._left = max(start + self._width - len(values), 0)
 
-    def _widen(self, values: Sequence[float], places: Sequence[float], at: int) -> None:
-        """Take values into the open bucket; the first of them is number `at` of `places`."""
-        least, greatest = min(values), max(values)
-        bucket = self._bucket
-        if least < bucket[1][1]:
-            bucket[1] = (places[at + values.index(least)], least)
-        if greatest > bucket[2][1]:
-            bucket[2] = (places[at + values.index(greatest)], greatest)
-        bucket[3] = (places[at + len(values) - 1], values[-1])
+    def _widen(self, values: Sequence[float], places: Sequence[int]) -> None:
+        """Take values into the last bucket."""
+        bucket = self._buckets[-1]
+        _, least, greatest, bucket[3] = _bucket_of(values, places, 0)
+        bucket[1] = least if least[1] < bucket[1][1] else bucket[1]
+        bucket[2] = greatest if greatest[1] > bucket[2][1] else bucket[2]
 
     def _not_finite(self, value: float, step: int) -> None:
         if math.isnan(value):
@@ -145,38 +129,24 @@ class Series:
         """The last value."""
         return Extreme(self.last_value, self.last_step)
 
-    @property
-    def least(self) -> Optional[Extreme]:
-        """The smallest finite value and where it stood, None where there was none."""
-        self._fold()
-        return self._extreme(min((bucket[1] for bucket in self._buckets), key=_height, default=None))
-
-    @property
-    def greatest(self) -> Optional[Extreme]:
-        """The greatest finite value and where it stood, None where there was none."""
-        self._fold()
-        return self._extreme(max((bucket[2] for bucket in self._buckets), key=_height, default=None))
-
-    @staticmethod
-    def _extreme(point: Optional[tuple[float, float]]) -> Optional[Extreme]:
-        return None if point is None else Extreme(point[1], int(point[0]))
-
-    def _open(self, point: tuple[float, float]) -> None:
-        """Begin a bucket with its first point."""
-        if len(self._buckets) * _OF_A_BUCKET >= MOST_POINTS:
-            self._halve()
-        self._bucket = [point] * _OF_A_BUCKET
-        self._buckets.append(self._bucket)
-        self._left = self._width - 1
-
-    def _halve(self) -> None:
-        merged = []
-        for one, two in zip(self._buckets[::2], self._buckets[1::2], strict=False):
-            least = two[1] if two[1][1] < one[1][1] else one[1]
-            greatest = two[2] if two[2][1] > one[2][1] else one[2]
-            merged.append([one[0], least, greatest, two[3]])
-        self._buckets = merged
-        self._width *= 2
+    def _make_room(self, more: int) -> None:
+        """Join neighbours until so many values more have their place in as many buckets as there may be."""
+        while len(self._buckets) * self._width - self._left + more > MOST_POINTS // _OF_A_BUCKET * self._width:
+            ones, twos = self._buckets[::2], self._buckets[1::2]
+            merged = [
+                [
+                    one[0],
+                    two[1] if two[1][1] < one[1][1] else one[1],
+                    two[2] if two[2][1] > one[2][1] else one[2],
+                    two[3],
+                ]
+                for one, two in zip(ones, twos, strict=False)
+            ]
+            if len(ones) > len(twos):
+                merged.append(ones[-1])
+                self._left += self._width
+            self._buckets = merged
+            self._width *= 2
 
     def points(self) -> list[tuple[float, float]]:
         """(step, value) in order, at most MOST_POINTS; values that are NaN or infinite are left out."""
@@ -184,59 +154,65 @@ class Series:
         return [point for bucket in self._buckets for point in sorted(set(bucket))]
 
 
-class Timeline:
-    """All metrics of one run. `dropped` counts the points of metrics beyond MOST_METRICS."""
+def _bucket_of(values: Sequence[float], places: Sequence[int], start: int) -> list[tuple[float, float]]:
+    """First, least, greatest and last of some values; the first of them is number `start` of `places`."""
+    first, least, greatest = (places[start], values[0]), min(values), max(values)
+    return [
+        first,
+        first if least == values[0] else (places[start + values.index(least)], least),
+        first if greatest == values[0] else (places[start + values.index(greatest)], greatest),
+        (places[start + len(values) - 1], values[-1]),
+    ]
 
-    def __init__(self) -> None:
+
+class Timeline:
+    """All metrics of one run. `dropped` counts the points of metrics beyond MOST_METRICS.
+
+    Args:
+        wanted: whether a metric may be drawn; of others only the steps are seen. None: every one may.
+
+    """
+
+    def __init__(self, wanted: Optional[Callable[[str], bool]] = None) -> None:
         self.series: dict[str, Series] = {}
         self.dropped = 0
         self.first_step: Optional[int] = None
         self.last_step: Optional[int] = None
+        self._wanted = wanted
 
     def add(self, point: Point) -> None:
         """Take a point in."""
         name, value, step, _, _, _ = point
-        series = self.series.get(name)
-        if series is None:
-            if len(self.series) >= MOST_METRICS:
-                self.dropped += 1
-                return
-            series = self.series[name] = Series(name)
+        series = self._series(name, 1)
+        if series is not None:
+            series.add(step, value)
         if step is not None:
             if self.first_step is None:
                 self.first_step = step
             self.last_step = step
-        series.add(step, value)
 
     def add_columns(self, columns: Mapping[str, Column]) -> None:
         """Take columns of one stretch in, whose steps do not go back."""
         steps: list[int] = []
         for name, column in columns.items():
-            series = self.series.get(name)
-            if series is None:
-                if len(self.series) >= MOST_METRICS:
-                    self.dropped += len(column)
-                    continue
-                series = self.series[name] = Series(name)
+            series = self._series(name, len(column))
+            if series is not None:
+                series.extend(column)
             ends = (column.steps[0], column.steps[-1])
             steps += [step for step in (column.steps if None in ends else ends) if step is not None]
-            series.extend(column)
         if steps:
             self.first_step = min(steps) if self.first_step is None else self.first_step
             self.last_step = max(steps)
 
-    def began(self) -> dict[str, int]:
-        """Metric -> step at which it first was NaN or infinite."""
-        steps = {}
-        for name, series in self.series.items():
-            known = [step for step in (series.first_nan, series.first_inf) if step is not None]
-            if known:
-                steps[name] = min(known)
-        return steps
-
-    def plottable(self) -> list[Series]:
-        """Metrics that change, in order of appearance: what a plot can show."""
-        return [each for each in self.series.values() if not _flat(each)]
+    def _series(self, name: str, count: int) -> Optional[Series]:
+        """Where values of a metric go, None for nowhere; `count`: how many they are."""
+        series = self.series.get(name)
+        if series is None and (self._wanted is None or self._wanted(name)):
+            if len(self.series) >= MOST_METRICS:
+                self.dropped += count
+                return None
+            series = self.series[name] = Series(name)
+        return series
 
 
 def thinned(points: Sequence[tuple[float, float]], most: int) -> list[tuple[float, float]]:
@@ -254,10 +230,3 @@ def thinned(points: Sequence[tuple[float, float]], most: int) -> list[tuple[floa
 
 def _height(point: tuple[float, float]) -> float:
     return point[1]
-
-
-def _flat(series: Series) -> bool:
-    least, greatest = series.least, series.greatest
-    if least is None or greatest is None:
-        return True
-    return math.isclose(least.value, greatest.value, rel_tol=1e-12, abs_tol=0.0)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.columns import MetricRow, Stretch, points_of, stretches
+from doctor.core.columns import Column, MetricRow, Stretch, points_of, stretches
 from doctor.core.rules import RuleEngine, load_rules
 from doctor.core.series import Point
 from doctor.logs import metric_files, metrics
@@ -253,16 +253,24 @@ def test_time_line_keeps_spikes_beginnings_and_its_bounds() -> None:
     assert len(points) <= MOST_POINTS
     assert points == sorted(points)
     assert (123_456, 1000.0) in points
-    assert (series.greatest.step, series.greatest.value) == (123_456, 1000.0)
     assert points[0][0] == 1
-    assert timeline.began() == {"grad_norm": 299_001}
+    assert series.first_nan == 299_001
     assert series.count == 300_000
     assert (timeline.first_step, timeline.last_step) == (1, 300_000)
     for number in range(MOST_METRICS + 50):
         timeline.add(Point(f"m{number}", 1.0, 1))
     assert len(timeline.series) == MOST_METRICS
     assert timeline.dropped == 51
-    assert [each.name for each in timeline.plottable()] == ["grad_norm"]
+
+
+def test_of_a_metric_that_is_never_drawn_only_the_steps_are_seen() -> None:
+    timeline = Timeline(lambda name: name == "loss")
+    timeline.add(Point("loss", 1.0, 3))
+    timeline.add(Point("other", 1.0, 5))
+    timeline.add_columns({"third": Column((7, 9), (1.0, 2.0))})
+    assert list(timeline.series) == ["loss"]
+    assert (timeline.first_step, timeline.last_step) == (3, 9)
+    assert timeline.dropped == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -284,8 +292,8 @@ def test_time_line_of_columns_is_that_of_points(seed: int) -> None:
         by_columns.add_columns(Stretch(together).columns)
     for name in names:
         one, two = by_points.series[name], by_columns.series[name]
-        assert (one.points(), one.count, one.first, one.last, one.first_nan, one.first_inf, one.least, one.greatest) == (
-            two.points(), two.count, two.first, two.last, two.first_nan, two.first_inf, two.least, two.greatest
+        assert (one.points(), one.count, one.first, one.last, one.first_nan, one.first_inf) == (
+            two.points(), two.count, two.first, two.last, two.first_nan, two.first_inf
         )  # fmt: skip
     assert (by_points.first_step, by_points.last_step) == (by_columns.first_step, by_columns.last_step)
 

@@ -1,0 +1,106 @@
+"""The compiled module gives what the plain functions give, whatever a log holds."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import doctor.logs.quick as plain
+
+SOURCE = Path(plain.__file__).with_name("_quick.c")
+#: whole codes, codes cut off anywhere, and codes at and beyond what is still taken for one
+PARTS = (
+    b"\x1b[36m", b"\x1b[0m", b"\x1b[1;31m", b"\x1b[2K", b"\x1b[?25l", b"\x1b[1 q", b"\x1b[", b"\x1b[3", b"\x1b[3 ", b"\x1b",
+    b"\x1b]0;title\x07", b"\x1b]8;;x\x1b\\", b"\x1b]8;;x\x1b", b"\x1b]open", b"\x1b]", b"\x1bM", b"\x1b\\", b"\x1b^", b"\x1b_",
+    b"\x1b@", b"\x1bZ", b"\x1b`", b"\x1b?", b"\x1b[" + b"1" * 63 + b"m", b"\x1b[" + b"1" * 64 + b"m", b"\x1b[" + b"1" * 65 + b"m",
+    b"\x1b[" + b" " * 8 + b"@", b"\x1b[" + b" " * 9 + b"@", b"\x1b]" + b"t" * 2048 + b"\x07", b"\x1b]" + b"t" * 2049 + b"\x07",
+    b"\x1b]" + b"t" * 2048 + b"\x1b\\", b"\n", b"\r", b"\r\n", b"\x00", b"word", b" ", b"m", b"[3", b"\\", b"\x07", b"\xff", b"\x80",
+)  # fmt: skip
+TEXTS = st.lists(st.one_of(st.sampled_from(PARTS), st.binary(max_size=8)), max_size=40).map(b"".join)
+PLACES = st.integers(0, 400)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The module, compiled here with every warning an error."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    headers = sysconfig.get_path("include")
+    if compiler is None or not Path(headers, "Python.h").is_file():
+        pytest.skip("no C compiler, or Python's headers are not installed")
+    library = tmp_path_factory.mktemp("quick") / "_quick.abi3.so"
+    flags = ["-O3", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-std=c99", f"-I{headers}"]
+    subprocess.run([compiler, *flags, str(SOURCE), "-o", str(library)], check=True)
+    loader = importlib.machinery.ExtensionFileLoader("_quick", str(library))
+    spec = importlib.util.spec_from_loader("_quick", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+@given(TEXTS)
+def test_codes_are_cut_alike(compiled: ModuleType, raw: bytes) -> None:
+    assert compiled.cut_codes(raw) == plain.plain_cut_codes(raw) == plain.CODES.sub(b"", raw)
+
+
+@given(TEXTS, PLACES, PLACES)
+def test_lines_are_counted_and_found_alike(compiled: ModuleType, data: bytes, one: int, two: int) -> None:
+    assert compiled.count_line_feeds(data, one, two) == plain.plain_count_line_feeds(data, one, two)
+    assert compiled.behind_line_feeds(data, one, two) == plain.plain_behind_line_feeds(data, min(one, len(data)), two)
+
+
+def test_many_line_feeds_together_are_counted(compiled: ModuleType) -> None:
+    for count in (0, 1, 15, 16, 254, 255, 256, 510, 70_000):  # they are summed in bytes, of 255 at most
+        assert compiled.count_line_feeds(b"\n" * count + b"end", 0, count + 3) == count
+        assert compiled.behind_line_feeds(b"\n" * count + b"end", 0, count) == count
+
+
+def test_a_text_without_codes_is_not_copied(compiled: ModuleType) -> None:
+    for text in (b"plain", b"no code, \x1b. nor this"):
+        before = sys.getrefcount(text)
+        assert all(compiled.cut_codes(text) is text for _ in range(50))
+        assert sys.getrefcount(text) == before
+        assert plain.plain_cut_codes(text) == text
+
+
+def test_what_is_no_text_or_place_is_refused(compiled: ModuleType) -> None:
+    for call in compiled.count_line_feeds, compiled.behind_line_feeds:
+        for wrong in (
+            (),
+            (b"",),
+            (b"", 0),
+            ("text", 0, 0),
+            (b"", "0", 0),
+            (b"", None, 0),
+            (b"", 0, 0, 0),
+            (b"", 0.5, 0),
+        ):
+            with pytest.raises(TypeError):
+                call(*wrong)
+        with pytest.raises(ValueError, match="not negative"):
+            call(b"", -1, 0)
+        with pytest.raises(OverflowError):
+            call(b"", 0, 1 << 80)
+    for wrong in ("text", None, bytearray(b"\x1b[0m"), memoryview(b"")):
+        with pytest.raises(TypeError):
+            compiled.cut_codes(wrong)
+
+
+def test_without_the_module_the_plain_functions_are_taken() -> None:
+    code = (
+        "import sys; sys.modules['doctor.logs._quick'] = None; import doctor.logs.quick as q; "
+        "print(q.cut_codes is q.plain_cut_codes, q.count_line_feeds is q.plain_count_line_feeds, "
+        "q.behind_line_feeds is q.plain_behind_line_feeds)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"] * 3
