@@ -21,7 +21,12 @@ LARGEST_BYTES = 1 << 20
 _NARROWEST, _WIDEST = 60, 260
 #: full lines, and words cut at the last column, that must be there; the share of full lines that may end by chance
 _FEWEST_FULL, _FEWEST_CUTS, _MOST_BY_CHANCE = 4, 3, 0.25
-_CUT = re.compile(r"^\w\w$")
+_CUT = re.compile(r"^[^\W\d]{2}$")  # a letter on either side; a figure may end a line of its own
+#: by these, with figures made equal, ends of lines are told apart: a terminal cuts anywhere, a program that writes
+#: lines of one width ends them alike
+_END = 8
+_FIGURES = re.compile(r"\d[\d.]*")
+_BEGINNING = 5  # a line that begins with the same characters as the one before is the next of its kind
 #: how a line of a log begins
 _BEGINS = re.compile(
     r"Traceback \(most recent| {2,}File \"| {4,}\S|\^|~|\[?rank|\[[EWIDF]?\d|\(\w{1,60} |20\d\d[-/]\d|\d\d:\d\d:\d\d"
@@ -75,8 +80,8 @@ def joined(lines: list[str]) -> Rejoined | None:
         return None
     full = [at for at, each in enumerate(widths[:-1]) if each == width]
     goes_on = [at for at in full if _goes_on(lines[at], lines[at + 1])]
-    cuts = sum(_CUT.match(lines[at][-1] + lines[at + 1][0]) is not None for at in goes_on)
-    if len(full) < _FEWEST_FULL or cuts < _FEWEST_CUTS or len(goes_on) < (1 - _MOST_BY_CHANCE) * len(full):
+    cuts = {_FIGURES.sub("0", lines[at])[-_END:] for at in goes_on if _CUT.match(lines[at][-1] + lines[at + 1][0])}
+    if len(full) < _FEWEST_FULL or len(cuts) < _FEWEST_CUTS or len(goes_on) < (1 - _MOST_BY_CHANCE) * len(full):
         return None
     inside = {at + 1 for at in goes_on}
     starts = [at for at in range(len(lines)) if at not in inside]
@@ -86,7 +91,9 @@ def joined(lines: list[str]) -> Rejoined | None:
 
 
 def _goes_on(line: str, following: str) -> bool:
-    return bool(following) and _BORDER.search(line) is None and _BEGINS.match(following) is None
+    if not following or following[:_BEGINNING] == line[:_BEGINNING]:
+        return False
+    return _BORDER.search(line) is None and _BEGINS.match(following) is None
 
 
 def _width(text: str) -> int:

@@ -80,6 +80,15 @@ def test_every_line_comes_back_with_its_number() -> None:
         [f"Traceback (most recent call last): {'x' * 45}"] * 9,
         [f"2026-01-02 03:04:05 {'the same width by chance '.ljust(60, 'x')}"] * 9,
         ["word " * 16] * 9,  # cut between words: where it goes on is not told
+        [f"step:{at} - actor/pg_loss:0.1 - actor/entropy:2.0 - actor/grad_norm:{8 + at / 10}" for at in range(1, 10)],
+        [  # a program writes lines of one width, and short ones of its own between
+            line
+            for at in range(10, 30)
+            for line in (
+                f"worker took batch {at} and gave {at}.25 of them to the trainer, tokens",
+                f"went on with {at}",
+            )
+        ],
         broken(LINES, 300),
         broken(LINES, 80)[:3],
         [],
