@@ -153,7 +153,7 @@ def test_a_refusal_of_the_whole_by_pydantic_is_told_in_its_own_words() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        "Capture cuda graph failed: kernel refused\nPossible solutions:\n1. set --mem-fraction-static to a smaller value",
+        "Capture cuda graph failed: kernel refused\nPossible solutions:\n1. set --mem-fraction-static to less",
         "Some workers died.\n/opt/python/resource_tracker.py:224: UserWarning: resource_tracker: use leaked_objects=1",
         "gemm failed (bmm_Bf16_Bf16_Fp32_t128x8x128u2_s6_et128x8_m128x8x16), use another",
     ],

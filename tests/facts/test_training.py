@@ -375,13 +375,13 @@ def test_launch_kind_matters() -> None:
 
 
 def test_swift_hands_on_what_means_the_same(tmp_path: Path) -> None:
-    found = trained(
-        *"swift rlhf --rlhf_type grpo --model ./m --torch_dtype bfloat16 --attn_impl flash_attn --lora_rank 16"
+    command = (
+        "swift rlhf --rlhf_type grpo --model ./m --torch_dtype bfloat16 --attn_impl flash_attn --lora_rank 16"
         " --target_modules q_proj v_proj --quant_method bnb --quant_bits 4 --num_generations 6 --use_vllm true"
         " --vllm_mode colocate --vllm_gpu_memory_utilization 0.5 --report_to wandb --loss_type dapo"
-        " --eval_strategy steps".split(),
-        cwd=tmp_path,
+        " --eval_strategy steps"
     )
+    found = trained(*command.split(), cwd=tmp_path)
     assert (found.trainer, found.config_class, found.config_origin, found.complete) == (None, None, SWIFT, False)
     assert values(found) == {
         "rlhf_type": "grpo", "num_generations": 6, "use_vllm": True, "vllm_mode": "colocate",
