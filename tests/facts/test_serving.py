@@ -29,10 +29,10 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
     ("vllm serve mine --config serve.yaml", {"model": "mine"}),
     ("python -m vllm.entrypoints.api_server --model m --dtype bfloat16", {
         "kind": "vllm-api-server", "dtype": "bfloat16"}),
-    ("swift rollout --model ./m --vllm_tensor_parallel_size 2 --vllm_data_parallel_size 3 --vllm_max_model_len 4096"
-     " --vllm_gpu_memory_utilization 0.8 --torch_dtype bfloat16 --port 8001", {
-        "kind": "swift-rollout", "model": "./m", "tensor_parallel_size": 2, "data_parallel_size": 3, "dtype": "bfloat16",
-        "max_model_len": 4096, "gpu_memory_utilization": 0.8, "port": 8001, "host": None}),
+    (("swift rollout --model ./m --vllm_tensor_parallel_size 2 --vllm_data_parallel_size 3 --vllm_max_model_len 4096"
+      " --vllm_gpu_memory_utilization 0.8 --torch_dtype bfloat16 --port 8001"), {
+        "kind": "swift-rollout", "model": "./m", "tensor_parallel_size": 2, "data_parallel_size": 3,
+        "dtype": "bfloat16", "max_model_len": 4096, "gpu_memory_utilization": 0.8, "port": 8001, "host": None}),
     ("swift rollout --model Qwen/Qwen3-8B", {"model": None, "tensor_parallel_size": 1}),  # ModelScope's
     ("swift rollout --model Qwen/Qwen3-8B --use_hf true", {"model": "Qwen/Qwen3-8B"}),
     ("python -m vllm.entrypoints.openai.api_server --model m", {"kind": "vllm-openai-server", "model": "m"}),
