@@ -352,6 +352,7 @@ class Scan:
         data = lines.data
         line = data[start:end]
         raw = text = ""
+        place: tuple[int, int] | None = None
         for owner in sorted(owners - told) if len(owners) > 1 or told else owners:
             if owner < 0:
                 seen.add(owner)
@@ -364,7 +365,8 @@ class Scan:
                 text = self._matcher.strip(raw)
             if match := self._matcher.search(owner, text):
                 told.add(owner)
-                self._hit(owner, (lines.offset(start), number), raw, text, match)
+                place = place or (lines.offset(start), number)
+                self._hit(owner, place, raw, text, match)
         if end == len(data):
             self._told = told
 
