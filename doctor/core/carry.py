@@ -1,7 +1,7 @@
 """Copies the part of the doctor that runs inside a patient into a folder, for interpreters that lack the doctor.
 
 Only what a module imports when it is itself imported comes along; what it imports inside a function stays at home,
-unless it is named too.
+unless it is named too. So does a compiled module, which is made for one kind of machine: who imports it does without.
 """
 
 from __future__ import annotations
@@ -82,6 +82,11 @@ def _source(name: str, root: Path) -> Path | None:
     return module if module.is_file() else None
 
 
+def _is_compiled(name: str, root: Path) -> bool:
+    """Whether a module is compiled, where there is a compiler: its source in Python is a stub for type checkers."""
+    return root.joinpath(*name.split(".")[1:]).with_suffix(".pyi").is_file()
+
+
 def _closure(names: Iterable[str], root: Path) -> dict[str, Path]:
     """Module -> file of all that must be there for the named modules to be imported."""
     found: dict[str, Path] = {}
@@ -91,6 +96,8 @@ def _closure(names: Iterable[str], root: Path) -> dict[str, Path]:
         if name in found:
             continue
         path = _source(name, root)
+        if path is None and _is_compiled(name, root):
+            continue
         if path is None:
             raise NotCarried(f"`{name}` is no module of the doctor", name=name)
         found[name] = path

@@ -100,7 +100,7 @@ class Track:
             columns = stretch.columns
             if rank is not None:
                 columns = {name: each for name, each in columns.items() if self.owner.setdefault(name, rank) == rank}
-            self.timeline.add_columns(columns)
+            self.timeline.add_columns(columns, self._may_be_drawn)
         self.losses = self.timeline.series["loss"].count if "loss" in self.timeline.series else 0
 
     def _take_points(self, engine: RuleEngine, points: Iterable[Point]) -> None:
@@ -110,7 +110,10 @@ class Track:
             feed(point)
             rank = point[4]
             if rank is None or owner.setdefault(point[0], rank) == rank:
-                add(point)
+                add(point, self._may_be_drawn)
+
+    def _may_be_drawn(self, name: str) -> bool:
+        return name in _DRAWN or (self.engine is not None and self.engine.wants(name))
 
     def close(self, trainer_steps: int = 0) -> None:
         """Ask for the rules' last words.
@@ -144,8 +147,7 @@ def track_of(path: str, rows: Iterable[MetricRow]) -> Track | None:
     first = next(rows, None)
     if first is None:
         return None
-    engine = RuleEngine(_rules())
-    track = Track(path, engine, Timeline(lambda name: name in _DRAWN or engine.wants(name)))
+    track = Track(path, RuleEngine(_rules()))
     track.take(chain((first,), rows))
     track.settle()
     return track

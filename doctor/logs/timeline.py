@@ -23,6 +23,9 @@ _OF_A_BUCKET = 4
 _MOST_WAITING = 1024
 
 
+Wanted = Callable[[str], bool]
+
+
 class Extreme(NamedTuple):
     """A value and the step where it stood; of values without a step, their count stands for it."""
 
@@ -166,24 +169,18 @@ def _bucket_of(values: Sequence[float], places: Sequence[int], start: int) -> li
 
 
 class Timeline:
-    """All metrics of one run. `dropped` counts the points of metrics beyond MOST_METRICS.
+    """All metrics of one run. `dropped` counts the points of metrics beyond MOST_METRICS."""
 
-    Args:
-        wanted: whether a metric may be drawn; of others only the steps are seen. None: every one may.
-
-    """
-
-    def __init__(self, wanted: Optional[Callable[[str], bool]] = None) -> None:
+    def __init__(self) -> None:
         self.series: dict[str, Series] = {}
         self.dropped = 0
         self.first_step: Optional[int] = None
         self.last_step: Optional[int] = None
-        self._wanted = wanted
 
-    def add(self, point: Point) -> None:
-        """Take a point in."""
+    def add(self, point: Point, wanted: Optional[Wanted] = None) -> None:
+        """Take a point in; see `add_columns`."""
         name, value, step, _, _, _ = point
-        series = self._series(name, 1)
+        series = self._series(name, 1, wanted)
         if series is not None:
             series.add(step, value)
         if step is not None:
@@ -191,11 +188,17 @@ class Timeline:
                 self.first_step = step
             self.last_step = step
 
-    def add_columns(self, columns: Mapping[str, Column]) -> None:
-        """Take columns of one stretch in, whose steps do not go back."""
+    def add_columns(self, columns: Mapping[str, Column], wanted: Optional[Wanted] = None) -> None:
+        """Take columns of one stretch in, whose steps do not go back.
+
+        Args:
+            columns: by their metrics.
+            wanted: whether a metric may be drawn; of others only the steps are seen. None: every one may.
+
+        """
         steps: list[int] = []
         for name, column in columns.items():
-            series = self._series(name, len(column))
+            series = self._series(name, len(column), wanted)
             if series is not None:
                 series.extend(column)
             ends = (column.steps[0], column.steps[-1])
@@ -204,10 +207,10 @@ class Timeline:
             self.first_step = min(steps) if self.first_step is None else self.first_step
             self.last_step = max(steps)
 
-    def _series(self, name: str, count: int) -> Optional[Series]:
+    def _series(self, name: str, count: int, wanted: Optional[Wanted]) -> Optional[Series]:
         """Where values of a metric go, None for nowhere; `count`: how many they are."""
         series = self.series.get(name)
-        if series is None and (self._wanted is None or self._wanted(name)):
+        if series is None and (wanted is None or wanted(name)):
             if len(self.series) >= MOST_METRICS:
                 self.dropped += count
                 return None

@@ -98,6 +98,18 @@ def test_a_module_that_imports_a_missing_one_is_refused(tmp_path: Path) -> None:
         carry(["doctor.a"], tmp_path / "out", root=root)
 
 
+def test_a_compiled_module_stays_at_home_and_the_plain_functions_come_along(tmp_path: Path) -> None:
+    carry(["doctor.logs.colours"], tmp_path)
+    assert sorted(each.name for each in (tmp_path / "doctor" / "logs").iterdir()) == [
+        "__init__.py",
+        "colours.py",
+        "quick.py",
+    ]
+    code = "import doctor.logs.quick as quick; print(quick.__file__, quick.cut_codes is quick.plain_cut_codes)"
+    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(tmp_path / "doctor" / "logs" / "quick.py"), "True"]
+
+
 def test_carrying_again_renews_what_lies_there(tmp_path: Path) -> None:
     root = _package(tmp_path / "doctor", a="x = 1\n")
     folder = carry(["doctor.a"], tmp_path / "out", root=root)

@@ -264,10 +264,10 @@ def test_time_line_keeps_spikes_beginnings_and_its_bounds() -> None:
 
 
 def test_of_a_metric_that_is_never_drawn_only_the_steps_are_seen() -> None:
-    timeline = Timeline(lambda name: name == "loss")
-    timeline.add(Point("loss", 1.0, 3))
-    timeline.add(Point("other", 1.0, 5))
-    timeline.add_columns({"third": Column((7, 9), (1.0, 2.0))})
+    timeline = Timeline()
+    for point in Point("loss", 1.0, 3), Point("other", 1.0, 5):
+        timeline.add(point, "loss".__eq__)
+    timeline.add_columns({"third": Column((7, 9), (1.0, 2.0))}, "loss".__eq__)
     assert list(timeline.series) == ["loss"]
     assert (timeline.first_step, timeline.last_step) == (3, 9)
     assert timeline.dropped == 0
