@@ -89,7 +89,7 @@ class RewardForFormatOnly:
         return self._found(point) if self._alarm.see(bad, point.step) else None
 
     def calm(self, stretch: Stretch) -> bool:
-        """Take rows in where some function for the content always gives something."""
+        """Take rows in where some function for the content always gives something, or none looks at it or the form."""
         names = list(stretch.columns)
         functions = [name for name in names if name.startswith("rewards/")]
         if not functions and not self._now:
@@ -103,7 +103,8 @@ class RewardForFormatOnly:
                 given[function or figure] = name
         content = [name for own, name in given.items() if not FORM.search(own) and CONTENT.search(own)]
         behind = names.index("reward_std") > max(map(names.index, functions))
-        if not behind or not any(0.0 not in stretch[name].values for name in content):
+        judged = content and any(map(FORM.search, given))
+        if not behind or (judged and not any(0.0 not in stretch[name].values for name in content)):
             return False
         self._rows += len(stretch.rows)
         self._alarm.rest(len(stretch.rows))

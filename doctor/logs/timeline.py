@@ -24,6 +24,8 @@ _MOST_WAITING = 1024
 
 
 Wanted = Callable[[str], bool]
+#: place and value of the first, the least, the greatest and the last of some values
+Bucket = tuple[int, float, int, float, int, float, int, float]
 
 
 class Extreme(NamedTuple):
@@ -55,7 +57,7 @@ class Series:
         self.first_inf: Optional[int] = None
         self._width = 1
         self._left = 0
-        self._buckets: list[list[tuple[float, float]]] = []
+        self._buckets: list[Bucket] = []
         self._places: list[int] = []
         self._values = array("d")
 
@@ -105,21 +107,15 @@ class Series:
         self._make_room(len(values))
         at = min(self._left, len(values))
         if at:
-            self._widen(values[:at], places)
+            self._buckets[-1] = _joined(self._buckets[-1], _bucket_of(values[:at], places, 0))
             self._left -= at
         if self._width == 1:
-            self._buckets += [[point] * _OF_A_BUCKET for point in zip(places[at:], values[at:], strict=True)]
+            points = zip(places[at:], values[at:], strict=True)
+            self._buckets += [(x, y, x, y, x, y, x, y) for x, y in points]
             return
         for start in range(at, len(values), self._width):
             self._buckets.append(_bucket_of(values[start : start + self._width], places, start))
             self._left = max(start + self._width - len(values), 0)
-
-    def _widen(self, values: Sequence[float], places: Sequence[int]) -> None:
-        """Take values into the last bucket."""
-        bucket = self._buckets[-1]
-        _, least, greatest, bucket[3] = _bucket_of(values, places, 0)
-        bucket[1] = least if least[1] < bucket[1][1] else bucket[1]
-        bucket[2] = greatest if greatest[1] > bucket[2][1] else bucket[2]
 
     def _not_finite(self, value: float, step: int) -> None:
         if math.isnan(value):
@@ -136,15 +132,7 @@ class Series:
         """Join neighbours until so many values more have their place in as many buckets as there may be."""
         while len(self._buckets) * self._width - self._left + more > MOST_POINTS // _OF_A_BUCKET * self._width:
             ones, twos = self._buckets[::2], self._buckets[1::2]
-            merged = [
-                [
-                    one[0],
-                    two[1] if two[1][1] < one[1][1] else one[1],
-                    two[2] if two[2][1] > one[2][1] else one[2],
-                    two[3],
-                ]
-                for one, two in zip(ones, twos, strict=False)
-            ]
+            merged = list(map(_joined, ones, twos))
             if len(ones) > len(twos):
                 merged.append(ones[-1])
                 self._left += self._width
@@ -154,18 +142,26 @@ class Series:
     def points(self) -> list[tuple[float, float]]:
         """(step, value) in order, at most MOST_POINTS; values that are NaN or infinite are left out."""
         self._fold()
-        return [point for bucket in self._buckets for point in sorted(set(bucket))]
+        return [point for bucket in self._buckets for point in sorted({*zip(bucket[::2], bucket[1::2], strict=True)})]
 
 
-def _bucket_of(values: Sequence[float], places: Sequence[int], start: int) -> list[tuple[float, float]]:
-    """First, least, greatest and last of some values; the first of them is number `start` of `places`."""
-    first, least, greatest = (places[start], values[0]), min(values), max(values)
-    return [
-        first,
-        first if least == values[0] else (places[start + values.index(least)], least),
-        first if greatest == values[0] else (places[start + values.index(greatest)], greatest),
-        (places[start + len(values) - 1], values[-1]),
-    ]
+def _bucket_of(values: Sequence[float], places: Sequence[int], start: int) -> Bucket:
+    """The bucket of some values; the first of them is number `start` of `places`."""
+    least, greatest = min(values), max(values)
+    return (
+        places[start], values[0], places[start + values.index(least)], least,
+        places[start + values.index(greatest)], greatest, places[start + len(values) - 1], values[-1],
+    )  # fmt: skip
+
+
+def _joined(one: Bucket, two: Bucket) -> Bucket:
+    """Two neighbours as one."""
+    x, y, low_x, low, high_x, high, _, _ = one
+    if two[3] < low:
+        low_x, low = two[2], two[3]
+    if two[5] > high:
+        high_x, high = two[4], two[5]
+    return x, y, low_x, low, high_x, high, two[6], two[7]
 
 
 class Timeline:
