@@ -181,10 +181,12 @@ PATTERNS, LITERALS, LOOP = "ripgrep, patterns", "ripgrep, literals", "re, line b
 def contenders_for(path: Path, chosen: list[Compiled]) -> dict[str, Callable[[], tuple[float, str] | None]]:
     """Name -> what takes its time."""
     # of bytes it takes ASCII alone, and it has no references back: a dozen it is spared
-    patterns = [for_ripgrep(own) for each in chosen if (own := each.signature.pattern).isascii() and "(?P=" not in own]
-    literals = [
-        each.decode() for one in chosen for each in one.literals or literals_of(one.signature) if each.isascii()
-    ]
+    own = dict.fromkeys(each.signature.pattern for each in chosen)
+    patterns = [for_ripgrep(each) for each in own if each.isascii() and "(?P=" not in each]
+    told = (each for one in chosen for each in one.literals or literals_of(one.signature))
+    literals = list(
+        dict.fromkeys(each.decode() for each in told if each.isascii())
+    )  # repeated ones cost it thrice as much
     contenders: dict[str, Callable[[], tuple[float, str] | None]] = {
         PATTERNS: lambda: ripgrep(path, patterns),
         LITERALS: lambda: ripgrep(path, literals, "-F"),
