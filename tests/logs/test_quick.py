@@ -38,7 +38,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     if compiler is None or not Path(headers, "Python.h").is_file():
         pytest.skip("no C compiler, or Python's headers are not installed")
     library = tmp_path_factory.mktemp("quick") / "_quick.abi3.so"
-    flags = ["-O3", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-std=c99", f"-I{headers}"]
+    flags = ["-O3", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-std=c99", "-isystem", headers]
     subprocess.run([compiler, *flags, str(SOURCE), "-o", str(library)], check=True)
     loader = importlib.machinery.ExtensionFileLoader("_quick", str(library))
     spec = importlib.util.spec_from_loader("_quick", loader)
