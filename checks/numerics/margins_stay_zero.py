@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Optional
 
 from doctor.core.columns import Stretch
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.rules import sighting, step_text
 from doctor.core.series import Point, rule
@@ -79,7 +79,9 @@ class MarginsStayZero:
 
     def _found(self, point: Point) -> Finding:
         self._settled = True
-        return found(PROBLEM, MESSAGE, count=self._count, step=step_text(point.step), **sighting(point))
+        return found(
+            PROBLEM, MESSAGE, confidence=LIKELY, count=self._count, step=step_text(point.step), **sighting(point)
+        )
 
     def finish(self) -> Optional[Finding]:
         """Judge a short run as a whole."""

@@ -1,9 +1,9 @@
 """Loss and gradient are exactly zero from the first step on.
 
 ## What it means
-No token of any row counts for the loss: every label is -100, because the template that marks the answer is not found,
-the rows are cut before the answer, or the mask of the completion is empty. A gradient of exactly 0 does not happen
-otherwise.
+Mostly no token of any row counts for the loss: every label is -100, because the template that marks the answer is not
+found, the rows are cut before the answer, or the mask of the completion is empty. In fp16 losses that are NaN from the
+first step on may read the same: the Trainer logs them as 0, and DeepSpeed has a norm of 0 until a step was not skipped.
 ## What it does to a run
 The run looks well, ends well, and leaves the weights as they were.
 ## What to do
@@ -15,6 +15,8 @@ that log rewards are left to the rules about rewards: a group of equal rewards h
 https://github.com/unslothai/unsloth/issues/1290
 https://github.com/huggingface/trl/issues/1920
 https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments.logging_nan_inf_filter
+https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/zero/stage_1_and_2.py
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from __future__ import annotations
 from typing import Optional
 
 from doctor.core.columns import Stretch
-from doctor.core.finding import Finding, Message, Words, found
+from doctor.core.finding import LIKELY, Finding, Message, Words, found
 from doctor.core.problem import ERROR, Problem
 from doctor.core.rules import sighting, step_text
 from doctor.core.series import Point, rule
@@ -32,20 +34,22 @@ PROBLEM = Problem(id="NUM016", name="nothing-trained", severity=ERROR, since="0.
 MESSAGE = Message(
     en=Words(
         "loss and gradient are exactly 0 in all {count} steps logged, up to step {step}",
-        "No token counts for the loss, so nothing is learned: every label is masked (-100). The text that marks where "
-        "the answer begins is not found in the rows, the rows are cut before it, or the assistant's mask of the chat "
-        "template is empty.",
+        "Nothing is learned. Mostly no token counts for the loss, for every label is masked (-100): the text that "
+        "marks where the answer begins is not found in the rows, the rows are cut before it, or the assistant's mask of "
+        "the chat template is empty. In fp16 it may be NaN instead, which the Trainer logs as 0.",
         "Look at one row as the model gets it: `print([t for t in next(iter(trainer.get_train_dataloader()))"
         '["labels"][0].tolist() if t != -100])` must not be empty. Correct `response_template`, `response_part` or the '
-        "columns, raise the maximal length, or use a template with `{{% generation %}}` for `assistant_only_loss`.",
+        "columns, raise the maximal length, or use a template with `{{% generation %}}` for `assistant_only_loss`. If "
+        "it is not empty: `logging_nan_inf_filter=False` shows a NaN.",
     ),
     zh=Words(
         "截至第 {step} 步,已记录的 {count} 步中损失与梯度恰好全为 0",
-        "没有任何 token 计入损失,因此什么也没有学到:所有标签都被屏蔽(-100)。在数据行中找不到标记回答开始的文本、数据行"
-        "在此之前被截断,或聊天模板的 assistant 掩码为空。",
+        "什么也没有学到。多半是没有任何 token 计入损失,即所有标签都被屏蔽(-100):在数据行中找不到标记回答开始的文本、数"
+        "据行在此之前被截断,或聊天模板的 assistant 掩码为空。使用 fp16 时也可能是 NaN,Trainer 会把它记录为 0。",
         '查看模型得到的一行:`print([t for t in next(iter(trainer.get_train_dataloader()))["labels"][0].tolist() if t '
         "!= -100])` 不应为空。更正 `response_template`、`response_part` 或列名,增大最大长度,或为 "
-        "`assistant_only_loss` 使用含 `{{% generation %}}` 的模板。",
+        "`assistant_only_loss` 使用含 `{{% generation %}}` 的模板。若不为空:设置 "
+        "`logging_nan_inf_filter=False` 可看到 NaN。",
     ),
 )
 
@@ -88,7 +92,9 @@ class NothingTrained:
 
     def _found(self, point: Point) -> Finding:
         self._settled = True
-        return found(PROBLEM, MESSAGE, count=self._count, step=step_text(point.step), **sighting(point))
+        return found(
+            PROBLEM, MESSAGE, confidence=LIKELY, count=self._count, step=step_text(point.step), **sighting(point)
+        )
 
     def finish(self) -> Optional[Finding]:
         """Judge a short run as a whole."""
