@@ -35,8 +35,8 @@ MESSAGE = Message(
     en=Words(
         "loss and gradient are exactly 0 in all {count} steps logged, up to step {step}",
         "Nothing is learned. Mostly no token counts for the loss, for every label is masked (-100): the text that "
-        "marks where the answer begins is not found in the rows, the rows are cut before it, or the assistant's mask of "
-        "the chat template is empty. In fp16 it may be NaN instead, which the Trainer logs as 0.",
+        "marks where the answer begins is not found in the rows, the rows are cut before it, or the assistant's mask "
+        "of the chat template is empty. In fp16 it may be NaN instead, which the Trainer logs as 0.",
         "Look at one row as the model gets it: `print([t for t in next(iter(trainer.get_train_dataloader()))"
         '["labels"][0].tolist() if t != -100])` must not be empty. Correct `response_template`, `response_part` or the '
         "columns, raise the maximal length, or use a template with `{{% generation %}}` for `assistant_only_loss`. If "
