@@ -1,8 +1,7 @@
-"""Builds the index of the catalogue into the wheel, and the one compiled module; the rest stands in pyproject.toml."""
+"""Builds the catalogue into the wheel, index and words, and the one compiled module; the rest is in pyproject.toml."""
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -13,7 +12,7 @@ ROOT = Path(__file__).parent
 
 
 class BuildWithIndex(build_py):
-    """Adds `doctor/_index.json`, so that an installed doctor never has to parse its own checks."""
+    """Adds `doctor/_index.json` and `doctor/_words.jsonl`, so that an installed doctor never parses its own checks."""
 
     def run(self) -> None:
         """Build as usual, then read the catalogue of this tree."""
@@ -21,16 +20,19 @@ class BuildWithIndex(build_py):
         if getattr(self, "editable_mode", False):
             return
         sys.path.insert(0, str(ROOT))
-        from doctor.core.index import CATALOGUE, build
+        from doctor.catalogue.index import CATALOGUE, build, write
 
-        target = Path(self.build_lib) / "doctor" / "_index.json"
-        target.write_text(json.dumps(build({CATALOGUE: ROOT / "checks"})), encoding="utf-8")
+        write(build({CATALOGUE: ROOT / "checks"}), Path(self.build_lib) / "doctor")
 
 
-#: without a compiler the doctor is installed all the same, see doctor/logs/quick.py; with one it is built once for
+#: without a compiler the doctor is installed all the same, see doctor/logs/read/quick.py; with one it is built once for
 #: every Python from 3.10 on
 QUICK = Extension(
-    "doctor.logs._quick", ["doctor/logs/_quick.c"], extra_compile_args=["-O3"], py_limited_api=True, optional=True
+    "doctor.logs.read._quick",
+    ["doctor/logs/read/_quick.c"],
+    extra_compile_args=["-O3"],
+    py_limited_api=True,
+    optional=True,
 )
 
 setup(

@@ -29,9 +29,9 @@ SECONDS, MEGABYTES = 5.0, 500
 
 def recorded(folder: Path) -> dict[str, Any]:
     """A facts file of this machine, made by the real collectors."""
-    from doctor.facts.base import Context
-    from doctor.facts.collector import Collector
-    from doctor.facts.saved import as_json, fact_names
+    from doctor.base.fact import Context
+    from doctor.readers.collector import Collector
+    from doctor.readers.saved import as_json, fact_names
 
     environ = {"PATH": os.environ["PATH"], "HOME": "/root", "OMP_NUM_THREADS": "8", "NCCL_DEBUG": "WARN"}
     collector = Collector(Context((), folder, environ, gathering=True))
@@ -98,15 +98,25 @@ def _variable(facts: Facts, name: str, value: str) -> None:
 
 #: what is planted: (id of the finding, reading, nodes, what is changed)
 DEVIATIONS: tuple[tuple[str, str, tuple[int, ...], Callable[[Facts], None]], ...] = (
-    ("CUD014", "driver", (3, 7), lambda facts: facts["gpus"]["value"].update(driver_version="535.129.03")),
-    ("GPU017", "GPUs", (42,), lambda facts: facts["gpus"]["value"]["gpus"].pop()),
-    ("GPU018", "power limit (W)", (60, 61, 62), lambda facts: _gpu(facts, power_limit_w=500.0)),
-    ("NCC028", "MTU of eth0", (70,), lambda facts: facts["network"]["value"]["interfaces"][0].update(mtu=1500)),
-    ("NCC027", "RDMA devices", (80,), lambda facts: facts["network"]["value"].pop("infiniband")),
-    ("LCH027", "click", (90, 91), lambda facts: _package(facts, "click", "7.0")),
-    ("NCC026", "NCCL_IB_DISABLE", (100,), lambda facts: _variable(facts, "NCCL_IB_DISABLE", "1")),
-    ("LCH031", "LD_LIBRARY_PATH", (110,), lambda facts: _variable(facts, "LD_LIBRARY_PATH", "/opt/old/lib")),
-    ("HST013", "/dev/shm", (120,), lambda facts: facts["host"]["value"].update(shm_total_bytes=64 << 20)),  # noqa: S108
+    ("LCH0780/driver", "driver", (3, 7), lambda facts: facts["gpus"]["value"].update(driver_version="535.129.03")),
+    ("LCH0780/gpus", "GPUs", (42,), lambda facts: facts["gpus"]["value"]["gpus"].pop()),
+    ("LCH0780/gpu_settings", "power limit (W)", (60, 61, 62), lambda facts: _gpu(facts, power_limit_w=500.0)),
+    ("LCH0780/mtu", "MTU of eth0", (70,), lambda facts: facts["network"]["value"]["interfaces"][0].update(mtu=1500)),
+    ("LCH0780/rdma_devices", "RDMA devices", (80,), lambda facts: facts["network"]["value"].pop("infiniband")),
+    ("LCH0780/packages", "click", (90, 91), lambda facts: _package(facts, "click", "7.0")),
+    ("LCH0780/nccl_variables", "NCCL_IB_DISABLE", (100,), lambda facts: _variable(facts, "NCCL_IB_DISABLE", "1")),
+    (
+        "LCH0780/environment",
+        "LD_LIBRARY_PATH",
+        (110,),
+        lambda facts: _variable(facts, "LD_LIBRARY_PATH", "/opt/old/lib"),
+    ),
+    (
+        "LCH0780/host_settings",
+        "/dev/shm",  # noqa: S108 - a name in a report
+        (120,),
+        lambda facts: facts["host"]["value"].update(shm_total_bytes=64 << 20),
+    ),
 )
 
 

@@ -22,7 +22,7 @@ from rank_log_writer import write_rank_logs
 
 _CHILD = """
 import json, resource, sys, time
-from doctor.logs import parallel
+from doctor.logs.read import parallel
 if sys.argv[2] == "1":
     parallel.cores = lambda: 1
 from doctor.logs.postmortem import examine

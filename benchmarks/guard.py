@@ -31,9 +31,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from doctor.core.carry import carry, rule_modules  # noqa: E402
 from doctor.monitors.guard.guard import Guard  # noqa: E402
 from doctor.monitors.guard.options import Options  # noqa: E402
+from doctor.readers.patient.carry import carry, rule_modules  # noqa: E402
 from tests.rules.healthy_run import healthy_run  # noqa: E402
 
 #: seconds that a small GRPO step takes on real hardware, for the share that is printed
@@ -194,7 +194,7 @@ def compare(python: Path, quads: int) -> None:
     """Print what a step of GRPO costs with the guard and without, and one of a plain loop."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        carried = carry(["doctor.core.marks", "doctor.monitors.guard", *rule_modules()], folder / "carried")
+        carried = carry(["doctor.run.phases", "doctor.monitors.guard", *rule_modules()], folder / "carried")
         model = folder / "model"
         save = ROOT / "tests" / "real" / "programs" / "save_model.py"
         subprocess.run([str(python), str(save), str(model)], cwd=folder, capture_output=True, check=True)

@@ -23,7 +23,44 @@ KEYS = KEY_LIST.split()
 AREAS = ("actor", "critic", "perf", "timing_s", "response_length", "global_seqlen")
 NAMES = ("mean", "max", "min", "kl_loss", "pg_loss", "std", "clipfrac", "lr", "total", "gen")
 VERL = [f"{area}/{name}" for area in AREAS for name in NAMES]
+#: what TRL 1.16 prints for a step with two reward functions, and what is usual there
+TRAINER_VALUES = {
+    "loss": 0.0124, "grad_norm": 0.2173, "learning_rate": 1e-06, "num_tokens": 4.1e6,
+    "completions/mean_length": 412.6, "completions/min_length": 96, "completions/max_length": 1024,
+    "completions/clipped_ratio": 0.03125, "completions/mean_terminated_length": 391.2,
+    "completions/min_terminated_length": 96, "completions/max_terminated_length": 1013,
+    "rewards/accuracy_reward/mean": 0.5313, "rewards/accuracy_reward/std": 0.4991,
+    "rewards/format_reward/mean": 0.9063, "rewards/format_reward/std": 0.2917, "reward": 1.438, "reward_std": 0.3842,
+    "frac_reward_zero_std": 0.125, "kl": 0.002113, "entropy": 0.3312,
+    "sampling/sampling_logp_difference/mean": 0.01171, "sampling/sampling_logp_difference/max": 0.5811,
+    "sampling/importance_sampling_ratio/min": 0.8212, "sampling/importance_sampling_ratio/mean": 0.9998,
+    "sampling/importance_sampling_ratio/max": 1.31, "clip_ratio/low_mean": 0.000412, "clip_ratio/high_mean": 0.000633,
+    "clip_ratio/region_mean": 0.001045, "clip_ratio/low_min": 0, "clip_ratio/high_max": 0.00211, "step_time": 21.42,
+}  # fmt: skip
+#: what veRL 0.7 prints: its metrics of data, actor, time and throughput, many of them as mean, max and min
+VERL_VALUES = {
+    **{f"global_seqlen/{name}": 93440 for name in ("min", "max", "minmax_diff", "balanced_min", "balanced_max",
+                                                    "mean")},
+    "actor/entropy": 0.408, "actor/pg_loss": 0.0034, "actor/kl_loss": 0.0021, "actor/kl_coef": 0.001,
+    "actor/pg_clipfrac": 0.0011, "actor/ppo_kl": 0.00012, "actor/pg_clipfrac_lower": 0.0, "actor/grad_norm": 0.231,
+    "actor/lr": 1e-06, "perf/mfu/actor": 0.31, "perf/max_memory_allocated_gb": 41.2,
+    "perf/max_memory_reserved_gb": 52.7, "perf/cpu_memory_used_gb": 130.4, "perf/total_num_tokens": 747520,
+    "perf/time_per_step": 321.4, "perf/throughput": 2118.7,
+    **{f"{area}/{name}": value for area, values in (
+        ("critic/score", (1.438, 2, 0)), ("critic/rewards", (1.438, 2, 0)), ("critic/advantages", (0.001, 2.4, -2.4)),
+        ("critic/returns", (0.001, 2.4, -2.4)), ("response_length", (1460, 8192, 81)),
+        ("response_length_non_aborted", (1460, 8192, 81)), ("prompt_length", (211, 604, 77)), ("num_turns", (2, 2, 2)),
+    ) for name, value in zip(("mean", "max", "min"), values, strict=True)},
+    "response_length/clip_ratio": 0.024, "prompt_length/clip_ratio": 0.0, "response/aborted_ratio": 0.0,
+    "training/global_step": 1,
+    **{f"timing_s/{name}": 12.3 for name in (
+        "start_profile", "generate_sequences", "gen", "reward", "old_log_prob", "ref", "values", "adv", "update_actor",
+        "update_weights", "step", "stop_profile",
+    )},
+    **{f"timing_per_token_ms/{name}": 0.0213 for name in ("gen", "ref", "adv", "update_actor")},
+}  # fmt: skip
 _STEP = re.compile(rb"step:\d+ - ")  # counts on through all blocks, as in a run
+_DONE = re.compile(rb"\| \d+/1000000 \[")  # likewise
 COLOUR, PLAIN = "\x1b[36m", "\x1b[0m"
 
 
@@ -109,6 +146,26 @@ class Writer:
         values = ", ".join(f"'{name}': {self.random.uniform(0.5, 1.5):.6g}" for name in KEYS if name != "epoch")
         return f"{{{values}, 'epoch': 0.5}}\n"
 
+    def step_of_trainer(self, step: int) -> str:
+        """What the Trainer prints for a step: the bar, a cleared line, the metrics as newer releases quote them."""
+        pick = self.random
+        done, rate = step % 101, pick.uniform(1, 9)
+        bar = f"\r{done:3d}%|{'█' * (done // 10):10}| {step}/1000000 [01:00:00<02:00:00, {rate:.2f}s/it]"
+        values = {
+            **{name: f"{value:.4g}" for name, value in self.around(TRAINER_VALUES)},
+            "epoch": f"{step / 1000:.4g}",
+        }
+        return f"{bar}\r{'':60}\r{values}\n{bar}"
+
+    def step_of_verl(self, step: int) -> str:
+        """What veRL's main task prints for a step."""
+        values = " - ".join(f"{name}:{value!r}" for name, value in self.around(VERL_VALUES))
+        return f"{COLOUR}(TaskRunner pid=9000){PLAIN} step:{step} - {values}\n"
+
+    def around(self, usual: dict[str, float]) -> Iterator[tuple[str, float]]:
+        """Each metric with a value near its usual one."""
+        return ((name, value * self.random.uniform(0.95, 1.05)) for name, value in usual.items())
+
     def warning(self) -> str:
         """A warning that healthy runs print."""
         return (
@@ -149,6 +206,29 @@ def write_log(path: Path, size: int, seed: int, samples: list[str]) -> None:
             file.write(_STEP.sub(lambda _: b"step:%d - " % next(steps), block))
             written += len(block)
             pick.shuffle(parts)
+
+
+def write_dense_log(path: Path, size: int, seed: int, samples: list[str], bytes_a_step: int = 2070) -> None:
+    """Write a log most of whose bytes are metrics: a long run's that prints little else, one half TRL's, one veRL's."""
+    writer = Writer(seed, samples)
+    parts = [each.encode() for each in itertools.islice(writer.lines(), 4000)]
+    others = itertools.cycle(each for each in parts if not (each.startswith(b"{") or _STEP.search(each)))
+    makers = (writer.step_of_trainer, writer.step_of_verl)
+    blocks = [[make(step).encode() for step in range(1000, 3000)] for make in makers]  # Python is slow: repeated
+    written = 0
+    with path.open("wb") as file:
+        for step in itertools.count(1):
+            if written >= size:
+                return
+            verl = written >= size // 2
+            line = blocks[verl][step % 2000]
+            line = _STEP.sub(b"step:%d - " % step, line) if verl else _DONE.sub(b"| %d/1000000 [" % step, line)
+            file.write(line)
+            written += len(line)
+            while written < step * bytes_a_step:
+                other = next(others)
+                file.write(other)
+                written += len(other)
 
 
 def of_one_trainer(parts: list[bytes], *, verl: bool) -> Iterator[bytes]:

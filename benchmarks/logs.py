@@ -1,11 +1,12 @@
 """Times `doctor postmortem` beside ripgrep and a line-by-line `re` loop on a generated log, in one run.
 
-    python benchmarks/logs.py [--size MB] [--rounds 3] [--seed 1] [--without "ripgrep, patterns" ...]
+    python benchmarks/logs.py [--size MB] [--rounds 3] [--seed 1] [--mix dense] [--without NAME ...]
 
-The log is that of several ranks in one file: rollout text, vLLM, Ray and veRL lines with colours, NCCL, progress bars,
-metric lines, warnings and a few tracebacks; it is kept in the temporary folder for the next time. The doctor is timed
-as a user calls it, end to end: start-up, reading, colours, every signature of the catalogue, prefixes, metric lines
-parsed and judged, causes ranked, report. It is held on one core.
+There are two mixes. `many-writers` is that of several ranks in one file: rollout text, vLLM, Ray and veRL lines with
+colours, NCCL, progress bars, metric lines, warnings and a few tracebacks. `dense` is a long run that prints little but
+its metrics, a step every two kB, one half as TRL prints them, one as veRL does. Both are kept in the temporary folder.
+The doctor is timed as a user calls it, end to end: start-up, reading, colours, every signature of the catalogue,
+prefixes, metric lines parsed and judged, causes ranked, report. It is held on one core.
 
 ripgrep counts the lines that match any of the same patterns, on one core, and once more those that hold any of their
 literals, which is the least that it could do; it says neither which nor where. The `re` loop is what is written first:
@@ -29,14 +30,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from log_writer import write_log
+from log_writer import write_dense_log, write_log
 
-from doctor.logs.engines import AHO_CORASICK, ENGINES, HYPERSCAN, SHAPES, EngineMissing, make_engine
-from doctor.logs.literals import literals_of
-from doctor.logs.matcher import Compiled
-from doctor.logs.signatures import load_signatures
+from doctor.logs.match.literal_engines import AHO_CORASICK, ENGINES, HYPERSCAN, SHAPES, EngineMissing, make_engine
+from doctor.logs.match.literals import literals_of
+from doctor.logs.match.matcher import Compiled
+from doctor.logs.match.signatures import load_signatures
 
 SAMPLE_BYTES = 2 << 20
+#: name -> what writes a log of it
+MIXES = {"many-writers": write_log, "dense": write_dense_log}
 OWN = Path(__file__).parent.parent / "tests" / "logs" / "signatures.tsv"
 
 
@@ -139,17 +142,22 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=1000, metavar="MB", help="of the log")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--mix", choices=MIXES, nargs="*", default=list(MIXES), help="of which lines the log is made")
     parser.add_argument("--without", nargs="*", default=[], metavar="NAME", help="contenders that are left out")
     options = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # set in containers; it makes every start compile everything anew
     chosen, samples = signatures()
     folder = Path(tempfile.gettempdir()) / "grpo-doctor-benchmark"
     folder.mkdir(exist_ok=True)
-    path, small = (folder / f"runs-{size}-{options.seed}.log" for size in (options.size, 10))
-    for each, size in ((path, options.size), (small, 10)):
-        if not each.exists():
-            write_log(each, size * 1_000_000, options.seed, samples)
-    report(path, chosen, options.rounds, options.without)
+    small = folder / f"runs-10-{options.seed}.log"
+    paths = {name: folder / f"{name}-{options.size}-{options.seed}.log" for name in options.mix}
+    for name, path in paths.items():
+        if not path.exists():
+            MIXES[name](path, options.size * 1_000_000, options.seed, samples)
+        print(f"{name}:")
+        report(path, chosen, options.rounds, options.without)
+    if not small.exists():
+        write_log(small, 10_000_000, options.seed, samples)
     small_log(small)
 
 
@@ -173,8 +181,8 @@ def report(path: Path, chosen: list[Compiled], rounds: int, without: list[str]) 
         print(f"{name:22} {size / min(spents) / 1e6:7.1f} {ratios}  {notes[name][:70]}")
 
 
-#: what a compiler made of `doctor/logs/_quick.c` when the doctor was installed
-COMPILED = "doctor.logs._quick"
+#: what a compiler made of `doctor/logs/read/_quick.c` when the doctor was installed
+COMPILED = "doctor.logs.read._quick"
 PATTERNS, LITERALS, LOOP = "ripgrep, patterns", "ripgrep, literals", "re, line by line"
 
 

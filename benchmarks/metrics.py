@@ -55,7 +55,7 @@ def write_verl(path: Path, rows: int) -> None:
 
 def judge(path: Path) -> None:
     """Read, judge and keep a time line: the whole post-mortem, without the catalogue's signatures made ready."""
-    from doctor.core.columns import MetricRow
+    from doctor.catalogue.columns import MetricRow
     from doctor.logs.postmortem import examine, prepare
 
     class Counted:

@@ -31,7 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from doctor.core.run_dir import RunDir, read_rows  # noqa: E402
+from doctor.run.folder import RunDir, read_rows  # noqa: E402
 from tests.nvml import build_standin, scenario_env  # noqa: E402
 
 #: what a polling client does: a snapshot every interval; the moments go to standard output when it is done
@@ -162,7 +162,7 @@ def beside_training(run: Path, chosen: argparse.Namespace) -> subprocess.Popen[b
     """The sampler, once it has its first samples."""
     run.mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-m", "doctor.monitors.sampler", "--run", str(run), "--for-s", "600",
+        [sys.executable, "-m", "doctor.monitors.sampler.sampling", "--run", str(run), "--for-s", "600",
          "--interval", str(chosen.interval), "--watch", str(os.getpid())],
     )  # fmt: skip
     time.sleep(3)
@@ -190,7 +190,7 @@ def doctor(run: Path, env: dict[str, str], chosen: argparse.Namespace) -> Figure
     """CPU of sampler and worker together, after their start; moments of the ticks of GPU 0."""
     run.mkdir()
     command = [
-        sys.executable, "-m", "doctor.monitors.sampler", "--run", str(run), "--for-s", str(chosen.seconds + 4),
+        sys.executable, "-m", "doctor.monitors.sampler.sampling", "--run", str(run), "--for-s", str(chosen.seconds + 4),
         "--interval", str(chosen.interval), "--watch", str(os.getpid()),
     ]  # fmt: skip
     subprocess.run(command, env=env, check=True)

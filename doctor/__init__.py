@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from doctor.core.marks import phase
     from doctor.monitors.guard.guard import Guard
     from doctor.monitors.guard.transformers import DoctorCallback, guard
     from doctor.monitors.guard.watch import watch
+    from doctor.run.phases import phase
 
 __version__ = "0.1.0"
 __all__ = ["DoctorCallback", "Guard", "__version__", "guard", "phase", "watch"]
@@ -21,7 +21,7 @@ _HOMES = {
     "DoctorCallback": "doctor.monitors.guard.transformers",
     "Guard": "doctor.monitors.guard.guard",
     "guard": "doctor.monitors.guard.transformers",
-    "phase": "doctor.core.marks",
+    "phase": "doctor.run.phases",
     "watch": "doctor.monitors.guard.watch",
 }
 

@@ -26,11 +26,13 @@ def main() -> None:
 
 def _main() -> None:
     from doctor.cli.app import run
+    from doctor.render.plain import plain_output
 
     came = _interrupted_by(_ENDS)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a file name may hold bytes that are no text
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):  # a file name may hold bytes that are no text, or command a terminal
+            setattr(sys, name, plain_output(stream))
     code = run(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         if stream is None:  # started with the descriptor closed

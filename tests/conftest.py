@@ -5,13 +5,22 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.each import add_keywords
 from tests.homes import with_cache
+from tests.processes import NoProcesses
+from tests.skipped import SkippedTests
+
+# The tests start hundreds of programs of this checkout, most of them more than once: without bytecode (containers often
+# set this) each would compile every module anew, three times the work of a `doctor check`, and every worker every test.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 #: a change is judged by the same examples in every run, however busy the machine: `--hypothesis-profile=default` looks
 #: for others (https://hypothesis.readthedocs.io/en/latest/tutorial/settings.html)
@@ -21,16 +30,29 @@ settings.register_profile(
 settings.load_profile("same-examples")
 
 
-def pytest_configure() -> None:
-    """Give the programs that tests start, and interrupt, the signals of a terminal.
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the option of `tests.skipped`."""
+    parser.addoption("--skipped", action="store_true", help="run only the tests that the run before skipped")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take down what is skipped, and give the programs that tests start, and interrupt, the signals of a terminal.
 
     What a job in the background of a shell starts ignores SIGINT and SIGQUIT for ever, and what `nohup` starts SIGHUP.
     """
+    config.pluginmanager.register(SkippedTests(config), "doctor-skipped")
+    if "not process" in config.getoption("markexpr"):
+        config.pluginmanager.register(NoProcesses(), "doctor-no-processes")
     for number, handler in (
         (signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_DFL),
     ):  # fmt: skip
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Name the cases of a test to `-k`."""
+    add_keywords(item)
 
 
 @pytest.fixture(scope="session")

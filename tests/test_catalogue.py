@@ -5,25 +5,30 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 import re
-import string
 from collections import Counter
 from pathlib import Path
 
+import jsonschema
 import pytest
 import tomllib
 
-from doctor.core.docs import AREA_WORDS, page, pages, stale, with_area_table
-from doctor.core.explain import HEADINGS, manual
-from doctor.core.index import Entry
-from doctor.core.problem import AREAS, ERROR
-from doctor.core.redact import redact_text
-from doctor.core.retired_ids import RETIRED
+from doctor.catalogue.docs import page, pages, stale, write
+from doctor.catalogue.index import Entry
+from doctor.catalogue.manual import HEADINGS, manual
+from doctor.catalogue.problem import AREAS
+from doctor.catalogue.problem_files import declared
+from doctor.catalogue.retired_ids import NAMES, RETIRED
+from doctor.catalogue.scaffold import new_id
+from doctor.cli.dev_lint import faults_of
+from doctor.readers.collector import provider
 
-from .catalogue_helpers import ENTRIES, messages
+from .catalogue_helpers import ENTRIES
+from .each import for_each
 
 ROOT = Path(__file__).parent.parent
-EACH = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)
+EACH = for_each("entry", ((entry.id, entry) for entry in ENTRIES))
 
 
 def test_there_are_at_least_ninety_problems() -> None:
@@ -32,40 +37,76 @@ def test_there_are_at_least_ninety_problems() -> None:
 
 def test_ids_and_names_are_unique_and_retired_ones_stay_unused() -> None:
     for key in ("id", "name"):
-        twice = [value for value, count in Counter(getattr(entry, key) for entry in ENTRIES).items() if count > 1]
+        known = Counter(getattr(entry, key) for entry in ENTRIES if key == "id" or not entry.is_row)
+        twice = [value for value, count in known.items() if count > 1]
         assert not twice, f"{key}s used twice: {twice}"
     assert not RETIRED.keys() & {entry.id for entry in ENTRIES}
+    assert set(NAMES.values()) <= RETIRED.keys()
+    assert not NAMES.keys() & {entry.name for entry in ENTRIES}
     assert set(RETIRED.values()) <= {entry.id for entry in ENTRIES}
 
 
-def test_ids_of_an_area_have_no_gaps() -> None:
+def test_new_ids_come_from_the_name_and_collide_with_none() -> None:
     taken = {entry.id for entry in ENTRIES} | set(RETIRED)
-    for prefix in AREAS.values():
-        numbers = sorted(int(each[3:]) for each in taken if each.startswith(prefix))
-        assert numbers == list(range(1, len(numbers) + 1)), f"{prefix}: {numbers}"
-
-
-@EACH
-def test_problem_stands_in_its_area(entry: Entry) -> None:
-    assert AREAS[entry.area] == entry.id[:3]
+    names = [f"made-up-{number}" for number in range(300)]
+    new = [new_id("vllm", name) for name in names]
+    assert all(re.fullmatch(r"VLL[0-9]{4}", each) for each in new)
+    assert not taken & set(new)
+    assert new_id("vllm", names[0]) == new[0], "the same name gives the same id"
+    assert len(set(new)) > 0.97 * len(new), "two contributors hardly ever take the same one"
 
 
 @EACH
 def test_what_ends_no_run_says_so(entry: Entry) -> None:
-    assert importlib.import_module(entry.module).PROBLEM.ends_run == entry.ends_run
-    assert not (entry.area == "perf" and entry.ends_run), "a slow run goes on"
-    assert entry.ends_run or entry.severity is not ERROR, "an error ends a run, or ruins it"
-    assert ("No run ends of it." in page(entry)) != entry.ends_run
+    assert declared(entry).problem.ends_run == entry.ends_run
+    if not entry.rows and not entry.is_row:
+        assert ("No run ends of it." in page(entry)) != entry.ends_run
 
 
 @EACH
-def test_manual_has_every_heading_and_a_reference(entry: Entry) -> None:
-    text = manual(entry)
-    assert tuple(text.sections) == HEADINGS
-    assert all(section.strip() for section in text.sections.values())
-    assert re.search(r"https://[^\s]+\.[^\s]+", text.sections["References"])
-    assert not text.title.endswith("."), "the index strips the period; two would be too many"
-    assert len(text.title) <= 110
+def test_lint_finds_no_fault(entry: Entry) -> None:
+    assert list(faults_of(entry, {each.id for each in ENTRIES})) == []
+
+
+def test_lint_of_the_catalogue_finds_no_fault() -> None:
+    """Its exit code and its words are those of `doctor dev lint`; what each problem has is told above by its name."""
+    from click.testing import CliRunner
+
+    from doctor.cli.dev import command
+
+    done = CliRunner().invoke(command, ["lint"], standalone_mode=False)
+    assert (done.return_value, done.output) == (0, "no fault found\n")
+
+
+def test_title_of_the_index_has_no_period() -> None:
+    assert not [entry.id for entry in ENTRIES if manual(entry).title.endswith(".")]
+
+
+@pytest.mark.parametrize(("kind", "pattern"), [("problem", "*.toml"), ("problem-zh", "zh/*.toml")])
+def test_files_follow_their_schema(kind: str, pattern: str) -> None:
+    name = f"{kind}.schema.json"
+    schema = json.loads((ROOT / "doctor" / "data" / name).read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    for path in [each for each in (ROOT / "checks").rglob(pattern) if ("zh" in each.parent.name) == ("zh" in kind)]:
+        text = path.read_text(encoding="utf-8")
+        wrong = [f"{path}: {each.json_path}: {each.message}" for each in validator.iter_errors(tomllib.loads(text))]
+        assert not wrong, wrong
+        named = re.match(r"#:schema (\S+)\n", text)
+        assert named, f"{path}: the first line names the schema"
+        assert (path.parent / named[1]).resolve() == ROOT / "doctor" / "data" / name
+
+
+def test_patterns_stand_whole_on_their_line() -> None:
+    """So that grep finds an error's words."""
+    for entry in ENTRIES:
+        if entry.words is None or entry.is_row:
+            continue
+        path = ROOT.joinpath("checks", *entry.module.split(".")[2:]).with_suffix(".toml")
+        lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line.startswith("pattern = ")]
+        patterns = [tomllib.loads(line)["pattern"] for line in lines]
+        parts = [each for each in ENTRIES if each.family == entry.id]
+        assert set(patterns) == {each.pattern for part in parts for each in declared(part).signatures}, path
+        assert not [line for line in lines if line.startswith('pattern = "')], f"{path}: in single quotes"
 
 
 @EACH
@@ -80,9 +121,12 @@ def test_affects_are_ranges_of_known_packages(entry: Entry) -> None:
 
 @EACH
 def test_checks_are_pure_and_their_facts_exist(entry: Entry) -> None:
+    if not entry.has_code:
+        assert not entry.checks
+        return
     for each in entry.checks:
         for fact, _ in each.facts.values():
-            assert importlib.import_module(f"doctor.facts.{fact}").collect.__doctor_fact__
+            assert provider(fact).timeout_s > 0
     tree = ast.parse(inspect.getsource(importlib.import_module(entry.module)))
     imported = {
         alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
@@ -92,65 +136,6 @@ def test_checks_are_pure_and_their_facts_exist(entry: Entry) -> None:
     assert not imported & {"rich", "click", "subprocess", "torch", "os", "socket", "psutil", "pynvml"}
     # what reads logs, draws and talks to the user hands its facts over, and is not asked
     assert not [each for each in modules if each.startswith(("doctor.logs", "doctor.render", "doctor.cli"))]
-
-
-def _placeholders(text: str) -> set[str]:
-    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
-
-
-@EACH
-def test_words_follow_the_house_rules(entry: Entry) -> None:
-    assert not entry.checks or list(messages(entry)), "a check needs a message"
-    for name, message in messages(entry):
-        for words in (message.en, message.zh):
-            if words is None:
-                continue
-            assert not words.headline.endswith((".", "。")), f"{name}: headline ends with a period"
-            assert "\n" not in words.headline
-            for part in ("explanation", "remedy"):  # a brace at the end holds a sentence of its own
-                assert getattr(words, part).rstrip().endswith(_ENDS), f"{name}: {part} is no sentence"
-        ours = re.sub(r"`[^`]*`", "", " ".join(vars(message.en).values()))  # what stands in backticks is quoted
-        assert not re.search(r"(?i)\b(please|simply)\b|might possibly", ours), name
-        headline = string.Formatter().vformat(message.en.headline, (), _Blank())
-        assert len(headline) <= 90, f"{name}: {len(headline)} columns without its values: {headline}"
-
-
-_ENDS = (".", "。", "`", ")", ")", "}")
-
-
-class _Blank(dict[str, str]):
-    def __missing__(self, key: str) -> str:
-        return "8"
-
-
-@EACH
-def test_both_languages_fill_the_same_braces(entry: Entry) -> None:
-    for name, message in messages(entry):
-        if message.zh is None:
-            continue
-        for part in ("headline", "explanation", "remedy"):
-            en, zh = _placeholders(getattr(message.en, part)), _placeholders(getattr(message.zh, part))
-            # `{who_zh}` is the Chinese form of `{who}`
-            known = _all_placeholders(message.en)
-            assert {each.removesuffix("_zh") for each in zh} <= known, f"{name}.{part}: {zh - en}"
-
-
-@EACH
-def test_words_look_like_no_secret(entry: Entry) -> None:
-    """What is redacted in a report would swallow the words behind it as well, in Chinese up to the next blank."""
-    for name, message in messages(entry):
-        for words in (message.en, message.zh):
-            for part, text in vars(words).items() if words is not None else ():
-                assert redact_text(text) == text, f"{name}: {part}"
-
-
-def _all_placeholders(words: object) -> set[str]:
-    return set().union(*(_placeholders(text) for text in vars(words).values()))
-
-
-def test_every_message_has_chinese_words() -> None:
-    lacking = [f"{entry.id} {name}" for entry in ENTRIES for name, message in messages(entry) if message.zh is None]
-    assert not lacking, f"{len(lacking)} messages lack Chinese words: {lacking}"
 
 
 def test_every_folder_with_an_init_is_packaged() -> None:
@@ -165,15 +150,30 @@ def test_every_folder_with_an_init_is_packaged() -> None:
     assert set(config["packages"]) == wanted
 
 
-def test_generated_pages_are_current() -> None:
-    assert not stale(ROOT / "docs" / "problems", pages()), "run `doctor dev docs`"
+def test_every_problem_has_a_page_with_its_manual() -> None:
+    made = pages()
+    shown = [entry for entry in ENTRIES if not entry.is_row]
+    assert made.keys() == {"README.md", *(f"{entry.id}.md" for entry in shown)}
+    for entry in ENTRIES:
+        if entry.is_row:
+            assert f"\n## {entry.id}\n" in made[f"{entry.family}.md"]
+            continue
+        assert all(f"\n## {heading}\n" in made[f"{entry.id}.md"] for heading in HEADINGS)
+        assert f"[{entry.id}]({entry.id}.md)" in made["README.md"]
 
 
-@pytest.mark.parametrize(("name", "language"), [("README.md", "en"), ("README.zh.md", "zh")])
-def test_table_of_areas_is_current(name: str, language: str) -> None:
-    text = (ROOT / name).read_text()
-    assert with_area_table(text, language) == text, "run `doctor dev docs`"
+def test_pages_are_written_checked_and_cleared_away(tmp_path: Path) -> None:
+    wanted = {"README.md": "all\n", "VLL001.md": "one\n"}
+    write(tmp_path, wanted)
+    assert not stale(tmp_path, wanted)
+    (tmp_path / "VLL001.md").write_text("another\n")
+    (tmp_path / "VLL002.md").write_text("gone\n")
+    assert {each.name for each in stale(tmp_path, wanted)} == {"VLL001.md", "VLL002.md"}
+    write(tmp_path, wanted)
+    assert {each.name for each in tmp_path.iterdir()} == set(wanted)
 
 
-def test_every_area_has_words_for_the_readme() -> None:
-    assert AREA_WORDS.keys() == AREAS.keys()
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+def test_readme_names_every_area(name: str) -> None:
+    told = re.findall(r"^\| `(\w+)` \|", (ROOT / name).read_text(), re.MULTILINE)
+    assert [each for each in told if each in AREAS] == [each for each in AREAS if any(e.area == each for e in ENTRIES)]

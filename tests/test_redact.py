@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from doctor.core.redact import redact, redact_text, redact_variable
+from doctor.base.redact import redact, redact_text, redact_variable
 
 SECRETS = [
     "hf_abcdefghijklmnopqrstuvwxyz",

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from doctor.core.report import shortened
+from doctor.diagnosis.report import shortened
 from doctor.render.console import draw
 
 _NORMAL = [

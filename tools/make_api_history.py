@@ -1,4 +1,4 @@
-"""Make doctor/data/api_*.json.gz: which names, attributes and parameters came or went in which release of the stack.
+"""Make doctor/data/{names,members}/*.json.gz: what came or went in which release of the stack.
 
     python tools/make_api_history.py --cache DIR                  read the index through pip and make all files
     python tools/make_api_history.py --cache DIR --only trl       write those of one library
@@ -55,11 +55,11 @@ def history_of(library: Library, store: SourceStore, folder: Path) -> History:
     return history
 
 
-def write(name: str, content: dict[str, Any]) -> int:
+def write(table: str, name: str, content: dict[str, Any]) -> int:
     """Write one table; its bytes depend on the content alone. Returns their number."""
     text = json.dumps({"schema": SCHEMA, **content}, separators=(",", ":"), ensure_ascii=False)
     packed = gzip.compress(text.encode(), 9, mtime=0)
-    (DATA / f"api_{name}.json.gz").write_bytes(packed)
+    (DATA / table / f"{name}.json.gz").write_bytes(packed)
     return len(packed)
 
 
@@ -99,8 +99,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.only in (None, library.name):
             others = {package: each for package, each in histories.items() if package != library.package}
             history = histories[library.package]
-            size = write(library.package, names_table(library, history, others))
-            size += write(f"{library.package}_members", members_table(library, history))
+            size = write("names", library.package, names_table(library, history, others))
+            size += write("members", library.package, members_table(library, history))
             print(f"{library.name}: {len(history.versions)} releases, {size:,} bytes", flush=True)
     return 0
 

@@ -51,7 +51,7 @@ def judge(report: dict[str, Any], label: dict[str, Any]) -> tuple[str, str, str,
 
 def score(folder: Path) -> Scored:
     """Run the post-mortem over one case."""
-    from doctor.core.report import as_dict
+    from doctor.diagnosis.report import as_dict
     from doctor.logs.postmortem import examine
 
     label = json.loads((folder / "label.json").read_text(encoding="utf-8"))

@@ -1,41 +1,17 @@
-"""A configuration file that nobody named decides how the run is started.
-
-## What it means
-`accelerate launch` was given no `--config_file`, and a `default_config.yaml` lies in the cache of this user. It is
-taken as if it had been named.
-## What it does to a run
-Number of processes, DeepSpeed or FSDP, and precision come from a file that may be from another project.
-## What to do
-Name the file that belongs to this run, or look at what the default one says.
-## How it is found
-The file in the cache is read when no other is named.
-## References
-https://huggingface.co/docs/accelerate/basic_tutorials/launch
-"""
+"""Judges accelerate-default-file-decides (ACC010), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs, unread_config
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Where, Words, found
-from doctor.core.problem import INFO, Problem
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import Where, found
+from doctor.catalogue.shared.proofs import proofs, unread_config
+from doctor.catalogue.words import words_of
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 
-PROBLEM = Problem(id="ACC010", name="accelerate-default-file-decides", severity=INFO, since="0.1")
-
-MESSAGE = Message(
-    en=Words(
-        "`{file}` in the cache, which the command does not name, sets {settings}",
-        "accelerate takes it as if it had been named on the command line.",
-        "Name the configuration file of this run, or remove the default one.",
-    ),
-    zh=Words(
-        "缓存中的 `{file}` 并未在命令中指定,却决定了 {settings}",
-        "accelerate 会像在命令行上指定了它一样使用它。",
-        "指定本次运行的配置文件,或删除默认配置。",
-    ),
-)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
 
 
 @check(PROBLEM)

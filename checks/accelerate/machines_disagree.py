@@ -1,74 +1,24 @@
-"""The numbers of machines, ranks and processes do not fit together.
-
-## What it means
-accelerate starts `num_processes // num_machines` processes on each machine. A remainder is dropped, a `machine_rank`
-at or above `num_machines` belongs to no machine, and without `main_process_ip` the machines have nowhere to meet.
-## What it does to a run
-Fewer processes than asked for, none at all, or a launch that waits for machines that never come.
-## What to do
-Make `num_processes` the total over all machines, count `machine_rank` from 0, and give `main_process_ip`.
-## How it is found
-The values of the file and of the command line that the launcher uses.
-## References
-https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/utils/launch.py
-https://huggingface.co/docs/accelerate/basic_tutorials/launch
-"""
+"""Judges accelerate-machines-disagree (ACC008), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.reading import place_of, whole
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import found
+from doctor.catalogue.settings import place_of, whole
+from doctor.catalogue.shared.proofs import proofs
+from doctor.catalogue.words import words_of
 from doctor.facts.accelerate_config import AccelerateConfig
-from doctor.facts.base import Setting
 from doctor.facts.launch import Launch
 
-PROBLEM = Problem(id="ACC008", name="accelerate-machines-disagree", severity=ERROR, since="0.1")
-
-REMAINDER = Message(
-    en=Words(
-        "`num_processes` {processes} is no multiple of `num_machines` {machines}",
-        "`num_processes` counts over all machines, and accelerate starts {each} on each without a word: {lost} of them "
-        "never start.",
-        "Set `num_processes` to a multiple of {machines}.",
-    ),
-    zh=Words(
-        "`num_processes` {processes} 不是 `num_machines` {machines} 的整数倍",
-        "`num_processes` 是所有机器的总数,accelerate 不作提示,在每台机器上启动 {each} 个:有 {lost} 个不会启动。",
-        "把 `num_processes` 设为 {machines} 的倍数。",
-    ),
-)
-RANK = Message(
-    en=Words(
-        "`machine_rank` {rank} with `num_machines` {machines}",
-        "Machines are numbered from 0 to {last}: this machine takes a place that does not exist, and the others wait "
-        "for the one that is missing.",
-        "Number the machines from 0.",
-    ),
-    zh=Words(
-        "`num_machines` 为 {machines},而 `machine_rank` 是 {rank}",
-        "机器从 0 编到 {last}:本机占了一个不存在的位置,其他机器会一直等缺少的那一台。",
-        "机器编号从 0 开始。",
-    ),
-)
-NO_ADDRESS = Message(
-    en=Words(
-        "{machines} machines are asked for, and `main_process_ip` is not given",
-        "accelerate writes the text `None` where the address belongs, so the other machines look for a "
-        "host of that name.",
-        "Give the address of the first machine on every machine.",
-    ),
-    zh=Words(
-        "要求 {machines} 台机器,却没有给 `main_process_ip`",
-        "accelerate 会把文本 `None` 当作地址,其他机器就去找名为 None 的主机。",
-        "在每台机器上都写明第一台机器的地址。",
-    ),
-)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+REMAINDER = TOML["remainder"]
+RANK = TOML["rank"]
+NO_ADDRESS = TOML["no_address"]
 
 
-def _setting(launch: Launch, accelerate: AccelerateConfig | None, name: str) -> Setting | None:
+def _setting(launch: Launch, accelerate: AccelerateConfig | None, name: str) -> Observed | None:
     return launch.option(name) or (accelerate.settings.get(name) if accelerate else None)
 
 

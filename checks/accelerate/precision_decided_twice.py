@@ -1,46 +1,20 @@
-"""accelerate and the training arguments ask for different precisions.
-
-## What it means
-The launcher is told fp16 and the training bf16, or the other way round. The Trainer overwrites the launcher's choice by
-`fp16` or `bf16` of its own arguments; in TRL from 0.19.0 `bf16` is on unless `fp16` is.
-## What it does to a run
-The training arguments win without a word. A run that is meant to be fp16 is bf16, which older cards only emulate, or a
-bf16 model is trained in fp16, where it overflows.
-## What to do
-Write the same precision in both places.
-## How it is found
-`mixed_precision` as the launcher resolves it against `fp16` and `bf16` of the training.
-## References
-https://github.com/huggingface/transformers/blob/v4.56.2/src/transformers/training_args.py
-https://huggingface.co/docs/trl/grpo_trainer
-"""
+"""Judges accelerate-precision-decided-twice (ACC009), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import effective, options_are_plain, proofs, written
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.reading import place_of, truth
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import found
+from doctor.catalogue.settings import place_of, truth
+from doctor.catalogue.shared.proofs import effective, options_are_plain, proofs, written
+from doctor.catalogue.words import words_of
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 
-PROBLEM = Problem(id="ACC009", name="accelerate-precision-decided-twice", severity=WARNING, since="0.1")
-
-MESSAGE = Message(
-    en=Words(
-        "`mixed_precision` is {launcher} for accelerate, and the training asks for {trainer} ({place})",
-        "The Trainer's own argument goes before the launcher's: the run is {trainer}, and {launcher} has no effect.",
-        "Write the same precision in both places.",
-    ),
-    zh=Words(
-        "accelerate 的 `mixed_precision` 是 {launcher},而训练参数要求 {trainer}({place})",
-        "Trainer 自己的参数优先于启动器:实际以 {trainer} 运行,{launcher} 不起作用。",
-        "两处写成相同的精度。",
-    ),
-)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
 
 
 @check(PROBLEM)

@@ -1,47 +1,22 @@
-"""`accelerate launch` starts one process although several are asked for.
-
-## What it means
-`--cpu`, `distributed_type: 'NO'`, or a command without a file on a machine with one visible GPU makes accelerate use
-its simple launcher. It starts a single process and does not say that it leaves `num_processes` aside.
-## What it does to a run
-The global batch is smaller than planned, the other GPUs idle, and with TRL the batch need not be divisible any more.
-## What to do
-Say what kind of run it is: `--multi_gpu`, or the `distributed_type` of the file. On a CPU use `torchrun`.
-## How it is found
-`num_processes` against the launcher that accelerate chooses. Run with accelerate 1.15.0: `--cpu --num_processes 2`
-starts one process.
-## References
-https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/commands/launch.py
-"""
+"""Judges accelerate-processes-not-started (ACC007), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Skip, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.reading import place_of, whole
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import Skip, found
+from doctor.catalogue.settings import place_of, whole
+from doctor.catalogue.shared.proofs import proofs
+from doctor.catalogue.words import words_of
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.launch import Launch
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="ACC007", name="accelerate-processes-not-started", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+
 
 KINDS = ("multi_gpu", "tpu", "use_deepspeed", "use_fsdp", "use_megatron_lm")
-
-MESSAGE = Message(
-    en=Words(
-        "{number} processes are asked for, and accelerate will start one ({why})",
-        "accelerate chooses its launcher for a single process here and leaves `num_processes` aside without a word: "
-        "the batch of a step is {number} times smaller than planned.",
-        "Say that it is a run on several GPUs, or ask for one process.",
-    ),
-    zh=Words(
-        "要求 {number} 个进程,而 accelerate 只会启动一个({why})",
-        "此时 accelerate 选用单进程启动方式,不作提示就忽略 `num_processes`:每一步的批量比预期小 {number} 倍。",
-        "声明这是多 GPU 运行,或只要求一个进程。",
-    ),
-)
 
 
 @check(PROBLEM)

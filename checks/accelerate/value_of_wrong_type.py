@@ -1,63 +1,25 @@
-"""A value of the accelerate configuration has a type that the launcher cannot use.
-
-## What it means
-PyYAML reads an unquoted `no` as False, `0` as a number and `"1"` as text. accelerate expects text for
-`mixed_precision`, `gpu_ids` and `dynamo_backend`, and numbers for ports and machine counts, and does not convert.
-## What it does to a run
-`accelerate launch` ends at once with a traceback that names none of this: `'bool' object has no attribute 'lower'`,
-`'int' object has no attribute 'split'`, `'str' object cannot be interpreted as an integer`.
-## What to do
-Quote what is text, and take the quotes off what is a number.
-## How it is found
-Types of the values as PyYAML reads them. Each failure was run with accelerate 1.15.0.
-## References
-https://github.com/huggingface/accelerate/blob/v1.14.0/src/accelerate/utils/launch.py
-https://yaml.org/type/bool.html
-"""
+"""Judges accelerate-value-of-wrong-type (ACC004), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import options_are_plain, proof, unread_config
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.reading import place_of
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import found
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.proofs import options_are_plain, proof, unread_config
+from doctor.catalogue.words import words_of
 from doctor.facts.accelerate_config import AccelerateConfig
-from doctor.facts.base import Setting
 from doctor.facts.launch import Launch
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="ACC004", name="accelerate-value-of-wrong-type", severity=ERROR, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+TEXT = TOML["text"]
+NUMBER = TOML["number"]
+
 
 TEXTS = {"mixed_precision": "lower", "gpu_ids": "split", "dynamo_backend": "upper"}
 NUMBERS = ("main_process_port", "num_machines")
-
-TEXT = Message(
-    en=Words(
-        "`{key}: {text}` is read as {type}, and accelerate needs text",
-        "The launcher ends with `AttributeError: '{kind}' object has no attribute '{method}'`, because YAML takes an "
-        "unquoted `no`, `off` or number for something else than text.",
-        "Put the value in quotes.",
-    ),
-    zh=Words(
-        "`{key}: {text}` 被读成 {type},而 accelerate 需要文本",
-        "启动器会以 `AttributeError: '{kind}' object has no attribute '{method}'` 退出,因为 YAML 不把不加引号的 `no`、"
-        "`off` 或数字当作文本。",
-        "给该值加上引号。",
-    ),
-)
-NUMBER = Message(
-    en=Words(
-        "`{key}: {text}` is read as text, and accelerate needs a number",
-        "The launcher compares it with numbers and ends with a `TypeError`.",
-        "Take the quotes off.",
-    ),
-    zh=Words(
-        "`{key}: {text}` 被读成文本,而 accelerate 需要数字",
-        "启动器会把它和数字比较,并以 `TypeError` 退出。",
-        "去掉引号。",
-    ),
-)
 
 
 def _decides(launch: Launch, name: str) -> bool:
@@ -65,7 +27,7 @@ def _decides(launch: Launch, name: str) -> bool:
     return launch.option(name) is None
 
 
-def _shown(setting: Setting) -> str:
+def _shown(setting: Observed) -> str:
     return setting.text.rpartition(":")[2].strip() or str(setting.value)
 
 
@@ -79,7 +41,13 @@ def value_of_wrong_type(launch: Launch, accelerate: AccelerateConfig | None, wor
         return
     for key, method in TEXTS.items():
         setting = accelerate.settings.get(key)
-        if setting is None or setting.value is None or isinstance(setting.value, str) or not _decides(launch, key):
+        if (
+            setting is None
+            or not setting.known
+            or setting.value is None
+            or isinstance(setting.value, str)
+            or not _decides(launch, key)
+        ):
             continue
         kind = type(setting.value).__name__
         quoted = f"'{'no' if setting.value is False else setting.value}'"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import effective
-from doctor.checks.memory._helpers import adam
-from doctor.core.reading import truth, whole
+from doctor.catalogue.settings import truth, whole
+from doctor.catalogue.shared.memory_bounds import adam
+from doctor.catalogue.shared.proofs import effective
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 from doctor.facts.world import World

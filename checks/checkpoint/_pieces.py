@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from doctor.core.finding import Evidence
-from doctor.core.problem import ERROR, INFO, Severity
+from doctor.base.evidence import Observed
+from doctor.catalogue.problem import ERROR, INFO, Severity
 from doctor.facts.checkpoints import Checkpoint, Checkpoints
 
 
@@ -41,10 +41,10 @@ def severity(checkpoints: Checkpoints) -> Severity:
     return ERROR if checkpoints.model else INFO
 
 
-def evidence(each: Checkpoint, files: str, more: int) -> tuple[Evidence, ...]:
+def evidence(each: Checkpoint, files: str, more: int) -> tuple[Observed, ...]:
     """What was seen in the folder."""
     others = f"; {more} more such checkpoints" if more else ""
-    return (Evidence(each.folder, f"{each.files} files like {files}, no weights for other programs{others}"),)
+    return (Observed.quoted(each.folder, f"{each.files} files like {files}, no weights for other programs{others}"),)
 
 
 def shown(folder: str) -> str:

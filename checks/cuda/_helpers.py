@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.checks.torch._helpers import numbers
+from doctor.catalogue.shared.torch_builds import numbers
 from doctor.facts.packages import Packages
 
 #: library -> distribution of it, without the `-cu12` that wheels for CUDA 11 and 12 carry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.core.signature import Hit, Hits
+from doctor.catalogue.signature import Hit, Hits
 
 #: frames in which GRPO trainers (TRL's, ms-swift's, Unsloth's copy) call reward functions and read what they return
 CALLS_REWARDS = (

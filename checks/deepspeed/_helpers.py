@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.core.finding import Skip
-from doctor.core.reading import truth
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import Skip
+from doctor.catalogue.settings import truth
 from doctor.facts.accelerate_config import AccelerateConfig
-from doctor.facts.base import Setting
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.gpus import Gpus
 from doctor.facts.packages import Packages
@@ -15,13 +15,13 @@ from doctor.facts.training import Training
 from doctor.facts.world import World
 
 
-def setting_of(config: DeepspeedConfig | None, key: str) -> Setting | None:
+def setting_of(config: DeepspeedConfig | None, key: str) -> Observed | None:
     """A key of the JSON that is written and readable."""
     setting = config.settings.get(key) if config is not None and config.broken is None else None
     return setting if setting is not None and setting.known else None
 
 
-def of_yaml(accelerate: AccelerateConfig | None, key: str) -> Setting | None:
+def of_yaml(accelerate: AccelerateConfig | None, key: str) -> Observed | None:
     """A key of `deepspeed_config` in the accelerate file."""
     return accelerate.settings.get(f"deepspeed_config.{key}") if accelerate is not None else None
 

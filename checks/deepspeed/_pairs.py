@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from doctor.base.evidence import Observed
+from doctor.catalogue.settings import truth, whole
+from doctor.catalogue.shared.proofs import effective
 from doctor.checks.deepspeed._helpers import of_yaml, setting_of
-from doctor.checks.launch._helpers import effective
-from doctor.core.reading import truth, whole
 from doctor.facts.accelerate_config import AccelerateConfig
-from doctor.facts.base import Setting
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
@@ -32,8 +32,8 @@ class Pair:
     """A DeepSpeed key and the training argument that it is compared with; `theirs` is None where it cannot be told."""
 
     key: str
-    ours: Setting
-    theirs: Setting | None
+    ours: Observed
+    theirs: Observed | None
 
 
 def _plain(value: object) -> object:
@@ -78,7 +78,7 @@ def from_yaml(accelerate: AccelerateConfig, training: Training, packages: Packag
     for key, convert in (("gradient_accumulation_steps", whole), ("gradient_clipping", _plain)):
         ours = of_yaml(accelerate, key)
         if ours is not None and ours.value not in {None, "auto"}:
-            ours = Setting(ours.name, convert(ours.value), text=ours.text, place=ours.place)
+            ours = Observed.written(ours.name, convert(ours.value), text=ours.text, place=ours.place)
             yield Pair(key, ours, effective(training, packages, PAIRS[key]))
 
 

@@ -1,67 +1,29 @@
-"""bf16 training on a GPU that has no bf16 arithmetic.
-
-## What it means
-Cards below compute capability 8.0 (V100, T4, RTX 20) have no bf16 units. torch reports bf16 as supported because it
-can emulate it, so neither transformers nor TRL stops, and TRL from 0.19 on chooses bf16 by itself.
-## What it does to a run
-Training runs at a fraction of the speed that fp16 would have, and vLLM on the same card uses fp16 or refuses bf16.
-## What to do
-Set `fp16=True` and `bf16=False`, and `dtype="half"` for vLLM; watch the loss scale. A model that was saved in bf16 may
-overflow in fp16 (NUM001): then train in fp32, with both `False`.
-## How it is found
-Compute capability of the visible GPUs from NVML, and the precision that the training arguments or the installed
-TRL's default ask for.
-## References
-https://github.com/pytorch/pytorch/blob/v2.6.0/torch/cuda/__init__.py
-https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#arithmetic-instructions
-"""
+"""Judges gpu-bf16-emulated (GPU013), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Skip, Where, Words, found
-from doctor.core.problem import WARNING, Problem
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import Skip, Where, found
+from doctor.catalogue.words import words_of
 from doctor.facts.gpus import Gpus
+from doctor.facts.model import Model
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="GPU013", name="gpu-bf16-emulated", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+ASKED = TOML["asked"]
+DEFAULT = TOML["default"]
+
 
 NATIVE = (8, 0)
 
-ASKED = Message(
-    en=Words(
-        "`bf16` is set, and {gpu} has compute capability {capability}",
-        "The card has no bf16 units: torch emulates them, slowly, and vLLM on the same card will not use bf16.",
-        "Train in fp16 on this card, or in fp32 (`fp16=False, bf16=False`) where fp16 overflows, as models saved in "
-        "bf16 do.",
-    ),
-    zh=Words(
-        "设置了 `bf16`,而 {gpu} 的计算能力为 {capability}",
-        "该卡没有 bf16 运算单元,torch 只能缓慢地模拟,同一块卡上的 vLLM 也不会使用 bf16。",
-        "在这块卡上请使用 fp16 训练;若 fp16 溢出(以 bf16 保存的模型可能如此),则用 fp32(`fp16=False, bf16=False`)。",
-    ),
-)
-
-DEFAULT = Message(
-    en=Words(
-        "TRL {trl} trains in bf16 by default, and {gpu} has compute capability {capability}",
-        "The card has no bf16 units: torch emulates them, slowly, and vLLM on the same card will not use bf16.",
-        "Train in fp16 on this card, or in fp32 (`fp16=False, bf16=False`) where fp16 overflows, as models saved in "
-        "bf16 do.",
-    ),
-    zh=Words(
-        "TRL {trl} 默认使用 bf16 训练,而 {gpu} 的计算能力为 {capability}",
-        "该卡没有 bf16 运算单元,torch 只能缓慢地模拟,同一块卡上的 vLLM 也不会使用 bf16。",
-        "在这块卡上请使用 fp16 训练;若 fp16 溢出(以 bf16 保存的模型可能如此),则用 fp32(`fp16=False, bf16=False`)。",
-    ),
-)
-
 
 @check(PROBLEM)
-def bf16_emulated(gpus: Gpus, training: Training, packages: Packages, world: World) -> Judgement:
-    """The first visible card without bf16 stands for all."""
+def bf16_emulated(gpus: Gpus, training: Training, packages: Packages, world: World, model: Model | None) -> Judgement:
+    """The first visible card without bf16 stands for all; fp16 is not advised for what was saved in bf16 (NUM001)."""
     setting = training.get("bf16")
     by_default = _is_default(training, packages)
     if not by_default and not (setting is not None and setting.known and setting.value is True):
@@ -83,10 +45,14 @@ def bf16_emulated(gpus: Gpus, training: Training, packages: Packages, world: Wor
             capability=capability,
             trl=packages.version("trl"),
             where=Where(place.file, place.line, place.column) if place else Where(gpu=gpu.index),
-            commands=("fp16=True, bf16=False",),
-            evidence=(Evidence("NVML", f"compute capability of GPU {gpu.index}: {capability}"),),
+            commands=("fp16=False, bf16=False" if _saved_in_bf16(model) else "fp16=True, bf16=False",),
+            evidence=(Observed.quoted("NVML", f"compute capability of GPU {gpu.index}: {capability}"),),
         )
         return
+
+
+def _saved_in_bf16(model: Model | None) -> bool:
+    return model is not None and (model.torch_dtype or "").removeprefix("torch.") == "bfloat16"
 
 
 def _is_default(training: Training, packages: Packages) -> bool:

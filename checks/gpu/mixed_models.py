@@ -1,45 +1,20 @@
-"""The command trains on GPUs of different models.
-
-## What it means
-The visible GPUs are of several models, with different memory, speed or compute capability.
-## What it does to a run
-Every synchronous step waits for the slowest card, the smallest memory decides the batch size, and a data type that
-only the newer cards have fails on the older ones. CUDA also numbers the fastest card first unless told otherwise,
-so indices differ from nvidia-smi's.
-## What to do
-Choose cards of one model with `CUDA_VISIBLE_DEVICES`, and set `CUDA_DEVICE_ORDER=PCI_BUS_ID` so that numbers mean
-the same everywhere.
-## How it is found
-Names that NVML gives for the GPUs that the command can see.
-## References
-https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables
-"""
+"""Judges gpu-models-mixed (GPU009), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Words, found
-from doctor.core.problem import WARNING, Problem
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import found
+from doctor.catalogue.words import words_of
 from doctor.facts.gpus import Gpus
 from doctor.facts.launch import Launch
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="GPU009", name="gpu-models-mixed", severity=WARNING, since="0.1")
-
-MESSAGE = Message(
-    en=Words(
-        "{processes} processes on GPUs of {models} models: {names}",
-        "Every step waits for the slowest card, and the card with the least memory decides the batch size.",
-        "Choose cards of one model, and number them as nvidia-smi does.",
-    ),
-    zh=Words(
-        "{processes} 个进程运行在 {models} 种型号的 GPU 上:{names}",
-        "每一步都要等待最慢的卡,显存最小的卡决定批大小。",
-        "请只选用同一型号的卡,并让编号与 nvidia-smi 一致。",
-    ),
-)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
 
 
 @check(PROBLEM)
@@ -61,5 +36,5 @@ def mixed_models(gpus: Gpus, launch: Launch, world: World) -> Judgement:
         models=len(names),
         names=told,
         commands=(f"export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES={chosen}",),
-        evidence=(Evidence("NVML", told),),
+        evidence=(Observed.quoted("NVML", told),),
     )

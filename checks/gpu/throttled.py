@@ -1,74 +1,27 @@
-"""A GPU is slowed down by heat or by its power supply.
-
-## What it means
-The card lowers its clocks because of its temperature or of an external power brake. A power cap set in software is
-normal under load and is not meant here.
-## What it does to a run
-Synchronous training runs at the speed of its slowest card, so one hot card slows the whole run.
-## What to do
-Look at cooling, dust and air flow of this card; a power brake comes from the power supply or the rack.
-## How it is found
-NVML, active clock event reasons: hw_thermal_slowdown, hw_slowdown, sw_thermal_slowdown, hw_power_brake_slowdown. In
-the figures of `doctor monitor`: one of them for a twentieth of the run and at least half a minute.
-## References
-https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
-"""
+"""Judges gpu-throttled (GPU007), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import Skip, Where, found
+from doctor.catalogue.words import words_of
 from doctor.checks.gpu._sampled import FEW, alone, together
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Skip, Where, Words, found
-from doctor.core.problem import WARNING, Problem
 from doctor.facts.gpus import Gpus
 from doctor.facts.sampled import NO_GPU, Sampled, SampledGpu
 
-PROBLEM = Problem(id="GPU007", name="gpu-throttled", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+DURING = TOML["during"]
+DURING_MANY = TOML["during_many"]
+
 
 #: short names of NVML's bits; sw_power_cap, gpu_idle and applications_clocks_setting are ordinary
 BAD = frozenset({"hw_slowdown", "hw_thermal_slowdown", "sw_thermal_slowdown", "hw_power_brake_slowdown"})
 
-MESSAGE = Message(
-    en=Words(
-        "{gpu} is slowed down: {reasons}",
-        "Synchronous training runs at the speed of its slowest card, so the whole run is slowed down with it.",
-        "Look at the cooling and the power supply of this card, or leave it out of the run.",
-    ),
-    zh=Words(
-        "{gpu} 正在降频:{reasons}",
-        "同步训练的速度由最慢的卡决定,整个训练都会因此变慢。",
-        "请检查这块卡的散热与供电,或不使用它训练。",
-    ),
-)
-
-
-DURING = Message(
-    en=Words(
-        "GPU {gpu} was slowed down in {share} % of the run: {reasons}",
-        "Synchronous training runs at the speed of its slowest card, so the whole run was slowed down with it.",
-        "Look at the cooling and the power supply of this card, or leave it out of the run.",
-    ),
-    zh=Words(
-        "GPU {gpu} 在 {share} % 的运行时间里被降频:{reasons}",
-        "同步训练的速度由最慢的卡决定,整个训练都因此变慢。",
-        "请检查这块卡的散热与供电,或不使用它训练。",
-    ),
-)
-DURING_MANY = Message(
-    en=Words(
-        "{count} of {all} GPUs were slowed down in {low} to {high} % of the run: {reasons}",
-        "Synchronous training runs at the speed of its slowest card. Where so many are slowed down it is seldom the "
-        "cards: the air that they get, or the power of the rack.",
-        "Look at the cooling of the machines and at their power supply, the worst first.",
-    ),
-    zh=Words(
-        "{all} 块 GPU 中有 {count} 块在 {low} 到 {high} % 的运行时间里被降频:{reasons}",
-        "同步训练的速度由最慢的卡决定。这么多卡同时降频,原因多半不在卡本身,而在进风或机架供电。",
-        "请从最严重的机器开始检查散热与供电。",
-    ),
-)
 
 #: share and seconds of the run that are worth a word
 LEAST_SHARE, LEAST_S = 0.05, 30.0
@@ -88,7 +41,7 @@ def throttled(gpus: Gpus) -> Judgement:
                 reasons=", ".join(f"`{reason}`" for reason in reasons),
                 where=Where(gpu=gpu.index),
                 commands=(f"nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER -i {gpu.index}",),
-                evidence=(Evidence("NVML", f"clock event reasons: {', '.join(reasons)}{heat}"),),
+                evidence=(Observed.quoted("NVML", f"clock event reasons: {', '.join(reasons)}{heat}"),),
             )
     if silent := [gpu.index for gpu in gpus.gpus if gpu.throttle_reasons is None and not gpu.error]:
         yield Skip(f"no clock event reasons from GPU {', '.join(map(str, silent))}")

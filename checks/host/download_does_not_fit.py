@@ -1,26 +1,15 @@
-"""The model must be downloaded and does not fit on the disk of the cache.
-
-## What it means
-The model is not on this machine, and the file system of Hugging Face's cache has less room than its weights take.
-## What it does to a run
-The download ends with `No space left on device` after most of it, on every rank that tries.
-## What to do
-Free the disk, or put the cache on another one with HF_HOME.
-## How it is found
-Size by the number of parameters in the name ("7B"), at two bytes each; names of quantized models are left alone.
-## References
-https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables#hfhome
-"""
+"""Judges download-does-not-fit (HST009), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 import re
 
-from doctor.checks.host._helpers import size
-from doctor.checks.hub._helpers import is_repository, named_model, place, quoted
-from doctor.core.check import Judgement, check
-from doctor.core.finding import LIKELY, Evidence, Message, Words, found
-from doctor.core.problem import WARNING, Problem
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import LIKELY, found
+from doctor.catalogue.shared.named_models import is_repository, named_model, on_machine, place, quoted
+from doctor.catalogue.shared.sizes import size
+from doctor.catalogue.words import words_of
 from doctor.facts.host import Host
 from doctor.facts.hub import Hub
 from doctor.facts.model import Model
@@ -29,23 +18,14 @@ from doctor.facts.training import Training
 from doctor.facts.trinity_config import TrinityConfig
 from doctor.facts.verl_config import VerlConfig
 
-PROBLEM = Problem(id="HST009", name="download-does-not-fit", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+
+
 BYTES_PER_PARAMETER = 2  # bf16 and fp16, how models are published
 _PARAMETERS = re.compile(r"(?i)(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])")
 _SMALLER = re.compile(r"(?i)awq|gptq|gguf|exl2|mlx|quant|bnb|[48]-?bit|int[48]|fp[48]|w[48]a|gpt-oss|lora|adapter")
-
-MESSAGE = Message(
-    en=Words(
-        "`{model}` takes about {needed}, and `{path}` has {free} left",
-        "The model is not on this machine. Its download ends with `No space left on device`.",
-        "Free the disk, or put Hugging Face's cache on another one.",
-    ),
-    zh=Words(
-        "`{model}` 约需 {needed},而 `{path}` 只剩 {free}",
-        "本机没有该模型,下载会以 `No space left on device` 中断。",
-        "清理磁盘,或把 Hugging Face 缓存放到其他磁盘。",
-    ),
-)
 
 
 @check(PROBLEM)
@@ -61,13 +41,13 @@ def download_does_not_fit(
     """Judge models that are not here and whose name tells their size."""
     named = named_model(training, serving, verl_config, trinity_config)
     disk = host.disk("hf cache")
-    if model is not None or named is None or disk is None or disk.free_bytes is None:
+    if on_machine(model) or named is None or disk is None or disk.free_bytes is None:
         return
     name = str(named.value)
-    match = _PARAMETERS.search(name)
-    if match is None or not is_repository(name) or _SMALLER.search(name) or name in hub.cached_models:
+    parameters = _parameters(name, model)
+    if parameters is None or not is_repository(name) or _SMALLER.search(name) or name in hub.cached_models:
         return
-    needed = int(float(match.group(1)) * 1e9 * BYTES_PER_PARAMETER)
+    needed = int(parameters * BYTES_PER_PARAMETER)
     if disk.free_bytes >= needed:
         return
     yield found(
@@ -80,5 +60,13 @@ def download_does_not_fit(
         confidence=LIKELY,
         where=place(named),
         commands=(f"du -sh {disk.path}", "export HF_HOME=/path/to/a/larger/disk"),
-        evidence=(quoted(named), Evidence("statvfs", f"{disk.path}: {disk.free_bytes} bytes free")),
+        evidence=(quoted(named), Observed.quoted("statvfs", f"{disk.path}: {disk.free_bytes} bytes free")),
     )
+
+
+def _parameters(name: str, model: Model | None) -> float | None:
+    """As public sources count them, else as the name says."""
+    if model is not None and model.parameters:
+        return None if model.quantization else model.parameters
+    match = _PARAMETERS.search(name)
+    return float(match.group(1)) * 1e9 if match else None

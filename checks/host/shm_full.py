@@ -1,25 +1,13 @@
-"""The shared memory of this machine is full.
-
-## What it means
-`/dev/shm` is large enough and used up, most often by files that killed processes left behind (`nccl-...`, `psm_...`,
-`sem.mp-...`, Ray's object store).
-## What it does to a run
-Like too small a one: NCCL cannot create its segment, a worker dies with a bus error, or `No space left on device`.
-## What to do
-Look who uses it, end what is left over and delete its files.
-## How it is found
-Free space of /dev/shm, and the GPU processes that the command starts on this machine.
-## References
-https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory
-"""
+"""Judges shm-full (HST002), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.host._helpers import GIB, MIB, size
-from doctor.checks.nccl._helpers import ranks_here, runs_elsewhere
-from doctor.core.check import Judgement, check
-from doctor.core.finding import LIKELY, Evidence, Message, Words, found
-from doctor.core.problem import WARNING, Problem
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import LIKELY, found
+from doctor.catalogue.shared.communication import ranks_here, runs_elsewhere
+from doctor.catalogue.shared.sizes import GIB, MIB, size
+from doctor.catalogue.words import words_of
 from doctor.facts.gpus import Gpus
 from doctor.facts.host import Host
 from doctor.facts.launch import Launch
@@ -28,23 +16,12 @@ from doctor.facts.trinity_config import TrinityConfig
 from doctor.facts.verl_config import VerlConfig
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="HST002", name="shm-full", severity=WARNING, since="0.1")
-LITTLE_BYTES = 256 * MIB
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
 
-MESSAGE = Message(
-    en=Words(
-        "The shared memory /dev/shm has {free} left of {total}",
-        "Files of processes that were killed are the usual reason. NCCL, vLLM's workers and data loaders then fail "
-        "with a bus error or `No space left on device`.",
-        "Look what lies there, end the processes that are left over, and delete their files.",
-    ),
-    zh=Words(
-        "共享内存 /dev/shm 共 {total},只剩 {free}",
-        "通常是被杀掉的进程留下的文件。NCCL、vLLM 的工作进程与数据加载进程会因总线错误或 `No space left on device` 失"
-        "败。",
-        "查看其中的文件,结束残留进程并删除它们的文件。",
-    ),
-)
+
+LITTLE_BYTES = 256 * MIB
 
 
 @check(PROBLEM)
@@ -70,5 +47,5 @@ def shm_full(
         total=size(total),
         confidence=LIKELY,
         commands=("ls -lhS /dev/shm", "fuser -v /dev/shm/*"),
-        evidence=(Evidence("statvfs", f"{free} of {total} bytes free in /dev/shm"),),
+        evidence=(Observed.quoted("statvfs", f"{free} of {total} bytes free in /dev/shm"),),
     )

@@ -1,54 +1,16 @@
-"""The tokenizer, configuration or weights of a model could not be loaded from where they were looked for.
-
-## What it means
-Transformers tried the name as a folder and as a repository and got the files from neither: a checkpoint that was saved
-without its tokenizer, the folder of an adapter, a path that does not exist on this node, a folder of the same name
-in the working directory, or no network and an empty cache.
-## What it does to a run
-OSError on every rank that loads it.
-## What to do
-See what lies there, and give the name or folder that holds the files.
-## How it is found
-In a log: by the exception of Transformers, which names what and from where.
-## References
-https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/tokenization_utils_base.py
-https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/configuration_utils.py
-"""
+"""Judges files-of-model-absent (HUB015), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="HUB015", name="files-of-model-absent", severity=ERROR, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+LOG_MESSAGE = TOML["log"]
 
-SIGNATURES = (
-    Signature(
-        r"(?:OSError|EnvironmentError): Can't load (?:the"
-        r" )?(?P<what>tokenizer|configuration|model|processor|image processor"
-        r"|feature extractor|video processor) (?:for|of) '(?P<name>[^'\n]{1,200})'\. If you were trying to"
-        r" load it from",
-        symptom_of=("HUB", "CKP", "HST"),
-    ),
-)
 
-LOG_MESSAGE = Message(
-    en=Words(
-        "no {what} could be loaded from `{name}`",
-        "{why}",
-        "`ls {name}`: the folder must hold {files}. A checkpoint that lacks the tokenizer: load that from the base "
-        "model, or call `tokenizer.save_pretrained(FOLDER)` on it. For a name on the Hub: no folder of that name may "
-        "lie where the command starts, and the node needs the network or a filled cache (`hf download {name}`).",
-    ),
-    zh=Words(
-        "无法从 `{name}` 加载 {what}",
-        "{why_zh}",
-        "`ls {name}`:文件夹中应有 {files}。检查点缺少分词器时,从基座模型加载,或对其调用 "
-        "`tokenizer.save_pretrained(FOLDER)`。若是 Hub 上的名称:启动目录中不能有同名文件夹,且节点需要网络或已有缓存"
-        "(`hf download {name}`)。",
-    ),
-)
 _FILES = {"tokenizer": "`tokenizer_config.json` and `tokenizer.json`", "configuration": "`config.json`",
           "model": "`config.json` and `model*.safetensors`"}  # fmt: skip
 _FOLDER = (

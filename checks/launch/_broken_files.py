@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from doctor.facts.base import BrokenFile
+from doctor.base.fact import BrokenFile
 
 MISSING = "does not exist"
 

@@ -1,97 +1,35 @@
-"""The run made no step for long before it was ended.
-
-## What it means
-Steps came regularly, then none for many times as long as a step takes, and then the run was ended: by a time-out, by a
-scheduler, or by hand. Nobody raised an exception of their own. Most often one rank has left the common path (it hangs
-in a reward function, a data loader, a download or a lock, or calls a collective that the others do not call) and all
-others wait for it; or a vLLM server does not answer.
-## What it does to a run
-The GPUs are held and often show 100 % utilization, for a kernel that waits counts as busy. Nothing is computed.
-## What to do
-Take `py-spy dump --pid PID` of every rank while it stands: the rank whose stack differs is the one. Let NCCL keep its
-flight recorder. Look first at the rank whose last words are the oldest.
-## How it is found
-The last progress bar was drawn again much later at the same step, or the stamps of the metric lines end long before
-those of the other lines: more than ten steps and ten seconds by the bar, more than five times the longest pause before
-and a minute by the stamps. Saving, evaluating and loading after the last step are no standstill. A gap alone is no
-proof, so this is never more than likely.
-
-The guard sees it while it lasts: no step for ten times the median step, and at least two minutes. It writes the stacks
-of all ranks into the run folder and names the rank that is outside of the collective in which the others wait.
-## References
-https://github.com/benfred/py-spy
-https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html
-https://github.com/tqdm/tqdm
-"""
+"""Judges run-stood-still (LCH023), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from doctor.core.finding import LIKELY, Evidence, Finding, Message, Where, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.standing import Standstill
-from doctor.core.stillness import Stillness
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
+from doctor.catalogue.standing import Standstill, Waiting
+from doctor.catalogue.stillness import Stillness
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="LCH023", name="run-stood-still", severity=ERROR, since="0.1")
-
-_WHY = (
-    "A step took {usual} before. Nobody raised an exception of their own, so somebody waited: most often for one rank "
-    "that hangs in a reward function, a data loader or a collective that the others do not call, or for a vLLM "
-    "server. {behind}"
-)
-_WHY_ZH = (
-    "此前每步约 {usual_zh}。没有进程自行抛出异常,说明有人在等待:多半是某个 rank 卡在奖励函数、数据加载或其他 rank "
-    "没有调用的集合通信里,或 vLLM 服务器没有应答。{behind_zh}"
-)
-_DO = (
-    "Run it again, and while it stands take `py-spy dump` of every rank: the one whose stack differs is the one to "
-    "look at. Set `TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1`, so that the flight recorder names "
-    "the collective."
-)
-_DO_ZH = (
-    "重新运行,在停住时对每个 rank 执行 `py-spy dump`:调用栈与众不同的那个就是要查的。设置 "
-    "`TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1`,让 flight recorder 指出是哪个集合通信。"
-)
-AT_STEP = Message(
-    en=Words("no step for {seconds} after step {step} of {total}, then the run was ended", _WHY, _DO),
-    zh=Words("第 {step} 步(共 {total} 步)之后 {seconds_zh} 没有进展,随后运行被终止", _WHY_ZH, _DO_ZH),
-)
-MESSAGE = Message(
-    en=Words("no step for {seconds} after step {step}, then the run was ended", _WHY, _DO),
-    zh=Words("第 {step} 步之后 {seconds_zh} 没有进展,随后运行被终止", _WHY_ZH, _DO_ZH),
-)
-
-_NOW = "A step took {usual} before. {who} The stacks of all ranks that answered lie in the run folder."
-_NOW_ZH = "此前每步约 {usual_zh}。{who_zh}所有有响应的 rank 的调用栈都保存在运行目录中。"
-_LOOK = (
-    "Look at the stacks of the ranks: the one that is elsewhere than the others is the one to mend. Where all of them "
-    "wait for a server or for a disk, look there. If it is only slow, raise `DOCTOR_GUARD_HANG_AT_LEAST_S`."
-)
-_LOOK_ZH = (
-    "查看各 rank 的调用栈:与其他 rank 位置不同的那个就是要修的。如果都在等服务器或磁盘,就去查那里。"
-    "如果只是慢,请调大 `DOCTOR_GUARD_HANG_AT_LEAST_S`。"
-)
-STANDS = Message(
-    en=Words("no step for {seconds} after step {step}", _NOW, _LOOK),
-    zh=Words("第 {step} 步之后已有 {seconds_zh} 没有进展", _NOW_ZH, _LOOK_ZH),
-)
-BEHIND = Message(
-    en=Words("no step for {seconds} after step {step}: rank {rank} is in `{at}`", _NOW, _LOOK),
-    zh=Words("第 {step} 步之后已有 {seconds_zh} 没有进展:rank {rank} 停在 `{at}`", _NOW_ZH, _LOOK_ZH),
-)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+AT_STEP = TOML["at_step"]
+MESSAGE = TOML["main"]
+STANDS = TOML["stands"]
+BEHIND = TOML["behind"]
+APART = TOML["apart"]
 
 
 def of_standstill(standstill: Standstill) -> Finding:
     """Say where the ranks of a live run stand, and which one is not where the others wait; asked by the guard."""
     first = standstill.first
     quotes = tuple(
-        Evidence(each.file or f"rank {each.rank}", f"rank {each.rank} after step {each.step}: {each.at}")
+        Observed.quoted(each.file or f"rank {each.rank}", f"rank {each.rank} after step {each.step}: {each.at}")
         for each in standstill.standing
     )
+    message = BEHIND if standstill.behind and first.at else APART if len(standstill.waits) > 1 else STANDS
     return found(
-        PROBLEM, BEHIND if standstill.behind and first.at else STANDS, confidence=LIKELY, evidence=quotes,
+        PROBLEM, message, confidence=LIKELY, evidence=quotes,
         where=Where(rank=first.rank if standstill.behind else None, step=first.step, host=first.host or None),
         seconds=_long(first.seconds), seconds_zh=_long_zh(first.seconds),
         step="?" if first.step is None else first.step,
@@ -105,12 +43,18 @@ def _who(standstill: Standstill) -> str:
     """Sentences about the ranks, each known for certain."""
     behind, waiting = _listed(standstill.behind), standstill.waiting
     told = []
-    if behind and waiting:
+    if behind and _inside(standstill):
+        told.append(f"The last step of {behind} is older than that of the others.")
+    elif behind and waiting:
         told.append(f"All other ranks that answered wait in `{waiting}`, and {behind} is not there.")
+    elif behind and standstill.waits:
+        told.append(f"The other ranks wait in different collectives, and {behind} is in none of them.")
     elif behind:
         told.append(f"The last step of {behind} is older than that of the others.")
     elif waiting and len(standstill.standing) > 1:
         told.append(f"All ranks that answered wait in `{waiting}`.")
+    if len(standstill.waits) > 1:
+        told += [f"{_capital(_listed(each.ranks))}: `{each.collective}`{_led(each)}." for each in standstill.waits[:4]]
     if standstill.silent:
         told.append(f"Nothing was heard of {_listed(standstill.silent)}.")
     return " ".join(told)
@@ -119,15 +63,39 @@ def _who(standstill: Standstill) -> str:
 def _who_zh(standstill: Standstill) -> str:
     behind, waiting = _listed(standstill.behind), standstill.waiting
     told = []
-    if behind and waiting:
+    if behind and _inside(standstill):
+        told.append(f"{behind} 的最后一步比其他 rank 旧。")
+    elif behind and waiting:
         told.append(f"其他有响应的 rank 都在 `{waiting}` 中等待,而 {behind} 不在其中。")
+    elif behind and standstill.waits:
+        told.append(f"其他 rank 在不同的集合通信中等待,而 {behind} 不在其中任何一个。")
     elif behind:
         told.append(f"{behind} 的最后一步比其他 rank 旧。")
     elif waiting and len(standstill.standing) > 1:
         told.append(f"所有有响应的 rank 都在 `{waiting}` 中等待。")
+    if len(standstill.waits) > 1:
+        told += [f"{_listed(each.ranks)}:`{each.collective}`{_led_zh(each)}。" for each in standstill.waits[:4]]
     if standstill.silent:
         told.append(f"{_listed(standstill.silent)} 没有任何消息。")
     return "".join(told)
+
+
+def _led(waiting: Waiting) -> str:
+    """Who called a collective: `` called by `f (a.py:3)`, from `main (train.py:9)` ``."""
+    return " called by " + ", from ".join(f"`{each}`" for each in waiting.led_by) if waiting.led_by else ""
+
+
+def _led_zh(waiting: Waiting) -> str:
+    return ",调用者:" + ",其上层:".join(f"`{each}`" for each in waiting.led_by) if waiting.led_by else ""
+
+
+def _inside(standstill: Standstill) -> bool:
+    """Whether a rank that is behind waits in a collective itself, of an earlier step."""
+    return any(each.collective for each in standstill.standing if each.rank in standstill.behind)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _listed(ranks: Sequence[int]) -> str:
@@ -138,7 +106,7 @@ def _listed(ranks: Sequence[int]) -> str:
 
 
 def of_stillness(stillness: Stillness) -> Finding:
-    """Say how long, at which step, and whose words ended first; asked by `doctor.logs.hangs`."""
+    """Say how long, at which step, and whose words ended first; asked by `doctor.logs.failures.hangs`."""
     behind = stillness.behind[0] if stillness.behind else None
     where = stillness.where if behind is None else replace(stillness.where, rank=behind[0])
     return found(

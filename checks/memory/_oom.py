@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from doctor.core.finding import LIKELY, Confidence, Finding, Message, found
-from doctor.core.problem import Problem
-from doctor.core.signature import Hit, Hits
+from doctor.catalogue.finding import LIKELY, Confidence, Finding, Message, found
+from doctor.catalogue.problem import Problem
+from doctor.catalogue.signature import Hit, Hits
 
 #: torch's message of either era; the older one names the total in brackets
 OUT_OF_MEMORY = (
@@ -230,17 +230,77 @@ def setting(hits: Hits, name: str) -> str | None:
 
 def training_knobs(hits: Hits) -> tuple[str, str]:
     """The batch and length settings of the framework at hand, in English and Chinese."""
+    actor = next((hit.process.partition(" ")[0] for hit in hits if hit.process), "")
+    if actor in _TRINITY_ENGINES or (uses(hits, "trinity") and actor in _ENGINE_ACTORS):
+        return _TRINITY_ROLLOUT
     if uses(hits, "trinity"):
-        return _TRINITY
-    if uses(hits, "verl") and (setting(hits, "use_dynamic_bsz") or "").lower() == "true":
+        return _trinity(hits)
+    verl = uses(hits, "verl") or actor in _VERL_ACTORS
+    if verl and actor in _ENGINE_ACTORS:
+        return _VERL_ROLLOUT
+    if verl and (setting(hits, "use_dynamic_bsz") or "").lower() == "true":
         return _VERL_DYNAMIC
-    if uses(hits, "verl"):
+    if verl:
         return _VERL_FIXED
     own = next((knobs for package, knobs in _OTHERS if uses(hits, package)), None)
     frames = [frame for hit in hits for frame in hit.frames]
     return own or next((knobs for part, knobs in _ENGINES if any(part in each for each in frames)), _TRAINER)
 
 
+def _trinity(hits: Hits) -> tuple[str, str]:
+    """Trinity's own keys came with 0.3.2; before, and where the release is not known, veRL's file is named."""
+    from packaging.version import InvalidVersion, Version
+
+    told = hits.versions.get("trinity-rft") or hits.versions.get("trinity")
+    try:
+        return _TRINITY if told and Version(told) >= Version("0.3.2") else _TRINITY_OLD
+    except InvalidVersion:
+        return _TRINITY_OLD
+
+
+#: actors that hold an engine or a trainer, by the frameworks' own class names
+#: https://github.com/modelscope/Trinity-RFT/blob/v0.3.1/trinity/common/models/vllm_model.py
+#: https://github.com/volcengine/verl/blob/v0.5.0/verl/single_controller/ray/base.py
+_TRINITY_ENGINES = frozenset({"vLLMRolloutModel", "vLLMAsyncRolloutModel"})
+_ENGINE_ACTORS = _TRINITY_ENGINES | {"vLLMHttpServer", "AsyncvLLMServer", "vLLMReplica", "SGLangHttpServer", "LLMActor"}
+_VERL_ACTORS = frozenset({"WorkerDict", "TaskRunner", "ActorRolloutRefWorker", "main_task"})
+_TRINITY_ROLLOUT = (
+    (
+        "It is Trinity-RFT's rollout model: raise `explorer.rollout_model.tensor_parallel_size` (with fewer "
+        "`engine_num`), lower its `gpu_memory_utilization`, `max_response_tokens` or `max_model_len`, or set "
+        "`enforce_eager: true`."
+    ),
+    (
+        "这是 Trinity-RFT 的 rollout 模型:增大 `explorer.rollout_model.tensor_parallel_size`(并相应减少 `engine_num`),"
+        "降低其 `gpu_memory_utilization`、`max_response_tokens` 或 `max_model_len`,或设置 `enforce_eager: true`。"
+    ),
+)
+_VERL_ROLLOUT = (
+    (
+        "It is veRL's rollout engine: lower `actor_rollout_ref.rollout.gpu_memory_utilization`, raise "
+        "`actor_rollout_ref.rollout.tensor_model_parallel_size`, or lower `max_num_batched_tokens` and `max_num_seqs`."
+    ),
+    (
+        "这是 veRL 的 rollout 引擎:降低 `actor_rollout_ref.rollout.gpu_memory_utilization`,增大 "
+        "`actor_rollout_ref.rollout.tensor_model_parallel_size`,或降低 `max_num_batched_tokens` 与 `max_num_seqs`。"
+    ),
+)
+_TRINITY_OLD = (
+    (
+        "In the veRL file that `trainer.trainer_config_path` (or `trainer.trainer_config`) of Trinity-RFT names, set "
+        "`actor_rollout_ref.actor.use_dynamic_bsz: true` and lower `ppo_max_token_len_per_gpu`, raise "
+        "`ulysses_sequence_parallel_size`, and set `entropy_from_logits_with_chunking: true` for actor and ref; or "
+        "shorten `model.max_response_tokens`. From 0.3.2 on the first ones are `trainer.max_token_len_per_gpu` and "
+        "`trainer.ulysses_sequence_parallel_size`."
+    ),
+    (
+        "在 Trinity-RFT 的 `trainer.trainer_config_path`(或 `trainer.trainer_config`)所指的 veRL 配置中,设置 "
+        "`actor_rollout_ref.actor.use_dynamic_bsz: true` 并降低 `ppo_max_token_len_per_gpu`,增大 "
+        "`ulysses_sequence_parallel_size`,并为 actor 与 ref 设置 `entropy_from_logits_with_chunking: true`;或缩短 "
+        "`model.max_response_tokens`。从 0.3.2 起,前两者为 `trainer.max_token_len_per_gpu` 与 "
+        "`trainer.ulysses_sequence_parallel_size`。"
+    ),
+)
 _VERL_DYNAMIC = (
     (
         "use_dynamic_bsz is on, so micro batch sizes are not read: lower "
@@ -341,9 +401,28 @@ _OTHERS = (("openrlhf", _OPENRLHF), ("nemo_rl", _NEMO), ("slime", _SLIME), ("trl
 _ENGINES = (("sglang/srt/", _SGLANG), ("/vllm/", _VLLM))
 
 
+def _beside(hits: Hits) -> tuple[str, str]:
+    """What an engine holds of the same card, where the log shows its share and does not say that it serves apart."""
+    share = setting(hits, "vllm_gpu_memory_utilization") or setting(hits, "gpu_memory_utilization")
+    trl = uses(hits, "trl") or setting(hits, "vllm_gpu_memory_utilization") or setting(hits, "vllm_mode")
+    if share is None or not trl or setting(hits, "vllm_mode") == "server":
+        return "", ""
+    return (
+        (
+            f" The log shows an engine that takes {share} of a card for itself: where it is on this one "
+            '(`vllm_mode="colocate"`), lower `vllm_gpu_memory_utilization` first (0.3 to 0.5) and set '
+            "`vllm_enable_sleep_mode=True` where TRL has it."
+        ),
+        (
+            f'日志显示推理引擎占用一张卡的 {share}:若它就在这张卡上(`vllm_mode="colocate"`),请先降低 '
+            "`vllm_gpu_memory_utilization`(0.3 到 0.5),并在 TRL 支持时设置 `vllm_enable_sleep_mode=True`。"
+        ),
+    )
+
+
 def finding(problem: Problem, message: Message, hits: Hits, confidence: Confidence = LIKELY) -> Finding:
     """The message with the sizes that the log tells."""
-    english, chinese = training_knobs(hits)
+    english, chinese = (own + beside for own, beside in zip(training_knobs(hits), _beside(hits), strict=True))
     asked, total, free = (hits.get(each) for each in ("asked", "total", "free"))
     return found(
         problem,
@@ -352,10 +431,8 @@ def finding(problem: Problem, message: Message, hits: Hits, confidence: Confiden
         evidence=hits.evidence(),
         confidence=confidence,
         asked=asked or "more",
-        of=f" of {total}" if total else "",
-        of_zh=f"(共 {total})" if total else "",
-        free=f", {free} free" if free else "",
-        free_zh=f",仅剩 {free}" if free else "",
+        total=total,
+        free=free,
         knobs=english,
         knobs_zh=chinese,
     )

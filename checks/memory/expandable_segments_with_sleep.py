@@ -1,49 +1,24 @@
-"""vLLM's sleep mode meets torch's expandable segments.
-
-## What it means
-PYTORCH_CUDA_ALLOC_CONF turns expandable segments on, and vLLM 0.8.0 to 0.20.0 refuses them together with sleep mode,
-whose memory pool they cannot serve. From 0.20.1 vLLM turns them off for its own allocations.
-## What it does to a run
-`AssertionError: Expandable segments are not compatible with memory pool` when the engine is made.
-## What to do
-Remove `expandable_segments:True`, turn sleep mode off, or install vLLM 0.20.1 or newer.
-## How it is found
-The variable of the command or of the script, and the sleep mode of server or trainer.
-## References
-https://github.com/vllm-project/vllm/pull/14189
-"""
+"""Judges expandable-segments-with-sleep (MEM005), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.reading import place_of, truth
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import found
+from doctor.catalogue.settings import place_of, truth
+from doctor.catalogue.shared.proofs import proof
+from doctor.catalogue.words import words_of
 from doctor.facts.environment import Environment
 from doctor.facts.packages import Packages
 from doctor.facts.serving import Serving
 from doctor.facts.training import Training
 
-PROBLEM = Problem(
-    id="MEM005", name="expandable-segments-with-sleep", severity=ERROR, since="0.1", affects={"vllm": ">=0.8,<=0.20.0"}
-)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+
 
 VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
-
-MESSAGE = Message(
-    en=Words(
-        "`{variable}` turns expandable segments on, and vLLM {version} refuses them in sleep mode",
-        "The engine ends with `Expandable segments are not compatible with memory pool`. This is a limit of vLLM up to "
-        "0.20.0.",
-        "Remove `expandable_segments:True` from `{variable}`, or turn sleep mode off.",
-    ),
-    zh=Words(
-        "`{variable}` 打开了 expandable segments,而 vLLM {version} 在睡眠模式下拒绝它",
-        "引擎会以 `Expandable segments are not compatible with memory pool` 退出。这是 vLLM 0.20.0 及之前版本的限制。",
-        "从 `{variable}` 中去掉 `expandable_segments:True`,或关闭睡眠模式。",
-    ),
-)
 
 
 @check(PROBLEM)
@@ -68,5 +43,5 @@ def expandable_segments_with_sleep(
             version=packages.version("vllm"),
             where=place_of(written, setting),
             commands=(f"unset {variable}",),
-            evidence=(Evidence("environment", f"{variable}={value}"), proof(setting)),
+            evidence=(Observed.quoted("environment", f"{variable}={value}"), proof(setting)),
         )

@@ -1,32 +1,16 @@
-"""The model does not fit into the share of the GPU that vLLM may use.
-
-## What it means
-vLLM takes `gpu_memory_utilization` of each card, for weights and KV cache together. The weights, divided by tensor and
-pipeline parallelism, are larger than that share.
-## What it does to a run
-`CUDA out of memory` while the weights are loaded, or `No available memory for the cache blocks`.
-## What to do
-Raise the utilization or the tensor parallel size, or serve a quantized or smaller model. `doctor fix` changes the
-tensor parallel size where a file states it and a larger one divides the model and the GPUs. It changes no utilization:
-under colocate the rest belongs to the trainer, and `doctor plan` computes whether both fit. Words of a command line
-are yours to retype.
-## How it is found
-Parameters of the model's files times two bytes (the files' size where they are quantized), against NVML.
-## References
-https://docs.vllm.ai/en/latest/configuration/conserving_memory.html
-https://huggingface.co/docs/trl/vllm_integration
-"""
+"""Judges model-larger-than-vllm-share (MEM003), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from doctor.checks.launch._helpers import effective, seen_by
-from doctor.checks.memory._helpers import HALF_BYTES, gib, quantized_here
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Where, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.reading import place_of, whole
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import Where, found
+from doctor.catalogue.settings import place_of, whole
+from doctor.catalogue.shared.memory_bounds import HALF_BYTES, gib, quantized_here
+from doctor.catalogue.shared.proofs import effective, seen_by
+from doctor.catalogue.words import words_of
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpus
 from doctor.facts.model import Model
@@ -35,7 +19,10 @@ from doctor.facts.serving import Serving
 from doctor.facts.training import Training
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="MEM003", name="model-larger-than-vllm-share", severity=ERROR, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+
 
 #: no release of vLLM takes more by default (0.9, later 0.92), so what does not fit here fits nowhere
 DEFAULT_SHARE = 0.92
@@ -43,22 +30,6 @@ DEFAULT_SHARE = 0.92
 #: of vLLM's share, what the weights may take at most of the size that is proposed: the rest is the KV cache
 ROOM = 0.8
 WIDER = (2, 4, 8)
-
-MESSAGE = Message(
-    en=Words(
-        "vLLM may use {share} GiB of {gpu}, and its part of the weights has {need} GiB",
-        "`gpu_memory_utilization` {utilization} of {total} GiB must hold weights and KV cache together. With tensor "
-        "parallel size {parallel} the weights alone are larger, and the engine ends while it starts.",
-        "Raise the utilization or the tensor parallel size, or use a smaller or quantized model; `doctor plan` "
-        "computes what fits beside the trainer.",
-    ),
-    zh=Words(
-        "vLLM 可用 {gpu} 的 {share} GiB,而它那部分权重有 {need} GiB",
-        "{total} GiB 的 `gpu_memory_utilization` {utilization} 要同时装下权重和 KV cache。张量并行为 {parallel} 时光权"
-        "重就超出,引擎启动时就会失败。",
-        "提高该比例或张量并行数,或使用更小的、量化的模型;`doctor plan` 可计算与训练器一起能否放下。",
-    ),
-)
 
 
 def _weights_bytes(model: Model, quantized_at_start: bool) -> int | None:
@@ -112,7 +83,7 @@ def _verdict(
             where=tensor.place,
             commands=(tensor.written.format(wider),) if wider else (),
             wider=wider,
-            evidence=(Evidence(model.folder, f"{model.parameters} parameters"),),
+            evidence=(Observed.quoted(model.folder or model.stated_in, f"{model.parameters} parameters"),),
         )
 
 

@@ -1,79 +1,21 @@
-"""vLLM sleeps and keeps much of its GPU memory.
-
-## What it means
-Sleep mode unmaps weights and KV cache. What the engine allocated outside of that pool stays: the CUDA context, CUDA
-graphs, NCCL's buffers, workspaces, torch's cache. One to six GiB are ordinary; with expandable segments, with weights
-loaded past the pool, or in releases with a fault, it is most of what the engine held.
-## What it does to a run
-The memory is missing for the training step on the same card: smaller batches than would fit, or out of memory.
-## What to do
-Compare with the line `Sleep mode freed ... GiB memory` of vLLM's own log. Turn expandable segments off for vLLM, try
-sleep level 2 and another release of vLLM, capture fewer CUDA graphs; else give the training step what is left.
-## How it is found
-In the figures of `doctor monitor`: the memory of a vLLM process of its own falls by a fifth from `generation` to
-`update` (without marked phases: up and down) on most turns and at least three, and 8 GiB or more, a fifth of what it
-held awake, stay. Where vLLM runs inside the trainer's process, the two cannot be told apart. In logs: most sleeps freed
-less than 0.25 GiB, and 8 GiB or more of the card are in use; that figure is of all programs on it.
-## References
-https://docs.vllm.ai/en/latest/features/sleep_mode/
-https://github.com/vllm-project/vllm/issues/32714
-https://github.com/vllm-project/vllm/issues/47654
-https://github.com/vllm-project/vllm/pull/11743
-https://github.com/verl-project/verl/issues/6266
-"""
+"""Judges sleep-keeps-memory (MEM025), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 from typing import Optional
 
-from doctor.core.finding import LIKELY, Evidence, Finding, Message, Where, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.series import Point, rule
-from doctor.core.signature import Hits, Signature
-from doctor.core.usage_rules import gpu_of, place
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.usage_rules import gpu_of, place
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="MEM025", name="sleep-keeps-memory", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+LOG_MESSAGE = TOML["log"]
 
-MESSAGE = Message(
-    en=Words(
-        "vLLM keeps {kept} of {awake} GiB on GPU {gpu} while it sleeps",
-        "Its memory fell and came back at {falls} of {turns} turns, so it does sleep; a sleeping engine keeps one to "
-        "six GiB as a rule. What it keeps is missing for the training step where that runs on the same card.",
-        "Turn expandable segments off for vLLM, try sleep level 2 or another release of vLLM, and capture fewer CUDA "
-        "graphs. Compare with `Sleep mode freed` in its log.",
-    ),
-    zh=Words(
-        "vLLM 睡眠时仍在 GPU {gpu} 上占用 {awake} GiB 中的 {kept} GiB",
-        "在 {turns} 次切换中有 {falls} 次其显存下降后又恢复,说明睡眠已生效;睡眠中的引擎通常只保留 1 到 6 GiB。"
-        "若训练也在这块卡上进行,它保留的显存是训练步骤用不到的。",
-        "对 vLLM 关闭 expandable segments,尝试睡眠级别 2 或其他 vLLM 版本,并减少捕获的 CUDA graph。"
-        "请与其日志中的 `Sleep mode freed` 对照。",
-    ),
-)
-
-LOG_MESSAGE = Message(
-    en=Words(
-        "vLLM went to sleep and freed {freed} GiB; {used} GiB of its card are still in use",
-        "Sleep gave next to nothing back at {times} of {lines} times. The memory in use is that of all programs on the "
-        "card, so how much of it is vLLM's the line does not tell.",
-        "Remove `expandable_segments:True` from `PYTORCH_CUDA_ALLOC_CONF`, and look at what vLLM's process holds with "
-        "`nvidia-smi` while it sleeps. If it is much, try another release of vLLM.",
-    ),
-    zh=Words(
-        "vLLM 进入睡眠只释放了 {freed} GiB,所在的卡仍有 {used} GiB 被占用",
-        "{lines} 次睡眠中有 {times} 次几乎没有释放显存。占用量是卡上所有程序之和,这一行无法说明其中多少属于 vLLM。",
-        "从 `PYTORCH_CUDA_ALLOC_CONF` 中去掉 `expandable_segments:True`,并在其睡眠时用 `nvidia-smi` "
-        "查看 vLLM 进程占用多少;若仍很多,换一个 vLLM 版本。",
-    ),
-)
-
-#: https://github.com/vllm-project/vllm/blob/v0.11.0/vllm/v1/worker/gpu_worker.py
-SIGNATURES = (
-    Signature(
-        r"Sleep mode freed (?P<freed>\d+\.\d+) GiB memory, (?P<used>\d+\.\d+) GiB memory is still in use",
-        kind="warning",
-    ),
-)
 
 #: MiB that stay: healthy engines were seen to keep 1.1 to 4.3 GiB, broken ones 16 GiB of a card of 24 GiB, and more
 LEAST_KEPT_MIB = 8 * 1024.0
@@ -169,5 +111,5 @@ def explain(hits: Hits) -> Finding | None:
     return found(
         PROBLEM, LOG_MESSAGE, confidence=LIKELY, freed=first.groups["freed"], used=first.groups["used"],
         times=len(empty), lines=len(hits.kept), where=Where(file=first.file, line=first.line, rank=first.rank),
-        evidence=(Evidence(first.file, first.text[:500], first.line),),
+        evidence=(Observed.quoted(first.file, first.text[:500], first.line),),
     )  # fmt: skip

@@ -1,66 +1,32 @@
-"""Weights, gradients and optimizer states do not fit into a GPU of this run.
-
-## What it means
-Full training with AdamW holds, beside the weights, gradients and two moments for each parameter. With this
-configuration their least size is more than a GPU has, before a single activation or token is stored; a colocated
-vLLM takes its share besides.
-## What it does to a run
-`CUDA out of memory` at the first backward pass or optimizer step, after the model was loaded and completions were made.
-## What to do
-Divide the states over the ranks (ZeRO-2 or 3, FSDP), offload the optimizer, use LoRA or an 8-bit optimizer, give
-vLLM less, or take more or larger cards.
-## How it is found
-Parameters of the model's files times the least number of bytes for this backend and stage, against NVML.
-## References
-https://www.deepspeed.ai/tutorials/zero/
-https://arxiv.org/abs/1910.02054
-https://huggingface.co/docs/transformers/model_memory_anatomy
-"""
+"""Judges states-larger-than-gpu (MEM002), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import effective
-from doctor.checks.memory._helpers import adam, full_parameters, gib, gpus_of_ranks, states_bytes
-from doctor.core.check import Judgement, check
-from doctor.core.finding import LIKELY, Evidence, Message, Skip, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.reading import truth
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import LIKELY, Skip, found
+from doctor.catalogue.settings import place_of, truth
+from doctor.catalogue.shared.memory_bounds import (
+    adam,
+    frozen_bytes,
+    full_parameters,
+    gib,
+    gpus_of_ranks,
+    states_bytes,
+)
+from doctor.catalogue.shared.proofs import effective
+from doctor.catalogue.words import words_of
 from doctor.facts.gpus import Gpus
 from doctor.facts.model import Model
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="MEM002", name="states-larger-than-gpu", severity=ERROR, since="0.1")
-
-ALONE = Message(
-    en=Words(
-        "Training `{model}` needs {need} GiB a GPU before activations, and {gpu} has {have} GiB",
-        "Weights, gradients and AdamW's states of {billions} billion parameters do not fit with this configuration: "
-        "the run ends with `CUDA out of memory` at the first step.",
-        "Divide the states over the ranks (ZeRO-2 or 3, FSDP), offload the optimizer, or use LoRA.",
-    ),
-    zh=Words(
-        "训练 `{model}` 每张 GPU 在激活值之外就需要 {need} GiB,而 {gpu} 只有 {have} GiB",
-        "按此配置,{billions}B 参数的权重、梯度和 AdamW 状态装不下:第一步就会 `CUDA out of memory`。",
-        "把状态切分到各 rank(ZeRO-2 或 3、FSDP),卸载优化器,或使用 LoRA。",
-    ),
-)
-BESIDE = Message(
-    en=Words(
-        "Training needs {need} GiB of {gpu}, vLLM takes {share} GiB, and it has {have} GiB",
-        "vLLM runs inside the trainer and keeps its share (`vllm_gpu_memory_utilization` {utilization}) while weights, "
-        "gradients and AdamW's states of {billions} billion parameters need the rest: it ends with "
-        "`CUDA out of memory`.",
-        "Lower `vllm_gpu_memory_utilization`, turn `vllm_enable_sleep_mode` on, or divide the states over the ranks.",
-    ),
-    zh=Words(
-        "训练需要 {gpu} 的 {need} GiB,vLLM 占 {share} GiB,而它只有 {have} GiB",
-        "vLLM 运行在训练进程内并保留自己的份额(`vllm_gpu_memory_utilization` 为 {utilization}),{billions}B 参数的权重、"
-        "梯度和 AdamW 状态还需要其余部分:会以 `CUDA out of memory` 结束。",
-        "调低 `vllm_gpu_memory_utilization`,打开 `vllm_enable_sleep_mode`,或把状态切分到各 rank。",
-    ),
-)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+ALONE = TOML["alone"]
+BESIDE = TOML["beside"]
+FROZEN = TOML["frozen"]
 
 
 def _colocated(training: Training, packages: Packages | None) -> float | None:
@@ -84,12 +50,13 @@ def states_larger_than_gpu(
 ) -> Judgement:
     """A lower bound, so what it finds does not fit; layers that a script freezes would lower it."""
     parameters, used = full_parameters(model, training), gpus_of_ranks(world, gpus)
-    if parameters is not None and world.order_uncertain:
+    frozen = frozen_bytes(model, training, world)
+    if (parameters is not None or frozen is not None) and world.order_uncertain:
         yield Skip("CUDA may number these GPUs of different models in another order")
         return
-    if parameters is None or not used or not adam(training, packages):
+    if not used or (frozen is None and not adam(training, packages)):
         return
-    need = states_bytes(parameters, world)
+    need = states_bytes(parameters, world) if parameters is not None else frozen
     if need is None:
         return
     smallest = min(used, key=lambda gpu: gpu.memory_total_bytes or 0)
@@ -98,16 +65,20 @@ def states_larger_than_gpu(
     share = (utilization or 0) * have
     if need + share <= have:
         return
+    message = ALONE if need > have else FROZEN if parameters is None else BESIDE
+    count = parameters or model.parameters or 0
     yield found(
         PROBLEM,
-        ALONE if need > have else BESIDE,
+        message,
         model=model.name,
         need=gib(need),
         have=gib(have),
         share=gib(share),
         utilization=utilization,
+        most=f"{max(0.0, 1 - need / have):.2f}",
         gpu=smallest.label,
-        billions=f"{parameters / 1e9:.1f}",
+        billions=f"{count / 1e9:.1f}",
+        where=place_of(training.get("vllm_gpu_memory_utilization")) if share else None,
         confidence=LIKELY,
-        evidence=(Evidence(model.folder, f"{parameters} parameters"),),
+        evidence=(Observed.quoted(model.folder or model.stated_in, f"{count} parameters"),),
     )

@@ -1,58 +1,21 @@
-"""The weights alone do not fit into the GPUs of this run.
-
-## What it means
-The model's parameters in half precision need more memory than the GPU that is to hold them all, or, where they are
-divided over the ranks, than all GPUs together.
-## What it does to a run
-`CUDA out of memory` while the model is loaded.
-## What to do
-Divide the weights over more GPUs (ZeRO-3, FSDP), offload parameters, quantize for LoRA, or take larger cards.
-## How it is found
-Number of parameters from the model's files times two bytes, against the memory that NVML reports.
-## References
-https://www.deepspeed.ai/tutorials/zero/
-https://huggingface.co/docs/transformers/model_memory_anatomy
-"""
+"""Judges weights-larger-than-gpus (MEM001), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.memory._helpers import HALF_BYTES, full_parameters, gib, gpus_of_ranks
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Message, Skip, Words, found
-from doctor.core.problem import ERROR, Problem
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import Skip, found
+from doctor.catalogue.shared.memory_bounds import HALF_BYTES, full_parameters, gib, gpus_of_ranks
+from doctor.catalogue.words import words_of
 from doctor.facts.gpus import Gpus
 from doctor.facts.model import Model
 from doctor.facts.training import Training
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="MEM001", name="weights-larger-than-gpus", severity=ERROR, since="0.1")
-
-WHOLE = Message(
-    en=Words(
-        "`{model}` needs {need} GiB for its weights, and {gpu} has {have} GiB",
-        "Every rank holds all weights, {billions} billion parameters of two bytes at the least, so loading ends with "
-        "`CUDA out of memory`.",
-        "Divide the weights over the GPUs with ZeRO-3 or FSDP, train a quantized model with LoRA, or take "
-        "larger cards.",
-    ),
-    zh=Words(
-        "`{model}` 的权重需要 {need} GiB,而 {gpu} 只有 {have} GiB",
-        "每个 rank 都要装下全部权重,{billions}B 参数每个至少两个字节,加载时就会 `CUDA out of memory`。",
-        "用 ZeRO-3 或 FSDP 把权重切分到各 GPU,用 LoRA 训练量化模型,或换更大的显卡。",
-    ),
-)
-DIVIDED = Message(
-    en=Words(
-        "`{model}` needs {need} GiB for its weights, and the run's GPUs together have {have} GiB",
-        "Even divided over all ranks the weights, {billions} billion parameters of two bytes at the least, do not fit.",
-        "Use more GPUs, offload parameters to the CPU, or train a quantized model with LoRA.",
-    ),
-    zh=Words(
-        "`{model}` 的权重需要 {need} GiB,而本次运行的全部 GPU 合计只有 {have} GiB",
-        "即使切分到所有 rank,{billions}B 参数每个至少两个字节,也装不下。",
-        "使用更多 GPU,把参数卸载到 CPU,或用 LoRA 训练量化模型。",
-    ),
-)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+WHOLE = TOML["whole"]
+DIVIDED = TOML["divided"]
 
 
 @check(PROBLEM)
@@ -83,5 +46,5 @@ def weights_larger_than_gpus(model: Model, training: Training, world: World, gpu
             have=gib(have),
             gpu=smallest.label,
             billions=f"{parameters / 1e9:.1f}",
-            evidence=(Evidence(model.folder, f"{parameters} parameters"),),
+            evidence=(Observed.quoted(model.folder or model.stated_in, f"{parameters} parameters"),),
         )

@@ -6,7 +6,7 @@ It prints these words as "Last error:" below the exception, or as its own warnin
 
 from __future__ import annotations
 
-from doctor.core.finding import Message, Words
+from doctor.catalogue.finding import Message, Words
 
 NVLS = Message(
     en=Words(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.cluster.measured import Measured
+from doctor.catalogue.nodes.measured import Measured
 
 
 def who(measured: Measured, node: int, local: int | None) -> tuple[str, str]:

@@ -1,23 +1,11 @@
-"""GLOO_SOCKET_IFNAME names an interface that this machine does not have.
-
-## What it means
-Gloo, torch's backend for CPU tensors, was told which interfaces to use. It takes whole names (no beginnings, unlike
-NCCL), and every name of the list must exist and have an address.
-## What it does to a run
-Making a gloo group ends with `Unable to find address for: NAME`. vLLM makes one beside every NCCL group, also with a
-single GPU; so does FSDP with CPU offload.
-## What to do
-Write the names of interfaces that exist, or unset the variable.
-## How it is found
-Each name of the list against the interfaces of this machine.
-## References
-https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use
-https://github.com/facebookincubator/gloo/blob/main/gloo/transport/tcp/device.cc
-"""
+"""Judges gloo-interface-absent (NCC003), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.nccl._helpers import (
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import CONFIRMED, LIKELY, found
+from doctor.catalogue.problem import ERROR, WARNING
+from doctor.catalogue.shared.communication import (
     group_size,
     interface_absent_on_nodes,
     is_usable,
@@ -28,10 +16,7 @@ from doctor.checks.nccl._helpers import (
     value_of,
     where_set,
 )
-from doctor.core.check import Judgement, check
-from doctor.core.finding import CONFIRMED, LIKELY, Message, Words, found
-from doctor.core.problem import ERROR, WARNING, Problem
-from doctor.core.signature import Signature
+from doctor.catalogue.words import words_of
 from doctor.facts.cluster import Cluster
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
@@ -40,42 +25,14 @@ from doctor.facts.serving import Serving
 from doctor.facts.training import Training
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="NCC003", name="gloo-interface-absent", severity=ERROR, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+ON_NODES = TOML["on_nodes"]
+NO_NAME = TOML["no_name"]
 
-SIGNATURES = (Signature(r"[Uu]nable to find (?:address|interface) for: ?(?P<interface>[\w.\-\[\]:]{1,60})"),)
 
-LOG_MESSAGE = Message(
-    en=Words(
-        "gloo finds no usable interface or address `{interface}`",
-        "GLOO_SOCKET_IFNAME names an interface that this machine does not have, or this machine's "
-        "host name resolves to an address that none of its interfaces has (a short name read as "
-        "0.x.x.x counts too).",
-        "Set `GLOO_SOCKET_IFNAME` to an interface that `ip -br addr` shows (`lo` for a single "
-        "machine), or map the host name to the machine's address in /etc/hosts.",
-    ),
-    zh=Words(
-        "gloo 找不到可用的网卡或地址 `{interface}`",
-        "GLOO_SOCKET_IFNAME 指定了本机没有的网卡,或本机主机名解析到了任何网卡都没有的地址。",
-        "把 `GLOO_SOCKET_IFNAME` 设为 `ip -br addr` 中存在的网卡(单机用 `lo`),或在 /etc/hosts 中把主"
-        "机名映射到本机地址。",
-    ),
-)
 VARIABLE = "GLOO_SOCKET_IFNAME"
-
-MESSAGE = Message(
-    en=Words(
-        "`GLOO_SOCKET_IFNAME` names {missing}, and this machine has {present}",
-        "Making a gloo group ends with `Unable to find address for`. vLLM makes such a group at every start, the "
-        "trainer when tensors on the CPU are exchanged. Gloo takes whole names, not beginnings.",
-        "Write the name of an interface that exists, or unset the variable.",
-    ),
-    zh=Words(
-        "`GLOO_SOCKET_IFNAME` 写了 {missing},而本机的网卡是 {present}",
-        "创建 gloo 组时会以 `Unable to find address for` 失败。vLLM 每次启动都会创建这样的组,"
-        "训练端在交换 CPU 张量时也会。gloo 要求完整的网卡名,不接受前缀。",
-        "填写存在的网卡名,或取消该变量。",
-    ),
-)
 
 
 @check(PROBLEM)
@@ -111,19 +68,25 @@ def gloo_interface_absent(
     )
 
 
-ON_NODES = Message(
-    en=Words(
-        "`{variable}={value}` names no usable interface of {hosts}",
-        "Making a gloo group ends there with `Unable to find address for`. Gloo takes whole names, not "
-        "beginnings, and interfaces are named otherwise on some machines.",
-        "Set it on each node to the name of its own interface, or unset it.",
-    ),
-    zh=Words(
-        "`{variable}={value}` 在 {hosts} 上没有可用的网卡",
-        "在那里创建 gloo 组会以 `Unable to find address for` 失败。gloo 要求完整的网卡名,而某些机器的网卡名称不同。",
-        "在每个节点上设为其自身网卡的名称,或取消该变量。",
-    ),
-)
+@check(PROBLEM)
+def gloo_interface_no_name(environment: Environment, network: Network | None, training: Training | None) -> Judgement:
+    """Where the interfaces are not known: NCCL's `^name` and `=name` are names of none.
+
+    Gloo splits the value at commas and looks for an interface of each name
+    (https://github.com/pytorch/pytorch/blob/v2.7.0/torch/csrc/distributed/c10d/init.cpp).
+    """
+    value = value_of(environment, training, VARIABLE) if network is None else None
+    wrong = [each for each in (value or "").split(",") if each.startswith(("^", "="))]
+    if value and wrong:
+        yield found(
+            PROBLEM,
+            NO_NAME,
+            value=value,
+            severity=ERROR,
+            where=where_set(training, VARIABLE),
+            commands=(f"unset {VARIABLE}",),
+            evidence=shown(VARIABLE, value),
+        )
 
 
 @check(PROBLEM)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from doctor import data
-from doctor.core.reading import truth
-from doctor.facts.base import Setting
+from doctor.base.evidence import Observed
+from doctor.catalogue.settings import truth
 from doctor.facts.deepspeed_config import DeepspeedConfig
+from doctor.facts.gpus import Gpus
 from doctor.facts.training import Training
 from doctor.facts.world import World
+
+#: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#arithmetic-instructions
+NATIVE_BF16 = (8, 0)
 
 
 def precision(
     training: Training, world: World, deepspeed: DeepspeedConfig | None, trl_version: str
-) -> tuple[str, Setting | None] | None:
+) -> tuple[str, Observed | None] | None:
     """Return "fp16", "bf16" or "no" and the setting that says so; None when it cannot be told.
 
     A setting of None means a default: TRL's of bf16, or the launcher's.
@@ -30,7 +34,17 @@ def precision(
     return ("no", None) if training.complete else None
 
 
-def _switches(training: Training, deepspeed: DeepspeedConfig | None, name: str) -> tuple[Setting | None, ...]:
+def bf16_native(gpus: Gpus | None, world: World) -> bool | None:
+    """Tell whether the cards that the run sees compute in bf16 (compute capability 8.0); None where it is not known."""
+    if gpus is None:
+        return None
+    seen = [each for each in gpus.gpus if world.visible_gpus is None or each.index in world.visible_gpus]
+    if any(each.compute_capability is None for each in seen) or not seen:
+        return None
+    return all((each.compute_capability or NATIVE_BF16) >= NATIVE_BF16 for each in seen)
+
+
+def _switches(training: Training, deepspeed: DeepspeedConfig | None, name: str) -> tuple[Observed | None, ...]:
     """Return the places where a precision can be switched on, DeepSpeed's first: its engine decides."""
     own = deepspeed.settings.get(f"{name}.enabled") if deepspeed is not None else None
     return own, training.get(name)

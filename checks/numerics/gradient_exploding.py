@@ -1,48 +1,23 @@
-"""The gradient grows far beyond what it was.
-
-## What it means
-`grad_norm` is the norm before clipping. It scatters by a factor of a few; a lasting rise by more than an order of
-magnitude means that the policy or the rollouts have left the region in which the objective is sound.
-## What it does to a run
-Clipping keeps the step short, but its direction is noise by now: reward falls, KL rises, and NaN often follows.
-## What to do
-Go back to a checkpoint from before the rise. Lower the learning rate, keep `max_grad_norm` at 1.0 or below, and check
-whether rollout engine and trainer still agree (`sampling_logp_difference`).
-## How it is found
-Three logged steps running above 20 times the median of the run's first 5 steps, and above 10.
-## References
-https://arxiv.org/abs/1211.5063
-https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments.max_grad_norm
-"""
+"""Judges gradient-exploding (NUM008), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import Optional
 
-from doctor.core.columns import Stretch
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.rules import sighting, step_text
-from doctor.core.series import Point, rule
-from doctor.core.stats import Alarm, Baseline, Window
+from doctor.base.stats import Alarm, Baseline, Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="NUM008", name="gradient-exploding", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+SPIKES = TOML["spikes"]
 
-MESSAGE = Message(
-    en=Words(
-        "`grad_norm` is {value} at step {step}, {ratio} times what it was",
-        "Single outliers are normal; this rise lasts. Clipping shortens the steps and cannot mend their "
-        "direction, and NaN often follows.",
-        "Go back to a checkpoint from before the rise, lower the learning rate, keep `max_grad_norm` at 1.0 "
-        "or below, and check that rollout engine and trainer agree.",
-    ),
-    zh=Words(
-        "`grad_norm` 在第 {step} 步为 {value},是此前的 {ratio} 倍",
-        "个别离群值属正常现象,但这次的增长是持续的。裁剪只能缩短步长,无法纠正方向,之后常常出现 NaN。",
-        "回到增长之前的检查点,降低学习率,将 `max_grad_norm` 保持在 1.0 或以下,并检查 rollout 引擎与训练器是否一致。",
-    ),
-)
 
 #: healthy norms scatter log-normally by a factor of two or three, with rare outliers of ten; three running of twenty
 #: were not seen in 2 million simulated steps (tests/rules)
@@ -91,5 +66,70 @@ class GradientExploding:
         if first is None or not norms.finite or norms.low <= 0 or norms.high > max(FLOOR, TIMES * first):
             return False
         self._recent.extend(norms.values)
+        self._alarm.rest(len(norms))
+        return True
+
+
+#: a spike is this many times the median of the last norms, and this many deviations of their logarithm beyond it. Of
+#: log-normal noise with single outliers of ten, spikes like this come less than once in ten thousand steps; four within
+#: 500 steps do not come by chance (tests/rules)
+SPIKE, DEVIATIONS, SPIKES_NEEDED, WITHIN, USUAL = 15.0, 6.0, 4, 500, 31
+
+#: the usual `max_grad_norm`: a spike below it is not even clipped
+CLIPPED = 1.0
+
+
+@rule(PROBLEM, needs=("grad_norm",), symptom_of=("RLX014",))
+class GradientSpikes:
+    """Counts single norms far beyond their neighbours."""
+
+    def __init__(self) -> None:
+        self._usual = Window(USUAL)
+        self._spikes: deque[tuple[int, float]] = deque()
+        self._in_spike = False
+        self._count = 0
+        self._alarm = Alarm(1, calm=WITHIN)
+        self._began: Optional[int] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge one norm by those before it."""
+        value = point.value
+        if not math.isfinite(value) or value <= 0:
+            return None
+        self._count += 1
+        while self._spikes and self._spikes[0][0] <= self._count - WITHIN:
+            self._spikes.popleft()
+        before, self._in_spike = self._in_spike, self._is_spike(value)
+        if not self._in_spike or before:  # what lasts is not single, and becomes what is usual
+            self._usual.push(math.log(value))
+        else:
+            self._began = self._began if self._spikes else point.step
+            self._spikes.append((self._count, value))
+        if not self._alarm.see(len(self._spikes) >= SPIKES_NEEDED, point.step):
+            return None
+        highest = max(norm for _, norm in self._spikes)
+        return found(
+            PROBLEM, SPIKES, confidence=LIKELY, count=len(self._spikes), value=f"{highest:.3g}",
+            usual=f"{math.exp(self._usual.median):.2g}", began=step_text(self._began), step=step_text(point.step),
+            **sighting(point, self._began),
+        )  # fmt: skip
+
+    def _is_spike(self, value: float) -> bool:
+        if len(self._usual) < FIRST or value <= CLIPPED:
+            return False
+        beyond = math.log(value) - self._usual.median
+        return beyond > math.log(SPIKE) and beyond > DEVIATIONS * self._usual.sigma()
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that are all below what can be a spike."""
+        norms = stretch["grad_norm"]
+        if self._spikes or self._alarm.on or not norms.finite or norms.low <= 0 or not self._usual.full:
+            return False
+        low = min(math.exp(self._usual.low), norms.low)
+        if norms.high > max(CLIPPED, SPIKE * low):
+            return False
+        self._usual.extend([math.log(each) for each in norms.values])
+        self._count += len(norms)
+        self._in_spike = False
         self._alarm.rest(len(norms))
         return True

@@ -1,103 +1,25 @@
-"""The loss scale falls and does not recover.
-
-## What it means
-fp16 training multiplies the loss by a scale so that small gradients survive. When a gradient overflows, the step is
-skipped and the scale halved; after a long stretch without overflow it is doubled. A run begins with some halvings,
-from
-2^16 down to what its gradients bear. Halvings that follow one another later mean that the gradients themselves grow.
-## What it does to a run
-Each halving is a step that was not applied. DeepSpeed ZeRO 1, 2 and 3 end with "Current loss scale already at minimum"
-(with their defaults at the 18th overflow); ZeRO 0 and torch's GradScaler skip on for ever.
-## What to do
-Use bf16 where the GPUs have it. Else lower the learning rate, keep rewards and advantages of ordinary size, and clip.
-## How it is found
-The live scale, DeepSpeed's overflow lines, or `grad_norm` logged as inf. After the first applied step the third
-halving without growth between is flagged: an error when they come fast (within 20 steps of one another) or the scale is
-low, else a warning. Before that step the descent is calibration: information from the third halving on, a warning from
-2^8, or from 5 halvings above the minimum where that is higher.
-## References
-https://www.deepspeed.ai/docs/config-json/#fp16-training-options
-https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/fp16/loss_scaler.py
-https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling
-"""
+"""Judges loss-scale-falling (NUM005), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 import math
 from typing import Optional
 
-from doctor.core.columns import Stretch
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.loss_scale import ATTEMPTED, HALVINGS, ScaleWatch
-from doctor.core.problem import ERROR, INFO, WARNING, Problem, Severity
-from doctor.core.rules import sighting
-from doctor.core.series import Point, rule
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.loss_scale import ATTEMPTED, HALVINGS, ScaleWatch
+from doctor.catalogue.problem import ERROR, INFO, WARNING, Severity
+from doctor.catalogue.rules import sighting
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="NUM005", name="loss-scale-falling", severity=ERROR, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+PREDICTED = TOML["predicted"]
+FALLING = TOML["falling"]
+CALIBRATING = TOML["calibrating"]
+OVERFLOWING = TOML["overflowing"]
 
-_REMEDY = (
-    "Use bf16 instead of fp16 where the GPUs have it (compute capability 8.0 and newer). Else lower the "
-    "learning rate, bring rewards to ordinary size, keep `max_grad_norm=1.0`, and raise `initial_scale_power`."
-)
-_REMEDY_ZH = (
-    "GPU 支持时(计算能力 8.0 及以上)用 bf16 代替 fp16。否则降低学习率,把奖励调到正常量级,保持 `max_grad_norm=1.0`,"
-    "并提高 `initial_scale_power`。"
-)
-PREDICTED = Message(
-    en=Words(
-        "loss scale halved {count} times without recovery, now {scale}; minimum near step {end}",
-        "The gradients overflow in fp16 again and again, and each overflow is a step that is not applied. At "
-        "this pace the scale reaches its minimum near step {end}; DeepSpeed ZeRO 1 to 3 end the run there.",
-        _REMEDY,
-    ),
-    zh=Words(
-        "loss scale 已减半 {count} 次且未恢复,现为 {scale};约在第 {end} 步到达最小值",
-        "梯度在 fp16 中反复溢出,每次溢出都意味着一步没有被应用。照此速度,scale 约在第 {end} 步到达最小值;"
-        "DeepSpeed ZeRO 1 到 3 会在那里终止训练。",
-        _REMEDY_ZH,
-    ),
-)
-FALLING = Message(
-    en=Words(
-        "loss scale halved {count} times without recovery, now {scale}",
-        "The gradients overflow in fp16 again and again, and each overflow is a step that is not applied. "
-        "DeepSpeed ZeRO 1 to 3 end the run when the scale cannot fall further.",
-        _REMEDY,
-    ),
-    zh=Words(
-        "loss scale 已减半 {count} 次且未恢复,现为 {scale}",
-        "梯度在 fp16 中反复溢出,每次溢出都意味着一步没有被应用。scale 无法再减时,DeepSpeed ZeRO 1 到 3 会终止训练。",
-        _REMEDY_ZH,
-    ),
-)
-CALIBRATING = Message(
-    en=Words(
-        "loss scale halved {count} times before the first applied step, now {scale}",
-        "A start in fp16 descends from a high scale until the gradients fit; nothing is wrong as long as it "
-        "stops well above the minimum.",
-        "Wait for the first applied step; when the descent goes on, use bf16 or lower the learning rate.",
-    ),
-    zh=Words(
-        "首个被应用的步之前 loss scale 已减半 {count} 次,现为 {scale}",
-        "fp16 启动时会从很高的 scale 逐步下降,直到梯度不再溢出;只要停在远高于最小值处就没有问题。",
-        "等待首个被应用的步;如果继续下降,请使用 bf16 或降低学习率。",
-    ),
-)
-OVERFLOWING = Message(
-    en=Words(
-        "`grad_norm` is inf in {count} steps with hardly any good one between",
-        "Gradients that overflow are not applied under fp16: the loss scale is halved and the step is "
-        "skipped. DeepSpeed ZeRO 1 to 3 end the run when the scale cannot fall further; without a scaler inf "
-        "gradients ruin the weights.",
-        _REMEDY,
-    ),
-    zh=Words(
-        "`grad_norm` 在 {count} 步中为 inf,其间几乎没有正常的步",
-        "fp16 下溢出的梯度不会被应用:loss scale 减半并跳过该步。scale 无法再减时 DeepSpeed ZeRO 1 到 3 会终止"
-        "训练;没有 scaler 时 inf 梯度会毁掉权重。",
-        _REMEDY_ZH,
-    ),
-)
 
 #: steps without overflow after which DeepSpeed doubles the scale (`loss_scale_window`); torch waits for 2000
 WINDOW = 1000

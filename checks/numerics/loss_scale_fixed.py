@@ -1,43 +1,28 @@
-"""The loss scale of fp16 is fixed.
-
-## What it means
-A `loss_scale` other than 0 switches DeepSpeed's dynamic scaling off: the scale never follows the gradients.
-## What it does to a run
-When gradients overflow at that scale, step after step is skipped and nothing lowers it: the run goes on and
-learns nothing. Where the scale is too small, small gradients vanish.
-## What to do
-Set `loss_scale` to 0, DeepSpeed's default, for dynamic scaling.
-## How it is found
-`fp16.loss_scale` of the DeepSpeed JSON.
-## References
-https://www.deepspeed.ai/docs/config-json/#fp16-training-options
-https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/fp16/loss_scaler.py
-"""
+"""Judges loss-scale-fixed (NUM003), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.trl._helpers import quoted
-from doctor.core.check import Judgement, check
-from doctor.core.finding import CONFIRMED, LIKELY, Message, Skip, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.reading import number, place_of
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Skip, found
+from doctor.catalogue.settings import number, place_of
+from doctor.catalogue.shared.trainers import quoted
+from doctor.catalogue.words import words_of
 from doctor.facts.deepspeed_config import DeepspeedConfig
 
-PROBLEM = Problem(id="NUM003", name="loss-scale-fixed", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
 
-MESSAGE = Message(
-    en=Words(
-        "`fp16.loss_scale` is fixed at {scale}",
-        "DeepSpeed then never lowers the scale: gradients that overflow at {scale} are skipped in every "
-        "step, and the run learns nothing without failing.",
-        "Use dynamic scaling.",
-    ),
-    zh=Words(
-        "`fp16.loss_scale` 固定为 {scale}",
-        "此时 DeepSpeed 不会降低 scale:在 {scale} 下溢出的梯度每一步都会被跳过,训练不报错却学不到东西。",
-        "使用动态缩放。",
-    ),
-)
+
+#: where dynamic scaling starts by default, 2^16; a lower start leaves few overflows until it collapses (NUM002)
+DEFAULT_POWER = 16
+
+
+def _starts_low(deepspeed: DeepspeedConfig) -> bool:
+    """Whether the file has a start for the dynamic scale, which did not count so far, below the default."""
+    setting = deepspeed.settings.get("fp16.initial_scale_power")
+    power = number(setting.value) if setting is not None else None
+    return power is not None and power < DEFAULT_POWER
 
 
 @check(PROBLEM)
@@ -55,7 +40,7 @@ def loss_scale_fixed(deepspeed: DeepspeedConfig) -> Judgement:
             MESSAGE,
             where=place_of(setting),
             evidence=quoted(setting),
-            commands=('"loss_scale": 0',),
+            commands=('"loss_scale": 0, "initial_scale_power": 16' if _starts_low(deepspeed) else '"loss_scale": 0',),
             scale=f"{scale:g}",
             confidence=CONFIRMED if enabled.value is True else LIKELY,
         )

@@ -1,58 +1,28 @@
-"""Loss and gradient are exactly zero from the first step on.
-
-## What it means
-Mostly no token of any row counts for the loss: every label is -100, because the template that marks the answer is not
-found, the rows are cut before the answer, or the mask of the completion is empty. In fp16 losses that are NaN from the
-first step on may read the same: the Trainer logs them as 0, and DeepSpeed has a norm of 0 until a step was not skipped.
-## What it does to a run
-The run looks well, ends well, and leaves the weights as they were.
-## What to do
-Look at the labels of one row.
-## How it is found
-`loss` and `grad_norm` are exactly 0 in the first 20 logged steps, or in all steps of a run that logged at least 5. Runs
-that log rewards are left to the rules about rewards: a group of equal rewards has no gradient either.
-## References
-https://github.com/unslothai/unsloth/issues/1290
-https://github.com/huggingface/trl/issues/1920
-https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
-https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments.logging_nan_inf_filter
-https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/zero/stage_1_and_2.py
-"""
+"""Judges nothing-trained (NUM016), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
+import math
 from typing import Optional
 
-from doctor.core.columns import Stretch
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.rules import sighting, step_text
-from doctor.core.series import Point, rule
+from doctor.base.history import History
+from doctor.base.stats import Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, Message, found
+from doctor.catalogue.problem import WARNING
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="NUM016", name="nothing-trained", severity=ERROR, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+VANISHED = TOML["vanished"]
+MASKED, CUT_OFF, CHANCE, TIMES = TOML["masked"], TOML["cut_off"], TOML["chance"], TOML["times"]
 
-MESSAGE = Message(
-    en=Words(
-        "loss and gradient are exactly 0 in all {count} steps logged, up to step {step}",
-        "Nothing is learned. Mostly no token counts for the loss, for every label is masked (-100): the text that "
-        "marks where the answer begins is not found in the rows, the rows are cut before it, or the assistant's mask "
-        "of the chat template is empty. In fp16 it may be NaN instead, which the Trainer logs as 0.",
-        "Look at one row as the model gets it: `print([t for t in next(iter(trainer.get_train_dataloader()))"
-        '["labels"][0].tolist() if t != -100])` must not be empty. Correct `response_template`, `response_part` or the '
-        "columns, raise the maximal length, or use a template with `{{% generation %}}` for `assistant_only_loss`. If "
-        "it is not empty: `logging_nan_inf_filter=False` shows a NaN.",
-    ),
-    zh=Words(
-        "截至第 {step} 步,已记录的 {count} 步中损失与梯度恰好全为 0",
-        "什么也没有学到。多半是没有任何 token 计入损失,即所有标签都被屏蔽(-100):在数据行中找不到标记回答开始的文本、数"
-        "据行在此之前被截断,或聊天模板的 assistant 掩码为空。使用 fp16 时也可能是 NaN,Trainer 会把它记录为 0。",
-        '查看模型得到的一行:`print([t for t in next(iter(trainer.get_train_dataloader()))["labels"][0].tolist() if t '
-        "!= -100])` 不应为空。更正 `response_template`、`response_part` 或列名,增大最大长度,或为 "
-        "`assistant_only_loss` 使用含 `{{% generation %}}` 的模板。若不为空:设置 "
-        "`logging_nan_inf_filter=False` 可看到 NaN。",
-    ),
-)
 
+#: norms of healthy runs are above 1e-4; below this, a step of any usual learning rate is lost in rounding
+TINY = 1e-7
 #: logged steps
 FIRST, WHOLE_RUN = 20, 5
 _REWARDS = ("reward", "reward_std", "frac_reward_zero_std")
@@ -63,12 +33,21 @@ class NothingTrained:
     """Looks at the beginning only: a loss may become 0 in the end."""
 
     def __init__(self) -> None:
-        self._norms = self._losses = 0
+        self._norms = self._losses = self._tiny = 0
         self._settled = False
         self._last: Optional[Point] = None
 
     def update(self, point: Point) -> Optional[Finding]:
-        """Count pairs of zeros until the first value that is none, or a reward."""
+        """Count pairs of zeros until the first value that is none, or a reward; and norms next to nothing at "
+        "any time.
+        """
+        if point.name == "grad_norm":
+            self._tiny = self._tiny + 1 if 0 < point.value < TINY else 0
+            if self._tiny == FIRST:
+                return found(
+                    PROBLEM, VANISHED, confidence=LIKELY, tiny=f"{TINY:g}", count=FIRST, step=step_text(point.step),
+                    **sighting(point),
+                )  # fmt: skip
         if self._settled:
             return None
         if point.value != 0 or point.name in _REWARDS:
@@ -86,9 +65,11 @@ class NothingTrained:
         """Steps of which both are known."""
         return min(self._norms, self._losses)
 
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the beginning is over."""
-        return self._settled
+    def calm(self, stretch: Stretch) -> bool:
+        """Take every row in once the beginning is over, unless its norms are next to nothing."""
+        if not self._settled or self._tiny:
+            return False
+        return not any(0 < value < TINY for value in stretch["grad_norm"].values)
 
     def _found(self, point: Point) -> Finding:
         self._settled = True
@@ -101,3 +82,166 @@ class NothingTrained:
         if self._settled or self._last is None or self._count < WHOLE_RUN:
             return None
         return self._found(self._last)
+
+
+#: logged steps from the first on in which no label counts, or no gradient reaches a weight
+NO_LABEL, NO_GRADIENT = 5, 20
+
+#: a loss that is printed as at least this was not rounded to nothing
+LIVING = 1e-3
+
+
+@rule(PROBLEM, needs=("loss", "grad_norm", "mean_token_accuracy", *_REWARDS), symptom_of=("NUM005", "NUM006"))
+class NothingReachesTheWeights:
+    """Looks at the beginning: a loss of 0 with an accuracy of 0, or a loss that lives while no gradient does."""
+
+    def __init__(self) -> None:
+        self._loss = math.nan
+        self._rows = self._zeros = 0
+        self._course = History()
+        self._settled = False
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one figure in, and judge an accuracy or a norm by the loss of the same step."""
+        if self._settled or not math.isfinite(point.value):
+            return None
+        if point.name in _REWARDS:
+            self._settled = True
+        elif point.name == "loss":
+            self._loss = point.value
+            self._course.push(point.value, point.step)
+        elif point.name == "grad_norm":
+            self._zeros = self._zeros + 1 if point.value == 0 and abs(self._loss) >= LIVING else 0
+            if self._zeros == NO_GRADIENT and not self._learns():
+                return self._found(point, CUT_OFF, loss=f"{self._loss:.3g}", count=NO_GRADIENT)
+        elif self._loss == 0 == point.value:
+            self._rows += 1
+            if self._rows == NO_LABEL:
+                return self._found(point, MASKED, count=NO_LABEL)
+        elif self._rows or point.value:
+            self._settled = self._zeros == 0
+        return None
+
+    def _learns(self) -> bool:
+        """Whether the loss falls all the same: then it is the norm that is printed wrongly."""
+        line = self._course.slope()
+        return line is not None and line.sigmas < -4
+
+    def _found(self, point: Point, message: Message, *, count: int, loss: str = "") -> Finding:
+        self._settled = True
+        return found(
+            PROBLEM, message, confidence=LIKELY, count=count, loss=loss, step=step_text(point.step), **sighting(point)
+        )
+
+    def calm(self, _stretch: Stretch) -> bool:
+        """Take every row in once the beginning is over."""
+        return self._settled
+
+
+#: nats a token that guessing among ten thousand tokens costs, ln(10^4): no vocabulary of a language model is smaller
+AT_CHANCE = math.log(10_000)
+#: and among a million: none is larger
+MOST_NATS = math.log(1_000_000)
+#: logged steps
+FLAT = 30
+
+
+#: of a model that gives all tokens the same probability, loss and entropy are one (within this share), and accuracy is
+#: exp(-loss), up to this multiple by chance: so it is known whatever the vocabulary is
+SAME, LUCK = 0.05, 3.0
+
+
+@rule(PROBLEM, needs=("loss", "entropy", "mean_token_accuracy", *_REWARDS), symptom_of=("RLX017",))
+class LossAtChance:
+    """A loss near ln(vocabulary) that does not fall: the model guesses, and does not learn to do better."""
+
+    def __init__(self) -> None:
+        self._course, self._recent = History(), Window(FLAT)
+        self._settled = False
+        self._loss, self._entropy = math.nan, math.nan
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge the first losses only: one that once was lower has learnt something."""
+        if self._settled:
+            return None
+        if point.name in _REWARDS:
+            self._settled = True
+        elif point.name == "loss":
+            self._loss = point.value
+            return self._judge(point) if AT_CHANCE <= point.value <= MOST_NATS else None
+        elif point.name == "entropy":
+            self._entropy = point.value
+        elif self._loss < AT_CHANCE:
+            uniform = abs(self._loss - self._entropy) <= SAME * self._loss and self._loss >= 1
+            self._settled = not (uniform and point.value <= LUCK * math.exp(-self._loss))
+            return None if self._settled else self._judge(point._replace(name="loss", value=self._loss))
+        return None
+
+    def _judge(self, point: Point) -> Optional[Finding]:
+        self._course.push(point.value, point.step)
+        self._recent.push(point.value)
+        if self._course.count < FLAT:
+            return None
+        self._settled = True
+        line = self._course.slope()
+        if line is None or line.sigmas < -4 or line.gain < -0.5:
+            return None
+        loss = self._recent.median
+        return found(
+            PROBLEM, CHANCE, confidence=LIKELY, loss=f"{loss:.3g}", words=f"{math.exp(loss):,.0f}", count=FLAT,
+            step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, _stretch: Stretch) -> bool:
+        """Take every row in once the beginning is over."""
+        return self._settled
+
+
+#: evaluations needed, how near to a whole number their ratio must be, and how little it may scatter. A loss that is
+#: summed over N micro batches instead of averaged is N times the loss on held-out data, which nothing is summed over
+EVALUATIONS, NEAR, SCATTER = 3, 0.15, 0.08
+
+
+@rule(PROBLEM, needs=("loss", "eval_loss", *_REWARDS))
+class LossTimesAccumulation:
+    """Compares the losses since the last evaluation with its loss: a ratio that stands at 2, 3, 4, ..."""
+
+    def __init__(self) -> None:
+        self._losses: list[float] = []
+        self._ratios = Window(EVALUATIONS)
+        self._told = False
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take a loss in, or judge at an evaluation."""
+        if self._told or not math.isfinite(point.value):
+            return None
+        if point.name in _REWARDS:
+            self._told = True
+            return None
+        if point.name == "loss":
+            self._losses = [*self._losses[-8:], point.value]
+            return None
+        losses, self._losses = sorted(self._losses), []
+        if not losses or point.value <= 0:
+            return None
+        self._ratios.push(losses[len(losses) // 2] / point.value)
+        ratio = self._ratios.median
+        whole = round(ratio)
+        if not self._ratios.full or whole < 2 or abs(ratio - whole) > NEAR:
+            return None
+        if self._ratios.high - self._ratios.low > 2 * SCATTER * ratio:
+            return None
+        self._told = True
+        return found(
+            PROBLEM, TIMES, confidence=LIKELY, severity=WARNING, ratio=f"{ratio:.2f}", whole=whole,
+            evaluation=f"{point.value:.3g}", step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take losses in where nothing was evaluated."""
+        if self._told:
+            return True
+        if stretch["eval_loss"].values or any(stretch[name].values for name in _REWARDS) or not stretch["loss"].finite:
+            return False
+        self._losses = [*self._losses, *stretch["loss"].values][-9:]
+        return True

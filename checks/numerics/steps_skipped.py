@@ -1,21 +1,4 @@
-"""Too many optimizer steps are skipped.
-
-## What it means
-With dynamic loss scaling a step whose gradient overflows is skipped. A healthy fp16 run skips one step in a thousand
-or
-two, each time the scale has been doubled once too often.
-## What it does to a run
-Skipped steps cost their whole price, generation included, and teach nothing; the learning rate schedule stands still
-meanwhile.
-## What to do
-Use bf16 where the GPUs have it. Else find out why the gradients are large: learning rate, unscaled rewards, long
-completions; and look at `loss_scale`.
-## How it is found
-After the first 100 steps, 10 % or more of the last 200 steps were skipped (or logged with an infinite `grad_norm`).
-## References
-https://www.deepspeed.ai/docs/config-json/#fp16-training-options
-https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling
-"""
+"""Judges steps-skipped (NUM009), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
@@ -23,28 +6,17 @@ import math
 from collections import deque
 from typing import Optional
 
-from doctor.core.columns import Stretch
-from doctor.core.finding import Finding, Message, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.rules import sighting, step_text
-from doctor.core.series import Point, rule
-from doctor.core.stats import Alarm
+from doctor.base.stats import Alarm
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="NUM009", name="steps-skipped", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
 
-MESSAGE = Message(
-    en=Words(
-        "{skipped} of the last {steps} steps were skipped, up to step {step}",
-        "Their gradients overflowed in fp16. Each of them costs a whole step, generation included, and "
-        "changes nothing; a healthy run skips one in a thousand.",
-        "Use bf16 where the GPUs have it, else lower the learning rate and bring rewards to ordinary size.",
-    ),
-    zh=Words(
-        "截至第 {step} 步,最近 {steps} 步中有 {skipped} 步被跳过",
-        "这些步的梯度在 fp16 中溢出。每一步都花费了完整的代价(包括生成),却没有任何改变;正常的训练千步才跳过一步。",
-        "GPU 支持时使用 bf16,否则降低学习率并把奖励调到正常量级。",
-    ),
-)
 
 #: steps looked back on, steps left to the calibration of the scale, and the share that is too much: a hundred
 #: times the

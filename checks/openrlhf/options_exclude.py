@@ -1,47 +1,15 @@
-"""Options of OpenRLHF are combined that exclude each other.
-
-## What it means
-Some switches need another one, or cannot be used with it: packing and ring attention, async training and
-vLLM's sleep, partial rollouts, evaluation without a remote reward.
-## What it does to a run
-OpenRLHF ends with an AssertionError before anything is started.
-## What to do
-Add the option that is missing, or take the other one out.
-## How it is found
-In a log: by OpenRLHF's assertion.
-## References
-https://github.com/OpenRLHF/OpenRLHF/blob/main/openrlhf/cli/train_ppo_ray.py
-https://openrlhf.readthedocs.io/en/latest/async_rl.html
-"""
+"""Judges options-exclude (ORL004), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.core.finding import Finding, Message, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.signature import Hits, Signature
+from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="ORL004", name="options-exclude", severity=ERROR, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+LOG_MESSAGE = TOML["log"]
 
-SIGNATURES = (
-    Signature(r"AssertionError: (?P<sleep>Async RLHF is not supported with --)"),
-    Signature(r"AssertionError: (?P<packing>packing_samples must be enabled when using ring attention)"),
-    Signature(r"AssertionError: (?P<vllm>Only support `--packing_samples` with vLLM)"),
-    Signature(r"AssertionError: --train\.partial_rollout_enable requires (?P<partial>--train\.async_enable)"),
-    Signature(r"AssertionError: (?P<eval>`--eval_dataset` requires either `--remote_rm_url`)"),
-)
-
-LOG_MESSAGE = Message(
-    en=Words(
-        "OpenRLHF was started with options that do not go together",
-        "{why}",
-        "{fix}",
-    ),
-    zh=Words(
-        "OpenRLHF 的启动选项互相冲突",
-        "{why_zh}",
-        "{fix_zh}",
-    ),
-)
 
 #: group of the pattern -> why and what to do, English and Chinese
 _PAIRS = {

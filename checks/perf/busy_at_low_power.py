@@ -1,47 +1,18 @@
-"""A GPU reports 100 % busy and draws little power: it is occupied, not at work.
-
-## What it means
-`utilization.gpu` counts the time in which some kernel was resident, on however few SMs. A collective operation that
-waits for another rank spins in such a kernel: 100 % busy, a quarter of the power. So do streams of very small kernels.
-## What it does to a run
-The card looks fully used in `nvidia-smi` and does next to nothing; a hang looks like this as well.
-## What to do
-If the run stands still, look for the rank that all others wait for (`py-spy dump --pid` shows where each one is). If it
-moves on, look for what keeps kernels small: micro batches of one, decoding without CUDA graphs, a long wait in NCCL.
-## How it is found
-In the figures of `doctor monitor`: for at least two minutes and a tenth of the run, the busy figure was 95 % or more
-while the card drew less than 30 % of its power limit. Where GPM or DCGM tell the activity of the SMs, trust that more.
-## References
-https://docs.nvidia.com/deploy/nvml-api/structnvmlUtilization__t.html
-https://github.com/NVIDIA/nccl/issues/968
-"""
+"""Judges busy-at-low-power (PRF015), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 from typing import Optional
 
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.series import Point, rule
-from doctor.core.usage_rules import gpu_of, place
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.usage_rules import gpu_of, place
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="PRF015", name="busy-at-low-power", severity=WARNING, since="0.1", ends_run=False)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
 
-MESSAGE = Message(
-    en=Words(
-        "GPU {gpu} was 100 % busy at {power} % of its power limit for {minutes} min",
-        "Busy means that some kernel was resident, on however few SMs. At this power it waited, as a collective "
-        "operation waits for another rank, or ran very small kernels.",
-        "If the run stands still, look for the rank that the others wait for. Else look for small kernels and for "
-        "waiting in NCCL in a profile.",
-    ),
-    zh=Words(
-        "GPU {gpu} 有 {minutes} 分钟显示 100 % 忙碌,功耗却只有上限的 {power} %",
-        "“忙碌”只表示有内核驻留,无论占用多少 SM。在这样的功耗下,它在等待(例如集合通信在等其他 rank),"
-        "或只运行很小的内核。",
-        "如果训练停住,找出其他 rank 在等待的那个 rank;否则用性能分析查看小内核与 NCCL 等待。",
-    ),
-)
 
 #: percent of the power limit that is little; seconds and share of the run that are worth a word
 LOW, LEAST_S, LEAST_SHARE = 30.0, 120.0, 0.10

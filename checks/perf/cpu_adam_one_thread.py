@@ -1,50 +1,24 @@
-"""The optimizer step on the CPU runs on one thread a rank.
-
-## What it means
-DeepSpeed's optimizer on the CPU shares its work among OpenMP threads. `torchrun` with several processes and
-`accelerate launch` set OMP_NUM_THREADS to 1 unless somebody says otherwise; the `deepspeed` launcher does not.
-## What it does to a run
-Every rank updates its share of the parameters on a single core while the others idle: the step takes several times
-longer than it must.
-## What to do
-Set OMP_NUM_THREADS to the cores of each rank.
-## How it is found
-Offload of the optimizer, the launcher's rule for the variable, CPUs of this machine and ranks on it.
-## References
-https://github.com/deepspeedai/DeepSpeed/blob/v0.19.5/csrc/adam/cpu_adam_impl.cpp
-https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/commands/launch.py
-https://docs.pytorch.org/docs/stable/elastic/run.html
-"""
+"""Judges cpu-adam-one-thread (PRF006), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.nccl._helpers import runs_elsewhere
-from doctor.core.check import Judgement, check
-from doctor.core.finding import LIKELY, Evidence, Message, Words, found
-from doctor.core.problem import WARNING, Problem
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import LIKELY, found
+from doctor.catalogue.shared.communication import runs_elsewhere
+from doctor.catalogue.words import words_of
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.environment import Environment
 from doctor.facts.host import Host
 from doctor.facts.launch import Launch
 from doctor.facts.world import World
 
-PROBLEM = Problem(id="PRF006", name="cpu-adam-one-thread", severity=WARNING, since="0.1", ends_run=False)
-FEW_CORES = 4  # below that a rank has little to gain
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
 
-MESSAGE = Message(
-    en=Words(
-        "The optimizer is offloaded to the CPU, and a rank takes 1 thread of its {cores} cores",
-        "`{launcher}` sets OMP_NUM_THREADS=1 where nobody sets it. DeepSpeed's optimizer on the CPU then updates the "
-        "parameters of each rank on a single core while the GPUs wait.",
-        "Set OMP_NUM_THREADS to the number of cores of each rank.",
-    ),
-    zh=Words(
-        "优化器卸载到 CPU,而每个 rank 的 {cores} 个核只用 1 个线程",
-        "没有人设置时,`{launcher}` 会设 OMP_NUM_THREADS=1。DeepSpeed 的 CPU 优化器便只用一个核更新每个 rank 的参数,"
-        "GPU 在等待。",
-        "把 OMP_NUM_THREADS 设为每个 rank 可用的核数。",
-    ),
-)
+
+FEW_CORES = 4  # below that a rank has little to gain
 
 
 def _threads(
@@ -83,5 +57,5 @@ def cpu_adam_one_thread(
         launcher=decided_by,
         confidence=LIKELY,
         commands=(f"export OMP_NUM_THREADS={cores}",),
-        evidence=(Evidence("host", f"{host.cpus} CPUs, {ranks} ranks"),),
+        evidence=(Observed.quoted("host", f"{host.cpus} CPUs, {ranks} ranks"),),
     )

@@ -1,52 +1,21 @@
-"""vLLM generates fewer tokens a second than at the beginning, with as many requests at work.
-
-## What it means
-Tokens a second for each running request depend on model, batch and context length. When they halve at the same number
-of requests, contexts have grown long, the KV cache is full and requests are preempted, the GPU is throttled or shared,
-or the host is short of CPU.
-## What it does to a run
-Generation, mostly the longest part of a GRPO step, takes longer and longer.
-## What to do
-Look at the KV cache and at preemptions in the same lines, at the lengths of the completions, and at clocks and
-temperatures of the GPUs.
-## How it is found
-In vLLM's throughput lines: the median of tokens a second per running request over the last 25 busy lines is less than
-half of that over the first 25 (after 3 of warm-up), while the number of requests at work has not grown by half. Lines
-in which more prompt was read than text generated, and those that follow one, tell of prompts and do not count.
-## References
-https://docs.vllm.ai/en/latest/configuration/optimization/
-https://github.com/vllm-project/vllm/blob/v0.11.0/vllm/v1/metrics/loggers.py
-"""
+"""Judges generation-throughput-falling (PRF014), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 from typing import Optional
 
-from doctor.core.columns import Stretch
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.rules import sighting
-from doctor.core.series import Point, rule
-from doctor.core.stats import Alarm, Baseline, Window
+from doctor.base.stats import Alarm, Baseline, Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.rules import sighting
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="PRF014", name="generation-throughput-falling", severity=WARNING, since="0.1", ends_run=False)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+STARVED, PAUSED = TOML["starved"], TOML["paused"]
 
-MESSAGE = Message(
-    en=Words(
-        "vLLM generates {now} tokens/s per request, {before} at the beginning",
-        "The number of requests at work has not grown in that measure. Longer contexts, a full KV cache with "
-        "preemptions, a GPU that is throttled or shared, and a host short of CPU do this.{cache}",
-        "Compare completion lengths of then and now. Look for preemptions and for a KV cache near 100 % (fewer "
-        "`max_num_seqs`, a higher `gpu_memory_utilization`), and at clocks and other processes with `doctor monitor`.",
-    ),
-    zh=Words(
-        "vLLM 每个请求每秒生成 {now} 个 token,开始时为 {before}",
-        "同时运行的请求数并未同等增长。上下文变长、KV cache 占满并发生抢占、GPU 降频或被共享、主机 CPU 不足都会如此。"
-        "{cache_zh}",
-        "对比前后的生成长度。检查是否有抢占、KV cache 是否接近 100 %(减小 `max_num_seqs`,提高 "
-        "`gpu_memory_utilization`),并用 `doctor monitor` 查看频率与其他进程。",
-    ),
-)
 
 #: busy lines of the medians and those left to the warm-up; fall that counts; growth of the load that explains one
 LINES, SKIP, FALL, MORE_REQUESTS = 25, 3, 0.5, 1.5
@@ -123,11 +92,57 @@ class GenerationThroughputFalling:
         full = len(self._cache) > 0 and self._cache.median >= FULL
         return found(
             PROBLEM, MESSAGE, confidence=LIKELY, now=f"{self._last.median:.3g}", before=f"{before:.3g}",
-            cache=" The KV cache is full." if full else "", cache_zh="KV cache 已满。" if full else "",
-            **sighting(rate, self._alarm.since),
-        )  # fmt: skip
+            full=full, **sighting(rate, self._alarm.since),
+    )  # fmt: skip
 
 
 def _reads(prompt: float, generated: float, running: float) -> bool:
     """Whether requests at work had their prompts read, mostly; a long one is told when all of it was read."""
     return running > 0 and (prompt > generated or generated == 0)
+
+
+WAITING = "vllm/waiting"
+
+#: lines running, one every ten seconds: a minute, in which weights are long updated and prompts long read
+#: https://github.com/vllm-project/vllm/blob/main/vllm/envs.py (VLLM_LOG_STATS_INTERVAL)
+STALLED_LINES = 6
+
+
+@rule(PROBLEM, needs=(PROMPT, RATE, RUNNING, WAITING))
+class NothingRuns:
+    """Requests that wait while none runs, and requests that run while no token comes."""
+
+    def __init__(self) -> None:
+        self._now: dict[str, float] = {}
+        self._starved, self._paused = Alarm(STALLED_LINES, calm=1), Alarm(STALLED_LINES, calm=1)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge a line at the requests that wait, which it tells last of the four."""
+        if point.name == PROMPT:
+            self._now = {}
+        self._now[point.name] = point.value
+        if point.name != WAITING:
+            return None
+        told, self._now = self._now, {}
+        if len(told) < 4:
+            return None
+        still = told[RATE] == 0 == told[PROMPT]
+        starved = self._starved.see(still and told[WAITING] > 0 and told[RUNNING] == 0, point.step)
+        paused = self._paused.see(still and told[RUNNING] > 0, point.step)
+        if not (starved or paused):
+            return None
+        return found(
+            PROBLEM, STARVED if starved else PAUSED, confidence=LIKELY, count=STALLED_LINES,
+            waiting=f"{told[WAITING]:.0f}", running=f"{told[RUNNING]:.0f}", **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take lines in that all tell tokens."""
+        rates = stretch[RATE]
+        if not stretch[WAITING].values:
+            return True
+        if not (stretch.alike and rates.finite and rates.values) or self._now or rates.low <= 0:
+            return False
+        self._starved.rest(len(rates))
+        self._paused.rest(len(rates))
+        return True

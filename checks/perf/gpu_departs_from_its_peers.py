@@ -1,59 +1,20 @@
-"""One GPU, or all GPUs of one node, works clearly more or less than the others at the same time.
-
-## What it means
-GPUs that do the same work side by side are equally active, second by second. Here one of them (or all of one node) is
-far from the median of its peers, and stays so through the run.
-## What it does to a run
-More active than the others: in synchronous work the others wait for it in every collective operation, so the whole run
-goes at its speed. Less active: it has less to do than the others, or it waits for something that they do not wait for.
-## What to do
-Compare the card or the node with its peers: clock, heat, power limit, other programs on it, length of its sequences,
-its CPUs and disks, its network. `doctor check --ray auto` or `--collect` lays the nodes side by side.
-## How it is found
-In the figures of `doctor monitor`: in at least a minute of work, the card's activity lies 20 points or more from the
-median of the GPUs of the same role in the same second (the offset of the nodes' clocks taken out), and in four of five
-seconds on the same side. Not where more than a quarter of the peers depart: they do different work then.
-## References
-https://docs.nvidia.com/deploy/nvml-api/group__nvmlGpmFunctions.html
-https://arxiv.org/abs/2402.15627
-"""
+"""Judges gpu-departs-from-its-peers (PRF017), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 from typing import NamedTuple, Optional
 
-from doctor.core.finding import LIKELY, Finding, Message, Where, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.series import Point, rule
-from doctor.core.stats import Window
-from doctor.core.usage_rules import gpu_of, place
+from doctor.base.stats import Window
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.usage_rules import gpu_of, place
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="PRF017", name="gpu-departs-from-its-peers", severity=WARNING, since="0.1", ends_run=False)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MORE = TOML["more"]
+LESS = TOML["less"]
 
-MORE = Message(
-    en=Words(
-        "{which} {own} % active, the {peers} peers {others} %{phase}",
-        "In synchronous work the others wait for the one that takes longest, so the whole run goes at its speed.",
-        "Compare it with its peers: clock, heat, power limit, other programs on it, and the share of work it is given.",
-    ),
-    zh=Words(
-        "{which} 活跃度 {own} %,其余 {peers} 块为 {others} %{phase}",
-        "同步训练中其余的卡都在等最慢的一块,整个运行以它的速度前进。",
-        "与同类比较:时钟、温度、功率上限、卡上的其他程序,以及分到的工作量。",
-    ),
-)
-LESS = Message(
-    en=Words(
-        "{which} {own} % active, the {peers} peers {others} %{phase}",
-        "It has less to do than the others, or waits for something that they do not wait for: its hours are lost.",
-        "Look at what its process does: its share of the work, its data and disks, its CPUs, its network.",
-    ),
-    zh=Words(
-        "{which} 活跃度 {own} %,其余 {peers} 块为 {others} %{phase}",
-        "它的工作比其余的少,或在等待其余的卡不必等的东西:这部分算力被浪费。",
-        "查看该进程在做什么:分到的工作量、数据与磁盘、CPU、网络。",
-    ),
-)
 
 #: percent of activity, of the card or of its peers, that counts as work; points of departure; share of the seconds in
 #: which it departs to the same side by half of that; seconds of work; share of peers that depart where work differs

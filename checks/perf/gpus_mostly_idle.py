@@ -1,42 +1,18 @@
-"""The GPUs of a run were idle for most of its time.
-
-## What it means
-More than half of the GPU time that the run held was spent without work on the GPU.
-## What it does to a run
-Nothing breaks; the hours are paid for.
-## What to do
-See in `doctor report` in which phase and on which GPUs the hours went: loading and compiling at the start, generation
-on too few GPUs, reward functions, evaluation, checkpoints, or GPUs that no process uses.
-## How it is found
-In the figures of `doctor monitor`: the activity of a GPU (SM activity where it is known, else the busy figure) below
-5 % counts as idle; more than half of all GPU time of a run of at least ten minutes.
-## References
-https://huggingface.co/docs/trl/speeding_up_training
-"""
+"""Judges gpus-mostly-idle (PRF013), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 from typing import Optional
 
-from doctor.core.finding import Finding, Message, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.series import Point, rule
-from doctor.core.usage_rules import gpu_of, place
+from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.usage_rules import gpu_of, place
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="PRF013", name="gpus-mostly-idle", severity=WARNING, since="0.1", ends_run=False)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
 
-MESSAGE = Message(
-    en=Words(
-        "{share} % of the GPU time was idle: {hours} GPU-hours on {gpus} GPUs",
-        "The GPUs were held and had no work. The most idle is GPU {worst} with {most} %.",
-        "See in `doctor report` in which phase the hours went, and leave out GPUs that no process uses.",
-    ),
-    zh=Words(
-        "{share} % 的 GPU 时间空闲:{gpus} 块 GPU 共 {hours} GPU 小时",
-        "GPU 被占用却没有工作。最空闲的是 GPU {worst},{most} %。",
-        "用 `doctor report` 查看时间花在哪个阶段,并去掉没有进程使用的 GPU。",
-    ),
-)
 
 IDLE, LEAST_SHARE, LEAST_S = 5.0, 0.5, 600.0
 

@@ -1,63 +1,23 @@
-"""Steps take more and more time.
-
-## What it means
-The time of a step is made of generation, scoring and the update. It grows with completion length; when it grows more
-than
-the completions do, something else slows down: memory that fragments or swaps, a GPU that is throttled, a data loader
-or
-reward service that piles up, preemptions in vLLM.
-## What it does to a run
-The run ends hours or days late.
-## What to do
-Compare the parts of a step (`doctor monitor`, veRL's `timing_s/...`) from before and now; look at GPU clocks, host
-memory
-and the reward function.
-## How it is found
-The median of `step_time` over the last 25 logged steps is more than twice that of the first 25 (after 5 of warm-up).
-## References
-https://huggingface.co/docs/trl/speeding_up_training
-https://docs.vllm.ai/en/latest/configuration/optimization/
-"""
+"""Judges step-time-growing (PRF007), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 import math
 from typing import Optional
 
-from doctor.core.columns import Column, Stretch
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.problem import INFO, WARNING, Problem
-from doctor.core.rules import sighting, step_text
-from doctor.core.series import Point, rule
-from doctor.core.stats import Alarm, Baseline, Window
+from doctor.base.stats import Alarm, Baseline, Window
+from doctor.catalogue.columns import Column, Stretch
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.problem import INFO, WARNING
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="PRF007", name="step-time-growing", severity=WARNING, since="0.1", ends_run=False)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+SLOWER = TOML["slower"]
+LONGER = TOML["longer"]
 
-SLOWER = Message(
-    en=Words(
-        "a step takes {now} s by step {step}, {times} times as long as at the beginning",
-        "Completions have not grown in the same measure, so something else slows down: swapping, a throttled "
-        "GPU, a reward service or data loader that piles up, preemptions in vLLM.",
-        "Compare the parts of a step from before and now, and look at GPU clocks, host memory and the reward function.",
-    ),
-    zh=Words(
-        "到第 {step} 步每步耗时 {now} 秒,是开始时的 {times} 倍",
-        "生成长度没有同等增长,说明别处变慢了:内存交换、GPU 降频、奖励服务或数据加载堆积、vLLM 抢占。",
-        "对比前后每一步的各个部分,并查看 GPU 频率、主机内存和奖励函数。",
-    ),
-)
-LONGER = Message(
-    en=Words(
-        "a step takes {now} s by step {step}, {times} times as long, as completions grew",
-        "Completions have grown in the same measure, so the time goes into generating and scoring them.",
-        "Nothing is broken. A limit on `max_completion_length` or a penalty for length shortens the steps.",
-    ),
-    zh=Words(
-        "到第 {step} 步每步耗时 {now} 秒,为原来的 {times} 倍,与生成长度同步增长",
-        "生成长度以同等幅度增长,时间花在了生成和评分上。",
-        "没有故障。限制 `max_completion_length` 或对长度加惩罚可缩短每步时间。",
-    ),
-)
 
 #: logged steps of the medians, those left to the warm-up (compilation, caches), and the factor
 STEPS, SKIP, TIMES = 25, 5, 2.0

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from doctor.core.finding import CONFIRMED, LIKELY, Confidence, Finding, Message, Words, found
-from doctor.core.libraries import package_of
-from doctor.core.problem import Problem
-from doctor.core.signature import Hits
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence, Finding, Message, Words, found
+from doctor.catalogue.problem import Problem
+from doctor.catalogue.signature import Hits
 from doctor.data.api import Known, asks, distribution, moved_in
+from doctor.data.libraries import package_of
 
 GONE_UPGRADE = Message(
     en=Words(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.core.finding import Message, Words
+from doctor.catalogue.finding import Message, Words
 
 _TOOLKIT = (
     "the CUDA toolkit of torch's CUDA version with its development files (`cuda-toolkit-12-4`, or `conda "

@@ -1,51 +1,22 @@
-"""Nearly all completions are cut off at the length limit.
-
-## What it means
-A completion that reaches `max_completion_length` without an end token is truncated. When nearly all are, the limit is
-too
-small for the task, the model never learned to stop, or its end token is not the one that the trainer looks for.
-## What it does to a run
-Answers are cut off before they are given, so the reward judges fragments; with `mask_truncated_completions` (or a
-filter
-for overlong ones) nothing is left to learn from. Generation always costs its maximum.
-## What to do
-Read some completions. Raise `max_completion_length`, or reward brevity; for a base model see that the chat template's
-end
-token is the `eos_token` that generation uses.
-## How it is found
-The median of `completions/clipped_ratio` over the last 20 logged steps is 0.95 or more.
-## References
-https://huggingface.co/docs/trl/grpo_trainer
-https://arxiv.org/abs/2503.14476
-"""
+"""Judges completions-cut-off (RLX011), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 import math
 from typing import Optional
 
-from doctor.core.columns import Stretch
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.rules import sighting, step_text
-from doctor.core.series import Point, rule
-from doctor.core.stats import Alarm, Window
+from doctor.base.stats import Alarm, Baseline, Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="RLX011", name="completions-cut-off", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+MORE, SHORTER = TOML["more"], TOML["shorter"]
 
-MESSAGE = Message(
-    en=Words(
-        "{share} of the completions are cut off at the length limit, up to step {step}",
-        "Answers end before they are given, so rewards judge fragments, and each generation costs its maximum.",
-        "Read some completions; raise `max_completion_length`, or see that the model's end token is the "
-        "`eos_token` that generation stops at.",
-    ),
-    zh=Words(
-        "截至第 {step} 步,{share} 的生成在长度上限处被截断",
-        "答案还没给出就被截断,奖励评的是残片,而且每次生成都花费最大的代价。",
-        "查看一些生成;提高 `max_completion_length`,或确认模型的结束 token 就是生成时停止所用的 `eos_token`。",
-    ),
-)
 
 #: share that counts as all, and logged steps of the median
 SHARE, STEPS = 0.95, 20
@@ -82,5 +53,61 @@ class CompletionsCutOff:
         if not self._recent.full or not shares.finite or max(shares.high, self._recent.high) >= SHARE:
             return False
         self._recent.extend(shares.values)
+        self._alarm.rest(len(shares))
+        return True
+
+
+#: a fifth of the answers: they have no end token and mostly no final answer, so the reward calls them wrong whatever
+#: they say. Growth that counts (a deviation of 0.1 is that of 25 answers of which a few are cut), steps of the medians
+FIFTH, RISEN, TIMES, MEDIAN_OF = 0.2, 0.1, 3.0, 15
+
+#: what counts as shorter
+SHORTER_BY = 0.8
+
+
+@rule(PROBLEM, needs=("completions/clipped_ratio", "completions/mean_length"))
+class MoreCompletionsCutOff:
+    """Compares share and length with the run's beginning."""
+
+    def __init__(self) -> None:
+        self._first, self._recent = Baseline(MEDIAN_OF), Window(MEDIAN_OF)
+        self._first_length, self._length = Baseline(MEDIAN_OF), Window(MEDIAN_OF)
+        self._alarm = Alarm(1, calm=MEDIAN_OF)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take a length in, or judge a share."""
+        if not math.isfinite(point.value):
+            return None
+        if point.name == "completions/mean_length":
+            if self._first_length.push(point.value):
+                self._length.push(point.value)
+            return None
+        if not self._first.push(point.value):
+            return None
+        self._recent.push(point.value)
+        first, now = self._first.median, self._recent.median
+        if first is None or not self._recent.full:
+            return None
+        before = self._first_length.median
+        shorter = before is not None and self._length.full and self._length.median < SHORTER_BY * before
+        risen = now - first >= RISEN and now >= TIMES * first
+        if not self._alarm.see(FIFTH <= now < SHARE and (risen or shorter), point.step):
+            return None
+        length = self._length.median if self._length else math.nan
+        return found(
+            PROBLEM, MORE if risen else SHORTER, confidence=LIKELY, share=f"{100 * now:.0f} %",
+            first=f"{100 * first:.0f} %", length=f"{length:.0f}", before=f"{before or math.nan:.0f}",
+            step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose shares are all small."""
+        shares, lengths = stretch["completions/clipped_ratio"], stretch["completions/mean_length"]
+        if not (self._recent.full and shares.finite and lengths.finite):
+            return False
+        if (lengths.values and not self._length.full) or max(shares.high, self._recent.high) >= FIFTH:
+            return False
+        self._recent.extend(shares.values)
+        self._length.extend(lengths.values)
         self._alarm.rest(len(shares))
         return True

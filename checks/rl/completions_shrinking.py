@@ -1,93 +1,24 @@
-"""Completions have shrunk to nearly nothing.
-
-## What it means
-The policy ends its answers almost at once: a tenth of the former length and fewer than 10 tokens, or no more than the
-end
-token from the beginning.
-## What it does to a run
-Empty answers teach nothing. A reward that subtracts for length, or one that gives a default for what it cannot parse,
-makes silence the best policy; a wrong chat template makes the model stop before it begins.
-## What to do
-Read some completions. Take the length term out of the reward, or score an empty answer lowest; from the first step on:
-check chat template, `eos_token` and stop words.
-## How it is found
-The median of `completions/mean_length` over the last 10 logged steps, against that of the first 10. In rollouts that
-were kept: half of the answers are empty in 5 steps running (in all of a shorter run), or the median length in
-characters has fallen to a tenth and below 40.
-## References
-https://huggingface.co/docs/trl/grpo_trainer
-https://arxiv.org/abs/2503.20783
-"""
+"""Judges completions-shrinking (RLX012), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 import math
 from typing import Optional
 
-from doctor.core.columns import Stretch
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.rules import sighting, step_text
-from doctor.core.series import Point, rule
-from doctor.core.stats import Alarm, Baseline, Window
+from doctor.base.stats import Alarm, Baseline, Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="RLX012", name="completions-shrinking", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+SHRUNK = TOML["shrunk"]
+EMPTY = TOML["empty"]
+ANSWERS_EMPTY = TOML["answers_empty"]
+CHARACTERS = TOML["characters"]
 
-SHRUNK = Message(
-    en=Words(
-        "completions have shrunk from {before} to {now} tokens by step {step}",
-        "The policy ends its answers almost at once. A reward that punishes length, or that does not punish "
-        "silence, leads there.",
-        "Read some completions; take the length term out of the reward, score an empty answer lowest, and go "
-        "back to a checkpoint from before the fall.",
-    ),
-    zh=Words(
-        "生成长度到第 {step} 步已从 {before} 个 token 缩短到 {now} 个",
-        "策略几乎立刻结束回答。惩罚长度的奖励,或不惩罚沉默的奖励,都会导致这种结果。",
-        "查看一些生成;去掉奖励中的长度项,给空回答最低分,并回到缩短之前的检查点。",
-    ),
-)
-EMPTY = Message(
-    en=Words(
-        "completions are {now} tokens long from the first step on",
-        "The model stops before it says anything, so there is nothing to reward. A wrong chat template, an "
-        "end token at the end of the prompt, or a stop word does this.",
-        "Print a prompt as the model gets it; check chat template, `eos_token` and stop words.",
-    ),
-    zh=Words(
-        "从第一步起生成长度就只有 {now} 个 token",
-        "模型什么都没说就停止了,没有可评分的内容。错误的 chat template、prompt 末尾的结束 token 或停止词都会造"
-        "成这种情况。",
-        "打印模型实际收到的 prompt;检查 chat template、`eos_token` 和停止词。",
-    ),
-)
-ANSWERS_EMPTY = Message(
-    en=Words(
-        "{share} of the answers are empty, since step {step}",
-        "An empty answer teaches nothing. The model stops before it says anything (chat template, end token at the end "
-        "of the prompt, stop word), or a reward that does not punish silence has taught it to.",
-        "Print a prompt as the model gets it; check chat template, `eos_token` and stop words, and score an empty "
-        "answer lowest.",
-    ),
-    zh=Words(
-        "自第 {step} 步起 {share} 的回答为空",
-        "空回答学不到东西。模型什么都没说就停止(chat template、prompt 末尾的结束 token、停止词),或者不惩罚沉默的"
-        "奖励让它学会了沉默。",
-        "打印模型实际收到的 prompt;检查 chat template、`eos_token` 和停止词,并给空回答最低分。",
-    ),
-)
-CHARACTERS = Message(
-    en=Words(
-        "answers have shrunk from {before} to {now} characters by step {step}",
-        SHRUNK.en.explanation,
-        SHRUNK.en.remedy,
-    ),
-    zh=Words(
-        "回答长度到第 {step} 步已从 {before} 个字符缩短到 {now} 个",
-        SHRUNK.zh.explanation if SHRUNK.zh else "",
-        SHRUNK.zh.remedy if SHRUNK.zh else "",
-    ),
-)
 
 #: logged steps of the medians
 STEPS = 10

@@ -1,52 +1,22 @@
-"""The policy's entropy has collapsed.
-
-## What it means
-`entropy` is the mean uncertainty over the next token, in nats. It falls while a policy learns. At 0.05 nats one token
-has
-about 99 % of the probability: sampling is close to greedy.
-## What it does to a run
-All completions of a group come out alike, their rewards too, and the advantages become zero: exploration is over, and
-reward stands still at whatever it has reached.
-## What to do
-Go back to a checkpoint with more entropy. Raise `epsilon_high` (clip-higher) or the temperature, lower the learning
-rate,
-or add an entropy bonus.
-## How it is found
-The median of the last 20 logged steps is below 0.05 nats and below a tenth of the run's beginning.
-## References
-https://arxiv.org/abs/2503.14476
-https://arxiv.org/abs/2505.22617
-https://huggingface.co/docs/trl/grpo_trainer
-"""
+"""Judges entropy-collapse (RLX005), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 import math
 from typing import Optional
 
-from doctor.core.columns import Stretch
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.rules import sighting, step_text
-from doctor.core.series import Point, rule
-from doctor.core.stats import Alarm, Baseline, Window
+from doctor.base.stats import Alarm, Baseline, Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="RLX005", name="entropy-collapse", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+ALIKE = TOML["alike"]
 
-MESSAGE = Message(
-    en=Words(
-        "`entropy` has fallen from {usual} to {value} nats by step {step}",
-        "One token has nearly all the probability, so the completions of a group come out alike, their "
-        "rewards do too, and nothing is left to learn from.",
-        "Go back to a checkpoint with more entropy; raise `epsilon_high` or the temperature, or lower the "
-        "learning rate.",
-    ),
-    zh=Words(
-        "`entropy` 到第 {step} 步已从 {usual} 降至 {value} nats",
-        "几乎全部概率集中在一个 token 上,同组的生成彼此雷同,奖励也雷同,没有什么可学了。",
-        "回到熵更高的检查点;提高 `epsilon_high` 或 temperature,或降低学习率。",
-    ),
-)
 
 #: binary entropy of 99 % to 1 % is 0.056 nats
 LOW = 0.05
@@ -92,4 +62,57 @@ class EntropyCollapse:
             return False
         self._recent.extend(values.values)
         self._alarm.rest(len(values))
+        return True
+
+
+#: nats of a whole answer below which a group is one answer, as the median of `STEPS` logged steps. Two samples of a
+#: distribution with the entropy H are equal with a probability of at least exp(-H), for the collision entropy is never
+#: above Shannon's: at 0.1 nine of ten pairs are, whatever the answers look like
+ANSWER = 0.1
+
+
+@rule(PROBLEM, needs=("entropy", "completions/mean_length"), symptom_of=("RLX019",))
+class AnswersAllAlike:
+    """Judges the entropy of whole answers in absolute terms, so that a policy without any from the start on is seen."""
+
+    def __init__(self) -> None:
+        self._length: Optional[float] = None
+        self._recent = Window(STEPS)
+        self._alarm = Alarm(1, calm=STEPS)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take a length in, or judge an entropy."""
+        if not math.isfinite(point.value):
+            return None
+        if point.name != "entropy":
+            self._length = point.value
+            return None
+        if self._length is None:
+            return None
+        self._recent.push(point.value * max(self._length, 1.0))
+        median = self._recent.median
+        if not self._recent.full or not self._alarm.see(0 <= median < ANSWER, point.step):
+            return None
+        return found(
+            PROBLEM, ALIKE, confidence=LIKELY, value=f"{median:.2g}", share=f"{100 * math.exp(-median):.0f} %",
+            token=f"{point.value:.2g}", length=f"{self._length:.3g}", step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose answers are all uncertain enough, told by entropy and length in each row."""
+        entropies, lengths = stretch["entropy"], stretch["completions/mean_length"]
+        if not entropies.values and not lengths.values:
+            return True
+        if not (stretch.alike and entropies.finite and lengths.finite and self._recent.full and lengths.values):
+            return False
+        if not entropies.values or min(entropies.low * max(lengths.low, 1.0), self._recent.low) < ANSWER:
+            return False
+        names = stretch.rows[0].names
+        if names.index("completions/mean_length") > names.index("entropy"):
+            before = [self._length or 1.0, *lengths.values[:-1]]
+        else:
+            before = list(lengths.values)
+        self._recent.extend([one * max(two, 1.0) for one, two in zip(entropies.values, before)])  # noqa: B905 - Python 3.9
+        self._length = lengths.values[-1]
+        self._alarm.rest(len(entropies))
         return True

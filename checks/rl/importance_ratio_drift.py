@@ -1,55 +1,22 @@
-"""The importance ratio between trainer and rollout engine has left 1.
-
-## What it means
-TRL corrects for the difference between vLLM's and the trainer's probabilities by an importance ratio, 1 where both
-agree.
-Its mean leaves 1 when they do not: stale weights, another precision, or very long completions with a ratio per
-sequence.
-## What it does to a run
-Samples are weighted down (or dropped) for a reason that lies in the engine, not in the policy: less is learned from
-each
-batch, and what is learned is skewed.
-## What to do
-Check that vLLM gets the trained weights and runs in the same precision; for long completions use a ratio per token
-(`vllm_importance_sampling_mode="token_truncate"`).
-## How it is found
-The median of `sampling/importance_sampling_ratio/mean` over the last 10 logged steps is below half or above twice
-that of
-the first 10, and below 0.5 or above 2.
-## References
-https://huggingface.co/docs/trl/grpo_trainer
-https://github.com/huggingface/trl/blob/main/trl/trainer/grpo_trainer.py
-https://fengyao.notion.site/off-policy-rl
-"""
+"""Judges importance-ratio-drift (RLX015), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 import math
-from typing import Optional
+from typing import NamedTuple, Optional
 
-from doctor.core.columns import Stretch
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.rules import sighting, step_text
-from doctor.core.series import Point, rule
-from doctor.core.stats import Alarm, Baseline, Window
+from doctor.base.stats import Alarm, Baseline, Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="RLX015", name="importance-ratio-drift", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+LEVEL, OLD = TOML["level"], TOML["old"]
 
-MESSAGE = Message(
-    en=Words(
-        "the mean importance ratio went from {first} to {value} by step {step}",
-        "It is 1 where vLLM and the trainer agree. Samples are now weighted for a difference between the "
-        "engines, so less is learned from each batch, and what is learned is skewed.",
-        "Check that vLLM gets the trained weights and runs in the trainer's precision; for long completions "
-        "use a ratio per token instead of per sequence.",
-    ),
-    zh=Words(
-        "重要性比率均值到第 {step} 步从 {first} 变为 {value}",
-        "vLLM 与训练器一致时它为 1。现在样本因两个引擎之间的差异而被加权,每批学到的更少,且有偏差。",
-        "检查 vLLM 是否拿到训练后的权重、精度是否与训练器相同;生成很长时,使用逐 token 的比率而非逐序列的比率。",
-    ),
-)
 
 #: logged steps of the medians; factor by which the ratio must have moved, and from 1
 STEPS, TIMES = 10, 2.0
@@ -91,4 +58,121 @@ class ImportanceRatioDrift:
             return False
         recent.extend(means.values)
         self._alarm.rest(len(means))
+        return True
+
+
+class Bounds(NamedTuple):
+    """Between which values a metric of the gap between sampler and learner lies in a run that is well."""
+
+    low: float
+    high: float
+
+
+_ANY = math.inf
+_CORR = "rollout_corr/"
+#: bounds as the frameworks' own documentation gives them, each for the median of `LEVEL_STEPS` logged steps:
+#: - veRL warns beyond these values of the rollout correction, docs/algo/rollout_corr.md (up to 0.6 called `mismatch/`):
+#:   https://github.com/verl-project/verl/blob/main/docs/algo/rollout_corr.md
+#: - NeMo-RL calls a model broken whose mean exp|difference of log probabilities| is above 1.05:
+#:   https://docs.nvidia.com/nemo/rl/latest/adding-new-models.html
+#: - log probabilities differ by 0.01 to 0.02 in runs that are well (SkyRL gates its CI at 0.0104 to 0.05), and by 0.1
+#:   where the engine has other weights: https://github.com/vllm-project/vime/issues/94
+#: - probabilities of the same tokens correlate above 0.99 where both sides compute the same:
+#:   https://github.com/verl-project/verl/pull/3595
+#: TRL's own mean ratio has no such bounds: a ratio per sequence is far below 1 for long answers, whatever is well
+LEVELS = {
+    _CORR + "rollout_is_mean": Bounds(0.5, 2.0),
+    _CORR + "rollout_is_eff_sample_size": Bounds(0.3, _ANY),
+    _CORR + "rollout_is_std": Bounds(-_ANY, 1.0),
+    _CORR + "rollout_is_veto_fraction": Bounds(-_ANY, 0.1),
+    _CORR + "kl": Bounds(-0.1, 0.1),
+    _CORR + "chi2_token": Bounds(-_ANY, 1.0),
+    "training/rollout_actor_probs_pearson_corr": Bounds(0.9, _ANY),
+    "sampling/sampling_logp_difference/mean": Bounds(-_ANY, 0.1),
+    "sampling/probability_error": Bounds(-_ANY, 1.05),
+}
+LEVEL_STEPS = 5
+
+
+@rule(PROBLEM, needs=tuple(LEVELS), symptom_of=("RLX014", "RLX021"))
+class SamplerAgainstLearner:
+    """Judges levels, so that what is wrong from the first step on is seen, too."""
+
+    def __init__(self) -> None:
+        self._recent: dict[str, Window] = {}
+        self._alarm = Alarm(1, calm=LEVEL_STEPS * len(LEVELS))
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge one figure."""
+        if not math.isfinite(point.value):
+            return None
+        recent = self._recent.setdefault(point.name, Window(LEVEL_STEPS))
+        recent.push(point.value)
+        low, high = LEVELS[point.name]
+        median = recent.median
+        if not recent.full or not self._alarm.see(not low <= median <= high, point.step):
+            return None
+        bound = low if median < low else high
+        return found(
+            PROBLEM, LEVEL, confidence=LIKELY, metric=point.name, value=f"{median:.3g}", bound=f"{bound:g}",
+            count=LEVEL_STEPS, step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose figures all lie within the bounds."""
+        for name, column in stretch.columns.items():
+            if name not in LEVELS:
+                continue
+            recent, (low, high) = self._recent.get(name), LEVELS[name]
+            if recent is None or not recent.full or not column.finite:
+                return False
+            if min(column.low, recent.low) < low or max(column.high, recent.high) > high:
+                return False
+        for name, column in stretch.columns.items():
+            if name in LEVELS:
+                self._recent[name].extend(column.values)
+                self._alarm.rest(len(column))
+        return True
+
+
+#: updates between sampling and learning from which a loss without clipping or correction is off-policy; the clip ratio
+#: that says whether a loss clips, and the effective sample size that says whether the samples still count
+OLD_BY, OLD_STEPS = 2.0, 10
+_AGE, _CLIP, _ESS = "sampling/staleness/mean", "clip_ratio/region_mean", _CORR + "rollout_is_eff_sample_size"
+
+
+@rule(PROBLEM, needs=(_AGE, _CLIP, _ESS), symptom_of=("RLX021",))
+class SamplesOfOldPolicies:
+    """Watches the age of the samples where the log shows that nothing bounds its effect: a clip ratio of exactly 0."""
+
+    def __init__(self) -> None:
+        self._ages = Window(OLD_STEPS)
+        self._alarm = Alarm(1, calm=OLD_STEPS)
+        self._unclipped = 0
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one figure in, or judge an age."""
+        if not math.isfinite(point.value):
+            return None
+        if point.name == _CLIP:
+            self._unclipped = self._unclipped + 1 if point.value == 0 else -(10**9)
+            return None
+        if point.name == _ESS:
+            self._unclipped = -(10**9)  # a correction is at work, whose sample size is judged by itself
+            return None
+        self._ages.push(point.value)
+        bad = self._ages.full and self._ages.median >= OLD_BY and self._unclipped >= OLD_STEPS
+        if not self._alarm.see(bad, point.step):
+            return None
+        return found(
+            PROBLEM, OLD, confidence=LIKELY, age=f"{self._ages.median:.2g}", step=step_text(point.step),
+            **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that tell no age."""
+        if stretch[_AGE].values:
+            return False
+        for point in stretch.points((_CLIP, _ESS)):
+            self.update(point)
         return True

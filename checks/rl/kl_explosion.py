@@ -1,21 +1,4 @@
-"""The policy runs away from the reference model.
-
-## What it means
-`kl` estimates how far the policy has moved from the reference, in nats a token. GRPO runs stay far below 1. The usual
-estimator is never negative and has rare, huge outliers; a lasting rise is no outlier.
-## What it does to a run
-The policy has left the region in which the reference says anything: text degenerates, and rewards that still rise are
-suspect.
-## What to do
-Go back to a checkpoint from before the rise. Lower the learning rate, raise `beta`, and check the reward for
-loopholes.
-## How it is found
-Four of five logged steps running above 1 nat a token and above ten times the median of the last 100, or above 10 nats.
-## References
-http://joschu.net/blog/kl-approx.html
-https://arxiv.org/abs/2402.03300
-https://huggingface.co/docs/trl/grpo_trainer
-"""
+"""Judges kl-explosion (RLX004), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
@@ -23,28 +6,18 @@ import math
 from collections import deque
 from typing import Optional
 
-from doctor.core.columns import Stretch
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.problem import WARNING, Problem
-from doctor.core.rules import sighting, step_text
-from doctor.core.series import Point, rule
-from doctor.core.stats import Window
+from doctor.base.stats import Alarm, Baseline, Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, Message, found
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="RLX004", name="kl-explosion", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+FAR, FAST = TOML["far"], TOML["fast"]
 
-MESSAGE = Message(
-    en=Words(
-        "`kl` is {value} at step {step}, up from {usual}",
-        "The policy has moved far from the reference model within a few steps, and it stays there. Text "
-        "degenerates from here on, and a reward that still rises is suspect.",
-        "Go back to a checkpoint from before the rise; lower the learning rate, or raise `beta`.",
-    ),
-    zh=Words(
-        "`kl` 在第 {step} 步为 {value},此前为 {usual}",
-        "策略在短短几步内远离了参考模型,并且没有回来。生成的文本会从此退化,仍在上升的奖励也值得怀疑。",
-        "回到上升之前的检查点;降低学习率,或提高 `beta`。",
-    ),
-)
 
 #: one nat a token: on average the policy gives each token e times the reference's probability
 HIGH, TIMES = 1.0, 10.0
@@ -100,4 +73,54 @@ class KlExplosion:
             return False
         self._usual.extend(values.values)
         self._on = False
+        return True
+
+
+#: logged steps of the median and of the beginning, behind those of a warm-up; steps running within the beginning that
+#: must all be high: a policy that begins at its reference cannot be there after a few updates of a size that GRPO bears
+STEPS, FIRST, SKIP, EARLY = 20, 20, 0, 5
+
+
+@rule(PROBLEM, needs=("kl",))
+class KlFar:
+    """A slow drift, which never stands out from its recent past: the level, and the level where the run began."""
+
+    def __init__(self) -> None:
+        self._first, self._recent = Baseline(FIRST, SKIP), Window(STEPS)
+        self._alarm, self._early = Alarm(1, calm=STEPS), Window(EARLY)
+        self._start: Optional[float] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge one value."""
+        if not math.isfinite(point.value):
+            return None
+        if self._start is None:
+            self._start = point.value
+            return None
+        began_at_reference = self._start < HIGH / TIMES
+        if not self._first.push(point.value):
+            self._early.push(point.value)
+            leapt = began_at_reference and self._early.full and self._early.low > HIGH
+            return self._found(point, FAST, self._early.median) if self._alarm.see(leapt, point.step) else None
+        self._recent.push(point.value)
+        first = self._first.median
+        if first is None or not self._recent.full:
+            return None
+        now = self._recent.median
+        far = now > HIGH and (now >= TIMES * first or began_at_reference)
+        return self._found(point, FAR, now) if self._alarm.see(far, point.step) else None
+
+    def _found(self, point: Point, message: Message, now: float) -> Finding:
+        return found(
+            PROBLEM, message, confidence=LIKELY, value=f"{now:.3g}", usual=f"{self._start:.2g}", count=EARLY,
+            step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose values are all below what can be high."""
+        values = stretch["kl"]
+        if not (self._recent.full and values.finite) or max(values.high, self._recent.high) > HIGH:
+            return False
+        self._recent.extend(values.values)
+        self._alarm.rest(len(values))
         return True

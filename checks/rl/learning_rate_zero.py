@@ -1,55 +1,33 @@
-"""The learning rate is zero all along.
-
-## What it means
-The scheduler has given 0 from the first step: `learning_rate=0`, a scheduler that was built for another number of
-steps,
-`max_steps` smaller than the warm-up, or a value that became 0 on its way (a string, a config key of another name).
-## What it does to a run
-The optimizer changes nothing. The run costs its GPUs, and ends with the model that it began with.
-## What to do
-Look at `learning_rate`, `lr_scheduler_type`, `warmup_steps` and `max_steps`; with DeepSpeed also at the `scheduler`
-section of its JSON, which decides where it stands.
-## How it is found
-`learning_rate` is exactly 0 in the first 20 logged steps, or in all steps of a run that logged at least 5. Steps whose
-gradient overflowed do not count: the schedule stands still in them.
-## References
-https://huggingface.co/docs/transformers/main_classes/optimizer_schedules
-https://www.deepspeed.ai/docs/config-json/#scheduler-parameters
-"""
+"""Judges learning-rate-zero (RLX017), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 import math
 from typing import Optional
 
-from doctor.core.columns import Stretch
-from doctor.core.finding import Finding, Message, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.rules import sighting, step_text
-from doctor.core.series import Point, rule
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="RLX017", name="learning-rate-zero", severity=ERROR, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+MOVES = TOML["moves"]
+WARM_UP = TOML["warm_up"]
 
-MESSAGE = Message(
-    en=Words(
-        "`learning_rate` is 0 in all {count} steps logged so far, up to step {step}",
-        "The optimizer changes nothing: the run ends with the model that it began with.",
-        "Check `learning_rate`, `lr_scheduler_type`, `warmup_steps` and `max_steps`; with DeepSpeed also the "
-        "`scheduler` section of its JSON.",
-    ),
-    zh=Words(
-        "截至第 {step} 步,已记录的 {count} 步中 `learning_rate` 全为 0",
-        "优化器没有改变任何东西:训练结束时的模型与开始时相同。",
-        "检查 `learning_rate`、`lr_scheduler_type`、`warmup_steps` 和 `max_steps`;使用 DeepSpeed 时还要检查其 "
-        "JSON 的 `scheduler` 部分。",
-    ),
-)
+
+#: metrics of the policy that stand still with it
+_POLICY = ("reward", "entropy", "kl")
+#: standard errors between the halves; values in each of them
+_APART, _LEAST = 4.0, 4
 
 #: logged steps; a warm-up begins at 0 and leaves it with the first applied step
 FIRST, WHOLE_RUN = 20, 5
 
 
-@rule(PROBLEM, needs=("grad_norm", "learning_rate"), symptom_of=("NUM005", "NUM006", "DSP017"))
+@rule(PROBLEM, needs=("grad_norm", "learning_rate", *_POLICY), symptom_of=("NUM005", "NUM006", "DSP017"))
 class LearningRateZero:
     """Looks at the beginning only: a schedule may end at 0."""
 
@@ -57,11 +35,16 @@ class LearningRateZero:
         self._zeros = 0
         self._settled = self._overflowed = False
         self._last: Optional[Point] = None
+        self._values: dict[str, list[float]] = {name: [] for name in _POLICY}
 
     def update(self, point: Point) -> Optional[Finding]:
         """Count zeros until the first rate above."""
         if point.name == "grad_norm":
             self._overflowed = not math.isfinite(point.value)
+            return None
+        if point.name in self._values:
+            if not self._settled and math.isfinite(point.value):
+                self._values[point.name].append(point.value)
             return None
         if self._settled or self._overflowed:
             return None
@@ -78,10 +61,80 @@ class LearningRateZero:
 
     def _found(self, point: Point) -> Finding:
         self._settled = True
-        return found(PROBLEM, MESSAGE, count=self._zeros, step=step_text(point.step), **sighting(point))
+        count, step = self._zeros, step_text(point.step)
+        for name, values in self._values.items():
+            halves = _halves(values)
+            if halves is not None:
+                return found(
+                    PROBLEM, MOVES, confidence=LIKELY, count=count, step=step, metric=name,
+                    first=f"{halves[0]:.3g}", last=f"{halves[1]:.3g}", **sighting(point),
+                )  # fmt: skip
+        return found(PROBLEM, MESSAGE, count=count, step=step, **sighting(point))
 
     def finish(self) -> Optional[Finding]:
         """Judge a short run as a whole."""
         if self._settled or self._last is None or self._zeros < WHOLE_RUN:
             return None
         return self._found(self._last)
+
+
+def _halves(values: list[float]) -> Optional[tuple[float, float]]:
+    """Means of the first and the second half, where they lie apart by more than chance; None where they do not."""
+    middle = len(values) // 2
+    if middle < _LEAST:
+        return None
+    halves = (values[:middle], values[middle:])
+    means = [sum(each) / len(each) for each in halves]
+    spread = [sum((value - sum(each) / len(each)) ** 2 for value in each) for each in halves]
+    error = math.sqrt(sum(spread) / (len(values) - 2) * (1 / len(halves[0]) + 1 / len(halves[1])))
+    scale = max(abs(mean) for mean in means)
+    apart = abs(means[1] - means[0])
+    return (means[0], means[1]) if apart > _APART * error and apart > 0.01 * scale else None
+
+
+#: logged rates of a run that can be judged, and how far from its straight line the last of a warm-up may lie
+WARM_ROWS, OFF_LINE = 20, 0.02
+
+
+@rule(PROBLEM, needs=("learning_rate", "train_runtime"), symptom_of=("NUM005", "NUM006", "DSP017"))
+class WarmUpLongerThanRun:
+    """A rate that rises in a straight line from nothing up to the last step of a run that has ended by itself."""
+
+    def __init__(self) -> None:
+        self._first: Optional[Point] = None
+        self._middle: list[Point] = []
+        self._last: Optional[Point] = None
+        self._rows = 0
+        self._rises = True
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take a rate in, or judge when the trainer prints how long it took."""
+        if point.name == "train_runtime":
+            return self._judge()
+        if not self._rises:
+            return None
+        self._rises = math.isfinite(point.value) and (self._last is None or point.value > self._last.value)
+        self._rows += 1
+        self._first, self._last = self._first or point, point
+        self._middle.append(point)
+        if len(self._middle) > 2 * WARM_ROWS:
+            del self._middle[::2]
+        return None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rates in once one has not risen."""
+        return not self._rises and not stretch["train_runtime"].values
+
+    def _judge(self) -> Optional[Finding]:
+        first, last = self._first, self._last
+        if not self._rises or first is None or last is None or self._rows < WARM_ROWS or last.value <= 0:
+            return None
+        if first.step is None or last.step is None or last.step <= first.step:
+            return None
+        slope = (last.value - first.value) / (last.step - first.step)
+        off = max(abs(first.value + slope * ((p.step or 0) - first.step) - p.value) for p in self._middle)
+        if off > OFF_LINE * last.value or first.value > 0.2 * last.value:
+            return None
+        return found(
+            PROBLEM, WARM_UP, confidence=LIKELY, value=f"{last.value:.3g}", step=step_text(last.step), **sighting(last)
+        )

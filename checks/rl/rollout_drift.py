@@ -1,78 +1,23 @@
-"""The rollout engine drifts away from the model that is trained.
-
-## What it means
-The trainer scores the sampled tokens again; with the same weights both log probabilities differ by rounding only,
-steadily.
-A difference that grows means that the engine has other weights (they were not pushed, or were overwritten), or
-computes
-another result from the same ones.
-## What it does to a run
-Samples come from another policy than the one that learns from them. Reward may rise for a while; then gradients
-explode
-and the policy collapses.
-## What to do
-TRL: with `vllm_enable_sleep_mode` on TRL 0.28 to 1.9.2 install 1.10 or newer, or switch sleep mode off; in server
-mode see
-that weights arrive. veRL: disable cascade attention of vLLM on GPUs other than Hopper, or install a vLLM that has the
-fix.
-## How it is found
-`sampling/sampling_logp_difference/mean` (veRL: `training/rollout_probs_diff_mean`) rises from the very first steps to
-three times its first value, or its median over 10 logged steps is three times that of the first 10.
-## References
-https://github.com/huggingface/trl/issues/5312
-https://github.com/verl-project/verl/pull/3595
-https://github.com/vllm-project/vllm/pull/22103
-"""
+"""Judges rollout-drift (RLX014), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 import math
 from typing import Optional
 
-from doctor.core.columns import Stretch
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.rules import sighting, step_text
-from doctor.core.series import Point, rule
-from doctor.core.stats import Alarm, Baseline, Window
+from doctor.base.stats import Alarm, Baseline, Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
 
-PROBLEM = Problem(id="RLX014", name="rollout-drift", severity=ERROR, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+WEIGHTS = TOML["weights"]
+PROBABILITIES = TOML["probabilities"]
 
-WEIGHTS = Message(
-    en=Words(
-        "rollout engine and trainer disagree ever more: `sampling_logp_difference` {first} to {value}",
-        "The log probabilities of the same tokens should differ by rounding only. A difference that grows "
-        "with the steps means that vLLM samples with stale weights, or computes another result from the same "
-        "ones; the run learns off-policy.",
-        "Check that vLLM gets the trained weights. With `vllm_enable_sleep_mode` on TRL 0.28 to 1.9.2 install "
-        "1.10 or newer, or switch sleep mode off; in server mode restart the server and look for failed "
-        "weight updates.",
-    ),
-    zh=Words(
-        "rollout 引擎与训练器的分歧越来越大:`sampling_logp_difference` 从 {first} 升至 {value}",
-        "同样的 token,两边的对数概率只应有舍入误差。差异随步数增长,说明 vLLM 在用过期的权重采样,或用相同权重算"
-        "出了不同结果;训练已变成离策略学习。",
-        "检查 vLLM 是否拿到训练后的权重。TRL 0.28 到 1.9.2 开启 `vllm_enable_sleep_mode` 时,请安装 1.10 及以上"
-        "版本或关闭 sleep mode;server 模式下重启服务器并查找权重更新失败的记录。",
-    ),
-)
-PROBABILITIES = Message(
-    en=Words(
-        "rollout engine and trainer disagree ever more: `rollout_probs_diff_mean` {first} to {value}",
-        "The probabilities of the same tokens should differ by rounding only. A mismatch that grows means "
-        "that the rollout engine (vLLM) has stale weights or an attention kernel that computes something else;"
-        " gradients explode and reward falls next.",
-        "Disable vLLM's cascade attention on GPUs other than Hopper, or upgrade vLLM; check that weights "
-        "arrive after each update. Until then correct by importance sampling (`rollout_is`).",
-    ),
-    zh=Words(
-        "rollout 引擎与训练器的分歧越来越大:`rollout_probs_diff_mean` 从 {first} 升至 {value}",
-        "同样的 token,两边的概率只应有舍入误差。差异不断增长,说明 rollout 引擎(vLLM)用了过期的权重,或其注意力"
-        "算子的结果不同;接下来就是梯度爆炸、奖励下降。",
-        "在非 Hopper GPU 上关闭 vLLM 的 cascade attention,或升级 vLLM;检查每次更新后权重是否送达。在此之前用重"
-        "要性采样(`rollout_is`)修正。",
-    ),
-)
+
 #: hydra override of veRL, https://github.com/verl-project/verl/pull/3595
 NO_CASCADE = "+actor_rollout_ref.rollout.engine_kwargs.vllm.disable_cascade_attn=True"
 

@@ -1,57 +1,20 @@
-"""A key of the YAML file that Trinity-RFT does not have.
-
-## What it means
-Trinity-RFT reads its YAML into typed classes and takes no key that they do not have. This is a typing
-error, a key under the wrong section, or one of another release.
-## What it does to a run
-`ValueError: Invalid configuration: Key 'x' not in 'Config'` as soon as the file is read, one key at a time.
-## What to do
-Write the key as the installed release has it.
-## How it is found
-The keys of the file against the fields of the installed release's configuration classes.
-## References
-https://github.com/agentscope-ai/Trinity-RFT/blob/v0.6.0/trinity/common/config.py
-https://omegaconf.readthedocs.io/en/2.3_branch/structured_config.html
-"""
+"""Judges trinity-key-unknown (TRI001), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof
-from doctor.checks.trinity._helpers import Trinity, starred, trinity_of
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.reading import place_of
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import found
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.proofs import proof
+from doctor.catalogue.shared.trinity_settings import Trinity, starred, trinity_of
+from doctor.catalogue.words import words_of
 from doctor.facts.packages import Packages
 from doctor.facts.trinity_config import TrinityConfig
 
-PROBLEM = Problem(id="TRI001", name="trinity-key-unknown", severity=ERROR, since="0.1")
-
-NEAR = Message(
-    en=Words(
-        "Trinity-RFT {version} has no key `{key}`",
-        "The file is read into typed classes and refused as a whole: `Key '{last}' not in` ...",
-        "Write `{near}` if that is what is meant.",
-    ),
-    zh=Words(
-        "Trinity-RFT {version} 没有配置项 `{key}`",
-        "文件会被读入带类型的类,并因 `Key '{last}' not in` ... 而整体被拒绝。",
-        "如果本意如此,请写成 `{near}`。",
-    ),
-)
-
-UNHEARD = Message(
-    en=Words(
-        "Trinity-RFT {version} has no key `{key}`",
-        "The file is read into typed classes and refused as a whole: `Key '{last}' not in` ...",
-        "Take the key out, or move it under the section that has it.",
-    ),
-    zh=Words(
-        "Trinity-RFT {version} 没有配置项 `{key}`",
-        "文件会被读入带类型的类,并因 `Key '{last}' not in` ... 而整体被拒绝。",
-        "删除该项,或移到拥有它的小节下。",
-    ),
-)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+NEAR = TOML["near"]
+UNHEARD = TOML["unheard"]
 
 
 ALIKE = 0.75

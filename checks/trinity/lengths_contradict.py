@@ -1,66 +1,20 @@
-"""The lengths of prompt and response do not fit the model length, or none is given.
-
-## What it means
-`model.max_model_len` holds prompt and response. It may be left out where both `max_prompt_tokens` and
-`max_response_tokens` are there.
-## What it does to a run
-`max_prompt_tokens + max_response_tokens exceeds max_model_len`, or `Unable to determine max_model_len,
-please set it manually`, at the start.
-## What to do
-Set `max_model_len` to at least the sum.
-## How it is found
-The numbers of the file.
-## References
-https://github.com/agentscope-ai/Trinity-RFT/blob/v0.6.0/trinity/common/config_validator.py
-https://github.com/agentscope-ai/Trinity-RFT/blob/v0.3.1/trinity/common/config.py
-"""
+"""Judges trinity-lengths-contradict (TRI008), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proofs
-from doctor.checks.trinity._helpers import Trinity, trinity_of
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.reading import place_of, whole
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import found
+from doctor.catalogue.settings import place_of, whole
+from doctor.catalogue.shared.proofs import proofs
+from doctor.catalogue.shared.trinity_settings import Trinity, trinity_of
+from doctor.catalogue.words import words_of
 from doctor.facts.packages import Packages
 from doctor.facts.trinity_config import TrinityConfig
 
-PROBLEM = Problem(
-    id="TRI008",
-    name="trinity-lengths-contradict",
-    severity=ERROR,
-    since="0.1",
-    affects={"trinity-rft": ">=0.3.1"},
-)
-
-EXCEEDS = Message(
-    en=Words(
-        "Prompt {prompt} and response {response} exceed `max_model_len` {length}",
-        "Trinity-RFT compares the three at the start and ends.",
-        "Raise `max_model_len` to at least {sum}, or shorten one of the two.",
-    ),
-    zh=Words(
-        "prompt {prompt} 与 response {response} 之和超过 `max_model_len` {length}",
-        "Trinity-RFT 会在启动时比较三者并退出。",
-        "把 `max_model_len` 提高到至少 {sum},或缩短其中之一。",
-    ),
-)
-
-MISSING = Message(
-    en=Words(
-        "`model.max_model_len` is not set, and nothing tells it",
-        "Without it both `max_prompt_tokens` and `max_response_tokens` must be set; the run ends with "
-        "`Unable to determine max_model_len`.",
-        "Set `model.max_model_len`.",
-    ),
-    zh=Words(
-        "没有设置 `model.max_model_len`,也无从推断",
-        "缺少它时必须同时设置 `max_prompt_tokens` 和 `max_response_tokens`;运行会以 "
-        "`Unable to determine max_model_len` 退出。",
-        "设置 `model.max_model_len`。",
-    ),
-)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+EXCEEDS = TOML["exceeds"]
+MISSING = TOML["missing"]
 
 
 KEYS = ("model.max_prompt_tokens", "model.max_response_tokens", "model.max_model_len")

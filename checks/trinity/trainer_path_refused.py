@@ -1,49 +1,19 @@
-"""`trainer_config_path` is set, and Trinity-RFT no longer reads it.
-
-## What it means
-Up to 0.3.1 veRL's own settings could stand in a file that `trainer.trainer_config_path` names. From 0.3.2
-on they stand under `trainer.trainer_config`, and the path alone is refused.
-## What it does to a run
-`ValueError: trainer_config_path is deprecated; please use trainer_config instead` at the start.
-## What to do
-Move the content of that file under `trainer.trainer_config`.
-## How it is found
-The file that the command names and the installed release.
-## References
-https://github.com/agentscope-ai/Trinity-RFT/blob/v0.5.2/trinity/common/config_validator.py
-"""
+"""Judges trinity-config-path-refused (TRI002), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof
-from doctor.checks.trinity._helpers import Trinity, trinity_of
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.reading import place_of
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import found
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.proofs import proof
+from doctor.catalogue.shared.trinity_settings import Trinity, trinity_of
+from doctor.catalogue.words import words_of
 from doctor.facts.packages import Packages
 from doctor.facts.trinity_config import TrinityConfig
 
-PROBLEM = Problem(
-    id="TRI002",
-    name="trinity-config-path-refused",
-    severity=ERROR,
-    since="0.1",
-    affects={"trinity-rft": ">=0.3.2,<0.6"},
-)
-
-MESSAGE = Message(
-    en=Words(
-        "`trainer.trainer_config_path` is set, and Trinity-RFT {version} refuses it",
-        "The path alone ends the run at the start with `trainer_config_path is deprecated`.",
-        "Put the settings of that file under `trainer.trainer_config`.",
-    ),
-    zh=Words(
-        "设置了 `trainer.trainer_config_path`,而 Trinity-RFT {version} 会拒绝它",
-        "只给出路径时,运行一开始就会以 `trainer_config_path is deprecated` 退出。",
-        "把该文件的设置移到 `trainer.trainer_config` 下。",
-    ),
-)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
 
 
 TRAINS = {"train", "both", "colocate"}

@@ -6,8 +6,8 @@ https://github.com/modelscope/ms-swift/blob/v4.5.2/swift/rlhf_trainers/args_mixi
 
 from __future__ import annotations
 
-from doctor.checks.trl._batch import Batch
-from doctor.core.reading import whole
+from doctor.catalogue.settings import whole
+from doctor.catalogue.shared.generation_batch import Batch
 from doctor.facts.packages import Packages
 from doctor.facts.training import SWIFT, Training
 from doctor.facts.world import World

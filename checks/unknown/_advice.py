@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.core.patterns import later
+from doctor.base.patterns import later
 
 #: characters of a message that are looked at, and settings that are repeated
 _LOOKED_AT, _MOST = 1500, 4

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Optional
 
-from doctor.core.patterns import later
+from doctor.base.patterns import later
 
 
 @dataclass(frozen=True)

@@ -1,33 +1,21 @@
-"""A process raised an exception that matches no problem in the catalogue.
-
-## What it means
-The logs show an exception that a process raised by itself, no other process caused it, and no signature knows it.
-## What it does to a run
-It ended the process, and with it the ranks that waited for that process.
-## What to do
-Look at the innermost frame of your own code and at the library that raised; collect more with the settings that are
-named. If the cause turns out to be of general interest, report it so that it becomes a problem with a name.
-## How it is found
-The tracebacks of all processes are put together again; consequences (closed connections, time-outs of collectives,
-dead engines) are set aside; the first one that is left has no signature.
-## References
-https://docs.python.org/3/library/traceback.html
-https://pytorch.org/docs/stable/elastic/errors.html
-"""
+"""Judges unrecognised-failure (UNK001), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from doctor.base.patterns import later
+from doctor.base.ranks import ranks_text
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.unrecognised import Unknown
+from doctor.catalogue.words import words_of
 from doctor.checks.unknown._advice import advice_of
 from doctor.checks.unknown._kinds import ARGUMENT, COLLECTIVE, CUDA, DEFINITION, MEMORY, NETWORK, NOTHING, Kind, kind_of
-from doctor.core.finding import LIKELY, Finding, Message, Words, found
-from doctor.core.patterns import later
-from doctor.core.problem import WARNING, Problem
-from doctor.core.ranks import ranks_text
-from doctor.core.unknown import Unknown
 
-PROBLEM = Problem(id="UNK001", name="unrecognised-failure", severity=WARNING, since="0.1")
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+
 
 #: kinds that a library's own release brings and another one mends
 _OF_RELEASES = (ARGUMENT, NOTHING, DEFINITION)
@@ -54,19 +42,6 @@ _INSTEAD = (
 _INSTEAD_ZH = (
     "该处代码用它代替了另一个异常(`raise ... from`),后者才是原因,位于完整日志中它的上方,"
     "在 `The above exception was the direct cause` 之前:请一并给出。"
-)
-
-MESSAGE = Message(
-    en=Words(
-        "{who}: `{type}` raised in {place}; no known problem matches",
-        "The doctor does not know this failure, so this is where it began, not why. {what} {own}{library}{others}",
-        "{advice}{first} {collect}",
-    ),
-    zh=Words(
-        "{who_zh}:`{type}`,抛出位置 {place_zh};没有匹配的已知问题",
-        "doctor 不认识这个失败,这里只说明它从哪里开始,而非原因。{what_zh}{own_zh}{library_zh}{others_zh}",
-        "{advice_zh}{first_zh}{collect_zh}",
-    ),
 )
 
 

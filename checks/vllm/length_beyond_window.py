@@ -1,76 +1,23 @@
-"""`--max-model-len` is longer than the model's window.
-
-## What it means
-The server is to take sequences longer than `max_position_embeddings` of the model's config.json. vLLM
-refuses that, because positions which the model never saw give nan or nonsense.
-## What it does to a run
-`ValueError: User-specified max_model_len (65536) is greater than the derived max_model_len` before anything
-is loaded.
-## What to do
-Lower the length. A model whose documentation names a RoPE scaling gets it by `--hf-overrides`.
-`VLLM_ALLOW_LONG_MAX_MODEL_LEN=1` silences the error and leaves its reason.
-## How it is found
-The option against the model's local config.json, for model types and RoPE kinds whose window is that
-number.
-In a log: by vLLM's own message.
-## References
-https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/config/model.py
-https://docs.vllm.ai/en/latest/configuration/engine_args/
-"""
+"""Judges max-model-len-beyond-window (VLL014), whose words stand in the TOML beside it."""
 
 from __future__ import annotations
 
-from doctor.checks.launch._helpers import proof
-from doctor.checks.vllm._helpers import overridden
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Evidence, Finding, Message, Skip, Words, found
-from doctor.core.problem import ERROR, Problem
-from doctor.core.reading import place_of
-from doctor.core.signature import Hits, Signature
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import Finding, Skip, found
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.engine_gpus import overridden
+from doctor.catalogue.shared.proofs import proof
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.words import words_of
 from doctor.facts.environment import Environment
 from doctor.facts.model import Model
 from doctor.facts.serving import Serving
 
-PROBLEM = Problem(id="VLL014", name="max-model-len-beyond-window", severity=ERROR, since="0.1")
-
-SIGNATURES = (
-    Signature(
-        r"(?:ValueError: |Value error, )User-specified max_model_len \((?P<asked>\d{1,9})\) is"
-        r" greater than the derived max_model_len \((?P<key>\w{1,60})=(?P<window>[\d.]{1,12})",
-    ),
-)
-
-LOG_MESSAGE = Message(
-    en=Words(
-        "`max_model_len` of {asked} is longer than the model's window of {window}",
-        "`{key}` in the model's config.json says {window}. Positions beyond it were never trained: "
-        "answers turn to garbage, and some models read outside of their tables.",
-        "Set `--max-model-len {window}` or less (`vllm_max_model_length` in TRL, prompt plus response in "
-        "veRL), take a model with a longer window, or extend it on purpose with rope scaling "
-        "(`--hf-overrides`).",
-    ),
-    zh=Words(
-        "`max_model_len` 为 {asked},超过了模型的窗口 {window}",
-        "模型 config.json 中的 `{key}` 为 {window}。超出的位置从未训练过:输出会变成乱码,有的模型甚至会越界读取。",
-        "把 `--max-model-len` 设为 {window} 或更小(TRL 中为 `vllm_max_model_length`,veRL 中为 prompt 与 "
-        "response 长度之和);或换窗口更长的模型;或有意用 rope scaling 扩展(`--hf-overrides`)。",
-    ),
-)
-
-MESSAGE = Message(
-    en=Words(
-        "`--max-model-len {length}` is beyond the window of `{model}`, {window} tokens",
-        "vLLM ends with `User-specified max_model_len ({length}) is greater than the derived max_model_len` before it "
-        "loads anything.",
-        "Use at most {window}, or give the RoPE scaling that the model's documentation names by `--hf-overrides`.",
-    ),
-    zh=Words(
-        "`--max-model-len {length}` 超出 `{model}` 的窗口({window} 个 token)",
-        "vLLM 在加载之前就会以 `User-specified max_model_len ({length}) is greater than the derived max_model_len` 退"
-        "出。",
-        "最多使用 {window},或用 `--hf-overrides` 给出模型文档中的 RoPE scaling。",
-    ),
-)
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+LOG_MESSAGE = TOML["log"]
+MESSAGE = TOML["main"]
 
 
 #: model types whose window is `max_position_embeddings`, as long as no scaling changes it
@@ -99,7 +46,7 @@ def length_beyond_window(serving: Serving, model: Model, environment: Environmen
         model=model.name,
         where=place_of(setting),
         commands=(f"--max-model-len {window}",),
-        evidence=(proof(setting), Evidence(f"{model.folder}/config.json", f"max_position_embeddings: {window}")),
+        evidence=(proof(setting), Observed.quoted(model.stated_in, f"max_position_embeddings: {window}")),
     )
 
 

@@ -16,6 +16,7 @@ import doctor
 #: command -> (module, one line of help). Kept here so that `doctor --help` imports none of them.
 COMMANDS = {
     "check": ("check", "Find what will go wrong on this machine, with this command."),
+    "rehearse": ("rehearse", "Rehearse the whole run in miniature, with a tiny model, before its hours are spent."),
     "run": ("run", "Run a training command checked, guarded, sampled, and diagnosed when it fails."),
     "monitor": ("monitor", "Sample what the GPUs really do, live or while a command runs."),
     "report": ("report", "Say where the GPU hours of a run went, from what was sampled."),
@@ -77,7 +78,8 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 no error found, 1 found, 2 usage, 3 the doctor itself failed, 130 interrupted.",
+    epilog="Exit codes: 0 no error found, 1 found, 2 usage, 3 the doctor itself failed, 119 the guard stopped the run, "
+    "130 interrupted.",
 )
 @click.version_option(doctor.__version__, prog_name="doctor")
 def app() -> None:
@@ -121,16 +123,18 @@ def run(argv: list[str]) -> int:
 
 
 def _translated(text: str, argv: list[str]) -> str:
+    from doctor.catalogue.reasons import translated
     from doctor.cli.options import spoken
-    from doctor.core.reasons import translated
 
     return translated(text, spoken(argv), "notices")
 
 
 def _show(exc: click.ClickException, argv: list[str]) -> None:
     """Say why a call is refused; in Chinese where that was asked for."""
+    from doctor.base.redact import redact_text
+
     said = exc.format_message()
-    told = _translated(said, argv)
+    told = redact_text(_translated(said, argv), homes=False)
     if told == said:
         exc.show()
         return
@@ -145,9 +149,10 @@ def _crashed(argv: list[str]) -> int:
     import platform
     import traceback
 
-    from doctor.core.redact import redact_text
+    from doctor.base.redact import redact_text, secrets_in, secrets_of_environment, without
 
-    click.echo(redact_text(traceback.format_exc()), err=True)
+    known = [*secrets_in(" ".join(argv)), *secrets_of_environment()]
+    click.echo(without(redact_text(traceback.format_exc()), known, parts=False), err=True)
     said = (
         f"doctor {doctor.__version__} itself failed (Python {platform.python_version()}, {platform.system()}). "
         "This is a bug of the doctor, not of your run: please report it with the lines above."

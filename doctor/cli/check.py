@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from doctor.cli import options
+from doctor.cli.outputs import Output
 
 
 @click.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False})
@@ -21,14 +22,14 @@ from doctor.cli import options
 )  # fmt: skip
 @click.option("--ray", metavar="auto|ADDRESS", help="Judge all nodes of a running Ray cluster together.")
 @click.option(
-    "--collect", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+    "--collect", metavar="DIR", type=Output(folder=True),
     help="Write this node's facts into a folder that all nodes see, for --from DIR; with --ray: all nodes' facts.",
 )  # fmt: skip
 @click.option(
     "--node-timeout", metavar="SECONDS", type=click.FloatRange(min=1), default=60.0, show_default=True,
     help="Longest wait for one node of --ray.",
 )  # fmt: skip
-@click.option("--save-facts", metavar="FILE", type=click.Path(path_type=Path), help="Write the facts, redacted.")
+@click.option("--save-facts", metavar="FILE", type=Output(renamed=True), help="Write the facts, redacted.")
 @click.option("--deep", is_flag=True, help="Also import, multiply and communicate, in child processes.")
 @click.option(
     "--deep-seconds", metavar="SECONDS", type=click.FloatRange(5, 600),
@@ -53,8 +54,8 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     srun --ntasks-per-node=1 doctor check --collect /shared/facts; doctor check --from /shared/facts
     srun --ntasks-per-node=1 doctor check --collect /shared/facts --deep --deep-seconds 30
     """
-    from doctor.core.garbage import without_garbage_collection
-    from doctor.facts.base import Context
+    from doctor.base.fact import Context
+    from doctor.base.garbage import without_garbage_collection
 
     refuse_contradictions(chosen)
     launch_command = as_words(launch_command)
@@ -73,7 +74,7 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
 
 def _examine(context: Any, chosen: dict[str, Any], settings: options.UserSettings, language: str) -> int:
     """Judge, draw, and give the exit code."""
-    from doctor.core.diagnose import diagnose
+    from doctor.diagnosis.diagnose import diagnose
 
     diagnosis, collectors = diagnose(
         context,
@@ -125,8 +126,8 @@ def as_words(command: tuple[str, ...]) -> tuple[str, ...]:
 
 def refuse_wrong_python(context: Any) -> None:
     """A mistyped `--python` is an error of use: a report that judged nothing would read like a healthy machine."""
-    from doctor.facts.base import Unavailable
-    from doctor.facts.target import refuse_wrong_option
+    from doctor.base.fact import Unavailable
+    from doctor.readers.patient.target import refuse_wrong_option
 
     if context.python is not None and not context.python.strip():
         msg = "--python names nothing (an unset variable?)"
@@ -141,8 +142,8 @@ def refuse_wrong_python(context: Any) -> None:
 def collect_here(context: Any, chosen: dict[str, Any]) -> int:
     """Write this node's facts; of several processes on it, the first does."""
     from doctor.cluster.collect import collect
-    from doctor.facts._launched_nodes import local_rank
-    from doctor.facts.collector import Collector
+    from doctor.readers.collector import Collector
+    from doctor.readers.command.launched_nodes import local_rank
 
     rank, folder = local_rank(context.environ), chosen["collect"]
     if rank:
@@ -178,8 +179,8 @@ def _meeting(context: Any, chosen: dict[str, Any]) -> Any:
 
 def _patients(context: Any, chosen: dict[str, Any]) -> dict[str, Any]:
     """What is judged, as arguments of `diagnose`: this machine, hosts of files, or the nodes of a cluster."""
-    from doctor.core.diagnose import Patient
-    from doctor.facts.saved import NotFacts, read
+    from doctor.diagnosis.diagnose import Patient
+    from doctor.readers.saved import NotFacts, read
 
     if chosen["ray"]:
         return {"cluster": _from_ray(context, chosen)}
@@ -199,7 +200,7 @@ def _patients(context: Any, chosen: dict[str, Any]) -> dict[str, Any]:
 def _from_folder(sources: tuple[Path, ...]) -> dict[str, Any] | None:
     """Nodes of facts files, as arguments of `diagnose`; None of a single file, and of pasted reports."""
     from doctor.cluster.gathered import MANIFEST, facts_files, read
-    from doctor.core.diagnose import Patient
+    from doctor.diagnosis.diagnose import Patient
 
     files = facts_files(sources)
     listed = any((source / MANIFEST).exists() for source in sources)
@@ -218,11 +219,11 @@ def _from_ray(context: Any, chosen: dict[str, Any]) -> Any:
     """The nodes of a running Ray cluster; their facts are kept where --collect names a folder."""
     from contextlib import ExitStack
 
+    from doctor.base.scratch import Folder
     from doctor.cluster.gathered import read
     from doctor.cluster.ray_child import RayRefused, interpreter_with_ray
     from doctor.cluster.ray_facts import gather
-    from doctor.core.scratch import Folder
-    from doctor.facts.saved import NotFacts
+    from doctor.readers.saved import NotFacts
 
     with ExitStack() as stack:
         folder = chosen["collect"] or Path(stack.enter_context(Folder("nodes")))
@@ -255,13 +256,13 @@ def _tell(sentence: str) -> None:
 
 
 def _every_fact() -> tuple[str, ...]:
-    from doctor.facts.saved import fact_names
+    from doctor.readers.saved import fact_names
 
     return fact_names()
 
 
 def _save(collector: Any, path: Path) -> None:
-    from doctor.facts.saved import save
+    from doctor.readers.saved import save
 
     try:
         save(collector.states, path)
@@ -273,7 +274,7 @@ def _save(collector: Any, path: Path) -> None:
 
 def _remember(report: dict[str, Any]) -> None:
     """Keep the last result for `doctor fix`; a read-only home costs only that."""
-    from doctor.core.state import keep_last
+    from doctor.base.state import keep_last
 
     try:
         keep_last("check", Path.cwd(), report)

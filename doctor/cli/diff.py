@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from doctor.base.json_text import json_text
 from doctor.cli import options
+
+if TYPE_CHECKING:
+    from doctor.base.change import Change
 
 _HEADS = {"en": ("what", "before", "after"), "zh": ("内容", "之前", "之后")}
 _ALIKE = {"en": "No differences.", "zh": "没有差异。"}
@@ -33,22 +36,21 @@ def command(before: Path, after: Path | None, python: str | None, form: str, lan
     doctor diff works.json                         ... and when it does not any more
     doctor diff this-node.json that-node.json
     """
-    from doctor.core.differ import differences
+    from doctor.diagnosis.differ import differences
 
     language = options.language(lang, options.user_settings(Path.cwd(), ()))
     old = _read(before)
     changes = differences(old, _read(after) if after else _now(old, python))
     if form == "json":
-        rows = [{"fact": each.fact, "path": each.path, "before": each.before, "after": each.after} for each in changes]
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        click.echo(json_text([_row(each) for each in changes], indent=2))
     elif form == "markdown":
         click.echo("| {} | {} | {} |\n|---|---|---|".format(*_HEADS[language]))
         for each in changes:
-            click.echo(f"| {_name(each)} | {_short(each.before)} | {_short(each.after)} |")
+            click.echo(f"| {_name(each)} | {_short(each.old)} | {_short(each.new)} |")
     elif changes:
         from doctor.render.console import console_for, draw_table
 
-        lines = [(_name(each), _short(each.before), _short(each.after)) for each in changes]
+        lines = [(_name(each), _short(each.old), _short(each.new)) for each in changes]
         draw_table(lines, _HEADS[language], console_for(sys.stdout))
     else:
         click.echo(_ALIKE[language])
@@ -56,7 +58,7 @@ def command(before: Path, after: Path | None, python: str | None, form: str, lan
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    from doctor.facts.saved import NotFacts, read
+    from doctor.readers.saved import NotFacts, read
 
     try:
         return read(path)[0].states
@@ -66,9 +68,9 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 def _now(old: Mapping[str, Any], python: str | None) -> Mapping[str, Any]:
     """The same facts as the saved file holds, of this machine now."""
+    from doctor.base.fact import Context
     from doctor.cli.check import refuse_wrong_python
-    from doctor.core.diagnose import Patient, examine
-    from doctor.facts.base import Context
+    from doctor.diagnosis.diagnose import Patient, examine
 
     context = Context((), Path.cwd(), dict(os.environ), python)
     refuse_wrong_python(context)
@@ -77,13 +79,18 @@ def _now(old: Mapping[str, Any], python: str | None) -> Mapping[str, Any]:
     return {name: state for name, state in states.items() if name in names}
 
 
-def _name(change: Any) -> str:
-    path = change.path.removeprefix("distributions.").removesuffix(".version")
-    return f"{change.fact} {path}".strip()
+def _row(change: Change) -> dict[str, Any]:
+    fact, _, path = change.input.name.partition(".")
+    return {"fact": fact, "path": path, "before": change.old, "after": change.new}
+
+
+def _name(change: Change) -> str:
+    fact, _, path = change.input.name.partition(".")
+    return f"{fact} {path.removeprefix('distributions.').removesuffix('.version')}".strip()
 
 
 def _short(value: Any) -> str:
     if value is None:
         return "-"
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else json_text(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -19,9 +19,9 @@ def command(python: str | None) -> int:
     doctor env
     doctor env --python ~/venvs/train > environment.md
     """
+    from doctor.base.fact import Context
     from doctor.cli.check import refuse_wrong_python
-    from doctor.core.diagnose import Patient, examine
-    from doctor.facts.base import Context
+    from doctor.diagnosis.diagnose import Patient, examine
     from doctor.render.environment import render
 
     context = Context((), Path.cwd(), dict(os.environ), python)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from doctor.base.json_text import json_text
 from doctor.cli import options
 from doctor.cli.app import USAGE
 
@@ -22,17 +22,16 @@ def command(problem: str, form: str, lang: str | None) -> int:
 
     \b
     doctor explain VLL001
-    doctor explain grpo-batch-not-divisible --format markdown
+    doctor explain generation-batch-unfit --format markdown
     doctor explain VLL001 --lang zh
     """
-    from doctor.core.explain import manual
-    from doctor.core.index import load
-    from doctor.core.retired_ids import RETIRED
+    from doctor.catalogue.index import load
+    from doctor.catalogue.manual import manual
+    from doctor.catalogue.retired_ids import successor
 
     language = options.language(lang, options.user_settings(Path.cwd(), ()))
-    wanted = RETIRED.get(problem.upper(), problem)
     entries = load()
-    entry = next((each for each in entries if wanted in (each.name, each.id) or wanted.upper() == each.id), None)
+    entry = named(entries, successor(problem) or problem)
     if entry is None:
         _say_unknown(problem, entries)
         return USAGE
@@ -43,10 +42,12 @@ def command(problem: str, form: str, lang: str | None) -> int:
         data = {
             "id": entry.id, "name": entry.name, "severity": entry.severity.value, "since": entry.since,
             "affects": dict(entry.affects), "ends_run": entry.ends_run, "title": text.title, "sections": text.sections,
+            **({"rows": list(entry.rows)} if entry.rows else {}),
         }  # fmt: skip
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        click.echo(json_text(data, indent=2))
         return 0
     body = head + "".join(f"\n## {name}\n\n{section}\n" for name, section in text.sections.items())
+    body += _rows([each for each in entries if each.id in entry.rows], language)
     if form == "text" and sys.stdout.isatty():
         from doctor.render.console import console_for, draw_markdown
 
@@ -56,8 +57,26 @@ def command(problem: str, form: str, lang: str | None) -> int:
     return 0
 
 
+def named(entries: Any, name: str) -> Any:
+    """The problem, or the row of a table, of an id or a name; None where there is none."""
+    plain, _, row = name.partition("/")
+    wanted = f"{plain.upper()}/{row.lower()}" if row else plain.upper()
+    by_id = (each for each in entries if each.id == wanted)
+    by_name = (each for each in entries if each.name == name and not each.is_row)
+    return next(by_id, None) or next(by_name, None)
+
+
+def _rows(rows: Any, language: str) -> str:
+    """What a table holds: each row is explained by its own id."""
+    if not rows:
+        return ""
+    heading = "包括(每项都可用 `doctor explain ID/名称` 查看)" if language == "zh" else "What it covers"
+    told = "".join(f"- `{each.id}`: {each.title}\n" for each in rows)
+    return f"\n## {heading}\n\n{told}"
+
+
 def _in_chinese(entry: Any) -> Any:
-    from doctor.core.manual_zh import manual_zh
+    from doctor.catalogue.manual_zh import manual_zh
 
     return manual_zh(entry)
 
@@ -68,7 +87,7 @@ def _head(entry: Any, title: str | None) -> str:
     if title is not None:
         head = f"# {entry.id} {entry.name}\n\n{title}.\n\nSeverity: {entry.severity.value}."
         return head + (f" Affects: {affects}.\n" if affects else "\n")
-    from doctor.core.manual_zh import SEVERITIES, found_by
+    from doctor.catalogue.manual_zh import SEVERITIES, found_by
 
     head = f"# {entry.id} {entry.name}\n\n严重程度:{SEVERITIES[entry.severity.value]}。检测方式:{found_by(entry)}。"
     return head + (f"涉及版本:{affects}。\n" if affects else "\n")

@@ -5,84 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from doctor.base.redact import redact_text
 from doctor.cli import options
-
-_PHRASES: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "none": "Nothing that the last `doctor check` or `doctor postmortem` found here can be mended by a plan.",
-        "list": "Found here, and can be mended:",
-        "how": "`doctor fix ID` shows the plan, `doctor fix ID --apply` does it, `--undo` takes it back.",
-        "no_fix": "{id} {name} has no plan; `doctor explain {id}` says what to do.",
-        "no_plan": "{id} {name}: nothing here that a plan could mend.",
-        "not_found": "{id} {name} is not found here now.",
-        "no_command": "{id} {name} is not found here without the launch command: doctor fix {id} -- COMMAND",
-        "blind": "Whether {id} {name} is here could not be judged: {reasons}",
-        "apply": "Nothing is changed yet: add --apply.",
-        "ask": "Do this?",
-        "no_answer": "this plan asks first: add --yes where nobody can answer",
-        "manual": "this plan is only shown: the doctor does not do it",
-        "done": "Done. `doctor fix {id} --undo` takes it back.",
-        "done_for_good": "Done.",
-        "gone": "{id} is not found any more.",
-        "still": "{id} is still found:",
-        "undone": "Taken back: {id}.",
-        "nothing_to_undo": "no plan for {id} was carried out in this folder",
-        "recovered": "An earlier fix of {id} was interrupted; everything is as it was before it.",
-        "hidden": "the last command held a secret, so it was not kept; give it again: doctor fix {id} -- COMMAND",
-    },
-    "zh": {
-        "none": "最近一次 `doctor check` 或 `doctor postmortem` 在此发现的问题中,没有可自动处理的。",
-        "list": "在此发现、可以处理的问题:",
-        "how": "`doctor fix ID` 显示计划,`doctor fix ID --apply` 执行,`--undo` 撤销。",
-        "no_fix": "{id} {name} 没有可执行的计划;处理方法见 `doctor explain {id}`。",
-        "no_plan": "{id} {name}:此处没有可由计划处理的内容。",
-        "not_found": "此处现在没有发现 {id} {name}。",
-        "no_command": "没有给出启动命令,此处没有发现 {id} {name}:doctor fix {id} -- COMMAND",
-        "blind": "无法判断此处是否有 {id} {name}:{reasons}",
-        "apply": "尚未作任何更改:加上 --apply 才会执行。",
-        "ask": "是否执行?",
-        "no_answer": "该计划需要确认:无人应答时请加 --yes",
-        "manual": "该计划只作展示,doctor 不会执行",
-        "done": "已完成。`doctor fix {id} --undo` 可撤销。",
-        "done_for_good": "已完成。",
-        "gone": "已不再发现 {id}。",
-        "still": "仍然发现 {id}:",
-        "undone": "已撤销:{id}。",
-        "nothing_to_undo": "此目录中没有执行过 {id} 的计划",
-        "recovered": "之前对 {id} 的处理被中断;一切已恢复原状。",
-        "hidden": "上次的命令含有机密,未被保存;请重新给出:doctor fix {id} -- COMMAND",
-    },
-}
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What the command line asks for."""
-
-    entry: Any
-    argv: tuple[str, ...]
-    python: str | None
-    language: str
-
-    def say(self, phrase: str, reasons: tuple[str, ...] = ()) -> str:
-        text = _PHRASES[self.language][phrase]
-        return text.format(id=self.entry.id, name=self.entry.name, reasons="; ".join(reasons))
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """What the check says of the problem now: findings, why it could not see, and the facts."""
-
-    findings: tuple[Any, ...]
-    blind: tuple[str, ...]
-    states: Any
-
+from doctor.cli.fix_steps import _PHRASES, Asked, judge, objection, show, tell_undone
 
 #: first word after `doctor fix` -> (module, one line of help): what is no problem of the catalogue
 SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
@@ -117,6 +47,7 @@ class FixCommand(click.Command):
 @click.command(cls=FixCommand, context_settings={"allow_interspersed_args": True})
 @click.argument("problem", required=False)
 @click.argument("launch_command", nargs=-1, type=click.UNPROCESSED, metavar="[-- LAUNCH COMMAND]")
+@click.option("--all", "all_", is_flag=True, help="All safe plans for what is found here, one after another.")
 @click.option("--apply", is_flag=True, help="Carry the plan out, then check again.")
 @click.option("--undo", is_flag=True, help="Take back what was carried out here, byte for byte.")
 @click.option("--yes", is_flag=True, help="Do not ask before a plan that installs or changes what is computed.")
@@ -127,19 +58,22 @@ def command(problem: str | None, launch_command: tuple[str, ...], **chosen: Any)
 
     \b
     doctor fix                   what was found here and can be mended
-    doctor fix TRL002            show the plan
-    doctor fix TRL002 --apply    carry it out, then check again
-    doctor fix TRL002 --undo     take it back
+    doctor fix TRL2205/removed            show the plan
+    doctor fix TRL2205/removed --apply    carry it out, then check again
+    doctor fix TRL2205/removed --undo     take it back, and what was changed on top of it
+    doctor fix --all --apply     all safe plans, each checked again; --all --undo takes them back
     """
-    from doctor.core.plan import Refused
+    from doctor.catalogue.plan import Refused
 
     settings = options.user_settings(Path.cwd(), ())
     language = options.language(chosen["lang"], settings)
     try:
         if not chosen["undo"]:
             recover(language)
+        if chosen["all_"]:
+            return _all(problem, launch_command, chosen, language)
         if problem is None:
-            return _list(language)
+            return _without_id(chosen, language)
         asked = _asked(problem, launch_command, chosen["python"], language)
         if chosen["undo"]:
             return _undo(asked)
@@ -151,19 +85,41 @@ def command(problem: str | None, launch_command: tuple[str, ...], **chosen: Any)
         raise click.UsageError(msg) from None
 
 
+def _all(problem: str | None, launch_command: tuple[str, ...], chosen: dict[str, Any], language: str) -> int:
+    """Every safe plan; words behind `--` are the launch command, of which click takes the first for a problem."""
+    from doctor.cli import fix_all
+
+    if problem is not None and _entry(problem) is not None:
+        msg = f"`{problem}` and --all exclude each other"
+        raise click.UsageError(msg)
+    if chosen["undo"]:
+        return fix_all.undo(language)
+    words = (*([problem] if problem is not None else []), *launch_command)
+    argv, python = _of_last(words, chosen["python"], "--all", language)
+    return fix_all.mend(Asked(None, argv, python, language), apply=chosen["apply"], yes=chosen["yes"])
+
+
+def _without_id(chosen: dict[str, Any], language: str) -> int:
+    """The list; what would change something must say what."""
+    for option in ("apply", "undo"):
+        if chosen[option]:
+            raise click.UsageError(_PHRASES[language]["name_one"].format(option=f"--{option}"))
+    return _list(language)
+
+
 def recover(language: str) -> None:
     """Take back what a killed doctor left half-done, before anything else is looked at.
 
     Where that cannot be, it is said, and what only looks goes on.
     """
-    from doctor.core import journal
-    from doctor.core.plan import Refused
+    from doctor.catalogue.plan import Refused
+    from doctor.mend import journal
 
     unfinished = [each.problem for each in journal.entries(Path.cwd()) if each.state == journal.BEGUN]
     if not unfinished:
         return
     if "ENV" in unfinished:
-        from doctor.fixes.environment import uv
+        from doctor.mend.environment import uv
 
         os.environ.update(uv.taken_over(os.environ))
     try:
@@ -176,11 +132,11 @@ def recover(language: str) -> None:
 
 def _list(language: str) -> int:
     """What the last reports of this folder hold that has a fix."""
-    from doctor.core.state import read_last
+    from doctor.base.state import read_last
 
     reports = [report for name in ("check", "postmortem") if (report := read_last(name, Path.cwd()))]
     found = {
-        each["id"]: f"  {each['id']} {each['name']}  {each['headline']}"
+        each["remedy"]["fix"]: f"  {each['remedy']['fix']} {each['name']}  {each['headline']}"
         for report in reports
         for each in report["findings"]
         if each["remedy"]["fix"]
@@ -190,22 +146,49 @@ def _list(language: str) -> int:
     return 0
 
 
-def _asked(problem: str, argv: tuple[str, ...], python: str | None, language: str) -> _Asked:
-    """The problem, and the command and interpreter that the last check judged where no command is given."""
-    from doctor.core.index import load
-    from doctor.core.state import read_last
+def _entry(problem: str) -> Any:
+    """The problem of an id or a name; of a table the row that has a plan.
 
-    entry = next((each for each in load() if problem.upper() == each.id or problem == each.name), None)
+    Raises:
+        click.UsageError: several rows have one.
+
+    """
+    from doctor.catalogue.fix import fixable
+    from doctor.catalogue.index import load
+    from doctor.catalogue.retired_ids import successor
+    from doctor.cli.explain import named
+
+    entries = load()
+    entry = named(entries, successor(problem) or problem)
+    if entry is None or not entry.rows:
+        return entry
+    rows = [each for each in entries if each.id in fixable(entries) and each.id in entry.rows]
+    if len(rows) > 1:
+        msg = f"`{problem}` has several plans; name one: {', '.join(each.id for each in rows)}"
+        raise click.UsageError(msg)
+    return rows[0] if rows else entry
+
+
+def _asked(problem: str, argv: tuple[str, ...], python: str | None, language: str) -> Asked:
+    """The problem, and the command and interpreter that the last check judged where no command is given."""
+    entry = _entry(problem)
     if entry is None:
         msg = f"there is no problem `{problem}`; `doctor list` shows them all"
         raise click.UsageError(msg)
+    return Asked(entry, *_of_last(argv, python, entry.id, language), language)
+
+
+def _of_last(argv: tuple[str, ...], python: str | None, what: str, language: str) -> tuple[tuple[str, ...], str | None]:
+    """Command and interpreter, those of the last check where no command is given."""
+    from doctor.base.state import read_last
+
     last = read_last("check", Path.cwd())
-    if not argv and last is not None:
-        argv = tuple(last["target"]["argv"])
-        if any("***" in word for word in argv):
-            raise click.UsageError(_PHRASES[language]["hidden"].format(id=entry.id))
-        python = python or _still_there(last["target"].get("python"))
-    return _Asked(entry, argv, python, language)
+    if argv or last is None:
+        return argv, python
+    argv = tuple(last["target"]["argv"])
+    if any("***" in word for word in argv):
+        raise click.UsageError(_PHRASES[language]["hidden"].format(id=what))
+    return argv, python or _still_there(last["target"].get("python"))
 
 
 def _still_there(python: str | None) -> str | None:
@@ -214,87 +197,96 @@ def _still_there(python: str | None) -> str | None:
     return str(path) if python and path.is_file() else None
 
 
-def _undo(asked: _Asked) -> int:
-    from doctor.core import journal
+def _undo(asked: Asked) -> int:
+    """Take back what was done for the problem, and before it what later plans made of the same files."""
+    from doctor.mend import journal
 
     with journal.locked():
+        everything = journal.entries(Path.cwd())
         done = [
             each
-            for each in journal.entries(Path.cwd())
+            for each in everything
             if each.problem == asked.entry.id and each.state in (journal.BEGUN, journal.DONE)
         ]
         if not done:
             raise click.UsageError(asked.say("nothing_to_undo"))
-        journal.undo(done[-1])
-    click.echo(asked.say("undone"))
+        tell_undone(journal.standing_on(done, everything), asked.language)
     return 0
 
 
-def _mend(asked: _Asked, *, apply: bool, yes: bool) -> int:
-    """Show the plan; carry it out when asked."""
-    from doctor.core import journal
-    from doctor.core.fixes import load_fix
-    from doctor.core.plan import Safety
-    from doctor.render.console import console_for
-    from doctor.render.plan import draw
+def _mend(asked: Asked, *, apply: bool, yes: bool) -> int:
+    """Show the plan; carry it out when asked: under one lock from the check to the check that follows."""
+    from doctor.mend import journal
+
+    if not apply:
+        return _planned(asked, apply=False, yes=yes)
+    with journal.locked():
+        return _planned(asked, apply=True, yes=yes)
+
+
+def _planned(asked: Asked, *, apply: bool, yes: bool) -> int:
+    from doctor.catalogue.fix import load_fix
+    from doctor.diagnosis.offers import offer
+    from doctor.mend import journal
 
     fix = load_fix(asked.entry)
     if fix is None:
         click.echo(asked.say("no_fix"))
         return 0
-    judged = _judged(asked, [fact for fact, _ in fix.facts.values()])
-    if not judged.findings and fix.findings is not None:
+    judged = judge(asked, [fact for fact, _ in fix.facts.values()])
+    blind = tuple(each.reason for each in judged.outcome.skipped if each.id == asked.entry.id)
+    if fix.findings is not None and not any(each.problem.id == asked.entry.id for each in judged.outcome.findings):
         absent = "not_found" if asked.argv else "no_command"
-        click.echo(asked.say("blind" if judged.blind else absent, judged.blind))
+        click.echo(asked.say("blind" if blind else absent, blind))
         return 0
     try:
-        plan = fix.plan(judged.findings, judged.states)
+        made = offer(asked.entry, judged)
     except LookupError as exc:
         raise click.UsageError(str(exc)) from None
-    if plan is None:
+    if made is None:
         click.echo(asked.say("no_plan"))
         return 0
-    draw(plan, asked.entry.name, console_for(sys.stdout), asked.language)
-    click.echo()
+    show(made, asked.entry, asked.language)
+    if not made.holds:
+        raise click.UsageError(objection(made, asked.entry, asked.language))
     if not apply:
         click.echo(asked.say("apply"))
         return 0
+    _consent(made.plan, asked, yes=yes)
+    journal.apply(made.plan, Path.cwd(), made.contents)
+    click.echo(asked.say("done" if made.plan.reversible else "done_for_good"))
+    return _again(asked)
+
+
+def _consent(plan: Any, asked: Asked, *, yes: bool) -> None:
+    """Ask, where the plan's grade wants it.
+
+    Raises:
+        click.UsageError: the plan is only shown, or nobody can answer.
+        click.Abort: the answer is no.
+
+    """
+    from doctor.catalogue.plan import Safety
+
     if plan.safety is Safety.MANUAL:
         raise click.UsageError(asked.say("manual"))
     if plan.safety is Safety.UNSAFE and not yes:
         if not sys.stdin.isatty():
             raise click.UsageError(asked.say("no_answer"))
         click.confirm(asked.say("ask"), abort=True)
-    with journal.locked():
-        journal.apply(plan, Path.cwd())
-    click.echo(asked.say("done" if plan.reversible else "done_for_good"))
-    return _again(asked)
 
 
-def _judged(asked: _Asked, facts: list[str]) -> _Judged:
-    """Run the checks, and collect what a fix needs besides."""
-    from doctor.core.diagnose import diagnose
-    from doctor.facts.base import Context
-
-    context = Context(asked.argv, Path.cwd(), dict(os.environ), asked.python)
-    diagnosis, collectors = diagnose(context, also_collect=facts, language=asked.language)
-    outcome = diagnosis.outcome
-    return _Judged(
-        tuple(each for each in outcome.findings if each.problem.id == asked.entry.id),
-        tuple(each.reason for each in outcome.skipped if each.id == asked.entry.id),
-        collectors[0].states,
-    )
-
-
-def _again(asked: _Asked) -> int:
+def _again(asked: Asked) -> int:
     """Check again and say whether the problem is gone; 1 when it is not."""
     if not asked.entry.checks:
         return 0
-    judged = _judged(asked, [])
-    if not judged.findings:
-        click.echo(asked.say("blind" if judged.blind else "gone", judged.blind))
+    outcome = judge(asked, []).outcome
+    found = [each for each in outcome.findings if each.problem.id == asked.entry.id]
+    if not found:
+        blind = tuple(each.reason for each in outcome.skipped if each.id == asked.entry.id)
+        click.echo(asked.say("blind" if blind else "gone", blind))
         return 0
     click.echo(asked.say("still"))
-    for each in judged.findings:
-        click.echo(f"  {each.words(asked.language).headline}")
+    for each in found:
+        click.echo(f"  {redact_text(each.words(asked.language).headline)}")
     return 1

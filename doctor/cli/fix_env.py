@@ -15,6 +15,7 @@ import click
 
 from doctor.cli import options
 from doctor.cli.fix import recover
+from doctor.cli.outputs import Output
 
 _PHRASES: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -77,7 +78,7 @@ class _Seen:
 @click.option("--apply", is_flag=True, help="Install it (into a virtual environment only).")
 @click.option("--undo", is_flag=True, help="Bring back the versions from before.")
 @click.option("--yes", is_flag=True, help="Do not ask before installing.")
-@click.option("--lock", type=click.Path(path_type=Path), metavar="FILE", help="Write all versions there.")
+@click.option("--lock", type=Output(), metavar="FILE", help="Write all versions there.")
 @click.option("--offline", is_flag=True, help="Use uv's cache only.")
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
 def command(want: tuple[str, ...], keep: tuple[str, ...], **chosen: Any) -> int:
@@ -92,7 +93,7 @@ def command(want: tuple[str, ...], keep: tuple[str, ...], **chosen: Any) -> int:
     doctor fix env --want 'trl[vllm]' --lock locked.txt  write all versions down
     doctor fix env --want 'trl[vllm]' --apply            install it
     """
-    from doctor.core.plan import Refused
+    from doctor.catalogue.plan import Refused
 
     language = options.language(chosen["lang"], options.user_settings(Path.cwd(), ()))
     try:
@@ -110,9 +111,9 @@ def command(want: tuple[str, ...], keep: tuple[str, ...], **chosen: Any) -> int:
 
 def _look(python: str | None, language: str, *, offline: bool) -> _Seen:
     from doctor import data
-    from doctor.core.diagnose import Patient, examine
-    from doctor.core.reasons import translated
-    from doctor.facts.base import Context
+    from doctor.base.fact import Context
+    from doctor.catalogue.reasons import translated
+    from doctor.diagnosis.diagnose import Patient, examine
 
     context = Context((), Path.cwd(), dict(os.environ), python)
     states = examine(context, Patient(), ("interpreter", "packages", "gpus")).states
@@ -151,7 +152,7 @@ def _wishes(want: tuple[str, ...], keep: tuple[str, ...], seen: _Seen) -> Any:
     from packaging.requirements import InvalidRequirement, Requirement
 
     from doctor.facts.packages import normalised
-    from doctor.fixes.environment.solve import Wishes
+    from doctor.mend.environment.solve import Wishes
 
     for each in want:
         try:
@@ -170,7 +171,7 @@ def _wishes(want: tuple[str, ...], keep: tuple[str, ...], seen: _Seen) -> Any:
 
 def _mend(seen: _Seen, wishes: Any, chosen: Mapping[str, Any], language: str) -> int:
     from doctor.facts.gpus import Gpus
-    from doctor.fixes.environment import knowledge, plan, solve, uv
+    from doctor.mend.environment import knowledge, plan, solve, uv
     from doctor.render.console import console_for
     from doctor.render.resolution import draw, draw_conflict
 
@@ -201,7 +202,11 @@ def _mend(seen: _Seen, wishes: Any, chosen: Mapping[str, Any], language: str) ->
     draw(_resolution(seen, wishes, environment, answer, made, of_machine, language), console, language)
     click.echo()
     if chosen["lock"] is not None:
-        plan.lock(chosen["lock"], seen.packages, environment.after(answer.solution), seen.interpreter)
+        try:
+            plan.lock(chosen["lock"], seen.packages, environment.after(answer.solution), seen.interpreter)
+        except OSError as exc:
+            msg = f"cannot write `{chosen['lock']}`: {exc.strerror}"
+            raise click.UsageError(msg) from None
         click.echo(phrases["written"].format(path=chosen["lock"]))
     if made is None:
         return 0
@@ -222,7 +227,7 @@ def _title(seen: _Seen) -> str:
 def _change(solution: Any, installed: Mapping[str, str], wishes: Any) -> Any:
     """What is wanted and what the stack is made of first."""
     from doctor import data
-    from doctor.fixes.environment.solve import HEAVY
+    from doctor.mend.environment.solve import HEAVY
     from doctor.render.resolution import Change
 
     first = [*wishes.names, *wishes.kept, *HEAVY, *data.packages()]
@@ -265,7 +270,7 @@ def _reasons(limits: Any, misfits: Any, language: str) -> tuple[tuple[str, str, 
 
 def _reserved(after: Mapping[str, str], wished: Sequence[str], language: str) -> tuple[tuple[str, str, str], ...]:
     """What the chosen versions are known for in some uses: which ones, under what conditions, why."""
-    from doctor.fixes.environment.knowledge import reservations
+    from doctor.mend.environment.knowledge import reservations
 
     chinese = language == "zh"
     return tuple(
@@ -281,7 +286,7 @@ def _reserved(after: Mapping[str, str], wished: Sequence[str], language: str) ->
 def _resolution(
     seen: _Seen, wishes: Any, environment: Any, answer: Any, made: Any, of_machine: Any, language: str
 ) -> Any:
-    from doctor.fixes.environment import plan, uv
+    from doctor.mend.environment import plan, uv
     from doctor.render.resolution import Resolution
 
     after = environment.after(answer.solution)
@@ -304,9 +309,9 @@ def _resolution(
 
 def _apply(seen: _Seen, made: Any, language: str, *, yes: bool) -> int:
     """Save what is installed, install, and let uv check the result."""
-    from doctor.core import journal
-    from doctor.core.state import state_folder
-    from doctor.fixes.environment import plan, uv
+    from doctor.base.state import state_folder
+    from doctor.mend import journal
+    from doctor.mend.environment import plan, uv
 
     phrases, python = _PHRASES[language], seen.interpreter.executable
     plan.refuse_unfit(seen.interpreter)
@@ -329,8 +334,8 @@ def _apply(seen: _Seen, made: Any, language: str, *, yes: bool) -> int:
 
 def _undo(language: str) -> int:
     """Bring back the versions from before, unless somebody has changed them since."""
-    from doctor.core import journal
-    from doctor.fixes.environment import plan, uv
+    from doctor.mend import journal
+    from doctor.mend.environment import plan, uv
 
     phrases = _PHRASES[language]
     with journal.locked():

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from doctor.cli import options
+from doctor.cli.outputs import Output
 
 _PHRASES: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -59,7 +60,7 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
 @click.option("--apply", is_flag=True, help="End it and all below it, once the stacks are written.")
 @click.option("--yes", is_flag=True, help="Do not ask before that.")
 @click.option("--grace", type=click.FloatRange(0, 600), help="Seconds that the launcher has to end the rest [35].")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the stacks there.")
+@click.option("-o", "--output", type=Output(makes_parents=True), metavar="FILE", help="Write the stacks there.")
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
 def command(pid: int, grace: float | None, output: Path | None, lang: str | None, **chosen: bool) -> int:
     """Write down where every process of a run stands that makes no progress; end it in order if asked.
@@ -70,7 +71,7 @@ def command(pid: int, grace: float | None, output: Path | None, lang: str | None
     doctor fix hang --pid 4711           the stacks of 4711 and all below it, into a file
     doctor fix hang --pid 4711 --apply   then end them: SIGTERM to the top, to the rest, SIGKILL
     """
-    from doctor.fixes.processes import table
+    from doctor.mend.processes import table
 
     language = options.language(lang, options.user_settings(Path.cwd(), ()))
     phrases = _PHRASES[language]
@@ -103,7 +104,7 @@ def _refuse(pid: int, tree: Sequence[Any], phrases: Mapping[str, str]) -> None:
 
 def _show(tree: Sequence[Any], processes: Mapping[int, Any], output: Path | None, language: str) -> None:
     """Dump all stacks, top first, and draw the tree."""
-    from doctor.fixes.processes import stacks
+    from doctor.mend.processes import stacks
     from doctor.render.console import console_for
     from doctor.render.processes import Row, draw_tree
 
@@ -150,7 +151,7 @@ def _write(dumps: Sequence[Any], output: Path | None) -> Path:
 
 def _launcher_above(process: Any, processes: Mapping[int, Any]) -> int | None:
     """The topmost launcher that a process hangs on."""
-    from doctor.monitors.processes import identity
+    from doctor.monitors.sampler.processes import identity
 
     found, seen = None, set()
     while process.parent in processes and process.parent not in seen and process.parent > 1:
@@ -162,8 +163,8 @@ def _launcher_above(process: Any, processes: Mapping[int, Any]) -> int | None:
 
 
 def _end(tree: Sequence[Any], phrases: Mapping[str, str], grace: float | None) -> int:
-    from doctor.core.plan import Refused
-    from doctor.fixes.processes import ending
+    from doctor.catalogue.plan import Refused
+    from doctor.mend.processes import ending
 
     grace = ending.GRACE_S if grace is None else grace
 

@@ -72,7 +72,7 @@ def command(pids: tuple[int, ...], everything: bool, grace: float, lang: str | N
     phrases, console = _PHRASES[language], console_for(sys.stdout)
     found, blind = _orphans(without_gpu=everything)
     if blind is not None:
-        from doctor.core.reasons import translated
+        from doctor.catalogue.reasons import translated
 
         click.echo(phrases["by_proc"].format(reason=translated(blind, language)))
     if pids:
@@ -95,9 +95,9 @@ def command(pids: tuple[int, ...], everything: bool, grace: float, lang: str | N
 
 def _orphans(*, without_gpu: bool) -> tuple[list[Any], str | None]:
     """Orphans of this user, and why NVML could not be asked, None where it was."""
-    from doctor.core.diagnose import Patient, examine
-    from doctor.facts.base import Context
-    from doctor.fixes.processes import orphans, table
+    from doctor.base.fact import Context
+    from doctor.diagnosis.diagnose import Patient, examine
+    from doctor.mend.processes import orphans, table
 
     state = examine(Context((), Path.cwd(), dict(os.environ), None), Patient(), ("gpus",)).states["gpus"]
     counted: dict[int, int | None] | None = None
@@ -115,7 +115,7 @@ def _orphans(*, without_gpu: bool) -> tuple[list[Any], str | None]:
 
 def _end(orphan: Any, phrases: Mapping[str, str], grace: float, *, ask: bool) -> int:
     """End one with all below it; 1 when something is left."""
-    from doctor.fixes.processes import ending, orphans, table
+    from doctor.mend.processes import ending, orphans, table
 
     say = partial(str.format, pid=orphan.process.pid)
     if ask and not click.confirm(say(phrases["ask"])):

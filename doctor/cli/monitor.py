@@ -16,6 +16,8 @@ from typing import Any
 import click
 
 from doctor.cli import options
+from doctor.cli.monitor_words import summary, wait
+from doctor.cli.outputs import Output
 from doctor.cli.runs import bare, new_run, short
 
 _UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -24,9 +26,6 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)")
 #: below 50 ms NVML begins to answer with errors and zeros (https://github.com/ml-energy/zeus/issues/186)
 SHORTEST_S, LONGEST_S = 0.05, 60.0
 _REDRAW_S = 0.5
-
-#: more figures than some seconds can read: the end of a long run is not put off by its summary
-MOST_BYTES = 256 << 20
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -45,7 +44,11 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--during-run", is_flag=True, help="Run the command after --, sample while it runs, keep its exit code.")
+@click.option(
+    "--during-run",
+    is_flag=True,
+    help="Run the command after --, sample while it runs, keep its exit code.",
+)
 @click.option("--pid", type=int, help="Sample beside this process and end with it.")
 @click.option("--for", "for_s", type=Duration(), help="Stop after so long: 120s, 10m.")
 @click.option(
@@ -54,7 +57,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     help="From tick to tick, 50ms or more: 200ms, 1s. Without it 100ms, longer where the driver's calls are dear.",
 )
 @click.option("--gpus", metavar="0,1", default="", help="Sample only these, by NVML's index.")
-@click.option("--csv", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="GPU figures go there.")
+@click.option("--csv", metavar="FILE", type=Output(makes_parents=True), help="GPU figures go there.")
 @click.option("--dcgm", metavar="URL", help="Metrics page of a dcgm-exporter; `none` asks none.")
 @click.option("--prometheus", metavar="[HOST:]PORT", help="Serve the newest figures there (loopback unless told).")
 @click.option("--ray", "address", metavar="auto|ADDRESS", help="Sample every node of this Ray cluster.")
@@ -65,6 +68,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     type=click.Path(file_okay=False, path_type=Path),
     help="Sample this node into a run folder that all nodes share.",
 )
+@options.stopped_exit
 @click.option("--no-live", is_flag=True, help="No table on the terminal.")
 @click.option("--no-capture", is_flag=True, help="Leave the terminal to the command; its output is not kept.")
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
@@ -82,7 +86,7 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     doctor report doctor-runs/...                            what came of it
     """
     _refuse(words, chosen)
-    from doctor.monitors.start import Wishes
+    from doctor.monitors.sampler.start import Wishes
 
     csv = chosen["csv"].absolute() if chosen["csv"] else None
     wishes = Wishes(chosen["interval"], chosen["gpus"].replace(" ", ""), csv, _exporter(chosen), chosen["for_s"])
@@ -108,7 +112,7 @@ def _refuse(words: tuple[str, ...], chosen: dict[str, Any]) -> None:
         raise click.UsageError(f"--gpus takes indices with commas between them, not `{chosen['gpus']}`")
     _refuse_over_nodes(chosen)
     if chosen["pid"]:
-        from doctor.monitors.sampler import alive
+        from doctor.monitors.sampler.sampling import alive
 
         if not alive(chosen["pid"]):
             raise click.UsageError(f"no process {chosen['pid']} runs here")
@@ -134,8 +138,9 @@ def _exporter(chosen: dict[str, Any]) -> str | None:
 
 
 def _during(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
-    from doctor.core.supervise import supervise
-    from doctor.monitors import start
+    from doctor.monitors.sampler import start
+    from doctor.run.guard_stop import exit_code
+    from doctor.run.supervise import answers, supervise
 
     begin = _beginning(words, chosen)
     with _page(chosen) as (open_page, _):
@@ -152,24 +157,28 @@ def _during(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
             open_page(run, wishes.csv)
 
         capture, language = not chosen["no_capture"], options.spoken()
+        began_ns = time.time_ns()
         code = supervise(words, run, capture=capture, on_start=on_start, language=language)
+        if answers(run):
+            code = exit_code(run, code, wanted=chosen["stopped_exit"], since_ns=began_ns)
         for each in started:
             start.end(each, start.END_OF_ALL_S if chosen["address"] else start.END_S)
     # neither the doctor's own failure nor an impatient Ctrl-C changes the code of the command
     with suppress(Exception, KeyboardInterrupt):
-        _say_gpu(run)
-        summary(run, wishes.csv)
+        if answers(run):
+            _say_gpu(run)
+            summary(run, wishes.csv)
     return code
 
 
 def _beginning(words: tuple[str, ...], chosen: dict[str, Any]) -> Any:
     """How the sampling is started: (run, wishes, process id to end with) -> process."""
-    from doctor.monitors import start
+    from doctor.monitors.sampler import start
 
     if not chosen["address"]:
         return start.start
+    from doctor.base.fact import Context
     from doctor.cluster.ray_child import RayRefused, interpreter_with_ray
-    from doctor.facts.base import Context
 
     try:
         python = interpreter_with_ray(Context(words, Path.cwd(), dict(os.environ), chosen["python"]))
@@ -179,7 +188,7 @@ def _beginning(words: tuple[str, ...], chosen: dict[str, Any]) -> Any:
 
 
 def _attached(chosen: dict[str, Any], wishes: Any) -> int:
-    from doctor.monitors import start
+    from doctor.monitors.sampler import start
 
     begin = _beginning((), chosen)
     with _page(chosen) as (open_page, _):
@@ -199,13 +208,6 @@ def _attached(chosen: dict[str, Any], wishes: Any) -> int:
     return 0
 
 
-def wait(sampler: Any) -> None:
-    """Until the sampler has ended or somebody ends us."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with suppress(KeyboardInterrupt):
-        sampler.wait()
-
-
 @contextmanager
 def _page(chosen: dict[str, Any]) -> Iterator[tuple[Any, list[Any]]]:
     """A function that opens the Prometheus page of a run, once the address has been found good."""
@@ -214,7 +216,7 @@ def _page(chosen: dict[str, Any]) -> Iterator[tuple[Any, list[Any]]]:
     if chosen["prometheus"]:
         from importlib.util import find_spec
 
-        from doctor.monitors.prometheus import address
+        from doctor.monitors.sampler.prometheus import address
 
         try:
             place = address(chosen["prometheus"])
@@ -237,8 +239,8 @@ def _page(chosen: dict[str, Any]) -> Iterator[tuple[Any, list[Any]]]:
 
 
 def _serve(run: Any, csv: Path | None, place: tuple[str, int], servers: list[Any]) -> None:
-    from doctor.monitors.latest import Latest
-    from doctor.monitors.prometheus import serve
+    from doctor.monitors.sampler.latest import Latest
+    from doctor.monitors.sampler.prometheus import serve
 
     # a thread takes over the signal mask of the one that starts it: signals are for the main thread alone
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -274,7 +276,7 @@ def _live(run: Any, csv: Path | None, sampler: Any, *, wide: bool) -> None:
 
 def _table(run: Any, csv: Path | None, language: str, *, wide: bool) -> Generator[Any, int, None]:
     """The table as it stands, for a terminal of so many lines, of this machine or of all nodes."""
-    from doctor.monitors.latest import Latest, LatestOfNodes
+    from doctor.monitors.sampler.latest import Latest, LatestOfNodes
     from doctor.render.usage import live, live_nodes
 
     latest: Any = LatestOfNodes(run) if wide else Latest(run, csv)
@@ -320,55 +322,8 @@ def _keys() -> Iterator[Any]:
 
 
 def _say_gpu(run: Any) -> None:
-    from doctor.monitors.latest import Latest
+    from doctor.monitors.sampler.latest import Latest
 
     why = Latest(run).why_no_gpu()
     if why is not None:
         options.notice(f"doctor: no GPU sampled, figures of the host only: {why}")
-
-
-def _say_unheard(run: Any) -> None:
-    from doctor.cluster.hosts import folded
-    from doctor.cluster.shared_run import unheard
-
-    if nodes := unheard(run):
-        options.notice(
-            f"doctor: {len(nodes)} nodes told nothing before the end (their samplers had not begun, or they do not "
-            f"answer): {folded(nodes, 8)}"
-        )
-
-
-def _bytes_of(run: Any, csv: Path | None) -> int:
-    """Size of what a summary would read."""
-    files = [*run.path.glob("gpu/*.csv"), *run.path.glob("host/*.csv"), *([csv] if csv is not None else [])]
-    return sum(each.stat().st_size for each in files if each.exists())
-
-
-def summary(run: Any, csv: Path | None) -> None:
-    """Where the figures lie, and what they come to, on stderr: the command has stdout to itself."""
-    options.notice(f"doctor: figures in {short(csv or run.path)}")
-    from doctor.cli import report
-    from doctor.monitors.usage_files import NotUsage, load, read_gpu_files
-
-    if not report.available():
-        options.notice(f"doctor: {report.needs()}")
-        return
-    if (held := _bytes_of(run, csv)) > MOST_BYTES:
-        options.notice(
-            f"doctor: {held / 1e9:.1f} GB of figures are not summed up here: doctor report {short(run.path)}"
-        )
-        return
-    from doctor.monitors.usage_report import as_report, diagnose
-
-    try:
-        _say_unheard(run)
-        usage = load(run.path)
-        if csv is not None and csv.exists():
-            read_gpu_files([csv], usage)
-    except NotUsage:
-        options.notice("doctor: nothing was sampled: the command ended before the sampler had begun")
-        return
-    settings = options.user_settings(Path.cwd(), ())
-    language = options.spoken()
-    diagnosis, summary = diagnose(usage, run_dir=str(run.path), language=language, ignored=settings.ignored)
-    report.draw(as_report(diagnosis, summary, language), language, sys.stderr)

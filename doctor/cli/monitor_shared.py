@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,7 @@ def collect(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
 
     """
     from doctor.cluster import shared_run
-    from doctor.core.run_dir import HOST_VARIABLE, VARIABLE, RunDir
+    from doctor.run.folder import HOST_VARIABLE, VARIABLE, RunDir
 
     run = RunDir(chosen["collect"].absolute())
     try:
@@ -40,9 +41,9 @@ def collect(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
         options.notice(f"doctor: every node samples into {short(run.path)}")
     # the ranks of a node are its launcher's children, as this process is
     wishes = replace(wishes, notes=_compared(run), tree=os.getppid() if shared_run.launched(os.environ) else None)
-    code = _during(words, run, wishes, noted=first) if words else _for_a_while(run, wishes)
+    code = _during(words, run, wishes, chosen["stopped_exit"], noted=first) if words else _for_a_while(run, wishes)
     if first:
-        from doctor.cli.monitor import summary
+        from doctor.cli.monitor_words import summary
 
         with suppress(Exception, KeyboardInterrupt):  # nothing of ours changes the code of the command
             summary(run, None)
@@ -59,11 +60,13 @@ def _only(words: tuple[str, ...], environ: dict[str, str]) -> int:
         return bare(words)  # says what is wrong as it always does
 
 
-def _during(words: tuple[str, ...], run: Any, wishes: Any, *, noted: bool) -> int:
-    from doctor.core.supervise import supervise
-    from doctor.monitors import start
+def _during(words: tuple[str, ...], run: Any, wishes: Any, wanted: int, *, noted: bool) -> int:
+    from doctor.monitors.sampler import start
+    from doctor.run.guard_stop import exit_code
+    from doctor.run.supervise import supervise
 
     started: list[Any] = []
+    began_ns = time.time_ns()
     # the launcher of the nodes has what the command prints: the terminal is left to it
     code = supervise(
         words,
@@ -75,12 +78,12 @@ def _during(words: tuple[str, ...], run: Any, wishes: Any, *, noted: bool) -> in
     )
     for each in started:
         start.end(each)
-    return code
+    return exit_code(run, code, wanted=wanted, since_ns=began_ns, noted=noted)
 
 
 def _for_a_while(run: Any, wishes: Any) -> int:
-    from doctor.cli.monitor import wait
-    from doctor.monitors import start
+    from doctor.cli.monitor_words import wait
+    from doctor.monitors.sampler import start
 
     sampler = start.start(run, wishes)
     try:
@@ -93,7 +96,7 @@ def _for_a_while(run: Any, wishes: Any) -> int:
 def _compared(run: Any) -> tuple[str, ...]:
     """Compare this machine's clock with the shared folder's: an event, and a note for the heads of the files."""
     from doctor.cluster.clocks import against_folder
-    from doctor.core.run_dir import Events, host_name
+    from doctor.run.folder import Events, host_name
 
     found = None
     with suppress(OSError):  # a folder that cannot be written is told elsewhere

@@ -10,16 +10,27 @@ from typing import Any, TypeVar
 
 import click
 
-from doctor.core.reasons import translated
-from doctor.core.record import record
-from doctor.core.suppress import Ignored, SettingsError, from_options, from_settings, settings_of
+from doctor.base.json_text import json_text
+from doctor.base.record import record
+from doctor.catalogue.reasons import translated
+from doctor.cli.outputs import Output
+from doctor.diagnosis.suppress import Ignored, SettingsError, from_options, from_settings, settings_of
+from doctor.run.guard_stop import CODE as STOPPED
 
-FORMATS = ("text", "json", "markdown", "html", "github", "sarif")
+FORMATS = ("text", "json", "markdown", "html", "github", "sarif", "concise")
 LANGUAGES = ("en", "zh")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 ignore = click.option(
     "--ignore", multiple=True, metavar="ID[=REASON]", help="Keep quiet about an id, a name or an area's letters."
+)
+stopped_exit = click.option(
+    "--stopped-exit",
+    type=click.IntRange(0, 255),
+    default=STOPPED,
+    show_default=True,
+    metavar="CODE",
+    help="Exit code of a run that the guard stopped and that ended with 0; give 0 to keep that.",
 )
 strict = click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
 
@@ -29,7 +40,7 @@ def report(function: Function) -> Function:
     for option in (
         click.option("-v", "--verbose", is_flag=True, help="List what was skipped, and why."),
         click.option("--lang", type=click.Choice(LANGUAGES), help="Language of the findings (default: the locale's)."),
-        click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write there instead."),
+        click.option("-o", "--output", metavar="FILE", type=Output(), help="Write there instead."),
         click.option("--format", type=click.Choice(FORMATS), default="text", show_default=True),
     ):
         function = option(function)
@@ -61,7 +72,7 @@ def user_settings(folder: Path, ignore_options: tuple[str, ...]) -> UserSettings
 
 def warn_of_unknown(ignored: tuple[Ignored, ...], diagnosis: Any, script: Any) -> None:
     """Tell on stderr what was asked to be ignored and is nothing; the report itself stays as it is."""
-    from doctor.core.suppress import in_script, unknown_names
+    from doctor.diagnosis.suppress import in_script, unknown_names
 
     written = in_script(script.value) if script is not None and script.status == "ok" else []
     for sentence in unknown_names([*ignored, *written], diagnosis.entries):
@@ -98,7 +109,9 @@ def _asked(argv: Sequence[str]) -> str | None:
 
 def notice(text: str) -> None:
     """Say on stderr what a command says of itself, in the language of the call."""
-    click.echo(translated(text, spoken(), "notices"), err=True)
+    from doctor.base.redact import redact_text
+
+    click.echo(redact_text(translated(text, spoken(), "notices"), homes=False), err=True)
 
 
 def show(diagnosis: Any, form: str, output: Path | None, lang: str, *, verbose: bool) -> dict[str, Any]:
@@ -116,12 +129,12 @@ def show(diagnosis: Any, form: str, output: Path | None, lang: str, *, verbose: 
 
 def report_of(diagnosis: Any, lang: str) -> dict[str, Any]:
     """The redacted report, its reasons in the language asked for."""
-    from doctor.core.report import as_dict
+    from doctor.diagnosis.report import as_dict
 
     data = as_dict(diagnosis)
     if lang == "en":
         return data
-    from doctor.core.reasons import localised
+    from doctor.catalogue.reasons import localised
 
     return localised(data, lang)
 
@@ -134,7 +147,7 @@ def draw_report(data: dict[str, Any], form: str, output: Path | None, lang: str,
         SystemExit: the same, as rich tells it.
 
     """
-    from doctor.core.report import shortened
+    from doctor.diagnosis.report import shortened
 
     drawn = data if form == "json" else shortened(data, Path.cwd())
     if form == "text" and output is None:
@@ -157,7 +170,6 @@ def draw_report(data: dict[str, Any], form: str, output: Path | None, lang: str,
 def rendered(data: dict[str, Any], form: str, lang: str, *, verbose: bool) -> str:
     """The report as text of one of FORMATS."""
     import io
-    import json
 
     if form == "text":
         from doctor.render.console import console_for, draw
@@ -166,11 +178,15 @@ def rendered(data: dict[str, Any], form: str, lang: str, *, verbose: bool) -> st
         draw(data, console_for(stream, color=False), language=lang, verbose=verbose)
         return stream.getvalue()
     if form == "json":
-        return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+        return json_text(data, indent=2) + "\n"
     if form == "sarif":
         from doctor.render import sarif
 
-        return json.dumps(sarif.render(data), indent=2, ensure_ascii=False) + "\n"
+        return json_text(sarif.render(data), indent=2) + "\n"
+    if form == "concise":
+        from doctor.render import concise
+
+        return concise.render(data, lang)
     if form == "markdown":
         from doctor.render import markdown
 

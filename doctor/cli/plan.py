@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -10,7 +9,9 @@ from typing import Any
 
 import click
 
+from doctor.base.json_text import json_text
 from doctor.cli import options
+from doctor.cli.outputs import Output
 from doctor.sizing.setup import ATTENTIONS, HEADS, STRATEGIES
 
 _POSITIVE = click.IntRange(min=1)
@@ -37,6 +38,7 @@ class _WithLaunch(click.Command):
 @click.argument("model", required=False, metavar="[MODEL] [-- LAUNCH COMMAND]")
 @click.option("--params", type=float, metavar="N", help="Number of parameters, e.g. 7.6e9, instead of a model.")
 @click.option("--gpus", metavar="SPEC", help="GPUs of a node: 8xH100, 8x80GiB (default: those of this machine).")
+@click.option("--host-memory", type=click.FloatRange(min=1), metavar="GIB", help="Host memory of a node, in GiB.")
 @click.option("--nodes", type=_POSITIVE, help="Machines.  [default: 1]")
 @click.option("--strategy", type=_choice(STRATEGIES), help="How states are shared (default: the least that fits).")
 @click.option("--offload", type=_choice(("none", "optimizer", "all")), help="What moves to the host's memory.")
@@ -65,7 +67,7 @@ class _WithLaunch(click.Command):
 @click.option("--epochs", type=click.FloatRange(min=0, min_open=True), help="Epochs.  [default: 1]")
 @click.option("--step-seconds", type=click.FloatRange(min=0, min_open=True), help="Measured time of a step.")
 @click.option("--python", metavar="PATH", help="The interpreter, venv or conda prefix that will train.")
-@click.option("--write", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Write the files there.")
+@click.option("--write", metavar="DIR", type=Output(folder=True), help="Write the files there.")
 @click.option("--format", "form", type=_choice(("text", "json")), default="text", show_default=True)
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
 @click.pass_context
@@ -80,8 +82,8 @@ def command(context: click.Context, /, model: str | None, **chosen: Any) -> int:
     doctor plan 14B --gpus 8xH100 --rows 7473 --step-seconds 40 --write plan
     doctor plan -- accelerate launch --config_file zero3.yaml train.py --config grpo.yaml
     """
+    from doctor.base.fact import Context
     from doctor.cli.check import as_words, refuse_wrong_python
-    from doctor.facts.base import Context
     from doctor.sizing import planning
     from doctor.sizing.architecture import UnreadableConfigError
     from doctor.sizing.sizes import SizeError
@@ -97,7 +99,7 @@ def command(context: click.Context, /, model: str | None, **chosen: Any) -> int:
     if chosen["form"] == "json":
         from doctor.sizing.report import as_dict
 
-        click.echo(json.dumps(as_dict(plan, language), indent=2, ensure_ascii=False))
+        click.echo(json_text(as_dict(plan, language), indent=2))
     else:
         from doctor.render.console import console_for
         from doctor.render.sizing import draw

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 
 from doctor.cli import options
+from doctor.cli.outputs import Output
 
 _POLL_S = 2.0
 _REST_TIMES = 9  # what is read anew takes at most a tenth of the time
@@ -30,21 +31,22 @@ _REST_TIMES = 9  # what is read anew takes at most a tenth of the time
     help="A run folder of `doctor run`.",
 )
 @click.option(
+    "--capsule", "capsules", multiple=True, metavar="FILE", type=click.Path(exists=True, dir_okay=False),
+    help="What a process held when it failed, as `doctor run` keeps it in the run folder's `capsules`; alone or "
+    "beside logs.",
+)  # fmt: skip
+@click.option(
     "--follow",
     is_flag=True,
     help="Look again while the logs grow; stop with Ctrl-C. What came first can only be told from all of a log, so "
     "grown logs are read from the beginning, in at most a tenth of the time: a log of 1 GB every minute or so.",
 )
-@click.option(
-    "--html", "page", metavar="FILE", type=click.Path(path_type=Path), help="Write a page for the browser as well."
-)
-@click.option(
-    "--metrics-csv", metavar="FILE", type=click.Path(path_type=Path), help="Write the metrics found in the logs."
-)
+@click.option("--html", "page", metavar="FILE", type=Output(), help="Write a page for the browser as well.")
+@click.option("--metrics-csv", metavar="FILE", type=Output(), help="Write the metrics found in the logs.")
 @click.option(
     "--bundle",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=Output(),
     help="Write report and relevant log parts, redacted (.tar.gz); of more than 500 logs, or 48 MB of parts, those "
     "that matter most.",
 )
@@ -69,8 +71,8 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     doctor postmortem /shared/logs/run-7 --ray auto
     """
     paths = paths or ((chosen["run_dir"],) if chosen["run_dir"] else ())
-    if not paths:
-        msg = "give at least one log, a folder of logs, or - for standard input"
+    if not paths and not chosen["capsules"]:
+        msg = "give at least one log, a folder of logs, a capsule, or - for standard input"
         raise click.UsageError(msg)
     _refuse_wrong_pairs(paths, chosen)
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
@@ -107,10 +109,10 @@ def _cluster(chosen: dict[str, Any]) -> Iterator[Any]:
         return
     import os
 
+    from doctor.base.fact import Context
     from doctor.cli.check import refuse_wrong_python
     from doctor.cluster.ray_child import RayRefused, interpreter_with_ray
     from doctor.cluster.ray_logs import RayLogs
-    from doctor.facts.base import Context
 
     context = Context(environ=dict(os.environ), python=chosen["python"])
     refuse_wrong_python(context)
@@ -124,16 +126,17 @@ def _cluster(chosen: dict[str, Any]) -> Iterator[Any]:
 def _examined(
     paths: tuple[str, ...], chosen: dict[str, Any], settings: Any, language: str, prepared: Any = None
 ) -> Any:
-    from doctor.core.garbage import rare_garbage_collection
-    from doctor.facts.saved import NotFacts
-    from doctor.logs.layouts import NoLogs
+    from doctor.base.garbage import rare_garbage_collection
     from doctor.logs.postmortem import NotReadable, examine
+    from doctor.logs.read.layouts import NoLogs
+    from doctor.readers.saved import NotFacts
 
     try:
-        with rare_garbage_collection(), _cluster(chosen) as nodes, _table(chosen["metrics_csv"]) as table:
+        with rare_garbage_collection(), _cluster(chosen) as nodes, _table(chosen) as table:
             result = examine(
                 paths, context=_context(chosen), ignored=settings.ignored, language=language,
                 run_dir=chosen["run_dir"], prepared=prepared, table=table, work=nodes,
+                capsule_files=_whole(chosen["capsules"]),
             )  # fmt: skip
         for note in nodes.notes if nodes is not None else ():
             options.notice(f"--ray: {note}")
@@ -142,11 +145,28 @@ def _examined(
     return result
 
 
-@contextmanager
-def _table(path: Path | None) -> Iterator[Any]:
-    """The CSV that the metrics are written to, None where nobody asked for it."""
-    from doctor.logs.metric_files import MetricsCsv
+def _whole(files: tuple[str, ...]) -> tuple[str, ...]:
+    """The capsules that were named, each of which can be read."""
+    from doctor.logs.capsules.read import load
 
+    for file in files:
+        try:
+            load(Path(file))
+        except (OSError, ValueError) as error:
+            msg = f"--capsule `{file}`: {error}"
+            raise click.UsageError(msg) from None
+    return files
+
+
+@contextmanager
+def _table(chosen: dict[str, Any]) -> Iterator[Any]:
+    """The CSV that the metrics are written to, None where nobody asked for it.
+
+    A disk that fills up costs the rest of that file alone: `_extras` tells it when the diagnosis is shown.
+    """
+    from doctor.logs.metrics.files import MetricsCsv
+
+    path: Path | None = chosen["metrics_csv"]
     if path is None:
         yield None
         return
@@ -155,8 +175,36 @@ def _table(path: Path | None) -> Iterator[Any]:
     except OSError as exc:
         msg = f"cannot write `{path}`: {exc.strerror}"
         raise click.UsageError(msg) from None
-    with file:
-        yield MetricsCsv(file)
+    kept = _Kept(file)
+    try:
+        yield MetricsCsv(kept)
+    finally:
+        kept.close()
+        chosen["metrics_lost"] = kept.error
+
+
+class _Kept:
+    """A file whose first error ends the writing and nothing else."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+        self.error: OSError | None = None
+
+    def write(self, text: str) -> int:
+        """Write, unless writing has failed before."""
+        if self.error is None:
+            try:
+                self._file.write(text)
+            except OSError as exc:
+                self.error = exc
+        return len(text)
+
+    def close(self) -> None:
+        """Write what is held back, and close."""
+        try:
+            self._file.close()
+        except OSError as exc:
+            self.error = self.error or exc
 
 
 def _context(chosen: dict[str, Any]) -> tuple[Path, ...]:
@@ -177,11 +225,14 @@ def _extras(result: Any, report: dict[str, Any], chosen: dict[str, Any], languag
             chosen["page"].write_text(text, encoding="utf-8")
             options.notice(f"written to {chosen['page']}")
         if chosen["metrics_csv"]:
+            if chosen["metrics_lost"] is not None:
+                lost = chosen["metrics_lost"]
+                raise OSError(lost.errno, lost.strerror, str(chosen["metrics_csv"]))  # noqa: TRY301 - told below
             options.notice(f"written to {chosen['metrics_csv']}")
         if chosen["bundle"]:
             from doctor.logs.bundle import write
 
-            left_out = write(result.case, report, chosen["bundle"])
+            left_out = write(result.case, report, chosen["bundle"], result.held)
             if left_out:
                 logs = len(result.case.sources)
                 options.notice(f"written to {chosen['bundle']}, without {left_out} of {logs} logs (left-out.txt in it)")
@@ -221,7 +272,7 @@ def _follow(paths: tuple[str, ...], chosen: dict[str, Any], settings: Any, langu
 
 def _sizes(paths: tuple[str, ...]) -> dict[str, int]:
     """Size of every log at the paths; a file that is gone has none."""
-    from doctor.logs.layouts import NoLogs, sources
+    from doctor.logs.read.layouts import NoLogs, sources
 
     try:
         found = [Path(each.path) for each in sources(paths)]
@@ -232,7 +283,7 @@ def _sizes(paths: tuple[str, ...]) -> dict[str, int]:
 
 def _remember(report: dict[str, Any]) -> None:
     """Keep the last result for `doctor fix`; a read-only home costs only that."""
-    from doctor.core.state import keep_last
+    from doctor.base.state import keep_last
 
     try:
         keep_last("postmortem", Path.cwd(), report)

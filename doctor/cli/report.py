@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from importlib.util import find_spec
@@ -11,7 +10,9 @@ from typing import Any
 
 import click
 
+from doctor.base.json_text import json_text
 from doctor.cli import options
+from doctor.cli.outputs import Output
 
 
 @click.command()
@@ -20,7 +21,7 @@ from doctor.cli import options
     "--html",
     "page",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=Output(),
     help="Write a page with interactive plots.",
 )
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
@@ -54,7 +55,11 @@ def command(paths: tuple[Path, ...], **chosen: Any) -> int:
         return _compare(paths, chosen, language)
     if chosen["page"] and len(paths) > 1:
         raise click.UsageError("--html writes the page of one run")
-    codes = [_one(path, chosen, settings, language) for path in paths]
+    reports: list[dict[str, Any]] = []
+    codes = [_one(path, chosen, settings, language, reports) for path in paths]
+    if chosen["form"] == "json":  # one document, however many runs
+        told = reports[0] if len(reports) == 1 else {"schema": "doctor-reports/1", "reports": reports}
+        click.echo(json_text(told, indent=2))
     return max(codes)
 
 
@@ -70,8 +75,8 @@ def needs() -> str:
 
 
 def _load(path: Path) -> Any:
-    from doctor.monitors.foreign_csv import load_any
-    from doctor.monitors.usage_files import NotUsage
+    from doctor.monitors.usage.files import NotUsage
+    from doctor.monitors.usage.foreign_csv import load_any
 
     try:
         return load_any(path)
@@ -81,15 +86,16 @@ def _load(path: Path) -> Any:
         raise click.UsageError(f"cannot read `{path}`: {exc.strerror}") from None
 
 
-def _one(path: Path, chosen: dict[str, Any], settings: Any, language: str) -> int:
-    from doctor.monitors.usage_report import as_report, diagnose
+def _one(path: Path, chosen: dict[str, Any], settings: Any, language: str, reports: list[dict[str, Any]]) -> int:
+    """Report on one run; what is told as JSON goes to `reports`."""
+    from doctor.monitors.usage.report import as_report, diagnose
 
     usage = _load(path)
     run_dir = str(path) if path.is_dir() else None
     diagnosis, summary = diagnose(usage, run_dir=run_dir, language=language, ignored=settings.ignored)
     report = as_report(diagnosis, summary, language)
     if chosen["form"] == "json":
-        click.echo(json.dumps(report, indent=2, ensure_ascii=False))
+        reports.append(report)
     else:
         draw(report, language, sys.stdout, verbose=chosen["verbose"])
     if chosen["page"]:
@@ -108,8 +114,8 @@ def draw(report: dict[str, Any], language: str, stream: Any, *, verbose: bool = 
 
 
 def _write_page(path: Path, report: dict[str, Any], usage: Any, summary: Any, language: str) -> None:
-    from doctor.monitors.usage_plots import of_run
     from doctor.render import html, usage_page
+    from doctor.render.usage_plots import of_run
 
     page = usage_page.render(html.render(report, language), report["usage"], *of_run(usage, summary), language)
     _put(path, page)
@@ -126,9 +132,9 @@ def _put(path: Path, page: str) -> None:
 def _compare(paths: tuple[Path, ...], chosen: dict[str, Any], language: str) -> int:
     if len(paths) != 2:
         raise click.UsageError("--compare takes two runs")
-    from doctor.monitors.usage import summarise
-    from doctor.monitors.usage_compare import compare
-    from doctor.monitors.usage_report import figures
+    from doctor.monitors.usage.compare import compare
+    from doctor.monitors.usage.judged import summarise
+    from doctor.monitors.usage.report import figures
     from doctor.render.console import console_for
     from doctor.render.usage_report import compared, draw_comparison
 
@@ -140,7 +146,7 @@ def _compare(paths: tuple[Path, ...], chosen: dict[str, Any], language: str) -> 
         rows = [{"what": what, "first": one, "second": other} for what, one, other in compared(first, second)]
         changed = [each for each in parts if each["changed"]]
         told = {"files": [str(each) for each in paths], "changed": changed, "parts": parts, "rows": rows}
-        click.echo(json.dumps({"schema": "doctor-compare/1", **told}, indent=2, ensure_ascii=False))
+        click.echo(json_text({"schema": "doctor-compare/1", **told}, indent=2))
     else:
         from doctor.render import comparison
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,13 +13,17 @@ from typing import Any, NamedTuple
 
 import click
 
+from doctor.base.json_text import json_text
 from doctor.cli import options
 from doctor.cli.run_words import Voice
 from doctor.cli.runs import bare, context_of, new_run, short
-from doctor.core.run_dir import host_name
-from doctor.core.supervise import NOT_EXECUTABLE, NOT_FOUND
+from doctor.run.folder import host_name
+from doctor.run.guard_stop import exit_code
+from doctor.run.supervise import NOT_EXECUTABLE, NOT_FOUND, answers, within
 
 REFUSED = 1
+#: how long a launch waits until what the check found lies on the disk
+_KEEP_S = 5.0
 
 #: alarms and the like, after which even a run that went well is looked at
 _SIGNS = frozenset({"alarm", "exception", "hang"})
@@ -28,14 +32,21 @@ _SIGNS = frozenset({"alarm", "exception", "hang"})
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--no-check", is_flag=True, help="Launch without looking first.")
 @click.option("--gate", is_flag=True, help="Do not launch when the check finds a confirmed error; exit 1.")
+@click.option("--rehearse", is_flag=True, help="Rehearse first (`doctor rehearse`); launch only if nothing broke.")
 @click.option("--no-guard", is_flag=True, help="Put nothing into the processes of the command.")
+@click.option(
+    "--capsule-text", is_flag=True,
+    help="Let the capsule of a failure hold up to 200 characters of prompts and completions; otherwise it holds their "
+    "length and a hash.",
+)  # fmt: skip
 @click.option("--no-monitor", is_flag=True, help="Sample neither GPUs nor host.")
 @click.option("--no-capture", is_flag=True, help="Leave the terminal to the command; its output is not kept.")
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of what is said (default: the locale's).")
+@options.stopped_exit
 @options.ignore
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND")
 def command(words: tuple[str, ...], **chosen: Any) -> int:
-    """Run a training command under the doctor's eyes; its exit code is kept.
+    """Run a training command under the doctor's eyes; its exit code is kept, 119 where the guard stopped it.
 
     First `doctor check` looks at the command. While it runs, a guard in every training process stops it before NaNs
     ruin the weights, and GPUs are sampled. When it fails, the post-mortem says why. The script stays as it is.
@@ -43,6 +54,7 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     \b
     doctor run -- accelerate launch train_grpo.py
     doctor run --gate -- torchrun --nproc-per-node 8 train.py
+    doctor run --rehearse -- accelerate launch train_grpo.py
     DOCTOR_GUARD_POLICY=NUM006=warn doctor run -- python train.py
     """
     if not words:
@@ -54,17 +66,28 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     checked = None if chosen["no_check"] else _check(words, settings, voice)
     if chosen["gate"] and _refused(checked, voice):
         return REFUSED
+    if chosen["rehearse"]:
+        code = _rehearsed(words, settings, voice)
+        if code:
+            return code
     try:
         run = new_run(Path(words[0]).name, voice.language)
     except OSError as exc:
         voice.say("no_folder", reason=exc.strerror)
         return bare(words)
-    _keep(run, checked)
-    code = _supervised(words, run, chosen, voice)
+    within(_KEEP_S, lambda: _keep(run, checked))
+    variables = None if chosen["no_guard"] else _guarded(run, voice)
+    began_ns = time.time_ns()
+    code = _supervised(words, run, chosen, variables or {}, voice)
+    returned = code
     # neither the doctor's own failure nor an impatient Ctrl-C changes the code of the command
     with suppress(Exception, KeyboardInterrupt):
-        _afterwards(run, code, chosen, settings, voice)
-    return code
+        if answers(run):
+            returned = exit_code(run, code, wanted=chosen["stopped_exit"], since_ns=began_ns)
+            _afterwards(run, code, chosen, settings, voice, guarded=variables is not None)
+            if returned != code:
+                voice.say("stopped", code=returned)
+    return returned
 
 
 class Checked(NamedTuple):
@@ -76,9 +99,9 @@ class Checked(NamedTuple):
 
 def _check(words: tuple[str, ...], settings: Any, voice: Voice) -> Checked | None:
     """What `doctor check` finds, drawn on stderr; None where the check itself failed."""
-    from doctor.core.diagnose import diagnose
-    from doctor.core.report import as_dict
-    from doctor.facts.base import Context
+    from doctor.base.fact import Context
+    from doctor.diagnosis.diagnose import diagnose
+    from doctor.diagnosis.report import as_dict
 
     try:
         context = Context(words, Path.cwd(), dict(os.environ), None, False)
@@ -93,8 +116,8 @@ def _check(words: tuple[str, ...], settings: Any, voice: Voice) -> Checked | Non
 
 
 def _draw(report: dict[str, Any], language: str) -> None:
-    from doctor.core.reasons import localised
-    from doctor.core.report import shortened
+    from doctor.catalogue.reasons import localised
+    from doctor.diagnosis.report import shortened
     from doctor.render.console import console_for, draw
 
     shown = localised(report, language) if language != "en" else report
@@ -110,26 +133,43 @@ def _refused(checked: Checked | None, voice: Voice) -> bool:
     return bool(errors)
 
 
+def _rehearsed(words: tuple[str, ...], settings: Any, voice: Voice) -> int:
+    """Rehearse, and say what was found on stderr; 0 where the command may be launched."""
+    from doctor.cli.rehearse import rehearsed
+    from doctor.rehearse.judge import judged
+    from doctor.rehearse.report import report as report_of
+    from doctor.rehearse.session import Wishes
+
+    session = rehearsed(words, Wishes(language=voice.language))
+    diagnosis = judged(session, settings.ignored, voice.language)
+    _draw(report_of(session, diagnosis, voice.language), voice.language)
+    code: int = diagnosis.outcome.exit_code(strict=settings.strict)
+    voice.say("not_rehearsed" if code else "rehearsed")
+    return code
+
+
 def _keep(run: Any, checked: Checked | None) -> None:
     """Write what the check found and what it knows of this host into the run folder; a full disk costs only that."""
-    from doctor.facts.saved import save
+    from doctor.readers.saved import save
 
     if checked is None:
         return
     with suppress(OSError):
-        text = json.dumps(checked.report, indent=1, ensure_ascii=False) + "\n"
+        text = json_text(checked.report, indent=1) + "\n"
         (run.path / "check.json").write_text(text, "utf-8")
     with suppress(Exception):
         (run.path / "facts").mkdir(exist_ok=True)
         save(checked.facts, run.path / "facts" / f"{host_name()}.json")
 
 
-def _supervised(words: tuple[str, ...], run: Any, chosen: dict[str, Any], voice: Voice) -> int:
+def _supervised(
+    words: tuple[str, ...], run: Any, chosen: dict[str, Any], variables: dict[str, str], voice: Voice
+) -> int:
     """The command's exit code, with guard and sampler beside it."""
-    from doctor.core.supervise import supervise
-    from doctor.monitors import start
+    from doctor.monitors.sampler import start
+    from doctor.run.supervise import supervise
 
-    variables = {} if chosen["no_guard"] else _guarded(run, voice)
+    variables = variables | ({"DOCTOR_CAPSULE_TEXT": "1"} if chosen["capsule_text"] else {})
     samplers: list[Any] = []
 
     def on_start(pid: int) -> None:
@@ -145,9 +185,9 @@ def _supervised(words: tuple[str, ...], run: Any, chosen: dict[str, Any], voice:
     return code
 
 
-def _guarded(run: Any, voice: Voice) -> dict[str, str]:
-    """Variables that bring the guard into the command's processes; none where it cannot be laid down."""
-    from doctor.core.suppress import SettingsError, settings_of
+def _guarded(run: Any, voice: Voice) -> dict[str, str] | None:
+    """Variables that bring the guard into the command's processes; None where it cannot be laid down, which is said."""
+    from doctor.diagnosis.suppress import SettingsError, settings_of
     from doctor.monitors.inject.lay import lay
 
     try:
@@ -156,14 +196,14 @@ def _guarded(run: Any, voice: Voice) -> dict[str, str]:
         return lay(run, {"lang": voice.language, **(section if isinstance(section, Mapping) else {})})
     except (OSError, SettingsError) as exc:
         voice.say("no_guard", reason=exc)
-        return {}
+        return None
 
 
-def _afterwards(run: Any, code: int, chosen: dict[str, Any], settings: Any, voice: Voice) -> None:
+def _afterwards(run: Any, code: int, chosen: dict[str, Any], settings: Any, voice: Voice, *, guarded: bool) -> None:
     """Say whether the guard was there, and why the run failed."""
     if _never_started(run, code):
         return
-    if not chosen["no_guard"]:
+    if guarded:
         from doctor.monitors.inject.lay import what_became_of_it
 
         absent = what_became_of_it(run)
@@ -182,14 +222,11 @@ def _never_started(run: Any, code: int) -> bool:
 
 
 def _postmortem(run: Any, code: int, settings: Any, voice: Voice) -> None:
-    from doctor.core.report import as_dict
-    from doctor.core.state import keep_last
-    from doctor.logs.events import write_logs
-    from doctor.logs.layouts import NoLogs
+    from doctor.base.state import keep_last
+    from doctor.diagnosis.report import as_dict
     from doctor.logs.postmortem import NotReadable, examine
+    from doctor.logs.read.layouts import NoLogs
 
-    with suppress(OSError):
-        write_logs(run)
     try:
         done = examine(
             (str(run.path),), ignored=settings.ignored, language=voice.language, run_dir=str(run.path),
@@ -204,4 +241,4 @@ def _postmortem(run: Any, code: int, settings: Any, voice: Voice) -> None:
     _draw(report, voice.language)
     with suppress(OSError):
         keep_last("postmortem", Path.cwd(), report)
-        (run.path / "report.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        (run.path / "report.json").write_text(json_text(report, indent=1) + "\n", "utf-8")

@@ -10,8 +10,11 @@ SENTENCES = {
         "no_folder": "no run folder can be made ({reason}): the command runs without the doctor",
         "check_failed": "the check failed ({error}); the command is launched without it",
         "refused": "not launched: {ids} (--gate); `--ignore {first}=REASON` lets it pass",
+        "rehearsed": "the rehearsal holds; the command is launched",
+        "not_rehearsed": "not launched: the rehearsal found errors (leave out `--rehearse` to launch it as it is)",
         "no_guard": "no guard: {reason}",
         "usage": "how the GPUs were used: doctor report {path}",
+        "stopped": "the guard stopped this run: exit code {code} instead of 0 (`--stopped-exit 0` keeps 0)",
         "ended": "the command ended with exit code {code}",
         "nothing_to_examine": "exit code {code}, and nothing to examine: {reason}",
         "failed_to_attach": (
@@ -28,8 +31,11 @@ SENTENCES = {
         "no_folder": "无法创建运行目录({reason}):命令将在没有 doctor 的情况下运行",
         "check_failed": "检查失败({error});命令将不经检查直接启动",
         "refused": "未启动:{ids}(--gate);`--ignore {first}=REASON` 可以放行",
+        "rehearsed": "演练通过;开始启动命令",
+        "not_rehearsed": "未启动:演练发现错误(去掉 `--rehearse` 可照原样启动)",
         "no_guard": "没有 guard:{reason}",
         "usage": "GPU 的使用情况:doctor report {path}",
+        "stopped": "guard 停止了本次运行:退出码为 {code} 而不是 0(`--stopped-exit 0` 保留 0)",
         "ended": "命令以退出码 {code} 结束",
         "nothing_to_examine": "退出码 {code},没有可供检查的内容:{reason}",
         "failed_to_attach": "guard 未能附加({error});这是 doctor 的缺陷,训练在没有 guard 的情况下继续",
@@ -55,4 +61,7 @@ class Voice:
 
     def say(self, name: str, **values: object) -> None:
         """Say the sentence of that name."""
-        click.echo(f"doctor: {SENTENCES[self.language][name].format(**values)}", err=True)
+        from doctor.base.redact import redact_text
+
+        text = f"doctor: {SENTENCES[self.language][name].format(**values)}"
+        click.echo(redact_text(text, homes=False), err=True)

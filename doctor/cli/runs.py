@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import click
 
-from doctor.core.run_dir import RUNS, RunDir
-from doctor.core.supervise import NOT_EXECUTABLE, NOT_FOUND
+from doctor.run.folder import RUNS, RunDir
+from doctor.run.supervise import NOT_EXECUTABLE, NOT_FOUND, ROOM, within
+
+#: how long a launch waits for the disk of its run folder
+_DISK_S = 3.0
 
 _ELSEWHERE = {
     "en": "no run folder here ({reason}); it lies in {base}",
@@ -21,18 +26,44 @@ _ELSEWHERE = {
 
 
 def new_run(name: str, language: str = "en") -> RunDir:
-    """A new run folder; in the temporary folder where the working directory may not be written, which is said.
+    """A new run folder; in the temporary folder where the working directory cannot be written, which is said.
 
     Raises:
-        OSError: nor may that one.
+        OSError: nor can that one.
 
     """
     try:
-        return RunDir.create(name)
+        return _written(lambda: RunDir.create(name))
     except OSError as exc:
         base = Path(tempfile.gettempdir()) / RUNS
         click.echo(f"doctor: {_ELSEWHERE[language].format(reason=exc.strerror, base=base)}", err=True)
-        return RunDir.create(name, base)
+        return _written(lambda: RunDir.create(name, base))
+
+
+def _written(make: Callable[[], RunDir]) -> RunDir:
+    """A folder on a disk that answers: a network's may be away, and a launch does not wait for that.
+
+    Raises:
+        OSError: it cannot be made, or not in time.
+
+    """
+    made: list[RunDir] = []
+    failed: list[OSError] = []
+
+    def work() -> None:
+        try:
+            run = make()
+            (run.path / ROOM).touch()
+            made.append(run)
+        except OSError as exc:
+            failed.append(exc)
+
+    within(_DISK_S, work)
+    if failed:
+        raise failed[0]
+    if not made:
+        raise TimeoutError(errno.ETIMEDOUT, f"the disk has not answered for {_DISK_S:g} s")
+    return made[0]
 
 
 def bare(words: tuple[str, ...]) -> int:

@@ -8,10 +8,19 @@ import click
 
 
 @click.command()
-@click.argument("which", type=click.Choice(("report", "facts")), default="report")
+@click.argument("which", type=click.Choice(("report", "facts", "capsule", "reports")), default="report")
 def command(which: str) -> int:
-    """Print the JSON schema of reports (doctor/1) or of facts files (doctor-facts/1)."""
-    from doctor.core.schema import FACTS, REPORT
+    """Print the JSON schema of what the doctor prints and saves.
 
-    click.echo(json.dumps(REPORT if which == "report" else FACTS, indent=2))
+    \b
+    report   a report (doctor/1)
+    reports  the reports of several runs in one document (doctor-reports/1)
+    facts    a facts file (doctor-facts/1)
+    capsule  what a process held when it failed (doctor-capsule/1)
+    """
+    from doctor.diagnosis.capsule_schema import CAPSULE
+    from doctor.diagnosis.schema import FACTS, REPORT, REPORTS
+
+    schemas = {"report": REPORT, "reports": REPORTS, "facts": FACTS, "capsule": CAPSULE}
+    click.echo(json.dumps(schemas[which], indent=2))
     return 0

@@ -79,6 +79,13 @@ class _Own(click.Command):
 @click.option(
     "--startup-timeout", type=Duration(), default="30m", show_default=True, help="End a server that is not up by then."
 )
+@click.option(
+    "--stall",
+    type=Duration(),
+    default="30s",
+    show_default=True,
+    help="/health is 503 once an engine has put out nothing for so long while requests wait.",
+)
 @click.option("--drain", type=Duration(), default="30s", show_default=True, help="What requests get at the end.")
 @click.option(
     "--max-request", type=click.IntRange(1), default=128, show_default=True, metavar="MIB", help="Largest request."
@@ -139,7 +146,11 @@ class _Serve:
         return bool(self._chosen["strict"] or self._settings.strict)
 
     def _say(self, text: str) -> None:
-        click.echo(f"doctor: {text}", err=True)
+        from doctor.base.redact import redact_text
+        from doctor.run.console import fresh_line
+
+        fresh_line()
+        click.echo(redact_text(f"doctor: {text}", homes=False), err=True)
 
     def _refuse(self, option: str) -> int:
         self._say(self._phrases["refused"].format(option))
@@ -148,17 +159,17 @@ class _Serve:
     # Before it starts -----------------------------------------------------------------------------------------
 
     def _context(self, argv: Sequence[str], python: str | None = None) -> Any:
-        from doctor.facts.base import Context
+        from doctor.base.fact import Context
 
         return Context(tuple(argv), Path.cwd(), dict(os.environ), python or self._chosen["python"])
 
     def _prepared(self) -> tuple[Any, tuple[str, ...]]:
         """The server's command, and the words that the doctor adds; each is said."""
-        from doctor.core.diagnose import Patient, examine
-        from doctor.facts.base import Unavailable
-        from doctor.facts.target import refuse_wrong_option
-        from doctor.fixes.serve.choices import choices
-        from doctor.fixes.serve.command import TYPED, NoServer, server_of
+        from doctor.base.fact import Unavailable
+        from doctor.diagnosis.diagnose import Patient, examine
+        from doctor.readers.patient.target import refuse_wrong_option
+        from doctor.serve.choices import choices
+        from doctor.serve.command import TYPED, NoServer, server_of
 
         if self._words and self._words[0] in {"python", "python3", "vllm", "trl"}:
             raise click.UsageError(f"`{self._words[0]}`: give the server's arguments alone, with --openai or --trl")
@@ -181,10 +192,10 @@ class _Serve:
 
     def _judged(self, argv: tuple[str, ...]) -> tuple[dict[str, Any], Any]:
         """What `doctor check` says of the command, without what is put right here."""
-        from doctor.core.diagnose import diagnose
-        from doctor.core.report import as_dict
-        from doctor.core.suppress import Ignored
-        from doctor.fixes.serve.command import MENDED
+        from doctor.diagnosis.diagnose import diagnose
+        from doctor.diagnosis.report import as_dict
+        from doctor.diagnosis.suppress import Ignored
+        from doctor.serve.command import MENDED
 
         mended = [Ignored(each, "`doctor serve` puts it right") for each in MENDED] if self._mode == "demo" else []
         diagnosis, _ = diagnose(
@@ -196,8 +207,8 @@ class _Serve:
         """A report on stderr, unless nothing was found: stdout is the server's."""
         if not report["findings"] and not report["crashed"]:
             return
-        from doctor.core.reasons import localised
-        from doctor.core.report import shortened
+        from doctor.catalogue.reasons import localised
+        from doctor.diagnosis.report import shortened
         from doctor.render.console import console_for, draw
 
         data = localised(report, self._language) if self._language != "en" else report
@@ -207,12 +218,14 @@ class _Serve:
         from doctor.fixes.vllm_server.settings import Settings
 
         chosen = self._chosen
-        return Settings(chosen["max_request"] << 20, chosen["max_prompts"], chosen["drain"], self._mode == "demo")
+        return Settings(
+            chosen["max_request"] << 20, chosen["max_prompts"], chosen["drain"], self._mode == "demo", chosen["stall"]
+        )
 
     def _print(self, argv: tuple[str, ...]) -> None:
         """What would be started, ready to be pasted but for the run folder's name and secrets."""
-        from doctor.core.report import redact_argv
-        from doctor.fixes.serve.patient import FOLDER, variables
+        from doctor.base.redact import redact_argv
+        from doctor.serve.patient import FOLDER, variables
 
         added = variables(f"RUN_FOLDER/{FOLDER}", self._limits(), os.environ)
         words = [f"{name}={shlex.quote(value)}" for name, value in added.items()]
@@ -222,9 +235,9 @@ class _Serve:
 
     def _start(self, argv: tuple[str, ...], report: dict[str, Any]) -> int:
         from doctor.cli.runs import new_run
-        from doctor.core.supervise import supervise
-        from doctor.fixes.serve.patient import lay, variables
-        from doctor.fixes.serve.watch import Watch
+        from doctor.run.supervise import answers, supervise
+        from doctor.serve.patient import lay, variables
+        from doctor.serve.watch import Watch
 
         try:
             run = new_run("serve", self._language)
@@ -243,7 +256,8 @@ class _Serve:
         with suppress(Exception, KeyboardInterrupt):
             self._ended = True
             watch.stop()
-            self._explain(code, watch, read)
+            if answers(run):
+                self._explain(code, watch, read)
         return code
 
     def _deadline(self) -> float | None:
@@ -260,7 +274,7 @@ class _Serve:
         """A post-mortem of what the server has printed so far, and of how it ended where it has."""
 
         def read() -> dict[str, Any]:
-            from doctor.core.report import as_dict
+            from doctor.diagnosis.report import as_dict
             from doctor.logs.postmortem import examine
 
             signatures = self._signatures()
@@ -301,8 +315,8 @@ class _Serve:
             return
         else:
             text = self._phrases["died"].format(code)
-        from doctor.logs.layouts import NoLogs
         from doctor.logs.postmortem import NotReadable
+        from doctor.logs.read.layouts import NoLogs
 
         try:
             report = read()
@@ -317,7 +331,7 @@ class _Serve:
 
 
 def _confirmed_error(finding: Any) -> bool:
-    from doctor.core.finding import CONFIRMED
-    from doctor.core.problem import ERROR
+    from doctor.catalogue.finding import CONFIRMED
+    from doctor.catalogue.problem import ERROR
 
     return finding.severity is ERROR and finding.confidence is CONFIRMED

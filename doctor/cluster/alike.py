@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from doctor.facts.base import FactState
-from doctor.facts.saved import SCHEMA, NotFacts, state_from
+from doctor.base.evidence import Observed
+from doctor.readers.saved import NotFacts, check_head, parsed, state_from
 
-_FACT = '\n  "'  # how a fact begins in a file that `doctor.facts.saved.save` wrote: JSON has no line breaks in texts
+_FACT = '\n  "'  # how a fact begins in a file that `doctor.readers.saved.save` wrote: JSON has no line breaks in texts
 _END = "\n  }"
 
 
@@ -23,9 +23,9 @@ class Alike:
 
     def __init__(self) -> None:
         """Start with nothing known."""
-        self._known: dict[tuple[str, str], FactState] = {}
+        self._known: dict[tuple[str, str], Observed] = {}
 
-    def read(self, text: str, path: Path) -> tuple[dict[str, Any], dict[str, FactState]]:
+    def read(self, text: str, path: Path) -> tuple[dict[str, Any], dict[str, Observed]]:
         """The head of a facts file (everything but `facts`) and its facts.
 
         Raises:
@@ -34,22 +34,20 @@ class Alike:
         """
         try:
             head, bodies = _split(text) or _parsed(text)
-            if head["schema"] != SCHEMA:
-                msg = f"`{path}` has schema `{head['schema']}`; this doctor reads `{SCHEMA}`"
-                raise NotFacts(msg)
+            check_head(head, path)
             return head, {name: self._state(name, body) for name, body in bodies.items()}
-        except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
             msg = f"`{path}` is a damaged facts file: {type(exc).__name__}: {exc}"
             raise NotFacts(msg) from None
 
-    def states(self, text: str, path: Path) -> dict[str, FactState]:
+    def states(self, text: str, path: Path) -> dict[str, Observed]:
         """The facts of a file alone; raises as `read`."""
         return self.read(text, path)[1]
 
-    def _state(self, name: str, body: str) -> FactState:
+    def _state(self, name: str, body: str) -> Observed:
         state = self._known.get((name, body))
         if state is None:
-            state = self._known[name, body] = state_from(name, json.loads(body))
+            state = self._known[name, body] = state_from(name, parsed(body))
         return state
 
 
@@ -69,7 +67,7 @@ def _split(text: str) -> tuple[dict[str, Any], Mapping[str, str]] | None:
         bodies.append(body[: end + len(_END)])
         cut.append(f'{name}": {len(bodies) - 1}{body[end + len(_END) :]}')
     try:
-        head = json.loads(_FACT.join(cut))
+        head = parsed(_FACT.join(cut))
         facts = head.pop("facts")
         if sorted(facts.values()) != list(range(len(bodies))):
             return None
@@ -80,6 +78,6 @@ def _split(text: str) -> tuple[dict[str, Any], Mapping[str, str]] | None:
 
 def _parsed(text: str) -> tuple[dict[str, Any], Mapping[str, str]]:
     """The same of a file of any other shape."""
-    head = json.loads(text)
+    head = parsed(text)
     facts = head.pop("facts")
     return head, {name: json.dumps(each, sort_keys=True) for name, each in facts.items()}

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from doctor.facts import _mounts
+from doctor.readers.machine import mounts as _mounts
 
 #: a comparison is told anew when it is so much better, or so old
 BETTER, AGAIN_S = 0.5, 600.0

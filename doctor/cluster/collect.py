@@ -7,13 +7,13 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
+from doctor.base.evidence import Observed
 from doctor.cluster.clocks import against_folder
-from doctor.core.run_dir import host_name
-from doctor.facts.base import FactState
-from doctor.facts.saved import as_json, write
+from doctor.readers.saved import as_json, write
+from doctor.run.folder import host_name
 
 
-def collect(states: Mapping[str, FactState], folder: Path) -> Path:
+def collect(states: Mapping[str, Observed], folder: Path) -> Path:
     """Write this node's facts file; its path.
 
     Raises:
@@ -28,7 +28,7 @@ def collect(states: Mapping[str, FactState], folder: Path) -> Path:
     return path
 
 
-def file_name(states: Mapping[str, FactState]) -> str:
+def file_name(states: Mapping[str, Observed]) -> str:
     """The host's name and a mark of the machine and its rank: the same node overwrites its own file and no other's."""
     state = states.get("node")
     node = state.value if state is not None and state.status == "ok" else None

@@ -8,15 +8,24 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from doctor.base.fact import Context, Meeting
+from doctor.base.halves import digits_of
+from doctor.base.record import record
 from doctor.cluster.gathered import MANIFEST
 from doctor.cluster.ray_child import Request, answers
-from doctor.core.record import record
-from doctor.facts._measuring import join_s
-from doctor.facts.base import Context, Meeting
-from doctor.facts.patient.exchanges import FIRST_BYTES, LARGEST_BYTES, MESSAGES, REPEAT_ROUNDS, REPEATS, rounds_of_nodes
-from doctor.facts.patient.products import LONGEST_S
-from doctor.facts.patient.rings import HALF_BYTES, SIZES, TIMES, digits_of
-from doctor.facts.saved import write
+from doctor.readers.homes import PACKAGES
+from doctor.readers.machine.measuring import join_s
+from doctor.readers.patient.exchanges import (
+    FIRST_BYTES,
+    LARGEST_BYTES,
+    MESSAGES,
+    REPEAT_ROUNDS,
+    REPEATS,
+    rounds_of_nodes,
+)
+from doctor.readers.patient.products import LONGEST_S
+from doctor.readers.patient.rings import HALF_BYTES, SIZES, TIMES
+from doctor.readers.saved import write
 
 SECONDS = 60.0
 #: GPUs of a node that the announced load reckons with, as torchrun and Slurm users have them at most
@@ -155,7 +164,7 @@ def _asked(
     """Answers of the nodes by their ids, in the order in which they came."""
     request = Request(
         address, f"doctor.cluster.deep_node:{task}", arguments, timeout_s=timeout_s, deadline_s=timeout_s + 30,
-        modules=("doctor.facts", "doctor.facts.patient", "doctor.core.carry", "doctor.core.redact"),
+        modules=(*PACKAGES, "doctor.base.redact"),
     )  # fmt: skip
     lines = [line for line in answers(request, python, context.environ) if line["kind"] == "answer"]
     return {line["node"]: line for line in lines}

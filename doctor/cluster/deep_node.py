@@ -1,6 +1,6 @@
 """Runs on a node of a Ray cluster, in a worker's Python: offers a place to meet, and measures with the other nodes.
 
-Keeps to Python 3.9 and the standard library; torch is used by children only (`doctor.facts._measuring`).
+Keeps to Python 3.9 and the standard library; torch is used by children only (`doctor.readers.machine.measuring`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from doctor.base.codec import dump
+from doctor.base.fact import Context, Meeting
+from doctor.base.redact import redact, redact_text
 from doctor.cluster.on_node import variables
-from doctor.core.codec import dump
-from doctor.core.redact import redact, redact_text
-from doctor.facts.base import Context, Meeting
-from doctor.facts.collector import Collector
+from doctor.readers.collector import Collector
 
 
 def offer(arguments: Mapping[str, Any]) -> dict[str, Any]:

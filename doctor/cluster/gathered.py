@@ -6,18 +6,18 @@ The files come from `doctor check --collect DIR` on each node, or from `--ray`, 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from doctor.base.evidence import Observed
+from doctor.base.record import record
+from doctor.base.redact import redact
 from doctor.cluster.alike import Alike
 from doctor.cluster.hostlist import expanded
-from doctor.core.record import record
-from doctor.facts.base import FactState
 from doctor.facts.cluster import Cluster, Node
-from doctor.facts.saved import NotFacts, read_text, write
+from doctor.readers.saved import NotFacts, parsed, read_text, write
 
 MANIFEST, SCHEMA = "nodes.json", "doctor-nodes/1"
 _STALE_S = 3600
@@ -38,7 +38,7 @@ class _File:
 
     path: Path
     head: Mapping[str, Any]
-    facts: Mapping[str, FactState]
+    facts: Mapping[str, Observed]
     row: Mapping[str, Any]
 
     def value(self, fact: str, field: str) -> Any:
@@ -59,7 +59,7 @@ def write_manifest(folder: Path, engine: str, rows: Sequence[Mapping[str, Any]])
         OSError: the folder cannot be written.
 
     """
-    write({"schema": SCHEMA, "engine": engine, "nodes": list(rows)}, folder / MANIFEST)
+    write({"schema": SCHEMA, "engine": engine, "nodes": redact(list(rows), homes=False)}, folder / MANIFEST)
 
 
 def facts_files(sources: Iterable[Path]) -> list[Path] | None:
@@ -106,15 +106,38 @@ def _manifest(folder: Path, notes: list[str]) -> tuple[Path, dict[str, Any]] | N
     if not path.exists():
         return None
     try:
-        data = json.loads(read_text(path))
+        data = parsed(read_text(path))
         if data["schema"] != SCHEMA:
             notes.append(f"`{path}` has schema `{data['schema']}`; this doctor reads `{SCHEMA}`: left out")
             return None
-        data["nodes"] = [{**row, "name": str(row["name"]), "state": str(row["state"])} for row in data["nodes"]]
-    except (ValueError, KeyError, TypeError, NotFacts, OSError) as exc:
+        data["nodes"] = [_row(row) for row in data["nodes"]]
+        data["engine"] = str(data.get("engine", "ray"))
+    except (ValueError, KeyError, TypeError, AttributeError, NotFacts, OSError) as exc:
         notes.append(f"`{path}` is damaged ({type(exc).__name__}): left out")
         return None
     return folder, data
+
+
+_MOST_NODES = 100_000
+_TEXTS = ("file", "reason", "address", "engine_id")
+_NUMBERS = ("seconds", "clock_offset_s", "clock_error_s")
+
+
+def _row(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the manifest; what it says in another type than is written is not said.
+
+    Raises:
+        KeyError, TypeError: it names no node, or is no row.
+
+    """
+    row: dict[str, Any] = {"name": str(raw["name"]), "state": str(raw["state"])}
+    row |= {name: raw[name] for name in _TEXTS if isinstance(raw.get(name), str)}
+    row |= {name: raw[name] for name in _NUMBERS if isinstance(raw.get(name), (int, float))}
+    if isinstance(raw.get("resources"), dict):
+        row["resources"] = {
+            str(name): each for name, each in raw["resources"].items() if isinstance(each, (int, float))
+        }
+    return row
 
 
 def _files(paths: Iterable[Path], listed: Mapping[Path, Mapping[str, Any]], notes: list[str]) -> Iterator[_File]:
@@ -210,8 +233,9 @@ def _named(nodes: Iterable[Node]) -> Iterator[Node]:
 
 def _order(node: Node) -> tuple[Any, ...]:
     """By rank, then by name with its numbers as numbers."""
-    parts = re.split(r"(\d+)", node.name)
-    return (node.rank is None, node.rank or 0, [(int(part) if part.isdigit() else -1, part) for part in parts])
+    parts = [(part, part.lstrip("0")) for part in re.split(r"(\d+)", node.name)]
+    digits = [(len(bare), bare) if part.isdigit() else (-1, "") for part, bare in parts]  # thousands are no number
+    return (node.rank is None, node.rank or 0, [(*each, part) for each, (part, _) in zip(digits, parts, strict=True)])
 
 
 # Who is missing --------------------------------------------------------------------------------------------------
@@ -232,7 +256,7 @@ def _expected(files: list[_File]) -> tuple[int | None, list[Node]]:
         return len(names), _absent_names(files, names)
     count = max((each.value("node", "nodes") or 0 for each in files), default=0)
     count = count or max((each.value("world", "machines") or 0 for each in files), default=0)
-    if count < 2:
+    if not 2 <= count <= _MOST_NODES:  # no launcher starts more: the figure is damaged
         return None, []
     return count, _absent_ranks(files, count)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 #: more than any cluster has; a broken text must not fill the memory
 _MOST = 100_000
 _PARTS = re.compile(r"\[([^\]]*)\]")
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
 
 
 def expanded(text: str) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def _numbers(text: str) -> list[str]:
         if match is None:
             raise ValueError(text)
         first, last = match[1], match[2] or match[1]
-        if int(last) - int(first) >= _MOST:
+        if len(found) + int(last) - int(first) >= _MOST:
             raise ValueError(text)
         found += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
     return found

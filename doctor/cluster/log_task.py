@@ -25,8 +25,9 @@ def read(arguments: dict[str, Any]) -> dict[str, Any]:
     """Read some logs, or ranges of large ones.
 
     Args:
-        arguments: "settings" (year, brief, rows) and "item": a list of {"file": [path, bytes, time of change in ns]}
-            with "names" (fields of each `Source`) or "range" ([start, end]).
+        arguments: "settings" (year, brief, rows), "every_metric" (they are for a table) and "item": a list of
+            {"file": [path, bytes, time of change in ns]} with "names" (fields of each `Source`) or "range" ([start,
+            end]).
 
     Returns:
         {"unfit": why nothing can be read by this Python} or {"results": packed list with None for what lies elsewhere,
@@ -35,7 +36,7 @@ def read(arguments: dict[str, Any]) -> dict[str, Any]:
     """
     if sys.version_info < _LEAST:
         return {"unfit": f"Python {sys.version_info[0]}.{sys.version_info[1]}"}
-    reader = _reader(tuple(sorted(arguments["settings"].items())))
+    reader = _reader(tuple(sorted(arguments["settings"].items())), every_metric=arguments["every_metric"])
     results: list[Any] = []
     absent = other = 0
     for each in arguments["item"]:
@@ -60,8 +61,8 @@ def _seen(path: str) -> Optional[list[Any]]:
 
 
 def _read(reader: Any, each: dict[str, Any]) -> Any:
-    from doctor.logs.layouts import Source
-    from doctor.logs.parallel import Part
+    from doctor.logs.read.layouts import Source
+    from doctor.logs.read.parallel import Part
 
     if "range" in each:
         hits = reader(Part(each["file"][0], *each["range"]))
@@ -74,15 +75,16 @@ def _read(reader: Any, each: dict[str, Any]) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _reader(settings: tuple[tuple[str, Any], ...]) -> Any:
+def _reader(settings: tuple[tuple[str, Any], ...], *, every_metric: bool) -> Any:
     """The reader, made once in each process that Ray keeps for these tasks."""
     import doctor
-    from doctor.logs.reading import Reader, Settings
-    from doctor.logs.scan import Scanner
-    from doctor.logs.signatures import from_json
+    from doctor.logs.match.signatures import from_json
+    from doctor.logs.read.log import Reader, Settings
+    from doctor.logs.read.scan import Scanner
 
     signatures = from_json((Path(doctor.__path__[0]) / SIGNATURES).read_bytes())
-    return Reader(Scanner(signatures), Settings(**dict(settings)))
+    scanner = Scanner(signatures)
+    return Reader(scanner.for_a_table() if every_metric else scanner, Settings(**dict(settings)))
 
 
 def packed(results: list[Any]) -> str:

@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from doctor.facts.base import Context, FactState
-from doctor.facts.collector import Collector, about_command, about_elsewhere
-from doctor.facts.saved import as_json, fact_names
+from doctor.base.evidence import Observed
+from doctor.base.fact import Context
+from doctor.readers.collector import Collector, about_command, about_elsewhere
+from doctor.readers.saved import as_json, fact_names
 
 #: what Ray itself sets in workers that have no GPU or CPU of their own: `ray/_private/utils.py`, `accelerators/`
 _SET_BY_RAY = (
@@ -25,8 +26,8 @@ _SET_BY_RAY = (
 )  # fmt: skip
 #: no matter of a node: a Ray job is started from one place, and the nodes together come from gathering
 _NOT_HERE = {
-    "cluster": FactState("unavailable", reason="one machine is judged", applies=False),
-    "commands": FactState("unavailable", reason="the launch command is not started on this node", applies=False),
+    "cluster": Observed.unseen("one machine is judged", applies=False),
+    "commands": Observed.unseen("the launch command is not started on this node", applies=False),
 }
 
 
@@ -38,7 +39,7 @@ def collect(arguments: Mapping[str, Any]) -> dict[str, Any]:
             (our own records, made by the asker), for facts that look where the command will write or connect.
 
     """
-    given: dict[str, FactState] = pickle.loads(base64.b64decode(arguments["given"]))  # noqa: S301 - see above
+    given: dict[str, Observed] = pickle.loads(base64.b64decode(arguments["given"]))  # noqa: S301 - see above
     context = Context(cwd=Path(arguments["cwd"]), environ=variables(os.environ), python=sys.executable, gathering=True)
     names = [
         name for name in fact_names() if name not in _NOT_HERE and not (about_command(name) or about_elsewhere(name))

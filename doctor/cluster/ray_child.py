@@ -1,7 +1,7 @@
 """Talks to a Ray cluster through a child process: the doctor itself never imports Ray.
 
 The child runs under the interpreter that would run the training, for a driver must have the Ray and the Python of its
-cluster. The code that it and the nodes need is carried into a temporary folder (`doctor.core.carry`).
+cluster. The code that it and the nodes need is carried into a temporary folder (`doctor.readers.patient.carry`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from doctor.core.carry import carry
-from doctor.core.record import record
-from doctor.core.scratch import Folder
-from doctor.facts.base import Context
+from doctor.base.fact import Context
+from doctor.base.record import record
+from doctor.base.scratch import Folder
+from doctor.readers.patient.carry import carry
 
 #: the import of Ray, the connection and the first look at the nodes
 CONNECT_S = 90.0
@@ -182,7 +182,7 @@ class RayChild:
             raise RayRefused("ended", f"the Ray driver said nothing for {silent_s:.0f} s{self._last_words()}")
 
     def _last_words(self) -> str:
-        from doctor.core.redact import redact_text
+        from doctor.base.redact import redact_text
 
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _KEEP_BYTES))
@@ -245,7 +245,7 @@ def interpreter_with_ray(context: Context) -> str:
         RayRefused: neither has Ray, or there is no interpreter.
 
     """
-    from doctor.facts.collector import Collector
+    from doctor.readers.collector import Collector
 
     collector = Collector(context)
     collector.ask(["target"])

@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from doctor.base.codec import dump, load
+from doctor.base.evidence import Observed
+from doctor.base.fact import Context
+from doctor.base.redact import redact, redact_text
 from doctor.cluster.gathered import write_manifest
 from doctor.cluster.ray_child import Request, answers
-from doctor.core.codec import dump, load
-from doctor.core.redact import redact, redact_text
-from doctor.facts.base import Context, FactState
-from doctor.facts.collector import Collector
-from doctor.facts.saved import fact_type, write
+from doctor.readers.collector import Collector
+from doctor.readers.homes import PACKAGES
+from doctor.readers.saved import fact_type, write
 
 #: facts about the command by which facts about a machine know where the run writes and connects
 _GIVEN = ("launch", "training", "world", "model", "accelerate_config", "deepspeed_config")
@@ -51,7 +53,7 @@ def gather(
         {"cwd": str(context.cwd), "given": _packed(given_states(context))},
         timeout_s=node_timeout_s,
         deadline_s=node_timeout_s + _ANSWER_S,
-        modules=("doctor.facts", "doctor.core.redact"),
+        modules=(*PACKAGES, "doctor.base.redact"),
     )
     rows: dict[str, dict[str, Any]] = {}
     for line in answers(request, python, context.environ):
@@ -91,7 +93,7 @@ def _keep(row: dict[str, Any], line: Mapping[str, Any], folder: Path) -> None:
     write(line["value"], folder / row["file"])
 
 
-def given_states(context: Context) -> dict[str, FactState]:
+def given_states(context: Context) -> dict[str, Observed]:
     """Facts about the launch command, without its secrets, that nodes need to know where it writes and connects."""
     if not context.argv:
         return {}
@@ -100,13 +102,13 @@ def given_states(context: Context) -> dict[str, FactState]:
     return {name: _harmless(name, collector.states[name]) for name in _GIVEN}
 
 
-def _packed(states: Mapping[str, FactState]) -> str:
+def _packed(states: Mapping[str, Observed]) -> str:
     """States for `on_node` to unpickle."""
     return base64.b64encode(pickle.dumps(states, protocol=4)).decode("ascii")
 
 
-def _harmless(name: str, state: FactState) -> FactState:
+def _harmless(name: str, state: Observed) -> Observed:
     """A state that may travel; home folders stay as they are, for the nodes look at what lies there."""
     if state.status != "ok":
         return state
-    return FactState("ok", load(fact_type(name), redact(dump(state.value), homes=False)))
+    return Observed.seen(load(fact_type(name), redact(dump(state.value), homes=False)))

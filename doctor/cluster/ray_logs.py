@@ -12,20 +12,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple
 from typing import Any
 
+from doctor.catalogue.rules import load_rules
 from doctor.cluster.log_task import SIGNATURES, unpacked
 from doctor.cluster.ray_child import RayRefused, Request, answers
-from doctor.core.carry import rule_modules
-from doctor.core.rules import load_rules
-from doctor.logs import parallel
-from doctor.logs.dividing import here
-from doctor.logs.engines import SHAPES
-from doctor.logs.matcher import RawHits
-from doctor.logs.parallel import Part
-from doctor.logs.reading import Item, Reader, Reading
-from doctor.logs.signatures import to_json
+from doctor.logs.match.literal_engines import SHAPES
+from doctor.logs.match.matcher import RawHits
+from doctor.logs.match.signatures import to_json
+from doctor.logs.read import parallel
+from doctor.logs.read.dividing import here
+from doctor.logs.read.log import Item, Reader, Reading
+from doctor.logs.read.parallel import Part
+from doctor.readers.patient.carry import rule_modules
 
 #: what is imported only when it is needed is named here
-_MODULES = ("doctor.logs.reading", "doctor.logs.signatures", "doctor.logs.shapes")
+_MODULES = (
+    "doctor.logs.read.log", "doctor.logs.match.signatures", "doctor.logs.match.shapes", "doctor.logs.metrics.batches",
+)  # fmt: skip
 #: logs that one task reads: enough to be worth a task, few enough that a lost one is soon done again
 BATCH_BYTES, BATCH_FILES = 8 << 20, 16
 #: how long a task may take: to start a worker, and for each MB at a tenth of the usual speed
@@ -34,7 +36,7 @@ _MOST_TOLD = 4  # nodes with difficulties
 
 
 class RayLogs:
-    """Does the work of `doctor.logs.dividing` on the nodes of a cluster.
+    """Does the work of `doctor.logs.read.dividing` on the nodes of a cluster.
 
     Args:
         address: of the cluster, "auto" to find it.
@@ -101,7 +103,8 @@ class RayLogs:
         most = max(sum(each["bytes"] for each in batch) for batch in batches) / 1e6
         total = sum(each["bytes"] for batch in batches for each in batch) / 1e6
         return Request(
-            self._address, "doctor.cluster.log_task:read", {"settings": asdict(reader.settings)}, over="items",
+            self._address, "doctor.cluster.log_task:read",
+            {"settings": asdict(reader.settings), "every_metric": reader.scanner.every_metric}, over="items",
             items=tuple(batches), timeout_s=_START_S + _S_PER_MB * most, deadline_s=_START_S + _S_PER_MB * total,
             modules=(*_MODULES, *rule_modules()), files={SIGNATURES: to_json(reader.scanner.signatures)},
         )  # fmt: skip

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Optional
 
 import doctor
-from doctor.core.run_dir import HOST_VARIABLE
-from doctor.monitors import gpu_worker, sampler  # noqa: F401 - carried: they run in a process of their own
+from doctor.monitors.sampler import gpu_worker, sampling  # noqa: F401 - carried: they run in a process of their own
+from doctor.run.folder import HOST_VARIABLE
 
 #: of one answer; what is more waits for the next
 MOST_BYTES = 8 << 20
@@ -31,14 +31,14 @@ class SampledNode:
     """The sampler of one node.
 
     Args:
-        arguments: "options" (of `doctor.monitors.sampler`), "name" (of the node in the run).
+        arguments: "options" (of `doctor.monitors.sampler.sampling`), "name" (of the node in the run).
 
     """
 
     def __init__(self, arguments: dict[str, Any]) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="doctor-monitor-"))
         self._tails: dict[str, Tail] = {}
-        command = [sys.executable, "-m", "doctor.monitors.sampler", "--run", str(self._folder)]
+        command = [sys.executable, "-m", "doctor.monitors.sampler.sampling", "--run", str(self._folder)]
         command += [*arguments["options"], "--with-parent", "--temporary"]
         raylet = os.getppid()
         command += ["--watch", str(raylet)] if _name(raylet) == "raylet" else []

@@ -19,8 +19,8 @@ from typing import Any
 
 from doctor.cluster.clocks import Comparisons
 from doctor.cluster.ray_child import RayChild, RayRefused, Request
-from doctor.core.run_dir import Appender, Events, RunDir
-from doctor.monitors.sampler import alive
+from doctor.monitors.sampler.sampling import alive
+from doctor.run.folder import Appender, Events, RunDir
 
 #: longest silence of the Ray driver, which tells something every second; of one node
 SILENT_S, NODE_SILENT_S, CLOSE_S = 60.0, 30.0, 12.0
@@ -149,7 +149,7 @@ def _alone(chosen: argparse.Namespace, events: Events, why: RayRefused) -> int:
     with suppress(OSError):
         sys.stderr.write(f"doctor monitor: the nodes of Ray {told}, this machine alone is: {why}\n")
         sys.stderr.flush()
-    command = [sys.executable, "-m", "doctor.monitors.sampler", "--run", str(chosen.run), *chosen.options]
+    command = [sys.executable, "-m", "doctor.monitors.sampler.sampling", "--run", str(chosen.run), *chosen.options]
     command += ["--watch", str(chosen.watch)] if chosen.watch is not None else []
     os.execv(sys.executable, command)  # noqa: S606 - our own sampler
 

@@ -1,8 +1,8 @@
 """In which releases of a library a module, a name, an attribute or a parameter is there: only what changed is known.
 
-Made by ``tools/make_api_history.py`` from the sources of the releases; the files are ``api_<package>.json.gz`` (modules
-and names) and ``api_<package>_members.json.gz`` (attributes and parameters). None means "the data do not tell", which
-is so for all that never changed.
+Made by ``tools/make_api_history.py`` from the sources of the releases; the files are ``names/<package>.json.gz``
+(modules and names) and ``members/<package>.json.gz`` (attributes and parameters). None means "the data do not tell",
+which is so for all that never changed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from doctor.core.record import record
+from doctor.base.record import record
 
 SCHEMA = "doctor-api/1"
 _HERE = Path(__file__).parent
@@ -31,7 +31,7 @@ class Known:
         spans: positions in `versions` (first, last) of the releases that have it.
         moved_to: module that had the name in the release after the last, see `moved_in`; of a module, the one that took
             its place. `renamed_to`: name that the last release tells to use instead.
-        owner: class or function that a member belongs to, "module:Class".
+        owner: what the history is of: "module", "module:name"; of a member the class or function that it belongs to.
         member: it is an attribute or a parameter, whose class or function may be absent where it counts as there.
         exact: all releases were read, not only the last patch of each minor.
 
@@ -46,6 +46,11 @@ class Known:
     owner: str = ""
     exact: bool = True
     member: bool = False
+
+    @property
+    def dotted(self) -> str:
+        """What the history is of, as an import writes it."""
+        return self.owner.replace(":", ".")
 
     def there(self, position: int) -> bool:
         """Whether the release at a position has it."""
@@ -91,13 +96,12 @@ class Known:
 @cache
 def packages() -> tuple[str, ...]:
     """Import names of the libraries that the data know."""
-    names = (each.name.removesuffix(".json.gz") for each in _HERE.glob("api_*.json.gz"))
-    return tuple(sorted(name.removeprefix("api_") for name in names if not name.endswith("_members")))
+    return tuple(sorted(each.name.removesuffix(".json.gz") for each in (_HERE / "names").glob("*.json.gz")))
 
 
 @cache
-def _load(name: str) -> Mapping[str, Any]:
-    path = _HERE / f"api_{name}.json.gz"
+def _load(name: str, table: str = "names") -> Mapping[str, Any]:
+    path = _HERE / table / f"{name}.json.gz"
     if not path.exists():
         return {}
     content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
@@ -112,24 +116,56 @@ def distribution(package: str) -> str:
 
 
 def name(module: str, wanted: str) -> Known | None:
-    """History of a name in a module, None when the data know no change of it; a submodule is a name too."""
+    """History of what an import of a name from a module needs: of the name, else of the module.
+
+    `owner` tells which of the two it is. None when the data know no change of either.
+    """
+    own = own_name(module, wanted)
+    if own is not None:
+        return own
+    told = _module_told(module)
+    if told is None:
+        return None
+    package, key = module.partition(".")[0], f"{module}:{wanted}"
+    return _known(package, told[0], key if _moved(_load(package), key) else told[1])
+
+
+def own_name(module: str, wanted: str) -> Known | None:
+    """History of a name in a module that is there; a submodule is a name too. None when the data know no change."""
     package = module.partition(".")[0]
     span = _span_of(_load(package).get("names", {}), module, wanted)
     if span is None:
-        return module_history(f"{module}.{wanted}")
+        return module_history(f"{module}.{wanted}") if _lists(package, f"{module}.{wanted}") else None
     return _known(package, span, f"{module}:{wanted}")
 
 
-def module_history(module: str) -> Known | None:
-    """History of a module, or of the package that came or went with it."""
-    package = module.partition(".")[0]
+def _lists(package: str, module: str) -> bool:
     groups: Mapping[str, str] = _load(package).get("modules", {})
-    parts = module.split(".")
-    for count in range(len(parts), 1, -1):
-        asked = ".".join(parts[:count])
-        for span, listed in groups.items():
-            if asked in listed and asked in listed.split(" "):
-                return _known(package, span, module)
+    return any(module in listed and module in listed.split(" ") for listed in groups.values())
+
+
+def module_history(module: str) -> Known | None:
+    """History of a module; None where it never changed, and where no release that was read has such a module.
+
+    Of a package whose table does not list all modules ("whole"), the history is that of the package that came or went
+    above the module, and `owner` names that one.
+    """
+    told = _module_told(module)
+    return _known(module.partition(".")[0], *told) if told is not None else None
+
+
+def _module_told(module: str) -> tuple[str, str] | None:
+    """Span and name of the listed module that an import of `module` needs."""
+    content = _load(module.partition(".")[0])
+    groups: Mapping[str, str] = content.get("modules", {})
+    asked = module
+    while "." in asked:
+        span = next((span for span, listed in groups.items() if asked in listed and asked in listed.split(" ")), None)
+        if span is not None:
+            return span, asked
+        if content.get("whole"):
+            return None
+        asked = asked.rpartition(".")[0]
     return None
 
 
@@ -142,11 +178,50 @@ def has_module(module: str) -> bool:
     return any(module in listed and module in listed.split(" ") for listed in content.get("modules", {}).values())
 
 
+@record
+class Invented:
+    """A module that no release of a library that was read ever had.
+
+    `above`: the nearest package above it that some releases had; `places`: modules of the same last name that exist.
+    """
+
+    library: str
+    package: str
+    module: str
+    above: str
+    places: tuple[str, ...] = ()
+
+
+def invented(module: str) -> Invented | None:
+    """Tell of a module that there never was; None where the data cannot prove that.
+
+    A table that lists all modules that came or went ("whole") lists a package that did with all that was in it, so that
+    what it does not list below such a package was never there; but for packages whose inner modules it leaves out
+    ("partial").
+    """
+    package = module.partition(".")[0]
+    content = _load(package)
+    listed = {each for group in content.get("modules", {}).values() for each in group.split(" ")}
+    partial = content.get("partial")
+    if not content.get("whole") or partial is None or has_module(module):
+        return None
+    above = module.rpartition(".")[0]
+    while "." in above and above not in listed:
+        above = above.rpartition(".")[0]
+    hidden = any(f"{module}.".startswith(f"{each}.") for each in partial)
+    if hidden or above not in listed or any(each.startswith(f"{module}.") for each in listed):
+        return None
+    known = listed | content.get("names", {}).keys() | content.get("moved", {}).keys()
+    last = module.rpartition(".")[2]
+    places = sorted(each for each in known if each.rpartition(".")[2] == last)
+    return Invented(str(content["distribution"]), package, module, above, tuple(places))
+
+
 def attribute(class_name: str, wanted: str, package: str | None = None) -> list[Known]:
     """Histories of an attribute of a class of this name, or of one of its bases, in any library."""
     found = []
     for each in [package] if package else packages():
-        content = _load(f"{each}_members")
+        content = _load(each, "members")
         names = {class_name, *_bases(content, class_name)}
         found += [
             _known(each, span, owner, member=True)
@@ -162,7 +237,7 @@ def parameter(function: str, wanted: str, *, required: bool = False) -> list[Kno
     return [
         _known(each, span, owner, member=True)
         for each in packages()
-        for span, owner in _members(_load(f"{each}_members").get(table, {}), wanted)
+        for span, owner in _members(_load(each, "members").get(table, {}), wanted)
         if owner.partition(":")[2] == function
     ]
 

@@ -7,7 +7,7 @@ from dataclasses import field
 from datetime import date
 from typing import Any
 
-from doctor.core.record import record
+from doctor.base.record import record
 from doctor.data._store import Standing, Versions, value_at
 
 ComputeCapability = tuple[int, int]

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from doctor.core.record import record
-from doctor.facts.base import DoesNotApply, fact
-from doctor.facts.model import Model
+from doctor.base.record import record
 
 #: layouts: weights as `from_pretrained` reads them; pieces a rank of veRL's and Trinity-RFT's FSDP; Megatron's
 #: distributed checkpoint below veRL; ZeRO partitions; torch's distributed checkpoint as Accelerate names it
@@ -69,20 +65,3 @@ class Checkpoints:
 
     found: tuple[Checkpoint, ...] = ()
     model: str | None = None
-
-
-@fact(about="command")
-def collect(model: Model | None) -> Checkpoints:
-    """Look whether the folder that the command names as its model holds pieces instead of weights.
-
-    Raises:
-        DoesNotApply: no model's folder is known.
-
-    """
-    from doctor.facts import _checkpoint_files
-
-    if model is None:
-        raise DoesNotApply("the command names no model's folder on this machine")
-    found = _checkpoint_files.read(Path(model.folder))
-    # the fact `model` tells of everything that is wrong with ordinary weights
-    return Checkpoints(tuple(each for each in found if each.kind != WEIGHTS), model.name)

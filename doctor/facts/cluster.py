@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal
 
-from doctor.core.record import record
-from doctor.facts.base import Context, DoesNotApply, FactState, fact
+from doctor.base.evidence import Observed
+from doctor.base.record import record
 
 #: "ok": its facts are here; "silent": no answer within the deadline; "died": it was lost while it was asked;
 #: "missing": expected, and left no file; "failed": it answered that it could not, see `reason`
@@ -34,7 +34,7 @@ class Node:
     name: str
     state: NodeState = "ok"
     reason: str = ""
-    facts: Mapping[str, FactState] = field(default_factory=dict)
+    facts: Mapping[str, Observed] = field(default_factory=dict)
     address: str | None = None
     engine_id: str | None = None
     rank: int | None = None
@@ -65,14 +65,3 @@ class Cluster:
     def heard(self) -> tuple[Node, ...]:
         """Nodes whose facts are here."""
         return tuple(node for node in self.nodes if node.state == "ok")
-
-
-@fact(about="elsewhere")
-def collect(context: Context) -> Cluster:  # noqa: ARG001 - it comes from gathering, never from this machine alone
-    """Only gathering (`--ray`, `--from FOLDER`) gives this fact.
-
-    Raises:
-        DoesNotApply: one machine is judged.
-
-    """
-    raise DoesNotApply("one machine is judged")

@@ -1,17 +1,13 @@
 """What `--deep` measures between nodes: products on each device, exchanges of pairs, all-reduces over rings.
 
-Every node holds what its own processes measured; `doctor.cluster.measured` puts the nodes' parts together.
+Every node holds what its own processes measured; `doctor.catalogue.nodes.measured` puts the nodes' parts together.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-from doctor.core.record import record
-from doctor.facts.base import Context, DoesNotApply, Meeting, Unavailable, fact
-from doctor.facts.gpus import Gpus
-from doctor.facts.interpreter import Interpreter
-from doctor.facts.launch import Launch
+from doctor.base.record import record
 
 #: "ok": measured to the end; "cut": the time was used up; "left out": the others measured without this process;
 #: "error": see `error`; "died": of a signal; "timeout": killed after its time
@@ -112,23 +108,3 @@ class Collectives:
     exchanges: tuple[Exchange, ...] = ()
     rings: tuple[Ring, ...] = ()
     busy: tuple[tuple[int, str], ...] = ()
-
-
-@fact(timeout_s=1800.0)  # slow by name: the user asked for it and gave the seconds; each process has a limit of its own
-def collect(context: Context, interpreter: Interpreter, launch: Launch | None, gpus: Gpus | None) -> Collectives:
-    """Measure with the other nodes of the meeting, in children of the patient's interpreter.
-
-    Raises:
-        Unavailable: `--deep` was not given, there is no meeting, or the interpreter cannot be started.
-
-    """
-    meeting: Meeting | None = context.meeting
-    if not context.deep or meeting is None:
-        raise DoesNotApply("measured between nodes by --deep only")
-    from doctor.facts import _measuring
-
-    environ = {**context.environ, **(launch.environment if launch else {})}
-    try:
-        return _measuring.measure(meeting, interpreter.executable, environ, gpus)
-    except OSError as exc:
-        raise Unavailable(f"`{interpreter.executable}` cannot be started: {exc.strerror or exc}") from exc

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from pathlib import Path
 
-from doctor.core.record import record
-from doctor.facts import _programs
-from doctor.facts.base import Context, fact
-from doctor.facts.launch import Launch
-
-NAMES = (
-    "accelerate", "torchrun", "deepspeed", "trl", "vllm", "ray", "trinity", "python", "python3", "pip", "uv", "ninja",
-    "ds_report", "huggingface-cli", "hf", "pdsh",
-)  # fmt: skip
+from doctor.base.record import record
 
 
 @record
@@ -35,21 +26,3 @@ class Commands:
     """`accelerate`, `torchrun`, `vllm`, `python` and the other names of `NAMES`, as PATH resolves them."""
 
     found: Mapping[str, Command] = field(default_factory=dict)
-
-
-@fact()
-def collect(context: Context, launch: Launch | None) -> Commands:
-    """Look the launchers up where the launch command would, with its own PATH and `uv run` or `conda run`."""
-    environ = _programs.launched_environ(context, launch)
-    lookup = _programs.Lookup(environ, context.cwd)
-    if launch is not None:
-        folders, _ = _programs.runner_folders(_programs.before_program(launch.argv, launch.program), lookup)
-        lookup = _programs.Lookup(environ, context.cwd, folders)
-    found = {}
-    for name in NAMES:
-        program = lookup.program(name)
-        if program is not None:
-            gone = program.interpreter is not None and not Path(program.interpreter).exists()
-            problem = f"`{program.interpreter}` does not exist" if gone else program.problem
-            found[name] = Command(name, program.path, program.interpreter, problem)
-    return Commands(found)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from doctor.core.record import record
-from doctor.facts.base import Context, fact
-from doctor.facts.launch import Launch
+from doctor.base.record import record
 
 #: names and prefixes that the stack reads; nothing else of the environment is kept
 NAMES = frozenset({
@@ -39,13 +37,3 @@ class Environment:
     def flag(self, name: str) -> bool:
         """Whether a variable is set to something that means yes."""
         return (self.variables.get(name) or "").strip().lower() in {"1", "true", "yes", "on"}
-
-
-@fact()
-def collect(context: Context, launch: Launch | None) -> Environment:
-    """The doctor's own environment with the launch command's assignments laid over it."""
-    assigned = dict(launch.environment) if launch else {}
-    own = {} if launch and launch.ignores_environment else context.environ
-    merged = {**{name: value for name, value in own.items() if not launch or name not in launch.unset}, **assigned}
-    kept = {name: value for name, value in merged.items() if name in NAMES or name.startswith(PREFIXES)}
-    return Environment(kept, tuple(name for name in assigned if name in kept))

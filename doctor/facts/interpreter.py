@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from doctor.core.record import record
-from doctor.facts.base import fact
-from doctor.facts.target import Target
+from doctor.base.record import record
 
 
 @record
@@ -23,6 +19,7 @@ class Interpreter:
         glibc: "2.36", None where it is not glibc.
         first_on_path: folder that a start of the launch command puts first: the script's, or the working folder for
             `-m`; None without a launch command.
+        command_starts: the interpreter that the launch command starts, where `--python` named this one; None else.
 
     """
 
@@ -41,36 +38,10 @@ class Interpreter:
     glibc: str | None = None
     is_own: bool = False
     first_on_path: str | None = None
+    command_starts: str | None = None
 
     @property
     def version_info(self) -> tuple[int, int]:
         """(major, minor)."""
         major, minor = self.version.split(".")[:2]
         return int(major), int(minor)
-
-
-@fact(timeout_s=4.0)
-def collect(target: Target) -> Interpreter:
-    """Read the probe's answer about the interpreter itself."""
-    raw = target.raw
-    if raw["conda"] or Path(raw["prefix"], "conda-meta").is_dir():
-        kind = "conda"
-    else:
-        kind = "venv" if raw["prefix"] != raw["base_prefix"] else "system"
-    return Interpreter(
-        executable=target.executable,
-        version=raw["version"],
-        implementation=raw["implementation"],
-        chosen_because=target.chosen_because,
-        environment_kind=kind,
-        prefix=raw["prefix"],
-        base_prefix=raw["base_prefix"],
-        path=tuple(raw["path"]),
-        pythonpath=tuple(raw["pythonpath"]),
-        user_site=raw["user_site"],
-        platform=raw["platform"],
-        machine=raw["machine"],
-        glibc=raw["glibc"],
-        is_own=target.is_own,
-        first_on_path=target.first,
-    )

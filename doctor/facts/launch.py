@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal
 
-from doctor.core.record import record
-from doctor.facts.base import NO_COMMAND, Context, Setting, Settings, Unavailable, fact
+from doctor.base.evidence import Observed, Place
+from doctor.base.fact import Settings
+from doctor.base.record import record
 
 Kind = Literal[
     "accelerate", "torchrun", "deepspeed", "python", "trl", "trl-vllm-serve", "vllm-serve", "vllm-api-server",
@@ -34,7 +35,14 @@ class Launch:
         folder: where the command runs: the current folder, or what `cd`, `env -C`, `srun --chdir` ... make of it.
         unset, ignores_environment: variables that `env -u` takes away; whether `env -i` takes all.
         unknown_options: options in front of the script that no version of the launcher has.
-        wrapper_options: what wrappers say about processes, `srun.ntasks`, `mpirun.ntasks`.
+        wrapper_options: what wrappers say about processes, `srun.ntasks`, `mpirun.ntasks`; what a job asks Slurm for,
+            `sbatch.gpus_per_node`; options of a container, `docker.shm_size`.
+        read_from: where the command stands: the script, Makefile or notebook that was given, and what it starts in
+            turn; then `argv` is that command. Empty for a command that was given itself.
+        unclear: what could not be known without running the script, a clause each.
+        missing: a script or file that the command starts and that does not exist.
+        misspelt, meant: a word that is nearly the name of a program or of its subcommand, and that name.
+        image: of the container that the command runs in; its packages are not this machine's.
 
     Secrets in all of these are shown as `***`.
 
@@ -58,6 +66,12 @@ class Launch:
     ignores_environment: bool = False
     unknown_options: tuple[str, ...] = ()
     wrapper_options: Settings = field(default_factory=dict)
+    read_from: tuple[Place, ...] = ()
+    unclear: tuple[str, ...] = ()
+    missing: str | None = None
+    misspelt: str | None = None
+    meant: str | None = None
+    image: str | None = None
 
     @property
     def trains(self) -> bool:
@@ -71,21 +85,6 @@ class Launch:
             "trl-vllm-serve", "vllm-serve", "vllm-api-server", "vllm-openai-server", "swift-rollout"
         }  # fmt: skip
 
-    def option(self, name: str) -> Setting | None:
+    def option(self, name: str) -> Observed | None:
         """A launcher option in snake case, None when not given."""
         return self.options.get(name)
-
-
-@fact(about="command")
-def collect(context: Context) -> Launch:
-    """Understand the launch command; nothing of it is run and no file is opened.
-
-    Raises:
-        Unavailable: there is no launch command.
-
-    """
-    if not context.argv:
-        raise Unavailable(NO_COMMAND)
-    from doctor.facts._launchers import understand
-
-    return understand(context.argv, str(context.cwd))

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import time
 from collections.abc import Mapping
 from dataclasses import field
-from functools import partial
 
-from doctor.core.record import record
-from doctor.facts.base import Context, fact
-from doctor.facts.environment import Environment
-from doctor.facts.launch import Launch
-from doctor.facts.training import Training
-from doctor.facts.world import World
-
-_PATIENCE_S = 2.7  # for everything that may hang, within the fact's 3 s
-_RESOLVE_S = 1.5
+from doctor.base.record import record
 
 
 @record
@@ -51,7 +39,8 @@ class Endpoint:
     firewall answers for it), "timed out" (a firewall drops it, or there is no way back), "unreachable" (no way there).
     `http_status`, `http_kind`: of GET /health and of the routes found: "trl-0.16", "trl-0.17" (to 1.10),
     "vllm-native" (with the development routes that TRL 1.11 and newer need), "vllm-openai" (vLLM without them),
-    "other". Both None with `answers` True: something accepts the connection but says nothing within the time.
+    "vllm-demo" (`vllm.entrypoints.api_server`), "other" (it has none of their routes); None where it did not say. Both
+    None with `answers` True: something accepts the connection but says nothing within the time.
     """
 
     purpose: str
@@ -85,46 +74,3 @@ class Network:
     def endpoint(self, purpose: str) -> Endpoint | None:
         """The endpoint asked for a purpose."""
         return next((each for each in self.endpoints if each.purpose == purpose), None)
-
-
-@fact()
-def collect(
-    context: Context,
-    environment: Environment,
-    launch: Launch | None,
-    training: Training | None,
-    world: World | None,
-) -> Network:
-    """Look at this machine's network and at the addresses that the run itself names, never at others."""
-    from doctor.facts import _endpoints, _interfaces, _sockets
-    from doctor.facts._deadline import Pending
-
-    hostname = socket.gethostname()
-    until = time.monotonic() + _PATIENCE_S
-    own_name = Pending(lambda: _sockets.resolve(hostname))
-    targets = _endpoints.targets(environment.variables, launch, training, world)
-    looks = [(target, Pending(partial(_endpoints.look, target, knock=context.gathering))) for target in targets]
-    interfaces = _interfaces.interfaces()
-    listeners = _sockets.listeners(_endpoints.ports(launch, training, world))
-    answered, addresses = own_name.result(min(until, time.monotonic() + _RESOLVE_S))
-    endpoints = []
-    for target, pending in looks:
-        endpoint = pending.result(until)[1]
-        endpoints.append(endpoint or Endpoint(target.purpose, target.host, target.port))
-    return Network(
-        hostname=hostname,
-        hostname_addresses=addresses or (),
-        hostname_answered=answered,
-        interfaces=interfaces,
-        listeners=listeners,
-        endpoints=tuple(endpoints),
-        infiniband=_infiniband(),
-    )
-
-
-def _infiniband() -> tuple[str, ...]:
-    """Names of the RDMA devices, "mlx5_0"."""
-    try:
-        return tuple(sorted(entry.name for entry in os.scandir("/sys/class/infiniband")))
-    except OSError:
-        return ()

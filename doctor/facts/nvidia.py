@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from doctor.core.record import record
-from doctor.facts.base import Context, fact
-from doctor.facts.gpus import Gpus
+from doctor.base.record import record
 
 
 @record
@@ -29,21 +25,3 @@ class Nvidia:
     nvml_error: str | None = None
     control_nodes: tuple[str, ...] = ()
     xids: tuple[tuple[str | None, int, str], ...] | None = None
-
-
-@fact()
-def collect(context: Context, gpus: Gpus | None) -> Nvidia:
-    """Signs of the hardware and of the driver, each read where it lies; NVML's answer as it was given for `gpus`."""
-    from doctor.facts import _kernel_log, _nvidia_signs, _nvml
-
-    root = Path("/")
-    nodes, control = _nvidia_signs.device_nodes(root)
-    return Nvidia(
-        pci_devices=_nvidia_signs.pci_devices(root),
-        device_nodes=nodes,
-        control_nodes=control,
-        kernel_module_version=_nvidia_signs.module_version(root),
-        library_path=_nvidia_signs.library_path(context.environ, root),
-        nvml_error=None if gpus is not None else _nvml.failure_text() or "NVML gave no answer in time",
-        xids=_kernel_log.read_xids(),
-    )

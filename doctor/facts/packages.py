@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from functools import cache
-from typing import Any
 
-from doctor.core.record import record
-from doctor.facts.base import fact
-from doctor.facts.target import Target
+from doctor.base.record import record
 
 
 @record
@@ -65,11 +62,13 @@ class Packages:
             (a folder of the user's that shadows the package shows here).
         torch_build: None without torch, or when its version file cannot be read.
         wheel_libraries: nvidia-* libraries in site-packages: soname stem ("libcublasLt", "libnccl") -> path.
-        source: "probe", "pip list", "collect_env" ...; `complete` False for a pasted partial list, where absence
-            proves nothing.
+        source: "probe", "pip list", "collect_env" ...; `complete` False for a pasted partial list, and where a
+            start runs code that was not read (an `import` line of a .pth file, a sitecustomize): absence proves
+            nothing.
         namespaces: names of `modules` that are only a folder without `__init__`: `import` gives an empty shell.
         leftovers: `~name` folders that an interrupted pip left in site-packages.
         repaired: files that set what releases with a known defect leave out, for somebody mended them.
+        unread: files that a start of this Python runs and that the doctor does not (a .pth file, a sitecustomize).
         conda: what conda says it installed: name -> version (its CUDA libraries have no Python metadata).
 
     """
@@ -85,6 +84,33 @@ class Packages:
     leftovers: tuple[str, ...] = ()
     conda: Mapping[str, str] = field(default_factory=dict)
     repaired: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    def has(self, *names: str) -> bool | None:
+        """Whether one of several distributions can be imported, by metadata, conda's record or the import path.
+
+        Args:
+            names: distributions, any of which will do; a module of the same name counts for one.
+
+        Returns:
+            True or False where that is certain; None where the list is not complete and names none of them.
+
+        """
+        wanted = {normalised(name) for name in names}
+        if not wanted.isdisjoint(self.distributions) or not wanted.isdisjoint(map(normalised, self.conda)):
+            return True
+        modules = {module for module, path in self.modules.items() if path and module not in self.namespaces}
+        if any(normalised(module) in wanted for module in modules):
+            return True
+        return False if self.complete else None
+
+    def why_unknown(self, *names: str) -> str:
+        """Reason why :meth:`has` knows nothing of these names, for a check that is skipped."""
+        listed = ", ".join(f"`{name}`" for name in names)
+        if self.unread:
+            hook = self.unread[0]
+            return f"whether {listed} can be imported is not known: `{hook}` runs at start-up and was not read"
+        return f"whether {listed} is installed is not in the list of packages"
 
     def version(self, name: str) -> str | None:
         """Installed version of a distribution, None when absent or unreadable."""
@@ -114,79 +140,3 @@ _SEPARATORS = re.compile(r"[-_.]+")
 def normalised(name: str) -> str:
     """Name of a distribution as PEP 503 compares it."""
     return _SEPARATORS.sub("-", name).lower()
-
-
-@fact(timeout_s=4.0)
-def collect(target: Target) -> Packages:
-    """Put the probe's records together: one distribution per name, later copies beside it."""
-    raw = target.raw
-    build = raw["torch"]
-    return Packages(
-        distributions=merged(raw["distributions"]),
-        modules=raw["modules"],
-        torch_build=TorchBuild(build["version"], build["cuda"], build["hip"]) if build else None,
-        wheel_libraries=raw["libraries"],
-        missing_files=tuple(raw["missing"]),
-        namespaces=tuple(raw["namespaces"]),
-        leftovers=tuple(raw["leftovers"]),
-        conda=raw["conda"],
-        repaired=tuple(raw["repaired"]),
-    )
-
-
-def merged(records: Iterable[Mapping[str, Any]]) -> dict[str, Distribution]:
-    """Distributions by normalised name from the probe's records, which stand in the order of the path."""
-    groups: dict[str, list[Mapping[str, Any]]] = {}
-    for each in records:
-        groups.setdefault(normalised(each["name"]), []).append(each)
-    return {name: _distribution(name, group) for name, group in sorted(groups.items())}
-
-
-def _distribution(name: str, group: list[Mapping[str, Any]]) -> Distribution:
-    """One distribution from all of its records."""
-    folder = group[0]["folder"]
-    here = [each for each in group if each["folder"] == folder]
-    first = next((each for each in here if not each["broken"]), here[0])
-    source = next((each["editable"] for each in group if each["editable"]), None)
-    elsewhere = [each for each in group if each["folder"] != folder]
-    copies = [each for each in elsewhere if not _same_checkout(source, folder, each["folder"])]
-    version, broken = first["version"], first["broken"] or _contradiction(here)
-    if len({each["version"] for each in here}) > 1:
-        version = None if all(each["version"] for each in here) else version
-    return Distribution(
-        name=name,
-        version=version,
-        location=folder,
-        requires=tuple(_without_secrets(line) for line in first["requires"]),
-        requires_python=first["requires_python"],
-        editable=source is not None and (first["editable"] is not None or _inside(folder, source)),
-        shadowed=tuple(Copy(each["version"], each["folder"]) for each in copies),
-        broken=broken,
-        editable_from=source,
-    )
-
-
-def _contradiction(here: list[Mapping[str, Any]]) -> str | None:
-    """Say why several metadata folders of one distribution in one place cannot be trusted; None when they agree."""
-    if len({each["version"] for each in here}) == 1:
-        return None
-    files = sorted(each["file"] for each in here)
-    return f"{', '.join(files[:-1])} and {files[-1]} stand side by side"
-
-
-def _same_checkout(source: str | None, folder: str, other: str) -> bool:
-    """Whether two records are one development install: its metadata and the egg-info in its own source folder."""
-    return source is not None and (_inside(other, source) or _inside(folder, source))
-
-
-def _inside(folder: str, source: str) -> bool:
-    return folder == source or folder.startswith(source.rstrip("/") + "/")
-
-
-def _without_secrets(line: str) -> str:
-    """Take a token out of a requirement that names a URL."""
-    if "://" not in line:
-        return line
-    from doctor.core.redact import redact_text
-
-    return redact_text(line)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.core.record import record
-from doctor.facts.base import Context, DoesNotApply, fact
+from doctor.base.record import record
 
 #: why nothing is said where figures of cards are wanted, and where events are
 NO_GPU, NO_EVENTS = "no GPU was sampled", "there are no events of the sampler"
@@ -74,17 +73,6 @@ class Sampled:
     lost: tuple[SampledEvent, ...] = ()
     xids: tuple[SampledEvent, ...] = ()
     hangs: tuple[SampledEvent, ...] = ()
-
-
-@fact(about="elsewhere")
-def collect(context: Context) -> Sampled:  # noqa: ARG001 - it comes from the figures of a run, never from this machine
-    """Only `doctor report` gives this fact.
-
-    Raises:
-        DoesNotApply: no run is judged.
-
-    """
-    raise DoesNotApply("no monitored run is judged")
 
 
 def duration(seconds: float) -> str:

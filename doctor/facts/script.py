@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import field
-from pathlib import Path
 from typing import Any
 
-from doctor.core.record import record
-from doctor.facts.base import NO_COMMAND, BrokenFile, Context, DoesNotApply, Place, Settings, Unavailable, fact
-from doctor.facts.launch import Launch
+from doctor.base.evidence import Place
+from doctor.base.fact import BrokenFile, Settings
+from doctor.base.record import record
 
 
 @record
@@ -72,7 +70,8 @@ class Call:
 class RewardFunction:
     """A function passed as `reward_funcs`, as far as its source shows.
 
-    `returns`: kinds of what its return statements give: "list", "scalar", "none", "str", "unknown".
+    `returns`: kinds of what its return statements give: "list", "scalar", "none", "str", "unknown". `reads`: how it
+    plainly uses each completion: its "length", as "text", or as a list of which it takes a "message".
     """
 
     name: str
@@ -82,6 +81,7 @@ class RewardFunction:
     returns: tuple[str, ...] = ()
     return_places: tuple[Place, ...] = ()
     is_async: bool = False
+    reads: tuple[str, ...] = ()
 
 
 @record
@@ -172,51 +172,3 @@ class Script:
     def call_at(self, place: Place) -> Call | None:
         """The call that stands at a place (of a `Link`)."""
         return next((call for call in self.calls if call.place == place), None)
-
-
-@fact(about="command")
-def collect(context: Context, launch: Launch) -> Script:
-    """Read the script that the launch command names; one that is not there to be read says so in `broken`.
-
-    Raises:
-        Unavailable: the command names no script, or a notebook.
-
-    """
-    from doctor.facts._python_source import SCRIPT_LIMIT_BYTES, NotReadable, read_regular
-
-    path = _script_path(context, launch)
-    if path.endswith(".ipynb"):
-        raise Unavailable(f"`{path}` is a notebook; `jupyter nbconvert --to script` makes a script that can be read")
-    try:
-        content = read_regular(path, SCRIPT_LIMIT_BYTES)
-    except NotReadable as exc:
-        return Script(path, broken=BrokenFile(Place(path), f"it {exc}"))
-    return read_script(path, content)
-
-
-def read_script(path: str, content: bytes) -> Script:
-    """What a script of this content says; a file that is no Python gives `Script.broken`."""
-    from doctor.facts import _script_reader
-
-    return _script_reader.read(path, content)
-
-
-def _script_path(context: Context, launch: Launch) -> str:
-    if not context.argv and launch.script is None:
-        raise Unavailable(NO_COMMAND)
-    path = launch.script
-    folder = Path(launch.folder) if launch.folder else context.cwd
-    if path is None and launch.module and launch.kind in {"python", "torchrun", "accelerate", "deepspeed"}:
-        path = _module_path(folder, launch.module)
-    if path is None:
-        raise DoesNotApply("the command names no training script")
-    script = Path(path)
-    inside = script / "__main__.py"  # `python folder` runs it
-    return str(inside if script.suffix == "" and os.path.isfile(inside) else script)  # noqa: PTH113 - never raises
-
-
-def _module_path(folder: Path, module: str) -> str | None:
-    """File of `python -m module`, where it is one of the user's beside the command."""
-    base = folder.joinpath(*module.split("."))
-    candidates = (base.with_name(f"{base.name}.py"), base / "__main__.py")
-    return next((str(each) for each in candidates if os.path.isfile(each)), None)  # noqa: PTH113 - never raises

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import ast
 from dataclasses import field, replace
-from typing import Any
 
-from doctor.core.record import record
-from doctor.facts.base import NO_COMMAND, BrokenFile, Context, DoesNotApply, Place, Setting, Settings, Unavailable, fact
-from doctor.facts.launch import Launch
+from doctor.base.evidence import Observed, Place
+from doctor.base.fact import BrokenFile, Settings
+from doctor.base.record import record
 from doctor.facts.packages import Packages
-from doctor.facts.script import RewardFunction, Script
+from doctor.facts.script import RewardFunction
 
 #: `config_origin` of what ms-swift trains, and of what it trains by Megatron, with other arguments
 SWIFT, SWIFT_MEGATRON = "swift.arguments", "swift.megatron.arguments"
-
-#: programs with arguments of their own
-_OTHERS = {"verl": "veRL", "trinity": "Trinity-RFT"}
 
 
 @record
@@ -41,6 +37,7 @@ class Training:
             fills takes too (`trust_remote_code` of ModelConfig): the history of `config_class` does not decide them.
         dataset_processed: the rows reach the trainer changed (`map`, `rename_column`), or that is not seen.
         environment_set: variables that the script or the YAML's `env:` set.
+        data_absent: local data files that the dataset's setting names and that do not exist.
         nested: dotted keys of dictionaries among the arguments: `model_init_kwargs.dtype`.
 
     """
@@ -54,8 +51,8 @@ class Training:
     complete: bool = True
     trainer_arguments: Settings = field(default_factory=dict)
     lora: Settings | None = None
-    model: Setting | None = None
-    dataset: Setting | None = None
+    model: Observed | None = None
+    dataset: Observed | None = None
     model_arguments: Settings = field(default_factory=dict)
     reward_functions: tuple[RewardFunction, ...] = ()
     broken: BrokenFile | None = None  # a TRL YAML that cannot be read
@@ -65,8 +62,9 @@ class Training:
     dataset_processed: bool = True
     environment_set: Settings = field(default_factory=dict)
     nested: Settings = field(default_factory=dict)
+    data_absent: tuple[str, ...] = ()
 
-    def get(self, name: str) -> Setting | None:
+    def get(self, name: str) -> Observed | None:
         """The explicit setting of an argument, None when nobody set it."""
         return self.arguments.get(name)
 
@@ -76,49 +74,7 @@ class Training:
         return setting.value if setting is not None and setting.known else None
 
 
-@fact(about="command")
-def collect(context: Context, launch: Launch, script: Script | None) -> Training:
-    """Read what the launch command trains.
-
-    Raises:
-        Unavailable: it trains nothing, or trains with something else than TRL or Transformers.
-
-    """
-    if not context.argv and launch.kind == "unknown":
-        raise Unavailable(NO_COMMAND)
-    if not launch.trains:
-        raise DoesNotApply("the command starts no training")
-    if launch.kind in _OTHERS:
-        raise DoesNotApply(f"the command trains with {_OTHERS[launch.kind]}")
-    from doctor.facts import _swift, _training_command
-
-    if _swift.is_swift(launch):
-        from doctor.facts._training_swift import of_swift
-
-        return of_swift(launch)
-    folder = launch.folder or str(context.cwd)
-    if launch.kind == "trl":
-        return _training_command.of_trl(launch, folder)
-    if script is None:
-        raise Unavailable("the command names no script that can be read")
-    if script.broken is not None:
-        line = f", line {script.broken.place.line}" if script.broken.place.line else ""
-        raise Unavailable(f"the script cannot be read{line}: {script.broken.message}")
-    return _training_command.of_script(launch, script, folder)
-
-
-# --- what an argument will be ----------------------------------------------------------------------------------------
-
-
-def effective(training: Training, name: str, default: Any) -> Setting | None:
-    """The explicit setting of an argument, else `default`; None when neither can be told."""
-    explicit = training.get(name)
-    if explicit is not None:
-        return explicit if explicit.known else None
-    return Setting(name, default, text="default") if training.complete else None
-
-
-def effective_value(training: Training, packages: Packages, name: str) -> Setting | None:
+def effective_value(training: Training, packages: Packages, name: str) -> Observed | None:
     """The explicit setting of an argument, else the default of the installed TRL or Transformers.
 
     A default has no place, and its text says whose it is: "default of TRL 0.22.1". None when the value cannot be
@@ -135,13 +91,13 @@ def effective_value(training: Training, packages: Packages, name: str) -> Settin
     return default
 
 
-def _unless_fp16(training: Training, packages: Packages, default: Setting) -> Setting | None:
+def _unless_fp16(training: Training, packages: Packages, default: Observed) -> Observed | None:
     """TRL fills `bf16` with the opposite of `fp16` (trl/trainer/grpo_config.py, `__post_init__`)."""
     fp16 = effective_value(training, packages, "fp16")
     return replace(default, value=not fp16.value) if fp16 is not None else None
 
 
-def _default(config_class: str, packages: Packages, name: str) -> Setting | None:
+def _default(config_class: str, packages: Packages, name: str) -> Observed | None:
     from doctor import data
 
     known = data.trl_class(config_class)
@@ -161,7 +117,7 @@ def _default(config_class: str, packages: Packages, name: str) -> Setting | None
     return _transformers_default(packages, name)
 
 
-def _transformers_default(packages: Packages, name: str) -> Setting | None:
+def _transformers_default(packages: Packages, name: str) -> Observed | None:
     from doctor import data
 
     version = packages.version("transformers")
@@ -171,11 +127,11 @@ def _transformers_default(packages: Packages, name: str) -> Setting | None:
     return _literal(name, inherited.default_in(version), f"default of Transformers {version}")
 
 
-def _literal(name: str, source: str | None, text: str) -> Setting | None:
+def _literal(name: str, source: str | None, text: str) -> Observed | None:
     """A default from its source text; None for a factory or another expression."""
     if source is None:
         return None
     try:
-        return Setting(name, ast.literal_eval(source), text=text)
+        return Observed.written(name, ast.literal_eval(source), text=text)
     except (ValueError, SyntaxError):
         return None

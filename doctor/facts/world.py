@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from doctor.core.record import record
-from doctor.facts._visible import visible
-from doctor.facts.accelerate_config import AccelerateConfig
-from doctor.facts.base import Context, DoesNotApply, Setting, Unavailable, fact
-from doctor.facts.deepspeed_config import DeepspeedConfig
-from doctor.facts.environment import Environment
-from doctor.facts.gpus import Gpus
-from doctor.facts.launch import Launch
-from doctor.facts.training import Training
-
-__all__ = ["World", "collect", "visible"]
+from doctor.base.evidence import Observed
+from doctor.base.record import record
 
 
 @record
@@ -41,7 +32,7 @@ class World:
     """
 
     processes: int | None = None
-    processes_from: Setting | None = None
+    processes_from: Observed | None = None
     local_processes: int | None = None
     machines: int | None = 1
     machine_rank: int | None = None
@@ -56,50 +47,3 @@ class World:
     hidden_by: str | None = None
     unknown_devices: tuple[str, ...] = field(default_factory=tuple)
     order_uncertain: bool = False
-
-
-@fact(about="command")
-def collect(
-    context: Context,
-    launch: Launch,
-    accelerate_config: AccelerateConfig | None,
-    deepspeed_config: DeepspeedConfig | None,
-    gpus: Gpus | None,
-    environment: Environment | None,
-    training: Training | None,
-) -> World:
-    """Resolve what the launcher will start.
-
-    Raises:
-        Unavailable: the command starts no training.
-
-    """
-    if not launch.trains:
-        if launch.not_understood:
-            raise Unavailable(launch.not_understood)
-        raise DoesNotApply("the command starts no training")
-    from doctor.facts import _world_accelerate, _world_others
-    from doctor.facts._trl_config import launcher_options
-    from doctor.facts._world_parts import Asked, gpus_left
-
-    asked = Asked(
-        launch=launch,
-        options=launcher_options(launch),
-        accelerate=accelerate_config,
-        deepspeed=deepspeed_config,
-        gpus=gpus,
-        training=training,
-        variables={**(environment.variables if environment else context.environ), **launch.environment},
-    )
-    rules = {
-        "accelerate": _world_accelerate.accelerate_world,
-        "trl": _world_accelerate.accelerate_world,
-        "torchrun": _world_others.torchrun_world,
-        "deepspeed": _world_others.deepspeed_world,
-        "python": _world_others.python_world,
-        "swift": _world_others.swift_world,
-    }
-    if launch.kind not in rules:  # veRL and Trinity-RFT: Ray places the processes
-        shown = asked.variables.get("CUDA_VISIBLE_DEVICES")
-        return World(machines=None, **gpus_left(asked, shown, "CUDA_VISIBLE_DEVICES"))
-    return World(**rules[launch.kind](asked))

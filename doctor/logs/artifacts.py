@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doctor.core.finding import Finding
-from doctor.core.outcome import Crashed, Outcome, Skipped
-from doctor.core.record import record
+from doctor.base.record import record
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.outcome import Crashed, Outcome, Skipped
 
 if TYPE_CHECKING:  # the readers are loaded when there is something for them: most logs come alone
     from doctor.facts.checkpoints import Checkpoint
-    from doctor.logs.rollouts import Dump, Judged
+    from doctor.logs.rollouts.judged import Dump, Judged
 
 _DEEPEST = 8
 _MOST_ENTRIES = 50_000
@@ -104,7 +104,8 @@ def _kind(path: Path) -> str:
     """What a file is: a kind of rollouts, a flight recorder's dump, or "" for anything else."""
     if path.suffix in _LOG_TEXT and not path.name.endswith(".jsonl.gz"):
         return ""
-    from doctor.logs import flight_recorder, rollouts
+    from doctor.logs import flight_recorder
+    from doctor.logs.rollouts import judged as rollouts
 
     return rollouts.kind_of(path) or (_RECORDER if flight_recorder.is_dump(path) else "")
 
@@ -159,13 +160,13 @@ def read(paths: Sequence[str]) -> Artifacts:
 
 
 def _judged(search: _Search) -> list[Judged]:
-    from doctor.logs.rollouts import dumps
+    from doctor.logs.rollouts.judged import dumps
 
     return [_recorded(search.recorders), *(_of_rollouts(each) for each in dumps(search.files))]
 
 
 def _of_rollouts(dump: Dump) -> Judged:
-    from doctor.logs.rollouts import Judged, judge
+    from doctor.logs.rollouts.judged import Judged, judge
 
     try:
         return judge(dump)
@@ -197,15 +198,15 @@ def _summary(there: list[Checkpoint]) -> str:
 def _recorded(dumps: Sequence[Path]) -> Judged:
     """What the flight recorders of all ranks show together."""
     from doctor.logs import flight_recorder
-    from doctor.logs.rollouts import Judged
+    from doctor.logs.rollouts.judged import Judged
 
     try:
-        findings = flight_recorder.read(*dumps) if dumps else ()
+        found = flight_recorder.examine(*dumps) if dumps else flight_recorder.Recorded()
     except Exception as exc:  # noqa: BLE001 - a bug of ours costs these dumps, not the report
         crash = Crashed("flight_recorder", f"{type(exc).__name__}: {exc}", traceback.format_exc())
         return Judged(crashed=[crash])
-    summary = f"flight recorders of {len(dumps)} ranks" if dumps else ""
-    return Judged(list(findings), summary)
+    summary = f"flight recorders of {found.read} rank{'' if found.read == 1 else 's'}" if found.read else ""
+    return Judged(list(found.findings), summary, [Skipped("flight_recorder", each) for each in found.unread])
 
 
 def _one_a_problem(findings: Iterator[Finding]) -> Iterator[Finding]:

@@ -15,18 +15,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from doctor.core.redact import redact_text
-from doctor.logs.case import Case
-from doctor.logs.reading import lines_of
+from doctor.base.json_text import json_text
+from doctor.base.key_blocks import hide_in_lines
+from doctor.base.redact import redact, redact_text
+from doctor.logs.capsules.read import Capsules
+from doctor.logs.failures.case import Case
+from doctor.logs.read.log import lines_of
 
 _AROUND = 60  # lines before and after each place that matters
 _ENDS = 200  # lines kept at the head and at the end of every log
 _LONGEST_LINE = 4_000
 _MOST_BYTES = 48 << 20  # of log parts before packing: some 5 MB behind it, as much as issue trackers take
 _MOST_LOGS = 500
+_MOST_CAPSULES = 64
 
 
-def write(case: Case, report: dict[str, Any], path: Path) -> int:
+def write(case: Case, report: dict[str, Any], path: Path, held: Capsules | None = None) -> int:
     """Write a .tar.gz; nothing in it is a secret that the doctor can recognise.
 
     Returns:
@@ -43,10 +47,13 @@ def write(case: Case, report: dict[str, Any], path: Path) -> int:
         gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w") as archive,
     ):
-        _add(archive, "report.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        _add(archive, "report.json", json_text(report, indent=1) + "\n")
         if case.given.text:
             _add(archive, "context.txt", redact_text(case.given.text))
         left_out = _add_logs(archive, case, report)
+        for capsule in held.capsules[:_MOST_CAPSULES] if held is not None else ():
+            data = redact(json.loads(Path(capsule.path).read_text(encoding="utf-8", errors="replace")))
+            _add(archive, f"capsules/{Path(capsule.path).name}", json_text(data) + "\n")
         if left_out:
             _add(archive, "left-out.txt", "".join(f"{each}\n" for each in left_out))
     return len(left_out)
@@ -107,7 +114,7 @@ def _add(archive: tarfile.TarFile, name: str, text: str) -> None:
 
 def _cut(case: Case, index: int) -> str:
     """The head, the end, and what surrounds every failure and exit of one log; left-out lines are counted."""
-    lines = lines_of(case, index)
+    lines = hide_in_lines(lines_of(case, index))
     wanted = set(range(min(_ENDS, len(lines)))) | set(range(max(0, len(lines) - _ENDS), len(lines)))
     places = [
         number for each in case.failures if each.first.source == index for number in (each.first.number, each.last_line)
@@ -124,6 +131,6 @@ def _cut(case: Case, index: int) -> str:
         number, text = lines[position]
         if number > last + 1:
             out.append(f"... {number - last - 1} lines left out ...")
-        out.append(redact_text(text[:_LONGEST_LINE]))
+        out.append(redact_text(text[: 2 * _LONGEST_LINE])[:_LONGEST_LINE])
         last = number
     return "\n".join(out) + "\n"

@@ -6,23 +6,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from doctor.core.index import Entry, load
-from doctor.core.outcome import Outcome
-from doctor.core.runner import run_checks
-from doctor.facts import _checkpoint_files
-from doctor.facts.base import FactState
+from doctor.base.evidence import Observed, World
+from doctor.catalogue.index import Entry, load
+from doctor.catalogue.outcome import Outcome
+from doctor.diagnosis.runner import run_checks
 from doctor.facts.checkpoints import Checkpoint, Checkpoints
+from doctor.readers.files import checkpoint_files
 
 _FACT = "checkpoints"
 
 
 def judge(folders: Iterable[Path], entries: Iterable[Entry] | None = None) -> tuple[list[Checkpoint], Outcome]:
     """Recognise the checkpoints in some folders and judge them; (all that were found, what is to be said)."""
-    found = [each for folder in folders for each in _checkpoint_files.read(folder)]
+    found = [each for folder in folders for each in checkpoint_files.read(folder)]
     if not found:
         return [], Outcome((), (), (), 0, 0.0)
-    states = {_FACT: FactState("ok", Checkpoints(tuple(found)))}
-    return found, run_checks(_of_checkpoints(load() if entries is None else entries), states)
+    world = World([Observed(_FACT, Checkpoints(tuple(found)))])
+    return found, run_checks(_of_checkpoints(load() if entries is None else entries), world)
 
 
 def _of_checkpoints(entries: Iterable[Entry]) -> list[Entry]:

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import traceback
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from doctor.core.alarm import finding_of
-from doctor.core.finding import Evidence, Finding, Role
-from doctor.core.index import Entry
-from doctor.core.outcome import Crashed
-from doctor.core.ranks import ranks_text
-from doctor.core.record import record
-from doctor.core.run_dir import RunDir
-from doctor.core.standing import Standstill, judge, standing_of
-from doctor.logs.case import Case
-from doctor.logs.exits import Exit, signal_of
-from doctor.logs.lines import Line
+from doctor.base.evidence import Observed
+from doctor.base.ranks import ranks_text
+from doctor.base.record import record
+from doctor.catalogue.alarm import finding_of
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.index import Entry
+from doctor.catalogue.problem_files import declared, function_of
+from doctor.catalogue.standing import Standstill, judge, standing_of
+from doctor.catalogue.unrecognised import Unrecorded
+from doctor.logs.failures.case import Case
+from doctor.logs.lines.exits import Exit, signal_of
+from doctor.logs.lines.lines import Line
+from doctor.run import guard_stop
+from doctor.run.folder import RunDir
 
 Event = Mapping[str, Any]
 _AREA = "launch"
-
-#: the exception by which the guard ends a run that no trainer drives
-_STOP = "doctor.monitors.guard.shield.GuardStop"
 
 
 @record
@@ -36,25 +34,28 @@ class Told:
     Args:
         alarms: findings of the guard, one a problem, in order of time.
         stopping: the alarm for which the guard ended the run; None where it only warned.
+        stop: what the guard tells of its stop; None where it stopped nothing, or is older than this event.
         standstill: of a run that stood still and did not go on; None for every other.
         exceptions: events of the exceptions that ended the program on some rank, the earliest first.
-        crashed: bugs of ours.
+        unread: sentences on events that hold something else than the guard writes.
         files: the files read.
 
     """
 
     alarms: tuple[Finding, ...] = ()
     stopping: Finding | None = None
+    stop: guard_stop.Stop | None = None
     standstill: Finding | None = None
     exceptions: tuple[Event, ...] = ()
-    crashed: tuple[Crashed, ...] = ()
+    unread: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 
     @property
     def summary(self) -> tuple[str, ...]:
         """What was read, one clause."""
         count = len(self.alarms)
-        return (f"{count} problem{'s' if count != 1 else ''} told by the guard",) if count else ()
+        told = (f"{count} problem{'s' if count != 1 else ''} told by the guard",) if count else ()
+        return told if self.stop is None else (*told, self.stop.clause)
 
 
 def read(paths: Iterable[str], entries: Iterable[Entry]) -> Told:
@@ -64,29 +65,52 @@ def read(paths: Iterable[str], entries: Iterable[Entry]) -> Told:
     if not events:
         return Told()
     problems = {each.id: each for each in entries}
-    crashed: list[Crashed] = []
+    unread: list[str] = []
     about, judge_of = _who_judges(problems.values())
-    standstill = _standstill(events, judge_of, crashed)
+    standstill = _standstill(events, judge_of, unread)
     # the ranks' own words, read again, say more than the alarm of the first that spoke
-    alarms = [each for each in _alarms(events, problems, crashed) if each.problem.id != about]
+    alarms = [each for each in _alarms(events, problems, unread) if each.problem.id != about]
     files = (str(file) for run in runs for file in sorted(run.path.glob("events/*.jsonl")))
     ended = tuple(each for each in events if each["kind"] == "exception" and not each["data"].get("thread"))
+    stop = guard_stop.of_events(events)
+    return Told(tuple(alarms), _stopping(events, alarms, stop), stop, standstill, ended, tuple(unread), tuple(files))
+
+
+def exceptions_of(paths: Iterable[str]) -> Iterator[tuple[Event, str]]:
+    """The exceptions that ended programs, as the run folders among the paths tell them, each with its run folder."""
+    for run in (RunDir(each) for each in paths if (Path(each) / "events").is_dir()):
+        for event in run.read_events():
+            if event["kind"] == "exception" and not event["data"].get("thread"):
+                yield event, str(run.path / "events")
+
+
+def stopped(events: Sequence[Event], entries: Iterable[Entry]) -> tuple[guard_stop.Stop | None, Finding | None]:
+    """What the guard tells of its stop, and the alarm for which it stopped the run; None for what it does not tell."""
+    stop = guard_stop.of_events(events)
+    if stop is None:
+        return None, None
+    alarms = _alarms(events, {each.id: each for each in entries if each.id == stop.id}, [])
+    return stop, next(iter(alarms), None)
+
+
+def _stopping(events: Sequence[Event], alarms: Iterable[Finding], stop: guard_stop.Stop | None) -> Finding | None:
+    """The alarm that a stop names; of an older guard, which told no stop, the first that asked for one."""
     asked = next((each["id"] for each in events if each["kind"] == "alarm" and _ends(each)), None)
-    stopping = next((each for each in alarms if each.problem.id == asked), None)
-    return Told(tuple(alarms), stopping, standstill, ended, tuple(crashed), tuple(files))
+    wanted = asked if stop is None else stop.id
+    return next((each for each in alarms if each.problem.id == wanted), None)
 
 
-def _alarms(events: Sequence[Event], problems: Mapping[str, Entry], crashed: list[Crashed]) -> list[Finding]:
+def _alarms(events: Sequence[Event], problems: Mapping[str, Entry], unread: list[str]) -> list[Finding]:
     """One finding a problem: the first that names a module, else the first."""
     found: dict[str, Finding] = {}
     for event in events:
         if event["kind"] != "alarm" or event["id"] not in problems:
             continue
         try:
-            problem = importlib.import_module(problems[event["id"]].module).PROBLEM
+            problem = declared(problems[event["id"]]).problem
             finding = finding_of(event["data"], problem)
         except (KeyError, TypeError, ValueError, AttributeError) as exc:
-            crashed.append(Crashed(event["id"], f"{type(exc).__name__}: {exc}", traceback.format_exc()))
+            unread.append(f"an alarm of {event['id']} is damaged ({type(exc).__name__}: {exc})")
             continue
         known = found.get(problem.id)
         if known is None or (known.where.module is None and finding.where.module is not None):
@@ -98,36 +122,18 @@ def _ends(event: Event) -> bool:
     return event["data"].get("policy") not in (None, "warn", "skip-step")
 
 
-def after_stop(findings: Sequence[Finding], told: Told, unknown: Container[str]) -> tuple[Finding, ...]:
-    """The alarm first, where what ended the run is the guard's own stop, which no problem stands for.
-
-    Args:
-        findings: as ranked.
-        told: what the guard said.
-        unknown: ids of the problems that say only that nothing is known.
-
-    """
-    first = findings[0] if findings else None
-    if first is None or told.stopping is None or first.problem.id not in unknown:
-        return tuple(findings)
-    if not any(_STOP in each.text for each in first.evidence):
-        return tuple(findings)
-    others = (each for each in findings[1:] if each.problem.id != told.stopping.problem.id)
-    return (replace(told.stopping, role=Role.CAUSE), *others)
-
-
 def _who_judges(entries: Iterable[Entry]) -> tuple[str, Callable[[Standstill], Finding] | None]:
     """The problem of runs that stand still, and what it says of one."""
     for entry in entries:
         if entry.area == _AREA and not (entry.has_rule or entry.has_signatures or entry.checks):
-            judges = getattr(importlib.import_module(entry.module), "of_standstill", None)
+            judges = function_of(entry, "of_standstill")
             if judges is not None:
                 return entry.id, judges
     return "", None
 
 
 def _standstill(
-    events: Sequence[Event], judge_of: Callable[[Standstill], Finding] | None, crashed: list[Crashed]
+    events: Sequence[Event], judge_of: Callable[[Standstill], Finding] | None, unread: list[str]
 ) -> Finding | None:
     """What the ranks that stood still say together; None where they all went on."""
     last: dict[tuple[str, int], Event] = {}
@@ -140,8 +146,8 @@ def _standstill(
     try:
         standstill = judge(standing_of(each) for each in last.values())
         return None if standstill is None or judge_of is None else judge_of(standstill)
-    except (KeyError, TypeError, ValueError) as exc:
-        crashed.append(Crashed("events", f"{type(exc).__name__}: {exc}", traceback.format_exc()))
+    except (KeyError, TypeError, ValueError, AttributeError) as exc:
+        unread.append(f"an event of a hang is damaged ({type(exc).__name__}: {exc})")
         return None
 
 
@@ -163,7 +169,7 @@ def with_place(findings: Sequence[Finding], told: Told) -> tuple[Finding, ...]:
         return (replace(first, where=where), *findings[1:])
     ranks = sorted({each["rank"] for each in told.exceptions if each["rank"] is not None})
     others = f"; ranks that raised: {ranks_text(ranks)}" if len(ranks) > 1 else ""
-    quote = Evidence("events", f"rank {event['rank']} raised {event['data'].get('type')} first{others}")
+    quote = Observed.quoted("events", f"rank {event['rank']} raised {event['data'].get('type')} first{others}")
     return (replace(first, where=where, evidence=(*first.evidence, quote)), *findings[1:])
 
 
@@ -189,27 +195,25 @@ def with_end(case: Case, paths: Iterable[str]) -> None:
             case.exits.append(Exit(None, None, code, signal_of(code), line))
 
 
+def with_unrecorded(case: Case, paths: Iterable[str]) -> Iterable[str]:
+    """Add to the case what the console log of a run folder among the paths lacks; says so, one clause each."""
+    for path in paths:
+        run = RunDir(path)
+        told = run.read_run().get("console") if run.run_json.is_file() else None
+        if not isinstance(told, Mapping):
+            continue
+        lost = [told.get(name) for name in ("lost_bytes", "lost_lines")]
+        lost_bytes, lost_lines = (each if isinstance(each, int) else 0 for each in lost)
+        reason = told.get("reason")
+        reason = reason if isinstance(reason, str) and _ERRNO.fullmatch(reason) else "EIO"
+        case.unrecorded = Unrecorded(reason, lost_bytes, lost_lines, str(run.path), str(run.run_json))
+        yield f"{run.console}: {lost_bytes} bytes ({lost_lines} lines) could not be recorded ({reason})"
+
+
+#: name of an error number
+_ERRNO = re.compile(r"E[A-Z0-9]{1,20}|\d{1,4}")
 _SPACE = re.compile(r"\s+|^\[rank\d+\]:", re.MULTILINE)
 
 
 def _squeezed(text: str) -> str:
     return _SPACE.sub(" ", text).strip()[:300]
-
-
-def write_logs(run: RunDir) -> None:
-    """Write the exceptions as logs of the ranks, where the command's own output was not kept.
-
-    Raises:
-        OSError: the folder cannot be written.
-
-    """
-    folder = run.path / "logs"
-    if any(folder.glob("*.log")):
-        return
-    texts: dict[int, list[str]] = {}
-    for event in run.read_events():
-        if event["kind"] == "exception" and not event["data"].get("thread"):
-            texts.setdefault(event["rank"] or 0, []).append(str(event["data"].get("traceback", "")))
-    for rank, parts in texts.items():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"rank{rank}.log").write_text("\n".join(parts), encoding="utf-8")

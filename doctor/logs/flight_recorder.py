@@ -10,7 +10,6 @@ https://github.com/pytorch/pytorch/tree/main/torch/distributed/flight_recorder (
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
 import math
@@ -19,17 +18,22 @@ import pickle
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from doctor.core.collectives import Standstill
-from doctor.core.finding import Evidence, Finding
-from doctor.core.index import catalogue_roots, load
+from doctor.base.evidence import Observed
+from doctor.base.own_frames import is_own
+from doctor.base.record import record
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.index import catalogue_roots, load
+from doctor.catalogue.problem_files import function_of
+from doctor.catalogue.standstill import Standstill
 
 MOST_BYTES = 64 << 20  # of one dump; torch keeps 2000 entries by default, some megabytes
 MOST_FILES = 512
+_LONGEST_NUMBER_BITS = 128
 MOST_S = 60.0  # for all dumps together
 #: a dump of a run in good health shows ranks a few collectives apart, for a moment; a standstill lasts longer
 LEAST_WAIT_S = 10.0
@@ -49,18 +53,72 @@ _HARMLESS = (
     pickle.BINPUT, pickle.LONG_BINPUT, pickle.MEMOIZE, pickle.GET, pickle.BINGET, pickle.LONG_BINGET,
 )  # fmt: skip
 
+_CONTAINERS = frozenset({pickle.EMPTY_DICT, pickle.DICT, pickle.EMPTY_LIST, pickle.LIST, pickle.TUPLE, pickle.MARK})
+_MEMO = frozenset({pickle.PUT, pickle.BINPUT, pickle.LONG_BINPUT, pickle.MEMOIZE})
+#: what an instruction may cost at most: a dict of one item, an entry of the memo, a value with its place in a list
+_CONTAINER_BYTES, _MEMO_BYTES, _VALUE_BYTES = 240, 110, 48
+MOST_BUILT_BYTES = 256 << 20
+
 
 class NotADump(Exception):  # noqa: N818 - the file is at fault
     """A file is no dump of the flight recorder, or one that holds more than data."""
 
 
 class _DataOnly(pickle._Unpickler):  # noqa: SLF001 - the C one obeys no table
-    """Knows containers and numbers alone: everything that names or calls something ends the reading."""
+    """Knows containers and numbers alone: everything that names or calls something ends the reading.
 
-    dispatch = {code[0]: pickle._Unpickler.dispatch[code[0]] for code in _HARMLESS}  # noqa: SLF001, RUF012
+    What is built is charged as it grows, for one byte of a pickle can make a dict or an entry of its memo.
+    """
+
+    dispatch: ClassVar[dict[int, Callable[[Any], None]]] = {}
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file)
+        self.left = MOST_BUILT_BYTES
 
     def find_class(self, module: str, name: str) -> Any:
         raise NotADump(f"it names {module}.{name}")
+
+
+def _charged(step: Callable[[Any], None], cost_bytes: int) -> Callable[[Any], None]:
+    """The step of the unpickler, after its cost was taken off what may be built."""
+
+    def charged(reader: Any) -> None:
+        reader.left -= cost_bytes
+        if reader.left < 0:
+            raise NotADump(f"it holds more than the {MOST_BUILT_BYTES >> 20} MiB of values that are read of one dump")
+        step(reader)
+
+    return charged
+
+
+def _with_plain_keys(step: Callable[[Any], None], keys_of: Callable[[Any], Iterable[Any]]) -> Callable[[Any], None]:
+    """The step, for plain keys alone: Python hashes a nested tuple without end, and without regard to its stack."""
+
+    def checked(reader: Any) -> None:
+        if not all(each is None or isinstance(each, (str, int, float)) for each in keys_of(reader)):
+            raise NotADump("a key in it is neither a string nor a number")
+        step(reader)
+
+    return checked
+
+
+def _steps() -> Iterator[tuple[int, Callable[[Any], None]]]:
+    """What each harmless instruction does here."""
+    keys = {
+        pickle.SETITEM: lambda reader: reader.stack[-2:-1],
+        pickle.SETITEMS: lambda reader: reader.stack[::2],
+        pickle.DICT: lambda reader: reader.stack[::2],
+    }
+    for code in _HARMLESS:
+        step = pickle._Unpickler.dispatch[code[0]]  # type: ignore[attr-defined,unused-ignore]  # noqa: SLF001
+        if code in keys:
+            step = _with_plain_keys(step, keys[code])
+        cost = _CONTAINER_BYTES if code in _CONTAINERS else _MEMO_BYTES if code in _MEMO else _VALUE_BYTES
+        yield code[0], _charged(step, cost)
+
+
+_DataOnly.dispatch = dict(_steps())
 
 
 def unpickled(data: bytes) -> Any:
@@ -133,20 +191,46 @@ def is_dump(path: Path) -> bool:
     return bool(_START.match(head)) and (b"entries" in head or b"pg_config" in head or b"version" in head)
 
 
-def read(*paths: str | os.PathLike[str]) -> tuple[Finding, ...]:
-    """What the dumps at some paths show: the first standstill of each group of files, none where all ranks agree.
+@record
+class Recorded:
+    """What dumps show.
+
+    Args:
+        findings: the first standstill of each group of files, none where all ranks agree.
+        read: how many dumps could be read; `unread`: a sentence on each that could not.
+
+    """
+
+    findings: tuple[Finding, ...] = ()
+    read: int = 0
+    unread: tuple[str, ...] = ()
+
+
+def examine(*paths: str | os.PathLike[str]) -> Recorded:
+    """Read the dumps at some paths and judge them.
 
     A path is a dump, then those of the other ranks beside it are read too, or a folder of dumps.
     """
-    standstills = (each for files in _runs(paths) for each in _first(standstills_of(_dumps(files))))
-    return tuple(finding for each in standstills for finding in _judged(each))
+    unread: list[str] = []
+    findings: list[Finding] = []
+    count = 0
+    for files in _runs(paths):
+        dumps = _dumps(files, unread)
+        count += len(dumps)
+        findings += (finding for each in _first(standstills_of(dumps)) for finding in _judged(each))
+    return Recorded(tuple(findings), count, tuple(unread))
+
+
+def read(*paths: str | os.PathLike[str]) -> tuple[Finding, ...]:
+    """What the dumps at some paths show, see `examine`."""
+    return examine(*paths).findings
 
 
 def _judged(standstill: Standstill) -> Iterator[Finding]:
     """Ask the problems of the area that know about collectives."""
     for entry in load(catalogue_roots()):
         if entry.area == _AREA:
-            judge = getattr(importlib.import_module(entry.module), "of_standstill", None)
+            judge = function_of(entry, "of_standstill")
             if judge is not None:
                 yield judge(standstill)
 
@@ -174,19 +258,26 @@ def _runs(paths: Iterable[str | os.PathLike[str]]) -> list[list[Path]]:
     return [[files[rank] for rank in sorted(files)][:MOST_FILES] for files in runs.values()]
 
 
-def _dumps(files: Iterable[Path]) -> list[Dump]:
-    """Every dump that can be read, within a time."""
+def _dumps(files: Sequence[Path], unread: list[str]) -> list[Dump]:
+    """Every dump that can be read, within a time; `unread` takes down why the others are not."""
     until = time.monotonic() + MOST_S
     dumps = []
-    for path in files:
+    for number, path in enumerate(files):
         if time.monotonic() > until:
+            unread.append(
+                f"`{path}` and {len(files) - number - 1} dumps after it: reading took more than {MOST_S:.0f} s"
+            )
             break
         try:
             status = path.stat()
-            if status.st_size <= MOST_BYTES:
-                dumps.append(parsed(path.read_bytes(), path, status.st_mtime_ns))
-        except (OSError, NotADump):
-            continue
+            if status.st_size > MOST_BYTES:
+                unread.append(f"`{path}` is larger than the {MOST_BYTES >> 20} MiB that are read of one dump")
+                continue
+            dumps.append(parsed(path.read_bytes(), path, status.st_mtime_ns))
+        except OSError as error:
+            unread.append(f"`{path}` cannot be read: {error.strerror or error}")
+        except NotADump as error:
+            unread.append(f"`{path}` is no dump of the flight recorder that can be read: {error}")
     return dumps
 
 
@@ -209,7 +300,7 @@ def parsed(data: bytes, path: Path, written_ns: int) -> Dump:
             dump.groups.setdefault(group, {})[entry.number] = entry
     for name, told in _mapping(whole.get("pg_status")).items():
         number = _mapping(told).get("last_enqueued_collective")
-        dump.enqueued[str(name)] = number if isinstance(number, int) else 0
+        dump.enqueued[_text(name, 120)] = number if isinstance(number, int) else 0
     for group, entries in dump.groups.items():
         dump.last[group] = max([*entries, dump.enqueued.get(group[0], 0)])
     return dump
@@ -223,7 +314,7 @@ def _group(told: Any, config: Mapping[Any, Any]) -> tuple[str, str, str] | None:
     """(name, description, ranks as JSON or "") of a process group."""
     if not isinstance(told, (list, tuple)) or len(told) != 2:
         return None
-    name, description = str(told[0])[:120], str(told[1])[:120]
+    name, description = _text(told[0], 120), _text(told[1], 120)
     ranks = _mapping(config.get(told[0] if isinstance(told[0], str) else "")).get("ranks")
     return name, description, ranks[:20_000] if isinstance(ranks, str) and ranks != "[]" else ""
 
@@ -236,10 +327,19 @@ def _entry(row: Mapping[Any, Any]) -> Entry | None:
     created = row.get("time_created_ns")
     return Entry(
         number, name.partition(":")[2][:60] or name[:60], _sizes(row.get("input_sizes")),
-        tuple(str(each)[:20] for each in _items(row.get("input_dtypes"))),
+        tuple(_text(each, 20) for each in _items(row.get("input_dtypes"))),
         row.get("state") == "completed" or bool(row.get("retired")),
         created if isinstance(created, int) else 0, _place(row.get("frames")),
     )  # fmt: skip
+
+
+def _text(value: Any, most: int = 4_096) -> str:
+    """A string or a number as text; "" for a container, whose text may be endless where it holds itself twice."""
+    if isinstance(value, str):
+        return value[:most]
+    if isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER_BITS:
+        return ""
+    return str(value)[:most] if isinstance(value, (int, float)) else ""
 
 
 def _items(value: Any) -> list[Any]:
@@ -253,8 +353,9 @@ def _sizes(value: Any) -> tuple[tuple[int, ...], ...]:
 def _place(frames: Any) -> str:
     """``train.py:12 in step`` of the innermost frame of the user's own code, else of the innermost one."""
     told = [
-        (str(frame.get("filename"))[-200:], frame.get("line"), str(frame.get("name"))[:80])
-        for frame in map(_mapping, _items(frames)) if frame.get("filename")
+        (_text(frame.get("filename"))[-200:], _text(frame.get("line"), 20), _text(frame.get("name"), 80))
+        for frame in map(_mapping, _items(frames))
+        if _text(frame.get("filename")) and not is_own(_text(frame.get("filename")))
     ]  # fmt: skip
     own = [each for each in told if not _LIBRARY.search(each[0])] or told
     return f"{own[0][0]}:{own[0][1]} in {own[0][2]}" if own else ""
@@ -353,7 +454,7 @@ def _shown(group: tuple[str, str, str]) -> str:
 
 def _quoted(
     group: tuple[str, str, str], members: Mapping[int, Dump], ranks: Iterable[int], number: int
-) -> tuple[Evidence, ...]:
+) -> tuple[Observed, ...]:
     """The collective of each rank, or the last one before it that the rank entered."""
     out = []
     for rank in ranks:
@@ -363,5 +464,7 @@ def _quoted(
             entry = dump.groups[group][max(before)]
             place = f" at {entry.place}" if entry.place else ""
             state = "done" if entry.done else "not done"
-            out.append(Evidence(dump.path, f"rank {rank}: collective {entry.number}: {entry.shown()}, {state}{place}"))
+            out.append(
+                Observed.quoted(dump.path, f"rank {rank}: collective {entry.number}: {entry.shown()}, {state}{place}")
+            )
     return tuple(out)

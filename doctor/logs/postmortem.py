@@ -3,42 +3,49 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doctor.core.columns import MetricRow
-from doctor.core.finding import LIKELY, Finding, Role
-from doctor.core.fixes import fixable
-from doctor.core.index import Entry
-from doctor.core.outcome import Outcome, Skipped
-from doctor.core.problem import INFO
-from doctor.core.record import record
-from doctor.core.report import Diagnosis, Target
-from doctor.core.signature import Hit
-from doctor.core.suppress import Ignored, suppress
-from doctor.logs import artifacts, events, hangs
-from doctor.logs import catalogue as catalogue_module
-from doctor.logs import context as context_module
-from doctor.logs.appended import Last, rows_since
+from doctor.base.record import record
+from doctor.catalogue.columns import MetricRow
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.fix import fixable
+from doctor.catalogue.index import Entry
+from doctor.catalogue.outcome import Crashed, Outcome, Skipped, crash_of
+from doctor.catalogue.problem import INFO
+from doctor.catalogue.signature import Hit
+from doctor.diagnosis.report import Diagnosis, Target
+from doctor.diagnosis.suppress import Ignored, suppress
+from doctor.logs import artifacts, events
 from doctor.logs.artifacts import Artifacts
-from doctor.logs.case import Case
-from doctor.logs.catalogue import Catalogue
-from doctor.logs.dividing import BRIEF_FROM, Work, first_year, read_all
-from doctor.logs.layouts import ARCHIVES, NoLogs, Source, last_attempts, sources
-from doctor.logs.live import Judge, Live, merged, track_of, track_of_log, turned
-from doctor.logs.merging import case_of
-from doctor.logs.metric_files import MetricFileError, MetricsCsv
-from doctor.logs.metric_lines import numbered
-from doctor.logs.metric_sources import MetricSource, in_folder, metric_file
-from doctor.logs.ranking import Ranked, rank
-from doctor.logs.reading import Reader, Settings
-from doctor.logs.scan import Scanner
-from doctor.logs.streams import STDIN
+from doctor.logs.capsules import read
+from doctor.logs.capsules import told as told_by_capsules
+from doctor.logs.failures import hangs
+from doctor.logs.failures.case import Case
+from doctor.logs.failures.ends import end_of
+from doctor.logs.match import problems as catalogue_module
+from doctor.logs.match.problems import Catalogue
+from doctor.logs.metrics.files import MetricFileError, MetricsCsv
+from doctor.logs.metrics.lines import numbered
+from doctor.logs.metrics.live import Judge, Live, track_of, track_of_log
+from doctor.logs.metrics.sources import MetricSource, in_folder, metric_file
+from doctor.logs.read import context as context_module
+from doctor.logs.read.appended import Last, rows_since
+from doctor.logs.read.dividing import BRIEF_FROM, Work, first_year, read_all
+from doctor.logs.read.layouts import ARCHIVES, NoLogs, Source, last_attempts, sources
+from doctor.logs.read.log import Reader, Settings
+from doctor.logs.read.merging import case_of
+from doctor.logs.read.scan import Scanner
+from doctor.logs.read.streams import STDIN
+from doctor.logs.recorded import Written
+from doctor.logs.source import told as told_by_source
+from doctor.logs.told.judged import joined
+from doctor.logs.verdict import Beyond, Verdict, judge, unknown_problems
 
 if TYPE_CHECKING:
-    from doctor.logs.archives import Opened
+    from doctor.logs.read.archives import Opened
 
 _PACKAGES_SHOWN = ("torch", "trl", "vllm", "deepspeed", "accelerate", "transformers", "peft", "verl", "ray")
 _MOST_ENDS = 5  # of earlier runs that are told
@@ -54,8 +61,10 @@ class Postmortem:
 
     diagnosis: Diagnosis
     case: Case
-    ranked: Ranked
+    ranked: Verdict
     opened: Opened | None = None
+    held: read.Capsules = read.Capsules()
+    written: Written | None = None
 
     @property
     def breaks_off(self) -> bool:
@@ -87,6 +96,7 @@ def examine(
     prepared: Prepared | None = None,
     table: MetricsCsv | None = None,
     work: Work | None = None,
+    capsule_files: Sequence[str] = (),
 ) -> Postmortem:
     """Read logs and say what went wrong first.
 
@@ -99,6 +109,7 @@ def examine(
         prepared: what several post-mortems share.
         table: where every metric is written.
         work: who reads the files; None: the cores of this machine.
+        capsule_files: capsules that lie outside of a run folder among the paths.
 
     Raises:
         NoLogs: nothing to read at the given paths.
@@ -111,44 +122,70 @@ def examine(
     given = context_module.read(context)
     opened = _opened(paths, work)
     paths = opened.paths if opened is not None else paths
+    held = read.read([each for each in paths if each != STDIN], capsule_files)
+    written = Written(held, [each for each in paths if each != STDIN])
+    paths = (*paths, *written.paths)
     told = events.read([each for each in paths if each != STDIN], catalogue.entries.values())
     logs, metrics, beside = _given(paths, told.files)
     evidence = _read(logs, prepared.scanner, given, table, work)
-    events.with_end(evidence.case, (each for each in paths if each != STDIN))
+    folders = [each for each in paths if each != STDIN]
+    events.with_end(evidence.case, folders)
+    evidence.unread.extend(events.with_unrecorded(evidence.case, folders))
     live = _judged(evidence, metrics, table)
-    ranked, findings = _findings(evidence, live, beside, catalogue, told)
+    beyond = _beyond(evidence, live, beside, catalogue, told)
+    ranked = judge(evidence.case, evidence.hits, evidence.counts, catalogue, beyond)
+    unknown = unknown_problems(catalogue.entries.values())
+    findings, misjudged = joined(
+        ranked.findings, evidence.case, catalogue.entries, unknown, well=bool(end_of(evidence.case))
+    )
+    findings = told_by_capsules.told(findings, held, unknown)
+    findings = told_by_source.told(findings, evidence.case, unknown)
+    findings, doubts = _reviewed(findings, evidence.case)
     seconds = time.monotonic() - started
-    unread = (*evidence.unread, *(opened.notes if opened is not None else ()))
-    lost = (*(Skipped("logs", each) for each in unread), *(Skipped("metrics", each) for each in evidence.lost))
-    skipped = (*lost, *beside.skipped)
-    crashed = (*ranked.crashed, *live.crashed, *beside.crashed, *told.crashed)
+    skipped = (*_skipped(evidence, opened, beside, told), *held.skipped)
+    crashed = (*ranked.crashed, *live.crashed, *beside.crashed, *misjudged, *doubts)
     outcome = suppress(Outcome(findings, skipped, crashed, catalogue.problems, seconds), ignored, None)
+    alarming = any(each.severity is not INFO for each in findings)  # the user may ignore it, the run did not
+    whole = not (skipped or crashed or alarming) and bool(end_of(evidence.case))
     files = (*(each.path for each in logs), *(each.path for each in metrics), *beside.files)
+    witness = _witness(evidence.case, live) if whole else ()
+    seen = (
+        *_summary(evidence.case, live),
+        *witness,
+        *evidence.appended,
+        *_unclear(evidence),
+        *told.summary,
+        *beside.summary,
+    )
     target = Target(
         files=files,
         run_dir=run_dir,
-        summary=(
-            *_summary(evidence.case, live),
-            *evidence.appended,
-            *_unclear(evidence),
-            *told.summary,
-            *beside.summary,
-        ),
-        stands_for=tuple(opened.names) if opened is not None else (),
+        summary=seen,
+        stands_for=(*(opened.names if opened is not None else ()), *written.names),
+        stopped=None if told.stop is None else told.stop.as_data(),
     )
     diagnosis = Diagnosis(
         "postmortem", target, outcome, dict(catalogue.entries), language, seconds,
-        fixes=fixable(catalogue.entries.values()), verdict=_verdict(outcome.findings, catalogue),
-        chain=tuple(vars(each) for each in ranked.chain), series=live.series,
+        fixes=fixable(catalogue.entries.values()), verdict=_verdict(outcome.findings, catalogue, whole=whole),
+        chain=tuple(vars(each) for each in ranked.chain), series=live.series, not_seen=live.not_seen,
+        unjudged=live.unjudged,
     )  # fmt: skip
-    return Postmortem(diagnosis, evidence.case, ranked, opened)
+    return Postmortem(diagnosis, evidence.case, ranked, opened, held, written)
+
+
+def _skipped(evidence: _Evidence, opened: Opened | None, beside: Artifacts, told: events.Told) -> tuple[Skipped, ...]:
+    """Everything that was given and could not be read, or not to its end."""
+    unread = (*evidence.unread, *(opened.notes if opened is not None else ()))
+    logs = (Skipped("logs", each) for each in unread)
+    metrics = (Skipped("metrics", each) for each in evidence.lost)
+    return (*logs, *metrics, *beside.skipped, *(Skipped("events", each) for each in told.unread))
 
 
 def _opened(paths: Sequence[str], work: Work | None) -> Opened | None:
     """Archives among the paths, opened; None where there are none."""
     if not any(each.lower().endswith(ARCHIVES) for each in paths):
         return None
-    from doctor.logs.archives import Opened, Refused, is_archive
+    from doctor.logs.read.archives import Opened, Refused, is_archive
 
     if work is not None and (packed := next(filter(is_archive, paths), None)):
         raise NotReadable(f"`{packed}`: other machines cannot open archives; unpack it where all of them see it")
@@ -158,49 +195,36 @@ def _opened(paths: Sequence[str], work: Work | None) -> Opened | None:
         raise NotReadable(str(error)) from None
 
 
-def _findings(
-    evidence: _Evidence, live: Live, beside: Artifacts, catalogue: Catalogue, told: events.Told
-) -> tuple[Ranked, tuple[Finding, ...]]:
-    """What signatures, metrics, the guard, and pauses say together, root cause first; notes come last."""
+def _beyond(evidence: _Evidence, live: Live, beside: Artifacts, catalogue: Catalogue, told: events.Told) -> Beyond:
+    """What is known besides the log lines; an alarm of the guard has the role that the same rule gives it here."""
     roles = {each.problem.id: each.role for each in live.findings}
-    alarms_told = (replace(each, role=roles.get(each.problem.id, each.role)) for each in told.alarms)
-    shown = (*alarms_told, *live.findings, *beside.findings)
-    alarms = [each for each in shown if each.severity is not INFO]
-    ranked = rank(evidence.case, evidence.hits, evidence.counts, catalogue, alarms)
-    found = turned(ranked.findings, alarms, _followed(ranked, catalogue))
-    found = events.after_stop(found, told, _unknown(catalogue))
-    still = told.standstill or hangs.find(evidence.case, evidence.endings, live.paces, catalogue.entries.values())
-    if still is not None:
-        follows = _followed(ranked, catalogue)
-        found = hangs.placed(found, still, evidence.case, unknown=_unknown(catalogue), follows=follows)
-    notes = [replace(each, role=Role.CONTRIBUTING) for each in shown if each.severity is INFO]
-    found = _doubted(found, evidence.unclear)
-    return ranked, events.with_place(merged((*found, *notes)), told)
+    alarms = (replace(each, role=roles.get(each.problem.id, each.role)) for each in told.alarms)
+    still = hangs.find(evidence.case, evidence.endings, live.paces, catalogue.entries.values())
+    return Beyond((*alarms, *live.findings, *beside.findings), told, still, frozenset(evidence.unclear), live.judged)
 
 
-def _doubted(found: Sequence[Finding], unclear: Mapping[str, object]) -> tuple[Finding, ...]:
-    """The same, likely at most where a file may hold several attempts: the first to fail need not be the last."""
-    return tuple(replace(each, confidence=LIKELY) if each.where.file in unclear else each for each in found)
+def _reviewed(findings: tuple[Finding, ...], case: Case) -> tuple[tuple[Finding, ...], tuple[Crashed, ...]]:
+    """The findings whose remedies fit what logs and context say; a bug of ours costs only that."""
+    if not findings:
+        return findings, ()
+    from doctor.diagnosis.remedies import reviewed
+    from doctor.logs.failures.situation import situation_of
+
+    try:
+        return reviewed(findings, situation_of(case))[0], ()
+    except Exception as exc:  # noqa: BLE001 - the diagnosis is worth more than the check of its remedies
+        return findings, (crash_of("remedies", exc),)
 
 
-def _verdict(findings: Sequence[Finding], catalogue: Catalogue) -> str:
-    """Whether the first finding is a known problem; notes alone are no verdict."""
+def _verdict(findings: Sequence[Finding], catalogue: Catalogue, *, whole: bool) -> str:
+    """Whether the first finding is a known problem; notes alone are no verdict.
+
+    Where nothing was found, a run is healthy only if everything was read and its end was seen (`whole`).
+    """
     told = [each for each in findings if each.severity is not INFO]
     if not told:
-        return "healthy"
-    return "unknown" if told[0].problem.id in _unknown(catalogue) else "known"
-
-
-def _unknown(catalogue: Catalogue) -> set[str]:
-    """Ids of the problems that say only that nothing is known."""
-    return {each.id for each in catalogue.entries.values() if each.area == "unknown"}
-
-
-def _followed(ranked: Ranked, catalogue: Catalogue) -> set[str]:
-    """Ids and areas of problems that the first finding is a symptom of, as its signatures declare."""
-    first = ranked.findings[0].problem.id if ranked.findings else ""
-    declared = (each.signature.symptom_of for each in catalogue.signatures if each.problem_id == first)
-    return {name for names in declared for name in names}
+        return "healthy" if whole else "unknown"
+    return "unknown" if told[0].problem.id in unknown_problems(catalogue.entries.values()) else "known"
 
 
 @record
@@ -263,6 +287,7 @@ def _read(
     """Read every source once and put together what they say."""
     judge = Judge()
     year = first_year(found)
+    scanner = scanner if table is None else scanner.for_a_table()
     reader = Reader(scanner, Settings(year, brief=len(found) >= BRIEF_FROM, rows=table is not None))
     readings = read_all(found, reader, judge, work)
     unread = [each.error for each in readings if each.error]
@@ -323,6 +348,13 @@ def _summary(case: Case, live: Live) -> Iterable[str]:
     for name in _PACKAGES_SHOWN:
         if version := case.versions.get(name):
             yield f"{name} {version}"
+
+
+def _witness(case: Case, live: Live) -> Iterable[str]:
+    """On what a word that all is well rests: where the end was seen, and which metrics were judged."""
+    yield f"the end was seen: {end_of(case)}"
+    if live.judged:
+        yield f"judged: {', '.join(live.judged)}"
 
 
 def _last_of(source: Source, last: Last) -> str:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-#: differences as `doctor.monitors.usage_compare.Difference` gives them, as dictionaries
+#: differences as `doctor.monitors.usage.compare.Difference` gives them, as dictionaries
 Rows = Sequence[Mapping[str, Any]]
 
 WORDS: Mapping[str, Mapping[str, str]] = {

@@ -6,15 +6,20 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
+from doctor.render.plain import Drawn, PlainOutput, plain
 from doctor.render.words import (
     WORDS,
+    areas_of,
     chain_of,
     commands_of,
+    counted,
     echoes_of,
     folded_reasons,
+    judged_of,
     place_in,
     quiet_of,
     source_of,
@@ -25,15 +30,29 @@ from doctor.render.words import (
 from doctor.render.wrapping import wrapped
 
 _SIGNS = {"error": ("✗", "x", "bold red"), "warning": ("▲", "!", "bold yellow"), "info": ("·", "-", "bold blue")}
+_UNKNOWN = "UNK"  # ids of answers that know no problem
 _VERDICTS = {"known": "bold red", "unknown": "bold yellow", "healthy": "bold green"}
 _LABEL_COLUMNS = 8
 _REASONS_SHOWN = 4
+_SCROLLS = 3  # findings that fill a screen
 _WIDEST = 110  # longer lines tire the eye
+
+
+class _PlainConsole(Console):
+    """A console whose text holds no control sequences, whatever it quotes; its colours are its own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Give the segments of a renderable, their text cleaned."""
+        for each in super().render(renderable, options):
+            yield each if each.control else Segment(plain(each.text), each.style)
 
 
 def console_for(stream: IO[str], *, color: bool | None = None) -> Console:
     """A console on `stream`; NO_COLOR and dumb terminals are respected, width is kept readable."""
-    console = Console(file=stream, highlight=False, emoji=False, markup=False, force_terminal=color, soft_wrap=False)
+    file: Any = Drawn(stream) if isinstance(stream, PlainOutput) else stream
+    console = _PlainConsole(
+        file=file, highlight=False, emoji=False, markup=False, force_terminal=color, soft_wrap=False
+    )
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = 100
     console.width = min(console.width, _WIDEST)
@@ -47,9 +66,34 @@ def draw(report: dict[str, Any], console: Console, *, language: str = "en", verb
         console.print(Text(verdict, style=_VERDICTS[report["verdict"]]))
     if report["target"]["summary"]:
         console.print(Text(" · ".join(report["target"]["summary"]), style="dim"))
+    for told in judged_of(report, words):
+        for part in _wrapped(Text(told, style="dim"), console, indent=0):
+            console.print(part)
     for finding, echoes in told_once(report["findings"]):
         console.print()
         _draw_finding(finding, console, words, with_role="verdict" in report, echoes=echoes_of(echoes, words))
+    _draw_crashed(report, console, words, verbose=verbose)
+    _draw_chain(report, console, words)
+    if report["findings"] and report.get("series"):
+        from doctor.render import sparkline
+        from doctor.render.timeline import draw_timeline
+
+        draw_timeline(report, console, words, plain=not can_draw(console, sparkline.BLOCKS))
+    if report.get("rehearsal"):
+        from doctor.render.rehearsal import SIGNS, draw_rehearsal
+
+        draw_rehearsal(report["rehearsal"], console, language, prose, fancy=can_draw(console, SIGNS))
+    if report.get("nodes"):
+        from doctor.render.matrix_text import draw_nodes
+
+        console.print()
+        draw_nodes(report["nodes"], console, language, verbose=verbose)
+    console.print()
+    _draw_counts(report, console, words, verbose=verbose)
+
+
+def _draw_crashed(report: dict[str, Any], console: Console, words: Any, *, verbose: bool) -> None:
+    """What failed in the doctor itself."""
     for crash in report["crashed"]:
         console.print()
         crashed = Text(words["crashed"].format(id=crash["id"], error=crash["error"]), style="magenta")
@@ -58,19 +102,6 @@ def draw(report: dict[str, Any], console: Console, *, language: str = "en", verb
         if verbose:
             for line in _wrapped(Text(crash["traceback"], style="dim"), console, indent=0):
                 console.print(line)
-    _draw_chain(report, console, words)
-    if report["findings"] and report.get("series"):
-        from doctor.render import sparkline
-        from doctor.render.timeline import draw_timeline
-
-        draw_timeline(report, console, words, plain=not can_draw(console, sparkline.BLOCKS))
-    if report.get("nodes"):
-        from doctor.render.matrix_text import draw_nodes
-
-        console.print()
-        draw_nodes(report["nodes"], console, language, verbose=verbose)
-    console.print()
-    _draw_counts(report, console, words, verbose=verbose)
 
 
 def _draw_chain(report: dict[str, Any], console: Console, words: Any) -> None:
@@ -114,16 +145,23 @@ def _draw_finding(
         console.print(line)
     if finding["confidence"] == "likely":
         console.print(Text(f"  {words['likely']}", style="italic"))
+    quotes = list(finding["evidence"])
+    if quotes and finding["id"].startswith(_UNKNOWN):  # where nothing is known, the program's own sentence comes first
+        _quoted(console, words["seen"], quotes.pop(0), words)
     _labelled(console, words["why"], prose(finding["explanation"]))
     _labelled(console, words["do"], prose(finding["remedy"]["text"]))
     for command in commands_of(finding, words):
         _command(console, command)
-    for number, evidence in enumerate(finding["evidence"]):
-        text = Text.assemble((f"{source_of(evidence, words)}  ", "dim"))
-        text.append(evidence["text"])
-        _labelled(console, words["seen"] if number == 0 else "", text)
+    for number, evidence in enumerate(quotes):
+        _quoted(console, words["seen"] if number == 0 else "", evidence, words)
     more = " · ".join(each for each in (f"doctor explain {finding['id']}", echoes) if each)
     _labelled(console, words["more"], Text(more, style="dim"))
+
+
+def _quoted(console: Console, label: str, evidence: Mapping[str, Any], words: Any) -> None:
+    text = Text.assemble((f"{source_of(evidence, words)}  ", "dim"))
+    text.append(evidence["text"])
+    _labelled(console, label, text)
 
 
 def can_draw(console: Console, signs: str) -> bool:
@@ -171,17 +209,13 @@ def _command(console: Console, command: str) -> None:
 
 
 def _draw_counts(report: dict[str, Any], console: Console, words: Any, *, verbose: bool) -> None:
-    summary = report["summary"]
     reasons = folded_reasons(report["skipped"])
     if not report["findings"] and not report["crashed"] and "verdict" not in report:
         console.print(Text(quiet_of(report, words), style="bold green"))
-    infos = len(report["findings"]) - summary["errors"] - summary["warnings"]
-    console.print(
-        words["counts_log" if "verdict" in report else "counts"].format(
-            errors=summary["errors"], warnings=summary["warnings"], infos=infos,
-            checks=summary["checks_run"], seconds=summary["seconds"],
-        )
-    )  # fmt: skip
+    console.print(counted(report, words))
+    if areas := areas_of(report, words):
+        for part in _wrapped(Text(areas, style="dim"), console, indent=0):
+            console.print(part)
     if verbose:
         _draw_skips(report["skipped"], console, words)
     elif reasons:
@@ -201,6 +235,21 @@ def _draw_counts(report: dict[str, Any], console: Console, words: Any, *, verbos
     ]
     if ignored and not verbose:
         console.print(Text(words["ignored"].format(ids=", ".join(ignored)), style="dim"))
+    if console.is_terminal:
+        _draw_closing(report, console, words)
+
+
+def _draw_closing(report: dict[str, Any], console: Console, words: Any) -> None:
+    """On a terminal the errors once more, a line each: the first of them has scrolled away."""
+    findings = [finding for finding, _ in told_once(report["findings"])]
+    errors = [each for each in findings if each["severity"] == "error"]
+    if len(findings) < _SCROLLS or not errors:
+        return
+    console.print()
+    console.print(Text(words["closing_title"], style="bold"))
+    for each in errors:
+        line = Text.assemble((f"  {each['id']} ", "bold red"), prose(each["headline"]))
+        console.print(_said_only(line), soft_wrap=True)
 
 
 def _draw_skips(skipped: list[dict[str, Any]], console: Console, words: Any) -> None:

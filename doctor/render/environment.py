@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import doctor
-from doctor.core.redact import redact_text, redact_variable
-from doctor.facts.base import FactState
+from doctor.base.evidence import Observed
+from doctor.base.redact import redact_text, redact_variable
 
 #: distributions that matter to a reader of the report, in this order; the others are counted
 STACK = (
@@ -19,7 +19,7 @@ STACK = (
 _LONGEST_VALUE = 160
 
 
-def render(states: Mapping[str, FactState]) -> str:
+def render(states: Mapping[str, Observed]) -> str:
     """One table of what was seen, and what could not be seen with the reason."""
     rows = [row for name, state in states.items() if state.status == "ok" for row in _rows(name, state.value)]
     blind = [f"- {name}: {state.reason}" for name, state in states.items() if state.status != "ok" and name in _READERS]
@@ -31,7 +31,7 @@ def render(states: Mapping[str, FactState]) -> str:
 
 
 def _cell(value: str) -> str:
-    value = value.replace("|", "\\|").replace("\n", " ")
+    value = redact_text(value).replace("|", "\\|").replace("\n", " ")
     return value if len(value) <= _LONGEST_VALUE else value[:_LONGEST_VALUE] + " …"
 
 

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from doctor.render import matrix, plots, sparkline
+from doctor.render import matrix, plots, rehearsal, sparkline
 from doctor.render.words import (
     WORDS,
     chain_of,
     commands_of,
+    counted,
     echoes_of,
     folded_reasons,
+    judged_of,
     place_in,
     quiet_of,
     source_of,
@@ -78,10 +80,7 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
     """The page, with a plot for each of `series`. Everything from outside is escaped."""
     words = WORDS[language]
     summary = report["summary"]
-    counts = words["counts_log" if "verdict" in report else "counts"].format(
-        errors=summary["errors"], warnings=summary["warnings"], checks=summary["checks_run"],
-        infos=len(report["findings"]) - summary["errors"] - summary["warnings"], seconds=summary["seconds"],
-    )  # fmt: skip
+    counts = counted(report, words)
     level = "error" if summary["errors"] else "warning" if summary["warnings"] else "good"
     level = _LEVELS.get(report.get("verdict", ""), level)
     reasons = folded_reasons(report["skipped"])
@@ -96,6 +95,7 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
         f"</header>\n{_verdict(report, words, level, counts)}",
         *(_finding(finding, words, echoes_of(echoes, words)) for finding, echoes in told_once(report["findings"])),
         _chain(report, words),
+        rehearsal.page(report["rehearsal"], language, prose) if report.get("rehearsal") else "",
         matrix.page(report["nodes"], language) if report.get("nodes") else "",
         _figures(report, words),
         plots.fragment(
@@ -181,7 +181,8 @@ def _marks(report: dict[str, Any]) -> list[plots.Mark]:
 def _verdict(report: dict[str, Any], words: Any, level: str, counts: str) -> str:
     """The line that is read first, and the counts."""
     if verdict := verdict_of(report, words):
-        return f'<p class="verdict {level}">{escape(verdict)}</p><p>{escape(counts)}</p>'
+        judged = "".join(f"<p>{escape(line)}</p>" for line in judged_of(report, words))
+        return f'<p class="verdict {level}">{escape(verdict)}</p>{judged}<p>{escape(counts)}</p>'
     return f'<p class="verdict {level}">{escape(counts)}</p>'
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.render import matrix
+from doctor.render import matrix, rehearsal
 from doctor.render.words import (
     WORDS,
     chain_of,
     commands_of,
     echoes_of,
     folded_reasons,
+    judged_of,
     place_in,
     quiet_of,
     source_of,
@@ -26,6 +27,7 @@ def render(report: dict[str, Any], language: str = "en") -> str:
     lines = [f"## doctor {report['command']}", ""]
     if verdict := verdict_of(report, words):
         lines += [f"**{verdict}**", ""]
+    lines += [each for line in judged_of(report, words) for each in (line, "")]
     if report["target"]["summary"]:
         lines += [" · ".join(report["target"]["summary"]), ""]
     for finding, echoes in told_once(report["findings"]):
@@ -38,6 +40,8 @@ def render(report: dict[str, Any], language: str = "en") -> str:
             for step in steps
         ]
         lines.append("")
+    if report.get("rehearsal"):
+        lines += rehearsal.markdown(report["rehearsal"], language)
     if report.get("nodes"):
         lines += matrix.markdown(report["nodes"], language)
     if not report["findings"] and "verdict" not in report:

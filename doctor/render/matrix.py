@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 from unicodedata import east_asian_width
 
-from doctor.core.record import record
+from doctor.base.record import record
 
 SAME, UNSEEN = "·", "?"
 _GROUPS_SHOWN, _ROWS_SHOWN = 12, 40

@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from doctor.core.plan import Plan, Run, Safety, diff
-from doctor.core.redact import redact_text
+from doctor.base.redact import redact_lines, redact_text
+from doctor.catalogue.plan import Contents, Plan, Run, Safety, diff
 from doctor.render.console import prose
 
 WORDS: Mapping[str, Mapping[str, str]] = {
@@ -30,8 +30,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 _GRADES = {Safety.SAFE: "green", Safety.UNSAFE: "yellow", Safety.MANUAL: "magenta"}
 
 
-def draw(plan: Plan, name: str, console: Console, language: str) -> None:
-    """Print the plan.
+def draw(plan: Plan, name: str, console: Console, language: str, made: Contents | None = None) -> None:
+    """Print the plan; `made` are the contents that it is for and leads to, read now where they are not given.
 
     Raises:
         Refused: a file is no longer what the plan was made for.
@@ -42,10 +42,10 @@ def draw(plan: Plan, name: str, console: Console, language: str) -> None:
     console.print(Text(words["title"].format(id=plan.problem, name=name), style="bold"))
     console.print(Text(f"  {words[plan.safety.value]}", style=_GRADES[plan.safety]))
     here = f"{Path.cwd()}/"
-    for line in diff(plan):
-        text = redact_text(line)
-        if text.startswith(("--- ", "+++ ")):
-            text = text[:4] + text[4:].removeprefix(redact_text(here))
+    changed = list(diff(plan, made))
+    for line, shown in zip(changed, redact_lines(changed), strict=True):
+        is_head = shown.startswith(("--- ", "+++ "))
+        text = shown[:4] + shown[4:].removeprefix(redact_text(here)) if is_head else shown
         console.print(Text(f"  {text}", style=_style(line)), soft_wrap=True)
     for step in plan.steps:
         if isinstance(step, Run):

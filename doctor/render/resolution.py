@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from doctor.core.redact import redact_text
+from doctor.base.redact import redact_text
 from doctor.render.console import prose
 
 WORDS: Mapping[str, Mapping[str, str]] = {

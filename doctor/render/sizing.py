@@ -152,14 +152,20 @@ def _verdict(plan: Any, console: Console, words: Words) -> None:
         lines.append(words["cache_tight"])
     if verdict.host in {"unsure", "too-large"}:
         key = "host_small" if verdict.host == "too-large" else "host_tight"
-        lines.append(words[key].format(need=gib(host), memory=gib(plan.setup.hardware.host_bytes)))
+        lines.append(
+            words[key].format(
+                need=gib(plan.budget.host.low if verdict.host == "too-large" else host),
+                memory=gib(plan.setup.hardware.host_bytes),
+                most=gib(plan.budget.host.high),
+            )
+        )
     for number, line in enumerate(lines):
         for part_number, part in enumerate(wrapped(Text(line, style=style), console, console.width - 2)):
             first = number == 0 and part_number == 0
             part.rstrip()
             console.print(Text(f"{sign} " if first else "  ", style=style) + part)
     if host and verdict.host in {None, "fits"}:
-        _line(console, words["host"].format(need=gib(host)), style="dim")
+        _line(console, words["host"].format(need=gib(host), most=gib(plan.budget.host.high)), style="dim")
     _advice(plan, console, words)
 
 
@@ -169,18 +175,25 @@ def _advice(plan: Any, console: Console, words: Words) -> None:
     if plan.advice is None:
         _line(console, words["nothing_helps"])
         return
-    changes = plan.advice.changes
-    width = max(Text(words[key]).cell_len for key in ("first", "then"))
+    _changes(plan.advice, console, words, "first")
+    if plan.advice.verdict.word == "too-large":
+        _line(console, words["nothing_helps"])
+    for other in plan.advice.others:
+        _changes(other, console, words, "instead")
+
+
+def _changes(advice: Any, console: Console, words: Words, first: str) -> None:
+    """Changes in their order, and what comes of them."""
+    changes = advice.changes
+    width = max(Text(words[key]).cell_len for key in ("first", "then", "instead"))
     for number, change in enumerate(changes):
-        label = Text(words["first" if number == 0 else "then"], style="dim")
+        label = Text(words[first if number == 0 else "then"], style="dim")
         label.append(" " * (width - label.cell_len + 2))
         text = prose(words[f"change_{change.key}"].format(before=change.before, after=change.after))
         for line_number, line in enumerate(wrapped(text, console, console.width - width - 4)):
             console.print(Text("  ") + (label if line_number == 0 else Text(" " * (width + 2))) + line)
-    outcome = words[f"word_{plan.advice.verdict.word}"]
+    outcome = words[f"word_{advice.verdict.word}"]
     _line(console, words["with_it" if len(changes) == 1 else "with_them"].format(word=outcome))
-    if plan.advice.verdict.word == "too-large":
-        _line(console, words["nothing_helps"])
 
 
 def _engine(plan: Any, console: Console, words: Words) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from doctor.core.reasons import translated
+from doctor.catalogue.reasons import translated
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -148,7 +148,7 @@ def live(latest: Any, where: str, why_no_gpu: str | None, language: str = "en") 
     """The live table: GPUs, processes, the machine.
 
     Args:
-        latest: `doctor.monitors.latest.Latest`.
+        latest: `doctor.monitors.sampler.latest.Latest`.
         where: folder that the figures are written to.
         why_no_gpu: why there are none, if so.
         language: `en` or `zh`.
@@ -172,7 +172,7 @@ def live_nodes(latest: Any, where: str, lines: int, language: str = "en") -> Ren
     """The live table of several machines: a row a GPU where they fit, else a row a node.
 
     Args:
-        latest: `doctor.monitors.latest.LatestOfNodes`.
+        latest: `doctor.monitors.sampler.latest.LatestOfNodes`.
         where: folder that the figures are written to.
         lines: of the terminal.
         language: `en` or `zh`.

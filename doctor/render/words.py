@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from doctor.core.ranks import ranks_text
-from doctor.facts.base import NO_COMMAND
+from doctor.base.fact import NO_COMMAND
+from doctor.base.ranks import ranks_text
 
 #: what a check says that waits for a launch command, in every language
 _WAITS = frozenset({NO_COMMAND, "没有给出启动命令"})
@@ -17,10 +17,14 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "more": "more", "likely": "likely, not proven", "fix": "doctor fix {id}",
         "healthy": "Nothing found that will go wrong.",
         "healthy_figures": "Nothing wrong with these figures.",
+        "healthy_rehearsal": "The rehearsal came to its end, and nothing broke.",
         "blind": "Nothing found, but the doctor could not see everything.",
         "counts": "errors: {errors} · warnings: {warnings} · notes: {infos} · {checks} checks in {seconds:.1f} s",
         "skipped": "not judged ({count}): {reasons}",
         "skipped_hint": "--verbose lists them",
+        "skipped_count": "not judged: {count}",
+        "area": "{area} {checked}", "area_blind": "{area} {checked} (not judged: {blind})",
+        "areas": "checked: {areas}", "closing_title": "errors, in the order in which they bite",
         "ignored": "ignored on request: {ids}",
         "crashed": "{id} crashed and was left out: {error}. This is a bug of the doctor.",
         "skipped_title": "Not judged",
@@ -37,6 +41,12 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_known": "Cause found: {id} {name}", "verdict_known_at": "Cause found: {id} {name}, {place}",
         "verdict_unknown": "Cause unknown: no known problem matches; below is where it began",
         "verdict_healthy": "Healthy: nothing in these logs went wrong",
+        "not_seen": "not seen: {what}",
+        "not_seen_sampler_learner": "sampler = learner (no log probabilities of the engine)",
+        "not_seen_groups": "deviation within groups", "not_seen_entropy": "entropy", "not_seen_kl": "KL and clipping",
+        "not_seen_lengths": "lengths of the answers", "not_seen_gradient": "gradient norm",
+        "not_seen_held_out": "a held-out score", "unjudged": "metrics that no rule judges: {names}",
+        "verdict_open": "Nothing wrong found, but the end of the run was not seen, or not everything could be read",
         "nodes": "{count:,} of {of:,} nodes",
         "cause": "cause", "symptom": "consequence", "contributing": "contributing",
         "counts_log": "errors: {errors} · warnings: {warnings} · notes: {infos} · {checks} problems looked for "
@@ -53,10 +63,14 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "more": "详情", "likely": "很可能,尚未证实", "fix": "doctor fix {id}",
         "healthy": "没有发现会出问题的地方。",
         "healthy_figures": "这些数据没有发现问题。",
+        "healthy_rehearsal": "演练已走完,没有出错。",
         "blind": "没有发现问题,但有些内容无法检查。",
         "counts": "错误 {errors} · 警告 {warnings} · 提示 {infos} · {checks} 项检查,用时 {seconds:.1f} 秒",
         "skipped": "未判断({count} 项):{reasons}",
         "skipped_hint": "--verbose 可逐项列出",
+        "skipped_count": "未判断:{count}",
+        "area": "{area} {checked}", "area_blind": "{area} {checked}(未判断 {blind})",
+        "areas": "已检查:{areas}", "closing_title": "错误,按发作的先后",
         "ignored": "按要求忽略:{ids}",
         "crashed": "{id} 崩溃,已跳过:{error}。这是 doctor 自身的缺陷。",
         "skipped_title": "未判断",
@@ -73,6 +87,12 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_known": "已找到原因:{id} {name}", "verdict_known_at": "已找到原因:{id} {name},{place}",
         "verdict_unknown": "原因未知:没有匹配的已知问题;下面说明从哪里开始",
         "verdict_healthy": "正常:这些日志中没有出错",
+        "not_seen": "未看到:{what}",
+        "not_seen_sampler_learner": "采样器 = 学习器(没有引擎的对数概率)",
+        "not_seen_groups": "组内差异", "not_seen_entropy": "熵", "not_seen_kl": "KL 与裁剪",
+        "not_seen_lengths": "回答长度", "not_seen_gradient": "梯度范数",
+        "not_seen_held_out": "留出集得分", "unjudged": "没有规则判断的指标:{names}",
+        "verdict_open": "没有发现问题,但未看到运行的结束,或有内容无法读取",
         "nodes": "{of:,} 个节点中的 {count:,} 个",
         "cause": "原因", "symptom": "后果", "contributing": "促成因素",
         "counts_log": "错误 {errors} · 警告 {warnings} · 提示 {infos} · 查找了 {checks} 个问题,用时 {seconds:.1f} 秒",
@@ -140,6 +160,35 @@ def told_once(findings: Iterable[Mapping[str, Any]]) -> list[tuple[Mapping[str, 
     return drawn
 
 
+def counted(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """The line of counts: of the findings that are drawn, so that a reader who counts them comes to the same."""
+    drawn = [finding["severity"] for finding, _ in told_once(report["findings"])]
+    return words["counts_log" if "verdict" in report else "counts"].format(
+        errors=drawn.count("error"), warnings=drawn.count("warning"), infos=drawn.count("info"),
+        checks=report["summary"]["checks_run"], seconds=report["summary"]["seconds"],
+    )  # fmt: skip
+
+
+def areas_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """What was checked, area by area; empty where nothing was counted."""
+    told = [
+        words["area_blind" if each["not_judged"] else "area"].format(
+            area=NAMES.get(area, area), checked=each["checked"], blind=each["not_judged"]
+        )
+        for area, each in report["summary"].get("areas", {}).items()
+    ]
+    return words["areas"].format(areas=" · ".join(told)) if told else ""
+
+
+#: how an area is written
+NAMES: Mapping[str, str] = {
+    "python": "Python", "cuda": "CUDA", "gpu": "GPU", "nccl": "NCCL", "trl": "TRL", "vllm": "vLLM",
+    "deepspeed": "DeepSpeed", "accelerate": "Accelerate", "transformers": "Transformers", "peft": "PEFT",
+    "fsdp": "FSDP", "flash_attn": "FlashAttention", "verl": "veRL", "trinity": "Trinity-RFT", "ray": "Ray",
+    "openrlhf": "OpenRLHF", "torch": "PyTorch", "bitsandbytes": "bitsandbytes", "rl": "RL",
+}  # fmt: skip
+
+
 def echoes_of(names: list[str], words: Mapping[str, str]) -> str:
     """The names in a clause, empty without any."""
     return words["echoes"].format(ids=", ".join(names)) if names else ""
@@ -169,11 +218,24 @@ def folded_reasons(skipped: list[dict[str, object]]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
+def judged_of(report: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
+    """What a verdict without a cause does not cover: what the metrics cannot tell of, and those that no rule judges."""
+    judged = report.get("judged")
+    if not judged or any(each["severity"] != "info" for each in report["findings"]):
+        return []
+    between = ", " if words is WORDS["en"] else "、"
+    told = [words[f"not_seen_{each}"] for each in judged["not_seen"]]
+    lines = [words["not_seen"].format(what=between.join(told))] if told else []
+    return [*lines, words["unjudged"].format(names=between.join(judged["unjudged"]))] if judged["unjudged"] else lines
+
+
 def verdict_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
     """The one line that a post-mortem begins with; empty for other reports."""
     verdict = report.get("verdict")
     if verdict is None:
         return ""
+    if verdict == "unknown" and all(each["severity"] == "info" for each in report["findings"]):
+        return words["verdict_open"]
     if verdict != "known":
         return words[f"verdict_{verdict}"]
     first = report["findings"][0]
@@ -221,8 +283,12 @@ def _step(group: list[Mapping[str, Any]], words: Mapping[str, str]) -> tuple[str
     return clock, who or words["chain_somebody"], what, f"{first['file']}:{first['line']}"
 
 
+#: command -> how it says that nothing was found
+_QUIET = {"report": "healthy_figures", "rehearse": "healthy_rehearsal"}
+
+
 def quiet_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
     """What to say when nothing was found: never that all is well where something could not be seen."""
     if folded_reasons(report["skipped"]):
         return words["blind"]
-    return words["healthy_figures" if report["command"] == "report" else "healthy"]
+    return words[_QUIET.get(report["command"], "healthy")]

@@ -14,7 +14,7 @@ https://arxiv.org/abs/2205.05198, sections 4 and 5.
 
 from __future__ import annotations
 
-from doctor.core.record import record
+from doctor.base.record import record
 from doctor.sizing.setup import Setup
 from doctor.sizing.shape import Shape
 
@@ -52,7 +52,7 @@ def layer_bytes(setup: Setup) -> float:
     """Bytes that one layer keeps for one token."""
     shape, width = setup.shape, setup.compute_width
     norms = shape.norms * _norm(setup) * shape.hidden
-    if setup.casts:  # autocast casts the input once for each of q, k, v, gate and up
+    if setup.casts and setup.lora is None:  # autocast casts the input once for each of q, k, v, gate and up
         norms += (3 + 2 - shape.norms) * width * shape.hidden
     return norms + _attention(setup) + _feed_forward(setup) + _adapters(setup)
 
@@ -84,6 +84,10 @@ def _normed_heads(shape: Shape) -> bool:
 def _feed_forward(setup: Setup) -> float:
     shape, width = setup.shape, setup.compute_width
     found = 4 * width * shape.intermediate
+    if (
+        setup.casts and setup.lora is not None
+    ):  # a frozen matrix keeps no input, and the adapter keeps a cast of its own
+        found -= width * shape.intermediate
     if shape.most_experts:  # each token is copied to its experts, and their outputs are weighted
         found += 2 * width * shape.hidden * shape.most_experts + 8 * shape.hidden
     return found

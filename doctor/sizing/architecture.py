@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.core.record import record
+from doctor.base.record import record
 from doctor.sizing import vision
 from doctor.sizing.shape import Matrix, Shape
 

@@ -8,7 +8,7 @@ into micro batches, used `iterations` times, and `accumulation` of them make a s
 
 from __future__ import annotations
 
-from doctor.core.record import record
+from doctor.base.record import record
 from doctor.sizing.setup import Setup
 
 

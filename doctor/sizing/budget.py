@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from doctor.core.record import record
+from doctor.base.record import record
 from doctor.sizing import activations, engine, output_layer
+from doctor.sizing.host import host_of
 from doctor.sizing.setup import GIB, Setup
 from doctor.sizing.states import States, casts, states_of
 
@@ -93,7 +94,7 @@ def budget_of(setup: Setup) -> Budget:
         Phase(name, tuple(each for each in (*parts, _slack(parts)) if each.high > 0))
         for name, parts in (("generation", generation), ("update", update), ("step", step))
     )
-    return Budget(phases, part("host", states.host, ESTIMATED), states, served)
+    return Budget(phases, Part("host", *host_of(setup, states)), states, served)
 
 
 def _slack(parts: Iterable[Part]) -> Part:
@@ -153,7 +154,10 @@ def _update(setup: Setup, states: States) -> list[Part]:
     begun = states.gradients if keeps_gradients(setup) else 0
     backward, forward = output_layer.backward_bytes(setup), output_layer.forward_bytes(setup)
     copies = casts(setup)  # without checkpointing they wait for backward, with it they go when forward ends
-    if not setup.checkpointing or copies + forward > max(backward, found.layer + found.working):
+    frozen = setup.lora is not None and setup.checkpointing  # whose copies are those of the layer at hand
+    if frozen:
+        head = max(backward, forward)
+    elif not setup.checkpointing or copies + forward > max(backward, found.layer + found.working):
         head = max(backward, forward) if not setup.checkpointing else forward
     else:
         head, copies = backward, 0

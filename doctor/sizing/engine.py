@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from doctor.core.record import record
+from doctor.base.record import record
 from doctor.sizing.setup import GIB, Setup
 
 #: TRL's `max_num_batched_tokens` for a colocated engine (trl/generation/vllm_generation.py)

@@ -8,8 +8,9 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from doctor.core.record import record
-from doctor.facts.base import FactState
+from doctor.base.evidence import Observed
+from doctor.base.record import record
+from doctor.data.models import known_model
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.packages import Packages
 from doctor.facts.training import SWIFT, SWIFT_MEGATRON, Training, effective_value
@@ -50,7 +51,7 @@ class Read:
     why_not: str = ""
 
 
-def read(states: Mapping[str, FactState]) -> Read:
+def read(states: Mapping[str, Observed]) -> Read:
     """Values that the facts of a command give."""
 
     def value(name: str) -> Any:
@@ -73,13 +74,21 @@ def read(states: Mapping[str, FactState]) -> Read:
         _fsdp(value("accelerate_config").settings, found)
     return Read(
         values=found,
-        config=config_of(Path(model.folder)) if model is not None else None,
+        config=_config(model),
         model=_model_name(training, model),
         parameters=model.parameters if model is not None and not model.is_adapter else None,
         unknown=tuple(unknown),
         trl=packages.version("trl") if packages is not None else None,
         why_not=why_not,
     )
+
+
+def _config(model: Any) -> Mapping[str, Any] | None:
+    """`config.json` of a model on this machine, else what is known of one of that name."""
+    if model is None or model.here:
+        return config_of(Path(model.folder)) if model is not None else None
+    known = known_model(model.name)
+    return known.config if known is not None and known.parameters is not None else None
 
 
 def _model_name(training: Training | None, model: Any) -> str | None:
@@ -91,7 +100,7 @@ def _model_name(training: Training | None, model: Any) -> str | None:
 
 def config_of(folder: Path) -> Mapping[str, Any] | None:
     """Content of `config.json` in a folder (or of the file itself); None when there is none that can be read."""
-    from doctor.facts._python_source import NotReadable, read_regular
+    from doctor.readers.script.python_source import NotReadable, read_regular
 
     path = folder if folder.suffix == ".json" else folder / "config.json"
     try:
@@ -107,7 +116,7 @@ def _arguments(training: Training, packages: Packages, found: dict[str, Any], un
         explicit = training.get(argument)
         if explicit is not None and not explicit.known:
             unknown.append(argument)
-        if setting is None or setting.value is None:
+        if setting is None or not setting.known or setting.value is None:
             continue
         if name in _WHOLE and (not isinstance(setting.value, int) or setting.value < 1):
             continue

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from doctor.core.record import record
+from doctor.base.record import record
 from doctor.sizing import engine
 from doctor.sizing.setup import GIB, Setup
 

@@ -9,15 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from doctor.core.record import record
+from doctor.base.record import record
+from doctor.data.models import known_model
 from doctor.sizing import from_facts, launch, sizes
+from doctor.sizing.advice import advise
 from doctor.sizing.architecture import shape_of
 from doctor.sizing.batches import Batches, batches_of
 from doctor.sizing.budget import Budget, budget_of
 from doctor.sizing.engine import SERVER_SHARE, possible_ranks
-from doctor.sizing.setup import Buffers, Hardware, Lora, Rollout, Setup
+from doctor.sizing.setup import GIB, Buffers, Hardware, Lora, Rollout, Setup
 from doctor.sizing.shape import Shape
-from doctor.sizing.verdict import Advice, Verdict, advise, judge, smallest_strategy
+from doctor.sizing.verdict import Advice, Verdict, judge, smallest_strategy
 
 Note = tuple[str, Mapping[str, str]]
 #: TRL 1.16's defaults; a prompt's length has none, and 512 is what TRL took up to 0.25
@@ -112,8 +114,8 @@ def _judged(
 def _facts(
     argv: tuple[str, ...], options: Mapping[str, Any], cwd: Path, environ: Mapping[str, str]
 ) -> Mapping[str, Any]:
-    from doctor.core.diagnose import Patient, examine
-    from doctor.facts.base import Context
+    from doctor.base.fact import Context
+    from doctor.diagnosis.diagnose import Patient, examine
 
     names = list(from_facts.FACTS) if argv else ["packages", "host"]
     if not options.get("gpus") and "gpus" not in names:
@@ -162,7 +164,7 @@ def _by_name(model: str, notes: list[Note]) -> Shape:
 
 
 def _from_files(model: str, cwd: Path, environ: Mapping[str, str], notes: list[Note]) -> Shape:
-    from doctor.facts import _model_files
+    from doctor.readers.files import model_files
 
     path = cwd / model
     if path.is_file():
@@ -171,13 +173,17 @@ def _from_files(model: str, cwd: Path, environ: Mapping[str, str], notes: list[N
             msg = f"`{model}` is no config.json that can be read"
             raise PlanError(msg)
         return _assumed(shape_of(config, model), notes)
-    folder = _model_files.find(model, cwd, environ)
+    folder = model_files.find(model, cwd, environ)
+    known = known_model(model) if folder is None else None
+    if known is not None and known.parameters is not None:  # else a number is missing, and the count would be a guess
+        notes.append(("published", {"model": known.name, "source": known.sources[0]}))
+        return _checked(shape_of(known.config, model), known.parameters, notes)
     if folder is None and "/" in model.strip("./") and sizes.in_name(model):
         return _by_name(model, notes)
     if folder is None:
         msg = f"`{model}` is neither a folder, nor a model in the cache, nor a size such as 7B"
         raise PlanError(msg)
-    found = _model_files.read(model, Path(folder))
+    found = model_files.read(model, Path(folder))
     if found.is_adapter:
         msg = f"`{model}` is an adapter; plan its base model" + (f" `{found.base_model}`" if found.base_model else "")
         raise PlanError(f"{msg} with --lora RANK")
@@ -215,7 +221,7 @@ def _hardware(given: Mapping[str, Any], states: Mapping[str, Any], notes: list[N
         host = state.value.memory_limit_bytes or state.value.memory_total_bytes
     if text:
         count, size, name, capability = sizes.gpus(text)
-        return Hardware(count, size, name, nodes, None, capability)
+        return Hardware(count, size, name, nodes, _host_bytes(given), capability)
     state = states.get("gpus")
     seen = state.value.gpus if state is not None and state.status == "ok" else ()
     cards = [each for each in seen if each.memory_total_bytes]
@@ -230,7 +236,19 @@ def _hardware(given: Mapping[str, Any], states: Mapping[str, Any], notes: list[N
     if len({each.memory_total_bytes for each in cards}) > 1:
         notes.append(("mixed_cards", {}))
     least = min(cards, key=lambda each: each.memory_total_bytes or 0)
-    return Hardware(len(cards), least.memory_total_bytes or 0, least.name or "", nodes, host, least.compute_capability)
+    return Hardware(
+        len(cards),
+        least.memory_total_bytes or 0,
+        least.name or "",
+        nodes,
+        _host_bytes(given) or host,
+        least.compute_capability,
+    )
+
+
+def _host_bytes(given: Mapping[str, Any]) -> int | None:
+    """Memory of a node as the user says it."""
+    return round(given["host_memory"] * GIB) if given.get("host_memory") else None
 
 
 # --- the run --------------------------------------------------------------------------------------------------------
@@ -425,7 +443,7 @@ def _remark(setup: Setup, given: Mapping[str, Any], read: from_facts.Read, notes
         notes.append(("experts", {}))
     if any(each.vision for each in setup.shape.matrices):
         notes.append(("vision", {}))
-    if (setup.offload_optimizer or setup.offload_parameters) and setup.hardware.host_bytes is None:
+    if setup.hardware.host_bytes is None:
         notes.append(("host_unknown", {}))
     if setup.rollout.engine == "colocate":
         notes.append(("old_engine", {}))

@@ -8,6 +8,7 @@ from doctor.sizing.budget import Phase
 from doctor.sizing.engine import Engine
 from doctor.sizing.planning import Plan
 from doctor.sizing.setup import Rollout, Setup
+from doctor.sizing.verdict import Advice
 from doctor.sizing.words import WORDS
 
 
@@ -19,14 +20,14 @@ def as_dict(plan: Plan, language: str) -> dict[str, Any]:
         **_request(plan.setup),
         "phases": [_phase(each) for each in plan.budget.phases],
         "host_bytes": round(plan.budget.host.likely),
+        "host_high_bytes": round(plan.budget.host.high),
         "engine": None if plan.budget.engine is None else _engine(plan.budget.engine, plan.setup.rollout),
         "verdict": {
             "word": verdict.word, "gpu": verdict.gpu, "host": verdict.host, "cache": verdict.cache,
             "room": round(verdict.room, 4),
         },
         "advice": None if advice is None else {
-            "changes": [{"what": each.key, "before": each.before, "after": each.after} for each in advice.changes],
-            "verdict": advice.verdict.word,
+            **_advice(advice), "others": [_advice(each) for each in advice.others],
         },
         "batches": {
             "completions": batches.completions, "prompts": batches.prompts,
@@ -38,6 +39,11 @@ def as_dict(plan: Plan, language: str) -> dict[str, Any]:
         "commands": [list(each) for each in plan.launch.commands],
         "notes": [{"key": key, "text": words[f"note_{key}"].format(**values)} for key, values in plan.notes],
     }  # fmt: skip
+
+
+def _advice(advice: Advice) -> dict[str, Any]:
+    changes = [{"what": each.key, "before": each.before, "after": each.after} for each in advice.changes]
+    return {"changes": changes, "verdict": advice.verdict.word}
 
 
 def _request(setup: Setup) -> dict[str, Any]:

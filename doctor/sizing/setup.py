@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from doctor.core.record import record
+from doctor.base.record import record
 from doctor.sizing.shape import Matrix, Shape
 
 GIB = 1024**3

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from doctor.sizing import cards
 from doctor.sizing.architecture import shape_of
 from doctor.sizing.shape import Shape
 
@@ -107,15 +108,7 @@ def of_parameters(parameters: int, name: str = "", *, experts: bool = False, rou
     return stretched.scaled(parameters, label, ("layers", {"model": near, "layers": str(layers)}))
 
 
-#: MiB that the driver reports (https://thundergolfer.com/blog/nvidia-gpu-memory-capacity)
-CARDS_MIB: Mapping[str, int] = {
-    "H200": 143771, "H100": 81559, "A100": 81920, "A100-80GB": 81920, "A100-40GB": 40960, "A10": 23028, "L40S": 46068,
-    "L4": 23034, "T4": 15360,
-}  # fmt: skip
-#: https://developer.nvidia.com/cuda-gpus
-CAPABILITIES: Mapping[str, tuple[int, int]] = {"H200": (9, 0), "H100": (9, 0), "A100": (8, 0), "A10": (8, 6),
-                                              "L40S": (8, 9), "L4": (8, 9), "T4": (7, 5)}  # fmt: skip
-_GPUS = re.compile(r"(?P<count>\d{1,5})\s*[x\u00d7*]\s*(?P<card>[\w.\-]+)", re.IGNORECASE)
+_GPUS = re.compile(r"(?P<count>\d{1,5})\s*[x\u00d7*]\s*(?P<card>[\w.\- ]+)", re.IGNORECASE)
 _MEMORY = re.compile(r"(?P<size>\d{1,4}(?:\.\d{1,3})?)(?P<unit>gib|gb|g)", re.IGNORECASE)
 
 
@@ -135,8 +128,10 @@ def gpus(text: str) -> tuple[int, int, str, tuple[int, int] | None]:
     if size is not None and float(size["size"]) > 0:
         unit = 10**9 if size["unit"].lower() == "gb" else 1024**3
         return count, round(float(size["size"]) * unit), "", None
-    name = next((each for each in CARDS_MIB if each.lower() == card.lower()), None)
-    if name is None:
-        msg = f"the memory of `{card}` is not known here; write it: `{count}x24GiB` (known: {', '.join(CARDS_MIB)})"
-        raise SizeError(msg)
-    return count, CARDS_MIB[name] * 1024**2, name, CAPABILITIES[name.split("-")[0]]
+    known = cards.named(card)
+    if known is None:
+        close = ", ".join(f"`{each}`" for each in cards.near(card))
+        msg = f"the card `{card}` is not known here" + (f"; names that are near: {close}" if close else "")
+        raise SizeError(f"{msg}. For another card write its memory, count x size, such as `8x80GiB`")
+    name, found_card = known
+    return count, found_card.mib * 1024**2, name, found_card.capability

@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from doctor.core.record import record
+from doctor.base.record import record
 from doctor.sizing.setup import Setup
 
 
@@ -163,5 +163,15 @@ def _fsdp(setup: Setup) -> States:
 
 
 def casts(setup: Setup) -> float:
-    """16-bit copies of the matrices that autocast makes and keeps until they are used in the backward pass."""
-    return (setup.shape.linear + setup.shape.embedding) * 2 if setup.casts else 0
+    """16-bit copies of the matrices that autocast makes.
+
+    It keeps those of weights that are trained until the context ends. Those of frozen weights are made for each product
+    anew and live while backward needs them: of all layers without checkpointing, of the one that is computed with it
+    (https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/autocast_mode.cpp, `cached_cast`: leaves that require a
+    gradient).
+    """
+    if not setup.casts:
+        return 0
+    if setup.lora is not None and setup.checkpointing:
+        return setup.shape.linear / max(1, setup.shape.layers) * 2
+    return (setup.shape.linear + setup.shape.embedding) * 2

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from doctor.catalogue.fix import Findings, fix
+from doctor.catalogue.plan import Plan, Safety
 from doctor.checks.accelerate.config_file_beside_fields import FIELDS, PROBLEM
-from doctor.core.fixes import Findings, fix
-from doctor.core.plan import Plan, Safety
 from doctor.facts.accelerate_config import AccelerateConfig
-from doctor.fixes._edits import Editor
+from doctor.mend.edits import Editor
 
 
 @fix(PROBLEM)
@@ -24,7 +24,7 @@ def config_file_beside_fields(findings: Findings, accelerate: AccelerateConfig) 
     editor = Editor(accelerate.path)
     for setting in beside:
         if setting.place is not None:
-            editor.remove(setting.place)
+            editor.remove(setting)
     return Plan(
         PROBLEM.id,
         Safety.UNSAFE,

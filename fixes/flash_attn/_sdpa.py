@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from doctor.core.fixes import Findings
-from doctor.core.plan import Plan, Safety
-from doctor.fixes._places import edited
+from doctor.catalogue.fix import Findings
+from doctor.catalogue.plan import Plan, Safety
+from doctor.facts.training import Training
+from doctor.mend.places import edited
 
 #: in every torch since 2.0 (https://huggingface.co/docs/transformers/attention_interface)
 OWN = "sdpa"
 
 
-def with_sdpa(problem: str, findings: Findings) -> Plan | None:
+def with_sdpa(problem: str, findings: Findings, training: Training) -> Plan | None:
     """The plan; None where no file asks for the attention."""
-    steps = edited(findings, lambda editor, place, _: editor.set_value(place, OWN))
+    steps = edited(findings, [training], lambda editor, setting, _: editor.set_value(setting, OWN))
     if not steps:
         return None
     return Plan(

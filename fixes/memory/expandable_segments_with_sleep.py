@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from doctor.catalogue.fix import Findings, fix
+from doctor.catalogue.plan import Plan, Safety
 from doctor.checks.memory.expandable_segments_with_sleep import PROBLEM
-from doctor.core.fixes import Findings, fix
-from doctor.core.plan import Plan, Safety
 from doctor.facts.environment import Environment
 from doctor.facts.training import Training
-from doctor.fixes._places import edited
-from doctor.fixes._variables import NOTE, NOTE_ZH, changed
+from doctor.mend.places import edited
+from doctor.mend.variables import NOTE, NOTE_ZH, changed
 
 
 @fix(PROBLEM)
@@ -22,10 +22,10 @@ def expandable_segments_with_sleep(
     written = training.environment_set.get(variable) if training is not None else None
     if written is not None and written.place is not None:
         rest = without_segments(str(written.value))
-        steps = edited(findings, lambda editor, place, _: editor.set_value(place, rest))
+        steps = edited(findings, [training], lambda editor, setting, _: editor.set_value(setting, rest))
         return Plan(PROBLEM.id, Safety.SAFE, steps) if steps else None
     rest = without_segments(environment.get(variable) or "")
-    found = changed([], environment, variable, rest or None)
+    found = changed([], None, environment, variable, rest or None)
     return Plan(PROBLEM.id, Safety.SAFE, found, NOTE, NOTE_ZH) if found else None
 
 

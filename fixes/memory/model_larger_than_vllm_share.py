@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from doctor.catalogue.fix import Findings, fix
+from doctor.catalogue.plan import Plan, Safety
 from doctor.checks.memory.model_larger_than_vllm_share import PROBLEM
-from doctor.core.fixes import Findings, fix
-from doctor.core.plan import Plan, Safety
-from doctor.fixes._places import edited
+from doctor.facts.training import Training
+from doctor.mend.places import edited
 
 
 @fix(PROBLEM)
-def model_larger_than_vllm_share(findings: Findings) -> Plan | None:
+def model_larger_than_vllm_share(findings: Findings, training: Training | None) -> Plan | None:
     """Only where a file states the size; the share stays, for what is left of the GPU belongs to the trainer."""
     wider = [each for each in findings if each.values["wider"]]
-    steps = edited(wider, lambda editor, place, finding: editor.set_value(place, finding.values["wider"]))
+    steps = edited(
+        wider, [training], lambda editor, setting, finding: editor.set_value(setting, finding.values["wider"])
+    )
     if not steps:
         return None
     return Plan(

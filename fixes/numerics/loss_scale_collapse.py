@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from doctor.catalogue.fix import Findings, fix
+from doctor.catalogue.plan import Plan, Safety
 from doctor.checks.numerics.loss_scale_collapse import DEFAULTS, PROBLEM
-from doctor.core.fixes import Findings, fix
-from doctor.core.plan import Plan, Safety
 from doctor.facts.deepspeed_config import DeepspeedConfig
-from doctor.fixes._edits import Editor
+from doctor.mend.edits import Editor
 
 _NAMES = ("initial_scale_power", "min_loss_scale", "hysteresis")
 
@@ -23,7 +23,7 @@ def loss_scale_collapse(findings: Findings, deepspeed: DeepspeedConfig) -> Plan 
         tighter = setting.value > default if name == "min_loss_scale" else setting.value < default
         if tighter:
             editor = changed.setdefault(setting.place.file, Editor(setting.place.file))
-            editor.set_value(setting.place, default)
+            editor.set_value(setting, default)
     if not findings or not changed:
         return None
     return Plan(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from doctor.catalogue.fix import Findings, fix
+from doctor.catalogue.plan import Plan, Safety
 from doctor.checks.numerics.loss_scale_fixed import PROBLEM
-from doctor.core.fixes import Findings, fix
-from doctor.core.plan import Plan, Safety
-from doctor.fixes._places import edited
+from doctor.facts.deepspeed_config import DeepspeedConfig
+from doctor.mend.places import edited
 
 
 @fix(PROBLEM)
-def loss_scale_fixed(findings: Findings) -> Plan | None:
+def loss_scale_fixed(findings: Findings, deepspeed: DeepspeedConfig) -> Plan | None:
     """0 means dynamic (https://www.deepspeed.ai/docs/config-json/#fp16-training-options)."""
-    steps = edited(findings, lambda editor, place, _: editor.set_value(place, 0))
+    steps = edited(findings, [deepspeed], lambda editor, setting, _: editor.set_value(setting, 0))
     return Plan(PROBLEM.id, Safety.UNSAFE, steps) if steps else None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from doctor.checks.tracking._helpers import words_of
-from doctor.core.plan import Plan, Safety
+from doctor.catalogue.plan import Plan, Safety
+from doctor.catalogue.shared.trackers import words_of
 from doctor.facts.training import Training
-from doctor.fixes._edits import Editor
+from doctor.mend.edits import Editor
 
 
 def without(problem: str, training: Training, names: Collection[str]) -> Plan | None:
@@ -20,7 +20,7 @@ def without(problem: str, training: Training, names: Collection[str]) -> Plan | 
     if len(left) == len(listed):
         return None
     editor = Editor(setting.place.file)
-    editor.set_value(setting.place, left[0] if len(left) == 1 else left or "none")
+    editor.set_value(setting, left[0] if len(left) == 1 else left or "none")
     gone = ", ".join(f"`{each}`" for each in listed if each in names)
     return Plan(
         problem,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from doctor.catalogue.fix import Findings, fix
+from doctor.catalogue.plan import Plan
 from doctor.checks.tracking.wandb_without_key import PROBLEM
-from doctor.core.fixes import Findings, fix
-from doctor.core.plan import Plan
 from doctor.facts.training import Training
 from doctor.fixes.tracking._report_to import without
 

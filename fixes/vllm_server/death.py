@@ -198,10 +198,10 @@ async def _until_idle(patience_s: Callable[[], float]) -> None:
         await asyncio.sleep(0.05)
 
 
-def bounded(shutdown: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def bounded(original: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """Give uvicorn's shutdown an end: it waits without one for requests that nobody will answer."""
 
-    @functools.wraps(shutdown)
+    @functools.wraps(original)
     async def end(self: Any, *args: Any, **kwargs: Any) -> Any:
         await known()
         if DEATH.look() is None:
@@ -214,29 +214,29 @@ def bounded(shutdown: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[
         given = getattr(self.config, "timeout_graceful_shutdown", None)
         self.config.timeout_graceful_shutdown = bound if given is None else min(given, bound)
         HEALTH.draining = True  # from here on the engine may go
-        return await shutdown(self, *args, **kwargs)
+        return await original(self, *args, **kwargs)
 
     return end
 
 
-def telling(run: Callable[..., Any]) -> Callable[..., Any]:
+def telling(original: Callable[..., Any]) -> Callable[..., Any]:
     """Let `uvicorn.run`, by which TRL's own server runs, end with an exit code."""
 
-    @functools.wraps(run)
+    @functools.wraps(original)
     def run_and_tell(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = run(self, *args, **kwargs)
+        result = original(self, *args, **kwargs)
         DEATH.exit()
         return result
 
     return run_and_tell
 
 
-def ended(serve_http: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def ended(original: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """Let vLLM's launcher, which leaves the last steps to be awaited by its caller, end with an exit code."""
 
-    @functools.wraps(serve_http)
+    @functools.wraps(original)
     async def serve(*args: Any, **kwargs: Any) -> Any:
-        rest = await serve_http(*args, **kwargs)
+        rest = await original(*args, **kwargs)
         return _finished(rest) if inspect.isawaitable(rest) else rest
 
     return serve

@@ -27,12 +27,12 @@ _ONE_WISH_S = 2.0
 _tasks: list[Any] = []  # the loop keeps no reference to a task
 
 
-def announced(startup: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def announced(original: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """Tell when uvicorn listens, and take over its end."""
 
-    @functools.wraps(startup)
+    @functools.wraps(original)
     async def start(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = await startup(self, *args, **kwargs)
+        result = await original(self, *args, **kwargs)
         if getattr(self, "started", False):
             with suppress(Exception):
                 _listening(self)

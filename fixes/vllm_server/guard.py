@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import re
 import sys
 import traceback
 from typing import Any, Awaitable, Callable, Mapping, Optional
 
+from doctor.base.redact import redact_text
 from doctor.fixes.vllm_server import processes, record, state
 from doctor.fixes.vllm_server.death import DEATH, EngineDeadError, known
 from doctor.fixes.vllm_server.health import HEALTH
@@ -27,16 +29,19 @@ _DATA = b"data: "
 #: the last event of a stream that failed (vLLM's `create_streaming_error_response`)
 _BREAKS_OFF = _DATA + b'{"error":'
 
+#: files of vLLM that take a prompt apart
+_READS_PROMPTS = re.compile(r"[\\/]vllm[\\/](?:inputs[\\/]|v1[\\/]engine[\\/](?:input_)?processor\.py|renderers[\\/])")
+
 #: errors after which the engine answers nothing more
 _DEAD = frozenset({"EngineDeadError", "AsyncEngineDeadError", "MQEngineDeadError"})
 
 
-def guarded(load: Callable[..., Any]) -> Callable[..., Any]:
+def guarded(original: Callable[..., Any]) -> Callable[..., Any]:
     """Put the guard around the application that uvicorn has loaded."""
 
-    @functools.wraps(load)
+    @functools.wraps(original)
     def load_guarded(self: Any) -> Any:
-        result = load(self)
+        result = original(self)
         if getattr(self, "interface", "asgi3") == "asgi3":
             self.loaded_app = Guard(self.loaded_app)
         return result
@@ -141,11 +146,11 @@ class Exchange:
         broken = bool(self.errors) or self._broken
         return self.status is not None and (self.status >= 500 or (self.status < 300 and broken))
 
-    def listening(self, receive: Receive) -> Receive:
+    def listening(self, original: Receive) -> Receive:
         """Note a client that goes before its answer, which some releases then count as one of 200."""
 
         async def listen() -> Mapping[str, Any]:
-            message = await receive()
+            message = await original()
             if message["type"] == "http.disconnect" and not self._ended:
                 self._gone = True
             return message
@@ -205,12 +210,14 @@ class Exchange:
 def of_client(error: BaseException) -> bool:
     """Whether the demo server's client asked for what cannot be: vLLM's other servers answer such errors with 400.
 
-    A TypeError counts where the sampling parameters were made: an unknown one, or one of another type.
+    A TypeError counts where the sampling parameters were made (an unknown one, or one of another type), and where vLLM
+    takes a prompt apart.
     https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/exceptions.py
     """
     if isinstance(error, TypeError):
         frames = traceback.extract_tb(error.__traceback__)
-        return bool(frames) and (frames[-1].name == "_generate" or frames[-1].filename.endswith("sampling_params.py"))
+        made = bool(frames) and (frames[-1].name == "_generate" or frames[-1].filename.endswith("sampling_params.py"))
+        return made or any(_READS_PROMPTS.search(each.filename) for each in frames)
     return isinstance(error, ValueError) or any(each.__name__ == "VLLMClientError" for each in type(error).__mro__)
 
 
@@ -269,7 +276,7 @@ async def explained_event(event: bytes) -> bytes:
 
 def told(kind: str, message: str, cause: Optional[Mapping[str, Any]] = None) -> dict[str, Any]:
     """The body of every error; shaped as OpenAI's clients expect, with the diagnosis beside it."""
-    return {"error": {"type": kind, "message": message, "cause": cause}}
+    return {"error": {"type": kind, "message": redact_text(message, homes=False), "cause": cause}}
 
 
 async def answer(send: Send, status: int, body: Mapping[str, Any]) -> None:

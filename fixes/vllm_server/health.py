@@ -1,6 +1,7 @@
 """What `/health` and `/ready` answer: the engine's state, not only the HTTP server's.
 
-The last successful generation is told and never judged: an engine that idles or sleeps is healthy.
+The last successful generation is told and never judged: an engine that idles or sleeps is healthy. One that stands
+still is not, be it that requests wait for it or that one of our own gets no token.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import time
 from typing import Any, Optional
 
 from doctor.fixes.vllm_server import processes, state
+from doctor.fixes.vllm_server.progress import PROGRESS
+from doctor.fixes.vllm_server.settings import SETTINGS
 
 #: what the engine gets to answer its own health check
 _PATIENCE_S = 5.0
@@ -50,18 +53,26 @@ class Health:
         return None
 
     async def health(self) -> tuple[int, dict[str, Any]]:
-        """Status and body of `/health`: 503 only where the engine is known to be dead."""
-        fault = await self.engine_fault()
+        """Status and body of `/health`: 503 only where the engine is known to be dead or to stand still."""
+        fault = await self._fault()
         return (503 if fault else 200), {"status": "failed" if fault else "ok", "reason": fault, **self._told()}
 
     async def ready(self) -> tuple[int, dict[str, Any]]:
         """Status and body of `/ready`: 503 also while requests would be refused or wait for a sleeping engine."""
-        fault = await self.engine_fault()
+        fault = await self._fault()
         if fault is None and self.draining:
             fault = "the server is shutting down"
         if fault is None and await self._sleeping():
             fault = "the engine sleeps"
         return (503 if fault else 200), {"status": "not ready" if fault else "ready", "reason": fault, **self._told()}
+
+    async def _fault(self) -> Optional[str]:
+        """Why the engine cannot answer, or stands still; asleep, or on its way out, it need not move."""
+        fault = await self.engine_fault()
+        if fault is not None or self.draining or await self._sleeping():
+            return fault
+        await PROGRESS.probe()
+        return await PROGRESS.fault(SETTINGS.stall_s)
 
     async def _sleeping(self) -> bool:
         ask = getattr(state.engine(), "is_sleeping", None)
@@ -79,6 +90,7 @@ class Health:
             "generations": self.generations,
             "failures": self.failures,
             "in_flight": self.in_flight,
+            "waited_for_s": round(PROGRESS.still_s(), 3),
             "draining": self.draining,
             "listening_since": self.listening_since,
         }

@@ -26,14 +26,14 @@ _started: list[tuple[str, weakref.ref[Any]]] = []
 _needed: list[tuple[str, weakref.ref[Any]]] = []
 
 
-def watched(bootstrap: Callable[..., Any]) -> Callable[..., Any]:
+def watched(original: Callable[..., Any]) -> Callable[..., Any]:
     """End a child of `multiprocessing` when its parent is gone."""
 
-    @functools.wraps(bootstrap)
+    @functools.wraps(original)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         with suppress(RuntimeError):  # no more threads: the process does without
             threading.Thread(target=_look, args=(_parent_of(self),), name="doctor-parent", daemon=True).start()
-        return bootstrap(self, *args, **kwargs)
+        return original(self, *args, **kwargs)
 
     return run
 
@@ -59,14 +59,14 @@ def _look(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def remembered(start: Callable[..., Any]) -> Callable[..., Any]:
+def remembered(original: Callable[..., Any]) -> Callable[..., Any]:
     """Keep in mind which processes vLLM or TRL starts."""
 
-    @functools.wraps(start)
+    @functools.wraps(original)
     def begin(self: Any, *args: Any, **kwargs: Any) -> Any:
         target = getattr(self, "_target", None)  # gone after the start
         owner = _real_name(getattr(target, "__module__", None) or type(self).__module__)
-        result = start(self, *args, **kwargs)
+        result = original(self, *args, **kwargs)
         if owner.split(".")[0] in _OWNERS:
             _started.append((self.name, weakref.ref(self)))
         return result

@@ -8,7 +8,7 @@ import os
 import time
 from typing import Any, Optional
 
-from doctor.core.run_dir import Events, RunDir
+from doctor.run.folder import Events, RunDir
 
 #: file of the run folder that the doctor writes the diagnosis to: {id, name, headline, remedy}
 CAUSE = "cause.json"

@@ -86,13 +86,13 @@ def _too_large(settings: Settings) -> Refused:
     return Refused(413, "request_too_large", f"the request is larger than {settings.request_bytes} bytes")
 
 
-def _measured(receive: Receive, settings: Settings) -> Receive:
+def _measured(original: Receive, settings: Settings) -> Receive:
     """Count what passes; a body without a stated length ends where it grows too large."""
     seen = 0
 
     async def counting() -> Mapping[str, Any]:
         nonlocal seen
-        message = await receive()
+        message = await original()
         seen += len(message.get("body", b""))
         if seen > settings.request_bytes:
             raise _too_large(settings)
@@ -118,14 +118,14 @@ async def _read(receive: Receive, settings: Settings) -> Optional[bytes]:
             return b"".join(parts)
 
 
-def _again(body: Optional[bytes], receive: Receive) -> Receive:
+def _again(body: Optional[bytes], original: Receive) -> Receive:
     """Give the body once more, then whatever the client does next."""
     first: list[Mapping[str, Any]] = [
         {"type": "http.disconnect"} if body is None else {"type": "http.request", "body": body, "more_body": False}
     ]
 
     async def replay() -> Mapping[str, Any]:
-        return first.pop() if first else await receive()
+        return first.pop() if first else await original()
 
     return replay
 
@@ -139,10 +139,23 @@ def _judge(body: bytes, settings: Settings, *, demo: bool) -> None:
         raise Refused(400, "invalid_json", f"the body is no JSON: {type(exc).__name__}") from None
     if demo and (not isinstance(value, dict) or "prompt" not in value):
         raise Refused(400, "prompt_missing", "the body must be a JSON object with the field `prompt`")
+    if demo and (refused := _no_prompt(value["prompt"])) is not None:
+        raise Refused(400, "prompt_invalid", refused)
     count = prompts_in(value)
     if count > settings.prompts:
         text = f"the request holds {count} prompts, and at most {settings.prompts} are taken at once"
         raise Refused(400, "too_many_prompts", text)
+
+
+def _no_prompt(value: Any) -> Optional[str]:
+    """Why the demo server, which takes one prompt a request, cannot take this one; None where it can."""
+    if isinstance(value, list) and value and all(type(each) is int for each in value):
+        return None  # token ids
+    if isinstance(value, list):
+        return "`prompt` is a list, and this server takes one prompt a request: send a request for each"
+    if isinstance(value, (str, dict)):
+        return None
+    return f"`prompt` must be text, not {type(value).__name__}"
 
 
 def prompts_in(value: Any) -> int:

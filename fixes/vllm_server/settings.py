@@ -18,6 +18,7 @@ class Settings:
         request_bytes: largest body of a request.
         prompts: most prompts in one request.
         drain_s: how long requests in flight are waited for at the end.
+        stall_s: an engine that puts out nothing for so long, while somebody waits for it, stands still.
         demo: the server is the demo server, or takes its place: it knows no key of its own.
 
     """
@@ -26,6 +27,7 @@ class Settings:
     prompts: int = 16384
     drain_s: float = 30.0
     demo: bool = False
+    stall_s: float = 30.0
 
     def dump(self) -> str:
         """For the variable."""

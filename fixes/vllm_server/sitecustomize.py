@@ -27,10 +27,10 @@ class _Awaiting(object):
         if spec is None or not hasattr(spec.loader, "exec_module"):
             self.names.add(name)
             return spec
-        run = spec.loader.exec_module
+        original = spec.loader.exec_module
 
         def run_and_tell(module):
-            run(module)
+            original(module)
             try:
                 self.hooks.loaded(name, module)
             except Exception:

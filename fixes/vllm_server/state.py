@@ -13,6 +13,8 @@ from argparse import Namespace
 from contextlib import suppress
 from typing import Any, Awaitable, Callable, Optional
 
+from doctor.fixes.vllm_server.progress import PROGRESS
+
 #: key of the request's scope under which an error that vLLM's handlers swallow is handed to the guard
 ERRORS = "doctor.errors"
 
@@ -33,15 +35,15 @@ def engine() -> Any:
     return getattr(getattr(SERVED.application, "state", None), "engine_client", None)
 
 
-def mended(serve_http: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def mended(original: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """Complete the application before vLLM's launcher serves it."""
 
-    @functools.wraps(serve_http)
+    @functools.wraps(original)
     async def serve(*args: Any, **kwargs: Any) -> Any:
         with suppress(Exception):  # the launcher then says itself what it lacks
             caller = sys._getframe(1).f_locals  # noqa: SLF001 - the demo server hands its arguments to nobody
             complete(args[0] if args else kwargs["app"], caller.get("args"))
-        return await serve_http(*args, **kwargs)
+        return await original(*args, **kwargs)
 
     return serve
 
@@ -56,6 +58,7 @@ def complete(application: Any, arguments: Any = None) -> None:
             state.engine_client = found
     if isinstance(arguments, Namespace) and not hasattr(state, "args"):
         state.args = arguments
+    PROGRESS.follow(getattr(state, "engine_client", None))
     for name, value in _DEFAULTS.items():
         if not hasattr(state, name):
             setattr(state, name, value)
@@ -71,30 +74,30 @@ def _engine_of(routes: Any) -> Optional[Any]:
     return None
 
 
-def _telling(application: Any, build: Callable[[], Any]) -> Callable[[], Any]:
+def _telling(application: Any, original: Callable[[], Any]) -> Callable[[], Any]:
     """Let the application's own exception handlers tell what they swallow; called when all of them are known."""
 
     def build_telling() -> Any:
         for kind, handler in list(application.exception_handlers.items()):
             application.exception_handlers[kind] = _noting(handler)
-        return build()
+        return original()
 
     return build_telling
 
 
-def _noting(handler: Callable[..., Any]) -> Callable[..., Any]:
-    if inspect.iscoroutinefunction(handler):
+def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
+    if inspect.iscoroutinefunction(original):
 
-        @functools.wraps(handler)
+        @functools.wraps(original)
         async def note_and_await(request: Any, error: Exception) -> Any:
             request.scope.get(ERRORS, []).append(error)
-            return await handler(request, error)
+            return await original(request, error)
 
         return note_and_await
 
-    @functools.wraps(handler)
+    @functools.wraps(original)
     def note(request: Any, error: Exception) -> Any:
         request.scope.get(ERRORS, []).append(error)
-        return handler(request, error)
+        return original(request, error)
 
     return note

@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 from typing import Any, NamedTuple, Optional
 
-from doctor.core.problem import AREAS
+from doctor.catalogue.problem import AREAS
 from doctor.monitors.guard.policy import ORDER, Policy
 
 #: seconds that rank 0 waits for the guards of the other ranks when the training begins, and whenever they agree: they
@@ -32,6 +32,8 @@ ASK_S, SELDOM_S = 0.0005, 0.02
 _NONE = "none"
 _serial = itertools.count()
 _areas = list(AREAS.values())
+#: ids of three digits, and of three or four
+_THREE, _NUMBERS = 1_000, 11_000
 
 
 class Decision(NamedTuple):
@@ -45,7 +47,7 @@ class Decision(NamedTuple):
 def encode(policy: Policy, problem: str, rank: int) -> int:
     """A decision as one number: the greatest of all ranks' is the strongest, of those of the lowest rank."""
     area = _areas.index(problem[:3])
-    return (((policy.rank + 1) * 100 + area) * 1000 + int(problem[3:])) * 100_000 + 99_999 - min(rank, 99_999)
+    return (((policy.rank + 1) * 100 + area) * _NUMBERS + _number(problem[3:])) * 100_000 + 99_999 - min(rank, 99_999)
 
 
 def decode(number: int) -> Optional[Decision]:
@@ -53,9 +55,18 @@ def decode(number: int) -> Optional[Decision]:
     if number <= 0:
         return None
     rest, rank = divmod(number, 100_000)
-    rest, which = divmod(rest, 1000)
+    rest, which = divmod(rest, _NUMBERS)
     policy, area = divmod(rest, 100)
-    return Decision(ORDER[policy - 1], f"{_areas[area]}{which:03d}", 99_999 - rank)
+    return Decision(ORDER[policy - 1], f"{_areas[area]}{_digits(which)}", 99_999 - rank)
+
+
+def _number(digits: str) -> int:
+    """Digits of an id as a number: three of the early ones, four of those made from a hash, with zeros in front."""
+    return int(digits) + (_THREE if len(digits) > 3 else 0)
+
+
+def _digits(number: int) -> str:
+    return f"{number:03d}" if number < _THREE else f"{number - _THREE:04d}"
 
 
 def distributed() -> Any:

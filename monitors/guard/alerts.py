@@ -8,12 +8,13 @@ import textwrap
 from contextlib import suppress
 from typing import Any, Callable, Iterable, Optional
 
-from doctor.core.alarm import as_data
-from doctor.core.finding import Finding
-from doctor.core.problem import ERROR, INFO
-from doctor.core.run_dir import Events, RunDir
+from doctor.base.redact import redact_text
+from doctor.catalogue.alarm import as_data
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.problem import ERROR, INFO
 from doctor.monitors.guard.options import Options
 from doctor.monitors.guard.policy import Policy
+from doctor.run.folder import Events, RunDir
 
 #: the same problem is told in full so often; later only in the run folder
 TOLD_IN_FULL, MOST_EVENTS = 2, 100
@@ -23,17 +24,38 @@ _WIDEST = 100
 #: what a policy does, as the console says it; a warning does nothing
 DONE = {
     "en": {
-        Policy.SKIP_STEP: "the step is dropped on all ranks, where it is not applied yet (policy skip-step)",
-        Policy.CHECKPOINT: "the weights are saved and the run stops (policy checkpoint)",
-        Policy.STOP: "the run stops (policy stop)",
-        Policy.RAISE: "the program is ended with GuardStop (policy raise)",
+        Policy.SKIP_STEP: "the step is dropped, unless it is applied already (policy skip-step)",
+        Policy.CHECKPOINT: "the weights are to be saved, then the run stops (policy checkpoint)",
+        Policy.STOP: "the run stops, and nothing is saved (policy stop)",
+        Policy.RAISE: "the program is ended with GuardStop, and nothing is saved (policy raise)",
     },
     "zh": {
-        Policy.SKIP_STEP: "在所有 rank 上丢弃该步(如果尚未应用)(策略 skip-step)",
-        Policy.CHECKPOINT: "保存权重,然后停止训练(策略 checkpoint)",
-        Policy.STOP: "停止训练(策略 stop)",
-        Policy.RAISE: "以 GuardStop 结束程序(策略 raise)",
+        Policy.SKIP_STEP: "丢弃该步(如果尚未应用)(策略 skip-step)",
+        Policy.CHECKPOINT: "将保存权重,然后停止训练(策略 checkpoint)",
+        Policy.STOP: "停止训练,不保存任何内容(策略 stop)",
+        Policy.RAISE: "以 GuardStop 结束程序,不保存任何内容(策略 raise)",
     },
+}
+
+#: what is said when the run is stopped, by what becomes of the weights (`doctor.run.guard_stop.SAVES`)
+STOPPED = {
+    "en": {
+        "asked": "doctor: guard: the run stops{at}{why}; the trainer was told to save the weights",
+        "saved": "doctor: guard: the run stops{at}{why}; the weights are saved",
+        "failed": "doctor: guard: the run stops{at}{why}; the weights could not be saved",
+        "none": "doctor: guard: the run stops{at}{why}; nothing was saved",
+    },
+    "zh": {
+        "asked": "doctor: guard: 训练停止{at}{why};已通知 trainer 保存权重",
+        "saved": "doctor: guard: 训练停止{at}{why};权重已保存",
+        "failed": "doctor: guard: 训练停止{at}{why};权重未能保存",
+        "none": "doctor: guard: 训练停止{at}{why};未保存任何内容",
+    },
+}
+_AT = {"en": " at step {}", "zh": "(第 {} 步)"}
+_NOT_SAVED = {
+    "en": "doctor: guard: the checkpoint of step {} could not be written ({}); the run stops without it",
+    "zh": "doctor: guard: 无法写入第 {} 步的检查点({});训练将在没有它的情况下停止",
 }
 
 _ASKED = {
@@ -77,7 +99,7 @@ class Alerts:
     def print(self, text: str) -> None:
         """Onto standard error, below whatever progress bar stands there."""
         with suppress(Exception):
-            sys.stderr.write(f"\n{text}\n")
+            sys.stderr.write(f"\n{redact_text(text, homes=False)}\n")
             sys.stderr.flush()
 
     def text(self, finding: Finding, policy: Policy, *, brief: bool = False) -> str:
@@ -102,10 +124,20 @@ class Alerts:
             return DONE[language].get(policy, "")
         return _ASKED[language].format(policy=policy.value)
 
+    def stopped(self, problem: str, step: Optional[int], save: str) -> str:
+        """What is said when the run is stopped: for which problem, at which step, and with what saved."""
+        language = self._options.language
+        at = "" if step is None else _AT[language].format(step)
+        return STOPPED[language][save].format(at=at, why=f" ({problem})" if problem else "")
+
+    def not_saved(self, step: int, error: BaseException) -> str:
+        """What is said when a checkpoint that the policy asks for cannot be written."""
+        return _NOT_SAVED[self._options.language].format(step, f"{type(error).__name__}: {error}"[:300])
+
     def _tell_trackers(self, finding: Finding, policy: Policy) -> None:
         words = finding.words(self._options.language)
-        title = f"{finding.problem.id} {words.headline}"
-        text = "\n\n".join((words.explanation, words.remedy, self.done(policy)))
+        title = redact_text(f"{finding.problem.id} {words.headline}")
+        text = redact_text("\n\n".join((words.explanation, words.remedy, self.done(policy))))
         for tell in (_wandb, _trackio):
             with suppress(Exception):
                 tell(title, text, finding.severity is ERROR)

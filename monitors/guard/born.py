@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Optional
 
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import Finding, Message, Where, Words, found
 from doctor.checks.numerics.loss_or_gradient_not_finite import PROBLEM
-from doctor.core.finding import Evidence, Finding, Message, Where, Words, found
 from doctor.monitors.guard.locate import Birth
 
 _VALUES = {"nan": "NaN", "inf": "inf", None: "NaN/inf"}
@@ -182,9 +183,11 @@ def not_finite(name: str, kind: Optional[str], step: int, birth: Optional[Birth]
         birth: what `locate` found.
 
     """
-    evidence = [Evidence("guard", f"{name} = {_VALUES[kind]} before the optimizer's step {step}")]
+    evidence = [Observed.quoted("guard", f"{name} = {_VALUES[kind]} before the optimizer's step {step}")]
     if birth is not None:
-        evidence.append(Evidence("guard", _sighting(birth)))
+        evidence.append(Observed.quoted("guard", _sighting(birth)))
+    if birth is not None and birth.operation is not None:
+        evidence.append(Observed.quoted("guard", birth.operation))
     return found(
         PROBLEM,
         _message(birth),

@@ -253,13 +253,21 @@ class EngineWatch:
         if policy is None:
             return
         self.guard.settled()
-        if policy is Policy.CHECKPOINT:
-            self._checkpoint(step)
+        saved = self._checkpoint(step) if policy is Policy.CHECKPOINT else "none"
         if policy.stops:
+            self.guard.stopping(policy, saved)
             raise GuardStop(f"the doctor's guard ends the run at step {step} (policy {policy.value})")
 
-    @shielded
-    def _checkpoint(self, step: int) -> None:
+    def _checkpoint(self, step: int) -> str:
+        """Have the step saved; what became of it, for `Guard.stopping`."""
+        try:
+            self._save_step(step)
+        except Exception as error:  # noqa: BLE001 - a full disk, the user's own function: the run stops in any case
+            self.guard.alerts.print(self.guard.alerts.not_saved(step, error))
+            return "failed"
+        return "saved"
+
+    def _save_step(self, step: int) -> None:
         if self._save is not None:
             self._save(step)
             return

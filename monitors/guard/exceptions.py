@@ -9,8 +9,9 @@ import threading
 import traceback
 from typing import TYPE_CHECKING, Any, Optional
 
-from doctor.core.run_dir import Events, RunDir
+from doctor.monitors.capsule import hooks
 from doctor.monitors.guard.shield import GuardStop, shielded
+from doctor.run.folder import Events, RunDir
 
 if TYPE_CHECKING:
     from doctor.monitors.guard.guard import Guard
@@ -34,6 +35,7 @@ def watch(guard: Optional[Guard] = None) -> None:
     """
     if guard is not None:
         _Watched.guard = guard
+    hooks.install()
     if _Watched.pid == os.getpid():
         return
     first = _Watched.pid is None

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any, Optional
 
-from doctor.core.run_dir import RunDir
+from doctor.run.folder import RunDir
 
 #: collectives kept; what torch keeps by itself since it keeps any (FlightRecorder.hpp of torch 2.13)
 _ENTRIES = "2000"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import time
@@ -12,21 +11,19 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from numbers import Real
-from pathlib import Path
 from typing import Any, Callable, Optional
 
-import doctor
-from doctor.core.finding import Finding
-from doctor.core.problem import INFO
-from doctor.core.rules import RuleEngine, load_rules
-from doctor.core.run_dir import Appender, Events, RunDir
-from doctor.core.series import Point, as_number, canonical
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.problem import INFO
+from doctor.catalogue.rules import RuleEngine, load_rules
+from doctor.catalogue.series import Point, as_number, canonical
 from doctor.monitors.guard.agree import Decision, Group, decode, encode
 from doctor.monitors.guard.alerts import Alerts
 from doctor.monitors.guard.options import Options
 from doctor.monitors.guard.options import options as read_options
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import shielded
+from doctor.run.folder import Appender, Events, RunDir
 
 #: steps whose metrics are kept for the record of an exception, and metrics kept of each
 KEPT_STEPS, KEPT_METRICS = 50, 100
@@ -60,11 +57,7 @@ _RECORDED = "_doctor_recorded"
 
 def rules_here() -> list[type]:
     """The live rules: of the catalogue, or of what was carried into an environment without the doctor."""
-    carried = Path(doctor.__file__).parent / "_carried.json"
-    if not carried.is_file():
-        return load_rules()
-    modules = json.loads(carried.read_text(encoding="utf-8"))["modules"]
-    return load_rules(name for name in modules if name.startswith("doctor.checks."))
+    return load_rules()
 
 
 class Guard:
@@ -103,9 +96,13 @@ class Guard:
         self._engine = RuleEngine(rules_here() if rules is None else list(rules))
         self._metrics = None if self.run is None else Appender(self.run.metrics(self.rank))
         self._pending: Optional[Decision] = None
+        self._carried: Optional[Decision] = None
+        self._stopping = False
         self._said: deque[tuple[str, Optional[int]]] = deque(maxlen=50)
         self._scale: Optional[float] = None
         self._told_step_s = 0.0
+        #: whether whoever carries policies out can save, and whether all ranks can be stopped together
+        self.saves = self.stops = True
         #: told of every step
         self.on_step: Optional[Callable[[int], Any]] = None
         self._headed = False
@@ -206,8 +203,17 @@ class Guard:
         return policy
 
     def policy(self, finding: Finding) -> Policy:
-        """What is to be done about a finding: what the settings say, and nothing where a rank has no guard."""
-        return Policy.WARN if self.group.complete is False else self._policies.of(finding)
+        """What is to be done about a finding: what the settings say, as far as it can be carried out here.
+
+        Nothing where a rank has no guard. Where the run cannot be stopped the step is dropped at most; where nobody
+        can save, a checkpoint is a stop.
+        """
+        if self.group.complete is False:
+            return Policy.WARN
+        policy = self._policies.of(finding)
+        if policy.stops and not self.stops:
+            return Policy.SKIP_STEP
+        return Policy.STOP if policy is Policy.CHECKPOINT and not self.saves else policy
 
     @property
     def pending(self) -> Optional[Policy]:
@@ -247,7 +253,26 @@ class Guard:
 
     def settled(self) -> None:
         """Forget what is pending: it has been carried out."""
-        self._pending = None
+        self._carried, self._pending = self._pending or self._carried, None
+
+    @shielded
+    def stopping(self, policy: Policy, save: str) -> None:
+        """Tell the run folder that the run is being stopped now, once; rank 0 says it on the console.
+
+        Args:
+            policy: that stops it.
+            save: what becomes of the weights, one of `doctor.run.guard_stop.SAVES`.
+
+        """
+        if self._stopping:
+            return
+        self._stopping = True
+        carried = self._carried or self._pending
+        problem = carried.problem if carried is not None else None
+        if self.events is not None:
+            self.events.write("stop", id=problem, step=self.step, policy=policy.value, save=save)
+        if self.rank == 0:
+            self.alerts.print(self.alerts.stopped(problem or "", self.step, save))
 
     @shielded
     def scale(self, reading: Any) -> None:
@@ -312,7 +337,7 @@ class Guard:
         told = {each.problem.id for each in self.findings}
         for finding in self._engine.close():
             if finding.problem.id not in told and finding.severity is not INFO:
-                self.alarm(finding)
+                self.alarm(finding, Policy.WARN)  # nobody carries out anything more
         if self.events is not None:
             self.events.write("end", step=self.step, crashed_rules=self._engine.crashed or None)
             self.events.close()

@@ -19,8 +19,10 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from operator import itemgetter
 from typing import Any, Callable, NamedTuple, Optional
 
+from doctor.monitors.guard import finite
 from doctor.monitors.guard.agree import AGREE_S, Group
 from doctor.monitors.guard.finite import readable
+from doctor.monitors.guard.norms import Norms, code_of, kept_codes
 from doctor.monitors.guard.shards import gathers, let_go
 
 #: what a wrapper puts before the names of a user's own modules: DDP, torch.compile, FSDP, checkpointing
@@ -38,6 +40,7 @@ MINUS_INF, PLUS_INF, NAN = 1, 2, 3
 #: place of a gradient in the order of births: behind everything of the forward
 _LAST = 1 << 60
 _KINDS = {MINUS_INF: "inf", PLUS_INF: "inf", NAN: "nan"}
+_CODES = {finite.INF: PLUS_INF, finite.NAN: NAN}
 
 
 class Birth(NamedTuple):
@@ -53,6 +56,7 @@ class Birth(NamedTuple):
             clipping with such a norm leaves them), "loss or gradient" (the same where the loss was not seen).
         rows: rows of this micro-batch that hold it, where the values have that dimension.
         rank: of the process that saw it; None in a run of one process.
+        operation: of a gradient: which operation of the backward gave the first NaN, and for which statement.
 
     """
 
@@ -62,6 +66,7 @@ class Birth(NamedTuple):
     what: str
     rows: tuple[int, ...] = ()
     rank: Optional[int] = None
+    operation: Optional[str] = None
 
 
 #: what a rank says at a door: that it would go on into the module, or that its forward is over
@@ -79,6 +84,7 @@ def locate(
     deadline_s: float = 30.0,
     group: Optional[Group] = None,
     saw_loss: bool = True,
+    norms: Optional[Norms] = None,
 ) -> Optional[Birth]:
     """Find the birth of a non-finite value; all ranks of the group call it together.
 
@@ -91,6 +97,7 @@ def locate(
         group: the ranks that are here; None: nothing is exchanged, and `forward` must hold no collective. Where a rank
             has left it, no forward is run.
         saw_loss: whether `forward` gives the loss of the step and not only the model's output.
+        norms: what each gradient was before it was clipped; None: clipping with NaN hides where it began.
 
     Returns:
         The birth that comes first on any rank, the same on all; None where all is finite or the search failed.
@@ -118,7 +125,8 @@ def locate(
     if weight is not None or (several and not _all_may(group, forward)):
         return weight
     together = group if several else None
-    birth = first(lambda: _run_again(torch, model, forward, deadline_s, together), deadline_s + AGREE_S)
+    codes = kept_codes(norms)
+    birth = first(lambda: _run_again(torch, model, forward, deadline_s, together, codes), deadline_s + AGREE_S)
     unseen = birth is not None and birth.what == "gradient" and not saw_loss
     return birth._replace(what="loss or gradient") if unseen and birth is not None else birth
 
@@ -146,7 +154,12 @@ def _stored(torch: Any, model: Any) -> Optional[tuple[int, Birth]]:
 
 
 def _run_again(
-    torch: Any, model: Any, forward: Optional[Callable[[], Any]], deadline_s: float, group: Optional[Group]
+    torch: Any,
+    model: Any,
+    forward: Optional[Callable[[], Any]],
+    deadline_s: float,
+    group: Optional[Group],
+    codes: dict[int, int],
 ) -> Optional[tuple[int, Birth]]:
     """The birth in a forward of finite weights, else in the gradients."""
     trace = _Trace(torch, model, time.monotonic() + deadline_s, group)
@@ -160,7 +173,7 @@ def _run_again(
         birth = trace.birth(loss)
         if birth is not None or trace.blind:  # what was not seen may be where it was born
             return birth
-    gradient = _gradient(torch, model, trace.order)
+    gradient = _gradient(torch, model, trace.order, codes)
     return None if gradient is None else (_LAST, gradient)
 
 
@@ -340,16 +353,22 @@ def _tensors(value: Any) -> Iterator[Any]:
             stack += [(part, depth + 1) for part in reversed(parts)]
 
 
-def _gradient(torch: Any, model: Any, order: dict[str, int]) -> Optional[Birth]:
-    """The first gradient in the order of the backward that is not finite: that of the last module of the forward."""
-    named = [(module_name(name), readable(each.grad)) for name, each in model.named_parameters()]
-    kept = [(name, local) for name, local in named if local is not None]
-    codes = _read(torch, [_code(each) for _, each in kept])
-    bad = [(name, code) for (name, _), code in zip(kept, codes) if code]  # noqa: B905 - Python 3.9
+def _gradient(torch: Any, model: Any, order: dict[str, int], before: dict[int, int]) -> Optional[Birth]:
+    """The first gradient in the order of the backward that is not finite: that of the last module of the forward.
+
+    Where clipping has spoiled all of them, `before` tells which ones it were.
+    """
+    named = [(module_name(name), readable(each.grad), each.grad) for name, each in model.named_parameters()]
+    kept = [(name, local, whole) for name, local, whole in named if local is not None]
+    codes = _read(torch, [_code(each) for _, each, _ in kept])
+    bad = [(name, code) for (name, _, _), code in zip(kept, codes) if code]  # noqa: B905 - Python 3.9
     if not bad:
         return None
-    if len(bad) == len(kept) > 1 and not any(_read(torch, [each.isfinite().any() for _, each in kept])):
-        return Birth(None, None, _KINDS[bad[0][1]], "gradient")
+    if len(bad) == len(kept) > 1 and not any(_read(torch, [each.isfinite().any() for _, each, _ in kept])):
+        told = [(name, _CODES[code]) for name, _, whole in kept if (code := code_of(whole, before))]
+        if not told:
+            return Birth(None, None, _KINDS[bad[0][1]], "gradient")
+        bad = told
     last = max(range(len(bad)), key=lambda index: (order.get(bad[index][0].rpartition(".")[0], -1), index))
     name, code = bad[last]
     return Birth(name.rpartition(".")[0], name, _KINDS[code], "gradient")

@@ -23,6 +23,7 @@ from doctor.monitors.guard.finite import FINITE, INF, KINDS, worst_gradient
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.locate import locate
 from doctor.monitors.guard.losses import Losses
+from doctor.monitors.guard.norms import Norms
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.scale import Reading
 from doctor.monitors.guard.shards import GATHERING, is_any, sharded
@@ -64,10 +65,13 @@ class LoopWatch:
         self._scale: Optional[float] = None
         self._losses = Losses(guard)
         self._clipping: Optional[Clipping] = None
+        self._norms: Optional[Norms] = None
         self._call: Optional[tuple[Any, Any]] = None
         self._reached = self._overflow = False
         self._agreed: Optional[Policy] = None
         self._undo: list[Callable[[], None]] = []
+        guard.saves = save is not None
+        guard.stops = distributed() is None or self._together
         self._attach(optimizers)
 
     @shielded
@@ -75,8 +79,8 @@ class LoopWatch:
         for each in optimizers:
             self._undo.append(Veto(each, self._refuse, self._behind).close)
         if self._scaler is None and self._model is not None:  # which tells when gradients come behind the clipping
-            self._clipping = Clipping()
-            self._undo.append(self._clipping.close)
+            self._clipping, self._norms = Clipping(), Norms()
+            self._undo += [self._clipping.close, self._norms.close]
         if self._model is not None:
             handle = self._model.register_forward_pre_hook(self._keep_call, with_kwargs=True)
             self._undo.append(handle.remove)
@@ -139,7 +143,7 @@ class LoopWatch:
         if self._model is not None:
             forward, group = (self._again(), self.guard.group) if together else (None, None)
             limit_s, saw_loss = self.guard.options.locate_s, bool(self._losses.kept)
-            birth = locate(self._model, forward, deadline_s=limit_s, group=group, saw_loss=saw_loss)
+            birth = locate(self._model, forward, deadline_s=limit_s, group=group, saw_loss=saw_loss, norms=self._norms)
         policy = self.guard.alarm(not_finite(name, told, self._steps, birth))
         if policy is not Policy.WARN and together:
             self._agreed = self.guard.agree()
@@ -161,8 +165,9 @@ class LoopWatch:
         """Let the ranks agree from time to time, and carry out what they agree on. Raises GuardStop to end the run."""
         self._losses.forget()
         self._call = None
-        if self._clipping is not None:
+        if self._clipping is not None and self._norms is not None:
             self._clipping.forget()
+            self._norms.forget()
         self.guard.stepped(self._steps)
         policy, self._agreed = self._agreed, None
         if policy is None:
@@ -170,9 +175,9 @@ class LoopWatch:
         if policy is None:
             return
         self.guard.settled()
-        if policy is Policy.CHECKPOINT and self._save is not None:
-            self._checkpoint()
+        saved = self._checkpoint() if policy is Policy.CHECKPOINT else "none"
         if policy.stops:
+            self.guard.stopping(policy, saved)
             raise GuardStop(f"the doctor's guard ends the run at step {self._steps} (policy {policy.value})")
 
     def _agree(self) -> Optional[Policy]:
@@ -182,10 +187,16 @@ class LoopWatch:
             return None
         return self.guard.agree() if due or distributed() is None else None
 
-    @shielded
-    def _checkpoint(self) -> None:
-        if self._save is not None:
+    def _checkpoint(self) -> str:
+        """Have the step saved; what became of it, for `Guard.stopping`."""
+        if self._save is None:
+            return "none"
+        try:
             self._save(self._steps)
+        except Exception as error:  # noqa: BLE001 - the user's own function: the run stops in any case
+            self.guard.alerts.print(self.guard.alerts.not_saved(self._steps, error))
+            return "failed"
+        return "saved"
 
     def _around_scale(self, original: Any) -> Any:
         def scale(outputs: Any, *args: Any, **kwargs: Any) -> Any:

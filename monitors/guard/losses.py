@@ -40,12 +40,12 @@ class Losses:
         """A new step begins."""
         self.kept = []
 
-    def made_of(self, forward: Callable[[], Any]) -> Callable[[], Any]:
+    def made_of(self, original: Callable[[], Any]) -> Callable[[], Any]:
         """A forward that gives the last loss of the step, where one was kept, rather than the model's output."""
         losses = self.kept
 
         def loss() -> Any:
-            output = forward()
+            output = original()
             return losses[-1] if losses else output
 
         return loss

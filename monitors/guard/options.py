@@ -29,6 +29,8 @@ class Options:
         locate_s: seconds that the search for the module in which a NaN was born may take.
         hang_factor: no step for this many times the median step means that the run is stuck.
         hang_at_least_s: and for no less than this many seconds.
+        witness: whether a trainer's rollout engine is asked what the trained policy is asked, too.
+        witness_every: updates between two rounds of the witness after the first ones; 0: no more of them.
         trackers: whether alarms go to wandb, tensorboard and trackio where those are active.
         lang: "en" or "zh"; None: the locale's.
 
@@ -38,6 +40,8 @@ class Options:
     locate_s: float = 30.0
     hang_factor: float = 10.0
     hang_at_least_s: float = 120.0
+    witness: Optional[bool] = None
+    witness_every: float = 50.0
     trackers: bool = True
     lang: Optional[str] = None
 
@@ -90,8 +94,9 @@ def _with(made: Options, name: str, value: Any) -> Options:
         given = _pairs(value) if isinstance(value, str) else dict(value)
         Policies(given)
         return replace(made, policy={**made.policy, **given})
-    if name == "trackers":
-        return replace(made, trackers=_truth(value))
+    if name in ("trackers", "witness"):
+        truths: dict[str, Any] = {name: _truth(value)}
+        return replace(made, **truths)
     if name == "lang":
         if value not in ("en", "zh"):
             raise ValueError(f"`{value}` is neither en nor zh")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Iterable, Mapping, Optional
 
-from doctor.core.finding import Finding
-from doctor.core.problem import ERROR
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.problem import ERROR
 
 
 class Policy(str, Enum):

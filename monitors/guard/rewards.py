@@ -8,10 +8,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple, Optional
 
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import Finding, Message, Where, Words, found
+from doctor.catalogue.problem import WARNING
 from doctor.checks.numerics.loss_or_gradient_not_finite import PROBLEM as NOT_FINITE
-from doctor.checks.rl.reward_missing import PROBLEM as MISSING
-from doctor.core.finding import Evidence, Finding, Message, Where, Words, found
-from doctor.core.problem import WARNING
+from doctor.checks.rl.rewards.reward_missing import PROBLEM as MISSING
 from doctor.monitors.guard.shield import shielded
 
 #: rows named in a finding, and results looked at: a reward function gives one number a completion
@@ -90,20 +91,20 @@ class Rewards:
             self._trainer = None
         self._unread = {}
 
-    def _watched(self, function: Any, name: str) -> Any:
-        @functools.wraps(function)
+    def _watched(self, original: Any, name: str) -> Any:
+        @functools.wraps(original)
         def watched(*args: Any, **kwargs: Any) -> Any:
-            result = function(*args, **kwargs)
+            result = original(*args, **kwargs)
             self._look(name, result)
             return result
 
-        @functools.wraps(function)
+        @functools.wraps(original)
         async def awaited(*args: Any, **kwargs: Any) -> Any:
-            result = await function(*args, **kwargs)
+            result = await original(*args, **kwargs)
             self._look(name, result)
             return result
 
-        return awaited if inspect.iscoroutinefunction(function) else watched
+        return awaited if inspect.iscoroutinefunction(original) else watched
 
     @shielded
     def _look(self, name: str, result: Any) -> None:
@@ -153,9 +154,11 @@ def born_in_reward(bad: Bad, name: str, kind: Optional[str], step: int, rank: Op
     )  # fmt: skip
 
 
-def _evidence(bad: Bad) -> Evidence:
+def _evidence(bad: Bad) -> Observed:
     rows = ", ".join(map(str, bad.rows[:MOST_ROWS]))
-    return Evidence("guard", f"{bad.function}: {bad.kind} for rows {rows} of this rank's {bad.total} completions")
+    return Observed.quoted(
+        "guard", f"{bad.function}: {bad.kind} for rows {rows} of this rank's {bad.total} completions"
+    )
 
 
 def _name(function: Any) -> str:

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import Any, Callable, TypeVar, cast
 
-from doctor.core.run_dir import Events, RunDir
+from doctor.run.folder import Events, RunDir
 
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 
@@ -21,21 +21,21 @@ class GuardStop(Exception):  # noqa: N818 - it is no error of the program: the g
     """Ends the run because the policy of a problem is `raise`; the only exception that the guard lets out."""
 
 
-def shielded(function: Hook) -> Hook:
-    """Let no exception of `function` out, but GuardStop and what is no Exception (KeyboardInterrupt).
+def shielded(original: Hook) -> Hook:
+    """Let no exception of `original` out, but GuardStop and what is no Exception (KeyboardInterrupt).
 
     The first one is told once, on standard error and as an event of kind `monitor`; from then on the function does
     nothing and gives None. A method is switched off for its own object, whose `hook_failed` is called if it has one; a
     plain function for the process.
     """
-    name, everywhere = function.__qualname__, set[str]()
+    name, everywhere = original.__qualname__, set[str]()
 
-    @functools.wraps(function)
+    @functools.wraps(original)
     def shield(*args: Any, **kwargs: Any) -> Any:
         try:
             if name in _failed and name in _off(name, args, everywhere):
                 return None
-            return function(*args, **kwargs)
+            return original(*args, **kwargs)
         except GuardStop:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
@@ -45,15 +45,15 @@ def shielded(function: Hook) -> Hook:
     return cast("Hook", shield)
 
 
-def shielded_event(function: Callable[[Any, Any, Any, Any], None]) -> Callable[..., None]:
+def shielded_event(original: Callable[[Any, Any, Any, Any], None]) -> Callable[..., None]:
     """The same of a callback's event that needs nothing of what the trainer names: to hand that on takes long."""
-    name = function.__qualname__
+    name = original.__qualname__
 
-    @functools.wraps(function)
+    @functools.wraps(original)
     def shield(self: Any, args: Any, state: Any, control: Any, **_: Any) -> None:
         try:
             if name not in _failed or name not in _off(name, (self,), set()):
-                function(self, args, state, control)
+                original(self, args, state, control)
         except GuardStop:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -12,6 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Optional
+
+from doctor.base.own_frames import THREADS, py_spy_without, without
+from doctor.catalogue.standing import of_program
 
 MOST_THREADS, MOST_FRAMES = 64, 200
 
@@ -30,25 +34,32 @@ _LONG = frozenset(
 
 
 def of_process() -> str:
-    """Stacks of all threads of this process, the main one first, innermost frame last."""
+    """Stacks of all threads of this process but the doctor's, the main one first, innermost frame last."""
     main = threading.main_thread().ident
     names = {each.ident: each.name for each in threading.enumerate()}
     frames = sorted(sys._current_frames().items(), key=lambda each: each[0] != main)  # noqa: SLF001 - documented
     parts = [f"process {os.getpid()}: {' '.join(sys.argv)[:300]}\n"]
-    for ident, frame in frames[:MOST_THREADS]:
+    theirs = (each for each in frames if not names.get(each[0], "").startswith(THREADS))
+    for ident, frame in itertools.islice(theirs, MOST_THREADS):
         parts.append(f"\nthread {names.get(ident, '?')} ({ident})\n")
-        parts += traceback.format_stack(frame, MOST_FRAMES)
+        stack = traceback.extract_stack(frame, MOST_FRAMES)
+        theirs_only: tuple[traceback.FrameSummary, ...] = without(stack, _told)
+        parts += traceback.format_list(list(theirs_only))
     return "".join(parts)
 
 
+def _told(frame: traceback.FrameSummary) -> tuple[str, str, str]:
+    return frame.filename, frame.name, frame.line or ""
+
+
 def of_main() -> list[tuple[str, int, str]]:
-    """(file, line, function) of the main thread's frames, innermost first."""
+    """(file, line, function) of the main thread's frames, innermost first; those of the doctor are left out."""
     frame: Optional[FrameType] = sys._current_frames().get(threading.main_thread().ident or 0)  # noqa: SLF001 - documented
     found: list[tuple[str, int, str]] = []
     while frame is not None and len(found) < MOST_FRAMES:
         found.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
-    return found
+    return list(of_program(found))
 
 
 def runs(thread: int, code: CodeType) -> bool:
@@ -89,5 +100,5 @@ def py_spy(path: Path) -> bool:
         return False
     if done.returncode != 0 or not done.stdout:
         return False
-    path.write_bytes(done.stdout)
+    path.write_text(py_spy_without(done.stdout.decode("utf-8", "replace")), encoding="utf-8")
     return True

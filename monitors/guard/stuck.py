@@ -15,14 +15,15 @@ from pathlib import Path
 from statistics import median
 from typing import IO, TYPE_CHECKING, Callable, Optional
 
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.problem import WARNING
+from doctor.catalogue.standing import Frame, Standing, judge, standing_of
 from doctor.checks.launch.run_stood_still import of_standstill
-from doctor.core.finding import Evidence, Finding
-from doctor.core.problem import WARNING
-from doctor.core.run_dir import RunDir, host_name
-from doctor.core.standing import Frame, Standing, judge, standing_of
 from doctor.monitors.guard import flight, stacks
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import shielded
+from doctor.run.folder import RunDir, host_name
 
 if TYPE_CHECKING:
     from doctor.monitors.guard.guard import Guard
@@ -45,7 +46,9 @@ _LATE_S = 20.0  # some time after that on a busy machine, or where a file system
 #: a gap between two looks of so many ticks: the process was stopped, or the machine slept
 _PAUSED_TICKS = 4
 
-_MAY_BE_OVER = Evidence("guard", "nothing tells when a loop of one's own is over: `close()` what `doctor.watch` gave")
+_MAY_BE_OVER = Observed.quoted(
+    "guard", "nothing tells when a loop of one's own is over: `close()` what `doctor.watch` gave"
+)
 
 Probe = Callable[[], Optional[Finding]]
 
@@ -161,7 +164,7 @@ class Watch:
         for probe in self.probes:
             finding = probe()
             if finding is not None:
-                self._guard.alarm(finding)
+                self._guard.alarm(finding, Policy.WARN)  # who stands still can carry out nothing
 
     def _tell(self, quiet: float, frames: Sequence[Frame]) -> None:
         """Say where this rank stands; the first rank that spoke says for all who is behind."""

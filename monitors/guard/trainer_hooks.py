@@ -18,19 +18,23 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Callable, NamedTuple, Optional
 
-from doctor.core.finding import Evidence, Finding
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import Finding
 from doctor.monitors.guard import finite
 from doctor.monitors.guard.born import not_finite
 from doctor.monitors.guard.canary import canary_of
 from doctor.monitors.guard.deepspeed import EngineWatch
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.locate import Birth, locate, module_name
+from doctor.monitors.guard.norms import Norms
+from doctor.monitors.guard.operation import first_nan
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.rewards import Bad, Rewards, born_in_reward, returned_no_number
 from doctor.monitors.guard.scale import Reading
 from doctor.monitors.guard.shards import sharded
 from doctor.monitors.guard.shield import GuardStop, shielded
 from doctor.monitors.guard.wrapping import wrap
+from doctor.monitors.witness.hooks import witness_of
 
 #: losses of one step that are kept, and batches for the search: a forward of each is run again at most
 MOST_LOSSES, MOST_BATCHES = 1024, 8
@@ -83,6 +87,7 @@ class TrainerHooks:
         #: looks on inside DeepSpeed, whose step is made within `training_step`
         self.engine: Optional[EngineWatch] = None
         self._norm: Any = None
+        self._norms: Optional[Norms] = None
         self._losses: list[Any] = []
         self._batches: list[Batch] = []
         self._kept_bytes = 0
@@ -105,6 +110,8 @@ class TrainerHooks:
         self._wrap(self.trainer, "training_step", self._around_training_step)
         if hasattr(accelerator, "clip_grad_norm_"):
             self._wrap(accelerator, "clip_grad_norm_", self._around_clip)
+            self._norms = Norms()
+            self._undo.append(self._norms.close)
         if _steps_alone(self.trainer) and hasattr(accelerator, "backward"):
             self._wrap(accelerator, "backward", self._around_backward)
             handle = self.trainer.model.register_forward_pre_hook(self._keep_call, with_kwargs=True)
@@ -117,6 +124,10 @@ class TrainerHooks:
         canary = canary_of(self.trainer, self.guard)
         if canary is not None:
             self._undo.append(canary.close)
+        witness = witness_of(self.trainer, self.guard)
+        if witness is not None:
+            self._undo.append(witness.close)
+            witness.attach()
         self.rewards.attach(self.trainer)
         self._undo.append(self.rewards.detach)
 
@@ -222,6 +233,8 @@ class TrainerHooks:
         elif self._losses:
             self._losses = []
         self._kept_bytes, self._norm = 0, None
+        if self._norms is not None:
+            self._norms.forget()
 
     @property
     def scaler(self) -> Any:
@@ -324,7 +337,6 @@ class TrainerHooks:
 
     def _birth(self) -> Optional[Birth]:
         """Where it was born, the same on all ranks; each of them runs the same number of forwards."""
-        found = None
         batches = self._batches[: self._in_common(len(self._batches))]
         if not self.several:
             codes = [finite.kind([each.loss]) for each in batches]
@@ -334,8 +346,15 @@ class TrainerHooks:
         for batch in batches:
             found = self._search(batch)
             if found is not None:
-                break
-        return found
+                return self._with_operation(found, batch)
+        return None
+
+    def _with_operation(self, birth: Birth, batch: Batch) -> Birth:
+        """The same with the operation of the backward, where the whole backward is this process's own."""
+        if birth.what != "gradient" or self.several or self.engine is not None:
+            return birth
+        told = first_nan(batch.model, functools.partial(self._forward, batch))
+        return birth if told is None else birth._replace(operation=told.words)
 
     def _in_common(self, count: int) -> int:
         """How many batches every rank has kept; none where a rank has left."""
@@ -343,10 +362,11 @@ class TrainerHooks:
         return 0 if told is None else MOST_BATCHES - told
 
     def _search(self, batch: Optional[Batch]) -> Optional[Birth]:
-        if batch is None:
-            return locate(self._model, None, deadline_s=self.guard.options.locate_s, group=self.guard.group)
-        forward = functools.partial(self._forward, batch)
-        return locate(batch.model, forward, deadline_s=self.guard.options.locate_s, group=self.guard.group)
+        model, forward = (
+            (self._model, None) if batch is None else (batch.model, functools.partial(self._forward, batch))
+        )
+        limit_s, group = self.guard.options.locate_s, self.guard.group
+        return locate(model, forward, deadline_s=limit_s, group=group, norms=self._norms)
 
     def _forward(self, batch: Batch) -> Any:
         if batch.alone:
@@ -380,7 +400,7 @@ class TrainerHooks:
         told = [each.get("advantages") for each in inputs if hasattr(each.get("advantages"), "is_floating_point")]
         return not told or finite.kind(told) is not None
 
-    def _batch_evidence(self) -> Iterator[Evidence]:
+    def _batch_evidence(self) -> Iterator[Observed]:
         """Which tensors of the batches are not finite: advantages, log probabilities of reference or engine."""
         for batch in self._batches:
             items = batch.inputs.items() if hasattr(batch.inputs, "items") else ()
@@ -390,7 +410,7 @@ class TrainerHooks:
                     bad = ~value.isfinite()
                     rows = sorted({int(each[0]) for each in bad.nonzero().tolist()[:1000]}) if value.dim() else []
                     text = f"`{name}` holds {kind}" + (f" in rows {', '.join(map(str, rows[:20]))}" if rows else "")
-                    yield Evidence("guard", text)
+                    yield Observed.quoted("guard", text)
 
     @shielded
     def apply(self, policy: Policy, *, before: bool) -> None:
@@ -402,6 +422,7 @@ class TrainerHooks:
         self.stop = self.stop or policy.stops
         self.save = self.save or policy is Policy.CHECKPOINT
         if policy is Policy.RAISE:
+            self.guard.stopping(policy, "none")
             raise GuardStop(
                 self.guard.findings[-1].words().headline if self.guard.findings else "asked for by the guard"
             )

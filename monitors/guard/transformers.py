@@ -11,6 +11,7 @@ from typing import Any, Callable, Optional
 from doctor.monitors.guard import exceptions
 from doctor.monitors.guard.canary import server_of, server_probe
 from doctor.monitors.guard.guard import APART, Guard
+from doctor.monitors.guard.inventory import Inventory
 from doctor.monitors.guard.options import Options, options
 from doctor.monitors.guard.phase_marks import PhaseMarks
 from doctor.monitors.guard.policy import Policy
@@ -55,6 +56,7 @@ class DoctorCallback:
         self.guard: Optional[Guard] = None
         self._hooks: Optional[TrainerHooks] = None
         self._phases: Optional[PhaseMarks] = None
+        self._inventory: Optional[Inventory] = None
         self._watch: Any = None
         self._log_due = self._idle = self._stop = self._save = False
 
@@ -104,6 +106,8 @@ class DoctorCallback:
         self._hooks.attach()
         self._phases = PhaseMarks(trainer, self.guard)
         self._phases.attach()
+        self._inventory = Inventory(trainer, self.guard)
+        self._inventory.begin()
         self.guard.alerts.writers = lambda: _tensorboard(trainer)
 
     def _begin(self, trainer: Any) -> None:
@@ -155,6 +159,8 @@ class DoctorCallback:
             return
         if self._phases is not None:
             self._phases.step_ended()
+        if self._inventory is not None:
+            self._inventory.stepped()
         guard.stepped(state.global_step)
         if self._watch is not None:
             self._watch.beat(state.global_step)
@@ -183,6 +189,9 @@ class DoctorCallback:
         if guard is None or not logs:
             return
         hooks = self._hooks
+        if self._inventory is not None:
+            self._inventory.read()
+            self._inventory = None if self._inventory.done else self._inventory
         if hooks is not None and hooks.dropped:
             hooks.dropped = False
             logs = {name: value for name, value in logs.items() if name not in {"loss", "grad_norm"}}
@@ -200,6 +209,7 @@ class DoctorCallback:
             return
         self.guard.settled()
         if policy is Policy.RAISE:
+            self.guard.stopping(policy, "none")
             raise GuardStop("asked for by the policy")
         self._stop = self._stop or policy.stops
         self._save = self._save or policy is Policy.CHECKPOINT
@@ -211,6 +221,9 @@ class DoctorCallback:
             self._stop, self._save, hooks.save = True, self._save or hooks.save, False
         if self._stop:
             control.should_training_stop = True
+            if self.guard is not None:
+                policy = Policy.CHECKPOINT if self._save else Policy.STOP
+                self.guard.stopping(policy, "asked" if self._save else "none")
         if self._save:
             control.should_save, self._save = True, False
 
@@ -233,6 +246,9 @@ class DoctorCallback:
         if self._phases is not None:
             self._phases.detach()
             self._phases = None
+        if self._inventory is not None:
+            self._inventory.close()
+            self._inventory = None
         if self._hooks is not None:
             self._hooks.detach()
             self._hooks = None

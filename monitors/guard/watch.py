@@ -6,7 +6,7 @@ Runs inside the patient: Python 3.9, the patient's own objects.
 from __future__ import annotations
 
 import atexit
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Union
 
 from doctor.monitors.guard import exceptions
 from doctor.monitors.guard.deepspeed import EngineWatch
@@ -16,6 +16,10 @@ from doctor.monitors.guard.options import options
 from doctor.monitors.guard.shield import shielded
 from doctor.monitors.guard.stuck import Watch
 from doctor.monitors.guard.veto import innermost
+from doctor.monitors.witness.asked import Engine
+from doctor.monitors.witness.judge import Batch
+from doctor.monitors.witness.loops import witness_of_loop
+from doctor.monitors.witness.witness import Witness
 
 
 class Watched:
@@ -24,11 +28,13 @@ class Watched:
     Args:
         guard: takes alarms and metrics.
         part: looks on from inside the loop.
+        witness: asks the rollout engine what the trained model is asked, too; None where no engine was handed over.
 
     """
 
-    def __init__(self, guard: Guard, part: Any) -> None:
+    def __init__(self, guard: Guard, part: Any, witness: Optional[Witness] = None) -> None:
         self.guard = guard
+        self._witness = witness
         self._part = part
         self._closed = False
         self._stuck = Watch(guard, guard.options.hang_factor, guard.options.hang_at_least_s)
@@ -45,9 +51,41 @@ class Watched:
     def observe(self, **metrics: Any) -> None:
         """Tell the guard numbers of the step that is being made: `observe(loss=0.3, reward=1.2, kl=0.01)`.
 
-        Names are TRL's (`doctor.core.series`); a tensor is left out, for it would have to be read from its device.
+        Names are TRL's (`doctor.catalogue.series`); a tensor is left out, for it would have to be read from its device.
         """
         self.guard.observe(self.guard.step or 0, metrics)
+
+    def pushed(self) -> None:
+        """Tell that the engine has just been given the trained weights, and has nothing to do: call it after each push.
+
+        The witness asks behind the first pushes and then every 50 updates, and does nothing in between.
+        """
+        if self._witness is not None:
+            self._witness.pushing()
+            self._witness.pushed()
+            self._witness.look()
+
+    @property
+    def wants_rollouts(self) -> bool:
+        """Whether the witness would look at a batch now; saves making one up for nothing."""
+        return self._witness is not None and self._witness.wants_batch
+
+    def rollouts(self, **batch: Any) -> None:
+        """Show the witness a batch that is trained on, with what is known of it; looked at when it is time to.
+
+        Args:
+            batch: any of `engine_ids` and `trained_ids` (whole sequences of both sides), `trained_mask` and
+                `sampled_mask` (of the trained ids), `sampled_logps` and `trained_logps` (of the answers, from engine
+                and trainer) with their `mask` and `classes`, `answers` (texts or messages of the episodes) and their
+                `rewards`. Arrays, tensors or nested lists.
+
+        Raises:
+            TypeError: there is no such part of a batch.
+
+        """
+        made = Batch(**batch)
+        if self._witness is not None and self._witness.wants_batch:
+            self._witness.batch(made)
 
     def __enter__(self) -> Watched:  # noqa: PYI034 - typing.Self is of Python 3.11
         """Give itself."""
@@ -66,14 +104,21 @@ class Watched:
             self._closed = True
             atexit.unregister(self.close)
             self._stuck.close()
+            if self._witness is not None:
+                self._witness.close()
             self._part.close()
             self.guard.close()
 
 
 def watch(
-    *objects: Any, guard: Optional[Guard] = None, save: Optional[Callable[[int], Any]] = None, **settings: Any
+    *objects: Any,
+    guard: Optional[Guard] = None,
+    save: Optional[Callable[[int], Any]] = None,
+    engine: Union[str, Engine, Any] = None,
+    tokenizer: Any = None,
+    **settings: Any,
 ) -> Watched:
-    """Guard a loop: `watch(engine)`, `watch(scaler, model, optimizer)`, `watch(model, optimizer)`.
+    """Guard a loop: `watch(engine)`, `watch(scaler, model, optimizer)`, `watch(model, optimizer, engine=address)`.
 
     Args:
         objects: in any order. A DeepSpeed engine; or one or more of torch's optimizers, the model (to name the module
@@ -81,6 +126,10 @@ def watch(
         guard: one's own; made of `settings` where None.
         save: called with the step on all ranks where the policy `checkpoint` asks for it. A DeepSpeed engine saves by
             itself; a plain loop without `save` stops without saving, which is said at the start.
+        engine: what rollouts are sampled with: the address of a vLLM or SGLang server, vLLM's `LLM`, or an `Engine` of
+            `doctor.monitors.witness`. The witness then looks whether it samples from the policy that learns; call
+            `pushed()` on the handle whenever the engine has got the weights.
+        tokenizer: of the model, so that the witness asks about text.
         settings: of the guard (`policy={"NUM006": "stop"}`, `lang="zh"`), see `doctor.monitors.guard.options`.
 
     Returns:
@@ -91,13 +140,16 @@ def watch(
 
     """
     guard = guard if guard is not None else Guard(options(**settings))
-    engine = next((each for each in objects if _is_engine(each)), None)
-    if engine is not None:
-        part: Any = EngineWatch(engine, guard, alone=True, save=save)
+    training = next((each for each in objects if _is_engine(each)), None)
+    if training is not None:
+        part: Any = EngineWatch(training, guard, alone=True, save=save)
     else:
         part = LoopWatch(guard, *_sorted(objects), save=save)
     guard.alerts.acts = True
-    watched = Watched(guard, part)
+    model = (
+        training if training is not None else next((each for each in objects if hasattr(each, "named_modules")), None)
+    )
+    watched = Watched(guard, part, witness_of_loop(guard, model, engine, tokenizer))
     if watched.missing and guard.rank == 0:
         guard.alerts.print(f"doctor: guard: {'; '.join(watched.missing)}")
     return watched

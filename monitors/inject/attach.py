@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from doctor.core.run_dir import Events, RunDir
+from doctor.run.folder import Events, RunDir
 
 #: programs that only start others, and those that serve or install
 _NO_TRAINERS = frozenset(
@@ -102,11 +102,11 @@ def _to_trainers(module: Any) -> None:
     if isinstance(defaults, list):
         defaults.append(Attached)
         return
-    begin = module.Trainer.__init__
+    original = module.Trainer.__init__
 
-    @functools.wraps(begin)
+    @functools.wraps(original)
     def begin_and_add(self: Any, *args: Any, **kwargs: Any) -> None:
-        begin(self, *args, **kwargs)
+        original(self, *args, **kwargs)
         self.add_callback(Attached)
 
     module.Trainer.__init__ = begin_and_add
@@ -114,13 +114,13 @@ def _to_trainers(module: Any) -> None:
 
 def _to_engines(module: Any) -> None:
     """Watch engines that are made by hand; those of a trainer are the callback's."""
-    initialize = getattr(module, "initialize", None)
-    if initialize is None:
+    original = getattr(module, "initialize", None)
+    if original is None:
         return
 
-    @functools.wraps(initialize)
+    @functools.wraps(original)
     def initialize_and_watch(*args: Any, **kwargs: Any) -> Any:
-        made = initialize(*args, **kwargs)
+        made = original(*args, **kwargs)
         if not _by_trainer():
             try:
                 from doctor.monitors.guard.watch import watch

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from doctor.core.carry import carry, rule_modules
-from doctor.core.run_dir import RunDir
+from doctor.readers.patient.carry import carry, rule_modules
+from doctor.run.folder import RunDir
 
 #: folder of the run that holds the start-up hook and the modules carried
 PATIENT = "patient"
 
-_MODULES = ("doctor.core.marks", "doctor.monitors.guard", "doctor.monitors.inject.attach")
+_MODULES = ("doctor.run.phases", "doctor.monitors.guard", "doctor.monitors.capsule", "doctor.monitors.inject.attach")
 _PREFIX = "DOCTOR_GUARD_"
 
 
-def lay(run: RunDir, settings: Mapping[str, Any]) -> dict[str, str]:
+def lay(run: RunDir, settings: Mapping[str, Any], also: Iterable[str] = ()) -> dict[str, str]:
     """Copy hook and guard into the run folder.
 
     Args:
         run: the run folder.
         settings: `[guard]` of doctor.toml, which not every patient's Python can read.
+        also: further modules or packages of the doctor to carry.
 
     Returns:
         Variables for the command: the hook goes first on PYTHONPATH.
@@ -33,7 +34,7 @@ def lay(run: RunDir, settings: Mapping[str, Any]) -> dict[str, str]:
 
     """
     root = run.path / PATIENT
-    carry([*_MODULES, *rule_modules()], root / "lib")
+    carry([*_MODULES, *rule_modules(), *also], root / "lib")
     hook = root / "hook"
     hook.mkdir(exist_ok=True)
     source = Path(__file__).with_name("sitecustomize.py")

@@ -15,13 +15,18 @@ _ROOT = os.path.dirname(_HERE)
 
 #: modules that tell a training process
 _AWAITED = ("transformers.trainer", "deepspeed")
+#: modules in which the capsule sees exceptions; threads and workers, Ray's tasks
+_OF_CAPSULE = (
+    "threading", "logging", "multiprocessing.util", "multiprocessing.pool", "concurrent.futures.process", "torch",
+    "torch._utils", "ray.exceptions",
+)  # fmt: skip
 
 
 class _Awaiting(object):
     """A finder that finds nothing itself: it lets the others find an awaited module and looks on as it is loaded."""
 
     def __init__(self):
-        self.names = set(_AWAITED)
+        self.names = set(_AWAITED + _OF_CAPSULE)
 
     def find_spec(self, name, path=None, target=None):
         if name not in self.names:
@@ -45,21 +50,33 @@ class _Awaiting(object):
             except AttributeError:
                 pass
             try:
-                run(module)
+                original(module)
             except BaseException:
                 self.names.add(name)  # the program may try again
                 raise
             _attach(name, module)
 
+        if isinstance(loader, type):  # of what is frozen into Python: shared by all such modules
+            return
         try:
-            run = loader.exec_module
+            original = loader.exec_module
             loader.exec_module = run_and_tell
         except (AttributeError, TypeError):
-            _note("the loader of `%s` lets nobody look on" % name)
+            if name not in _OF_CAPSULE:
+                _note("the loader of `%s` lets nobody look on" % name)
 
 
 def _attach(name, module):
     try:
+        if name in _OF_CAPSULE:
+            hooks = sys.modules.get("doctor.monitors.capsule.hooks")
+            if hooks is not None:
+                hooks.attach(name, module)
+        rehearsal = sys.modules.get("doctor.monitors.rehearse.attach")
+        if rehearsal is not None:
+            rehearsal.attach(name, module)
+        if name not in _AWAITED:
+            return
         from doctor.monitors.inject import attach
 
         attach.attach(name, module)
@@ -83,10 +100,37 @@ def _start():
         return
     sys.path.append(os.path.join(_ROOT, "lib"))
     os.environ.setdefault("DOCTOR_RUN_DIR", os.path.dirname(_ROOT))
-    sys.meta_path.insert(0, _Awaiting())
+    awaiting = _Awaiting()
+    sys.meta_path.insert(0, awaiting)
+    _watch_failures()
+    if os.environ.get("DOCTOR_REHEARSAL"):
+        from doctor.monitors.rehearse import attach
+
+        awaiting.names.update(attach.AWAITED)
+        attach.begin()
     marker = os.path.join(_ROOT, "loaded")
     if not os.path.exists(marker):
         os.close(os.open(marker, os.O_CREAT | os.O_WRONLY, 0o644))
+
+
+def _watch_failures():
+    """Read that one module by its file: the packages around it cost every Python of the command more than it does."""
+    name = "doctor.monitors.capsule.hooks"
+    path = os.path.join(_ROOT, "lib", *name.split(".")) + ".py"
+    if not os.path.exists(path):
+        return
+    try:
+        from importlib.util import module_from_spec, spec_from_file_location
+
+        spec = spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            return
+        hooks = module_from_spec(spec)
+        sys.modules[name] = hooks
+        spec.loader.exec_module(hooks)
+        hooks.install()
+    except Exception:  # without a capsule the guard does as before
+        pass
 
 
 def _shadowed():

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.finding import Finding
-from doctor.facts._checkpoint_files import read as recognise
+from doctor.catalogue.finding import Finding
 from doctor.logs.artifacts import is_artifact
 from doctor.logs.artifacts import read as read_artifacts
+from doctor.readers.files.checkpoint_files import read as recognise
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1234567\n"
 
@@ -73,8 +73,8 @@ def test_verl(tmp_path: Path) -> None:
     folder = verl(tmp_path / "global_step_40" / "actor")
     verl(tmp_path / "global_step_20" / "actor")
     findings = found(tmp_path)
-    assert list(findings) == ["CKP017"]
-    finding = findings["CKP017"]
+    assert list(findings) == ["CKP9009/rank_shards"]
+    finding = findings["CKP9009/rank_shards"]
     assert finding.where.step == 40
     assert finding.severity.value == "info"
     assert finding.commands == (
@@ -97,7 +97,9 @@ def test_verl_on_two_nodes_without_a_common_disk(tmp_path: Path) -> None:
 def test_trinity(tmp_path: Path) -> None:
     verl(tmp_path / "global_step_4" / "actor")
     (tmp_path / "latest_state_dict_iteration.txt").write_text("4")
-    assert found(tmp_path)["CKP017"].commands == (f"trinity convert --checkpoint-dir {tmp_path / 'global_step_4'}",)
+    assert found(tmp_path)["CKP9009/rank_shards"].commands == (
+        f"trinity convert --checkpoint-dir {tmp_path / 'global_step_4'}",
+    )
 
 
 def test_megatron_of_verl(tmp_path: Path) -> None:
@@ -106,14 +108,14 @@ def test_megatron_of_verl(tmp_path: Path) -> None:
     for name in ("__0_0.distcp", "__1_0.distcp", ".metadata", "common.pt", "metadata.json"):
         (folder / "dist_ckpt" / name).write_bytes(b"x")
     findings = found(tmp_path)
-    assert list(findings) == ["CKP013"]
-    assert "--backend megatron" in findings["CKP013"].commands[0]
+    assert list(findings) == ["CKP9009/megatron"]
+    assert "--backend megatron" in findings["CKP9009/megatron"].commands[0]
 
 
 @pytest.mark.parametrize("stage", [2, 3])
 def test_zero(tmp_path: Path, stage: int) -> None:
     folder = zero(tmp_path / "checkpoint-40", stage=stage)
-    finding = found(tmp_path)["CKP014"]
+    finding = found(tmp_path)["CKP9009/zero_partitions"]
     assert finding.commands[0] == (f"python {folder}/zero_to_fp32.py {folder} {folder}-merged --safe_serialization")
     safetensors(folder / "model.safetensors")
     assert not found(tmp_path), "gathered weights lie beside the partitions"
@@ -122,7 +124,7 @@ def test_zero(tmp_path: Path, stage: int) -> None:
 def test_zero_of_deepspeed_0_14_without_latest(tmp_path: Path) -> None:
     folder = zero(tmp_path / "checkpoint-40", script='"output_file"')
     (folder / "latest").unlink()
-    (command, _) = found(tmp_path)["CKP014"].commands
+    (command, _) = found(tmp_path)["CKP9009/zero_partitions"].commands
     assert command.endswith(f"{folder}-merged/pytorch_model.bin -t global_step40")
 
 
@@ -141,7 +143,7 @@ def test_sharded_state_as_torch_really_writes_it(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoint-4" / "pytorch_model_fsdp_0"
     folder.mkdir(parents=True)
     dcp.save({"model": {"w": torch.zeros(4, 4)}}, storage_writer=dcp.FileSystemWriter(folder), no_dist=True)
-    finding = found(tmp_path)["CKP015"]
+    finding = found(tmp_path)["CKP9009/fsdp_shards"]
     assert finding.commands[0] == f"accelerate merge-weights {folder} {tmp_path / 'checkpoint-4'}-merged"
     (folder / ".metadata").unlink()
     assert list(found(tmp_path)) == ["CKP016"], "torch writes it last"

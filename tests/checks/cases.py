@@ -10,20 +10,24 @@ and expects `found` (list, in order; texts are substrings), `silent: true`, or `
 from __future__ import annotations
 
 import importlib
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from doctor.core.codec import load
-from doctor.core.index import Entry
-from doctor.core.outcome import Outcome
-from doctor.core.runner import facts_needed, run_checks
-from doctor.facts.base import Context, FactState, Setting, Settings
+from doctor.base.codec import load
+from doctor.base.evidence import Observed
+from doctor.base.fact import Context, Settings
+from doctor.catalogue.index import Entry
+from doctor.catalogue.outcome import Outcome
+from doctor.diagnosis.runner import facts_needed, run_checks
 from doctor.facts.cluster import Cluster, Node
-from doctor.facts.collector import Collector
+from doctor.readers.collector import Collector
 
+#: types of a field that holds what somebody wrote down
+_SETTING = re.compile(r"\b(?:Setting|Observed)\b")
 EXPECTATIONS = {
     "headline", "explanation", "remedy", "severity", "confidence", "role", "where", "commands", "evidence",
 }  # fmt: skip
@@ -48,9 +52,9 @@ def build_node(facts: Mapping[str, Any], unavailable: Mapping[str, str] | None =
     return Node(**data, facts=states(facts, unavailable or {}))
 
 
-def states(facts: Mapping[str, Any], unavailable: Mapping[str, str]) -> dict[str, FactState]:
-    given = {name: FactState("ok", build_fact(name, data)) for name, data in facts.items()}
-    return given | {name: FactState("unavailable", reason=why) for name, why in unavailable.items()}
+def states(facts: Mapping[str, Any], unavailable: Mapping[str, str]) -> dict[str, Observed]:
+    given = {name: Observed.seen(build_fact(name, data)) for name, data in facts.items()}
+    return given | {name: Observed.unseen(why) for name, why in unavailable.items()}
 
 
 def spell_out(cls: Any, data: Any) -> Any:
@@ -60,9 +64,9 @@ def spell_out(cls: Any, data: Any) -> Any:
     hints, out = get_type_hints(cls), dict(data)
     for key, value in data.items():
         wanted = str(hints.get(key))
-        if hints.get(key) == Settings or ("Mapping" in wanted and "Setting" in wanted):
+        if hints.get(key) == Settings or ("Mapping" in wanted and _SETTING.search(wanted)):
             out[key] = value and {name: as_setting(name, each) for name, each in value.items()}
-        elif "Setting" in wanted and value is not None:
+        elif _SETTING.search(wanted) and value is not None:
             out[key] = as_setting(key, value)
         elif is_dataclass(hints.get(key)):
             out[key] = spell_out(hints[key], value)
@@ -72,7 +76,7 @@ def spell_out(cls: Any, data: Any) -> Any:
 
 
 def as_setting(name: str, value: Any) -> dict[str, Any]:
-    if isinstance(value, Mapping) and set(value) <= {each.name for each in fields(Setting)} and "value" in value:
+    if isinstance(value, Mapping) and set(value) <= {"name", "value", "known", "text", "place"} and "value" in value:
         return {"name": name, "text": str(value["value"]), **value}
     return {"name": name, "value": value, "text": str(value)}
 
@@ -86,7 +90,7 @@ def run_case(entry: Entry, case: Mapping[str, Any], folder: Path) -> Outcome:
     context = Context(tuple(shlex.split(case.get("command", ""))), folder, case.get("environ", {}))
     collector = Collector(context, given, from_file="the case")
     collector.ask(facts_needed([entry]))
-    return run_checks([entry], collector.states)
+    return run_checks([entry], collector.world)
 
 
 def compare(case: Mapping[str, Any], outcome: Outcome, folder: Path) -> None:

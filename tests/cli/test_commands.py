@@ -136,6 +136,7 @@ def test_python_option_that_names_no_interpreter_is_an_error_of_use(tmp_path: Pa
     assert not done.stdout
 
 
+@pytest.mark.process
 def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
     slow = tmp_path / "python3.9"
     slow.write_text(f"#!/bin/sh\ntouch '{tmp_path}/asked'\nsleep 30\n")
@@ -151,6 +152,7 @@ def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
+@pytest.mark.process
 def test_ctrl_c_while_the_command_line_is_imported_gives_no_traceback(tmp_path: Path) -> None:
     code = """
 import sys
@@ -166,6 +168,7 @@ main()
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("words", ["list", "list --format json", "explain VLL001"])
 def test_reader_that_leaves_early_is_no_error(tmp_path: Path, words: str) -> None:
     done = subprocess.run(
@@ -177,6 +180,7 @@ def test_reader_that_leaves_early_is_no_error(tmp_path: Path, words: str) -> Non
     assert done.returncode == 0
 
 
+@pytest.mark.process
 def test_reader_that_leaves_early_changes_neither_code_nor_files(tmp_path: Path) -> None:
     death = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n"
     (tmp_path / "train.log").write_text("filler\n" * 200 + death)
@@ -190,6 +194,7 @@ def test_reader_that_leaves_early_changes_neither_code_nor_files(tmp_path: Path)
     assert (tmp_path / "r.html").stat().st_size > 1000
 
 
+@pytest.mark.process
 def test_closed_output_and_full_disk_are_no_bugs_of_the_doctor(tmp_path: Path) -> None:
     for redirection, code, words in ((">&-", 1, ""), ("> /dev/full", 3, "could not be written")):
         done = subprocess.run(
@@ -218,6 +223,7 @@ def test_list_explain_schema_and_version(tmp_path: Path) -> None:
     assert run_doctor("--version", cwd=tmp_path).stdout.startswith("doctor, version")
 
 
+@pytest.mark.process
 def test_chinese_is_chosen_by_option_and_locale(tmp_path: Path) -> None:
     (tmp_path / "t.py").write_text("x = (\n")
     command = ("--", "python", "t.py")
@@ -239,6 +245,7 @@ def test_settings_file_is_honoured(tmp_path: Path) -> None:
     assert run_doctor("check", cwd=tmp_path).returncode == 2
 
 
+@pytest.mark.process
 def test_importing_doctor_imports_neither_torch_nor_what_is_heavy(tmp_path: Path) -> None:
     code = (
         "import doctor, sys; print(sorted({'torch', 'rich', 'pandas', 'pynvml', 'click', 'yaml'} & set(sys.modules)))"
@@ -255,19 +262,36 @@ def test_importing_doctor_imports_neither_torch_nor_what_is_heavy(tmp_path: Path
     assert done.stderr.strip().endswith("[]")
 
 
-def test_new_problem_is_scaffolded_with_the_next_id(tmp_path: Path) -> None:
-    (tmp_path / "checks" / "vllm").mkdir(parents=True)
-    (tmp_path / "tests" / "checks").mkdir(parents=True)
-    done = run_doctor("dev", "new", "vllm", "made-up", "--root", str(tmp_path), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    module = next((tmp_path / "checks" / "vllm").glob("*.py"))
-    from doctor.core.index import read_entry
+@pytest.mark.parametrize("form", ["signature", "check", "rule"])
+def test_new_problem_is_scaffolded_and_refused_until_it_is_filled_in(tmp_path: Path, form: str) -> None:
+    from doctor.catalogue.index import load
+    from doctor.cli.dev_lint import faults_of
 
-    entry = read_entry(module.read_text(), "doctor.checks.vllm.made_up", str(module))
-    assert entry is not None
+    root = tmp_path / f"made_{form}"
+    for folder in ("checks/vllm", "tests/checks"):
+        (root / folder).mkdir(parents=True)
+    for package in (root, root / "checks", root / "checks" / "vllm"):
+        (package / "__init__.py").touch()
+    options = ("--root", str(root), *(() if form == "signature" else (f"--{form}",)))
+    done = run_doctor("dev", "new", "vllm", "made-up", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (root / "checks" / "vllm" / "made_up.py").exists() == (form != "signature")
+    sys.path.insert(0, str(tmp_path))
+    try:
+        (entry,) = load({f"made_{form}.checks": root / "checks"})
+        faults = list(faults_of(entry, {entry.id}))
+    finally:
+        sys.path.remove(str(tmp_path))
     assert entry.name == "made-up"
-    assert (tmp_path / "tests" / "checks" / f"{entry.id}.yaml").exists()
-    again = run_doctor("dev", "new", "vllm", "made-up", "--root", str(tmp_path), cwd=tmp_path)
+    assert (bool(entry.checks), entry.has_rule, entry.has_signatures) == (
+        form == "check", form == "rule", form == "signature"
+    )  # fmt: skip
+    for part in ("manual", "headline", "explanation", "remedy"):
+        assert any(part in fault and "not filled in" in fault for fault in faults), faults
+    assert any("pattern" in fault and "not filled in" in fault for fault in faults) == (form == "signature")
+    assert (root / "tests" / "checks" / f"{entry.id}.yaml").exists() == (form == "check")
+    assert (root / "tests" / "signatures" / entry.id / "hit-1.log").exists() == (form == "signature")
+    again = run_doctor("dev", "new", "vllm", "made-up", *options, cwd=tmp_path)
     assert again.returncode == 2
 
 
@@ -325,6 +349,7 @@ main()
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_ends_it_leaves_no_temporary_folder(tmp_path: Path, number: signal.Signals) -> None:
     environ = {**os.environ, "TMPDIR": str(tmp_path)}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from doctor.core.index import load
-from doctor.core.manual_zh import manual_zh
+from doctor.catalogue.index import load
+from doctor.catalogue.manual_zh import manual_zh
 from tests.cli.test_commands import run_doctor
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -29,6 +29,7 @@ def test_every_problem_has_a_manual_in_chinese() -> None:
             assert "\n\n处理方法:" in section, (entry.id, heading)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("words", "env"), [(("--lang", "zh"), {}), ((), {"LC_ALL": "zh_CN.UTF-8"})], ids=["option", "locale"]
 )
@@ -47,6 +48,7 @@ def test_chinese_for_programs(tmp_path: Path) -> None:
     assert CHINESE.search(data["title"])
 
 
+@pytest.mark.process
 def test_the_option_wins_over_the_locale(tmp_path: Path) -> None:
     page = run_doctor("explain", "GPU004", "--lang", "en", cwd=tmp_path, env={"LC_ALL": "zh_CN.UTF-8"}).stdout
     assert "## What to do" in page

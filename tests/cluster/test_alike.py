@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from doctor.base.evidence import Observed
+from doctor.base.fact import Context
 from doctor.cluster.alike import Alike
-from doctor.facts.base import Context, FactState
-from doctor.facts.collector import Collector
 from doctor.facts.environment import Environment
 from doctor.facts.host import Host
-from doctor.facts.saved import NotFacts, fact_names, read, save
+from doctor.readers.collector import Collector
+from doctor.readers.saved import NotFacts, fact_names, read, save
 
 PATH = Path("node.json")
 
@@ -26,6 +27,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.process
 def test_real_facts_are_read_as_one_file_is(real: Path) -> None:
     assert Alike().states(real.read_text(), real) == dict(read(real)[0].states)
 
@@ -43,9 +45,9 @@ def test_equal_facts_of_two_nodes_are_one_object(real: Path) -> None:
 @pytest.mark.parametrize("indent", [None, 1, 2, 4])
 def test_any_shape_of_the_same_json_reads_alike(indent: int | None, tmp_path: Path) -> None:
     states = {
-        "environment": FactState("ok", Environment({"A": '\n  "host": {\n  }', "B": "}"})),
-        "host": FactState("ok", Host("h")),
-        "gpus": FactState("unavailable", reason="no driver"),
+        "environment": Observed.seen(Environment({"A": '\n  "host": {\n  }', "B": "}"})),
+        "host": Observed.seen(Host("h")),
+        "gpus": Observed.unseen("no driver"),
     }
     save(states, tmp_path / "a.json")
     data = json.loads((tmp_path / "a.json").read_text())

@@ -6,21 +6,21 @@ from collections.abc import Mapping
 
 import pytest
 
-from doctor.cluster.classes import Classes
-from doctor.core.index import CheckEntry, Entry
-from doctor.core.problem import ERROR
-from doctor.facts.base import FactState
+from doctor.base.evidence import Observed
+from doctor.catalogue.index import CheckEntry, Entry
+from doctor.catalogue.problem import ERROR
+from doctor.diagnosis.nodes.classes import Classes
 
-_SHARED = FactState("ok", "everywhere")
-_NONE = FactState("unavailable", reason="no launch command given")
-_OTHER = FactState("timeout", reason="did not answer")
+_SHARED = Observed.seen("everywhere")
+_NONE = Observed.unseen("no launch command given")
+_OTHER = Observed.unseen("did not answer", late=True)
 
 
-def _nodes() -> list[dict[str, FactState]]:
+def _nodes() -> list[dict[str, Observed]]:
     """Four: `host` is each node's own, `gpus` is of the first two, `launch` of none, `odd` fails in two ways."""
     return [
         {
-            "host": FactState("ok", number),
+            "host": Observed.seen(number),
             "packages": _SHARED,
             "gpus": _SHARED if number < 2 else _NONE,
             "launch": _NONE,
@@ -58,7 +58,7 @@ def test_classes_are_those_of_what_decides(facts: dict[str, bool], classes: list
 
 def test_versions_and_earlier_problems_tell_nodes_apart() -> None:
     nodes = _nodes()
-    nodes[3]["packages"] = FactState("ok", "another list")
+    nodes[3]["packages"] = Observed.seen("another list")
     classes = Classes(nodes)
     assert sorted(classes.of(_problem({"launch": True}, affects=True), {})) == [[0, 1, 2], [3]]
     moot = _problem({"launch": True}, requires=("YYY001",))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,16 +13,17 @@ from typing import Any
 import jsonschema
 import pytest
 
+from doctor.base.evidence import Observed
 from doctor.cluster import collect as collecting
 from doctor.cluster.clocks import against_folder
 from doctor.cluster.gathered import MANIFEST, read, write_manifest
 from doctor.cluster.hostlist import expanded
-from doctor.core.schema import FACTS
-from doctor.facts._mounts import MountPoint
-from doctor.facts.base import FactState
+from doctor.diagnosis.schema import FACTS
 from doctor.facts.environment import Environment
 from doctor.facts.node import Node
-from doctor.facts.saved import NotFacts, as_json, write
+from doctor.readers.machine.mounts import MountPoint
+from doctor.readers.saved import NotFacts, as_json, write
+from tests.commands import run_doctor
 
 _HOUR_NS = 3_600_000_000_000
 _SLURM = Node(boot_id="b1", launcher="slurm", rank=0, nodes=3, node_names="n[1-3]", job="7")
@@ -31,19 +31,16 @@ _SLURM = Node(boot_id="b1", launcher="slurm", rank=0, nodes=3, node_names="n[1-3
 
 def _put(folder: Path, host: str, node: Node | None = None, *, age_ns: int = 0, **head: Any) -> Path:
     """A facts file as a node writes it."""
-    states = {"environment": FactState("ok", Environment({"NCCL_DEBUG": "INFO"}))}
+    states = {"environment": Observed.seen(Environment({"NCCL_DEBUG": "INFO"}))}
     if node is not None:
-        states["node"] = FactState("ok", node)
+        states["node"] = Observed.seen(node)
     path = folder / f"{host}-{node.boot_id if node else 'x'}-{node.rank if node else ''}{node.job if node else ''}.json"
     write({**as_json(states), "host": host, "captured_ns": time.time_ns() - age_ns, **head}, path)
     return path
 
 
 def _doctor(*words: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "doctor", *words], cwd=cwd, env={**os.environ, **variables}, capture_output=True,
-        text=True, timeout=120, check=False,
-    )  # fmt: skip
+    return run_doctor(*words, cwd=cwd, env=variables)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +91,7 @@ def test_one_process_of_a_node_writes_and_a_wrong_folder_is_an_error_of_use(tmp_
     (tmp_path / "file").write_text("")
     done = _doctor("check", "--collect", str(tmp_path / "file" / "facts"), cwd=tmp_path)
     assert done.returncode == 2
-    assert "cannot write into" in done.stderr
+    assert re.search(r"cannot write `.*facts`: Not a directory", done.stderr)
     done = _doctor("check", "--collect", str(tmp_path), "--from", str(tmp_path), cwd=tmp_path)
     assert (done.returncode, "cannot be combined" in done.stderr) == (2, True)
 
@@ -104,7 +101,7 @@ def test_hosts_of_one_name_are_two_nodes(tmp_path: Path) -> None:
     _put(tmp_path, "trainer", Node(boot_id="b2"))
     assert [node.name for node in read([tmp_path]).cluster.nodes] == ["trainer", "trainer-2"]
     names = {
-        collecting.file_name({"node": FactState("ok", Node(boot_id=boot, rank=rank))})
+        collecting.file_name({"node": Observed.seen(Node(boot_id=boot, rank=rank))})
         for boot in ("b1", "b2")
         for rank in (None, 0, 1)
     }
@@ -195,7 +192,7 @@ def test_a_clock_is_compared_with_a_file_server_alone(tmp_path: Path, monkeypatc
 def test_the_clock_of_the_server_stands_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nfs = (MountPoint("/", "nfs", "filer:/x"),)
     monkeypatch.setattr(collecting, "against_folder", lambda folder: against_folder(folder, nfs))
-    path = collecting.collect({"environment": FactState("ok", Environment({}))}, tmp_path)
+    path = collecting.collect({"environment": Observed.seen(Environment({}))}, tmp_path)
     data = json.loads(path.read_text())
     jsonschema.validate(data, FACTS)
     assert set(data["clock"]) == {"offset_s", "error_s"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.cluster.compare import Reading, compare
-from doctor.cluster.departures import departures
-from doctor.cluster.hosts import folded
-from doctor.cluster.readings import READINGS, named
-from doctor.facts.base import FactState
+from doctor.base.evidence import Observed
+from doctor.catalogue.nodes.compare import Reading, compare
+from doctor.catalogue.nodes.departures import departures
+from doctor.catalogue.nodes.hosts import folded
+from doctor.catalogue.nodes.readings import READINGS, named
 from doctor.facts.cluster import Cluster, Node
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpu, Gpus
@@ -69,14 +69,14 @@ def test_a_reading_of_one_node_is_no_comparison() -> None:
 
 
 def gpu_node(name: str, driver: str) -> Node:
-    return Node(name, facts={"gpus": FactState("ok", Gpus(driver, gpus=(Gpu(0),)))})
+    return Node(name, facts={"gpus": Observed.seen(Gpus(driver, gpus=(Gpu(0),)))})
 
 
 def test_nodes_without_gpus_are_compared_among_all_only_where_none_has_any() -> None:
-    head = Node("head", facts={"nvidia": FactState("ok", Nvidia(pci_devices=0))})
+    head = Node("head", facts={"nvidia": Observed.seen(Nvidia(pci_devices=0))})
     (row, *_) = compare(Cluster("ray", (head, gpu_node("a", "1"), gpu_node("b", "1"))), named("driver"))
     assert (row.seen, row.unseen) == (2, ())
-    blind = Node("blind", facts={"nvidia": FactState("ok", Nvidia(pci_devices=8))})
+    blind = Node("blind", facts={"nvidia": Observed.seen(Nvidia(pci_devices=8))})
     (row, *_) = compare(Cluster("ray", (blind, gpu_node("a", "1"), gpu_node("b", "1"))), named("driver"))
     assert row.unseen == ("blind",)
 
@@ -93,7 +93,7 @@ def test_nodes_that_depart_alike_are_told_together() -> None:
 
 
 def _with(number: int, variables: dict[str, str]) -> Node:
-    return Node(f"n{number}", facts={"environment": FactState("ok", Environment(variables))})
+    return Node(f"n{number}", facts={"environment": Observed.seen(Environment(variables))})
 
 
 def test_a_variable_that_names_its_node_is_not_compared() -> None:

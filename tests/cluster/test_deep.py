@@ -20,18 +20,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doctor.base.evidence import Observed, World
+from doctor.base.fact import Meeting
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.index import load as catalogue
 from doctor.cluster.deep import NoMeeting, announcement, load, meeting
-from doctor.core.carry import carry
-from doctor.core.finding import Finding
-from doctor.core.index import load as catalogue
-from doctor.core.runner import run_checks
-from doctor.facts import _measuring
-from doctor.facts.base import FactState, Meeting
+from doctor.diagnosis.runner import run_checks
 from doctor.facts.cluster import Cluster, Node
 from doctor.facts.collectives import Collectives
 from doctor.facts.gpus import Gpu, GpuProcess, Gpus
-from doctor.facts.patient import exchanges
-from doctor.facts.patient.meeting import decide
+from doctor.readers.homes import PACKAGES
+from doctor.readers.machine import measuring
+from doctor.readers.patient import exchanges
+from doctor.readers.patient.carry import carry
+from doctor.readers.patient.meeting import decide
 from tests.facts.environments import interpreter
 from tests.ports import free_port
 
@@ -156,18 +158,18 @@ FREE = {"memory_total_bytes": 80 << 30, "memory_used_bytes": 1 << 30, "processes
     ],
 )
 def test_a_gpu_in_use_is_left_alone(gpu: Gpu, reason: str | None) -> None:
-    assert _measuring.in_use(gpu) == reason
+    assert measuring.in_use(gpu) == reason
 
 
 def test_devices_follow_what_is_visible_and_free() -> None:
     used = {**FREE, "processes": (GpuProcess(7),)}
     gpus = Gpus(gpus=tuple(Gpu(index, uuid=f"GPU-{index}", **(used if index == 2 else FREE)) for index in range(4)))  # type: ignore[arg-type]
-    chosen, busy = _measuring.devices(gpus, "3,2,1", forced=False)
+    chosen, busy = measuring.devices(gpus, "3,2,1", forced=False)
     assert [(each.index, each.gpu.index) for each in chosen if each.gpu] == [(0, 3), (2, 1)]
     assert busy == ((2, "1 processes use it"),)
-    assert len(_measuring.devices(gpus, None, forced=True)[0]) == 4
-    assert [each.kind for each in _measuring.devices(gpus, "2", forced=False)[0]] == ["busy"]
-    assert [each.kind for each in _measuring.devices(None, None, forced=False)[0]] == ["cpu"]
+    assert len(measuring.devices(gpus, None, forced=True)[0]) == 4
+    assert [each.kind for each in measuring.devices(gpus, "2", forced=False)[0]] == ["busy"]
+    assert [each.kind for each in measuring.devices(None, None, forced=False)[0]] == ["cpu"]
 
 
 # -- real measurements --
@@ -176,15 +178,15 @@ def test_devices_follow_what_is_visible_and_free() -> None:
 def measured(*meetings: Meeting) -> tuple[Cluster, dict[int, Collectives]]:
     """Run the nodes of a meeting side by side."""
     with ThreadPoolExecutor(len(meetings)) as threads:
-        parts = threads.map(lambda each: _measuring.measure(each, sys.executable, dict(os.environ), None), meetings)
+        parts = threads.map(lambda each: measuring.measure(each, sys.executable, dict(os.environ), None), meetings)
         told = {each.node: each for each in parts}
-    nodes = [Node(f"n{node}", rank=node, facts={"collectives": FactState("ok", each)}) for node, each in told.items()]
+    nodes = [Node(f"n{node}", rank=node, facts={"collectives": Observed.seen(each)}) for node, each in told.items()]
     return Cluster("folder", tuple(sorted(nodes, key=lambda node: node.name))), told
 
 
 def findings(cluster: Cluster) -> list[Finding]:
     entries = [entry for entry in catalogue() if entry.id in OURS]
-    outcome = run_checks(entries, {"cluster": FactState("ok", cluster)})
+    outcome = run_checks(entries, World([Observed("cluster", cluster)]))
     assert not outcome.crashed, outcome.crashed
     return list(outcome.findings)
 
@@ -193,6 +195,7 @@ def folder_meetings(folder: Path, nodes: int, seconds: float) -> list[Meeting]:
     return [Meeting(node, nodes, "t", seconds, folder=str(folder)) for node in range(nodes)]
 
 
+@pytest.mark.process
 @needs_torch
 def test_four_nodes_measure_all_pairs_and_rings_and_nobody_is_blamed(tmp_path: Path) -> None:
     cluster, told = measured(*folder_meetings(tmp_path, 4, 60.0))
@@ -208,9 +211,10 @@ def test_four_nodes_measure_all_pairs_and_rings_and_nobody_is_blamed(tmp_path: P
     assert not findings(cluster)
 
 
+@pytest.mark.process
 @needs_torch
 def test_a_node_that_never_comes_is_missed_and_the_others_measure(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(_measuring, "LEAST_JOIN_S", 8.0)
+    monkeypatch.setattr(measuring, "LEAST_JOIN_S", 8.0)
     started = time.monotonic()
     cluster, told = measured(*folder_meetings(tmp_path, 3, 6.0)[:2])
     assert time.monotonic() - started < 90
@@ -220,9 +224,10 @@ def test_a_node_that_never_comes_is_missed_and_the_others_measure(tmp_path: Path
     assert found.words().headline == "`node number 2` did not come to the measurement; 2 of 3 nodes did"
 
 
+@pytest.mark.process
 @needs_torch
 def test_a_folder_that_is_not_shared_is_told_as_such(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(_measuring, "LEAST_JOIN_S", 3.0)
+    monkeypatch.setattr(measuring, "LEAST_JOIN_S", 3.0)
     meetings = folder_meetings(tmp_path, 2, 3.0)
     (tmp_path / "other").mkdir()
     apart = Meeting(1, 2, "t", 3.0, folder=str(tmp_path / "other"))
@@ -236,7 +241,7 @@ def test_a_folder_that_is_not_shared_is_told_as_such(tmp_path: Path, monkeypatch
 _KILLED = """
 import json, os, signal, sys
 sys.path.insert(0, sys.argv[3])
-from doctor.facts.patient.said import Said
+from doctor.readers.patient.said import Said
 told = Said.say
 def say(self, **facts):
     told(self, **facts)
@@ -246,9 +251,10 @@ Said.say = say
 """
 
 
+@pytest.mark.process
 @needs_torch
 def test_a_process_that_is_killed_is_named_and_what_was_measured_is_kept(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(_measuring, "_BOOT", _KILLED + _measuring._BOOT)
+    monkeypatch.setattr(measuring, "_BOOT", _KILLED + measuring._BOOT)
     cluster, told = measured(*folder_meetings(tmp_path, 3, 20.0))
     assert (told[0].processes[0].outcome, told[0].processes[0].signal) == ("died", "SIGKILL")
     assert told[0].exchanges
@@ -258,11 +264,12 @@ def test_a_process_that_is_killed_is_named_and_what_was_measured_is_kept(tmp_pat
     assert found.where.host == "n0"
 
 
+@pytest.mark.process
 @needs_torch
 def test_a_child_ends_with_the_thread_that_waits_for_it(tmp_path: Path) -> None:
     """The doctor killed with -9 leaves no measurement behind."""
     program = (
-        "import os, sys\nfrom doctor.facts._measuring import measure\nfrom doctor.facts.base import Meeting\n"
+        "import os, sys\nfrom doctor.readers.machine.measuring import measure\nfrom doctor.base.fact import Meeting\n"
         f"measure(Meeting(0, 2, 't', 60.0, folder={str(tmp_path)!r}), sys.executable, dict(os.environ), None)\n"
     )
     doctor = subprocess.Popen([sys.executable, "-c", program])
@@ -279,6 +286,7 @@ def test_a_child_ends_with_the_thread_that_waits_for_it(tmp_path: Path) -> None:
     assert not psutil.wait_procs(children, timeout=10)[1]
 
 
+@pytest.mark.process
 @needs_torch
 def test_torchrun_starts_it_on_every_node_and_the_folder_is_judged(tmp_path: Path) -> None:
     facts = tmp_path / "facts"
@@ -308,6 +316,7 @@ def test_torchrun_starts_it_on_every_node_and_the_folder_is_judged(tmp_path: Pat
     ]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -323,9 +332,10 @@ def test_options_that_make_no_sense_are_refused(options: tuple[str, ...], words:
     assert words in done.stderr
 
 
+@pytest.mark.process
 def test_a_node_of_ray_with_python_39_measures_and_tells_what_it_lacks(tmp_path: Path) -> None:
-    modules = ("doctor.cluster.deep_node", "doctor.facts", "doctor.facts.patient", "doctor.core.carry")
-    carry((*modules, "doctor.core.redact"), tmp_path)
+    modules = ("doctor.cluster.deep_node", *PACKAGES)
+    carry((*modules, "doctor.base.redact"), tmp_path)
     program = (
         "import json, sys\nsys.path.insert(0, sys.argv[1])\nfrom doctor.cluster import deep_node\n"
         "here = {'node': {'id': 'a', 'address': '127.0.0.1'}}\n"

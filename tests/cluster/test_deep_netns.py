@@ -15,19 +15,21 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.codec import load
-from doctor.facts.base import FactState
+from doctor.base.codec import load
+from doctor.base.evidence import Observed
 from doctor.facts.cluster import Cluster, Node
 from doctor.facts.collectives import Collectives
 from tests.cluster.test_deep import findings
+
+pytestmark = pytest.mark.process
 
 _HOSTS, _SLOW = 5, 2
 _TAG = f"dd{os.getpid() % 100000}"
 _PROGRAM = """\
 import json, os, sys
-from doctor.core.codec import dump
-from doctor.facts._measuring import measure
-from doctor.facts.base import Meeting
+from doctor.base.codec import dump
+from doctor.readers.machine.measuring import measure
+from doctor.base.fact import Meeting
 node, nodes, folder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 told = measure(Meeting(node, nodes, "t", 60.0, folder=folder), sys.executable, dict(os.environ), None)
 with open(f"{folder}/{node}.json", "w") as out:
@@ -82,7 +84,7 @@ def test_the_host_behind_a_slow_wire_is_named(hosts: list[str], tmp_path: Path) 
     ]
     assert [each.wait(250) for each in running] == [0] * _HOSTS
     told = [load(Collectives, json.loads((tmp_path / f"{node}.json").read_text())) for node in range(_HOSTS)]
-    nodes = tuple(Node(f"n{each.node}", facts={"collectives": FactState("ok", each)}) for each in told)
+    nodes = tuple(Node(f"n{each.node}", facts={"collectives": Observed.seen(each)}) for each in told)
     (found,) = findings(Cluster("folder", nodes))
     assert found.problem.id == "NCC022"
     assert found.where.host == f"n{_SLOW}"

@@ -12,6 +12,8 @@ import pytest
 
 from tests.cluster.rays import ray_cluster
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.slow  # starts Ray twice over, and imports torch on each node
 @pytest.mark.timeout(600)

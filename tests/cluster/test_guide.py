@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from ruamel.yaml import YAML
 
 from doctor.cluster.gathered import read
+
+pytestmark = pytest.mark.process
 
 _GUIDE = Path(__file__).parents[2] / "docs" / "cluster.md"
 

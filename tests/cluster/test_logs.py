@@ -16,16 +16,17 @@ from typing import Any
 
 import pytest
 
+from doctor.base.ranks import ranks_text
 from doctor.cluster import log_task, ray_logs
 from doctor.cluster.ray_child import RayRefused
 from doctor.cluster.ray_logs import RayLogs
-from doctor.core.ranks import ranks_text
-from doctor.core.report import as_dict
-from doctor.logs import dividing, parallel
-from doctor.logs.layouts import sources
-from doctor.logs.postmortem import Prepared, examine, prepare
-from doctor.logs.reading import Reader, Settings
+from doctor.diagnosis.report import as_dict
+from doctor.logs.postmortem import Prepared, examine
+from doctor.logs.read import dividing, parallel
+from doctor.logs.read.layouts import sources
+from doctor.logs.read.log import Reader, Settings
 from tests.cluster.rays import Rays, ray_cluster
+from tests.prepared import prepared_once
 
 PROJECT = Path(__file__).parent.parent.parent
 SAMPLES = PROJECT / "tests" / "postmortem"
@@ -53,7 +54,7 @@ FAILED = STEPS + (
 
 @pytest.fixture(scope="module")
 def prepared() -> Prepared:
-    return prepare()
+    return prepared_once()
 
 
 @pytest.fixture
@@ -93,6 +94,7 @@ def told(folder: Path, prepared: Prepared, work: Any = None) -> str:
     return json.dumps(report, sort_keys=True, default=str)
 
 
+@pytest.mark.process
 def test_links_processes_and_copies_give_one_verdict(tmp_path: Path, prepared: Prepared) -> None:
     links = ranks_of(tmp_path / "links", 30, 17, linked=True)
     copies = ranks_of(tmp_path / "copies", 30, 17, linked=False)
@@ -107,6 +109,7 @@ def test_links_processes_and_copies_give_one_verdict(tmp_path: Path, prepared: P
     assert (waited["role"], len(waited["evidence"])) == ("symptom", 3)
 
 
+@pytest.mark.process
 def test_real_logs_read_by_several_processes(real: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = told(real, prepared)
     assert told(real, prepared, partial(dividing.here, workers=3)) == alone
@@ -158,7 +161,12 @@ def test_ranks_are_told_as_ranges_where_they_are_many() -> None:
 def nodes(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> dict[int, Any]:
     """A cluster whose nodes read in this process; what is put into the mapping happens to a batch instead."""
     instead: dict[int, Any] = {}
-    monkeypatch.setattr(log_task, "_reader", lambda settings: Reader(prepared.scanner, Settings(**dict(settings))))
+
+    def reader(settings: Any, *, every_metric: bool) -> Reader:
+        scanner = prepared.scanner.for_a_table() if every_metric else prepared.scanner
+        return Reader(scanner, Settings(**dict(settings)))
+
+    monkeypatch.setattr(log_task, "_reader", reader)
     monkeypatch.setattr(ray_logs, "BATCH_FILES", 1)
 
     def answers(request: Any, *_: object) -> Iterator[dict[str, Any]]:
@@ -174,6 +182,7 @@ def nodes(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> dict[int, Any]
     return instead
 
 
+@pytest.mark.process
 def test_what_nodes_cannot_read_is_read_here(real: Path, prepared: Prepared, nodes: dict[int, Any]) -> None:
     alone = told(real, prepared)
     nodes[0] = {"state": "died", "reason": "the node went away"}
@@ -185,6 +194,7 @@ def test_what_nodes_cannot_read_is_read_here(real: Path, prepared: Prepared, nod
     assert any("died: the node went away" in each or "Python 3.9" in each for each in work.notes[1:-1])
 
 
+@pytest.mark.process
 def test_a_cluster_that_is_lost_on_the_way(real: Path, prepared: Prepared, nodes: dict[int, Any]) -> None:
     nodes[1] = RayRefused("ended", "the Ray driver ended unexpectedly")
     work = RayLogs("auto", sys.executable)
@@ -192,6 +202,7 @@ def test_a_cluster_that_is_lost_on_the_way(real: Path, prepared: Prepared, nodes
     assert "the cluster was lost (the Ray driver ended unexpectedly)" in work.notes
 
 
+@pytest.mark.process
 @pytest.mark.usefixtures("nodes")
 def test_another_file_under_the_same_path_is_not_taken_for_it(
     real: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
@@ -218,9 +229,9 @@ def test_metric_lines_that_filled_a_file_travel(
 ) -> None:
     import io
 
-    from doctor.logs.metric_files import MetricsCsv
+    from doctor.logs.metrics.files import MetricsCsv
 
-    monkeypatch.setattr("doctor.logs.metric_lines.MOST_IN_MEMORY_BYTES", 1)
+    monkeypatch.setattr("doctor.logs.metrics.lines.MOST_IN_MEMORY_BYTES", 1)
     tables = io.StringIO(), io.StringIO()
     for table, work in zip(tables, (None, RayLogs("auto", sys.executable)), strict=True):
         examine([str(real)], prepared=prepared, table=MetricsCsv(table), work=work)
@@ -229,6 +240,7 @@ def test_metric_lines_that_filled_a_file_travel(
     assert not list(Path(prepared.scanner.folder).glob("*"))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -254,6 +266,7 @@ def rays() -> Iterator[Rays]:
         yield cluster
 
 
+@pytest.mark.process
 def test_real_nodes_give_the_same_verdict(
     rays: Rays, real: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +276,7 @@ def test_real_nodes_give_the_same_verdict(
     assert work.notes[0].startswith("5 of 5 logs were read on ")
 
 
+@pytest.mark.process
 def test_a_node_that_dies_while_logs_are_read(
     rays: Rays, tmp_path: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,13 +314,13 @@ def _writer() -> ModuleType:
 
 
 _PEAK = """
-import json, resource, sys
+import json, sys
 from doctor.logs.postmortem import examine
+from tests.peaks import with_children_kib
 result = examine([sys.argv[1]])
 first = result.diagnosis.outcome.findings[0]
 waited = next(each for each in result.diagnosis.outcome.findings if each.problem.id == "NCC011")
-peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) >> 10
-print(json.dumps([first.where.rank, waited.words().headline, len(result.case.sources), peak]))
+print(json.dumps([first.where.rank, waited.words().headline, len(result.case.sources), with_children_kib() >> 10]))
 """
 
 

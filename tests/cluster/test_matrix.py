@@ -7,14 +7,14 @@ import re
 
 from rich.console import Console
 
-from doctor.cluster.compare import Compared, Value
-from doctor.cluster.departures import told_apart
-from doctor.cluster.matrix import section
-from doctor.cluster.readings import READINGS
-from doctor.core.finding import Message, Words
-from doctor.core.problem import WARNING, Problem
-from doctor.core.reasons import localised, table
-from doctor.facts.base import FactState
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import Message, Words
+from doctor.catalogue.nodes.compare import Compared, Value
+from doctor.catalogue.nodes.departures import told_apart
+from doctor.catalogue.nodes.readings import READINGS
+from doctor.catalogue.problem import WARNING, Problem
+from doctor.catalogue.reasons import localised, table
+from doctor.diagnosis.nodes.matrix import section
 from doctor.facts.cluster import Cluster, Node
 from doctor.facts.environment import Environment
 from doctor.facts.host import Host
@@ -23,7 +23,7 @@ from doctor.render.matrix_text import draw_nodes
 
 
 def node(name: str, variables: dict[str, str], **more: object) -> Node:
-    return Node(name, facts={"environment": FactState("ok", Environment(variables))}, **more)  # type: ignore[arg-type]
+    return Node(name, facts={"environment": Observed.seen(Environment(variables))}, **more)  # type: ignore[arg-type]
 
 
 def cluster(groups: int, each: int = 3) -> Cluster:
@@ -126,7 +126,7 @@ def test_names_of_readings_have_their_chinese() -> None:
 
 def test_chinese_names_stand_in_the_matrix_and_keep_its_columns() -> None:
     def having(name: str, kernel: str, mode: str) -> Node:
-        facts = {"host": FactState("ok", Host(hostname=name, kernel=kernel)), **node(name, {"driver": mode}).facts}
+        facts = {"host": Observed.seen(Host(hostname=name, kernel=kernel)), **node(name, {"driver": mode}).facts}
         return Node(name, facts=facts)
 
     lines = drawn(

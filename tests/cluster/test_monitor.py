@@ -20,8 +20,8 @@ from doctor.cluster import shared_run
 from doctor.cluster.clocks import Comparisons, against_folder
 from doctor.cluster.sampled_node import SampledNode, Tail
 from doctor.cluster.sampling import Gathered
-from doctor.core.carry import carry
-from doctor.core.run_dir import HOST_VARIABLE, Events, RunDir, host_name, read_rows
+from doctor.readers.patient.carry import carry
+from doctor.run.folder import HOST_VARIABLE, Events, RunDir, host_name, read_rows
 from tests.cluster.rays import Rays, ray_cluster
 from tests.facts.environments import interpreter
 from tests.monitors.conftest import spanned_s, wait_for
@@ -63,7 +63,9 @@ def samplers(rays: Rays) -> list[int]:
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = path.read_bytes().split(b"\0")
-            if b"doctor.monitors.sampler" in words and own in path.with_name("environ").read_bytes().split(b"\0"):
+            if b"doctor.monitors.sampler.sampling" in words and own in path.with_name("environ").read_bytes().split(
+                b"\0"
+            ):
                 found.append(int(path.parent.name))
         except OSError:
             continue
@@ -105,6 +107,7 @@ def sampled(rays: Rays, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunDi
     return run, said
 
 
+@pytest.mark.process
 def test_every_node_of_ray_is_sampled_and_a_lost_one_is_told(sampled: tuple[RunDir, str]) -> None:
     run, said = sampled
     first, second, third = (run.path / "order").read_text().split()
@@ -119,6 +122,7 @@ def test_every_node_of_ray_is_sampled_and_a_lost_one_is_told(sampled: tuple[RunD
     assert f"{first}:0" in said
 
 
+@pytest.mark.process
 def test_the_samplers_end_with_the_command(sampled: tuple[RunDir, str], rays: Rays) -> None:
     run, _ = sampled
     wait_for(lambda: not samplers(rays), 20)
@@ -130,6 +134,7 @@ def test_the_samplers_end_with_the_command(sampled: tuple[RunDir, str], rays: Ra
     wait_for(lambda: {first, third} <= ended(), 20)  # their last lines came, too
 
 
+@pytest.mark.process
 def test_clocks_of_one_machine_agree_within_what_the_comparison_is_worth(sampled: tuple[RunDir, str]) -> None:
     run, said = sampled
     told = data_of(run, "clock")
@@ -139,6 +144,7 @@ def test_clocks_of_one_machine_agree_within_what_the_comparison_is_worth(sampled
     assert "within the error of measuring it" in " ".join(said.split())
 
 
+@pytest.mark.process
 def test_the_live_table_has_all_nodes_and_quits_on_q(rays: Rays, tmp_path: Path) -> None:
     pid, terminal = pty.fork()
     if pid == 0:
@@ -165,6 +171,7 @@ def test_the_live_table_has_all_nodes_and_quits_on_q(rays: Rays, tmp_path: Path)
     wait_for(lambda: not samplers(rays), 30)
 
 
+@pytest.mark.process
 def test_samplers_end_when_the_doctor_is_killed(rays: Rays, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*DOCTOR, "monitor", "--ray", rays.address, "--for", "300s", "--no-live"], cwd=tmp_path, env=rays.environ,
@@ -178,6 +185,7 @@ def test_samplers_end_when_the_doctor_is_killed(rays: Rays, tmp_path: Path) -> N
     wait_for(lambda: not samplers(rays), 30)
 
 
+@pytest.mark.process
 def test_without_a_cluster_this_machine_is_sampled_and_the_run_goes_on(tmp_path: Path, nvml: dict[str, str]) -> None:
     with subprocess.Popen(
         [*DOCTOR, "monitor", "--ray", "127.0.0.1:9", "--during-run", "--", sys.executable, "-c", waits(3)],
@@ -192,6 +200,7 @@ def test_without_a_cluster_this_machine_is_sampled_and_the_run_goes_on(tmp_path:
     assert "this machine alone is: nothing accepts a connection at 127.0.0.1:9" in said
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -259,6 +268,7 @@ def collected(nvml: dict[str, str], tmp_path_factory: pytest.TempPathFactory) ->
     return run, ended
 
 
+@pytest.mark.process
 def test_one_sampler_a_node_and_every_command_keeps_its_code(collected: tuple[RunDir, list[Any]]) -> None:
     run, ended = collected
     assert [code for _, code in ended] == [0, 0, 3, 0]
@@ -274,6 +284,7 @@ def test_one_sampler_a_node_and_every_command_keeps_its_code(collected: tuple[Ru
     assert marks == {("n0", 0), ("n0", 1), ("n1", 2), ("n1", 3)}
 
 
+@pytest.mark.process
 def test_the_report_of_a_shared_folder_tells_both_nodes(collected: tuple[RunDir, list[Any]]) -> None:
     pytest.importorskip("pandas", reason="pandas is not installed (extra `report`)")
     usage = report(collected[0].path)["usage"]
@@ -290,6 +301,7 @@ def report(path: Path) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.process
 def test_a_folder_that_cannot_be_written_stops_no_command(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     words = [*DOCTOR, "monitor", "--collect", str(tmp_path / "file" / "run")]
@@ -322,6 +334,7 @@ def test_who_samples(environ: dict[str, str], samples: bool, keeps: bool) -> Non
 # Parts -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_what_travels_to_a_node_is_imported_by_a_bare_python_39(tmp_path: Path) -> None:
     names = ["doctor.cluster.sampled_node", "doctor.cluster.ray_stream", "doctor.cluster.ray_main"]
     carry(names, tmp_path)
@@ -333,6 +346,7 @@ def test_what_travels_to_a_node_is_imported_by_a_bare_python_39(tmp_path: Path) 
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.process
 def test_the_end_of_a_node_is_read_and_its_folder_taken_away() -> None:
     node = SampledNode({"options": [], "name": "n1"})
     wait_for(lambda: any(name == "host/n1.csv" for name in node.read()))

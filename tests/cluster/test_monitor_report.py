@@ -11,12 +11,13 @@ import pytest
 pytest.importorskip("pandas", reason="pandas is not installed (extra `report`)")
 
 from doctor.cluster.shared_run import unheard
-from doctor.core.run_dir import RunDir
-from doctor.monitors import columns
-from doctor.monitors.usage_files import GpuKey, load
-from doctor.monitors.usage_hosts import HostSummary, folded
-from doctor.monitors.usage_plots import of_run
-from doctor.monitors.usage_report import as_report, diagnose
+from doctor.monitors.sampler import columns
+from doctor.monitors.usage.files import load
+from doctor.monitors.usage.hosts import HostSummary, folded
+from doctor.monitors.usage.report import as_report, diagnose
+from doctor.monitors.usage.tracks import GpuKey
+from doctor.render.usage_plots import of_run
+from doctor.run.folder import RunDir
 
 BEGIN_NS = 1_795_000_000_000_000_000
 SECONDS, TURN_S, AHEAD_S = 200, 20, 5.0

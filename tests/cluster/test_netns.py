@@ -15,6 +15,8 @@ import pytest
 
 from doctor.cluster.gathered import read
 
+pytestmark = pytest.mark.process
+
 _PORT = 29617
 _MASTER = "10.213.77.1"
 _NAMES = ("master", "fine", "filtered", "apart")

@@ -9,11 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from doctor.base.fact import Context
 from doctor.cluster.on_node import variables
 from doctor.cluster.ray_facts import given_states
-from doctor.core.carry import CONTENTS, carry
-from doctor.facts.base import Context
-from doctor.facts.saved import state_from
+from doctor.readers.homes import PACKAGES
+from doctor.readers.patient.carry import CONTENTS, carry
+from doctor.readers.saved import state_from
 from tests.facts.environments import interpreter
 
 _COLLECT = """
@@ -26,12 +29,13 @@ print(json.dumps(collect({"cwd": sys.argv[2], "given": sys.argv[4]})))
 """
 
 
+@pytest.mark.process
 def test_every_fact_module_is_imported_and_collects_under_a_bare_python_39(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("from trl import GRPOConfig\nGRPOConfig(output_dir='out')\n")
     command = ("accelerate", "launch", "--main_process_ip", "127.0.0.1", "--num_machines", "2", "train.py")
     states = given_states(Context(command, tmp_path))
     assert states["launch"].status == "ok", states["launch"]
-    folder = carry(["doctor.facts", "doctor.cluster.on_node", "doctor.core.redact"], tmp_path / "carried")
+    folder = carry([*PACKAGES, "doctor.cluster.on_node", "doctor.base.redact"], tmp_path / "carried")
     modules = json.loads((folder / "doctor" / CONTENTS).read_text())["modules"]
     assert len(modules) > 60
     given = base64.b64encode(pickle.dumps(states, protocol=4)).decode()

@@ -21,6 +21,8 @@ from doctor.cluster.ray_main import nodes_of
 from doctor.facts.cluster import Cluster, Node
 from tests.cluster.rays import Rays, ray_cluster
 
+pytestmark = pytest.mark.process
+
 _PLANTED = {"NCCL_SOCKET_IFNAME": "eth7", "HF_TOKEN": "hf_abcdefghijklmnop"}
 _ASKED = b"asking 3 nodes"
 
@@ -47,11 +49,11 @@ def _by_id(cluster: Cluster) -> dict[str, Node]:
 
 
 def test_items_are_shared_among_the_nodes_and_errors_have_their_reason(rays: Rays) -> None:
-    first, *others = _ask(rays, "doctor.core.redact:inert", over="items", items=("a\x1b[0m", *range(5)))
+    first, *others = _ask(rays, "doctor.base.redact:inert", over="items", items=("a\x1b[0m", *range(5)))
     assert {each["id"] for each in first["nodes"]} == set(rays.ids)
     assert all(each["alive"] and each["resources"]["CPU"] == 1 for each in first["nodes"])
     assert {line["item"]: line["value"]["item"] for line in others} == {0: "a[0m", **{n: n - 1 for n in range(1, 6)}}
-    failed = _ask(rays, "doctor.core.redact:is_secret_name")[1:]
+    failed = _ask(rays, "doctor.base.redact:is_secret_name")[1:]
     assert [line["state"] for line in failed] == ["failed"] * 3
     assert {line["node"] for line in failed} == set(rays.ids)
     assert all("TypeError" in line["reason"] for line in failed)
@@ -132,14 +134,14 @@ def test_a_wrong_address_is_refused_at_once(rays: Rays) -> None:
     for address, word in (("127.0.0.1:1", "nothing accepts"), ("local", "local"), ("here", "no address")):
         began = time.monotonic()
         with pytest.raises(RayRefused, match=word):
-            list(answers(Request(address, "doctor.core.redact:inert", {}), sys.executable, rays.environ))
+            list(answers(Request(address, "doctor.base.redact:inert", {}), sys.executable, rays.environ))
         assert time.monotonic() - began < 30
 
 
 def test_without_a_cluster_nothing_is_started(rays: Rays, tmp_path: Path) -> None:
     environ = {**rays.environ, "RAY_TMPDIR": str(tmp_path), "RAY_ADDRESS": "local"}
     with pytest.raises(RayRefused, match="instead of finding one"):
-        list(answers(Request("auto", "doctor.core.redact:inert", {}), sys.executable, environ))
+        list(answers(Request("auto", "doctor.base.redact:inert", {}), sys.executable, environ))
     with _check(rays, "--ray", "127.0.0.1:1", cwd=tmp_path) as process:
         _, err = process.communicate(timeout=60)
     assert process.returncode == 2
@@ -147,7 +149,7 @@ def test_without_a_cluster_nothing_is_started(rays: Rays, tmp_path: Path) -> Non
 
 
 def test_closing_ends_the_driver(rays: Rays) -> None:
-    request = Request(rays.address, "doctor.core.redact:inert", {})
+    request = Request(rays.address, "doctor.base.redact:inert", {})
     with RayChild(request, sys.executable, rays.environ) as child:
         pid = child.pid
         assert next(child.lines())["kind"] == "nodes"

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 _TAG = f"da{os.getpid() % 100000}"
 _HEAD, _OTHER = f"{_TAG}-head", f"{_TAG}-other"
 _ADDRESS = "10.215.77.1:6399"
@@ -93,7 +95,7 @@ def test_a_head_at_all_addresses_is_named(tmp_path: Path) -> None:
     done = subprocess.run(
         ["ip", "netns", "exec", _HEAD, *command], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
-    found = [each for each in json.loads(done.stdout)["findings"] if each["id"] == "RAY022"]
+    found = [each for each in json.loads(done.stdout)["findings"] if each["id"] == "NCC8677/ray_node"]
     assert [each["nodes"]["count"] for each in found] == [1], done
     assert "by 0.0.0.0, where no other node finds it" in found[0]["headline"]
     assert done.returncode == 1

@@ -103,7 +103,7 @@ def test_a_node_that_is_lost_while_the_stream_ends_takes_nobody_with_it() -> Non
     ray = PlayedRay({"x": 0.0})
     ray.get = lambda *_, **__: (_ for _ in ()).throw(ConnectionError("gone"))  # type: ignore[method-assign]
     lines: list[dict[str, Any]] = []
-    flow = ray_stream.Stream(ray, {"task": "doctor.core.redact:inert", "timeout_s": 30.0}, lines.append)
+    flow = ray_stream.Stream(ray, {"task": "doctor.base.redact:inert", "timeout_s": 30.0}, lines.append)
     source = flow._sources["x"] = ray_stream.Source(_node("x"), "x")
     source.actor, source.doing = object(), "read"
     flow._calls[ray.start("x")] = source
@@ -123,15 +123,17 @@ def _interpreter(folder: Path, *commands: str) -> str:
 
 
 def _asked(over: Any) -> Request:
-    return Request("here:1", "doctor.core.redact:inert", {}, over=over, deadline_s=0.3)
+    return Request("here:1", "doctor.base.redact:inert", {}, over=over, deadline_s=0.3)
 
 
+@pytest.mark.process
 def test_what_an_interpreter_prints_at_its_start_is_no_answer(tmp_path: Path) -> None:
     say = [f"echo '{line}'" for line in ("Welcome to the cluster!", "", _NODES, '{"kind": "end"}')]
     with RayChild(_asked("nodes"), _interpreter(tmp_path, *say)) as child:
         assert [line["kind"] for line in child.lines()] == ["nodes"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_stream_that_falls_silent_is_told_unless_it_was_to_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: bool

@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
+from doctor.catalogue.nodes.measured import Measured
 from doctor.cluster.gathered import read
-from doctor.cluster.measured import Measured
 from tests.cluster.slurms import Slurm, slurm_cluster
+
+pytestmark = pytest.mark.process
 
 _GUIDE = Path(__file__).parents[2] / "docs" / "cluster.md"
 _NAMES = ("node1", "node2", "node3", "node4")
@@ -54,7 +56,7 @@ def test_the_guides_batch_script_judges_all_nodes_and_stops_the_job(slurm: Slurm
     assert done.returncode == 1, (done, told)
     assert not (tmp_path / "started").exists()
     assert re.search(r"LCH011 master-unresolved +node\[1-4\]", told), told
-    assert re.search(r"NCC026 \S+ +node3", told), told
+    assert re.search(r"LCH0780/nccl_variables \S+ +node3", told), told
     assert "node3 against 3 other nodes: NCCL_IB_DISABLE 1 ≠ none" in told, told
     assert "LCH026" not in told, told
     (facts,) = tmp_path.glob("facts-*")

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from doctor.core.alarm import as_data, finding_of
-from doctor.core.finding import LIKELY, Evidence, Message, Role, Where, Words, found
-from doctor.core.problem import ERROR, WARNING, Problem
+from doctor.base.evidence import Observed
+from doctor.catalogue.alarm import as_data, finding_of
+from doctor.catalogue.finding import LIKELY, Message, Role, Where, Words, found
+from doctor.catalogue.problem import ERROR, WARNING, Problem
 
 PROBLEM = Problem("UNK901", "first", ERROR, "0.1")
 SAID = Message(en=Words("loss is {value:.3g}", "It {what}.", "Look."), zh=Words("损失 {value:.3g}", "{what}。", "看。"))
@@ -17,7 +18,7 @@ SAID = Message(en=Words("loss is {value:.3g}", "It {what}.", "Look."), zh=Words(
 def test_a_finding_comes_back_as_it_was() -> None:
     finding = found(
         PROBLEM, SAID, where=Where(file="train.py", line=3, rank=1, step=7, module="model.layers.0"),
-        commands=("a b",), evidence=(Evidence("metrics", "loss = nan", 3),), links=("https://example.org",),
+        commands=("a b",), evidence=(Observed.quoted("metrics", "loss = nan", 3),), links=("https://example.org",),
         confidence=LIKELY, role=Role.SYMPTOM, severity=WARNING, value=0.12345, what="{breaks}",
     )  # fmt: skip
     data = json.loads(json.dumps(as_data(finding, "stop")))

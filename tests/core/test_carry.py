@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.carry import CONTENTS, NotCarried, carry, rule_modules
-from doctor.core.rules import load_rules
+from doctor.catalogue.rules import load_rules
+from doctor.readers.patient.carry import CONTENTS, NotCarried, carry, rule_modules
 from tests.facts.environments import interpreter
 
-_PATIENTS = ["doctor.core.marks", "doctor.core.rules"]
+_PATIENTS = ["doctor.run.phases", "doctor.catalogue.rules"]
 
 
 def _isolated(python: str, folder: Path, code: str) -> str:
@@ -34,6 +34,7 @@ def _package(root: Path, **files: str) -> Path:
     return root
 
 
+@pytest.mark.process
 def test_every_carried_module_is_imported_by_a_bare_python_39(tmp_path: Path) -> None:
     folder = carry([*_PATIENTS, *rule_modules()], tmp_path)
     modules = json.loads((folder / "doctor" / CONTENTS).read_text())["modules"]
@@ -49,11 +50,12 @@ assert not foreign, foreign
     _isolated(interpreter("3.9"), folder, code)
 
 
+@pytest.mark.process
 def test_carried_rules_are_found_without_the_index_and_judge(tmp_path: Path) -> None:
     folder = carry([*_PATIENTS, *rule_modules()], tmp_path)
     code = """
-from doctor.core.rules import RuleEngine, load_rules
-from doctor.core.series import Point
+from doctor.catalogue.rules import RuleEngine, load_rules
+from doctor.catalogue.series import Point
 rules = load_rules()
 engine = RuleEngine()
 for step in range(9):
@@ -65,6 +67,7 @@ print(len(rules), *(each.problem.id for each in engine.findings))
     assert found == ["NUM006"]
 
 
+@pytest.mark.process
 def test_only_what_is_imported_at_once_comes_along(tmp_path: Path) -> None:
     root = _package(
         tmp_path / "doctor",
@@ -86,7 +89,7 @@ def test_a_package_stands_for_its_modules(tmp_path: Path) -> None:
     assert sorted(each.name for each in (folder / "doctor/sub").iterdir()) == ["__init__.py", "b.py", "c.py"]
 
 
-@pytest.mark.parametrize("name", ["doctor.nowhere", "json", "doctor.core.nowhere"])
+@pytest.mark.parametrize("name", ["doctor.nowhere", "json", "doctor.base.nowhere"])
 def test_what_is_no_module_of_the_doctor_is_refused_by_name(name: str, tmp_path: Path) -> None:
     with pytest.raises(NotCarried, match=f"`{name}`"):
         carry([name], tmp_path)
@@ -98,18 +101,20 @@ def test_a_module_that_imports_a_missing_one_is_refused(tmp_path: Path) -> None:
         carry(["doctor.a"], tmp_path / "out", root=root)
 
 
+@pytest.mark.process
 def test_a_compiled_module_stays_at_home_and_the_plain_functions_come_along(tmp_path: Path) -> None:
-    carry(["doctor.logs.colours"], tmp_path)
-    assert sorted(each.name for each in (tmp_path / "doctor" / "logs").iterdir()) == [
+    carry(["doctor.logs.read.colours"], tmp_path)
+    assert sorted(each.name for each in (tmp_path / "doctor" / "logs" / "read").iterdir()) == [
         "__init__.py",
         "colours.py",
         "quick.py",
     ]
-    code = "import doctor.logs.quick as quick; print(quick.__file__, quick.cut_codes is quick.plain_cut_codes)"
+    code = "import doctor.logs.read.quick as quick; print(quick.__file__, quick.cut_codes is quick.plain_cut_codes)"
     done = subprocess.run([sys.executable, "-S", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [str(tmp_path / "doctor" / "logs" / "quick.py"), "True"]
+    assert done.stdout.split() == [str(tmp_path / "doctor" / "logs" / "read" / "quick.py"), "True"]
 
 
+@pytest.mark.process
 def test_carrying_again_renews_what_lies_there(tmp_path: Path) -> None:
     root = _package(tmp_path / "doctor", a="x = 1\n")
     folder = carry(["doctor.a"], tmp_path / "out", root=root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -9,7 +10,11 @@ from typing import Any, Literal, Optional, Union
 
 import pytest
 
-from doctor.core.codec import CodecError, dump, load
+from doctor.base.codec import CodecError, dump, load
+from doctor.base.evidence import Observed, Place
+from doctor.base.opened import NotSeen, opened
+from doctor.facts.environment import Environment
+from doctor.facts.gpus import Gpu
 
 
 class Colour(Enum):
@@ -79,3 +84,32 @@ def test_what_does_not_fit_is_told_with_its_place(data: Any, told: str) -> None:
     with pytest.raises(CodecError) as caught:
         load(Outer, data)
     assert told in str(caught.value)
+
+
+def test_open_facts_come_back_open() -> None:
+    told = opened(Environment({"NCCL_DEBUG": "INFO"}))
+    again = load(Environment, json.loads(json.dumps(dump(told))))
+    assert again.get("NCCL_DEBUG") == "INFO"
+    with pytest.raises(NotSeen):
+        again.get("NCCL_IB_DISABLE")
+    card = opened(Gpu(0, name="H100"), seen={"index", "name"})
+    again = load(Gpu, json.loads(json.dumps(dump(card))))
+    assert again.name == "H100"
+    with pytest.raises(NotSeen):
+        _ = again.memory_total_bytes
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        Observed.written("beta", 0.1, text="0.1", place=Place("train.py", 3, 5)),
+        Observed.written("beta", None, known=False, text="B"),
+        Observed.written("beta", None),
+    ],
+)
+def test_settings_come_back_as_they_were(written: Observed) -> None:
+    assert load(Observed, json.loads(json.dumps(dump(written)))) == written
+    with pytest.raises(CodecError):
+        load(Observed, {**dump(written), "other": 1})
+    with pytest.raises(CodecError):
+        load(Observed, {"name": "beta"})

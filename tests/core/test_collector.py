@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from doctor.facts.base import Context, FactState, Unavailable, fact
-from doctor.facts.collector import Collector
+from doctor.base.evidence import Observed
+from doctor.base.fact import Context, Unavailable, fact
+from doctor.readers.collector import Collector
+from doctor.readers.homes import READERS
 
 
 @dataclass(frozen=True)
@@ -29,13 +31,14 @@ def plant() -> Iterator[Callable[..., None]]:
     def add(name: str, collect: Callable[..., Any], annotations: dict[str, str], **options: Any) -> None:
         module = types.ModuleType(f"doctor.facts.{name}")
         collect.__annotations__ = {**annotations, "return": "Planted"}
-        module.collect = fact(**options)(collect)  # type: ignore[attr-defined]
+        module.collect = fact(**options)(collect)
         sys.modules[f"doctor.facts.{name}"] = module
-        names.append(f"doctor.facts.{name}")
+        READERS[name] = f"doctor.facts.{name}"
+        names.append(name)
 
     yield add
     for name in names:
-        del sys.modules[name]
+        del sys.modules[f"doctor.facts.{name}"], READERS[name]
 
 
 def test_facts_rest_on_facts_and_each_is_collected_once(plant: Callable[..., None]) -> None:
@@ -84,9 +87,7 @@ def test_reasons_and_bugs_become_reasons(plant: Callable[..., None]) -> None:
     plant("planted_breaks", breaks, {})
     collector = Collector(Context())
     collector.ask(["planted_refuses", "planted_breaks", "planted_that_does_not_exist"])
-    assert collector.states["planted_refuses"] == FactState(
-        "unavailable", reason="no driver", seconds=collector.states["planted_refuses"].seconds
-    )
+    assert collector.states["planted_refuses"] == Observed.unseen("no driver")
     assert collector.states["planted_breaks"].reason == "could not be read: ZeroDivisionError: ours"
     assert "cannot be loaded" in collector.states["planted_that_does_not_exist"].reason
 
@@ -94,7 +95,7 @@ def test_reasons_and_bugs_become_reasons(plant: Callable[..., None]) -> None:
 def test_a_file_stands_for_the_machine_but_not_for_the_command(plant: Callable[..., None]) -> None:
     plant("planted_machine", lambda: Planted(1), {})
     plant("planted_command", lambda given: Planted(given.value), {"given": "PlantedGiven"}, about="command")
-    given = {"planted_given": FactState("ok", Planted(7))}
+    given = {"planted_given": Observed.seen(Planted(7))}
     collector = Collector(Context(), given, from_file="`facts.json`")
     collector.ask(["planted_machine", "planted_command"])
     assert collector.states["planted_machine"].reason == "not in `facts.json`"

@@ -9,14 +9,15 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from doctor.core import journal
-from doctor.core.plan import Edit as Bytes
-from doctor.core.plan import Plan, Refused, Run, Safety, SetEnv, edit, rewrite
+from doctor.catalogue.plan import Edit as Bytes
+from doctor.catalogue.plan import Plan, Refused, Run, Safety, SetEnv, contents, edit, rewrite
+from doctor.mend import journal
 
 Files = dict[str, tuple[bytes, int]]
 
@@ -82,6 +83,7 @@ def killed_at(number: int, replaced: bool, act: Callable[[], Any]) -> int:
         os._exit(0)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_kill_at_any_moment_leaves_nothing_half_changed(work: Path, replaced: bool) -> None:
     before = files(work)
@@ -101,6 +103,7 @@ def test_a_kill_at_any_moment_leaves_nothing_half_changed(work: Path, replaced: 
     assert files(work) != before
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_kill_while_undoing_can_be_finished(work: Path, tmp_path: Path, replaced: bool) -> None:
     before = files(work)
@@ -118,6 +121,7 @@ def test_a_kill_while_undoing_can_be_finished(work: Path, tmp_path: Path, replac
     assert files(work) == before
 
 
+@pytest.mark.process
 def test_a_failing_command_takes_the_files_back(work: Path) -> None:
     before = files(work)
     with pytest.raises(Refused, match="exit code 1"):
@@ -126,6 +130,7 @@ def test_a_failing_command_takes_the_files_back(work: Path) -> None:
     assert [each.state for each in journal.entries(work)] == ["undone"]
 
 
+@pytest.mark.process
 def test_a_command_is_taken_back_by_its_own(work: Path, tmp_path: Path) -> None:
     sign = tmp_path / "installed"
     install = Run(("touch", str(sign)), ("rm", str(sign)))
@@ -135,6 +140,7 @@ def test_a_command_is_taken_back_by_its_own(work: Path, tmp_path: Path) -> None:
     assert not sign.exists()
 
 
+@pytest.mark.process
 def test_what_cannot_be_taken_back_is_said_before_anything_is(work: Path) -> None:
     entry = journal.apply(plan(work, Run(("true",))), work)
     after = files(work)
@@ -143,6 +149,7 @@ def test_what_cannot_be_taken_back_is_said_before_anything_is(work: Path) -> Non
     assert files(work) == after
 
 
+@pytest.mark.process
 def test_an_interrupted_command_that_nothing_takes_back_is_told_once(work: Path) -> None:
     entry = journal.apply(Plan("NUM001", Safety.UNSAFE, (Run(("true",)),)), work)
     entry.data["state"] = entry.steps[0]["state"] = journal.BEGUN  # as a doctor leaves it that was killed meanwhile
@@ -191,14 +198,90 @@ def test_a_link_stays_a_link(work: Path, tmp_path: Path) -> None:
     assert b"fp16" in real.read_bytes()
 
 
-def test_a_hard_link_elsewhere_keeps_its_content(work: Path, tmp_path: Path) -> None:
-    # uv and conda link the files of an environment to their cache
+def test_all_names_of_a_file_stay_its_names(work: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    os.link(work / "zero3.json", other)
+    before = other.read_bytes()
+    entry = journal.apply(plan(work), work)
+    assert other.samefile(work / "zero3.json")
+    assert b"bf16" in other.read_bytes()
+    journal.undo(entry)
+    assert other.samefile(work / "zero3.json")
+    assert other.read_bytes() == before
+
+
+def test_the_cache_of_an_installed_file_keeps_its_content(work: Path, tmp_path: Path) -> None:
+    # uv and conda link the files of an environment to their cache, which other environments share
     cached = tmp_path / "cache.json"
     os.link(work / "zero3.json", cached)
-    journal.apply(plan(work), work)
+    step = replace(rewrite(str(work / "zero3.json"), "new"), own_copy=True)
+    entry = journal.apply(Plan("VLL001", Safety.SAFE, (step,)), work)
     assert b"fp16" in cached.read_bytes()
+    journal.undo(entry)
+    assert (work / "zero3.json").read_bytes() == cached.read_bytes()
 
 
+@pytest.mark.parametrize(("old", "new"), [(b"aaaa", b"bb"), (b"aa", b"bbbb"), (b"abcab", b"abdabx"), (b"", b"b")])
+def test_a_file_that_a_kill_left_half_written_is_taken_back(work: Path, tmp_path: Path, old: bytes, new: bytes) -> None:
+    path = work / "zero3.json"
+    path.write_bytes(old)
+    os.link(path, tmp_path / "other")
+    for written in range(len(new) + 1):
+        entry = journal.apply(Plan("NUM001", Safety.SAFE, (rewrite(str(path), new.decode()),)), work)
+        path.write_bytes(new[:written] + old[written:])  # as a kill inside of the write leaves it
+        entry.data["state"] = entry.steps[0]["state"] = journal.BEGUN
+        entry.keep()
+        journal.recover(work)
+        assert path.read_bytes() == old
+        assert (tmp_path / "other").samefile(path)
+
+
+def test_several_fixes_of_a_file_are_walked_back_in_order(work: Path) -> None:
+    before = files(work)
+    script = str(work / "train.py")
+    done = [
+        journal.apply(Plan(name, Safety.SAFE, (rewrite(script, text),)), work)
+        for name, text in (
+            ("TRL2205/removed", "lr = 2\n"),
+            ("TRL2205/transformers_removed", "lr = 3\n"),
+            ("TRL2205/removed", "lr = 4\n"),
+        )
+    ]
+    aside = journal.apply(Plan("DSP004", Safety.SAFE, (rewrite(str(work / "zero3.json"), "{}"),)), work)
+    chain = journal.standing_on(done[1:2], journal.entries(work))
+    assert [each.folder for each in chain] == [done[2].folder, done[1].folder]
+    (work / "train.py").write_text("lr = 4  # mine\n")
+    with pytest.raises(Refused, match="was changed since"):
+        journal.undo_all(chain)
+    assert (work / "train.py").read_text() == "lr = 4  # mine\n"
+    (work / "train.py").write_text("lr = 4\n")
+    journal.undo_all(chain)
+    assert (work / "train.py").read_text() == "lr = 2\n"
+    journal.undo_all(journal.standing_on([done[0], aside], journal.entries(work)))
+    assert files(work) == before
+
+
+def test_an_edit_between_two_fixes_is_nobodys_to_take_back(work: Path) -> None:
+    script = work / "train.py"
+    journal.apply(Plan("TRL2205/removed", Safety.SAFE, (rewrite(str(script), "lr = 2\n"),)), work)
+    script.write_text("lr = 2\n# mine\n")
+    journal.apply(Plan("TRL2205/transformers_removed", Safety.SAFE, (rewrite(str(script), "lr = 5\n# mine\n"),)), work)
+    with pytest.raises(Refused, match="was changed since"):
+        journal.undo_all(list(reversed(journal.entries(work))))
+    assert script.read_text() == "lr = 5\n# mine\n"
+
+
+def test_what_was_shown_is_what_is_done(work: Path) -> None:
+    made = plan(work)
+    shown = contents(made)
+    (work / ".env").write_text("B=1\n")  # a dotenv file is read when it is written: it must be the one that was shown
+    before = files(work)
+    with pytest.raises(Refused, match="has changed since the plan was shown"):
+        journal.apply(made, work, shown)
+    assert files(work) == before
+
+
+@pytest.mark.process
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
 def test_a_read_only_folder_is_refused_before_anything_is_changed(work: Path, tmp_path: Path) -> None:
     before = files(work)
@@ -206,8 +289,8 @@ def test_a_read_only_folder_is_refused_before_anything_is_changed(work: Path, tm
         if str(each).startswith("/tmp/"):
             each.chmod(each.stat().st_mode | 0o055)
     program = (
-        "import os, sys; from pathlib import Path; from doctor.core import journal\n"
-        "from doctor.core.plan import Plan, Refused, Safety, rewrite\n"
+        "import os, sys; from pathlib import Path; from doctor.mend import journal\n"
+        "from doctor.catalogue.plan import Plan, Refused, Safety, rewrite\n"
         "os.setuid(65534)  # nobody; the interpreter may lie where only root reads\n"
         "file = str(Path(sys.argv[1]) / 'zero3.json')\n"
         "try: journal.apply(Plan('NUM001', Safety.SAFE, (rewrite(file, 'x'),)), Path(sys.argv[1]))\n"

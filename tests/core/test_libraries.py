@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.core.libraries import package_of
+from doctor.data.libraries import package_of
 
 
 @pytest.mark.parametrize(

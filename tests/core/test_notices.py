@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ast
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import doctor
-from doctor.core.reasons import table, translated
+from doctor.catalogue.reasons import table, translated
+from tests.commands import run_doctor
 from tests.core.test_reasons import _templates
 
 SOURCES = Path(doctor.__file__).parent
@@ -24,8 +22,10 @@ SAYERS = {
     "tell", "_tell",
 }  # fmt: skip
 FOLDERS = (
-    "cli/*.py", "core/*.py", "logs/*.py", "cluster/*.py", "sizing/*.py", "facts/saved.py", "monitors/*.py",
-    "fixes/*.py", "fixes/serve/*.py", "fixes/environment/*.py", "fixes/processes/*.py", "fixes/vllm/*.py",
+    "cli/*.py", "base/*.py", "catalogue/*.py", "diagnosis/**/*.py", "run/*.py", "logs/**/*.py", "cluster/*.py",
+    "sizing/*.py",
+    "readers/saved.py", "monitors/sampler/*.py", "monitors/usage/*.py", "mend/**/*.py", "serve/*.py", "fixes/*.py",
+    "fixes/vllm/*.py",
 )  # fmt: skip
 #: not sentences: what a cluster's refusal is of, and the words that go before an exception's own
 KINDS = {"interpreter", "connect", "ended", "version"}
@@ -66,10 +66,7 @@ def test_the_chinese_of_a_notice_keeps_every_value() -> None:
 
 
 def doctor_said(*words: str, cwd: Path, **variables: str) -> tuple[int, str]:
-    environment = {**os.environ, "LC_ALL": "C.UTF-8", **variables}
-    done = subprocess.run(
-        [sys.executable, "-m", "doctor", *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False
-    )
+    done = run_doctor(*words, cwd=cwd, env={"LC_ALL": "C.UTF-8", **variables})
     return done.returncode, done.stderr
 
 
@@ -116,6 +113,7 @@ def test_the_words_of_the_command_choose_no_language(tmp_path: Path) -> None:
     assert "Error: `train.py`: a command is run with" in told
 
 
+@pytest.mark.process
 def test_settings_and_the_locale_choose_it_too(tmp_path: Path) -> None:
     assert "没有问题 `NOPE`" in doctor_said("explain", "NOPE", cwd=tmp_path, LC_ALL="zh_CN.UTF-8")[1]
     (tmp_path / "doctor.toml").write_text('lang = "zh"\n')
@@ -135,8 +133,5 @@ def test_a_comparison_is_headed_in_chinese(tmp_path: Path) -> None:
     for name, version in (("a", "1.0"), ("b", "2.0")):
         path = tmp_path / f"{name}.txt"
         path.write_text(f"Package Version\n------- -------\ntrl     {version}\ntorch   2.0\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "doctor", "diff", "a.txt", "b.txt", "--lang", "zh", "--format", "markdown"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_doctor("diff", "a.txt", "b.txt", "--lang", "zh", "--format", "markdown", cwd=tmp_path)
     assert done.stdout.startswith("| 内容 | 之前 | 之后 |"), json.dumps(done.stdout + done.stderr)

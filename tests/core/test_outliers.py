@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 
 import pytest
 
-from doctor.core.outliers import Sample, Slow, best_of, noise, slow_pairs, slow_points, slow_values, suspicious
+from doctor.base.outliers import Sample, Slow, best_of, noise, slow_pairs, slow_points, slow_values, suspicious
 
 REPEATS = 3
 STALL = 0.05  # share of measurements that something else on the machine makes 1.5 to 4 times slower

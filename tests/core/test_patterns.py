@@ -8,15 +8,15 @@ import re
 
 import pytest
 
-import doctor.facts.pasted
 import doctor.logs
-from doctor.core.patterns import Later, later
+import doctor.readers.pasted
+from doctor.base.patterns import Later, later
 
 
 def _all() -> list[tuple[str, Later]]:
     found = []
-    for package in (doctor.logs, doctor.facts.pasted):
-        for each in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+    for package in (doctor.logs, doctor.readers.pasted):
+        for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             members = vars(importlib.import_module(each.name)).items()
             found += [(f"{each.name}.{name}", one) for name, one in members if isinstance(one, Later)]
     return found

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.plan import Edit, EditFile, Plan, Refused, Run, Safety, SetEnv, diff, edit, rewrite
+from doctor.catalogue.plan import Edit, EditFile, Plan, Refused, Run, Safety, SetEnv, diff, edit, rewrite
 
 
 def test_edits_change_only_their_bytes(tmp_path: Path) -> None:

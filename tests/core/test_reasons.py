@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 import doctor
-from doctor.core.reasons import localised, table, translated
-from doctor.facts.base import NO_COMMAND
+from doctor.base.fact import NO_COMMAND
+from doctor.catalogue.reasons import localised, table, translated
 from tests.e2e.environments import run_doctor
 
 SOURCES = Path(doctor.__file__).parent
+#: where reasons are given
+ROOMS = ("facts", "readers", "base", "catalogue", "diagnosis", "checks")
 GIVERS = {"Skip", "Unavailable", "DoesNotApply", "NvmlUnavailable", "give_up", "_give_up"}
 
 
@@ -31,7 +33,7 @@ def _templates(node: ast.expr) -> Iterator[str]:
 
 def _given() -> Iterator[tuple[str, str]]:
     """(sentence, file) of every reason that the program may give."""
-    for path in [*SOURCES.glob("facts/**/*.py"), *SOURCES.glob("core/*.py"), *SOURCES.glob("checks/**/*.py")]:
+    for path in (each for room in ROOMS for each in SOURCES.glob(f"{room}/**/*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and node.args:
                 name = getattr(node.func, "id", getattr(node.func, "attr", ""))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from doctor.core.record import record
+from doctor.base.record import record
 
 
 @record

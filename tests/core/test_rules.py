@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.finding import Message, Role, Words, found
-from doctor.core.index import load
-from doctor.core.problem import ERROR, WARNING, Problem
-from doctor.core.rules import RuleEngine, load_rules, sighting
-from doctor.core.series import Point, rule
-from doctor.core.stats import Alarm, Baseline, Window
+from doctor.base.stats import Alarm, Baseline, Window
+from doctor.catalogue.finding import Message, Role, Words, found
+from doctor.catalogue.index import load
+from doctor.catalogue.problem import ERROR, WARNING, Problem
+from doctor.catalogue.rules import RuleEngine, load_rules, sighting
+from doctor.catalogue.series import Point, rule
 from tests.facts.environments import interpreter
 
 ROOT = Path(__file__).parent.parent.parent
@@ -103,7 +103,9 @@ def test_each_rule_goes_off_once_while_the_trouble_lasts() -> None:
             ("sampling/sampling_logp_difference/mean", 0.01, 0.5), ("frac_reward_zero_std", 0.5, 1.0),
         ):  # fmt: skip
             engine.feed(Point(name, broken if bad else good, step))
-    ids = [finding.problem.id for finding, _ in engine._found]
+    said = [(finding.problem.id, finding.message.en.headline) for finding, _ in engine._found]
+    assert sorted(said) == sorted(set(said)), "several rules of a problem each say what they see, once"
+    ids = [finding.problem.id for finding in engine.findings]
     assert sorted(ids) == sorted(set(ids))
     assert {"NUM006", "RLX004", "RLX005", "RLX006", "RLX010", "RLX011", "RLX013", "RLX014", "PRF007"} <= set(ids)
 
@@ -136,18 +138,20 @@ def test_alarm_goes_off_once_and_again_after_it_was_calm() -> None:
     assert alarm.since == 11
 
 
+@pytest.mark.process
 def test_rules_run_under_python_39_with_nothing_installed() -> None:
     python = interpreter("3.9")
     modules = sorted(entry.module for entry in load() if entry.has_rule)
-    files = [f"doctor/core/{name}.py" for name in ("series", "rules", "stats", "loss_scale", "finding", "problem")]
+    files = [f"doctor/catalogue/{name}.py" for name in ("series", "rules", "loss_scale", "finding", "problem")]
+    files += ["doctor/base/stats.py"]
     files += [name.replace(".", "/").replace("doctor/", "", 1) + ".py" for name in modules]
     code = f"""
 import sys
 assert sys.version_info[:2] == (3, 9)
 for path in {files!r}:
     compile(open(path, encoding="utf-8").read(), path, "exec")
-from doctor.core.rules import RuleEngine, load_rules
-from doctor.core.series import Point
+from doctor.catalogue.rules import RuleEngine, load_rules
+from doctor.catalogue.series import Point
 engine = RuleEngine(load_rules({modules!r}))
 for step in range(1, 60):
     for name in ("loss", "grad_norm", "kl", "entropy", "reward", "reward_std", "loss_scale", "rewards/f/mean"):
@@ -162,7 +166,10 @@ print(*(each.problem.id for each in engine.findings))
     assert "NUM006" in run.stdout
 
 
+@pytest.mark.process
 def test_the_engine_costs_no_heavy_import() -> None:
-    code = "import sys, doctor.core.rules; print(*sorted({'yaml', 'rich', 'json', 'packaging'} & set(sys.modules)))"
+    code = (
+        "import sys, doctor.catalogue.rules; print(*sorted({'yaml', 'rich', 'json', 'packaging'} & set(sys.modules)))"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert out.stdout.strip() == ""

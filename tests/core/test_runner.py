@@ -9,21 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.check import check
-from doctor.core.finding import Finding, Message, Skip, Where, Words, found
-from doctor.core.index import CatalogueError, Entry, build, load, read_entry
-from doctor.core.problem import ERROR, INFO, WARNING, Problem
-from doctor.core.runner import facts_needed, run_checks
-from doctor.core.suppress import Ignored, SettingsError, from_options, settings_of, suppress
-from doctor.facts.base import FactState
+from doctor.base.evidence import Observed
+from doctor.base.fact import world_of
+from doctor.catalogue.check import check
+from doctor.catalogue.finding import Finding, Message, Skip, Where, Words, found
+from doctor.catalogue.index import Entry, build, load, read_entry
+from doctor.catalogue.malformed import CatalogueError
+from doctor.catalogue.problem import ERROR, INFO, WARNING, Problem
+from doctor.diagnosis.runner import facts_needed, run_checks
+from doctor.diagnosis.suppress import Ignored, SettingsError, from_options, settings_of, suppress
 from doctor.facts.packages import Distribution, Packages
 from doctor.facts.script import Ignore, Script
 
 SOURCE = '''"""A made-up problem."""
 from __future__ import annotations
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Skip, Words, Where, found
-from doctor.core.problem import {severity}, Problem
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import Message, Skip, Words, Where, found
+from doctor.catalogue.problem import {severity}, Problem
 from doctor.facts.packages import Packages
 from doctor.facts.host import Host
 
@@ -52,9 +54,9 @@ def entry_of(tmp_path: Path, **values: str) -> Entry:
     return entry
 
 
-def installed(**versions: str) -> FactState:
+def installed(**versions: str) -> Observed:
     distributions = {name.replace("_", "-"): Distribution(name, version) for name, version in versions.items()}
-    return FactState("ok", Packages(distributions))
+    return Observed.seen(Packages(distributions))
 
 
 def test_four_outcomes_are_kept_apart(tmp_path: Path) -> None:
@@ -64,7 +66,7 @@ def test_four_outcomes_are_kept_apart(tmp_path: Path) -> None:
         entry_of(tmp_path, id="PYT903", body="raise KeyError('ours')"),
         entry_of(tmp_path, id="PYT904", body="yield from ()"),
     ]
-    outcome = run_checks(entries, {"packages": installed()})
+    outcome = run_checks(entries, world_of({"packages": installed()}))
     assert [each.problem.id for each in outcome.findings] == ["PYT901"]
     assert [(each.id, each.reason) for each in outcome.skipped] == [("PYT902", "not reported")]
     assert [each.id for each in outcome.crashed] == ["PYT903"]
@@ -78,8 +80,8 @@ def test_missing_fact_skips_with_its_reason_and_optional_one_is_none(tmp_path: P
     optional = entry_of(
         tmp_path, id="HST902", parameters="host: Host | None", body="yield found(PROBLEM, MESSAGE, x=host)"
     )
-    states = {"host": FactState("timeout", reason="`host` did not answer within 3 s")}
-    outcome = run_checks([needed, optional], states)
+    states = {"host": Observed.unseen("`host` did not answer within 3 s", late=True)}
+    outcome = run_checks([needed, optional], world_of(states))
     assert [(each.id, each.reason) for each in outcome.skipped] == [("HST901", "`host` did not answer within 3 s")]
     assert outcome.findings[0].words().headline == "`x` is None"
     assert facts_needed([needed]) == {"host"}
@@ -92,14 +94,14 @@ def test_missing_fact_skips_with_its_reason_and_optional_one_is_none(tmp_path: P
         (installed(vllm="0.8.5+cu124"), 1, ""),
         (installed(vllm="0.9.0"), 0, ""),
         (installed(), 0, ""),
-        (FactState("ok", Packages(complete=False)), 0, "the installed version of `vllm` is not known"),
-        (FactState("ok", Packages({"vllm": Distribution("vllm", None)})), 0, "version of `vllm` is not known"),
-        (FactState("unavailable", reason="no interpreter"), 0, "no interpreter"),
+        (Observed.seen(Packages(complete=False)), 0, "the installed version of `vllm` is not known"),
+        (Observed.seen(Packages({"vllm": Distribution("vllm", None)})), 0, "version of `vllm` is not known"),
+        (Observed.unseen("no interpreter"), 0, "no interpreter"),
     ],
 )
-def test_versions_gate_checks(tmp_path: Path, state: FactState, found: int, skipped: str) -> None:
+def test_versions_gate_checks(tmp_path: Path, state: Observed, found: int, skipped: str) -> None:
     entry = entry_of(tmp_path, id="VLL901", affects='{"vllm": ">=0.8.5,<0.9"}')
-    outcome = run_checks([entry], {"packages": state})
+    outcome = run_checks([entry], world_of({"packages": state}))
     assert len(outcome.findings) == found
     assert (skipped in outcome.skipped[0].reason) if skipped else not outcome.skipped
 
@@ -107,7 +109,7 @@ def test_versions_gate_checks(tmp_path: Path, state: FactState, found: int, skip
 def test_prerequisite_makes_dependents_moot(tmp_path: Path) -> None:
     first = entry_of(tmp_path, id="GPU902", requires="('GPU903',)")
     second = entry_of(tmp_path, id="GPU903")
-    outcome = run_checks([first, second], {"packages": installed()})
+    outcome = run_checks([first, second], world_of({"packages": installed()}))
     assert [each.problem.id for each in outcome.findings] == ["GPU903"]
     assert outcome.skipped[0].reason == "GPU903 was found"
 
@@ -118,14 +120,16 @@ def test_most_important_first_and_strictness(tmp_path: Path) -> None:
         entry_of(tmp_path, id="PYT906", severity="WARNING"),
         entry_of(tmp_path, id="PYT907", severity="ERROR"),
     ]
-    outcome = run_checks(entries, {"packages": installed()})
+    outcome = run_checks(entries, world_of({"packages": installed()}))
     assert [each.severity for each in outcome.findings] == [ERROR, WARNING, INFO]
-    warned = run_checks(entries[:2], {"packages": installed()})
+    warned = run_checks(entries[:2], world_of({"packages": installed()}))
     assert (warned.exit_code(strict=False), warned.exit_code(strict=True)) == (0, 1)
 
 
 def test_only_crashes_is_our_failure(tmp_path: Path) -> None:
-    outcome = run_checks([entry_of(tmp_path, id="PYT908", body="raise ValueError")], {"packages": installed()})
+    outcome = run_checks(
+        [entry_of(tmp_path, id="PYT908", body="raise ValueError")], world_of({"packages": installed()})
+    )
     assert outcome.exit_code(strict=False) == 3
 
 
@@ -146,7 +150,7 @@ def test_index_is_kept_and_rebuilt_when_a_file_changes(tmp_path: Path, monkeypat
     assert len(list((tmp_path / "cache" / "grpo-doctor").glob("index-*.json"))) == 1
     path.write_text("PROBLEM = Problem(id='PYT002', name='one', severity=ERROR, since='0.1')")
     assert [entry.id for entry in load({"extra": root})] == ["PYT002"]
-    assert build({"extra": root})["entries"][0]["module"] == "extra.python.one"
+    assert build({"extra": root}).index["entries"][0]["module"] == "extra.python.one"
 
 
 def _finding(file: str, line: int) -> Finding:
@@ -170,7 +174,7 @@ def _finding(file: str, line: int) -> Finding:
 def test_suppression_shows_its_reason(
     tmp_path: Path, ignored: list[Ignored], comment: Ignore | None, reason: str | None
 ) -> None:
-    outcome = run_checks([entry_of(tmp_path, id="PYT909", body="yield from ()")], {"packages": installed()})
+    outcome = run_checks([entry_of(tmp_path, id="PYT909", body="yield from ()")], world_of({"packages": installed()}))
     outcome = type(outcome)((_finding("train.py", 7),), (), (), 1, 0.0)
     script = Script("train.py", ignores=(comment,)) if comment else None
     after = suppress(outcome, ignored, script)
@@ -210,7 +214,7 @@ def test_a_skip_is_no_finding_and_check_keeps_its_function() -> None:
 
 def test_what_does_not_apply_is_silent_and_not_a_blind_spot(tmp_path: Path) -> None:
     entry = entry_of(tmp_path, id="HST903", parameters="host: Host")
-    outcome = run_checks([entry], {"host": FactState("unavailable", reason="there is no host", applies=False)})
+    outcome = run_checks([entry], world_of({"host": Observed.unseen("there is no host", applies=False)}))
     assert not outcome.findings
     assert not outcome.skipped
     assert outcome.checks_run == 0

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core import scratch
-from doctor.core.scratch import Folder
+from doctor.base import scratch
+from doctor.base.scratch import Folder
 
-HELD = "import os, sys; from doctor.core.scratch import Folder; f = Folder('logs'); "
+pytestmark = pytest.mark.process
+
+HELD = "import os, sys; from doctor.base.scratch import Folder; f = Folder('logs'); "
 HELD += "open(os.path.join(f.name, 'a'), 'w').close(); print(f.name, flush=True); sys.stdin.read()"
 
 

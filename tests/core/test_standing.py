@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from doctor.catalogue.standing import Standing, judge, standing_of
 from doctor.checks.launch.run_stood_still import of_standstill
-from doctor.core.standing import Standing, judge, standing_of
+
+Frames = tuple[tuple[str, int, str], ...]
 
 SITE = "/opt/venv/lib/python3.11/site-packages"
 GATHER = (
@@ -79,6 +83,49 @@ def test_a_majority_outside_accuses_nobody() -> None:
     standstill = judge([_standing(0, GATHER, world=3), _standing(1, REWARD, world=3), _standing(2, REWARD, world=3)])
     assert standstill is not None
     assert standstill.behind == ()
+
+
+REDUCE = (
+    (f"{SITE}/torch/distributed/distributed_c10d.py", 2900, "all_reduce"),
+    (f"{SITE}/torch/distributed/c10d_logger.py", 83, "wrapper"),
+    ("/home/me/metrics.py", 12, "mean_over_ranks"),
+    ("/home/me/train.py", 40, "<module>"),
+)
+
+
+@pytest.mark.parametrize("one", [GATHER, BACKWARD, REDUCE])
+@pytest.mark.parametrize("other", [GATHER, BACKWARD, REDUCE])
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_all_are_said_to_wait_in_one_collective_only_where_they_do(one: Frames, other: Frames, count: int) -> None:
+    """Whatever the words say of a collective, each rank that they count in stands there in the evidence."""
+    ranks = [_standing(0, other, world=count), *(_standing(each, one, world=count) for each in range(1, count))]
+    standstill = judge(ranks)
+    assert standstill is not None
+    finding = of_standstill(standstill)
+    told = finding.words("en").explanation
+    assert ("All ranks that answered wait in" in told) == (one is other)
+    assert ("different collectives" in finding.words("en").headline) == (one is not other)
+    for each in ranks if one is not other else ():
+        assert each.collective is not None
+        assert f"`{each.collective}`" in told
+        assert all(frame in told and frame in finding.words("zh").explanation for frame in each.led_by)
+    assert standstill.behind == ()
+
+
+def test_the_frames_that_led_there_are_the_callers_and_the_users_own() -> None:
+    assert _standing(0, GATHER).led_by == (
+        "distributed_concat (transformers/trainer_pt_utils.py:207)", "<module> (train.py:26)",
+    )  # fmt: skip
+    assert _standing(0, REDUCE).led_by == ("mean_over_ranks (metrics.py:12)",)
+    assert _standing(0, BACKWARD).led_by == ()
+
+
+def test_a_rank_in_an_earlier_step_is_not_said_to_be_outside() -> None:
+    standstill = judge([_standing(0, GATHER, 5), _standing(1, GATHER, 4)])
+    assert standstill is not None
+    told = of_standstill(standstill).words("en").explanation
+    assert "The last step of rank 1 is older" in told
+    assert "is not there" not in told
 
 
 def test_no_words_no_standstill() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from doctor.core.diagnose import summary
-from doctor.facts.base import FactState
+from doctor.base.evidence import Observed
+from doctor.diagnosis.diagnose import summary
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.packages import Distribution, Packages
 
@@ -11,7 +11,7 @@ from doctor.facts.packages import Distribution, Packages
 def clauses(because: str, *packages: str, complete: bool = True) -> list[str]:
     interpreter = Interpreter("/v/bin/python", version="3.11.7", chosen_because=because, environment_kind="venv")
     held = Packages({name: Distribution(name, "1.0") for name in packages}, complete=complete)
-    return list(summary({"interpreter": FactState("ok", interpreter), "packages": FactState("ok", held)}))
+    return list(summary({"interpreter": Observed.seen(interpreter), "packages": Observed.seen(held)}))
 
 
 def test_an_environment_made_for_the_doctor_is_told_as_such() -> None:

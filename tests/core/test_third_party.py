@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.environments import run_doctor
+
+pytestmark = pytest.mark.process
 
 PROBLEM = '''"""The house cluster forbids Python 2.
 
@@ -23,9 +27,9 @@ https://example.org/rules
 
 from __future__ import annotations
 
-from doctor.core.check import Judgement, check
-from doctor.core.finding import Message, Words, found
-from doctor.core.problem import INFO, Problem
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import Message, Words, found
+from doctor.catalogue.problem import INFO, Problem
 from doctor.facts.interpreter import Interpreter
 
 PROBLEM = Problem(id="PYT901", name="house-rule", severity=INFO, since="0.1")

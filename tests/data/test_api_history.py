@@ -76,6 +76,16 @@ def test_modules(module: str, during: str, after: str) -> None:
     assert not _there(known, after)
 
 
+@pytest.mark.parametrize("package", api.packages())
+def test_nothing_is_told_of_a_module_that_no_release_has(package: str) -> None:
+    """Below every module that came or went: an invented one has no history of its own, and its package's at most."""
+    content = api._load(package)
+    for module in [each for listed in content["modules"].values() for each in listed.split(" ")]:
+        told = api.module_history(f"{module}.invented_by_a_test")
+        assert told is None or (told.owner == module and not content.get("whole"))
+        assert api.own_name(module, "InventedByATest") is None
+
+
 @pytest.mark.parametrize(
     ("owner", "name", "during", "after"),
     [
@@ -135,7 +145,28 @@ def test_releases_between_those_that_were_read(version: str, position: int | Non
     assert known.position(version) == position
 
 
+#: what Unsloth's notebooks import, of which much is another package's
+UNSLOTH = (
+    ("unsloth", "FastLanguageModel"), ("unsloth", "is_bfloat16_supported"), ("unsloth", "train_on_responses_only"),
+    ("unsloth", "standardize_sharegpt"), ("unsloth", "UnslothTrainer"), ("unsloth.chat_templates", "get_chat_template"),
+    ("unsloth.chat_templates", "train_on_responses_only"), ("unsloth.chat_templates", "standardize_sharegpt"),
+    ("unsloth.trainer", "UnslothVisionDataCollator"), ("unsloth", "UnslothVisionDataCollator"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("module", "name"), UNSLOTH)
+@pytest.mark.parametrize("version", ["2024.12.12", "2025.3.19", "2025.6.12", "2025.11.6", "2026.10.9"])
+def test_what_is_taken_from_another_package_is_there(module: str, name: str, version: str) -> None:
+    known = api.name(module, name)
+    assert known is None or _there(known, version)
+
+
+def test_a_module_that_never_was_has_no_history() -> None:
+    assert api.module_history("trinity.common.schema.sql_schema") is None
+    assert api.name("trinity.common.schema.sql_schema", "ExperienceModel") is None
+
+
 def test_size_and_schema() -> None:
     assert len(api.packages()) >= 20
     folder = api._HERE
-    assert sum(each.stat().st_size for each in folder.glob("api_*.json.gz")) < 600_000
+    assert sum(each.stat().st_size for each in folder.glob("*/*.json.gz")) < 600_000

@@ -218,3 +218,31 @@ def test_names_of_other_packages_count_as_there(tmp_path: Path) -> None:
     second = {"pkg/__init__.py": "", "pkg/a.py": "from other import helper\n"}
     table = names_table(Library("pkg", "1"), _history(tmp_path, first, second), {})
     assert table["names"] == {}
+
+
+def test_names_of_other_packages_are_followed_through_stars(tmp_path: Path) -> None:
+    """A helper that moves out stays importable from whoever takes all of the module, listed in `__all__` or not."""
+    first = {
+        "pkg/__init__.py": "from .a import *\nfrom .b import *\n",
+        "pkg/a.py": "def helper(): pass\n",
+        "pkg/b.py": "__all__ = ['listed']\ndef listed(): pass\ndef hidden(): pass\n",
+    }
+    second = {
+        "pkg/__init__.py": first["pkg/__init__.py"],
+        "pkg/a.py": "from other import helper\n",
+        "pkg/b.py": "__all__ = ['listed']\nfrom other import listed, hidden\n",
+    }
+    assert names_table(Library("pkg", "1"), _history(tmp_path, first, second), {})["names"] == {}
+
+
+def test_a_star_of_a_module_that_offers_anything_tells_nothing(tmp_path: Path) -> None:
+    first = {"pkg/__init__.py": "from .a import *\n", "pkg/a.py": "def helper(): pass\n"}
+    second = {"pkg/__init__.py": "from .a import *\n", "pkg/a.py": "from other import *\n"}
+    assert names_table(Library("pkg", "1"), _history(tmp_path, first, second), {})["names"] == {}
+
+
+def test_all_modules_that_went_are_listed_by_their_own_names(tmp_path: Path) -> None:
+    first = {"pkg/__init__.py": "", "pkg/old/__init__.py": "", "pkg/old/part.py": ""}
+    table = names_table(Library("pkg", "1"), _history(tmp_path, first, {"pkg/__init__.py": ""}), {})
+    assert table["whole"]
+    assert table["modules"] == {"0-0": "pkg.old pkg.old.part"}

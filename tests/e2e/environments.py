@@ -19,14 +19,7 @@ from typing import Any
 
 import pytest
 
-
-def run_doctor(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """`python -m doctor ...` as a user would call it."""
-    return subprocess.run(
-        [sys.executable, "-m", "doctor", *arguments],
-        cwd=cwd, env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=120, check=False,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+from tests.commands import run_doctor
 
 
 def report_of(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> dict[str, Any]:

@@ -24,6 +24,7 @@ def ids_of(report: dict[str, list[dict[str, str]]]) -> set[str]:
     return {each["id"] for each in report["findings"]}
 
 
+@pytest.mark.process
 def test_python_3_8_gets_a_trl_without_grpo_and_the_cause_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "old"
     subprocess.run([python_of("3.8"), "-m", "venv", str(folder)], check=True, timeout=120)
@@ -40,6 +41,7 @@ def test_python_3_8_gets_a_trl_without_grpo_and_the_cause_is_named(tmp_path: Pat
     assert cause["severity"] == "error"
 
 
+@pytest.mark.process
 def test_vllm_0_33_beside_trl_1_16_breaks_what_their_metadata_say(tmp_path: Path) -> None:
     python = environment_of(tmp_path / "env", "trl==1.16.0", "transformers==5.23.0", "accelerate==1.15.0")
     site = site_packages_of(python)
@@ -47,7 +49,7 @@ def test_vllm_0_33_beside_trl_1_16_breaks_what_their_metadata_say(tmp_path: Path
         lay(site, metadata)
     lay(site, {"metadata_version": "2.1", "name": "torch", "version": "2.13.0"})
     report = report_of("--python", str(python), cwd=tmp_path)
-    window = next(each for each in report["findings"] if each["id"] == "TRL025")
+    window = next(each for each in report["findings"] if each["id"] == "PYT0301/trl_vllm_window")
     assert "0.33.0" in window["headline"]
     assert "0.31.0" in window["headline"] + window["explanation"] + window["remedy"]["text"]
     said = " ".join(each["headline"] for each in report["findings"])
@@ -64,6 +66,7 @@ def test_report_of_another_interpreter_never_imports_from_it(tmp_path: Path) -> 
     assert not (tmp_path / "imported").exists()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("version", ["3.6", "3.7", "3.9", "3.13"])
 def test_interpreters_of_every_age_answer(tmp_path: Path, version: str) -> None:
     report = report_of("--python", python_of(version), cwd=tmp_path)
@@ -96,6 +99,7 @@ def test_environment_report_is_redacted_and_pasteable(tmp_path: Path) -> None:
     assert "hunter22" not in saved.read_text() + done.stdout
 
 
+@pytest.mark.process
 def test_diff_tells_what_changed(tmp_path: Path) -> None:
     python = environment_of(tmp_path / "env", "trl==1.16.0")
     saved = tmp_path / "works.json"
@@ -121,7 +125,7 @@ def test_pasted_report_is_judged_and_junk_is_refused(tmp_path: Path) -> None:
         "My run fails.\n\n```\nPackage      Version\n------------ -------\ntrl          1.16.0\nvllm         0.33.0\n"
         "torch        2.14.0\n```\n"
     )
-    assert "TRL025" in ids_of(report_of("--from", "issue.md", cwd=tmp_path))
+    assert "PYT0301/trl_vllm_window" in ids_of(report_of("--from", "issue.md", cwd=tmp_path))
     (tmp_path / "junk.bin").write_bytes(os.urandom(4096))
     done = run_doctor("check", "--from", "junk.bin", cwd=tmp_path)
     assert done.returncode == 2

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core import journal
-from doctor.core.plan import Plan, Safety, SetEnv
+from doctor.catalogue.plan import Plan, Safety, SetEnv
+from doctor.mend import journal
 
 from .conftest import Run
 from .environments import bare_venv, lay, run_doctor, site_packages_of
@@ -21,11 +21,11 @@ COMMAND = ["accelerate", "launch", "--config_file", "zero2.yaml", "train_grpo.py
 #: id -> (file that changes, what is gone from it, what stands there instead)
 MENDED = {
     "ACC001": ("zero2.yaml", "zero_stage: 2", None),
-    "LCH005": ("zero2.yaml", "num_processes: 16", "num_processes: 8"),
+    "LCH5095/processes": ("zero2.yaml", "num_processes: 16", "num_processes: 8"),
     "DSP004": ("zero2.json", '"gradient_accumulation_steps": 4', '"gradient_accumulation_steps": "auto"'),
-    "TRL002": ("train_grpo.py", "max_prompt_length=512", None),
-    "TRF001": ("train_grpo.py", "evaluation_strategy=", "eval_strategy="),
-    "TRL006": ("train_grpo.py", "num_generations=6", "num_generations=4"),
+    "TRL2205/removed": ("train_grpo.py", "max_prompt_length=512", None),
+    "TRL2205/transformers_removed": ("train_grpo.py", "evaluation_strategy=", "eval_strategy="),
+    "TRL3814/groups": ("train_grpo.py", "gradient_accumulation_steps=8", "gradient_accumulation_steps=9"),
     "NUM001": ("train_grpo.py", " fp16=True", " bf16=True"),
 }
 
@@ -38,6 +38,7 @@ def contents(run: Run) -> dict[str, bytes]:
     return {str(each): each.read_bytes() for each in run.folder.rglob("*") if each.is_file()}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("problem", MENDED)
 def test_a_fix_is_shown_applied_and_taken_back(sample_run: SampleRun, problem: str) -> None:
     run = sample_run("faulty")
@@ -61,6 +62,7 @@ def test_a_fix_is_shown_applied_and_taken_back(sample_run: SampleRun, problem: s
     assert contents(run) == before
 
 
+@pytest.mark.process
 def test_what_the_last_check_found_is_listed_and_its_command_is_remembered(sample_run: SampleRun) -> None:
     run = sample_run("faulty")
     report = run.check()
@@ -68,7 +70,7 @@ def test_what_the_last_check_found_is_listed_and_its_command_is_remembered(sampl
     assert MENDED.keys() <= offered
     listed = fix(run)
     assert all(f"  {each} " in listed.stdout for each in offered)
-    assert "num_processes: 8" in fix(run, "LCH005").stdout
+    assert "num_processes: 8" in fix(run, "LCH5095/processes").stdout
 
 
 def test_the_interpreter_of_the_last_check_is_remembered(tmp_path: Path) -> None:
@@ -82,26 +84,28 @@ def test_the_interpreter_of_the_last_check_is_remembered(tmp_path: Path) -> None
     )
     state = {"XDG_STATE_HOME": str(tmp_path / "state")}
     run_doctor("check", "--python", str(python), "--", "python", "train.py", cwd=tmp_path, env=state)
-    done = run_doctor("fix", "TRL006", "--lang", "en", cwd=tmp_path, env=state)
+    done = run_doctor("fix", "TRL3814/groups", "--lang", "en", cwd=tmp_path, env=state)
     assert "+args = GRPOConfig" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.process
 def test_what_changes_the_computation_asks_first(sample_run: SampleRun) -> None:
     run = sample_run("faulty")
     before = contents(run)
-    refused = fix(run, "LCH005", "--apply", "--", *COMMAND)
+    refused = fix(run, "LCH5095/processes", "--apply", "--", *COMMAND)
     assert refused.returncode == 2
     assert "--yes" in refused.stderr
     assert contents(run) == before
 
 
+@pytest.mark.process
 def test_a_file_changed_since_is_not_overwritten(sample_run: SampleRun) -> None:
     run = sample_run("faulty")
-    assert fix(run, "TRF001", "--apply", "--", *COMMAND).returncode == 0
+    assert fix(run, "TRL2205/transformers_removed", "--apply", "--", *COMMAND).returncode == 0
     script = run.folder / "train_grpo.py"
     script.write_text(script.read_text() + "# mine\n")
     before = contents(run)
-    refused = fix(run, "TRF001", "--undo")
+    refused = fix(run, "TRL2205/transformers_removed", "--undo")
     assert refused.returncode == 2
     assert "was changed since" in refused.stderr
     assert contents(run) == before
@@ -128,7 +132,7 @@ def test_nothing_found_here_is_said(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_judged_is_not_called_absent(tmp_path: Path) -> None:
-    done = run_doctor("fix", "LCH005", "--", "torchrun", "--nproc_per_node", "4", "train.py", cwd=tmp_path)
+    done = run_doctor("fix", "LCH5095/processes", "--", "torchrun", "--nproc_per_node", "4", "train.py", cwd=tmp_path)
     assert "could not be judged: the GPUs of this machine cannot be seen" in done.stdout
 
 
@@ -136,6 +140,7 @@ def test_a_problem_without_a_plan_points_to_its_manual(tmp_path: Path) -> None:
     assert "doctor explain HST001" in run_doctor("fix", "HST001", cwd=tmp_path).stdout
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("beside", ["", "        bf16=False,\n"])
 def test_fp16_gives_way_to_bf16_whatever_stands_beside_it(sample_run: SampleRun, beside: str) -> None:
     run = sample_run("faulty")
@@ -157,10 +162,10 @@ def test_what_a_log_shows_is_offered_and_asks_for_the_command(tmp_path: Path) ->
         "TypeError: GRPOConfig.__init__() got an unexpected keyword argument 'evaluation_strategy'\n"
     )
     died = run_doctor("postmortem", "train.log", cwd=tmp_path)
-    assert "doctor fix TRF001" in died.stdout
-    assert "TRF001" in run_doctor("fix", cwd=tmp_path).stdout
-    asked = run_doctor("fix", "TRF001", cwd=tmp_path)
-    assert "doctor fix TRF001 -- COMMAND" in asked.stdout
+    assert "doctor fix TRL2205/transformers_removed" in died.stdout
+    assert "TRL2205/transformers_removed" in run_doctor("fix", cwd=tmp_path).stdout
+    asked = run_doctor("fix", "TRL2205/transformers_removed", cwd=tmp_path)
+    assert "doctor fix TRL2205/transformers_removed -- COMMAND" in asked.stdout
 
 
 def test_what_cannot_be_taken_back_does_not_keep_from_looking(tmp_path: Path) -> None:

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core import journal
-from doctor.core.plan import Plan, Safety, SetEnv
-from doctor.core.state import state_folder
+from doctor.base.state import state_folder
+from doctor.catalogue.plan import Plan, Safety, SetEnv
+from doctor.mend import journal
 from tests.fixes.test_api_server import SERVER
 from tests.fixes.wheels import development_install, environment
 
 from .environments import run_doctor
+
+pytestmark = pytest.mark.process
 
 LINE = "app.state.engine_client = engine"
 
@@ -89,11 +91,11 @@ def test_read_only_site_packages_are_refused(installed: Installed, tmp_path: Pat
         assert "cannot be written by this user" in done.stderr
     else:  # root may write anything; so another user asks
         program = (
-            "import os, sys\nfrom pathlib import Path\nfrom doctor.core import journal\n"
-            "from doctor.core.plan import Plan, Refused, Safety, edit\n"
+            "import os, sys\nfrom pathlib import Path\nfrom doctor.mend import journal\n"
+            "from doctor.catalogue.plan import Plan, Refused, Safety, edit\n"
             "from doctor.facts.interpreter import Interpreter\n"
-            "from doctor.fixes.environment.plan import refuse_unfit\n"
-            "from doctor.fixes.vllm.api_server_engine_client import missing_line\n"
+            "from doctor.mend.environment.plan import refuse_unfit\n"
+            "from doctor.fixes.vllm.serving.api_server_engine_client import missing_line\n"
             "os.setuid(65534)\nfile, site, prefix = sys.argv[1:]\n"
             "source = Path(file).read_bytes()\n"
             "try: journal.apply(Plan('VLL001', Safety.UNSAFE, (edit(file, missing_line(source, file)),)), Path('/'))\n"

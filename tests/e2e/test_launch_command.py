@@ -9,22 +9,24 @@ import pytest
 
 from .conftest import Run
 
+pytestmark = pytest.mark.process
+
 #: id -> file and a piece of the line that is at fault
 PLANTED = {
     "ACC001": ("zero2.yaml", "zero_stage: 2"),
-    "LCH005": ("zero2.yaml", "num_processes: 16"),
+    "LCH5095/processes": ("zero2.yaml", "num_processes: 16"),
     "DSP004": ("zero2.json", '"gradient_accumulation_steps": 4'),
     "DSP010": ("zero2.json", '"stage": "2"'),
     "DAT001": ("train_grpo.py", "def correct_reward"),
     "DAT003": ("train_grpo.py", "return -sum("),
-    "DAT005": ("sums.jsonl", None),
-    "TRL002": ("train_grpo.py", "max_prompt_length=512"),
-    "TRL006": ("train_grpo.py", "num_generations=6"),
+    "DAT1825/prompt": ("sums.jsonl", None),
+    "TRL2205/removed": ("train_grpo.py", "max_prompt_length=512"),
+    "TRL3814/groups": ("train_grpo.py", "num_generations=6"),
     "TRL016": ("train_grpo.py", "vllm_tensor_parallel_size=3"),
     "TRL022": ("train_grpo.py", "max_completion_length=40000"),
-    "TRF001": ("train_grpo.py", "evaluation_strategy="),
+    "TRL2205/transformers_removed": ("train_grpo.py", "evaluation_strategy="),
     "TRF006": ("train_grpo.py", "fp16=True"),
-    "PFT001": ("train_grpo.py", "LoraConfig(rank=16"),
+    "TRL2205/lora": ("train_grpo.py", "LoraConfig(rank=16"),
     "NUM001": ("train_grpo.py", "fp16=True"),
 }
 
@@ -74,13 +76,15 @@ def test_comment_in_the_script_silences_one_line_and_says_why(sample_run: Sample
     run = sample_run("faulty")
     script = run.folder / "train_grpo.py"
     old = "max_prompt_length=512,"
-    script.write_text(script.read_text().replace(old, f"{old}  # doctor: ignore[TRL002] older TRL on the cluster"))
-    report = run.check("--ignore", "LCH005=eight more cards come on Monday")
-    assert not {"TRL002", "LCH005"} & {each["id"] for each in report["findings"]}
+    script.write_text(
+        script.read_text().replace(old, f"{old}  # doctor: ignore[TRL2205/removed] older TRL on the cluster")
+    )
+    report = run.check("--ignore", "LCH5095/processes=eight more cards come on Monday")
+    assert not {"TRL2205/removed", "LCH5095/processes"} & {each["id"] for each in report["findings"]}
     reasons = {each["id"]: each["reason"] for each in report["skipped"] if each.get("ignored")}
     assert reasons == {
-        "TRL002": "ignored: older TRL on the cluster",
-        "LCH005": "ignored: eight more cards come on Monday",
+        "TRL2205/removed": "ignored: older TRL on the cluster",
+        "LCH5095/processes": "ignored: eight more cards come on Monday",
     }
 
 

@@ -7,19 +7,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from doctor.facts.base import Context, FactState
-from doctor.facts.collector import Collector
+from doctor.base.evidence import Observed
+from doctor.base.fact import Context
 from doctor.facts.gpus import Gpu, Gpus, MigDevice
+from doctor.readers.collector import Collector
 
 
 def state_of(
     name: str, line: str, folder: Path, *, environ: Mapping[str, str] | None = None, gpus: Gpus | None = None
-) -> FactState:
+) -> Observed:
     """State of one fact for a command that is started in `folder`."""
     variables = {"HOME": str(folder / "home"), **(environ or {})}
     context = Context(argv=tuple(shlex.split(line)), cwd=folder, environ=variables)
-    unseen = FactState("unavailable", reason="no NVIDIA driver")
-    given = {"gpus": FactState("ok", gpus) if gpus is not None else unseen}
+    unseen = Observed.unseen("no NVIDIA driver")
+    given = {"gpus": Observed.seen(gpus) if gpus is not None else unseen}
     collector = Collector(context, given)
     collector.ask([name])
     return collector.states[name]

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.base import Context, FactState
-from doctor.facts.collector import Collector
+from doctor.base.evidence import Observed
+from doctor.base.fact import Context
+from doctor.readers.collector import Collector
 
 # read at import: the tests' own HOME hides the real one later
 _PYENV = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
@@ -76,7 +77,7 @@ def script(path: Path, text: str) -> Path:
     return path
 
 
-def facts(context: Context, *names: str) -> dict[str, FactState]:
+def facts(context: Context, *names: str) -> dict[str, Observed]:
     """Facts collected as `doctor check` collects them."""
     collector = Collector(context)
     collector.ask(names or ("interpreter", "packages"))

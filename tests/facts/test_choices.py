@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.base import DoesNotApply
-from doctor.facts.choices import Choices, collect
+from doctor.base.fact import DoesNotApply
+from doctor.facts.choices import Choices
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
+from doctor.readers.command.choices import collect
 
 TRANSFORMERS = {
     "training_args.py": '''

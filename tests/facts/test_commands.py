@@ -3,7 +3,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from doctor.facts.base import Context
+import pytest
+
+from doctor.base.fact import Context
 from doctor.facts.commands import Command, Commands
 from tests.facts.environments import facts, script, venv
 
@@ -13,6 +15,7 @@ def commands(folder: Path, command: str = "", **environ: str) -> Commands:
     return facts(context, "commands")["commands"].value
 
 
+@pytest.mark.process
 def test_each_launcher_has_its_own_interpreter(tmp_path):
     venv(tmp_path / "env")
     python = str(tmp_path / "env/bin/python")
@@ -34,6 +37,7 @@ def test_each_launcher_has_its_own_interpreter(tmp_path):
     assert not {"trl", "vllm", "trinity"} & found.keys()
 
 
+@pytest.mark.process
 def test_the_command_brings_its_own_path(tmp_path):
     venv(tmp_path / "env")
     script(tmp_path / "env/bin/vllm", f"#!{sys.executable}\n")
@@ -57,6 +61,7 @@ def test_env_that_finds_nothing(tmp_path):
     assert found.problem == "its first line asks for `python3`, which PATH does not have"
 
 
+@pytest.mark.process
 def test_uv_writes_launchers_that_find_python_beside_them(tmp_path):
     """`uv venv --relocatable` and uv's usual form."""
     venv(tmp_path / "env")

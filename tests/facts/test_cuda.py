@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import _toolkits, cuda
+from doctor.facts import cuda
 from doctor.facts.environment import Environment
 from doctor.facts.packages import Packages
+from doctor.readers.machine import cuda as cuda_reader
+from doctor.readers.machine import toolkits
+
+pytestmark = pytest.mark.process
 
 
 def toolkit(folder: Path, nvcc: str | None = None, version_json: dict | None = None, header: int | None = None) -> Path:
@@ -30,7 +34,7 @@ def toolkit(folder: Path, nvcc: str | None = None, version_json: dict | None = N
 
 
 def collect(packages=None, **variables: str) -> cuda.Cuda:
-    return cuda.collect(Environment({"PATH": "/nowhere", **variables}), packages)
+    return cuda_reader.collect(Environment({"PATH": "/nowhere", **variables}), packages)
 
 
 def test_the_variable_wins_over_nvcc_on_path_and_is_taken_unseen(tmp_path):
@@ -149,5 +153,5 @@ def test_compiler_and_ninja_on_the_path_of_the_command(tmp_path):
 
 def test_a_folder_is_not_a_program(tmp_path):
     (tmp_path / "nvcc").mkdir()
-    assert _toolkits.which("nvcc", {"PATH": str(tmp_path)}) is None
-    assert _toolkits.which("sh", {"PATH": os.environ["PATH"]}) is not None
+    assert toolkits.which("nvcc", {"PATH": str(tmp_path)}) is None
+    assert toolkits.which("sh", {"PATH": os.environ["PATH"]}) is not None

@@ -13,19 +13,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from doctor.facts import _dataset_files
-from doctor.facts import dataset as dataset_fact
-from doctor.facts.base import Context, Setting, Unavailable
+from doctor.base.evidence import Observed
+from doctor.base.fact import Context, Unavailable
 from doctor.facts.dataset import Dataset
 from doctor.facts.training import Training
 from doctor.facts.trinity_config import TrinityConfig
 from doctor.facts.verl_config import VerlConfig
+from doctor.readers.files import dataset as dataset_fact
+from doctor.readers.files import dataset_files
 
 PARQUET = Path(__file__).parents[1] / "samples" / "datasets" / "train.parquet"
 
 
 def collected(value: Any, cwd: Path) -> Dataset:
-    training = Training(dataset=Setting("data_files", value), dataset_processed=False)
+    training = Training(dataset=Observed.written("data_files", value), dataset_processed=False)
     return dataset_fact.collect(Context(("python", "t.py"), cwd=cwd), None, training, None, None)
 
 
@@ -143,7 +144,7 @@ def test_one_object_over_several_lines_is_no_mistake(tmp_path: Path) -> None:
 
 def test_large_files_are_read_in_part(tmp_path: Path) -> None:
     line = json.dumps({"prompt": "x" * 1000}).encode() + b"\n"
-    (tmp_path / "d.jsonl").write_bytes(line * (_dataset_files.LIMIT_BYTES // len(line) + 1000))
+    (tmp_path / "d.jsonl").write_bytes(line * (dataset_files.LIMIT_BYTES // len(line) + 1000))
     started = time.monotonic()
     found = collected("d.jsonl", tmp_path)
     assert found.rows is None
@@ -162,11 +163,14 @@ def test_fifos_and_loops_do_not_hang(tmp_path: Path) -> None:
 def test_whose_dataset_it_is(tmp_path: Path) -> None:
     jsonl(tmp_path / "d.jsonl", {"question": "abc"})
     context = Context(("x",), cwd=tmp_path)
-    overrides = {"data.train_files": Setting("t", "d.jsonl"), "data.prompt_key": Setting("k", "question")}
+    overrides = {
+        "data.train_files": Observed.written("t", "d.jsonl"),
+        "data.prompt_key": Observed.written("k", "question"),
+    }
     verl = dataset_fact.collect(context, None, None, VerlConfig("m", overrides=overrides), None)
     assert (verl.prompt_column, verl.prompt_chars_max) == ("question", 3)
     key = "buffer.explorer_input.taskset"
-    taskset = {f"{key}.path": Setting("p", "."), f"{key}.format.prompt_key": Setting("k", "question")}
+    taskset = {f"{key}.path": Observed.written("p", "."), f"{key}.format.prompt_key": Observed.written("k", "question")}
     trinity = dataset_fact.collect(context, None, None, None, TrinityConfig("c", settings=taskset))
     assert trinity.prompt_chars_max == 3
 

@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import _deep_probes as probes
-from doctor.facts import deep
-from doctor.facts._patient_child import run
-from doctor.facts.base import Context, Unavailable
+from doctor.base.fact import Context, Unavailable
 from doctor.facts.gpus import Gpu, Gpus
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Distribution, Packages
+from doctor.readers.machine import deep
+from doctor.readers.machine import deep_probes as probes
+from doctor.readers.patient.folder import run
+
+pytestmark = pytest.mark.process
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 needs_torch = pytest.mark.skipif(

@@ -35,6 +35,7 @@ def read(line: str, folder: Path) -> DeepspeedConfig:
     return found
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("line", "file", "stage"),
     [
@@ -108,6 +109,7 @@ def test_broken(folder: Path, content: str, line: int, words: str) -> None:
     assert "does not exist" in missing.message
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("content", "stage", "precision", "offload"),
     [

@@ -11,13 +11,16 @@ from types import SimpleNamespace
 import pytest
 
 import doctor
-from doctor.facts import _gpu_processes, _nvml
 from doctor.facts.gpus import Gpu, GpuProcess, Gpus, MigDevice
+from doctor.readers.machine import gpu_processes
+from doctor.readers.machine import nvml as _nvml
 from tests.nvml import build_standin, read_counts, scenario_env, shared_directory
 
+pytestmark = pytest.mark.process
+
 _CHILD = """
-from doctor.facts import gpus, nvidia
-from doctor.facts.base import Context, Unavailable
+from doctor.readers.machine import gpus, nvidia
+from doctor.base.fact import Context, Unavailable
 try:
     found = gpus.collect(Context())
 except Unavailable as reason:
@@ -172,7 +175,7 @@ def test_a_process_that_can_be_seen_is_described(read):
         finally:
             process.kill()
     (one,) = found.gpus[0].processes
-    if not _gpu_processes._ids_are_ours(Path("/proc")):
+    if not gpu_processes._ids_are_ours(Path("/proc")):
         assert one.name is None  # in a container a pid without an NVIDIA device is somebody else's
         return
     assert (one.name, one.command, one.is_mine, one.parent_pid) == ("sleep", "sleep 60", True, os.getpid())
@@ -190,7 +193,7 @@ def process_tree(proc: Path, pid: int, *, namespace: str, device: str = "") -> P
 
 
 def test_orphans_show_by_their_parent_and_secrets_do_not_show(tmp_path):
-    found = _gpu_processes.describe(77, 5, process_tree(tmp_path, 77, namespace="pid:[4026531836]"))
+    found = gpu_processes.describe(77, 5, process_tree(tmp_path, 77, namespace="pid:[4026531836]"))
     assert (found.name, found.parent_pid, found.is_mine) == ("python3", 1, True)
     assert found.command.startswith("python3 train.py")
     assert "hf_abc" not in found.command
@@ -198,7 +201,7 @@ def test_orphans_show_by_their_parent_and_secrets_do_not_show(tmp_path):
 
 @pytest.mark.parametrize(("device", "name"), [("/dev/nvidia0", "python3"), ("", None)])
 def test_in_a_container_an_id_counts_only_with_a_gpu_open(tmp_path, device, name):
-    found = _gpu_processes.describe(77, 5, process_tree(tmp_path, 77, namespace="pid:[4026532770]", device=device))
+    found = gpu_processes.describe(77, 5, process_tree(tmp_path, 77, namespace="pid:[4026532770]", device=device))
     assert (found.pid, found.used_bytes, found.name) == (77, 5, name)
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import _cgroup, _disks, _machine, host
-from doctor.facts._deadline import within
-from doctor.facts.base import Context, Setting
+from doctor.base.deadline import within
+from doctor.base.evidence import Observed
+from doctor.base.fact import Context
 from doctor.facts.environment import Environment
 from doctor.facts.training import Training
+from doctor.readers.machine import cgroup, host, machine
+from doctor.readers.machine import disks as _disks
 
 GIB = 1 << 30
 
@@ -37,8 +39,8 @@ def test_version_2_limit_of_a_parent_group_counts(tmp_path):
             "sys/fs/cgroup/slurm/cpu.max": "max 100000\n",
         },
     )
-    assert _cgroup.memory_limit_bytes(root) == 64 * GIB
-    assert _cgroup.cpu_quota(root) == 1.5
+    assert cgroup.memory_limit_bytes(root) == 64 * GIB
+    assert cgroup.cpu_quota(root) == 1.5
 
 
 def test_version_1_limit_in_a_container_that_shows_the_hosts_path(tmp_path):
@@ -51,8 +53,8 @@ def test_version_1_limit_in_a_container_that_shows_the_hosts_path(tmp_path):
             "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
         },
     )
-    assert _cgroup.memory_limit_bytes(root) == 16 * GIB
-    assert _cgroup.cpu_quota(root) == 4.0
+    assert cgroup.memory_limit_bytes(root) == 16 * GIB
+    assert cgroup.cpu_quota(root) == 4.0
 
 
 def test_no_limit_is_none(tmp_path):
@@ -65,8 +67,8 @@ def test_no_limit_is_none(tmp_path):
             "sys/fs/cgroup/memory.max": "max\n",
         },
     )
-    assert _cgroup.memory_limit_bytes(root) is None
-    assert _cgroup.cpu_quota(root) is None
+    assert cgroup.memory_limit_bytes(root) is None
+    assert cgroup.cpu_quota(root) is None
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,7 @@ def test_no_limit_is_none(tmp_path):
     ],
 )
 def test_wsl_by_its_kernel(release, kind):
-    assert _machine.wsl(release) == kind
+    assert machine.wsl(release) == kind
 
 
 @pytest.mark.parametrize(
@@ -94,12 +96,12 @@ def test_wsl_by_its_kernel(release, kind):
     ],
 )
 def test_kind_of_container(tmp_path, environ, files, kind):
-    assert _machine.container(environ, write(tmp_path, files)) == kind
+    assert machine.container(environ, write(tmp_path, files)) == kind
 
 
 def test_memory_in_bytes(tmp_path):
     root = write(tmp_path, {"proc/meminfo": "MemTotal:       65536 kB\nSwapTotal:   0 kB\nHugePages_Total:  0\n"})
-    assert _machine.memory(root) == {"MemTotal": 64 << 20, "SwapTotal": 0}
+    assert machine.memory(root) == {"MemTotal": 64 << 20, "SwapTotal": 0}
 
 
 MOUNTS = (
@@ -138,7 +140,7 @@ def test_a_call_that_hangs_costs_only_its_time():
 
 def test_this_machine(tmp_path):
     context = Context(cwd=tmp_path, environ={"HOME": str(tmp_path)})
-    training = Training(arguments={"output_dir": Setting("output_dir", "out/run1")})
+    training = Training(arguments={"output_dir": Observed.written("output_dir", "out/run1")})
     found = host.collect(context, Environment({"HOME": str(tmp_path), "HF_HOME": "/opt/hf"}), training)
     assert found.hostname == os.uname().nodename
     assert found.memory_total_bytes > found.memory_available_bytes > 0
@@ -150,11 +152,11 @@ def test_this_machine(tmp_path):
 
 
 def test_output_dir_in_the_home_folder(tmp_path):
-    training = Training(arguments={"output_dir": Setting("output_dir", "~/run")})
+    training = Training(arguments={"output_dir": Observed.written("output_dir", "~/run")})
     found = host.collect(Context(cwd=Path("/")), Environment({"HOME": str(tmp_path)}), training)
     assert found.disk("output_dir").path == str(tmp_path / "run")
 
 
 def test_unreadable_output_dir_is_left_out(tmp_path):
-    training = Training(arguments={"output_dir": Setting("output_dir", None, known=False, text="args.out")})
+    training = Training(arguments={"output_dir": Observed.written("output_dir", None, known=False, text="args.out")})
     assert host.collect(Context(cwd=tmp_path), Environment({}), training).disk("output_dir") is None

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from doctor.base.fact import Context
 from doctor.facts import hub
-from doctor.facts.base import Context
 from doctor.facts.environment import Environment
+from doctor.readers.machine import hub as hub_reader
 
 
 def collect(home: Path, **variables: str) -> hub.Hub:
-    return hub.collect(Context(cwd=home), Environment({"HOME": str(home), **variables}))
+    return hub_reader.collect(Context(cwd=home), Environment({"HOME": str(home), **variables}))
 
 
 def cached(folder: Path, *repositories: str) -> None:

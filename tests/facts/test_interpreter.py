@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import doctor
-from doctor.facts.base import Context
+from doctor.base.fact import Context
 from doctor.facts.interpreter import Interpreter
 from tests.facts.environments import facts, interpreter, lay, script, venv, wheel
+
+pytestmark = pytest.mark.process
 
 STRANGE = "mit Leerzeichen und Ümläuten 中文"
 
@@ -128,7 +130,7 @@ def test_an_interpreter_that_hangs_is_killed_with_its_children(tmp_path):
         ("#!/bin/sh\nkill -SEGV $$\n", "was killed by SIGSEGV"),
         ("#!/bin/sh\necho 'Fatal: no module named encodings' >&2\nexit 3\n",
          "ended with exit status 3: Fatal: no module named encodings"),
-        ("#!/bin/sh\necho token=hf_abcdefghijklmnopqrstuvwxyz >&2\nexit 1\n", "ended with exit status 1: token=***"),
+        ("#!/bin/sh\necho token=hf_abcdefghijklmnopqrstuvwxyz >&2\nexit 1\n", "ended with exit status 1: token=hf_***"),
         ("#!/bin/sh\necho hello\n", "answered something else than the probe's report"),
         ("#!/bin/sh\necho 'doctor-probe:{broken'\n", "answered something else than the probe's report"),
         ("#!/bin/sh\necho\necho 'doctor-probe:[1]'\n", "answered something else than the probe's report"),
@@ -358,16 +360,35 @@ def test_the_active_environment(two):
     assert chosen(Context(environ=both)).prefix == train
     assert chosen(Context(environ={**both, "PATH": f"{other}/bin:{train}/bin"})).prefix == other
     assert chosen(Context(environ={**both, "PATH": f"{train}/bin:{other}/bin"})).prefix == train
-    assert chosen(Context(environ={"VIRTUAL_ENV": str(two / "deleted")})).is_own
+    assert chosen(Context(environ={"VIRTUAL_ENV": str(two / "deleted")}, cwd=two)).is_own
 
 
-def test_the_own_interpreter_is_the_last_resort():
-    found = chosen(Context(environ={"PATH": os.defpath}))
+@pytest.mark.parametrize(("folder", "below"), [(".venv", ""), ("venv", ""), (".venv", "src/deep")])
+def test_the_environment_of_the_project_although_it_is_not_active(two, folder, below):
+    venv(two / "project" / folder)
+    (two / "project" / "pyproject.toml").write_text("")
+    cwd = two / "project" / below
+    cwd.mkdir(parents=True, exist_ok=True)
+    found = chosen(Context(environ={"PATH": os.defpath}, cwd=cwd))
+    assert found.prefix == str(two / "project" / folder)
+    assert found.chosen_because == f"the environment `{folder}` of this project, which is not active"
+    active = chosen(Context(environ={"VIRTUAL_ENV": str(two / "train")}, cwd=cwd))
+    assert active.prefix == str(two / "train")
+
+
+def test_a_folder_that_is_called_so_is_no_environment(two):
+    (two / "project" / "env" / "bin").mkdir(parents=True)
+    (two / "project" / "env" / "bin" / "python").write_text("")
+    assert chosen(Context(environ={"PATH": os.defpath}, cwd=two / "project")).is_own
+
+
+def test_the_own_interpreter_is_the_last_resort(tmp_path):
+    found = chosen(Context(environ={"PATH": os.defpath}, cwd=tmp_path))
     assert found.is_own
     assert found.executable == sys.executable
     assert found.version == ".".join(str(part) for part in sys.version_info[:3])
     assert found.chosen_because == "the doctor's own"
-    assert chosen(Context(environ={"VIRTUAL_ENV": sys.prefix})).is_own == (sys.prefix != sys.base_prefix)
+    assert chosen(Context(environ={"VIRTUAL_ENV": sys.prefix}, cwd=tmp_path)).is_own == (sys.prefix != sys.base_prefix)
 
 
 @pytest.mark.parametrize("mark", ["uv-receipt.toml", "pipx_metadata.json", None])
@@ -379,7 +400,7 @@ def test_an_environment_of_the_doctor_alone_is_not_judged(mark, two):
         (home / mark).write_text("")
     (site / "doctor.pth").write_text(str(Path(doctor.__path__[0]).parent))
     asking = (
-        "import os; from doctor.facts.base import Context; from doctor.facts.target import collect;"
+        "import os; from doctor.base.fact import Context; from doctor.readers.patient.target import collect;"
         "t = collect(Context(environ=dict(os.environ)), None); print(t.executable, '|', t.chosen_because)"
     )
     tool = f"{home}/bin"
@@ -389,6 +410,6 @@ def test_an_environment_of_the_doctor_alone_is_not_judged(mark, two):
         ({"PATH": tool}, f"{home}/bin/python | the doctor's own"),
     ):
         said = subprocess.run(
-            [f"{home}/bin/python", "-c", asking], env=environ, capture_output=True, text=True, check=True
+            [f"{home}/bin/python", "-c", asking], env=environ, capture_output=True, text=True, check=True, cwd=two
         )
         assert said.stdout.startswith(expected)

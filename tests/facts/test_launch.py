@@ -12,10 +12,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from doctor.facts import _argv
-from doctor.facts._hydra import hydra_value
-from doctor.facts.base import Context, Unavailable
-from doctor.facts.launch import Launch, collect
+from doctor.base.fact import Context, Unavailable
+from doctor.data import launchers
+from doctor.facts.launch import Launch
+from doctor.readers.command import argv as _argv_reader
+from doctor.readers.command.hydra import hydra_value
+from doctor.readers.command.launch import collect
 
 CWD = Path("/home/me/run")
 COMMANDS = json.loads((Path(__file__).parent / "launch_commands.json").read_text("utf-8"))
@@ -145,7 +147,7 @@ def test_hydra_values(text: str, value: object) -> None:
 
 def real(launcher: str) -> argparse.ArgumentParser:
     """Build the launcher's argparse parser from its table, with the script and the rest as it has them."""
-    known = _argv.table(launcher)
+    known = launchers.table(launcher)
     parser = argparse.ArgumentParser(allow_abbrev=known.abbreviations, add_help=False, exit_on_error=False)
     by_entry: dict[tuple[Any, ...], list[str]] = {}
     for string, option in known.options.items():
@@ -167,7 +169,7 @@ PARSERS = {launcher: real(launcher) for launcher in ("accelerate", "torchrun", "
 @st.composite
 def launcher_words(draw: st.DrawFn) -> tuple[str, list[str]]:
     launcher = draw(st.sampled_from(sorted(PARSERS)))
-    strings = sorted(_argv.table(launcher).options)
+    strings = sorted(launchers.table(launcher).options)
     option = st.sampled_from(strings)
     joined = st.builds(lambda name, value: f"{name}={value}", option, st.sampled_from(["2", "x", "", "a=b"]))
     prefix = st.builds(lambda name, length: name[: max(3, length)], option, st.integers(3, 14))
@@ -181,7 +183,7 @@ def launcher_words(draw: st.DrawFn) -> tuple[str, list[str]]:
 @settings(max_examples=1500, deadline=None)
 def test_options_are_read_as_argparse_reads_them(case: tuple[str, list[str]]) -> None:
     launcher, words = case
-    found = _argv.parse(words, _argv.table(launcher), stop_at_word=True)
+    found = _argv_reader.parse(words, launchers.table(launcher), stop_at_word=True)
     try:
         namespace, extra = PARSERS[launcher].parse_known_args(words)
     except (argparse.ArgumentError, SystemExit):
@@ -215,7 +217,7 @@ def test_tables_hold_what_the_sources_say() -> None:
         ("vllm", "--enforce-eager", "enforce_eager", 0), ("vllm", "--served-model-name", "served_model_name", "+"),
         ("trl", "--reward_funcs", "reward_funcs", "+"), ("trl-vllm-serve", "--model", "model", 1),
     ]:  # fmt: skip
-        option = _argv.table(launcher).options[string]
+        option = launchers.table(launcher).options[string]
         assert (option.name, option.words) == (name, words)
-    assert "--num-cpu_threads" not in _argv.table("accelerate").options
-    assert not _argv.table("accelerate").abbreviations
+    assert "--num-cpu_threads" not in launchers.table("accelerate").options
+    assert not launchers.table("accelerate").abbreviations

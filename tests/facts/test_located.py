@@ -12,10 +12,11 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from doctor.facts._json_positions import parse_json
-from doctor.facts._yaml11 import plain_value
-from doctor.facts._yaml_positions import parse_yaml
-from doctor.facts.located import LIMIT_BYTES, load_json, load_yaml, settings_of
+from doctor.readers.files.json_positions import parse_json
+from doctor.readers.files.settings import load_json, load_yaml, settings_of
+from doctor.readers.files.text import LIMIT_BYTES
+from doctor.readers.files.yaml11 import plain_value
+from doctor.readers.files.yaml_positions import parse_yaml
 
 DEEPSPEED = """\
 compute_environment: LOCAL_MACHINE

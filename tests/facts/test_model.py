@@ -11,15 +11,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from doctor.facts import model as model_fact
-from doctor.facts._model_files import read
-from doctor.facts.base import Context, Setting, Unavailable
+from doctor.base.evidence import Observed
+from doctor.base.fact import Context, Unavailable
 from doctor.facts.environment import Environment
 from doctor.facts.model import Model
 from doctor.facts.serving import Serving
 from doctor.facts.training import Training
 from doctor.facts.trinity_config import TrinityConfig
 from doctor.facts.verl_config import VerlConfig
+from doctor.readers.files import model as model_fact
+from doctor.readers.files.model_files import read
 
 QWEN = {
     "architectures": ["Qwen2ForCausalLM"],
@@ -54,8 +55,8 @@ def write_weights(path: Path, shapes: dict[str, list[int]], *, data: bytes = b"\
 
 def collected(name: str, cwd: Path, arguments: dict[str, str] | None = None, **variables: str) -> Model:
     training = Training(
-        model=Setting("model", name),
-        model_arguments={key: Setting(key, value) for key, value in (arguments or {}).items()},
+        model=Observed.written("model", name),
+        model_arguments={key: Observed.written(key, value) for key, value in (arguments or {}).items()},
     )
     return model_fact.collect(
         Context(("python", "t.py"), cwd=cwd), None, training, None, None, None, Environment(variables)
@@ -312,14 +313,25 @@ def test_models_that_are_not_here(tmp_path: Path, name: str) -> None:
         collected(name, tmp_path, HF_HOME=str(tmp_path / "hf"))
 
 
+def test_well_known_model_that_is_not_here(tmp_path: Path) -> None:
+    found = collected("Qwen/Qwen2.5-7B", tmp_path, HF_HOME=str(tmp_path / "hf"))
+    assert (found.here, found.torch_dtype, found.has_tokenizer) == (False, "bfloat16", False)
+
+
+def test_its_files_come_before_what_others_say_of_it(tmp_path: Path) -> None:
+    write(tmp_path / "Qwen" / "Qwen2.5-7B", config=QWEN)
+    found = collected("Qwen/Qwen2.5-7B", tmp_path, HF_HOME=str(tmp_path / "hf"))
+    assert (found.here, found.hidden_size) == (True, 896)
+
+
 def test_whose_model_it_is(tmp_path: Path) -> None:
     write(tmp_path / "served", config=QWEN)
     context, here = Context(("x",), cwd=tmp_path), Environment({"HOME": str(tmp_path)})
     serving = Serving("vllm-serve", model="served")
     assert model_fact.collect(context, None, None, serving, None, None, here).name == "served"
-    verl = VerlConfig("m", overrides={"actor_rollout_ref.model.path": Setting("p", "~/served")})
+    verl = VerlConfig("m", overrides={"actor_rollout_ref.model.path": Observed.written("p", "~/served")})
     assert model_fact.collect(context, None, None, None, verl, None, here).folder == str(tmp_path / "served")
-    trinity = TrinityConfig("c.yaml", settings={"model.model_path": Setting("m", "served")})
+    trinity = TrinityConfig("c.yaml", settings={"model.model_path": Observed.written("m", "served")})
     assert model_fact.collect(context, None, None, None, None, trinity, here).name == "served"
     with pytest.raises(Unavailable, match="names no model"):
         model_fact.collect(context, None, None, None, None, None, here)

@@ -14,23 +14,27 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import psutil
 import pytest
 
-from doctor.core import codec
-from doctor.facts import _endpoints, _interfaces, _sockets, network
-from doctor.facts.base import Context, Setting
+from doctor.base import codec
+from doctor.base.evidence import Observed
+from doctor.base.fact import Context
+from doctor.facts import network
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.training import Training
 from doctor.facts.world import World
+from doctor.readers.machine import endpoints, sockets
+from doctor.readers.machine import interfaces as _interfaces
+from doctor.readers.machine import network as network_reader
 from tests.ports import free_port
 
 
 def training(**values: object) -> Training:
     arguments = {"use_vllm": True, **values}
-    return Training(arguments={name: Setting(name, value) for name, value in arguments.items()})
+    return Training(arguments={name: Observed.written(name, value) for name, value in arguments.items()})
 
 
 def collect(training=None, launch=None, world=None, **variables: str) -> network.Network:
-    return network.collect(Context(), Environment(variables), launch, training, world)
+    return network_reader.collect(Context(), Environment(variables), launch, training, world)
 
 
 @contextmanager
@@ -88,7 +92,7 @@ VLLM_PLAIN = {"/health": (200, ""), "/version": (200, {"version": "0.30.0"})}
         (VLLM_PLAIN, 200, "vllm-openai"),
         ({**VLLM_DEVELOPMENT, "/health": (503, "")}, 503, "vllm-native"),
         ({"/": (200, "hello")}, 404, "other"),
-        ({"/health": (200, {"ok": True}), "/get_world_size": (200, "not an object")}, 200, "other"),
+        ({"/health": (200, {"ok": True}), "/get_world_size": (200, "not an object")}, 200, None),
     ],
 )
 def test_era_of_the_server(routes, status, kind):
@@ -136,7 +140,7 @@ def test_nobody_there():
         None,
         training(vllm_mode="colocate"),
         training(use_vllm=False),
-        Training(arguments={"use_vllm": Setting("use_vllm", None, known=False, text="args.vllm")}),
+        Training(arguments={"use_vllm": Observed.written("use_vllm", None, known=False, text="args.vllm")}),
         training(vllm_server_port="8000"),
         training(vllm_server_base_url="http://[::1"),
         training(vllm_server_base_url="http://host:99999"),
@@ -147,14 +151,16 @@ def test_no_server_to_look_for(given):
 
 
 def test_the_default_address_is_trls():
-    (target,) = _endpoints.targets({}, None, training(), None)
+    (target,) = endpoints.targets({}, None, training(), None)
     assert (target.host, target.port, target.tls) == ("0.0.0.0", 8000, False)
-    (secure,) = _endpoints.targets({}, None, training(vllm_server_base_url="https://gpu7/x"), None)
+    (secure,) = endpoints.targets({}, None, training(vllm_server_base_url="https://gpu7/x"), None)
     assert (secure.host, secure.port, secure.tls, secure.prefix) == ("gpu7", 443, True, "/x")
 
 
 def launch(**options: object) -> Launch:
-    return Launch(("torchrun",), "torchrun", options={name: Setting(name, value) for name, value in options.items()})
+    return Launch(
+        ("torchrun",), "torchrun", options={name: Observed.written(name, value) for name, value in options.items()}
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,7 +174,7 @@ def launch(**options: object) -> Launch:
     ],
 )
 def test_master_as_the_launcher_is_told(variables, command, world, host, port):
-    (target,) = _endpoints.targets(variables, command, None, world)
+    (target,) = endpoints.targets(variables, command, None, world)
     assert (target.purpose, target.host, target.port) == ("master", host, port)
 
 
@@ -198,19 +204,19 @@ def test_ports_worth_a_name():
     command = Launch(
         ("x",),
         "vllm-serve",
-        options={"main_process_port": Setting("main_process_port", "29600")},
-        arguments={"port": Setting("port", 8123)},
+        options={"main_process_port": Observed.written("main_process_port", "29600")},
+        arguments={"port": Observed.written("port", 8123)},
     )
-    found = _endpoints.ports(command, training(vllm_server_port=8001, vllm_group_port=51217), World(master_port=29501))
+    found = endpoints.ports(command, training(vllm_server_port=8001, vllm_group_port=51217), World(master_port=29501))
     assert found == {29500, 8000, 51216, 6379, 29600, 8123, 8001, 51217, 29501}
-    nonsense = Launch(("x",), "trl", arguments={"port": Setting("port", "many")})
-    assert _endpoints.ports(nonsense, training(vllm_server_port=99999), None) == {29500, 8000, 51216, 6379}
+    nonsense = Launch(("x",), "trl", arguments={"port": Observed.written("port", "many")})
+    assert endpoints.ports(nonsense, training(vllm_server_port=99999), None) == {29500, 8000, 51216, 6379}
 
 
 def test_a_table_that_makes_no_sense_is_no_listener(tmp_path):
     (tmp_path / "self/net").mkdir(parents=True)
     (tmp_path / "self/net/tcp").write_text("  sl  local_address\nnonsense\n\n   0: 0100007F:1F90 0 01 x\n")
-    assert _sockets.listeners([8080], tmp_path) == {}
+    assert sockets.listeners([8080], tmp_path) == {}
 
 
 def test_loopback_is_among_the_interfaces():
@@ -242,7 +248,7 @@ def test_an_interface_that_is_down(tmp_path):
 
 
 def test_http_answers_of_any_content():
-    def answer(data: bytes) -> _sockets.Reply | None:
+    def answer(data: bytes) -> sockets.Reply | None:
         with socket.socket() as one:
             one.bind(("127.0.0.1", 0))
             one.listen()
@@ -255,7 +261,7 @@ def test_http_answers_of_any_content():
 
             thread = threading.Thread(target=serve)
             thread.start()
-            reply = _sockets.get("127.0.0.1", one.getsockname()[1], "/x")
+            reply = sockets.get("127.0.0.1", one.getsockname()[1], "/x")
             thread.join()
             return reply
 

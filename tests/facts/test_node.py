@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import _kernel_clock, _launched_nodes, _mounts, _rdma
-from doctor.facts.base import Context
+from doctor.base.fact import Context
 from doctor.facts.node import Node
+from doctor.readers.command import launched_nodes
+from doctor.readers.machine import kernel_clock, rdma
+from doctor.readers.machine import mounts as _mounts
 from tests.facts.environments import facts
 
 _MOUNTINFO = r"""
@@ -49,10 +51,10 @@ def test_rdma_ports_are_read_as_the_kernel_shows_them(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         for name, text in (("state", state), ("phys_state", physical), ("rate", rate), ("link_layer", layer)):
             (folder / name).write_text(text + "\n")
-    up, down = _rdma.ports(tmp_path)
+    up, down = rdma.ports(tmp_path)
     assert (up.device, up.number, up.state, up.physical_state, up.rate_gbps) == ("mlx5_0", 1, "ACTIVE", "LinkUp", 400)
     assert (down.state, down.rate_gbps, down.link_layer) == ("DOWN", 2.5, "Ethernet")
-    assert _rdma.ports(tmp_path / "none") == ()
+    assert rdma.ports(tmp_path / "none") == ()
 
 
 @pytest.mark.parametrize(
@@ -73,12 +75,12 @@ def test_rdma_ports_are_read_as_the_kernel_shows_them(tmp_path: Path) -> None:
 def test_the_place_in_the_launch_is_told_by_variables(
     variables: dict[str, str], launcher: str | None, rank: int | None, nodes: int | None
 ) -> None:
-    placed = _launched_nodes.placed(variables)
+    placed = launched_nodes.placed(variables)
     assert (placed.launcher, placed.rank, placed.nodes) == (launcher, rank, nodes)
 
 
 def test_the_kernel_tells_of_its_clock() -> None:
-    clock = _kernel_clock.look()
+    clock = kernel_clock.look()
     if clock.error is None:
         assert clock.synchronised in {True, False}
         assert clock.max_error_s is not None

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import _kernel_log, _nvidia_signs, nvidia
-from doctor.facts.base import Context
+from doctor.base.fact import Context
 from doctor.facts.gpus import Gpus
+from doctor.readers.machine import kernel_log, nvidia, nvidia_signs
 
 
 def device(root: Path, address: str, vendor: str, kind: str) -> None:
@@ -24,15 +24,15 @@ def test_display_and_3d_controllers_count_and_their_sound_does_not(tmp_path):
     device(tmp_path, "0000:3b:00.0", "0x10de", "0x030200")
     device(tmp_path, "0000:05:00.0", "0x10de", "0x068000")  # NVSwitch
     device(tmp_path, "0000:00:02.0", "0x8086", "0x030000")
-    assert _nvidia_signs.pci_devices(tmp_path) == 2
-    assert _nvidia_signs.pci_devices(tmp_path / "no-sys") is None
+    assert nvidia_signs.pci_devices(tmp_path) == 2
+    assert nvidia_signs.pci_devices(tmp_path / "no-sys") is None
 
 
 def test_device_nodes(tmp_path):
     (tmp_path / "dev").mkdir()
     for name in ("nvidia0", "nvidia10", "nvidia2", "nvidiactl", "nvidia-uvm", "nvidia-caps", "null"):
         (tmp_path / "dev" / name).touch()
-    cards, control = _nvidia_signs.device_nodes(tmp_path)
+    cards, control = nvidia_signs.device_nodes(tmp_path)
     assert cards == ("/dev/nvidia0", "/dev/nvidia2", "/dev/nvidia10")
     assert control == ("/dev/nvidiactl", "/dev/nvidia-uvm")
 
@@ -52,7 +52,7 @@ def test_device_nodes(tmp_path):
 def test_version_of_the_kernel_module(tmp_path, text, version):
     (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
     (tmp_path / "proc/driver/nvidia/version").write_text(text)
-    assert _nvidia_signs.module_version(tmp_path) == version
+    assert nvidia_signs.module_version(tmp_path) == version
 
 
 def test_library_by_variable_then_cache_then_folders(tmp_path):
@@ -60,18 +60,18 @@ def test_library_by_variable_then_cache_then_folders(tmp_path):
     (root / "etc").mkdir(parents=True)
     (root / "usr/lib64").mkdir(parents=True)
     (root / "usr/lib64/libnvidia-ml.so.1").touch()
-    assert _nvidia_signs.library_path({}, root) == "/usr/lib64/libnvidia-ml.so.1"
+    assert nvidia_signs.library_path({}, root) == "/usr/lib64/libnvidia-ml.so.1"
     (root / "usr/lib/wsl/lib").mkdir(parents=True)
     (root / "usr/lib/wsl/lib/libnvidia-ml.so.1").touch()
     entry = b"\0\x01libnvidia-ml.so.1\0/gone/libnvidia-ml.so.1\0libnvidia-ml.so.1\0/usr/lib/wsl/lib/libnvidia-ml.so.1\0"
     (root / "etc/ld.so.cache").write_bytes(b"glibc-ld.so.cache1.1" + entry)
-    assert _nvidia_signs.library_path({}, root) == "/usr/lib/wsl/lib/libnvidia-ml.so.1"
+    assert nvidia_signs.library_path({}, root) == "/usr/lib/wsl/lib/libnvidia-ml.so.1"
     own = tmp_path / "own"
     own.mkdir()
     (own / "libnvidia-ml.so.1").touch()
     environ = {"LD_LIBRARY_PATH": f"{tmp_path}/none:{own}"}
-    assert _nvidia_signs.library_path(environ, root) == str(own / "libnvidia-ml.so.1")
-    assert _nvidia_signs.library_path({}, tmp_path / "empty") is None
+    assert nvidia_signs.library_path(environ, root) == str(own / "libnvidia-ml.so.1")
+    assert nvidia_signs.library_path({}, tmp_path / "empty") is None
 
 
 # Lines as the driver writes them, in the form of https://docs.nvidia.com/deploy/xid-errors/
@@ -86,7 +86,7 @@ KERNEL = """\
 
 
 def test_xids_with_address_number_and_message():
-    found = _kernel_log.find_xids(KERNEL)
+    found = kernel_log.find_xids(KERNEL)
     assert [(bus, xid) for bus, xid, _ in found] == [
         ("0000:3b:00.0", 79),
         ("0000:86:00.0", 31),
@@ -97,7 +97,7 @@ def test_xids_with_address_number_and_message():
 
 def test_a_flood_of_xids_is_bounded_and_keeps_the_newest():
     text = "\n".join(f"NVRM: Xid (PCI:0000:3b:00): {number}, x" for number in range(1000))
-    found = _kernel_log.find_xids(text)
+    found = kernel_log.find_xids(text)
     assert len(found) == 200
     assert found[-1][1] == 999
 
@@ -112,7 +112,7 @@ def test_a_flood_of_xids_is_bounded_and_keeps_the_newest():
     ],
 )
 def test_pci_addresses_in_linux_form(text, address):
-    assert _kernel_log.pci_address(text) == address
+    assert kernel_log.pci_address(text) == address
 
 
 def test_this_machine_with_and_without_nvml():

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.base import Context
-from doctor.facts.packages import Copy, Packages, TorchBuild, merged
+from doctor.base.fact import Context
+from doctor.facts.packages import Copy, Packages, TorchBuild
+from doctor.readers.patient.packages import merged
 from tests.facts.environments import facts, lay, venv, wheel
+
+pytestmark = pytest.mark.process
 
 
 @pytest.fixture

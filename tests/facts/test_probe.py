@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import probe
-from doctor.facts.base import Context
+from doctor.base.fact import Context
 from doctor.facts.packages import Packages
+from doctor.readers.patient import probe
 from tests.facts.environments import facts, interpreter, lay, script, venv
+
+pytestmark = pytest.mark.process
 
 VERSIONS = ("2.7", "3.6", "3.8", "3.9", "3.12", "3.13")
 
@@ -20,7 +22,7 @@ VERSIONS = ("2.7", "3.6", "3.8", "3.9", "3.12", "3.13")
 def ask(python: str, first: str | None = None, cwd: Path | None = None, **environ: str) -> dict:
     """The probe's answer as a child gives it, started as the doctor starts it."""
     request = {"first": first, "cwd": str(cwd or Path("/")), "environ": environ, "own": False}
-    flags = ["-E", "-s", "-B"] if "2.7" in python else ["-I", "-B"]
+    flags = ["-E", "-s", "-S", "-B"] if "2.7" in python else ["-I", "-S", "-B"]
     with Path(probe.__file__).open("rb") as source:
         done = subprocess.run(
             [python, *flags, "-", json.dumps(request)],
@@ -327,3 +329,10 @@ def test_the_own_interpreter_answers_without_a_child(tmp_path, monkeypatch):
     assert own["version"] == child["version"]
     versions = {each["name"]: each["version"] for each in own["distributions"]}
     assert versions["pytest"] == by_name(child)["pytest"]["version"]
+
+
+def test_the_probe_looks_for_what_the_checks_ask() -> None:
+    from doctor.data.stack import LOOKED_FOR
+    from doctor.readers.patient.probe import MODULES
+
+    assert MODULES == LOOKED_FOR

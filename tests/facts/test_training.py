@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import script as script_fact
-from doctor.facts import training as training_fact
-from doctor.facts._launchers import understand
-from doctor.facts.base import Context, Unavailable
+from doctor.base.fact import Context, Unavailable
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Distribution, Packages
-from doctor.facts.training import SWIFT, Training, effective, effective_value
+from doctor.facts.training import SWIFT, Training, effective_value
+from doctor.readers.command import training as training_fact
+from doctor.readers.command.launchers import understand
+from doctor.readers.command.training import effective
+from doctor.readers.script import script as script_fact
 
 SCRIPTS = Path(__file__).parents[1] / "samples" / "scripts"
 

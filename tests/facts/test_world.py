@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.facts.gpus import Gpus
-from doctor.facts.world import World, visible
+from doctor.facts.visible import visible
+from doctor.facts.world import World
 from tests.facts.command_facts import cards, fact_of, state_of
 
 FILES = {

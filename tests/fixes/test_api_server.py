@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.core.plan import EditFile, Refused, digest
-from doctor.fixes.vllm.api_server_engine_client import missing_line
+from doctor.catalogue.plan import EditFile, Refused, digest
+from doctor.fixes.vllm.serving.api_server_engine_client import missing_line
 
 SERVER = '''\
 app = FastAPI()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from doctor.core.plan import Refused
-from doctor.facts.base import Place
-from doctor.facts.located import load_json, load_yaml
-from doctor.fixes._edits import Editor
+from doctor.base.evidence import Observed, Place
+from doctor.catalogue.plan import Refused
+from doctor.mend.edits import Editor
+from doctor.readers.files.settings import load_json, load_yaml
 
 YAML = """\
 # my cluster
@@ -42,6 +44,10 @@ def made(path: Path, text: str) -> Path:
     return path
 
 
+def at(path: Path, line: int, column: int, name: str, value: Any) -> Observed:
+    return Observed.written(name, value, place=Place(str(path), line, column))
+
+
 def result(editor: Editor, path: Path) -> str:
     return editor.step().content(path.read_bytes()).decode()
 
@@ -58,24 +64,21 @@ def result(editor: Editor, path: Path) -> str:
 )
 def test_a_yaml_value(tmp_path: Path, name: str, value: Any, old: str, new: str) -> None:
     path = made(tmp_path / "a.yaml", YAML)
-    place = load_yaml(str(path)).settings[name].place
-    assert place is not None
+    setting = load_yaml(str(path)).settings[name]
     editor = Editor(str(path))
-    editor.set_value(place, value)
+    editor.set_value(setting, value)
     changed = result(editor, path)
     assert changed == YAML.replace(old, new)
     path.write_text(changed)
     assert load_yaml(str(path)).settings[name].value == value
 
 
-def test_a_yaml_key_and_its_block_go(tmp_path: Path) -> None:
+def test_yaml_keys_go_with_their_lines(tmp_path: Path) -> None:
     path = made(tmp_path / "a.yaml", YAML)
-    place = load_yaml(str(path)).settings["deepspeed_config.zero_stage"].place
-    assert place is not None
     editor = Editor(str(path))
-    editor.remove(Place(str(path), 3, 1))
-    editor.remove(Place(str(path), 8, 1))
-    assert result(editor, path) == "\n".join([*YAML.split("\n")[:2], *YAML.split("\n")[5:7], ""])
+    editor.remove(load_yaml(str(path)).settings["deepspeed_config.zero_stage"])
+    editor.remove(load_yaml(str(path)).settings["machine_rank"])
+    assert result(editor, path) == "\n".join([*YAML.split("\n")[:3], *YAML.split("\n")[4:7], ""])
 
 
 @pytest.mark.parametrize(
@@ -88,20 +91,18 @@ def test_a_yaml_key_and_its_block_go(tmp_path: Path) -> None:
 )
 def test_a_json_value(tmp_path: Path, name: str, value: Any, old: str, new: str) -> None:
     path = made(tmp_path / "a.json", JSON)
-    place = load_json(str(path)).settings[name].place
-    assert place is not None
+    setting = load_json(str(path)).settings[name]
     editor = Editor(str(path))
-    editor.set_value(place, value)
+    editor.set_value(setting, value)
     assert result(editor, path) == JSON.replace(old, new)
 
 
 def test_json_stays_json_when_a_key_goes(tmp_path: Path) -> None:
     for name in ("train_batch_size", "fp16.enabled", "größe", "fp16.loss_scale"):
         path = made(tmp_path / "a.json", JSON)
-        place = load_json(str(path)).settings[name].place
-        assert place is not None
+        setting = load_json(str(path)).settings[name]
         editor = Editor(str(path))
-        editor.remove(place)
+        editor.remove(setting)
         path.write_bytes(result(editor, path).encode())
         left = load_json(str(path))
         assert left.broken is None
@@ -150,28 +151,28 @@ def test_items_and_assignments_of_python(tmp_path: Path) -> None:
     )
     path = made(tmp_path / "a.py", source)
     editor = Editor(str(path))
-    editor.set_value(Place(str(path), 2, 11), "sdpa")  # the key's place
-    editor.remove(Place(str(path), 2, 28))
-    editor.remove(Place(str(path), 3, 1))
-    editor.set_value(Place(str(path), 5, 23), "3")  # the value's place
+    editor.set_value(at(path, 2, 11, "kwargs.attn", "flash"), "sdpa")  # the key's place
+    editor.remove(at(path, 2, 28, "kwargs.dtype", "ä"))
+    editor.remove(at(path, 3, 1, "A", "1"))
+    editor.set_value(at(path, 5, 23, "B", "2"), "3")  # the value's place
     changed = result(editor, path)
-    assert changed == ('import os\nkwargs = {"attn": \'sdpa\'}\nif kwargs:\n    os.environ["B"] = \'3\'\nx = "1"\n')
+    assert changed == ('import os\nkwargs = {"attn": "sdpa"}\nif kwargs:\n    os.environ["B"] = "3"\nx = "1"\n')
     for line, column in ((6, 1), (6, 5)):  # a plain name is nobody's setting
         with pytest.raises(Refused):
-            Editor(str(path)).set_value(Place(str(path), line, column), 1)
+            Editor(str(path)).set_value(at(path, line, column, "x", "1"), 1)
     alone = Editor(str(path))
     with pytest.raises(Refused, match="all that its block holds"):
-        alone.remove(Place(str(path), 5, 5))
+        alone.remove(at(path, 5, 5, "B", "2"))
 
 
 def test_python_arguments(tmp_path: Path) -> None:
     path = made(tmp_path / "train.py", PYTHON)
     editor = Editor(str(path))
-    editor.rename(Place(str(path), 4, 5), "eval_strategy")
-    editor.remove(Place(str(path), 5, 5))
-    editor.set_value(Place(str(path), 6, 10), False)  # the value's place
-    editor.set_value(Place(str(path), 6, 16), True)  # the keyword's place
-    editor.remove(Place(str(path), 7, 18))
+    editor.rename(at(path, 4, 5, "evaluation_strategy", "steps"), "eval_strategy")
+    editor.remove(at(path, 5, 5, "max_prompt_length", 512))
+    editor.set_value(at(path, 6, 10, "fp16", True), False)  # the value's place
+    editor.set_value(at(path, 6, 16, "bf16", False), True)  # the keyword's place
+    editor.remove(at(path, 7, 18, "fp16", True))
     changed = result(editor, path)
     assert changed == PYTHON.replace("evaluation_strategy", "eval_strategy").replace(
         "    max_prompt_length=512,\n", ""
@@ -193,7 +194,7 @@ def test_python_arguments(tmp_path: Path) -> None:
 def test_what_is_not_there_is_refused(tmp_path: Path, file: str, text: str, place: tuple[int, int]) -> None:
     path = made(tmp_path / file, text)
     with pytest.raises(Refused):
-        Editor(str(path)).set_value(Place(str(path), *place), 1)
+        Editor(str(path)).set_value(at(path, *place, "zero_stage", 3), 1)
 
 
 def test_unreadable_files_are_refused(tmp_path: Path) -> None:
@@ -211,8 +212,94 @@ def test_any_word_written_is_read_back(tmp_path: Path, value: str) -> None:
     for name, read in (("a.yaml", load_yaml), ("a.json", load_json)):
         path = made(tmp_path / name, '{\n"a": 1, "b": 2}\n')
         editor = Editor(str(path))
-        editor.set_value(Place(str(path), 2, 1), value)
+        editor.set_value(read(str(path)).settings["a"], value)
         path.write_bytes(result(editor, path).encode())
         located = read(str(path))
-        assert located.settings["a"].value == value
+        written = located.settings["a"]
+        assert (written.value if written.known else written.text) == value, "a shell's signs are not known, but kept"
         assert located.settings["b"].value == 2
+
+
+NAMES = ("alpha", "beta", "größe", "num_generations")
+VALUES = st.one_of(st.integers(-9, 9), st.booleans(), st.sampled_from(["a", "auto", "no"]))
+Items = dict[str, Any]
+
+
+def python(items: Items) -> str:
+    return "f(\n" + "".join(f"    {name}={value!r},\n" for name, value in items.items()) + ")\n"
+
+
+WRITERS: dict[str, Callable[[Items], str]] = {
+    "a.py": python,
+    "a.json": lambda items: json.dumps(items, indent=2, ensure_ascii=False),
+    "a.yaml": lambda items: "".join(f"{name}: {json.dumps(value)}\n" for name, value in items.items()),
+}
+
+
+@given(
+    st.sampled_from(sorted(WRITERS)),
+    st.dictionaries(st.sampled_from(NAMES), VALUES, min_size=1),
+    st.dictionaries(st.sampled_from(NAMES), VALUES, min_size=1),
+    st.sampled_from(NAMES),
+    st.integers(1, 6),
+)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_only_what_was_found_is_changed(
+    tmp_path: Path, file: str, seen: Items, now: Items, name: str, line: int
+) -> None:
+    # `name` was seen at a line with a value; the file holds something else by now
+    path, value = made(tmp_path / file, WRITERS[file](now)), seen.get(name, 0)
+    column = {"a.py": 5, "a.json": 3, "a.yaml": 1}[file]
+    editor = Editor(str(path))
+    try:
+        editor.remove(at(path, line, column, name, value))
+    except Refused:
+        assert result(editor, path) == WRITERS[file](now)
+        return
+    assert now[name] == value
+    assert isinstance(now[name], bool) == isinstance(value, bool)
+    if len(now) > 1:
+        wanted = WRITERS[file]({each: now[each] for each in now if each != name})
+        assert "".join(result(editor, path).split()) == "".join(wanted.split())
+
+
+@pytest.mark.parametrize("prefix", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize(
+    ("file", "text", "old", "new"),
+    [
+        ("a.py", "f(fp16=True, x='1')\nf(\n\tlr=2,\n)", "True", "False"),
+        ("a.yaml", "fp16: true  # größe\nx: '1'\nlr: 2", "true", "false"),
+    ],
+)
+def test_marks_and_line_ends_stay(
+    tmp_path: Path, file: str, text: str, old: str, new: str, prefix: bytes, end: str, last: bool
+) -> None:
+    text = text.replace("\n", end) + end * last
+    path = tmp_path / file
+    path.write_bytes(prefix + text.encode())
+    editor = Editor(str(path))
+    editor.set_value(at(path, 1, 3 if file == "a.py" else 1, "fp16", True), False)
+    assert editor.step().content(path.read_bytes()) == prefix + text.replace(old, new).encode()
+
+
+def test_a_declared_encoding_stays(tmp_path: Path) -> None:
+    source = "# -*- coding: gbk -*-\nf(名='值', report_to='wandb')\n".encode("gbk")
+    path = tmp_path / "a.py"
+    path.write_bytes(source)
+    setting = at(path, 2, 10, "report_to", "wandb")
+    editor = Editor(str(path))
+    editor.set_value(setting, "none")
+    assert editor.step().content(source) == source.replace(b"wandb", b"none")
+    with pytest.raises(Refused, match="cannot be written"):
+        Editor(str(path)).set_value(setting, "无")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.ipynb", b"{}"), ("a.py", b"f(x=1)\rf(x=2)\n"), ("a.yaml", b"a: \xff")]
+)
+def test_what_cannot_be_edited_safely_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(Refused):
+        Editor(str(tmp_path / name))

@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core import journal
-from doctor.core.plan import Refused
+from doctor.catalogue.plan import Refused
 from doctor.facts.gpus import Gpu, Gpus
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.packages import Distribution, Packages, TorchBuild
-from doctor.fixes.environment import knowledge, solve, uv
+from doctor.mend import journal
+from doctor.mend.environment import knowledge, solve, uv
 from tests.e2e.environments import run_doctor
 from tests.fixes.wheels import development_install, environment, index_of, wheel
+
+pytestmark = pytest.mark.process
 
 RELEASES = (
     ("torch", "2.8.0"), ("torch", "2.9.0"), ("transformers", "4.53.0"), ("transformers", "4.56.0"),
@@ -225,7 +227,7 @@ def test_only_virtual_environments_are_changed(tmp_path: Path, index: dict[str, 
         assert "pip install" in done.stdout  # the command for one's own hand
         assert frozen(python) == {"torch==2.8.0"}
     else:
-        from doctor.fixes.environment.plan import refuse_unfit
+        from doctor.mend.environment.plan import refuse_unfit
 
         with pytest.raises(Refused, match="system's Python"):
             refuse_unfit(Interpreter("/usr/bin/python3", "3.11.7", environment_kind="system", prefix="/usr"))

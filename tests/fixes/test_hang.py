@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.fixes.processes import ending, stacks, table
+from doctor.mend.processes import ending, stacks, table
 from tests.e2e.environments import run_doctor
 from tests.fixes.trees import Started, alive, until
+
+pytestmark = pytest.mark.process
 
 #: a launcher with two ranks; `mode` says who listens to SIGTERM and who hands it on
 LAUNCHER = """
@@ -127,7 +129,8 @@ def test_the_innermost_python_frame_of_the_main_thread() -> None:
 )
 def test_ended_from_the_top(tmp_path: Path, started: Started, mode: str, by_hand: str) -> None:
     ids = tree(tmp_path, started, mode)
-    grace = "1" if mode == "deaf" else "30"  # who hears has all the time that a busy machine takes
+    # who ends others has all the time that a busy machine takes; who hears is asked when its top is given up
+    grace = {"deaf": "1", "hands on": "30", "hears": "5"}[mode]
     done = run_doctor("fix", "hang", "--pid", str(ids[0]), "--apply", "--yes", "--grace", grace, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert by_hand in done.stdout
@@ -141,7 +144,7 @@ def test_a_stopped_one_ends_too(tmp_path: Path, started: Started) -> None:
     ids = tree(tmp_path, started, "hears")
     os.kill(ids[1], signal.SIGSTOP)
     processes = [each for pid in ids if (each := table.read(pid)) is not None]
-    done = ending.end(processes, grace_s=30)
+    done = ending.end(processes, grace_s=5)
     assert sorted(done.asked) == sorted(ids)
     assert done.left == ()
 

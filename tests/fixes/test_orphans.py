@@ -13,16 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.plan import Refused
-from doctor.fixes.processes import ending, orphans, table
-from doctor.fixes.processes.orphans import Orphan
+from doctor.catalogue.plan import Refused
+from doctor.mend.processes import ending, orphans, table
+from doctor.mend.processes.orphans import Orphan
 from tests.e2e.environments import run_doctor
 from tests.fixes.trees import Started, alive, until
 
-pytestmark = pytest.mark.skipif(
-    (first := table.read(1)) is not None and orphans._is(first, orphans._PYTHON),
-    reason="process 1 is a Python here: whose child an orphan is cannot be told",
-)
+pytestmark = [
+    pytest.mark.skipif(
+        (first := table.read(1)) is not None and orphans._is(first, orphans._PYTHON),
+        reason="process 1 is a Python here: whose child an orphan is cannot be told",
+    ),
+    pytest.mark.process,
+]
 
 #: starts a child by multiprocessing and dies; prints the child's id
 DYING_PARENT = """

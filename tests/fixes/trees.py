@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from doctor.fixes.processes import ending, table
+from doctor.mend.processes import ending, table
 
 
 class Started:

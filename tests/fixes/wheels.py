@@ -9,7 +9,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from doctor.fixes.environment import uv
+from doctor.mend.environment import uv
 
 
 def wheel(folder: Path, name: str, version: str, *requires: str, extras: tuple[str, ...] = ()) -> Path:

@@ -11,6 +11,8 @@ import pytest
 
 from tests.gpu.conftest import PYTHON
 
+pytestmark = pytest.mark.process
+
 QUERY = "name,uuid,driver_version,memory.total,power.limit,pcie.link.width.max,ecc.mode.current,mig.mode.current"
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.gpu.conftest import PROGRAMS, PYTHON
 
+pytestmark = pytest.mark.process
+
 ROOT = str(Path(__file__).parents[2])
 
 

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
-from doctor.core.run_dir import RunDir, read_rows
+from doctor.run.folder import RunDir, read_rows
 from tests.gpu.conftest import PROGRAMS, PYTHON, missing
+
+pytestmark = pytest.mark.process
 
 SECONDS = 5
 #: at the edges of a load a window of the driver belongs to two of them

@@ -15,6 +15,8 @@ from doctor.sizing.budget import budget_of
 from doctor.sizing.setup import Hardware, Lora, Setup
 from tests.gpu.conftest import PROGRAMS, PYTHON
 
+pytestmark = pytest.mark.process
+
 #: of the peak of a phase
 CLOSE = 0.15
 

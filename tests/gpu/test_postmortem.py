@@ -11,9 +11,12 @@ import pytest
 
 from tests.gpu.conftest import PROGRAMS, PYTHON
 
+pytestmark = pytest.mark.process
+
 CASES = {
-    "out-of-memory": "MEM006", "token-outside": "TOR012", "probabilities": "TOR012", "label-outside": "TOR012",
-    "no-such-device": "LCH005", "two-devices": "TOR026",
+    "out-of-memory": "MEM6839/training_step",
+    "token-outside": "TOR012", "probabilities": "TOR012", "label-outside": "TOR012",
+    "no-such-device": "LCH5095/processes", "two-devices": "TOR3430/tensors",
 }  # fmt: skip
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from doctor.core.carry import carry, rule_modules
-from doctor.core.run_dir import RunDir
+from doctor.readers.patient.carry import carry, rule_modules
+from doctor.run.folder import RunDir
 from tests.real.conftest import Nursery, model, nursery, python, shared  # noqa: F401 - fixtures
 from tests.real.runs import Ran
 
@@ -22,7 +22,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 def carried(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The guard, as it is carried into an environment without the doctor."""
     into = tmp_path_factory.mktemp("carried")
-    return carry(["doctor.core.marks", "doctor.monitors.guard", *rule_modules()], into)
+    return carry(["doctor.run.phases", "doctor.monitors.guard", *rule_modules()], into)
 
 
 @dataclass(frozen=True)

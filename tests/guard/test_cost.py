@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.run_dir import RunDir
+from doctor.run.folder import RunDir
 from tests.real.conftest import Nursery
 
 from .conftest import PROGRAMS, Guarded
+
+pytestmark = pytest.mark.process
 
 Run = Callable[..., Guarded]
 

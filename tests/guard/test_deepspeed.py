@@ -12,6 +12,8 @@ import pytest
 from tests.ports import free_port
 from tests.real.runs import environment, run
 
+pytestmark = pytest.mark.process
+
 PROGRAM = Path(__file__).parent / "programs" / "deepspeed_engine.py"
 #: a busy machine, and the first run where nothing is compiled yet
 LIMIT_S = 280

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from doctor.core.run_dir import RunDir
 from doctor.monitors.guard import flight
+from doctor.run.folder import RunDir
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ import pytest
 
 from .conftest import Guarded
 
+pytestmark = pytest.mark.process
+
 Run = Callable[..., Guarded]
 MODULE = "model.layers.1.mlp.down_proj"
 
@@ -41,6 +43,18 @@ def test_a_nan_activation_is_dropped_in_its_step_and_the_run_saved_and_stopped(c
     assert run.result["finite"]
     assert run.result["own"] == [], "the trainer's own methods are back"
     assert_weights_on_disk_are_finite(run)
+
+
+def test_a_nan_of_the_backward_alone_is_named_behind_the_clipping(guarded: Run) -> None:
+    run = guarded("slope")
+    assert run.ran.code == 0, run.text[-3000:]
+    assert run.alarms == [("NUM006", 3, "checkpoint")]
+    alarm = run.alarm("NUM006")
+    assert alarm["where"]["module"] == MODULE, "the last one of the forward whose gradient was NaN before the clipping"
+    told = " ".join(each["text"] for each in alarm["evidence"])
+    assert re.search(r"first NaN of the backward: (Sqrt|Pow)Backward0, of `return output \+ \(output \* 0\)\.pow", told)
+    assert "guarded.py:" in told
+    assert run.result["finite"]
 
 
 @pytest.mark.slow

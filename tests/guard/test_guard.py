@@ -10,12 +10,12 @@ from itertools import groupby
 
 import pytest
 
-from doctor.core.run_dir import RunDir
 from doctor.monitors.guard.agree import Group, decode, encode
 from doctor.monitors.guard.guard import KEPT_STEPS, MOST_FINDINGS, Guard
 from doctor.monitors.guard.options import Options
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.scale import Reading
+from doctor.run.folder import RunDir
 from tests.rules.healthy_run import healthy_run
 
 
@@ -71,7 +71,7 @@ def test_only_rank_0_talks(run, capsys) -> None:
 def test_chinese(run, capsys) -> None:
     Guard(Options(lang="zh"), rank=0, run=run).observe(1, {"loss": math.nan})
     told = capsys.readouterr().err
-    assert "在第 1 步为 NaN" in told
+    assert "第一步(step 1)`loss` 就是 NaN" in told
     assert "策略要求 `checkpoint`" in told
 
 

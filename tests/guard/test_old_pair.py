@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.run_dir import RunDir
+from doctor.run.folder import RunDir
 from tests.real.runs import environment, lacking
 from tests.real.runs import run as run_program
 
 from .conftest import PROGRAMS, Guarded
+
+pytestmark = pytest.mark.process
 
 #: what the alarm says, by what is broken
 REWARD = "`loss` is NaN at step 3: reward function `reward` returned inf"

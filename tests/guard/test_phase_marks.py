@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from doctor.core.run_dir import RunDir
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.options import Options
 from doctor.monitors.guard.phase_marks import MOST_WAITING, PhaseMarks, places
 from doctor.monitors.guard.stuck import Watch
-from doctor.monitors.phases import marked
+from doctor.monitors.usage.phases import marked
+from doctor.run.folder import RunDir
 
 from .conftest import Guarded
 
@@ -156,6 +156,7 @@ def test_a_bug_of_ours_switches_the_marks_off(tmp_path: Path, monkeypatch: pytes
     assert "switched off" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_phases_of_a_real_run(guarded: Any) -> None:
     run: Guarded = guarded("healthy")
     found = {each.name for each in marked(run.run.read_events())}

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from doctor.core.finding import Finding
-from doctor.core.problem import WARNING
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.problem import WARNING
 from doctor.monitors.guard.born import not_finite
 from doctor.monitors.guard.options import options
 from doctor.monitors.guard.policy import ORDER, Policies, Policy, policy_named, strongest

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.run_dir import RunDir
+from doctor.run.folder import RunDir
 from tests.ports import free_port
 from tests.real.runs import environment
 from tests.real.runs import run as run_program
@@ -44,6 +44,7 @@ def results(run: Guarded) -> list[dict[str, object]]:
     return [json.loads(path.read_text()) for path in sorted(run.ran.folder.glob("result-*.json"))]
 
 
+@pytest.mark.process
 def test_a_nan_on_one_rank_stops_both_in_its_step(two: Callable[[str], Guarded]) -> None:
     run = two("1:activation")
     assert run.ran.code == 0, run.text[-3000:]
@@ -54,6 +55,7 @@ def test_a_nan_on_one_rank_stops_both_in_its_step(two: Callable[[str], Guarded])
     assert (run.ran.folder / "out" / "checkpoint-3").is_dir()
 
 
+@pytest.mark.process
 def test_what_one_rank_alone_sees_is_decided_by_both_one_step_behind_the_log(two: Callable[[str], Guarded]) -> None:
     run = two("1:reward-nan-stops")
     assert run.ran.code == 0, run.text[-3000:]

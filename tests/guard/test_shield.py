@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.core.run_dir import RunDir
 from doctor.monitors.guard.shield import GuardStop, shielded
+from doctor.run.folder import RunDir
 
 
 class Hooks:

@@ -16,12 +16,12 @@ from typing import IO
 
 import pytest
 
-from doctor.core.run_dir import VARIABLE, Events, RunDir
-from doctor.core.standing import Standing
+from doctor.catalogue.standing import Standing
 from doctor.monitors.guard import stuck
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.stacks import is_long, runs
 from doctor.monitors.guard.stuck import Watch
+from doctor.run.folder import VARIABLE, Events, RunDir
 from tests.ports import free_port
 
 PROGRAM = Path(__file__).parent / "programs" / "stands.py"
@@ -161,6 +161,7 @@ def test_a_failing_watch_ends_alone(run: RunDir, capsys: pytest.CaptureFixture[s
     assert _events(run, "hang") == []
 
 
+@pytest.mark.process
 def test_a_process_that_was_stopped_is_not_stuck(run: RunDir) -> None:
     process = _started(run, "steps")
     try:
@@ -176,6 +177,7 @@ def test_a_process_that_was_stopped_is_not_stuck(run: RunDir) -> None:
     assert _events(run, "hang") == []
 
 
+@pytest.mark.process
 def test_code_that_holds_the_interpreters_lock_is_seen_by_its_watchdog(run: RunDir) -> None:
     process = _started(run, "lock")
     dumps = lambda: [each.read_text() for each in run.path.glob("stacks/*-lock.txt") if each.stat().st_size]  # noqa: E731
@@ -187,7 +189,9 @@ def test_code_that_holds_the_interpreters_lock_is_seen_by_its_watchdog(run: RunD
     assert "holds_the_lock" in dumps()[0]
 
 
+@pytest.mark.process
 def test_of_two_ranks_the_one_outside_of_the_collective_is_named(run: RunDir) -> None:
+    pytest.importorskip("torch")
     port = str(free_port())
     processes = [
         _started(run, "gloo", RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port)

@@ -14,6 +14,8 @@ from tests.ports import free_port
 from tests.real.runs import run
 
 pytest.importorskip("torch")
+
+pytestmark = pytest.mark.process
 PROGRAM = Path(__file__).parent / "programs" / "torch_ranks.py"
 WRAPPERS = ["ddp", "scaler", "fsdp", "fsdp1"]
 SHARDED = ["fsdp", "fsdp1"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.run_dir import RunDir
+from doctor.run.folder import RunDir
 from tests.ports import free_port
 from tests.real.runs import environment
 from tests.real.runs import run as run_program
@@ -35,6 +35,7 @@ def train(python: Path, model: Path, carried: Path, tmp_path: Path) -> Callable[
     return launch
 
 
+@pytest.mark.process
 def test_a_falling_scale_is_told_long_before_its_minimum(train: Callable[[int, str], Guarded]) -> None:
     run = train(2, "overflow")
     assert run.ran.code == 0, run.text[-3000:]

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from doctor.core.run_dir import RunDir
+from doctor.run.folder import RunDir
 from tests.ports import free_port
 from tests.real.runs import environment
 from tests.real.runs import run as run_program
 
 from .conftest import PROGRAMS, Guarded
+
+pytestmark = pytest.mark.process
 
 LIMIT_S = 280
 CASES = ["never", "nan", "raises"]

@@ -32,6 +32,7 @@ def ran(nursery: Nursery, model: Path, carried: Path, tmp_path_factory: pytest.T
     return nursery.run(argv, tmp_path_factory.mktemp("trainers"), limit_s=280)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", NAMES)
 def test_a_nan_is_dropped_in_its_step_named_and_the_run_saved_and_stopped(name: str, ran: Ran) -> None:
     assert ran.code == 0, ran.text[-3000:]

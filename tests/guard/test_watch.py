@@ -8,6 +8,7 @@ import pytest
 
 import doctor
 from doctor.monitors.guard.shield import GuardStop
+from doctor.run.folder import RunDir
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -298,3 +299,64 @@ def test_what_is_not_seen_is_said_at_the_start(optimizer, capsys):
     text = capsys.readouterr().err
     assert "no model was given" in text
     assert "without saving" in text
+
+
+def _told(model, capsys, monkeypatch, tmp_path, **watched):
+    """What is said of a NaN that ends a loop, and the events of alarm and stop in the run folder."""
+    run = RunDir.create("words", tmp_path)
+    monkeypatch.setenv("DOCTOR_RUN_DIR", str(run.path))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    handle = doctor.watch(model, optimizer, **watched)
+    try:
+        steps(model, optimizer, 5, spoil_at=(3, lambda x: x * nan))
+        stopped = False
+    except GuardStop:
+        stopped = True
+    handle.close()
+    events = run.read_events()
+    return capsys.readouterr().err, stopped, [each for each in events if each["kind"] in {"alarm", "stop"}]
+
+
+def _fails(_step):
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("watched", "policy", "save", "said", "unsaid"),
+    [
+        ({}, "stop", "none", "nothing is saved", "are to be saved"),
+        ({"save": lambda _step: None}, "checkpoint", "saved", "the weights are saved", "nothing is saved"),
+        ({"save": _fails}, "checkpoint", "failed", "could not be written", "the weights are saved"),
+        ({"policy": {"NUM006": "stop"}}, "stop", "none", "nothing is saved", "are to be saved"),
+        ({"policy": {"*": "checkpoint"}}, "stop", "none", "nothing is saved", "are to be saved"),
+        ({"policy": {"NUM006": "raise"}, "save": _fails}, "raise", "none", "GuardStop", "could not be written"),
+    ],
+)
+def test_all_words_about_a_stop_say_one_thing(
+    model, capsys, monkeypatch, tmp_path, watched, policy, save, *, said, unsaid
+):
+    text, stopped, events = _told(model, capsys, monkeypatch, tmp_path, **watched)
+    alarms = [each for each in events if each["kind"] == "alarm"]
+    (stop,) = [each for each in events if each["kind"] == "stop"]
+    assert stopped
+    assert {each["data"]["policy"] for each in alarms} == {policy}
+    assert (stop["id"], stop["data"]) == ("NUM006", {"policy": policy, "save": save})
+    assert said in text
+    assert unsaid not in text
+    assert ("the run goes on" in text) is False
+
+
+@pytest.mark.parametrize("policy", ["checkpoint", "stop", "raise"])
+def test_where_ranks_may_step_apart_no_alarm_promises_a_stop(model, capsys, monkeypatch, tmp_path, policy):
+    from doctor.monitors.guard import loop
+
+    monkeypatch.setattr(loop, "distributed", object)
+    text, stopped, events = _told(
+        model, capsys, monkeypatch, tmp_path, save=lambda _step: None, policy={"NUM006": policy}
+    )
+    assert not stopped
+    assert {(each["kind"], each["data"]["policy"]) for each in events} == {("alarm", "skip-step")}
+    assert "(policy skip-step)" in text
+    assert "stops none" in text
+    assert "run stops" not in text
+    assert finite(model)

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from doctor.core.carry import carry
-from doctor.core.run_dir import VARIABLE, RunDir
 from doctor.monitors.guard import exceptions
 from doctor.monitors.guard import watch as watch_module
 from doctor.monitors.guard.shield import GuardStop
 from doctor.monitors.inject import attach
+from doctor.readers.patient.carry import carry
+from doctor.run.folder import VARIABLE, RunDir
 from tests.facts.environments import interpreter
 
 
@@ -152,6 +152,7 @@ def test_a_launcher_run_as_a_module_is_no_training_process(monkeypatch: pytest.M
     assert not attach._may_train()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("version", ["3.9", "3.12"])
 def test_a_launcher_run_as_a_module_is_known_while_its_package_is_imported(version: str, tmp_path: Path) -> None:
     carry(["doctor.monitors.inject.attach"], tmp_path / "lib")

@@ -11,6 +11,8 @@ import pytest
 
 from tests.facts.environments import interpreter, venv
 
+pytestmark = pytest.mark.process
+
 HOOK = Path(__file__).parents[2] / "monitors" / "inject" / "sitecustomize.py"
 TRAINER = "loaded_as = __spec__.name\nDEFAULT_CALLBACKS = []\n"
 ATTACH = """

@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 
 from doctor.cli.run_words import SENTENCES
-from doctor.core.run_dir import RunDir, host_name
-from doctor.facts.saved import read as read_facts
+from doctor.readers.saved import read as read_facts
+from doctor.run import guard_stop
+from doctor.run.folder import RunDir, host_name
 from tests.facts.environments import interpreter
 from tests.homes import with_cache
+
+pytestmark = pytest.mark.process
 
 PROGRAMS = Path(__file__).parent / "programs"
 SCRIPT = str(PROGRAMS / "stand_in.py")
@@ -44,13 +47,71 @@ def events(run: RunDir, kind: str) -> list[dict[str, object]]:
 
 def test_the_guard_comes_into_a_bare_python_39_and_sees_a_nan(tmp_path: Path) -> None:
     done = doctor_run(tmp_path, *QUIET, "--", interpreter("3.9"), SCRIPT, "nan")
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "finished"), done.stderr
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (guard_stop.CODE, "finished"), done.stderr
     run = run_of(tmp_path)
     (alarm,) = events(run, "alarm")
     assert (alarm["id"], alarm["step"]) == ("NUM006", 2)
     assert "failed" not in {each["data"].get("guard") for each in events(run, "monitor")}  # type: ignore[attr-defined]
     assert "Cause found: NUM006" in done.stderr
     assert (run.path / "report.json").is_file()
+
+
+#: ends with the code that its last argument says, after the guard has stopped it
+ENDS = """
+import sys
+from transformers import trainer
+trainer.Trainer().train(float("nan"))
+sys.exit(int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "own", "code"),
+    [((), 0, guard_stop.CODE), (("--stopped-exit", "0"), 0, 0), (("--stopped-exit", "7"), 0, 7), ((), 5, 5)],
+)
+def test_a_run_that_the_guard_stopped_has_an_exit_code_of_its_own(
+    options: tuple[str, ...], own: int, code: int, tmp_path: Path
+) -> None:
+    done = doctor_run(tmp_path, *QUIET, *options, "--", interpreter("3.12"), "-c", ENDS, str(own))
+    assert done.returncode == code, done.stderr
+    assert ("the guard stopped this run: exit code" in done.stderr) is (code != own)
+    run = run_of(tmp_path)
+    (stop,) = events(run, "stop")
+    noted = run.read_run()
+    assert noted["exit"] == own
+    assert noted["stopped"] == {
+        "id": "NUM006", "step": stop["step"], "rank": 0, "policy": "checkpoint", "save": "asked", "returned": code,
+    }  # fmt: skip
+    report = json.loads((run.path / "report.json").read_text())
+    assert report["target"]["stopped"]["id"] == report["findings"][0]["id"] == "NUM006"
+    assert "stopped by the guard at step" in " ".join(report["target"]["summary"])
+
+
+def test_of_a_guard_that_only_warned_the_code_is_the_commands(tmp_path: Path) -> None:
+    done = doctor_run(tmp_path, *QUIET, "--", interpreter("3.12"), SCRIPT, "nan", DOCTOR_GUARD_POLICY="*=warn")
+    assert done.returncode == 0, done.stderr
+    run = run_of(tmp_path)
+    assert events(run, "alarm")
+    assert not events(run, "stop")
+    assert "stopped" not in run.read_run()
+
+
+@pytest.mark.parametrize("options", [(), ("--collect", "shared")])
+def test_monitor_tells_of_a_guard_in_the_script_too(options: tuple[str, ...], tmp_path: Path) -> None:
+    script = tmp_path / "guarded.py"
+    script.write_text(
+        "from doctor import DoctorCallback\nfrom transformers import trainer\n"
+        "trainer.DEFAULT_CALLBACKS.append(DoctorCallback)\ntrainer.Trainer().train(float('nan'))\n"
+    )
+    environment = {"PATH": os.environ["PATH"], "HOME": str(with_cache(tmp_path)), "LANG": "C.UTF-8",
+                   "PYTHONPATH": str(PROGRAMS / "libraries")}  # fmt: skip
+    for more, code in (((), guard_stop.CODE), (("--stopped-exit", "0"), 0)):
+        words = ["monitor", *options, *more, "--during-run", "--", sys.executable, str(script)]
+        done = subprocess.run(
+            [sys.executable, "-m", "doctor", *words], cwd=tmp_path, env=environment, capture_output=True, text=True,
+            timeout=120, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
 
 
 def test_a_healthy_run_is_left_alone(tmp_path: Path) -> None:
@@ -68,7 +129,8 @@ def test_an_exception_is_recorded_with_step_and_explained(tmp_path: Path) -> Non
     assert (event["rank"], event["step"]) == (0, 3)
     assert event["data"]["text"] == "the reward server answered 502"  # type: ignore[index]
     assert [each["step"] for each in event["data"]["recent"]] == [1, 2, 3]  # type: ignore[index]
-    assert "RuntimeError raised in stand_in.py" in done.stderr
+    assert "RuntimeError" in done.stderr
+    assert "stand_in.py:17" in done.stderr
     assert "step 3" in done.stderr
 
 
@@ -83,8 +145,10 @@ def test_an_exception_before_any_trainer_is_recorded_too(tmp_path: Path) -> None
 def test_without_kept_output_the_exception_is_explained_all_the_same(tmp_path: Path) -> None:
     done = doctor_run(tmp_path, *QUIET, "--no-capture", "--", interpreter("3.9"), SCRIPT, "raises")
     assert done.returncode == 1
-    assert "RuntimeError raised in stand_in.py" in done.stderr
-    assert "the reward server answered 502" in (run_of(tmp_path).path / "logs/rank0.log").read_text()
+    assert "RuntimeError" in done.stderr
+    assert "stand_in.py:17" in done.stderr
+    (exception,) = events(run_of(tmp_path), "exception")
+    assert "the reward server answered 502" in exception["data"]["text"]
 
 
 @pytest.mark.parametrize("switch", ["-I", "-E", "-S"])

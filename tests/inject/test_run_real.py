@@ -14,11 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.run_dir import RunDir
+from doctor.run.folder import RunDir
+from doctor.run.guard_stop import CODE as STOPPED
 from tests.inject.test_run_command import events, run_of
 from tests.ports import free_port
 from tests.real.runs import PROGRAMS as REAL
 from tests.real.runs import Ran, end_group, environment, lacking, run
+
+pytestmark = pytest.mark.process
 
 HERE = Path(__file__).parent / "programs"
 QUIET = ("--no-check", "--no-monitor")
@@ -49,7 +52,7 @@ def test_an_unmodified_script_is_stopped_at_its_nan_beside_a_sitecustomize(
     (own / "sitecustomize.py").write_text("print('start-up file of the user')\n")
     script = [str(python), str(REAL / "grpo.py"), str(model), "nan-greedy"]
     ran = doctor_run(python, tmp_path, *script, PYTHONPATH=str(own))
-    assert ran.code == 0, ran.text
+    assert ran.code == STOPPED, ran.text
     assert "start-up file of the user" in ran.text
     found = run_of(tmp_path)
     (alarm,) = [each for each in events(found, "alarm") if each["id"] == "NUM006"]
@@ -84,7 +87,7 @@ def test_uv_run_carries_it_too(python: Path, tmp_path: Path) -> None:
         python, tmp_path, uv, "run", "--no-project", "--offline", "--python", str(python), script, "nan",
         PYTHONPATH=str(HERE / "libraries"), UV_CACHE_DIR=str(tmp_path / "cache"),
     )  # fmt: skip
-    assert ran.code == 0, ran.text
+    assert ran.code == STOPPED, ran.text
     assert [each["id"] for each in events(run_of(tmp_path), "alarm")] == ["NUM006"]
 
 

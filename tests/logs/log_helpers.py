@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from doctor.core.signature import Signature
-from doctor.logs.engines import ENGINES, EngineMissing, make_engine
-from doctor.logs.matcher import Compiled, Matcher, RawHits, scan_text, strip_prefixes
+from doctor.catalogue.signature import Signature
+from doctor.logs.match.literal_engines import ENGINES, EngineMissing, make_engine
+from doctor.logs.match.matcher import Compiled, Matcher, RawHits, scan_text, strip_prefixes
 
 
 class Row(NamedTuple):

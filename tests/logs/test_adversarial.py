@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from doctor.core.signature import Signature
-from doctor.logs.lint import lint
-from doctor.logs.literals import literals_of
-from doctor.logs.matcher import WINDOW, Compiled, Matcher, scan_text
-from doctor.logs.signatures import load_signatures
+from doctor.catalogue.signature import Signature
+from doctor.logs.match.lint import lint
+from doctor.logs.match.literals import literals_of
+from doctor.logs.match.matcher import WINDOW, Compiled, Matcher, scan_text
+from doctor.logs.match.signatures import load_signatures
 
 SIGNATURES = load_signatures()
 AREAS = sorted({each.problem_id[:3] for each in SIGNATURES})

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.appended import last_run
 from doctor.logs.postmortem import examine
+from doctor.logs.read.appended import last_run
 
 NOHUP = "nohup: ignoring input"
 START = "12:00:01 loading the model from /models/tiny"

@@ -16,12 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.cli.postmortem import command
-from doctor.logs import archives
-from doctor.logs.archives import Opened, Refused, is_archive
-from doctor.logs.layouts import NoLogs
-from doctor.logs.postmortem import NotReadable, examine, prepare
+from doctor.logs.postmortem import NotReadable, examine
+from doctor.logs.read import tars, unpacked, zips
+from doctor.logs.read.archives import Opened, Refused, is_archive
+from doctor.logs.read.layouts import NoLogs
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 FAILURE = b"""Traceback (most recent call last):
   File "/home/me/train.py", line 3, in <module>
     main()
@@ -113,7 +114,8 @@ def test_links_and_devices_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["bomb.zip", "bomb.tar.gz", "bomb.tar.xz"])
 def test_a_bomb_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "_RATIO_FROM_BYTES", 1 << 20)
+    monkeypatch.setattr(unpacked, "RATIO_FROM_BYTES", 1 << 20)
+    monkeypatch.setattr(tars, "RATIO_FROM_BYTES", 1 << 20)
     path = packed(tmp_path / name, {"a.log": b"\0" * (8 << 20), "b.log": FAILURE})
     try:
         opened = Opened([str(path)])
@@ -127,14 +129,14 @@ def test_a_bomb_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
 def test_what_takes_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = packed(tmp_path / "a.zip", MEMBERS)
     with monkeypatch.context() as patched:
-        patched.setattr(archives, "MOST_BYTES", 50)
+        patched.setattr(unpacked, "MOST_BYTES", 50)
         with pytest.raises(Refused, match=r"more than the .* that there is room for; unpack it \(`unzip"):
             Opened([str(path)])
     with monkeypatch.context() as patched:
-        patched.setattr(archives, "_MOST_MEMBERS", 2)
+        patched.setattr(unpacked, "_MOST_MEMBERS", 2)
         with pytest.raises(Refused, match="more than 2 members"):
             Opened([str(path)])
-    monkeypatch.setattr(archives, "_MOST_DIRECTORY_BYTES", 10)
+    monkeypatch.setattr(zips, "_MOST_DIRECTORY_BYTES", 10)
     with pytest.raises(Refused, match="more members than are read"):
         Opened([str(path)])
 

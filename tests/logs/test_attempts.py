@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.core.finding import LIKELY
-from doctor.logs.appended import last_run, unclear
-from doctor.logs.attempts import starts
-from doctor.logs.postmortem import examine, prepare
+from doctor.catalogue.finding import LIKELY
+from doctor.logs.lines.attempts import starts
+from doctor.logs.postmortem import examine
+from doctor.logs.read.appended import last_run, unclear
+from tests.prepared import prepared_once
 
 FOLDER = Path(__file__).with_name("attempts")
-PREPARED = prepare()
+PREPARED = prepared_once()
 #: slurmstepd's words, https://github.com/SchedMD/slurm/blob/master/src/slurmd/slurmstepd/req.c
 REQUEUE = "slurmstepd: error: *** JOB 31182239 ON sh-06-34 CANCELLED AT 2026-11-05T10:35:06 DUE TO JOB REQUEUE ***"
 NODE_LOST = REQUEUE.replace("JOB REQUEUE", "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS")

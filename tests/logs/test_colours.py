@@ -7,8 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.logs.colours import Cleaned
-from doctor.logs.quick import CODES
+from doctor.logs.read.colours import Cleaned
+from doctor.logs.read.quick import CODES
 
 PARTS = (
     b"\x1b[36m", b"\x1b[0m", b"\x1b[1;31m", b"\x1b[2K", b"\x1b[?25l", b"\x1b]0;title\x07", b"\x1b]8;;x\x1b\\", b"\x1bM",

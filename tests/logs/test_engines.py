@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.logs import engine_cache
-from doctor.logs.blocks import SIZE
-from doctor.logs.engines import AHO_CORASICK, ENGINES, HYPERSCAN, SHAPES, EngineMissing, make_engine
-from doctor.logs.matcher import LINE_KEPT, Matcher, RawHits, scan_text
-from doctor.logs.streams import open_stream
+from doctor.logs.match import engine_cache
+from doctor.logs.match.literal_engines import AHO_CORASICK, ENGINES, HYPERSCAN, SHAPES, EngineMissing, make_engine
+from doctor.logs.match.matcher import LINE_KEPT, Matcher, RawHits, scan_text
+from doctor.logs.read.blocks import SIZE
+from doctor.logs.read.streams import open_stream
 from tests.logs.log_helpers import INSTALLED, OWN, ROWS, by_all_engines, slowly, told
 
 compiled = engine_cache._made

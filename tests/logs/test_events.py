@@ -9,19 +9,23 @@ from typing import Any
 
 import pytest
 
+from doctor.base.evidence import Observed
+from doctor.catalogue.alarm import as_data
+from doctor.catalogue.finding import Message, Role, Where, Words, found
+from doctor.catalogue.standing import Standing
 from doctor.checks.numerics.loss_or_gradient_not_finite import PROBLEM
-from doctor.core.alarm import as_data
-from doctor.core.finding import Evidence, Message, Role, Where, Words, found
-from doctor.core.run_dir import RunDir
-from doctor.core.standing import Standing
+from doctor.diagnosis.report import as_dict
 from doctor.logs import events
-from doctor.logs.postmortem import Postmortem, examine, prepare
+from doctor.logs.postmortem import Postmortem, examine
+from doctor.run import guard_stop
+from doctor.run.folder import RunDir
+from tests.prepared import prepared_once
 
 SITE = "/opt/venv/lib/python3.11/site-packages"
 WAITS = ((f"{SITE}/torch/distributed/distributed_c10d.py", 10, "all_gather"),)
 STAYS = (("/home/me/train.py", 31, "asks_a_server"),)
 SAID = Message(en=Words("the {what} holds NaN", "It is {{lost}}.", "Go back."))
-PREPARED = prepare()
+PREPARED = prepared_once()
 
 
 @pytest.fixture
@@ -59,7 +63,9 @@ def _console(run: RunDir, text: str) -> None:
 
 def _alarm(step: int, module: str | None = None, what: str = "loss") -> dict[str, Any]:
     where = Where(rank=0, step=step, module=module)
-    return as_data(found(PROBLEM, SAID, where=where, evidence=(Evidence("guard", "loss = nan"),), what=what), "stop")
+    return as_data(
+        found(PROBLEM, SAID, where=where, evidence=(Observed.quoted("guard", "loss = nan"),), what=what), "stop"
+    )
 
 
 def _hang(rank: int, frames: tuple[tuple[str, int, str], ...], step: int = 5) -> dict[str, Any]:
@@ -110,14 +116,17 @@ def test_the_guards_own_stop_is_no_failure_but_the_end_of_its_alarm(run: RunDir,
     assert not [each for each in others if each.problem.area == "unknown"]
 
 
-def test_broken_and_foreign_events_are_a_crash_of_ours_and_no_end(run: RunDir, tell: Callable[..., None]) -> None:
+def test_broken_and_foreign_events_are_told_as_unread_and_end_nothing(run: RunDir, tell: Callable[..., None]) -> None:
     tell("alarm", 0, 4, "NUM006", nonsense=True)
     tell("alarm", 0, 4, "XXX999", **_alarm(4))
     tell("hang", 0, 4, frames="none")
     _console(run, "{'loss': 0.5}\n")
     outcome = _examined(run).diagnosis.outcome
     assert not [each for each in outcome.findings if each.problem.id == "NUM006"]
-    assert {each.id for each in outcome.crashed} == {"NUM006", "events"}
+    assert not outcome.crashed  # the file is at fault, no program of ours
+    told = [each.reason for each in outcome.skipped if each.id == "events"]
+    assert any("NUM006" in each for each in told)
+    assert any("hang" in each for each in told)
 
 
 def test_ranks_that_stood_still_are_told_together(run: RunDir, tell: Callable[..., None]) -> None:
@@ -164,15 +173,45 @@ def test_an_exception_of_something_else_gives_nothing(run: RunDir, tell: Callabl
     assert (first.where.rank, first.where.step) == (None, None)
 
 
-def test_exceptions_become_logs_where_no_output_was_kept(run: RunDir, tell: Callable[..., None]) -> None:
-    tell("exception", 2, 7, type="OddError", text="gone", traceback="OddError: gone\n", thread=None)
-    tell("exception", 1, 7, type="OddError", text="a", traceback="OddError: a\n", thread="worker")
-    events.write_logs(run)
-    assert [each.name for each in run.path.glob("logs/*")] == ["rank2.log"]
-    _console(run, "kept\n")
-    (run.path / "logs/rank2.log").unlink()
-    events.write_logs(run)
-    assert [each.name for each in run.path.glob("logs/*")] == ["console.log"]
+TOLD = """Traceback (most recent call last):
+  File "/home/user/ranks.py", line 21, in come_to_grief
+    raise RuntimeError("the reward server answered 502")
+RuntimeError: the reward server answered 502
+"""
+LAUNCHER = """E1123 14:22:40.448000 11816 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) \
+local_rank: 1 (pid: 11917) of binary: /usr/bin/python
+"""
+
+
+@pytest.mark.parametrize("console", ["", LAUNCHER])
+def test_an_exception_that_no_log_holds_is_told_all_the_same(
+    run: RunDir, tell: Callable[..., None], console: str
+) -> None:
+    tell("exception", 1, 2, type="RuntimeError", text="the reward server answered 502", traceback=TOLD, thread=None)
+    tell("exception", 0, 2, type="OddError", text="a", traceback="OddError: a\n", thread="worker")
+    if console:
+        _console(run, console)
+    result = _examined(run)
+    first = result.diagnosis.outcome.findings[0]
+    assert (first.problem.id, first.where.rank, first.where.step) == ("UNK001", 1, 2)
+    assert "ranks.py:21" in first.words().headline
+    assert not list(run.path.glob("logs/rank*.log")), "the run folder stays as it was"
+
+
+def test_an_exception_that_a_log_holds_is_not_told_twice(run: RunDir, tell: Callable[..., None]) -> None:
+    tell("exception", 1, 2, type="RuntimeError", text="the reward server answered 502", traceback=TOLD, thread=None)
+    _console(run, TOLD.replace("\n", "\n[rank1]: "))
+    assert len(_examined(run).case.sources) == 1
+
+
+def test_a_standstill_that_ranks_recorded_comes_before_one_that_waited(run: RunDir, tell: Callable[..., None]) -> None:
+    tell("hang", 0, 5, **_hang(0, WAITS))
+    tell("hang", 1, 5, **_hang(1, STAYS))
+    waited = Path(__file__).parents[1] / "postmortem" / "torchrun-gloo-timeout" / "log.txt"
+    _console(run, waited.read_text())
+    findings = _examined(run).diagnosis.outcome.findings
+    assert [(each.problem.id, each.role.value) for each in findings[:2]] == [("LCH023", "cause"), ("NCC011", "symptom")]
+    assert findings[0].where.rank == 1
 
 
 @pytest.mark.parametrize(
@@ -205,3 +244,37 @@ def test_the_end_of_the_command_comes_behind_what_led_there(run: RunDir) -> None
     run.write_run(exit=1)
     chain = _examined(run).diagnosis.chain
     assert [each["what"] for each in chain] == ["raised", "ended"]
+
+
+def test_a_run_that_the_guard_stopped_says_so_and_is_no_resumed_one(run: RunDir, tell: Callable[..., None]) -> None:
+    tell("alarm", 0, 3, "NUM006", **_alarm(3))
+    tell("stop", 0, 3, "NUM006", policy="stop", save="none")
+    ended = (
+        "{'train_runtime': 0.05, 'train_samples_per_second': 9.9, 'train_steps_per_second': 6.2, 'train_loss': 0.0, "
+    )
+    _console(run, "doctor: guard: the run stops at step 3 (NUM006); nothing was saved\n" + ended + "'epoch': 1.5}\n")
+    run.write_run(exit=0)
+    diagnosis = _examined(run).diagnosis
+    assert [each.problem.id for each in diagnosis.outcome.findings] == ["NUM006"]
+    assert "stopped by the guard at step 3: NUM006, policy stop" in diagnosis.target.summary
+    stopped = as_dict(diagnosis)["target"]["stopped"]
+    assert stopped == {"id": "NUM006", "step": 3, "rank": 0, "policy": "stop", "save": "none"}
+
+
+def test_an_alarm_that_asked_for_a_stop_which_nobody_carried_out_is_no_stop(
+    run: RunDir, tell: Callable[..., None]
+) -> None:
+    tell("alarm", 0, 3, "NUM006", **_alarm(3))
+    _console(run, "{'loss': 0.5}\n")
+    assert "stopped" not in as_dict(_examined(run).diagnosis)["target"]
+
+
+@pytest.mark.parametrize("data", ["null", "[]", '{"policy": 7, "save": []}', '"x"'])
+def test_a_stop_of_any_shape_is_read(run: RunDir, data: str) -> None:
+    path = run.events("node1", 7)
+    path.parent.mkdir()
+    path.write_text(f'{{"t_ns": 1, "kind": "stop", "id": null, "data": {data}}}\n{{"kind": "stop"\n')
+    stop = guard_stop.of_run(run)
+    assert stop is not None
+    assert (stop.id, stop.step, guard_stop.exit_code(run, 0, noted=False)) == ("", None, guard_stop.CODE)
+    assert guard_stop.exit_code(run, 0, since_ns=2, noted=False) == 0

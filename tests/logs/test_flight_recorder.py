@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.core.finding import Confidence
+from doctor.catalogue.finding import Confidence
 from doctor.logs import artifacts
 from doctor.logs.flight_recorder import NotADump, is_dump, parsed, read, unpickled
 
@@ -199,6 +199,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 @pytest.mark.parametrize("fate", ["absent", "differs"])
 def test_real_dumps_of_torch(tmp_path, fate) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.logs.frames import is_own
+from doctor.logs.failures.frames import is_own
 
 
 @pytest.mark.parametrize(

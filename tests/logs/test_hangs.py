@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.postmortem import Postmortem, Prepared, examine, prepare
+from doctor.logs.postmortem import Postmortem, Prepared, examine
+from tests.prepared import prepared_once
 
 STEP = "{{'loss': 0.1, 'grad_norm': 0.5, 'reward': 0.{step}, 'epoch': 0.1}}\n"
 CLOSING = (
@@ -17,7 +18,7 @@ CLOSING = (
 
 @pytest.fixture(scope="module")
 def prepared() -> Prepared:
-    return prepare()
+    return prepared_once()
 
 
 def bar(step: int, elapsed_s: int, total: int = 40, what: str = "") -> str:

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.logs import hints
-from doctor.logs.case import Builder
-from doctor.logs.context import Given
-from doctor.logs.engines import ENGINES, make_engine
-from doctor.logs.heads import is_bare, process_of
-from doctor.logs.layouts import Source
-from doctor.logs.prefixes import Stripped, strip
+from doctor.logs.failures.case import Builder
+from doctor.logs.lines import hints
+from doctor.logs.lines.heads import is_bare, process_of
+from doctor.logs.lines.prefixes import Stripped, strip
+from doctor.logs.match.literal_engines import ENGINES, make_engine
+from doctor.logs.read.context import Given
+from doctor.logs.read.layouts import Source
 
 HEADS = (
     "", " ", "  ", "[rank3]: ", "[rank 12]:", "[default1]:", "[Rank 2] ", "(WorkerDict pid=17, ip=10.0.0.1) ",

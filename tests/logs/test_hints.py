@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.logs import exits, marks
+from doctor.logs.lines import exits, life
 
 LOWERED = [
-    (marks._SUCCESS, marks.SUCCESS_HINTS), *((each, marks.NAME_HINTS) for each in marks._VERSIONS),
+    (life._SUCCESS, life.SUCCESS_HINTS), *((each, life.NAME_HINTS) for each in life._VERSIONS),
 ]  # fmt: skip
 AS_WRITTEN = [
-    (marks._ASKED, marks.ASKED_HINTS), (marks._SERVING, marks.SERVING_HINTS), (marks._BAR, marks.PROGRESS_HINTS),
-    (marks._TRAINING, marks.PROGRESS_HINTS), *((each, marks.PROGRESS_HINTS) for _, each in marks._PROGRESS),
+    (life._ASKED, life.ASKED_HINTS), (life._SERVING, life.SERVING_HINTS), (life._BAR, life.PROGRESS_HINTS),
+    (life._TRAINING, life.PROGRESS_HINTS), *((each, life.PROGRESS_HINTS) for _, each in life._PROGRESS),
     *((each, exits.HINTS) for each in (
         exits._ELASTIC, exits._CLOSING, exits._SHELL, exits._SRUN, exits._SLURMD, exits._PYTHON, exits._DEEPSPEED,
         exits._CONTAINER, exits._KERNEL, exits._OOM, exits._LOADER, exits._NATIVE, exits._MPI,
@@ -33,8 +33,8 @@ def _in_ascii(pattern: re.Pattern[str]) -> re.Pattern[str]:
 @settings(max_examples=12, deadline=None)
 def test_no_line_is_lost_by_looking_for_lower_case_words(data, pattern, hints) -> None:
     text = data.draw(st.from_regex(_in_ascii(pattern), alphabet=st.characters(codec="ascii")))
-    assert marks._holds(text.lower(), hints)
-    assert pattern not in marks._VERSIONS or marks._BEFORE_VERSION.search(text)
+    assert life._holds(text.lower(), hints)
+    assert pattern not in life._VERSIONS or life._BEFORE_VERSION.search(text)
 
 
 @pytest.mark.parametrize(("pattern", "hints"), AS_WRITTEN, ids=[each.pattern[:30] for each, _ in AS_WRITTEN])
@@ -42,4 +42,4 @@ def test_no_line_is_lost_by_looking_for_lower_case_words(data, pattern, hints) -
 @settings(max_examples=12, deadline=None)
 def test_no_line_is_lost_by_looking_for_words(data, pattern, hints) -> None:
     text = data.draw(st.from_regex(_in_ascii(pattern), alphabet=st.characters(codec="ascii")))
-    assert marks._holds(text, hints)
+    assert life._holds(text, hints)

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.logs.json_records import HEADER, lines_of, unfolded
-from doctor.logs.postmortem import examine, prepare
+from doctor.logs.postmortem import examine
+from doctor.logs.read.json_records import HEADER, lines_of, unfolded
+from tests.prepared import prepared_once
 
 FOLDER = Path(__file__).with_name("records")
 RECORDS = sorted(FOLDER.glob("*.log"))
-PREPARED = prepare()
+PREPARED = prepared_once()
 TRACE = (
     f'{HEADER}:\n  File "/home/me/train.py", line 3, in <module>\n    main()\nValueError: 3 rewards for 4 completions'
 )
@@ -44,7 +45,7 @@ def test_the_cause_is_found(path: Path) -> None:
     logger = path.stem.rpartition("-")[0]
     assert failure.rank == RANKS.get(logger)
     finding = found.ranked.findings[0]
-    assert finding.problem.id == ("MEM006" if path.stem.endswith("oom") else "UNK001")
+    assert finding.problem.id == ("MEM6839/training_step" if path.stem.endswith("oom") else "UNK001")
     lines = path.read_text().splitlines()
     assert finding.where.line is not None
     assert failure.cause.message.partition("\n")[0][:20] in lines[finding.where.line - 1].replace("\\", "")
@@ -54,7 +55,11 @@ def test_a_pipe_is_read_as_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     path = next(each for each in RECORDS if each.stem.endswith("oom"))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
     first, same = (examine([name], prepared=PREPARED).ranked.findings[0] for name in ("-", str(path)))
-    assert (first.problem.id, first.where.line) == (same.problem.id, same.where.line) == ("MEM006", same.where.line)
+    assert (
+        (first.problem.id, first.where.line)
+        == (same.problem.id, same.where.line)
+        == ("MEM6839/training_step", same.where.line)
+    )
 
 
 def test_time_and_level_of_the_record_count(tmp_path: Path) -> None:

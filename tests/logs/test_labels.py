@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.postmortem import examine, prepare
-from doctor.logs.prefixes import NODES, RANKS, labels_of, strip
+from doctor.logs.lines.prefixes import NODES, RANKS, labels_of, strip
+from doctor.logs.postmortem import examine
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 TORCHRUN = "W0316 13:16:11.045000 575770 site-packages/torch/distributed/run.py:793] {}"
 AGENT = "W0316 13:16:31.409000 575770 site-packages/torch/distributed/elastic/multiprocessing/api.py:897] {}"
 FAILED = (

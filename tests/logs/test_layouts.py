@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.layouts import NoLogs, elastic_error_lines, looks_like_markdown, markdown_lines, sources
+from doctor.logs.read.layouts import NoLogs, elastic_error_lines, looks_like_markdown, markdown_lines, sources
 
 
 def _tree(root: Path, *names: str) -> Path:

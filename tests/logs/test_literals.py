@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from doctor.core.signature import Signature
-from doctor.logs.lint import lint, per_megabyte
-from doctor.logs.literals import SHORTEST, literals_of, required_strings, with_escapes
+from doctor.catalogue.signature import Signature
+from doctor.logs.match.lint import lint, per_megabyte
+from doctor.logs.match.literals import SHORTEST, literals_of, required_strings, with_escapes
 from tests.logs.log_helpers import ROWS
 
 

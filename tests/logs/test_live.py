@@ -16,20 +16,22 @@ from typing import Any
 import jsonschema
 import pytest
 
-from doctor.core.finding import Finding
-from doctor.core.index import load
-from doctor.core.report import as_dict
-from doctor.core.rules import RuleEngine, load_rules
-from doctor.core.schema import REPORT
-from doctor.core.series import Point
-from doctor.logs import metric_lines, parallel
-from doctor.logs.live import merged
-from doctor.logs.matcher import Seen
-from doctor.logs.metric_files import MetricsCsv
-from doctor.logs.metric_lines import MetricLines, numbered
-from doctor.logs.metric_sources import in_folder, metric_file
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.index import load
+from doctor.catalogue.rules import RuleEngine, load_rules
+from doctor.catalogue.series import Point
+from doctor.diagnosis.report import as_dict
+from doctor.diagnosis.schema import REPORT
+from doctor.logs.match.matcher import Seen
+from doctor.logs.metrics import lines as metric_lines
+from doctor.logs.metrics.files import MetricsCsv
+from doctor.logs.metrics.lines import MetricLines, numbered
+from doctor.logs.metrics.live import merged
+from doctor.logs.metrics.sources import in_folder, metric_file
 from doctor.logs.postmortem import Postmortem, Prepared, examine, prepare
+from doctor.logs.read import parallel
 from tests.case_files import read_cases
+from tests.prepared import prepared_once
 from tests.rules.series_cases import points_of
 
 FOLDER = Path(__file__).parents[1] / "rules"
@@ -43,7 +45,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def prepared() -> Prepared:
-    return prepare()
+    return prepared_once()
 
 
 def told(findings: Any) -> dict[str, tuple[int | None, str, str]]:
@@ -195,6 +197,7 @@ def test_the_second_vllm_engine_is_not_mixed_into_the_first(tmp_path: Path, prep
     )
 
 
+@pytest.mark.process
 def test_ranges_on_several_cores_give_what_one_pass_gives(
     tmp_path: Path, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,6 +283,7 @@ LABELLED = """0: 2026-11-20 10:00:00 - INFO - train - step one
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("how", ["plain", "gz", "stdin"])
 def test_labels_of_srun_are_understood_however_the_log_comes(tmp_path: Path, how: str) -> None:
     path = tmp_path / ("job.log.gz" if how == "gz" else "job.log")

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.core.signature import Signature
-from doctor.logs.blocks import LONGEST, Blocks
-from doctor.logs.matcher import FIRST_HITS, LAST_HITS, Compiled, Matcher, Probe, Scan, Seen, scan_text
-from doctor.logs.streams import Stream
+from doctor.catalogue.signature import Signature
+from doctor.logs.match.matcher import FIRST_HITS, LAST_HITS, Compiled, Matcher, Probe, Scan, Seen, scan_text
+from doctor.logs.read.blocks import LONGEST, Blocks
+from doctor.logs.read.streams import Stream
 from tests.logs.log_helpers import INSTALLED, OWN, ROWS, by_all_engines, slowly, told
 
 FILLER = (
@@ -216,15 +216,16 @@ def test_a_matcher_goes_to_another_process(engine) -> None:
 
 
 _MEMORY = """
-import resource, sys
-from doctor.logs.matcher import Matcher, Probe
-from doctor.logs.spool import Spool
-from doctor.logs.streams import open_stream
+import sys
+from doctor.logs.match.matcher import Matcher, Probe
+from doctor.logs.read.spool import Spool
+from doctor.logs.read.streams import open_stream
 from tests.logs.log_helpers import OWN
+from tests.peaks import own_kib
 matcher = Matcher(OWN, (Probe("loss", (b"'loss':",)),), engine=sys.argv[1])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = own_kib()
 hits = matcher.scan(open_stream("-", spool=Spool()))
-growth = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+growth = own_kib() - before
 print(hits.total_bytes, sum(kept.count for kept in hits.hits.values()), growth)
 """
 
@@ -257,6 +258,7 @@ def _piped(megabytes: int, engine: str) -> tuple[int, int, int]:
     return total, hits, growth
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("engine", ["auto", "shapes"])
 def test_memory_is_flat(engine) -> None:
     assert _piped(300 if engine == "auto" else 60, engine)[2] < 100 * 1024

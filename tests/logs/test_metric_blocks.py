@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.record import record
-from doctor.logs.metric_batches import parse_rows
-from doctor.logs.metrics import METRIC_LITERALS, MetricReader, parse_row
+from doctor.base.record import record
+from doctor.logs.metrics.batches import parse_rows
+from doctor.logs.metrics.names import METRIC_LITERALS, MetricReader, parse_row
 from doctor.logs.postmortem import examine
 
 

@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.columns import Column, MetricRow, Stretch, points_of, stretches
-from doctor.core.rules import RuleEngine, load_rules
-from doctor.core.series import Point
-from doctor.logs import metric_files, metrics
-from doctor.logs.metric_batches import parse_rows
-from doctor.logs.metric_files import MetricFileError, MetricsCsv, read_metrics_csv, read_trainer_state
-from doctor.logs.metrics import (
+from doctor.catalogue.columns import Column, MetricRow, Stretch, points_of, stretches
+from doctor.catalogue.rules import RuleEngine, load_rules
+from doctor.catalogue.series import Point
+from doctor.logs.metrics import files
+from doctor.logs.metrics import names as metrics
+from doctor.logs.metrics import templates as metric_templates
+from doctor.logs.metrics.batches import parse_rows
+from doctor.logs.metrics.files import MetricFileError, MetricsCsv, read_metrics_csv, read_trainer_state
+from doctor.logs.metrics.names import (
     LONGEST_LINE_BYTES,
     METRIC_LITERALS,
     Bar,
@@ -29,7 +31,10 @@ from doctor.logs.metrics import (
     parse_row,
     read_lines,
 )
-from doctor.logs.timeline import MOST_METRICS, MOST_POINTS, Timeline
+from doctor.logs.metrics.templates import Templates, rows_by
+from doctor.logs.metrics.timeline import MOST_METRICS, MOST_POINTS, Timeline
+from doctor.logs.metrics.wanted import everything, is_wanted
+from doctor.logs.read import quick
 from tests.case_files import read_cases
 
 LINES = read_cases(Path(__file__).parent / "metric_lines.yaml")
@@ -62,7 +67,6 @@ def test_values_of_a_line(name) -> None:
         b"The final step:12 - we add 4",
         b"step: 3 - compute the sum: 12",
         b"the loss scale of a tree | is 12",
-        b"{'train_runtime': '2.7', 'train_loss': '-0.014', 'epoch': '0.3125'}",
         b"{'loss': ",
         b'{"loss": }',
         b"{'loss': 1" + b" " * LONGEST_LINE_BYTES + b"}",
@@ -72,6 +76,12 @@ def test_values_of_a_line(name) -> None:
 )
 def test_other_lines_hold_no_metrics(line) -> None:
     assert parse_line(line) == []
+
+
+def test_of_the_summary_only_its_time_is_told() -> None:
+    """Its means are no part of the series; that it was printed is the witness of the run's end."""
+    line = b"{'train_runtime': '2.7', 'train_loss': '-0.014', 'epoch': '0.3125'}"
+    assert [(each.name, each.value) for each in parse_line(line)] == [("train_runtime", 2.7)]
 
 
 def test_bars() -> None:
@@ -189,9 +199,8 @@ def test_trainer_state(tmp_path, indent) -> None:
     ]
     path.write_text(state(entries, indent) + "\n")
     points = [(point.name, point.step, point.value) for row in read_trainer_state(path) for point in points_of(row)]
-    assert {name: step for name, step, _ in points} == dict.fromkeys(
-        ("loss", "grad_norm", "epoch", "reward", "eval_loss"), 10
-    )
+    told = dict.fromkeys(("loss", "grad_norm", "epoch", "reward", "eval_loss"), 10)
+    assert {name: step for name, step, _ in points} == {**told, "train_runtime": 20}
     assert math.isnan({name: value for name, _, value in points}["reward"])
 
 
@@ -223,7 +232,7 @@ def test_csv_written_is_read_again(tmp_path) -> None:
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_lines_of_a_csv_read_together_say_what_each_says_alone(tmp_path, broken, monkeypatch) -> None:
-    monkeypatch.setattr(metric_files, "_CHARACTERS_TOGETHER", 1500)
+    monkeypatch.setattr(files, "_CHARACTERS_TOGETHER", 1500)
     pick, expected = random.Random(4), []  # noqa: S311
     lines = ["# from a test", "step,t_ns,name,value,rank,source"]
     for step in range(600):
@@ -328,6 +337,18 @@ TEMPLATES = (
     "{{'loss': {0}, 'step': {2}, 'kl': {1}}}",
     "{{'loss': {0}, 'kl': {1}, 'train_runtime': {0}}}",
 )
+LAYOUTS = (
+    *TEMPLATES,
+    "{{'loss': '{0}', 'grad_norm': {1}, 'odd/one': '{1}', 'epoch': '{0}', 'reward': {1}, 'kl': {0}, 'x/y': 1m 3s}}",
+    "\r  \r{{'loss': {0}, 'global_step/max_steps': '{2}/90', 'grad_norm': {1}, 'a': {0}, 'kl': {1}, 'reward': {0}}} ",
+    "[rank1]: {{'loss': {0}, 'step': {2}, 'grad_norm': {1}, 'a': {0}, 'kl': {1}, 'reward': {0}, 'b': 1}}",
+    "Step 4: {{'loss': {0}, 'grad_norm': {1}, 'a': {0}, 'kl': {1}, 'reward': {0}, 'epoch': 1}}",
+    "{{'eval_loss': {0}, 'eval_a': {1}, 'eval_b': {0}, 'kl': {1}, 'eval_reward': {0}, 'epoch': 1}}",
+    "(TaskRunner pid={2}) step:{2} - a/b:{0} - actor/lr:{1} - actor/kl_loss:{0} - critic/score/mean:np.float64({1})",
+    "step:{2} - a/b:np.float64({0}) - critic/score/mean:{1} - critic/rewards/mean:{0} - actor/entropy:{1} - c/d:{0}",
+    "x|step:{2} - a/b:{0} - actor/lr:0.000 - actor/kl_loss:{0} - actor/entropy:{1} - perf/mfu:{0} - perf/b:{1}",
+    "iteration {2}/ 90 | lm loss: {0} | grad norm: {1} | number of skipped iterations: 1 | a: {0} | b: {1} | c: 1 |",
+)
 FIGURES = ("0.5", "-1e-06", "3", "nan", "inf", "None", "-", "1.5.2", "", "2e", "x")
 
 
@@ -361,3 +382,34 @@ def test_memory_is_flat_in_the_number_of_lines() -> None:
 
     run(100)  # imports
     assert run(24_000) < run(6000) * 1.5 + 200_000
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("compiled", [True, False])
+def test_layouts_give_what_is_wanted_of_each_line(seed: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was learned from the lines before, a line says what it says alone, less what nobody asks for."""
+    if not compiled:
+        monkeypatch.setattr(metric_templates, "values_of", quick.plain_values_of)
+    pick = random.Random(seed)  # noqa: S311
+    odd = 4 if seed % 2 else len(FIGURES)
+    told = [
+        pick.choice(LAYOUTS).format(pick.choice(FIGURES[:odd]), pick.choice(FIGURES[:odd]), pick.choice((5, 12, "+5")))
+        for _ in range(600)
+    ]
+    lines = [line.encode() for line in told]
+    for wanted in (is_wanted, everything):
+        templates, alone = Templates(wanted), Templates(wanted)
+        found = [each for at in range(0, len(lines), 50) for each in rows_by(templates, lines[at : at + 50])]
+        careful = [None if (row := parse_row(line)) is None else alone.kept(row) for line in lines]
+        assert [str(row) for row, _ in found] == [str(row) for row in careful]
+        if seed % 2:  # where all are numbers, some lines went the quick way
+            assert sum(start >= 0 for _, start in found) > 10
+        assert all(line[start:].startswith((b"{'", b"step:")) for line, (_, start) in zip(lines, found, strict=True)
+                   if start >= 0)  # fmt: skip
+
+
+def test_a_line_with_many_metrics_keeps_what_is_judged_or_drawn() -> None:
+    line = b"step:3 - a/one:1 - b/two:2 - actor/kl_loss:0.1 - c/three:3 - actor/lr:1e-6 - d/four:4 - e/five:5"
+    kept = Templates(is_wanted).kept(parse_row(line))  # type: ignore[arg-type]
+    assert (kept.step, kept.names) == (3, ("a/one", "kl", "learning_rate"))  # the first tells what kind of line it is
+    assert Templates(everything).kept(kept) == kept

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.core.finding import LIKELY, Role
-from doctor.logs.notes import is_notes
-from doctor.logs.postmortem import examine, prepare
+from doctor.catalogue.finding import LIKELY, Role
+from doctor.logs.lines.notes import is_notes
+from doctor.logs.postmortem import examine
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 OOM = ["```", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "```"]
 FLASH = ["```", "ModuleNotFoundError: No module named 'flash_attn'", "```"]
 SHM = ["```text", "Traceback (most recent call last):", '  File "/home/me/train.py", line 3, in <module>', "    main()",
@@ -47,7 +48,7 @@ ONES = {
 
 
 #: what these failures are known as
-ONE_OF = ("HST001", "MEM016", "FLA001")
+ONE_OF = ("HST001", "MEM6839/unknown_phase", "PYT3270/flash_attn")
 
 
 @pytest.mark.parametrize("name", NOTES)

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from doctor.logs import parallel
-from doctor.logs.matcher import Matcher, Probe
-from doctor.logs.parallel import Part, in_order, joined, ranges_of, scan
-from doctor.logs.streams import open_stream
+from doctor.logs.match.matcher import Matcher, Probe
+from doctor.logs.read import parallel
+from doctor.logs.read.parallel import Part, in_order, joined, ranges_of, scan
+from doctor.logs.read.streams import open_stream
 from tests.logs.log_helpers import OWN, ROWS, told
 
 PROBES = (Probe("lines", (b"line",), first=30, last=7),)
@@ -66,6 +66,7 @@ def test_ranges_give_what_one_pass_gives(log) -> None:
         assert lines + data.count(b"\n", start, offset) == data.count(b"\n", 0, offset)
 
 
+@pytest.mark.process
 @pytest.mark.usefixtures("_small_ranges")
 def test_several_processes_give_what_one_gives(log, tmp_path) -> None:
     other = tmp_path / "other.log"
@@ -79,8 +80,8 @@ def test_several_processes_give_what_one_gives(log, tmp_path) -> None:
 
 _FORKED = """
 import functools, os, signal, sys
-from doctor.logs import parallel
-from doctor.logs.matcher import Matcher
+from doctor.logs.read import parallel
+from doctor.logs.match.matcher import Matcher
 from tests.logs.log_helpers import OWN, told
 parallel.RANGE_FROM_BYTES, parallel.RANGE_BYTES = 1 << 18, 1 << 17
 here, matcher = os.getpid(), Matcher(OWN)
@@ -94,6 +95,7 @@ print(told(hits), hits.lines)
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("fate", ["well", "killed"])
 def test_forked_processes_and_one_that_is_killed(log, fate) -> None:
     hits = Matcher(OWN).scan(open_stream(log))

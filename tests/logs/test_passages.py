@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.logs.matcher import Matcher, Probe, scan_text
-from doctor.logs.passages import ANCHORS, BEFORE, BEHIND, HEAD, MOST_FIRST, MOST_LAST, TAIL, Kept, Reading, joined
-from doctor.logs.streams import Stream
+from doctor.logs.match.matcher import Matcher, Probe, scan_text
+from doctor.logs.read.passages import ANCHORS, BEFORE, BEHIND, HEAD, MOST_FIRST, MOST_LAST, TAIL, Kept, Reading, joined
+from doctor.logs.read.streams import Stream
 
 MATCHER = Matcher((), tuple(Probe(name, words, first=0, last=0) for name, words in ANCHORS.items()))
 FILLER = "step 17 of the training goes on as it did before, nothing to see here\n"

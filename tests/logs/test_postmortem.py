@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 from doctor.cli.app import run
-from doctor.core.schema import REPORT
+from doctor.diagnosis.schema import REPORT
 
 SECRET = "hf_" + "A1b2C3d4E5f6G7h8I9j0"
 KNOWN = f"""HF_TOKEN={SECRET}
@@ -98,14 +98,16 @@ def test_a_general_problem_that_knows_the_same_words_takes_one_clause(
     )
     run(["postmortem", "refused.log"])
     out = " ".join(capsys.readouterr().out.split())
-    assert "more doctor explain TRL006 · the same words are known as TRL067 trl-configuration-refused, too" in out
+    assert (
+        "more doctor explain TRL3814/groups · the same words are known as LCH6560/trl configuration-refused, too" in out
+    )
     assert out.count("must be divisible by num_generations (3)") == 1
     run(["postmortem", "refused.log", "--format", "markdown", "--lang", "zh"])
-    assert "*同一段文字也符合 TRL067 trl-configuration-refused*" in capsys.readouterr().out
+    assert "*同一段文字也符合 LCH6560/trl configuration-refused*" in capsys.readouterr().out
     run(["postmortem", "refused.log", "--format", "html"])
-    assert "<small>the same words are known as TRL067" in capsys.readouterr().out
+    assert "<small>the same words are known as LCH6560/trl" in capsys.readouterr().out
     run(["postmortem", "refused.log", "--format", "json"])
-    assert [each["id"] for each in json.loads(capsys.readouterr().out)["findings"]] == ["TRL006", "TRL067"]
+    assert [each["id"] for each in json.loads(capsys.readouterr().out)["findings"]] == ["TRL3814/groups", "LCH6560/trl"]
 
 
 def test_logs_are_never_drawn_as_markup(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,6 +127,7 @@ def test_compressed_and_utf16_logs_give_the_same(logs: Path, capsys: pytest.Capt
         assert report["findings"][0]["where"]["line"] == 4  # type: ignore[index]
 
 
+@pytest.mark.process
 def test_standard_input(logs: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "doctor", "postmortem", "-", "--format", "json"],
@@ -186,6 +189,7 @@ def test_what_cannot_be_done_is_said(capsys: pytest.CaptureFixture[str], argv: l
     assert "Traceback" not in captured.err
 
 
+@pytest.mark.process
 def test_follow_reports_when_the_log_fails(logs: Path) -> None:
     log = logs / "growing.log"
     log.write_text(METRICS)

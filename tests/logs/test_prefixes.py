@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.logs.prefixes import has_slurm_labels, strip
+from doctor.logs.lines.prefixes import has_slurm_labels, strip
 
 CASES = [
     ("[rank1]: RuntimeError: boom", "rank 1", 1, "RuntimeError: boom"),

@@ -15,7 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import doctor.logs.quick as plain
+import doctor.logs.read.quick as plain
+
+pytestmark = pytest.mark.process
 
 SOURCE = Path(plain.__file__).with_name("_quick.c")
 #: whole codes, codes cut off anywhere, and codes at and beyond what is still taken for one
@@ -98,9 +100,68 @@ def test_what_is_no_text_or_place_is_refused(compiled: ModuleType) -> None:
 
 def test_without_the_module_the_plain_functions_are_taken() -> None:
     code = (
-        "import sys; sys.modules['doctor.logs._quick'] = None; import doctor.logs.quick as q; "
+        "import sys; sys.modules['doctor.logs.read._quick'] = None; import doctor.logs.read.quick as q; "
         "print(q.cut_codes is q.plain_cut_codes, q.count_line_feeds is q.plain_count_line_feeds, "
-        "q.behind_line_feeds is q.plain_behind_line_feeds)"
+        "q.behind_line_feeds is q.plain_behind_line_feeds, q.values_of is q.plain_values_of)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True"] * 3
+    assert done.stdout.split() == ["True"] * 4
+
+
+#: values as they stand in lines of metrics, and what only looks like one
+VALUES = (
+    b"0.5", b"-1e-06", b"3", b"nan", b"-inf", b"None", b"", b"-", b"1.5.2", b"2e", b"x", b"1_0", b"+.5", b"1e400", b"0x1",
+    b"12/100", b"12/", b"/3", b"1" * 18, b"1" * 19, b"np.float64(0.25)", b"np.float64(x)", b"np.float64(1", b"np.f()",
+    b"np.float64", b"0.00", b"0.000000000", b"0.0000000000", b"0.001", b"'0.5'", b"'", b"a b", b"a:b", b"{", b"}", b"0.5)",
+    b"\x00", b"\xff",
+)  # fmt: skip
+KINDS = b"vrso-"
+
+
+@given(
+    st.sampled_from((b"d", b"v")),
+    st.lists(st.tuples(st.sampled_from(VALUES), st.sampled_from(KINDS)), min_size=1, max_size=6),
+    st.sampled_from((b"", b"\n", b" \r\n", b" x", b"}")),
+    st.integers(0, 3),
+)
+def test_values_are_taken_alike(
+    compiled: ModuleType, style: bytes, told: list[tuple[bytes, int]], rest: bytes, at: int
+) -> None:
+    words = [b", key%d: " % number if style == b"d" else b" - key%d:" % number for number in range(len(told))]
+    words.append(b"}" if style == b"d" else b"")
+    kinds = style + bytes(kind for _, kind in told)
+    if kinds.count(b"s") + kinds.count(b"o") > 1:
+        kinds = kinds.replace(b"s", b"-").replace(b"o", b"v")
+    line = b"." * at + b"".join(word + value for word, (value, _) in zip(words, told, strict=False)) + words[-1] + rest
+    given_ = line, at, tuple(words), kinds
+    assert repr(compiled.values_of(*given_)) == repr(plain.plain_values_of(*given_))
+
+
+def test_values_of_what_is_no_layout_are_refused(compiled: ModuleType) -> None:
+    for wrong in (
+        (),
+        (b"", 0, (b"",)),
+        ("", 0, (b"", b""), b"dv"),
+        (b"", None, (b"", b""), b"dv"),
+        (b"1", 0, (b"", ""), b"dv"),
+    ):
+        with pytest.raises(TypeError):
+            compiled.values_of(*wrong)
+    for wrong in (
+        (b"", -1, (b"", b""), b"dv"),
+        (b"", 0, (b"",), b"dv"),
+        (b"", 1, (b"", b""), b"dv"),
+        (b"", 0, (), b""),
+    ):
+        with pytest.raises(ValueError, match="a kind for each word"):
+            compiled.values_of(*wrong)
+
+
+def test_taking_values_leaks_nothing(compiled: ModuleType) -> None:
+    words, kinds = (b"{a: ", b", b: ", b", s: ", b"}"), b"dvvs"
+    before = [sys.getrefcount(each) for each in (None, *words)]
+    for line in (b"{a: 1, b: 2, s: 3}", b"{a: 1, b: x, s: 3}", b"{a: 1, b: 2, s: 3} no", b""):
+        for _ in range(200):
+            compiled.values_of(line, 0, words, kinds)
+    after = [sys.getrefcount(each) for each in (None, *words)]
+    assert all(abs(one - two) < 20 for one, two in zip(before, after, strict=True))

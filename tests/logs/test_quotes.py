@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.postmortem import Postmortem, examine, prepare
+from doctor.logs.postmortem import Postmortem, examine
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 HEALTHY = Path(__file__).parents[1] / "healthy"
 LOGS = {
     "verl-code-rewards.log": "(TaskRunner pid=221183) ",
@@ -49,7 +50,7 @@ def test_what_programs_print_is_never_confirmed_of_a_run_that_goes_on(tmp_path: 
 
 
 @pytest.mark.parametrize("name", LOGS)
-@pytest.mark.parametrize(("end", "told"), [(UNKNOWN, "UNK001"), (MEMORY, "MEM006")])
+@pytest.mark.parametrize(("end", "told"), [(UNKNOWN, "UNK001"), (MEMORY, "MEM6839/training_step")])
 def test_the_failure_that_ends_the_run_is_told_from_those(tmp_path: Path, name: str, end: str, told: str) -> None:
     result = _examine(tmp_path, name, end, steps=2)
     first = result.diagnosis.outcome.findings[0]
@@ -123,7 +124,7 @@ def test_the_words_of_a_library_prove_nothing_where_the_user_raises_them(
         "ValueError: loaded state dict has a different number of parameter groups\n"
     )
     first = examine([str(log)], prepared=PREPARED).diagnosis.outcome.findings[0]
-    assert (first.problem.id, first.confidence.value) == ("CKP008", confidence)
+    assert (first.problem.id, first.confidence.value) == ("CKP7555/optimizer", confidence)
 
 
 @pytest.mark.parametrize("name", LOGS)
@@ -154,4 +155,4 @@ def test_words_without_a_place_that_lasts_prove_nothing(
     log = tmp_path / "train.log"
     log.write_text("".join(f"{process}{line}\n" for line in text.splitlines()))
     first = examine([str(log)], prepared=PREPARED).diagnosis.outcome.findings[0]
-    assert (first.problem.id, first.confidence.value) == ("CKP008", confidence)
+    assert (first.problem.id, first.confidence.value) == ("CKP7555/optimizer", confidence)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.postmortem import Postmortem, examine, prepare
+from doctor.logs.postmortem import Postmortem, examine
 from doctor.render.words import WORDS, chain_of
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 HEADER = "Traceback (most recent call last):"
 OWN = f"""{{p}}{HEADER}
 {{p}}  File "/home/user/project/reward.py", line 12, in score

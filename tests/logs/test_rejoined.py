@@ -9,10 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from doctor.logs.postmortem import examine, prepare
-from doctor.logs.rejoined import joined
+from doctor.logs.postmortem import examine
+from doctor.logs.read.rejoined import joined
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 LINES = [
     "2026-01-02 03:04:05,678 INFO loading the checkpoint of the model from /mnt/shared/models/qwen3-8b-instruct-2026/snapshot",
     "2026-01-02 03:04:06,678 INFO the tokenizer was read from /mnt/shared/models/qwen3-8b-instruct-2026/snapshot as well",

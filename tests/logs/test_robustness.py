@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.index import CATALOGUE, catalogue_roots, load
-from doctor.logs import parallel, streams
-from doctor.logs.inflate import Limits
+from doctor.catalogue.index import CATALOGUE, catalogue_roots, load
 from doctor.logs.postmortem import NotReadable, Postmortem, examine, prepare
-from doctor.logs.streams import StreamError, open_stream
+from doctor.logs.read import parallel, streams
+from doctor.logs.read.inflate import Limits
+from doctor.logs.read.streams import StreamError, open_stream
 
 LOG = (
     "Traceback (most recent call last):\n"
@@ -110,6 +110,7 @@ def test_devices_are_refused_in_words(path) -> None:
         open_stream(path)
 
 
+@pytest.mark.process
 def test_ctrl_c_that_comes_together_with_the_last_lines_is_not_lost() -> None:
     child = _postmortem("-", stdin=subprocess.PIPE)
     try:
@@ -125,6 +126,7 @@ def test_ctrl_c_that_comes_together_with_the_last_lines_is_not_lost() -> None:
         child.communicate()
 
 
+@pytest.mark.process
 def test_nothing_lies_in_the_temporary_folder_while_an_ordinary_log_is_read(tmp_path) -> None:
     child = _postmortem("-", stdin=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)})
     try:
@@ -136,6 +138,7 @@ def test_nothing_lies_in_the_temporary_folder_while_an_ordinary_log_is_read(tmp_
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.process
 def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
     words = ["nohup", sys.executable, "-m", "doctor", "postmortem", "-"]
     child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -170,6 +173,7 @@ def _postmortem(*paths: str, **options) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("through", ["a named pipe", "standard input"])
 def test_ctrl_c_ends_an_endless_log_without_a_traceback(tmp_path, through) -> None:
     if through == "a named pipe":

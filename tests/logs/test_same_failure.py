@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.postmortem import examine, prepare
+from doctor.logs.postmortem import examine
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 #: rank 1 fails by itself; rank 0 loses it half a minute later
 FAILED = """Traceback (most recent call last):
   File "/home/user/project/train.py", line 40, in <module>

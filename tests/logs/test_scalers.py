@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.metrics import parse_row
-from doctor.logs.postmortem import examine, prepare
-from doctor.logs.scalers import Scalers, is_of_scaler
+from doctor.logs.metrics.names import parse_row
+from doctor.logs.metrics.scalers import Scalers, is_of_scaler
+from doctor.logs.postmortem import examine
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 
 
 def halved(second: float, before: int, after: int) -> str:

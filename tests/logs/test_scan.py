@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from doctor.core.signature import Signature
-from doctor.logs.matcher import Compiled
-from doctor.logs.scan import Scanner
+from doctor.catalogue.signature import Signature
+from doctor.logs.match.matcher import Compiled
+from doctor.logs.read.scan import Scanner
 
 ASKED = r"^ValueError: (?P<message>\w{1,20} \w{1,20})"
 

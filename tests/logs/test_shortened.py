@@ -9,19 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.logs.pattern_tree import openings
-from doctor.logs.postmortem import examine, prepare
-from doctor.logs.shortened import begins_like
+from doctor.logs.match.pattern_tree import openings
+from doctor.logs.match.shortened import begins_like
+from doctor.logs.postmortem import examine
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 SIGNATURES = PREPARED.scanner.signatures
 
 
 @pytest.mark.parametrize(
     ("kind", "message", "problem"),
     [
-        ("ValueError", "The global train batch size (7 x 1) must be evenly divisible by the number of ...", "TRL006"),
-        ("RuntimeError", "Expected all tensors to be on the same …", "TOR026"),
+        (
+            "ValueError",
+            "The global train batch size (7 x 1) must be evenly divisible by the number of ...",
+            "TRL3814/groups",
+        ),
+        ("RuntimeError", "Expected all tensors to be on the same …", "TOR3430/tensors"),
         ("TypeError", "string indices [...]", "DAT028"),
     ],
 )
@@ -53,8 +58,8 @@ def test_the_answer_stays_unknown_and_asks_for_the_rest(tmp_path: Path) -> None:
     )
     first = examine([str(path)], prepared=PREPARED).ranked.findings[0]
     assert first.problem.id == "UNK001"
-    assert "`doctor explain TRL006`" in first.words().remedy
-    assert "`doctor explain TRL006`" in first.words("zh").remedy
+    assert "`doctor explain TRL3814/groups`" in first.words().remedy
+    assert "`doctor explain TRL3814/groups`" in first.words("zh").remedy
 
 
 def test_openings_match_what_their_pattern_begins_with() -> None:

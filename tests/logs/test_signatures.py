@@ -7,25 +7,29 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.index import CatalogueError, cache_folder, load
-from doctor.logs import signatures
-from doctor.logs.lint import lint
-from doctor.logs.matcher import Matcher
-from doctor.logs.signatures import declared, load_signatures
-from doctor.logs.streams import open_stream
+from doctor.catalogue.index import cache_folder, load
+from doctor.catalogue.malformed import CatalogueError
+from doctor.logs.match import signatures
+from doctor.logs.match.lint import lint
+from doctor.logs.match.matcher import Matcher
+from doctor.logs.match.signatures import compiled, load_signatures
+from doctor.logs.read.streams import open_stream
+from tests.each import for_each
 
-CATALOGUE = declared(load())
+CATALOGUE = compiled(load())
 PROJECT = Path(__file__).parents[2]
 #: in 4 MB: one in a hundred thousand bytes
 MOST_MISSED = 40
 
 
 def test_the_catalogue_is_kept_with_its_literals() -> None:
-    assert load_signatures() == CATALOGUE
+    catalogue = compiled(load())
+    assert load_signatures() == catalogue
     (kept,) = cache_folder().glob("signatures-*.json")
-    assert load_signatures() == CATALOGUE
+    assert load_signatures() == catalogue
     kept.write_text("torn")
-    assert load_signatures() == CATALOGUE
+    assert load_signatures() == catalogue
+    assert catalogue == CATALOGUE
 
 
 def test_it_is_made_anew_when_a_file_changes(tmp_path) -> None:
@@ -46,7 +50,7 @@ def test_a_signature_that_cannot_be_searched_is_named(pattern, reason, tmp_path,
     (package / "__init__.py").touch()
     (package / "area" / "__init__.py").touch()
     (package / "area" / "problem.py").write_text(
-        '"""A problem."""\nfrom doctor.core.problem import ERROR, Problem\nfrom doctor.core.signature import Signature\n'
+        '"""A problem."""\nfrom doctor.catalogue.problem import ERROR, Problem\nfrom doctor.catalogue.signature import Signature\n'
         'PROBLEM = Problem(id="UNK900", name="a-problem", severity=ERROR, since="0.1")\n'
         f"SIGNATURES = (Signature({pattern!r}),)\n"
     )
@@ -55,9 +59,9 @@ def test_a_signature_that_cannot_be_searched_is_named(pattern, reason, tmp_path,
         load_signatures({name: Path(package)})
 
 
-@pytest.mark.parametrize("each", CATALOGUE, ids=[f"{each.problem_id}-{each.index}" for each in CATALOGUE])
-def test_signatures_of_the_catalogue_have_no_faults(each) -> None:
-    assert lint(each.signature) == []
+@for_each("compiled", ((f"{one.problem_id}-{one.index}", one) for one in CATALOGUE))
+def test_signatures_of_the_catalogue_have_no_faults(compiled) -> None:
+    assert lint(compiled.signature) == []
 
 
 def test_no_signature_is_tried_again_and_again_on_what_it_does_not_match(tmp_path: Path, monkeypatch) -> None:

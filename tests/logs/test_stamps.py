@@ -6,7 +6,7 @@ import calendar
 
 import pytest
 
-from doctor.logs.prefixes import strip
+from doctor.logs.lines.prefixes import strip
 
 TIME = calendar.timegm((2026, 11, 20, 15, 6, 44)) * 10**9
 

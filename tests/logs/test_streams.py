@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.logs.encodings import transcode
-from doctor.logs.inflate import Limits, inflate, kind_of
-from doctor.logs.spool import Around, Spool
-from doctor.logs.streams import StreamError, open_stream
+from doctor.logs.read.encodings import transcode
+from doctor.logs.read.inflate import Limits, inflate, kind_of
+from doctor.logs.read.spool import Around, Spool
+from doctor.logs.read.streams import StreamError, open_stream
 
 TEXT = "".join(f"line {number}: 损失 loss={number / 7:.6f}\n" for number in range(20_000)).encode()
 
@@ -180,11 +180,10 @@ def test_a_named_pipe_that_was_asked_for_is_read(tmp_path) -> None:
     assert (data, stream.path) == (TEXT, None)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("packed", [False, True])
 def test_standard_input_is_read(packed) -> None:
-    code = (
-        "import sys\nfrom doctor.logs.streams import open_stream\nsys.stdout.buffer.write(b''.join(open_stream('-')))\n"
-    )
+    code = "import sys\nfrom doctor.logs.read.streams import open_stream\nsys.stdout.buffer.write(b''.join(open_stream('-')))\n"
     done = subprocess.run(
         [sys.executable, "-c", code], input=gzip.compress(TEXT) if packed else TEXT, capture_output=True, check=True
     )
@@ -204,12 +203,13 @@ def test_files_without_a_size_are_read() -> None:
     assert b"VmRSS" in _read("/proc/self/status")[0]
 
 
+@pytest.mark.process
 def test_a_missing_unpacker_is_told_in_words(tmp_path) -> None:
     path = tmp_path / "log.zst"
     path.write_bytes(b"\x28\xb5\x2f\xfd" + b"\0" * 20)
     code = (
         "import sys\nsys.modules['zstandard'] = sys.modules['compression'] = None\n"
-        "from doctor.logs.streams import open_stream, StreamError\n"
+        "from doctor.logs.read.streams import open_stream, StreamError\n"
         f"try:\n    list(open_stream({str(path)!r}))\nexcept StreamError as error:\n    print(error)\n"
     )
     done = subprocess.run(
@@ -218,6 +218,7 @@ def test_a_missing_unpacker_is_told_in_words(tmp_path) -> None:
     assert "zstandard" in done.stdout
 
 
+@pytest.mark.process
 @pytest.mark.skipif(
     not any(os.access(f"{each}/zstd", os.X_OK) for each in os.get_exec_path()), reason="no zstd program"
 )
@@ -226,7 +227,7 @@ def test_the_zstd_program_unpacks_too(tmp_path) -> None:
     subprocess.run(["zstd", "-q", "-o", path, "-"], input=TEXT, check=True)
     code = (
         "import sys\nsys.modules['zstandard'] = sys.modules['compression'] = None\n"
-        "from doctor.logs.streams import open_stream\n"
+        "from doctor.logs.read.streams import open_stream\n"
         f"stream = open_stream({str(path)!r})\nsys.stdout.buffer.write(b''.join(stream))\nassert not stream.cut_off\n"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == TEXT

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.case import Builder, Case, completed
-from doctor.logs.context import Given
-from doctor.logs.exits import exits_of, signal_of
-from doctor.logs.frames import Frame
-from doctor.logs.layouts import Source
-from doctor.logs.lines import Line
+from doctor.logs.failures.case import Builder, Case, completed
+from doctor.logs.failures.frames import Frame
+from doctor.logs.lines.exits import exits_of, signal_of
+from doctor.logs.lines.lines import Line
+from doctor.logs.read.context import Given
+from doctor.logs.read.layouts import Source
 
 SAMPLES = Path(__file__).parent.parent / "postmortem"
 HEADER = "Traceback (most recent call last):"

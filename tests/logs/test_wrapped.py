@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.postmortem import Postmortem, examine, prepare
+from doctor.logs.postmortem import Postmortem, examine
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 BOX = """\
 ╭───────────────────── Traceback (most recent call last) ──────────────────────╮
 │ /home/user/train.py:3 in <module>                                            │

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.run_dir import RunDir, read_rows
+from doctor.run.folder import RunDir, read_rows
 from tests.nvml import build_standin, scenario_env, shared_directory
 from tests.nvml.truth import Step, Truth, bursts
 
@@ -55,7 +55,7 @@ def sampler(run: Path, env: dict[str, str], *options: str) -> subprocess.Popen[s
     command = [
         sys.executable,
         "-m",
-        "doctor.monitors.sampler",
+        "doctor.monitors.sampler.sampling",
         "--run",
         str(run),
         "--watch",
@@ -108,7 +108,7 @@ def worker(run: RunDir, env: dict[str, str], *options: str) -> subprocess.Popen[
     """The process that reads the GPUs, alone; it ends when its standard output is closed."""
     words = ["--run", str(run.path), "--csv", str(run.gpu()), "--interval", "0.1", *options]
     return subprocess.Popen(
-        [sys.executable, "-m", "doctor.monitors.gpu_worker", *words],
+        [sys.executable, "-m", "doctor.monitors.sampler.gpu_worker", *words],
         env=env,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import doctor
-from doctor.monitors import columns
+from doctor.monitors.sampler import columns
 
 GUIDE = Path(doctor.__file__).parents[1] / "docs" / "monitor.md"
 

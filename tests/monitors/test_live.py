@@ -11,10 +11,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from doctor.core.run_dir import RunDir, host_name
-from doctor.monitors import columns
-from doctor.monitors.latest import Latest, LatestOfNodes, Tail
+from doctor.monitors.sampler import columns
+from doctor.monitors.sampler.latest import Latest, LatestOfNodes, Tail
 from doctor.render.usage import live, live_nodes
+from doctor.run.folder import RunDir, host_name
 
 
 def written(folder: Path, nodes: int, gpus: int) -> RunDir:

@@ -16,11 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.run_dir import RunDir, read_rows
-from doctor.monitors.prometheus import address
+from doctor.monitors.sampler.prometheus import address
+from doctor.run.folder import RunDir, read_rows
 from tests.monitors.conftest import TRUTH, wait_for
 from tests.nvml import scenario_env
 from tests.ports import free_port
+
+pytestmark = pytest.mark.process
 
 DOCTOR = (sys.executable, "-m", "doctor")
 SCENARIO = f"include = h100x8.ini\n[gpu *]\n{TRUTH[0].lines()}\nprocess = pid=4242 bytes=30GiB\n"

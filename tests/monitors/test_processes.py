@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.monitors.host_reader import HostReader, ProcessReader, Rates
-from doctor.monitors.processes import holds_a_gpu, identify, identity, lone_trainer, tree
+from doctor.monitors.sampler.host_reader import HostReader, ProcessReader, Rates
+from doctor.monitors.sampler.processes import holds_a_gpu, identify, identity, lone_trainer, tree
 from tests.monitors.conftest import wait_for
 
 WAIT = "import sys; print('ready', flush=True); sys.stdin.read()"
@@ -51,6 +51,7 @@ def start() -> Iterator[Started]:
         process.communicate("", timeout=20)
 
 
+@pytest.mark.process
 def test_a_process_with_a_rank_is_a_trainer_and_its_fork_a_loader(start: Started) -> None:
     pid, child = start("-c", FORK, rank=3)
     trainer, loader = identity(pid), identity(int(child))
@@ -59,6 +60,7 @@ def test_a_process_with_a_rank_is_a_trainer_and_its_fork_a_loader(start: Started
     assert {pid, int(child)} <= set(tree(os.getpid()))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("name", "role"),
     [("VLLM::EngineCore", "vllm_engine"), ("VLLM::Worker_TP1", "vllm_worker"), ("ray::WorkerDict.train", "ray_worker")],
@@ -92,6 +94,7 @@ def test_command_lines(tmp_path: Path, words: tuple[str, ...], role: str) -> Non
     assert (who.name, who.role, who.rank, who.parent) == ("python (3.11)", role, None, 1)
 
 
+@pytest.mark.process
 def test_a_process_that_cannot_be_seen_has_no_name() -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
@@ -99,6 +102,7 @@ def test_a_process_that_cannot_be_seen_has_no_name() -> None:
     assert identity(gone.pid).role is None
 
 
+@pytest.mark.process
 def test_cpu_of_a_busy_process_is_seen() -> None:
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     reader, began = ProcessReader(), time.monotonic()
@@ -143,6 +147,7 @@ def test_the_host_without_proc_tells_nothing(tmp_path: Path) -> None:
     assert "memory_used_mib" not in row
 
 
+@pytest.mark.process
 def test_a_process_that_has_ended_is_none_though_nobody_has_fetched_it() -> None:
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     wait_for(lambda: Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z")
@@ -150,6 +155,7 @@ def test_a_process_that_has_ended_is_none_though_nobody_has_fetched_it() -> None
     process.wait()
 
 
+@pytest.mark.process
 def test_the_only_python_of_a_run_is_its_trainer_where_no_launcher_gave_out_ranks(start: Started) -> None:
     alone, _ = start("-c", WAIT)
     assert lone_trainer(alone) == alone

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,16 +19,18 @@ from rich.console import Console
 pytest.importorskip("pandas", reason="pandas is not installed (extra `report`)")
 pytest.importorskip("tsdownsample", reason="tsdownsample is not installed (extra `report`)")
 
-from doctor.core.run_dir import RunDir
-from doctor.core.schema import REPORT
-from doctor.monitors import columns
-from doctor.monitors.clock import Now
-from doctor.monitors.foreign_csv import load_any
-from doctor.monitors.phases import marked
-from doctor.monitors.table import Table
-from doctor.monitors.usage import summarise
-from doctor.monitors.usage_files import GpuKey, NotUsage, load
+from doctor.diagnosis.schema import REPORT
+from doctor.monitors.sampler import columns
+from doctor.monitors.sampler.clock import Now
+from doctor.monitors.sampler.table import Table
+from doctor.monitors.usage.files import NotUsage, load
+from doctor.monitors.usage.foreign_csv import load_any
+from doctor.monitors.usage.judged import summarise
+from doctor.monitors.usage.phases import marked
+from doctor.monitors.usage.tracks import GpuKey
 from doctor.render import usage_report
+from doctor.run.folder import RunDir
+from tests.commands import run_doctor
 
 SAMPLES = Path(__file__).parent / "samples"
 BEGIN_NS = 1_795_000_000_000_000_000
@@ -73,9 +74,7 @@ def report(*words: str, code: int = 0) -> dict[str, Any]:
 
 
 def doctor(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "doctor", "report", *words], capture_output=True, text=True, timeout=120, check=False
-    )
+    return run_doctor("report", *words, cwd=Path.cwd())
 
 
 def gpm(active: float) -> dict[str, Any]:
@@ -245,6 +244,24 @@ def test_events_become_findings(tmp_path: Path) -> None:
     assert "31 s into the run" in lost["headline"]
     chinese = json.loads(doctor(str(tmp_path), "--format", "json", "--lang", "zh").stdout)
     assert all(re.search("[一-鿿]", each["headline"]) for each in chinese["findings"])
+
+
+def test_a_run_that_the_guard_stopped_says_so(tmp_path: Path) -> None:
+    from doctor.catalogue.alarm import as_data
+    from doctor.catalogue.finding import Message, Words, found
+    from doctor.checks.numerics.loss_or_gradient_not_finite import PROBLEM
+
+    run = written(tmp_path, 100, 1, lambda _gpu, _at: gpm(70))
+    alarm = found(PROBLEM, Message(en=Words("`loss` is NaN at step 3", "It is lost.", "Go back.")))
+    event(run, 30, "alarm", 0, "NUM006", **as_data(alarm, "checkpoint"))
+    assert not report(str(tmp_path))["findings"]  # it asked for a stop, and nobody says that one came
+    event(run, 31, "stop", 0, "NUM006", policy="checkpoint", save="asked")
+    data = report(str(tmp_path), code=1)
+    assert (data["findings"][0]["id"], data["target"]["stopped"]["save"]) == ("NUM006", "asked")
+    text = doctor(str(tmp_path)).stdout
+    assert "stopped by the guard" in text
+    assert "Nothing" not in text
+    assert "guard 停止了运行" in doctor(str(tmp_path), "--lang", "zh").stdout
 
 
 def test_a_slow_hot_card_among_others(tmp_path: Path) -> None:
@@ -419,6 +436,7 @@ PROBE = """<script>addEventListener('load', () => setTimeout(() => {
 }, 300));</script></body>"""
 
 
+@pytest.mark.process
 def test_the_page_draws_and_zooms_in_a_browser(tmp_path: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:

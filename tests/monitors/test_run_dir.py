@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import doctor
-from doctor.core.run_dir import Appender, Events, RunDir, cell, read_events, read_rows
+from doctor.run.folder import Appender, Events, RunDir, cell, read_events, read_rows
 from tests.e2e.environments import python_of
 
 ROOT = Path(doctor.__file__).parents[1]
@@ -103,6 +103,7 @@ with doctor.phase("generation", step=3):
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("version", ["3.9", None], ids=["python3.9", "own"])
 def test_phases_from_inside_the_patient(tmp_path: Path, version: str | None) -> None:
     python = python_of(version) if version else sys.executable

@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from doctor.core.run_dir import RunDir, read_rows
-from doctor.monitors import clock as clocks
-from doctor.monitors import columns
-from doctor.monitors.clock import Every, Now, Paced, Stretch, Ticker, now
-from doctor.monitors.dcgm import parse
-from doctor.monitors.gpu_states import reason_names
-from doctor.monitors.processes import tree
-from doctor.monitors.table import Table
+from doctor.monitors.sampler import clock as clocks
+from doctor.monitors.sampler import columns
+from doctor.monitors.sampler.clock import Every, Now, Paced, Stretch, Ticker, now
+from doctor.monitors.sampler.dcgm import parse
+from doctor.monitors.sampler.gpu_states import reason_names
+from doctor.monitors.sampler.processes import tree
+from doctor.monitors.sampler.table import Table
+from doctor.run.folder import RunDir, read_rows
 from tests.monitors.conftest import GIB, METRICS, STATES, TRUTH, UUID_BEGINS, sampler, wait_for
 from tests.nvml import scenario_env
 
@@ -63,6 +63,7 @@ def origin_ns(run: RunDir) -> int:
     return min(candidates, key=error)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("gpu", [0, 1])
 def test_no_window_of_the_driver_is_lost_or_changed(runs: dict[str, RunDir], gpu: int) -> None:
     run, truth = runs["hopper"], TRUTH[gpu]
@@ -77,6 +78,7 @@ def test_no_window_of_the_driver_is_lost_or_changed(runs: dict[str, RunDir], gpu
         assert float(row["gpu_busy_pct"]) == pytest.approx(100 * truth.mean("busy", end - PERIOD_S, end), abs=0.6)
 
 
+@pytest.mark.process
 def test_the_memorys_share_is_that_of_the_last_whole_window(runs: dict[str, RunDir]) -> None:
     run, truth = runs["hopper"], TRUTH[0]
     compared = 0
@@ -90,6 +92,7 @@ def test_the_memorys_share_is_that_of_the_last_whole_window(runs: dict[str, RunD
     assert compared >= 3
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("gpu", [0, 1])
 @pytest.mark.parametrize(("column", "channel", "scale"), [
     ("sm_active_pct", "sm", 100), ("sm_occupancy_pct", "occupancy", 100), ("tensor_active_pct", "tensor", 100),
@@ -114,6 +117,7 @@ def test_gpm_figures_are_the_mean_of_their_window(
     assert spent / span == pytest.approx(scale * truth.mean(channel, end - span, end), abs=most * 0.2 / span)
 
 
+@pytest.mark.process
 def test_states_follow_the_truth(runs: dict[str, RunDir]) -> None:
     run = runs["hopper"]
     origin = origin_ns(run)
@@ -134,10 +138,12 @@ def test_states_follow_the_truth(runs: dict[str, RunDir]) -> None:
     assert spent[-1] > spent[0]
 
 
+@pytest.mark.process
 def test_an_xid_becomes_an_event(runs: dict[str, RunDir]) -> None:
     assert data_of(runs["hopper"], "xid") == [{"what": "xid", "gpu": 2, "xid": 31}]
 
 
+@pytest.mark.process
 def test_head_says_what_the_figures_are(runs: dict[str, RunDir]) -> None:
     head = [line for line in runs["hopper"].gpu().read_text().splitlines() if line.startswith("#")]
     assert head[:2] == ["# schema doctor-gpu/1", "# driver 550.54.15"]
@@ -154,6 +160,7 @@ def test_head_says_what_the_figures_are(runs: dict[str, RunDir]) -> None:
     assert max(mono) - min(mono) < 0.05
 
 
+@pytest.mark.process
 def test_without_a_true_figure_the_cells_stay_empty(runs: dict[str, RunDir]) -> None:
     rows = list(read_rows(runs["geforce"].gpu()))
     assert all(row["sm_active_pct"] == row["sm_source"] == row["ecc_corrected"] == "" for row in rows)
@@ -162,6 +169,7 @@ def test_without_a_true_figure_the_cells_stay_empty(runs: dict[str, RunDir]) -> 
     assert gpu_rows(runs["geforce"], 0, "nvlink_rx_mib_s") == []
 
 
+@pytest.mark.process
 def test_dcgm_fills_what_nvml_cannot_tell(runs: dict[str, RunDir]) -> None:
     run = runs["dcgm"]
     (row,) = gpu_rows(run, 0, "sm_active_pct")  # the exporter repeated itself: one new figure
@@ -177,6 +185,7 @@ def test_a_page_that_is_no_exporters() -> None:
     assert parse(METRICS.format(uuid=UUID_BEGINS))[UUID_BEGINS + "1", 7] == {"sm_active_pct": 50.0}
 
 
+@pytest.mark.process
 def test_a_lost_card_is_told_once_and_the_others_go_on(runs: dict[str, RunDir]) -> None:
     run = runs["lost"]
     assert [each["gpu"] for each in data_of(run, "lost")] == [3]
@@ -184,6 +193,7 @@ def test_a_lost_card_is_told_once_and_the_others_go_on(runs: dict[str, RunDir]) 
     assert last[0] - last[3] > 2e9
 
 
+@pytest.mark.process
 def test_errors_are_empty_cells_and_one_event(runs: dict[str, RunDir]) -> None:
     run = runs["errors"]
     assert gpu_rows(run, 0, "temperature_c") == []
@@ -195,6 +205,7 @@ def test_errors_are_empty_cells_and_one_event(runs: dict[str, RunDir]) -> None:
     assert silent == list(range(silent[0], silent[-1] + 1))
 
 
+@pytest.mark.process
 def test_an_instance_has_figures_of_its_own(runs: dict[str, RunDir]) -> None:
     rows = gpu_rows(runs["mig"], 0, "sm_active_pct")
     by = {mig: [float(row["sm_active_pct"]) for row in rows if row["mig"] == mig] for mig in ("", "2", "3")}
@@ -221,6 +232,7 @@ def blocked(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> RunDir:
     return run
 
 
+@pytest.mark.process
 def test_a_driver_that_hangs_costs_only_its_worker(blocked: RunDir) -> None:
     assert len(data_of(blocked, "gpus")) >= 2  # given up, tried again, given up again
     rows = list(read_rows(blocked.host()))
@@ -231,6 +243,7 @@ def test_a_driver_that_hangs_costs_only_its_worker(blocked: RunDir) -> None:
     assert 2 * 18 <= ticks <= 4 * 21
 
 
+@pytest.mark.process
 def test_no_worker_stays_in_a_driver_that_hangs(blocked: RunDir) -> None:
     def left() -> list[str]:
         found = []
@@ -243,6 +256,7 @@ def test_no_worker_stays_in_a_driver_that_hangs(blocked: RunDir) -> None:
     wait_for(lambda: not left(), 10)
 
 
+@pytest.mark.process
 def test_host_and_processes_once_a_second(blocked: RunDir) -> None:
     rows = list(read_rows(blocked.host()))
     assert int(rows[0]["cpus"]) == os.cpu_count()
@@ -258,6 +272,7 @@ def test_host_and_processes_once_a_second(blocked: RunDir) -> None:
     assert {row["pid"] for row in read_rows(blocked.processes())} <= set(before)
 
 
+@pytest.mark.process
 def test_without_a_driver_there_are_host_figures_and_no_error(tmp_path: Path) -> None:
     env = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
     process, run = sampler(tmp_path, env), RunDir(tmp_path)
@@ -271,9 +286,18 @@ def test_without_a_driver_there_are_host_figures_and_no_error(tmp_path: Path) ->
     assert not run.gpu().exists()
 
 
+@pytest.mark.process
 def test_it_ends_with_what_it_watches(folder: Path, tmp_path: Path) -> None:
     watched = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    command = [sys.executable, "-m", "doctor.monitors.sampler", "--run", str(tmp_path), "--watch", str(watched.pid)]
+    command = [
+        sys.executable,
+        "-m",
+        "doctor.monitors.sampler.sampling",
+        "--run",
+        str(tmp_path),
+        "--watch",
+        str(watched.pid),
+    ]
     process = subprocess.Popen(command, env=scenario_env(folder, "h100x8"))
     wait_for(lambda: RunDir(tmp_path).gpu().exists())
     watched.communicate(b"\n")
@@ -287,6 +311,7 @@ def test_it_ends_with_what_it_watches(folder: Path, tmp_path: Path) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.process
 def test_killed_a_hundred_times_at_any_moment(tmp_path: Path) -> None:
     """Each writer appends to the same file as the one before it, and is killed."""
     rng = random.Random(5)  # noqa: S311 - moments, no secret

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core.run_dir import RunDir
+from doctor.run.folder import RunDir
+
+pytestmark = pytest.mark.process
 
 SUPERVISE = """
 import sys
-from doctor.core.run_dir import RunDir
-from doctor.core.supervise import supervise
+from doctor.run.folder import RunDir
+from doctor.run.supervise import supervise
 run, capture = RunDir(sys.argv[1]), sys.argv[2] == "capture"
 sys.exit(supervise(sys.argv[3:], run, capture=capture, on_start=lambda pid: run.write_run(child=pid)))
 """
@@ -49,9 +51,9 @@ def console(folder: Path) -> str:
 
 
 def test_output_and_exit_code_are_the_commands(tmp_path: Path) -> None:
-    code, out, _ = ended(tmp_path, "sh", "-c", "echo out; echo err >&2; exit 7")
-    assert (code, out) == (7, "out\nerr\n")
-    assert console(tmp_path) == out
+    code, out, err = ended(tmp_path, "sh", "-c", "echo out; sleep 0.3; echo err >&2; exit 7")
+    assert (code, out, err) == (7, "out\n", "err\n")
+    assert console(tmp_path) == "out\nerr\n"
     run = RunDir(tmp_path).read_run()
     assert run["exit"] == 7
     assert run["argv"][0] == "sh"
@@ -97,7 +99,7 @@ TRAP = "trap 'echo got $0; exit 5' {}; echo ready; while :; do sleep 0.05; done"
 @pytest.mark.parametrize("name", ["INT", "TERM", "USR1", "HUP"])
 def test_a_signal_for_the_doctor_reaches_the_command_once(tmp_path: Path, name: str) -> None:
     process = started(tmp_path, "sh", "-c", TRAP.format(name), name)
-    wait_for(lambda: "ready" in console(tmp_path))
+    wait_for(lambda: "ready\n" in console(tmp_path))
     process.send_signal(getattr(signal, f"SIG{name}"))
     out, _ = process.communicate(timeout=30)
     assert process.returncode == 5
@@ -124,7 +126,7 @@ def test_ctrl_c_of_a_terminal_arrives_once(tmp_path: Path) -> None:
         words = [sys.executable, "-c", SUPERVISE, str(tmp_path), "capture", sys.executable, "-c", code]
         os.execv(sys.executable, words)  # noqa: S606 - in the forked child
     os.close(follower)
-    wait_for(lambda: "ready" in console(tmp_path))
+    wait_for(lambda: "ready\n" in console(tmp_path))
     os.write(leader, b"\x03")
     wait_for(lambda: "hit" in console(tmp_path))
     time.sleep(0.5)  # what would be handed on comes now
@@ -141,7 +143,7 @@ def test_a_signal_for_the_whole_group_arrives_once(tmp_path: Path, name: str) ->
     code = COUNTS.format(number=f"signal.SIG{name}", go=str(tmp_path / "go"))
     words = [sys.executable, "-c", SUPERVISE, str(tmp_path), "capture", sys.executable, "-c", code]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    wait_for(lambda: "ready" in console(tmp_path))
+    wait_for(lambda: "ready\n" in console(tmp_path))
     for hits in (1, 2):
         os.killpg(process.pid, getattr(signal, f"SIG{name}"))
         wait_for(lambda hits=hits: console(tmp_path).count("hit") >= hits)
@@ -166,7 +168,7 @@ def _login(terminal: int) -> None:
 
 def test_killing_the_doctor_leaves_the_run_unharmed(tmp_path: Path) -> None:
     marker = tmp_path / "finished"
-    script = f"echo one; sleep 0.7; echo two; echo three >&2; touch {marker}"
+    script = f"echo one; sleep 0.7; echo two; sleep 0.3; echo three >&2; sleep 0.3; touch {marker}"
     process = started(tmp_path, "sh", "-c", script)
     wait_for(lambda: "one" in console(tmp_path))
     process.kill()

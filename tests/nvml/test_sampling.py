@@ -11,6 +11,8 @@ import pytest
 
 from tests.nvml.truth import Step, Truth, bursts
 
+pytestmark = pytest.mark.process
+
 ORIGIN_US = 10**12  # the stamp of scenario time 0
 PERIOD_S = 1 / 6
 
@@ -480,8 +482,8 @@ def test_time_runs_as_fast_as_asked(ask: Ask, tmp_path: Path) -> None:
 
 
 LINKS = """
-from doctor.facts._nvml import open_nvml
-from doctor.monitors.nvlink import LinkErrors
+from doctor.readers.machine.nvml import open_nvml
+from doctor.monitors.sampler.nvlink import LinkErrors
 nvml = open_nvml()
 links = LinkErrors(nvml, gpus()[0])
 out = [links.new()]
@@ -518,9 +520,9 @@ def test_a_card_without_links_has_no_errors_on_them(ask: Ask, base: str) -> None
 def test_the_sampler_writes_new_errors_of_links_as_events(ask: Ask, tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
-from doctor.core.run_dir import RunDir
-from doctor.monitors import gpu_worker
-from doctor.monitors.clock import now
+from doctor.run.folder import RunDir
+from doctor.monitors.sampler import gpu_worker
+from doctor.monitors.sampler.clock import now
 gpu_worker.SLOW_S = gpu_worker.LINKS_S = 0.1
 run = RunDir(Path({str(tmp_path)!r}))
 worker = gpu_worker.Worker(run, run.gpu(), frozenset([0]), "none")
@@ -547,9 +549,9 @@ out = [event["data"] for event in run.read_events() if event["data"]["what"] == 
 )
 def test_the_drivers_period_is_read_from_its_stamps(ask: Ask, gpu: str, base: str, expected: float | None) -> None:
     code = """
-from doctor.facts._nvml import open_nvml
-from doctor.monitors.gpu_reader import Samples
-from doctor.monitors.nvml_calls import SampleBuffer
+from doctor.readers.machine.nvml import open_nvml
+from doctor.monitors.sampler.gpu_reader import Samples
+from doctor.monitors.sampler.nvml_calls import SampleBuffer
 begun = time.monotonic()
 out = [Samples(SampleBuffer(open_nvml(), gpus()[0], 1), None).reach()[0], time.monotonic() - begun]
 """
@@ -559,9 +561,9 @@ out = [Samples(SampleBuffer(open_nvml(), gpus()[0], 1), None).reach()[0], time.m
 
 
 OF_EACH = """
-from doctor.facts._nvml import open_nvml
-from doctor.monitors.gpu_reader import GpuReader, open_card
-from doctor.monitors.gpu_states import CardStates
+from doctor.readers.machine.nvml import open_nvml
+from doctor.monitors.sampler.gpu_reader import GpuReader, open_card
+from doctor.monitors.sampler.gpu_states import CardStates
 nvml = open_nvml()
 readers = [GpuReader(nvml, open_card(nvml, k), lambda *told: None) for k in range(n.nvmlDeviceGetCount())]
 states = CardStates(nvml, readers)
@@ -595,9 +597,9 @@ def test_cards_of_several_kinds_are_asked_together_and_each_tells_its_own(ask: A
 
 PACE = """
 from pathlib import Path
-from doctor.core.run_dir import RunDir
-from doctor.monitors import gpu_worker
-from doctor.monitors.clock import now
+from doctor.run.folder import RunDir
+from doctor.monitors.sampler import gpu_worker
+from doctor.monitors.sampler.clock import now
 gpu_worker.SLOW_S, gpu_worker.SHARE = 0.1, {share}
 run = RunDir(Path({folder!r}))
 worker = gpu_worker.Worker(run, run.gpu(), None, "none", interval_s={interval})

@@ -13,6 +13,8 @@ import pytest
 
 from tests.nvml import HERE, read_counts, scenario_env, scenario_names
 
+pytestmark = pytest.mark.process
+
 Ask = Callable[..., Any]
 
 LAYOUTS = {

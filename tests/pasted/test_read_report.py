@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts.base import FactState
+from doctor.base.evidence import Observed
 from doctor.facts.gpus import GpuProcess, Gpus, MigDevice
 from doctor.facts.packages import TorchBuild
-from doctor.facts.pasted import LIMIT_CHARACTERS, read_report
-from doctor.facts.pasted._capability import capability
+from doctor.readers.pasted import LIMIT_CHARACTERS, read_report
+from doctor.readers.pasted.capability import capability
 
 SAMPLES = Path(__file__).parent / "samples"
 MIB = 1 << 20
 
 
-def read(name: str) -> dict[str, FactState]:
+def read(name: str) -> dict[str, Observed]:
     return read_report((SAMPLES / name).read_text(), name)
 
 
-def versions(facts: dict[str, FactState]) -> dict[str, str | None]:
+def versions(facts: dict[str, Observed]) -> dict[str, str | None]:
     return {name: each.version for name, each in facts["packages"].value.distributions.items()}
 
 
@@ -45,9 +45,7 @@ def test_collect_env_of_torch():
     assert facts["cuda"].value.nvcc_version == "13.0"
     host = facts["host"].value
     assert (host.os, host.kernel) == ("Debian GNU/Linux 12 (bookworm)", "6.8.0-45-generic")
-    assert facts["gpus"] == FactState(
-        "unavailable", reason="torch collect_env shows no NVIDIA GPU", source="torch_collect_env_cpu.txt"
-    )
+    assert facts["gpus"] == Observed.unseen("torch collect_env shows no NVIDIA GPU", source="torch_collect_env_cpu.txt")
 
 
 def test_env_commands():

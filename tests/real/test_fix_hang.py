@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.fixes.processes import table
+from doctor.mend.processes import table
 from tests.e2e.environments import run_doctor
 from tests.fixes.trees import Started, alive, until
+
+pytestmark = pytest.mark.process
 
 #: rank 1 waits for ever, rank 0 waits for it in a collective
 STUCK = """

@@ -11,6 +11,8 @@ import pytest
 
 from .runs import PROGRAMS, Ran, diagnose, environment, run
 
+pytestmark = pytest.mark.process
+
 
 class Died(NamedTuple):
     """A run that ends with an exception: the id, and patterns of the words of the first finding."""
@@ -21,22 +23,26 @@ class Died(NamedTuple):
 
 
 DIED = (
-    Died("groups", "TRL006", (r"`num_generations=3` does not divide .* 4", r"num_generations=2")),
+    Died("groups", "TRL3814/groups", (r"`num_generations=3` does not divide .* 4", r"num_generations=2")),
     Died("one-generation", "TRL008", (r"num_generations=1", r"2 or more")),
-    Died("old-name", "TRF001", (r"`evaluation_strategy`", r"eval_strategy=")),
-    Died("removed-argument", "TRL002", (r"`max_prompt_length`", r"0\.28\.0", r"out of the script")),
-    Died("misspelt-argument", "TRL001", (r"`num_generation`", r"`num_generations`")),
+    Died("old-name", "TRL2205/transformers_removed", (r"`evaluation_strategy`", r"eval_strategy=")),
+    Died("removed-argument", "TRL2205/removed", (r"`max_prompt_length`", r"0\.28\.0", r"out of the script")),
+    Died("misspelt-argument", "TRL2205/unknown", (r"`num_generation`", r"`num_generations`")),
     Died("bf16-without-gpu", "TRF007", (r"bf16", r"no GPU", r"use_cpu")),
-    Died("both-batch-arguments", "TRL009", (r"`generation_batch_size` and `steps_per_generation`", r"one of the two")),
+    Died(
+        "both-batch-arguments",
+        "TRL3814/twice",
+        (r"`generation_batch_size` and `steps_per_generation`", r"one of the two"),
+    ),
     Died("eval-without-data", "TRF009", (r"`eval_dataset`",)),
-    Died("vllm-not-installed", "TRL023", (r"use_vllm=True", r'pip install "trl\[vllm\]"')),
+    Died("vllm-not-installed", "PYT3270/vllm", (r"use_vllm=True", r'pip install "trl\[vllm\]"')),
     Died("resume-from-nothing", "CKP004", (r"out/checkpoint-500",)),
-    Died("eight-bit-optimizer", "TRF008", (r"`bitsandbytes`", r"pip install")),
+    Died("eight-bit-optimizer", "PYT3270/optimizer", (r"`bitsandbytes`", r"pip install")),
     Died("reward-texts", "DAT003", (r"list of `str`", r"list of floats")),
     Died("reward-scalar", "DAT003", (r"single `float`", r"list of floats")),
     Died("reward-too-few", "DAT013", (r"returned 1 rewards for 4 completions",)),
     Died("reward-not-callable", "DAT023", (r"`float`", r"function itself")),
-    Died("no-prompt-column", "DAT005", (r"no column `prompt`", r'rename_column\("question", "prompt"\)')),
+    Died("no-prompt-column", "DAT1825/prompt", (r"no column `prompt`", r'rename_column\("question", "prompt"\)')),
     Died("no-chat-template", "DAT009", (r"chat template",)),
     Died("tokenizer-argument", "TRF005", (r"processing_class=tokenizer",)),
     Died("no-pad-token", "DAT010", (r"padding token", r"tokenizer\.pad_token")),

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 import doctor
-from doctor.core.run_dir import RunDir, read_rows
+from doctor.run.folder import RunDir, read_rows
 from tests.nvml import build_standin, scenario_env
 from tests.ports import free_port
 
 from .runs import PROGRAMS, environment, run
+
+pytestmark = pytest.mark.process
 
 ROOT = Path(doctor.__file__).parents[1]
 PHASES = {"generation", "reward", "update"}

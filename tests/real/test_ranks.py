@@ -12,6 +12,8 @@ from tests.ports import free_port
 
 from .runs import PROGRAMS, Answer, Ran, diagnose, environment, run
 
+pytestmark = pytest.mark.process
+
 Launch = Callable[..., Ran]
 
 

@@ -11,6 +11,8 @@ from tests.ports import free_port
 
 from .runs import PROGRAMS, Ran, diagnose, environment, run, vllm_folder
 
+pytestmark = pytest.mark.process
+
 Serve = Callable[[str], Ran]
 #: what TRL 1.16 imports of a vLLM that it accepts; in server mode it uses none of it before the server has answered
 IMPORTED = {
@@ -83,5 +85,9 @@ def test_trl_beside_a_vllm_that_is_too_old(python: Path, model: Path, tmp_path: 
     ran = run(argv, tmp_path, {**environment(python, tmp_path), "PYTHONPATH": str(folder)})
     assert ran.code == 1, ran.text[-2000:]
     answer = diagnose(ran.log)
-    assert (answer.first["id"], answer.first["role"], answer.verdict) == ("TRL025", "cause", "known"), answer.words
+    assert (answer.first["id"], answer.first["role"], answer.verdict) == (
+        "PYT0301/trl_vllm_window",
+        "cause",
+        "known",
+    ), answer.words
     assert all(each in answer.words for each in ("0.8.5.post1", "0.22.0", "0.31.0")), answer.words

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
+from doctor.catalogue.index import catalogue_roots, load
 from doctor.cli.options import rendered
-from doctor.core.index import catalogue_roots, load
-from doctor.core.report import Diagnosis, as_dict
+from doctor.diagnosis.report import Diagnosis, as_dict
 from doctor.logs.postmortem import examine, prepare
 
 #: ends of colours and bells are what makes a terminal act: title, link, clipboard, cursor, C1 forms, backspaces

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from doctor.core.outcome import Outcome
-from doctor.core.report import Diagnosis, Target, as_dict
+from doctor.catalogue.outcome import Outcome
+from doctor.diagnosis.report import Diagnosis, Target, as_dict
 from doctor.render import html
 from doctor.render.plots import Mark, Plot, fragment
 
@@ -71,6 +71,7 @@ def test_metrics_of_the_report_are_drawn_over_the_same_steps() -> None:
     assert data["marks"] == [{"step": 4, "labels": ["NUM005"], "severity": "error"}]
 
 
+@pytest.mark.process
 def test_browser_draws_them(tmp_path: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
@@ -95,6 +96,7 @@ def test_browser_draws_them(tmp_path: Path) -> None:
     assert "CONSOLE" not in done.stderr
 
 
+@pytest.mark.process
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node to run the page's script with")
 @pytest.mark.parametrize(
     ("values", "step", "expected"),

@@ -14,14 +14,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from doctor.core.finding import LIKELY, Evidence, Finding, Message, Where, Words, found
-from doctor.core.outcome import Crashed, Outcome, Skipped
-from doctor.core.problem import ERROR, INFO, WARNING, Problem
-from doctor.core.report import Diagnosis, Target, as_dict, shortened
-from doctor.core.schema import FACTS, REPORT
-from doctor.facts.base import FactState
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import LIKELY, Finding, Message, Where, Words, found
+from doctor.catalogue.outcome import Crashed, Outcome, Skipped
+from doctor.catalogue.problem import ERROR, INFO, WARNING, Problem
+from doctor.diagnosis.report import Diagnosis, Target, as_dict, shortened
+from doctor.diagnosis.schema import FACTS, REPORT
 from doctor.facts.host import Host
-from doctor.facts.saved import as_json
+from doctor.readers.saved import as_json
 from doctor.render import github, html, markdown, sarif
 from doctor.render.console import console_for, draw
 
@@ -39,7 +39,7 @@ def finding(severity: Any, **values: Any) -> Finding:
         MESSAGE,
         where=Where(file="/run/train.py", line=33, column=9),
         commands=("num_generations=8", "echo a very long command that must stay on one line " + "x" * 120),
-        evidence=(Evidence("/run/train.py", "num_generations=6, # hf_abcdefghijklmnopqrst", 33),),
+        evidence=(Observed.quoted("/run/train.py", "num_generations=6, # hf_abcdefghijklmnopqrst", 33),),
         **{"n": 6, "text": HOSTILE, **values},
     )
 
@@ -72,7 +72,7 @@ def drawn(
 
 def test_report_keeps_its_published_schema(report: dict[str, Any]) -> None:
     jsonschema.validate(report, REPORT)
-    jsonschema.validate(as_json({"host": FactState("ok", Host("a"))}), FACTS)
+    jsonschema.validate(as_json({"host": Observed.seen(Host("a"))}), FACTS)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**report, "surprise": 1}, REPORT)
 
@@ -144,6 +144,7 @@ def test_html_is_whole_and_asks_nobody(report: dict[str, Any], language: str) ->
     assert f'<html lang="{"zh-CN" if language == "zh" else "en"}">' in page
 
 
+@pytest.mark.process
 def test_html_renders_in_a_browser_without_errors(report: dict[str, Any], tmp_path: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
@@ -201,3 +202,26 @@ def test_every_form_for_people_has_the_fix_and_names_sources_in_the_readers_lang
         assert "启动命令" in text
         assert "launch command" not in text
     assert "launch command" in markdown.render(told)
+
+
+@pytest.mark.parametrize("echoes", [0, 1, 5])
+@pytest.mark.parametrize("severity", ["error", "warning", "info"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_counts_are_of_the_findings_that_are_drawn(echoes: int, severity: str, language: str) -> None:
+    from doctor.render.words import WORDS, counted, told_once
+
+    def one(number: int, role: str) -> dict[str, Any]:
+        return {"id": f"PYT{number:03}", "name": "a-name", "severity": severity, "role": role,
+                "evidence": [{"source": "run.log", "line": 7, "text": "RuntimeError: the same words"}]}  # fmt: skip
+
+    findings = [one(1, "cause"), *(one(2 + each, "symptom") for each in range(echoes))]
+    report = {"findings": findings, "verdict": "known", "summary": {"checks_run": 9, "seconds": 0.5}}
+    (drawn,) = told_once(findings)
+    assert len(drawn[1]) == echoes
+    numbers = {
+        "errors": 0,
+        "warnings": 0,
+        "infos": 0,
+        {"error": "errors", "warning": "warnings", "info": "infos"}[severity]: 1,
+    }
+    assert counted(report, WORDS[language]) == WORDS[language]["counts_log"].format(checks=9, seconds=0.5, **numbers)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs import rollout_jsonl, rollout_sqlite
 from doctor.logs.artifacts import is_artifact, read
-from doctor.logs.rollout_parquet import Reader as Parquet
-from doctor.logs.rollouts import dumps, kind_of
+from doctor.logs.rollouts import jsonl, sqlite
+from doctor.logs.rollouts.judged import dumps, kind_of
+from doctor.logs.rollouts.parquet import Reader as Parquet
 
 from . import dumps as made
 
@@ -22,7 +22,7 @@ ALL = made.STEPS * made.PROMPTS * made.TRIES
 
 def test_verl(tmp_path: Path) -> None:
     folder = made.verl(tmp_path / "rollouts", acc=True, pred="7", format_reward=None)
-    samples = list(rollout_jsonl.Reader(str(folder / "3.jsonl")))
+    samples = list(jsonl.Reader(str(folder / "3.jsonl")))
     assert len(samples) == made.PROMPTS * made.TRIES
     assert {each.step for each in samples} == {3}
     assert len({each.group for each in samples}) == made.PROMPTS
@@ -36,8 +36,8 @@ def test_verl_since_0_9_tells_the_prompt_by_uid(tmp_path: Path) -> None:
     path = tmp_path / "4.jsonl"
     keys = [f"{prompt}_{attempt}_0" for prompt in "ab" for attempt in range(3)]
     path.write_text("".join(json.dumps({"input": "q", "output": "a", "score": 1, "uid": each}) + "\n" for each in keys))
-    assert [each.group for each in rollout_jsonl.Reader(str(path))] == ["a"] * 3 + ["b"] * 3
-    assert [each.step for each in rollout_jsonl.Reader(str(path))] == [4] * 6, "by the file's name"
+    assert [each.group for each in jsonl.Reader(str(path))] == ["a"] * 3 + ["b"] * 3
+    assert [each.step for each in jsonl.Reader(str(path))] == [4] * 6, "by the file's name"
 
 
 def test_files_of_a_folder_are_read_in_order_of_step(tmp_path: Path) -> None:
@@ -50,17 +50,17 @@ def test_files_of_a_folder_are_read_in_order_of_step(tmp_path: Path) -> None:
 def test_a_bad_line_costs_only_itself(tmp_path: Path, end: bytes) -> None:
     path = made.verl(tmp_path, count=1) / "1.jsonl"
     path.write_bytes(path.read_bytes() + end)
-    reader = rollout_jsonl.Reader(str(path))
+    reader = jsonl.Reader(str(path))
     assert len(list(reader)) == made.PROMPTS * made.TRIES
     assert reader.unread == bool(end)
 
 
 def test_a_line_longer_than_any_answer_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = made.verl(tmp_path, count=1) / "1.jsonl"
-    monkeypatch.setattr(rollout_jsonl, "LONGEST_LINE", 100_000)
+    monkeypatch.setattr(jsonl, "LONGEST_LINE", 100_000)
     long = json.dumps({"input": "q", "output": "x" * 200_000, "score": 1})
     path.write_text(f"{long}\n{path.read_text()}{long}")
-    reader = rollout_jsonl.Reader(str(path))
+    reader = jsonl.Reader(str(path))
     assert [each.line for each in reader] == list(range(2, 18))
     assert reader.unread == 2
 
@@ -70,24 +70,24 @@ def test_packed_lines(tmp_path: Path) -> None:
     packed = tmp_path / "packed.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     assert kind_of(packed) == "trinity"
-    assert len(list(rollout_jsonl.Reader(str(packed)))) == ALL
+    assert len(list(jsonl.Reader(str(packed)))) == ALL
 
 
 def test_trinity_lines(tmp_path: Path) -> None:
     path = made.trinity_lines(tmp_path / "explorer_output.jsonl", truncate_status="response_truncated")
-    first = next(iter(rollout_jsonl.Reader(str(path))))
+    first = next(iter(jsonl.Reader(str(path))))
     assert (first.step, first.group, first.run, first.truncated) == (1, (1, 0), 0, True)
     assert first.tokens == 62
     messages = [{"role": "user", "content": "q"}, {"role": "assistant", "content": [{"type": "text", "text": "a"}]}]
     path = made.trinity_lines(tmp_path / "talks.jsonl", response_text=None, messages=messages)
-    assert next(iter(rollout_jsonl.Reader(str(path)))).text == "a"
+    assert next(iter(jsonl.Reader(str(path)))).text == "a"
 
 
 @pytest.mark.parametrize("version", sorted(made.SCHEMAS))
 def test_trinity_databases(tmp_path: Path, version: str) -> None:
     path = made.trinity_database(tmp_path / "explorer_output.db", version)
     assert kind_of(path) == "trinity"
-    reader = rollout_sqlite.Reader(str(path))
+    reader = sqlite.Reader(str(path))
     samples = list(reader)
     assert len(samples) == ALL
     assert sum(each.reward or 0 for each in samples) > 50

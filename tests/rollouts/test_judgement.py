@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from doctor.core.finding import Finding
+from doctor.catalogue.finding import Finding
 from doctor.logs.artifacts import read
-from doctor.logs.rollout_sample import loop_of
+from doctor.logs.rollouts.sample import loop_of
 
 from . import dumps as made
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from doctor.logs.artifacts import read
-from doctor.logs.rollout_sqlite import Reader
+from doctor.logs.rollouts.sqlite import Reader
 
 from . import dumps as made
 
@@ -57,7 +57,7 @@ def test_a_log_too_large_to_be_copied_is_told(tmp_path: Path, monkeypatch: pytes
         writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         made.fill(writer, "0.6.0")
         writer.commit()
-        monkeypatch.setattr("doctor.logs.rollout_sqlite._COPY_LIMIT_BYTES", 1000)
+        monkeypatch.setattr("doctor.logs.rollouts.sqlite._COPY_LIMIT_BYTES", 1000)
         reader = Reader(str(path))
         assert not list(reader)
         assert "were not read" in reader.notes[0]

@@ -6,11 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.process
+
 _CODE = """
-import resource, sys
+import sys
 from doctor.logs.artifacts import read
+from tests.peaks import own_kib
 assert read(sys.argv[1:]).summary
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(own_kib())
 """
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from random import Random
 
-from doctor.core.series import Point
+from doctor.catalogue.series import Point
 
 
 def healthy_run(seed: int, steps: int) -> Iterator[Point]:

@@ -18,10 +18,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from doctor.core.finding import Finding
-from doctor.core.index import Entry
-from doctor.core.rules import RuleEngine, load_rules
-from doctor.core.series import Point
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.index import Entry
+from doctor.catalogue.rules import RuleEngine, load_rules
+from doctor.catalogue.series import Point
 
 KEYS = {"series", "step", "every", "seconds", "found", "silent"}
 EXPECTED = {"at", "began", "severity", "confidence", "headline", "explanation", "remedy"}

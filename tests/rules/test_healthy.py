@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.core.problem import INFO
-from doctor.core.rules import RuleEngine, load_rules
+from doctor.catalogue.problem import INFO
+from doctor.catalogue.rules import RuleEngine, load_rules
 
 from .healthy_run import healthy_run
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.core import columns
-from doctor.core.columns import MetricRow
-from doctor.core.finding import Finding
-from doctor.core.rules import RuleEngine, load_rules
-from doctor.core.series import Point
+from doctor.catalogue import columns
+from doctor.catalogue.columns import MetricRow
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.rules import RuleEngine, load_rules
+from doctor.catalogue.series import Point
 from tests.case_files import read_cases
 from tests.rules.series_cases import points_of
 

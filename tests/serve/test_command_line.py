@@ -15,6 +15,8 @@ import pytest
 
 from tests.homes import with_cache
 
+pytestmark = pytest.mark.process
+
 #: prints what it got, then does what PLAY says
 SERVER = """
 import json, os, sys, time
@@ -128,8 +130,8 @@ def test_the_servers_exit_code_stays_and_its_end_is_explained(site: Path) -> Non
     done = serve(site, "--model", "m", PLAY="memory")
     assert done.returncode == 7
     assert "The server ended with exit code 7" in done.stderr
-    assert "MEM016" in done.stderr
-    assert "MEM016" not in done.stdout  # that is the server's
+    assert "MEM6839/unknown_phase" in done.stderr
+    assert "MEM6839/unknown_phase" not in done.stdout  # that is the server's
 
 
 def test_a_server_that_was_killed_is_told_what_kills(site: Path) -> None:

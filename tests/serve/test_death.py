@@ -207,6 +207,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.process
 def test_a_loop_that_waits_for_a_dead_worker_is_interrupted_there_and_nowhere_else(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WAITS], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path

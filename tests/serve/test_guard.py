@@ -113,6 +113,23 @@ def test_what_is_good_goes_through_as_it_came() -> None:
         ("/generate", b"[" * 400 + b"]" * 400, 400, "prompt_missing"),
         ("/generate", b'["prompt"]', 400, "prompt_missing"),
         ("/generate", b'{"text": "x"}', 400, "prompt_missing"),
+        *(
+            ("/generate", b'{"prompt": ' + each + b"}", 400, "prompt_invalid")
+            for each in (
+                b'["a", "b"]',
+                b'["a"]',
+                b"[]",
+                b"[[1], [2]]",
+                b"[1, null]",
+                b"[true]",
+                b"7",
+                b"null",
+                b"false",
+                b'[{"a": 1}]',
+            )
+        ),
+        ("/generate", b'{"prompt": [1, 2, 3]}', None, ""),
+        ("/generate", b'{"prompt": {"prompt_token_ids": [1]}}', None, ""),
         ("/v1/completions", b'{"prompt": ["a", "b", "c", "d"]}', 400, "too_many_prompts"),
         ("/generate/", b'{"prompt": "x", "prompts": [[1], [2], [3], [4]]}', None, ""),
         ("/generate", b'{"prompt": "' + b"x" * 1000 + b'"}', 413, "request_too_large"),
@@ -226,11 +243,11 @@ def test_a_client_that_went_away_is_no_generation() -> None:
 
 def test_a_dead_engine_is_told_with_the_doctors_diagnosis(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("DOCTOR_RUN_DIR", str(tmp_path))
-    (tmp_path / record.CAUSE).write_text(json.dumps({"id": "MEM016", "headline": "out of GPU memory"}))
+    (tmp_path / record.CAUSE).write_text(json.dumps({"id": "MEM6839/unknown_phase", "headline": "out of GPU memory"}))
     serve(monkeypatch, type("Engine", (), {"errored": True})())
     error = type("EngineDeadError", (Exception,), {})("See stack trace (above) for the root cause.")
     answer = ask(Application(error=error))
-    assert (answer.status, answer.error["cause"]["id"]) == (500, "MEM016")
+    assert (answer.status, answer.error["cause"]["id"]) == (500, "MEM6839/unknown_phase")
     events = "".join(each.read_text() for each in tmp_path.glob("events/*"))
     assert json.loads(events)["data"]["engine_dead"] is True
 
@@ -275,7 +292,7 @@ def test_an_event_that_breaks_off_a_stream_gets_the_cause_of_a_dead_engine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     monkeypatch.setenv("DOCTOR_RUN_DIR", str(tmp_path))
-    (tmp_path / record.CAUSE).write_text(json.dumps({"id": "MEM016"}))
+    (tmp_path / record.CAUSE).write_text(json.dumps({"id": "MEM6839/unknown_phase"}))
     event = b'data: {"error": {"message": "See stack trace (above)", "code": 500}}\n\n'
     application = Application(
         start(200, b"text/event-stream"), {**BODY, "body": b'data: {"id": 1}\n\n', "more_body": True},
@@ -285,7 +302,7 @@ def test_an_event_that_breaks_off_a_stream_gets_the_cause_of_a_dead_engine(
     serve(monkeypatch, type("Engine", (), {"errored": True})())
     _, changed, last = ask(application, "/v1/completions").text.strip().split("\n\n")
     assert json.loads(changed[len("data: ") :]) == {
-        "error": {"message": "See stack trace (above)", "code": 500, "cause": {"id": "MEM016"}}
+        "error": {"message": "See stack trace (above)", "code": 500, "cause": {"id": "MEM6839/unknown_phase"}}
     }
     assert last == "data: [DONE]"
     assert (guard.HEALTH.generations, guard.HEALTH.failures) == (0, 2)

@@ -18,22 +18,22 @@ from typing import Any
 
 import pytest
 
-from doctor.core.carry import CONTENTS, carry
-from doctor.core.run_dir import Events, RunDir
-from doctor.facts.base import FactState, Setting
+from doctor.base.evidence import Observed
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpu, Gpus
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.model import Model
 from doctor.facts.packages import Packages
 from doctor.facts.serving import Serving
-from doctor.fixes.serve import watch as watch_module
-from doctor.fixes.serve.choices import choices
-from doctor.fixes.serve.command import NoServer, server_of
-from doctor.fixes.serve.patient import lay, variables
-from doctor.fixes.serve.watch import Watch
 from doctor.fixes.vllm_server import drain, health, record, state
 from doctor.fixes.vllm_server.settings import Settings
+from doctor.readers.patient.carry import CONTENTS, carry
+from doctor.run.folder import Events, RunDir
+from doctor.serve import watch as watch_module
+from doctor.serve.choices import choices
+from doctor.serve.command import NoServer, server_of
+from doctor.serve.patient import lay, variables
+from doctor.serve.watch import Watch, cause_in
 from tests.facts.environments import interpreter
 from tests.monitors.conftest import wait_for
 
@@ -41,6 +41,7 @@ GIB = 1 << 30
 NOWHERE = ("127.0.0.1", 1)
 
 
+@pytest.mark.process
 def test_what_runs_in_the_server_is_imported_by_a_bare_python_39(tmp_path: Path) -> None:
     folder = carry(["doctor.fixes.vllm_server"], tmp_path)
     modules = json.loads((folder / "doctor" / CONTENTS).read_text())["modules"]
@@ -75,6 +76,7 @@ def patient(tmp_path: Path, code: str, *, also: Path | None = None, wait: bool =
     return out
 
 
+@pytest.mark.process
 def test_the_hook_runs_the_sitecustomize_that_it_shadows(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
@@ -84,6 +86,7 @@ def test_the_hook_runs_the_sitecustomize_that_it_shadows(tmp_path: Path) -> None
     assert (tmp_path / "run" / "patient" / "attached").exists()
 
 
+@pytest.mark.process
 def test_the_hook_stays_out_of_the_way_of_other_programs(tmp_path: Path) -> None:
     code = "import sys; print(sorted(each for each in sys.modules if each.startswith('doctor')), sys.path)"
     out = patient(tmp_path, code)
@@ -92,6 +95,7 @@ def test_the_hook_stays_out_of_the_way_of_other_programs(tmp_path: Path) -> None
     assert "patient/lib" not in out  # the server's own imports do not pass there
 
 
+@pytest.mark.process
 def test_a_folder_named_doctor_where_the_server_is_started_is_not_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,11 +106,13 @@ def test_a_folder_named_doctor_where_the_server_is_started_is_not_ours(
     assert out.strip() == "start"
 
 
+@pytest.mark.process
 def test_what_is_hooked_is_not_imported_before_its_hook(tmp_path: Path) -> None:
     code = "import sys; from doctor.fixes.vllm_server import processes; print('multiprocessing.process' in sys.modules)"
     assert patient(tmp_path, code).strip() == "False"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("late_s", [0, 1])
 def test_an_engine_whose_server_was_killed_ends(tmp_path: Path, late_s: int) -> None:
     """Also where the server was dead before the engine's process could look whose child it is."""
@@ -138,6 +144,7 @@ def _lives(pid: int) -> bool:
         return False
 
 
+@pytest.mark.process
 def test_a_process_that_the_server_needs_is_missed(tmp_path: Path) -> None:
     (tmp_path / "vllm.py").write_text("import time\ndef engine(seconds):\n    time.sleep(seconds)\n")
     code = """
@@ -275,17 +282,17 @@ def chosen(
 ) -> list[tuple[tuple[str, ...], str]]:
     variables_of = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
     states = {
-        "serving": FactState("ok", serving),
-        "gpus": FactState("ok", Gpus(gpus=gpus)) if gpus else FactState("unavailable", reason="no driver"),
-        "environment": FactState("ok", Environment(variables_of)),
+        "serving": Observed.seen(serving),
+        "gpus": Observed.seen(Gpus(gpus=gpus)) if gpus else Observed.unseen("no driver"),
+        "environment": Observed.seen(Environment(variables_of)),
     }
     if model is not None:
-        states["model"] = FactState("ok", model)
+        states["model"] = Observed.seen(model)
     return [(each.words, each.sentence) for each in choices(states, "en", demo=demo)]
 
 
 def told(**arguments: Any) -> Serving:
-    settings = {name: Setting(name, value, text=str(value)) for name, value in arguments.items()}
+    settings = {name: Observed.written(name, value, text=str(value)) for name, value in arguments.items()}
     return Serving("vllm-api-server", settings, host=arguments.get("host"), dtype=arguments.get("dtype"))
 
 
@@ -341,15 +348,15 @@ def test_several_gpus_and_no_word_about_them_is_a_suggestion() -> None:
 # The command ---------------------------------------------------------------------------------------------------
 
 
-def installed(root: Path, *files: str, trl: bool = False) -> dict[str, FactState]:
+def installed(root: Path, *files: str, trl: bool = False) -> dict[str, Observed]:
     for each in (*files, "vllm/__init__.py"):
         (root / each).parent.mkdir(parents=True, exist_ok=True)
         (root / each).touch()
     modules = {"vllm": str(root / "vllm")} | ({"trl": str(root / "trl")} if trl else {})
     packages = Packages(modules=modules)
     return {
-        "interpreter": FactState("ok", Interpreter("/env/bin/python", "3.11.7")),
-        "packages": FactState("ok", packages),
+        "interpreter": Observed.seen(Interpreter("/env/bin/python", "3.11.7")),
+        "packages": Observed.seen(packages),
     }
 
 
@@ -375,10 +382,10 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     (tmp_path / "trl").mkdir()
     with pytest.raises(NoServer, match="has no `vllm-serve`"):
         server_of("trl", installed(tmp_path, trl=True))
-    states["packages"] = FactState("ok", Packages())
+    states["packages"] = Observed.seen(Packages())
     with pytest.raises(NoServer, match="--python"):
         server_of("demo", states)
-    states["interpreter"] = FactState("unavailable", reason="`x` does not answer")
+    states["interpreter"] = Observed.unseen("`x` does not answer")
     with pytest.raises(NoServer, match="does not answer"):
         server_of("demo", states)
 
@@ -386,6 +393,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
 # The watch -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_a_server_that_does_not_come_up_is_ended_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -411,6 +419,7 @@ def test_a_server_that_does_not_come_up_is_ended_with_its_children(
     assert said == ["the server does not listen after 0.3 s: it is ended"]
 
 
+@pytest.mark.process
 def test_a_server_that_listens_without_uvicorn_is_up(tmp_path: Path) -> None:
     (tmp_path / "patient").mkdir()
     (tmp_path / "patient" / "attached").touch()
@@ -423,6 +432,21 @@ def test_a_server_that_listens_without_uvicorn_is_up(tmp_path: Path) -> None:
         process.kill()
 
 
+@pytest.mark.parametrize(("findings", "verdict", "cause"), [
+    ([], "unknown", None), ([("warning", "cause")], "known", None), ([("warning", "contributing")], "unknown", None),
+    ([("warning", "cause")], "unknown", "F0"), ([("error", "symptom")], "known", None),
+    ([("info", "cause")], "unknown", None),
+    ([("warning", "cause"), ("error", "cause"), ("error", "cause")], "known", "F1"),
+])  # fmt: skip
+def test_what_was_odd_at_the_start_is_no_cause(
+    findings: list[tuple[str, str]], verdict: str, cause: str | None
+) -> None:
+    told = [{"id": f"F{at}", "severity": each[0], "role": each[1]} for at, each in enumerate(findings)]
+    found = cause_in({"findings": told, "verdict": verdict})
+    assert (None if found is None else found["id"]) == cause
+
+
+@pytest.mark.process
 def test_a_server_without_the_hook_is_left_alone(tmp_path: Path) -> None:
     said: list[str] = []
     with subprocess.Popen(["sleep", "100"]) as process:
@@ -439,13 +463,17 @@ def test_the_diagnosis_of_a_dead_engine_is_left_for_the_clients(tmp_path: Path) 
     run = RunDir(tmp_path)
     events = Events(run, role="server")
     events.write("start", listening=True)
-    found = {"id": "MEM016", "name": "n", "severity": "error", "headline": "h", "explanation": "e", "remedy": {}}
+    found = {
+        "id": "MEM6839/unknown_phase", "name": "n", "severity": "error", "role": "cause", "headline": "h",
+        "explanation": "e", "remedy": {},
+    }  # fmt: skip
     note = {**found, "id": "PYT009", "severity": "info"}
+    odd = {**found, "id": "VLL030", "severity": "warning", "role": "contributing"}
     steps: list[str] = []
 
     def diagnose() -> dict[str, Any]:
         steps.append("diagnosed")
-        return {"findings": [note, found]}
+        return {"findings": [note, odd, found]}
 
     watch = Watch(run, 0.1, NOWHERE, diagnose, print, lambda: steps.append("prepared"))
     watch.start(os.getpid())
@@ -453,7 +481,7 @@ def test_the_diagnosis_of_a_dead_engine_is_left_for_the_clients(tmp_path: Path) 
     events.write("exception", engine_dead=True)
     wait_for((tmp_path / "cause.json").exists)
     watch.stop()
-    assert json.loads((tmp_path / "cause.json").read_text())["id"] == "MEM016"
+    assert json.loads((tmp_path / "cause.json").read_text())["id"] == "MEM6839/unknown_phase"
     assert (watch.listening, watch.engine_died, watch.overdue) == (True, True, False)
     assert steps == ["prepared", "diagnosed"]
 
@@ -476,6 +504,7 @@ def test_the_doctor_says_that_it_looks_for_the_cause_as_long_as_it_does(tmp_path
     assert not (tmp_path / "cause.pending").exists()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("alive", [True, False])
 def test_clients_are_patient_while_the_doctor_looks_for_the_cause(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, alive: bool
@@ -485,12 +514,14 @@ def test_clients_are_patient_while_the_doctor_looks_for_the_cause(
     with subprocess.Popen(["true"]) as gone:
         gone.wait()
     (tmp_path / record.PENDING).write_text(str(os.getpid() if alive else gone.pid))
-    late = threading.Timer(1.0, lambda: (tmp_path / record.CAUSE).write_text(json.dumps({"id": "MEM016"})))
+    late = threading.Timer(
+        1.0, lambda: (tmp_path / record.CAUSE).write_text(json.dumps({"id": "MEM6839/unknown_phase"}))
+    )
     late.start()
     began = time.monotonic()
     found = asyncio.run(record.cause())
     late.join()
-    assert found == ({"id": "MEM016"} if alive else None)
+    assert found == ({"id": "MEM6839/unknown_phase"} if alive else None)
     assert (time.monotonic() - began >= 0.9) or not alive
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from tests.real.runs import environment, lacking
 
 from .conftest import FOLDERS, STUB, Server, Start
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.process]
 
 DEAD_AT_START = "'State' object has no attribute 'engine_client'"
 HELLO = {"prompt": "hello", "max_tokens": 3}
@@ -87,11 +90,11 @@ def test_a_dead_engine_is_told_to_the_client_and_the_user(start: Start) -> None:
     assert server.up(), server.text[-3000:]
     status, text = server.ask("POST", "/generate", {"prompt": "dead"})
     error = json.loads(text)["error"]
-    assert (status, error["type"], error["cause"]["id"]) == (500, "EngineDeadError", "MEM016"), text
+    assert (status, error["type"], error["cause"]["id"]) == (500, "EngineDeadError", "MEM6839/unknown_phase"), text
     assert "2.50 GiB" in error["cause"]["headline"]
     assert server.wait() == 1
     assert "The engine failed. What it printed says:" in server.text
-    assert "MEM016 gpu-memory-exhausted" in server.text
+    assert "MEM6839/unknown_phase gpu-memory-ran-out" in server.text
 
 
 @pytest.mark.slow
@@ -127,12 +130,57 @@ def test_trls_server_answers_though_it_waits_for_a_worker_that_was_killed(start:
     assert psutil.wait_procs(started, timeout=15)[1] == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("release", ["0.8.5", "0.33.0"])
+def test_health_tells_a_core_that_stands_still_from_one_that_is_saturated(start: Start, release: str) -> None:
+    server = start(release, "--stall", "3s", STUB_CORE="1")
+    assert server.up(), server.text
+    core = int(re.search(r"STUB core (\d+)", server.text)[1])  # type: ignore[index]
+    assert server.ask("POST", "/generate", HELLO)[0] == 200
+    assert server.ask("POST", "/generate", {"prompt": ["one", "two"]})[0] == 400
+
+    def health() -> int:
+        return server.ask("GET", "/health")[0]
+
+    def becomes(status: int, within_s: float) -> bool:
+        end = time.monotonic() + within_s
+        while time.monotonic() < end:
+            if health() == status:
+                return True
+            time.sleep(0.2)
+        return False
+
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(server.ask, "POST", "/generate", {"prompt": "busy"}) for _ in range(4)]
+        seen = set()
+        while not all(each.done() for each in asked):  # the last one waits three times as long as the limit
+            seen.add(health())
+            time.sleep(0.2)
+        assert (seen, {each.result()[0] for each in asked}) == ({200}, {200})
+        os.kill(core, signal.SIGSTOP)
+        try:
+            running = pool.submit(server.ask, "POST", "/generate", HELLO)
+            assert becomes(503, 20)
+            assert "put out nothing for" in json.loads(server.ask("GET", "/health")[1])["reason"]
+            assert server.ask("GET", "/ready")[0] == 503
+        finally:
+            os.kill(core, signal.SIGCONT)
+        assert running.result()[0] == 200
+        assert becomes(200, 20)
+    os.kill(core, signal.SIGSTOP)  # nobody waits: a request of the doctor's own notices
+    try:
+        assert becomes(503, 40)
+    finally:
+        os.kill(core, signal.SIGCONT)
+    assert becomes(200, 20)
+
+
 def test_a_start_that_fails_is_explained_from_the_engines_own_output(start: Start) -> None:
     server = start("0.8.5", STUB_START="fail")
     assert not server.up()
     assert server.wait() == 1
     assert "The server ended with exit code 1" in server.text
-    assert "MEM016 gpu-memory-exhausted" in server.text
+    assert "MEM6839/unknown_phase gpu-memory-ran-out" in server.text
 
 
 @pytest.fixture

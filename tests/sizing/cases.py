@@ -41,6 +41,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None, di
     "accumulation": (DENSE, {"gradient_accumulation_steps": 2}, None, {"accumulation": 2}),
     "LoRA": (DENSE, {}, ADAPTER, {"lora": Lora(8)}),
     "LoRA, bfloat16": (DENSE, BF16, ADAPTER, {"lora": Lora(8), "mixed": "bf16", "weights": "bfloat16"}),
+    "LoRA, autocast": (DENSE, {"bf16": True}, ADAPTER, {"lora": Lora(8), "mixed": "bf16"}),
+    "LoRA, autocast, checkpointing": (
+        DENSE, {"bf16": True, "gradient_checkpointing": True}, ADAPTER,
+        {"lora": Lora(8), "mixed": "bf16", "checkpointing": True},
+    ),
     "Llama, larger batch": (LLAMA, {"per_device_train_batch_size": 8}, None, {"batch": 8}),
     "Qwen3, tied": (QWEN3, {}, None, {}),
     "experts": (EXPERTS, {}, None, {}),

@@ -13,6 +13,8 @@ from doctor.sizing.setup import Hardware, Setup
 
 from . import cases, measuring
 
+pytestmark = pytest.mark.process
+
 #: of the whole, and of what comes and goes beside weights and optimizer states
 WHOLE, MOVING = 0.06, 0.08
 FAST = ["checkpointing", "LoRA, bfloat16"]

@@ -18,7 +18,7 @@ from doctor.sizing.words import WORDS
 from .configs import CONFIGS
 
 Answer = tuple[int, str, str]
-ABSENT = "DSP015"  # DeepSpeed is not installed here, which is no fault of a file
+ABSENT = "PYT3270/deepspeed"  # DeepSpeed is not installed here, which is no fault of a file
 
 
 @pytest.fixture
@@ -201,6 +201,7 @@ def test_written_files_are_read_back(plan: Callable[..., Answer], tmp_path: Path
     assert plan("--gpus", "4xH100", "--write", "plan", "model")[0] == 2
 
 
+@pytest.mark.process
 def test_checks_find_nothing_wrong_with_the_files(
     plan: Callable[..., Answer], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -230,7 +231,7 @@ def test_nothing_is_overwritten(plan: Callable[..., Answer], tmp_path: Path) -> 
     [
         (["--gpus", "8xH100"], "name a model"),
         (["7B", "--gpus", "8"], "8xH100"),
-        (["7B", "--gpus", "8xB9000"], "memory of `B9000`"),
+        (["7B", "--gpus", "8xB9000"], "the card `B9000` is not known"),
         (["nowhere", "--gpus", "8xH100"], "neither a folder"),
         (["7B", "--params", "7e9", "--gpus", "8xH100"], "give one of them"),
         (["--params", "12", "--gpus", "8xH100"], "no size"),
@@ -282,10 +283,20 @@ def test_size_in_a_name(name: str, size: str | None) -> None:
     assert in_name(name) == size
 
 
-def test_model_that_is_not_here_is_taken_by_its_name(plan: Callable[..., Answer]) -> None:
+def test_model_that_is_not_here_is_taken_from_published_figures(plan: Callable[..., Answer]) -> None:
     found = read(plan, "Qwen/Qwen2.5-7B-Instruct", "--gpus", "8xH100")
     assert found["model"]["parameters"] == 7_615_616_512
+    assert "published" in {each["key"] for each in found["notes"]}
+    assert "assumed_shape" not in {each["key"] for each in found["notes"]}
+
+
+def test_model_that_nobody_publishes_is_taken_by_its_name(plan: Callable[..., Answer]) -> None:
+    found = read(plan, "somebody/Qwen2.5-7B-Instruct", "--gpus", "8xH100")
     assert {"not_here", "assumed_shape"} <= {each["key"] for each in found["notes"]}
+
+
+def test_published_model_is_named_in_the_files(plan: Callable[..., Answer]) -> None:
+    found = read(plan, "Qwen/Qwen2.5-7B-Instruct", "--gpus", "8xH100")
     assert "Qwen/Qwen2.5-7B-Instruct" in found["files"]["grpo.yaml"]
 
 
@@ -344,3 +355,41 @@ def test_server_command_follows_the_release() -> None:
         assert (sizes["--tensor-parallel-size"], sizes["--data-parallel-size"], sizes["--dtype"]) == (
             "2", "1", "float16",
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_change_has_its_words(plan: Callable[..., Answer], language: str) -> None:
+    """Whatever the search finds for odd runs can be said."""
+    for words in (
+        ("7B", "--gpus", "1x24GiB", "--dtype", "float32"), ("14B", "--gpus", "8x24GiB", "--strategy", "ddp"),
+        ("7B", "--gpus", "2x40GiB", "--lora", "16", "--strategy", "ddp", "--no-checkpointing", "--head", "full"),
+        ("72B", "--gpus", "8x80GiB", "--vllm", "server", "--attention", "eager"),
+    ):  # fmt: skip
+        code, out, err = plan("--lang", language, *words)
+        assert code in {0, 1}, err
+        body = out.split(WORDS[language]["start"])[0]
+        assert not re.search(r"\{(before|after|need|most|memory|word)\}", body)
+
+
+def test_host_memory_is_compared_with_what_loading_takes(plan: Callable[..., Answer]) -> None:
+    """Eight ranks that each load 28 GiB do not fit beside each other into 64."""
+    tight = read(plan, "7B", "--gpus", "8xH100", "--strategy", "zero2", "--dtype", "float32", "--host-memory", "64")
+    roomy = read(plan, "7B", "--gpus", "8xH100", "--strategy", "zero2", "--dtype", "float32", "--host-memory", "2048")
+    unknown = read(plan, "7B", "--gpus", "8xH100", "--strategy", "zero2", "--dtype", "float32")
+    assert (tight["verdict"]["word"], tight["verdict"]["host"]) == ("unsure", "unsure")
+    assert (roomy["verdict"]["word"], roomy["verdict"]["host"]) == ("fits", "fits")
+    assert unknown["verdict"]["host"] is None
+    assert "host_unknown" in {each["key"] for each in unknown["notes"]}
+    assert unknown["host_bytes"] > 8 * 4 * 7_615_616_512
+
+
+@pytest.mark.parametrize(
+    ("spec", "near"), [("8xH21", "H20"), ("4xRTX4091", "RTX-4090"), ("8xMI300", "MI300X"), ("2xL40SS", "L40S")]
+)
+def test_a_card_that_is_not_known_gets_names_and_no_memory_of_another(
+    plan: Callable[..., Answer], spec: str, near: str
+) -> None:
+    code, _, err = plan("7B", "--gpus", spec)
+    assert code == 2
+    assert f"`{near}`" in err
+    assert "24GiB" not in err

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from doctor.core.run_dir import RunDir
+from doctor.run.folder import RunDir
 from tests.guard.conftest import Guarded
 from tests.real.runs import run
 

@@ -69,7 +69,7 @@ class History:
                 self.names[module, name] |= bit
             if surface is None:
                 continue
-            for name in surface.borrowed:
+            for name in release.borrowed(module):
                 self.borrowed[module, name] |= bit
             for name in surface.defined:
                 self.definitions[module, name] |= bit

@@ -25,6 +25,7 @@ class Release:
     packages: set[str]
     closed: frozenset[str] = frozenset()
     _names: dict[str, set[str]] = field(default_factory=dict)
+    _borrowed: dict[str, set[str]] = field(default_factory=dict)
     _dynamic: dict[str, bool] = field(default_factory=dict)
 
     def names(self, module: str) -> set[str]:
@@ -35,15 +36,40 @@ class Release:
         return self._names[module]
 
     def is_dynamic(self, module: str) -> bool:
-        """Whether a module may offer names that were not seen."""
+        """Whether a module, or one that it takes by `*`, may offer names that were not seen."""
+        if module not in self._dynamic:
+            self._dynamic[module] = False  # a circle of stars ends here
+            self._dynamic[module] = self._may_offer_more(module)
+        return self._dynamic[module]
+
+    def _may_offer_more(self, module: str) -> bool:
         surface = self.modules.get(module)
         if module in self.closed:
             return False
         if surface is None or surface.dynamic:
             return True
-        return any(
-            each not in self.modules and each.partition(".")[0] != module.partition(".")[0] for each in surface.stars
-        )
+        outside = [each for each in surface.stars if each not in self.modules]
+        if any(each.partition(".")[0] != module.partition(".")[0] for each in outside):
+            return True
+        return any(self._lets_all_through(each) and self.is_dynamic(each) for each in surface.stars)
+
+    def _lets_all_through(self, module: str) -> bool:
+        """Whether a star of a module takes all that it has, for no list of literals says what is offered."""
+        surface = self.modules.get(module)
+        return surface is not None and (not surface.exported or surface.exports_more)
+
+    def borrowed(self, module: str) -> set[str]:
+        """Names that a module imports from other packages, or takes by `*` from a module that does."""
+        if module not in self._borrowed:
+            self._borrowed[module] = set()
+            surface = self.modules.get(module)
+            found = set(surface.borrowed) if surface is not None else set()
+            for star in surface.stars if surface is not None else ():
+                other, offered = self.modules.get(star), self.borrowed(star)
+                listed = other is not None and other.exported and not other.exports_more
+                found |= offered & other.exported if other and listed else {each for each in offered if each[:1] != "_"}
+            self._borrowed[module] = found
+        return self._borrowed[module]
 
     def _collect(self, module: str) -> set[str]:
         surface = self.modules[module]

@@ -68,6 +68,8 @@ def names_table(library: Library, history: History, asked: Mapping[str, History]
         "distribution": library.name,
         "every": library.every,
         "versions": history.versions,
+        "whole": True,  # all modules that came or went are listed, none only as the package above it
+        "partial": _partial(history, modules),
         "modules": _module_group(history, modules),
         "names": _grouped(history, changed),
         "moved": _moves(library, history, changed),
@@ -122,13 +124,12 @@ def _ambiguous(masks: Mapping[tuple[str, str], int]) -> dict[str, int]:
 
 @cache
 def changed_modules(history: History) -> dict[str, int]:
-    """Modules that not every release has, those of a new package only as that package."""
-    found = {
+    """Modules that not every release has, each by its own name: of one that is not here nothing may be told."""
+    return {
         module: mask
         for module, mask in history.modules.items()
         if mask != history.everywhere and not _PRIVATE_PLACE.search(module)
     }
-    return {module: mask for module, mask in found.items() if found.get(module.rpartition(".")[0]) != mask}
 
 
 @cache
@@ -166,6 +167,20 @@ def _module_group(history: History, masks: Mapping[str, int]) -> dict[str, str]:
     for module, mask in sorted(masks.items()):
         groups[span_of(mask, len(history.versions))].append(module)
     return {span: " ".join(modules) for span, modules in sorted(groups.items())}
+
+
+def _partial(history: History, listed: Mapping[str, int]) -> list[str]:
+    """Packages directly above modules that came or went and are not listed, without those inside of another one.
+
+    What is not listed below them may have been there.
+    """
+    left = {
+        module.rpartition(".")[0]
+        for module, mask in history.modules.items()
+        if mask != history.everywhere and module not in listed
+    }
+    left |= {module for module, mask in history.dynamic.items() if mask}
+    return sorted(each for each in left if not any(each.startswith(f"{other}.") for other in left))
 
 
 def _newest(history: History) -> int:

@@ -21,9 +21,16 @@ def own_imports(archive: Path, package: str) -> Iterator[tuple[str, str]]:
                     yield from ((match["module"], name) for name in match["names"].split(", "))
 
 
+def modules_of(archive: Path) -> Iterator[str]:
+    """Yield the dotted names of a release's modules."""
+    with zipfile.ZipFile(archive) as opened:
+        for path in opened.namelist():
+            yield path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
 def wrong_of(archive: Path, package: str, version: str) -> list[str]:
-    """Own imports of a release that the histories tell to be absent from it, as "module.name"."""
-    wrong = []
+    """What the histories tell to be absent and is there: own imports of a release as "module.name", and its modules."""
+    wrong = [module for module in modules_of(archive) if api.invented(module) is not None]
     for module, name in sorted(set(own_imports(archive, package))):
         known = api.name(module, name)
         near = known.neighbours(version) if known is not None else None

@@ -75,7 +75,7 @@ def named(function, name):
 
 def break_writes():
     """Let every write of the guard fail, as on a full disk."""
-    from doctor.core import run_dir
+    from doctor.run import folder
 
     class Full:
         def __getattr__(self, name):
@@ -83,7 +83,7 @@ def break_writes():
                 raise OSError(28, "No space left on device")
             return getattr(os, name)
 
-    run_dir.os = Full()
+    folder.os = Full()
 
 
 def main():

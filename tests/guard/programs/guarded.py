@@ -37,6 +37,7 @@ CONFIG = {
     "unclipped": {"max_grad_norm": 0.0},
     "accumulates": {"gradient_accumulation_steps": 2, "max_steps": 5},
     "long": {"max_steps": 12},
+    "slope": {"gradient_checkpointing": False},
     "activation-iterations": {"num_iterations": 2, "gradient_accumulation_steps": 2, "max_steps": 5},
     "activation-checkpointing": {"gradient_checkpointing_kwargs": {"use_reentrant": True}},
     "activation-cispo": {"loss_type": "cispo", "importance_sampling_level": "sequence", "max_grad_norm": 0.0},
@@ -101,8 +102,10 @@ class Trainer(GRPOTrainer):
 
 
 def spoil(module, args, output):
-    """One element of the activation, only in the forward that is trained on."""
+    """One element of the activation, only in the forward that is trained on; or a slope that does not exist."""
     if BROKEN and At.step == BROKEN_AT and Trainer.in_loss:
+        if CASE == "slope":
+            return output + (output * 0).pow(2).sum(-1, keepdim=True).sqrt()
         output = output.clone()
         output[0, 0, 0] = float("inf" if CASE == "activation-inf" else "nan")
         return output
@@ -134,7 +137,7 @@ def main():
         train_dataset=tiny.sums(), processing_class=tokenizer, callbacks=[At()],
     )  # fmt: skip
     generating_is_no_loss(trainer.model)
-    if CASE.startswith(("activation", "unclipped", "accumulates", "skips", "raises")):
+    if CASE.startswith(("activation", "slope", "unclipped", "accumulates", "skips", "raises")):
         trainer.model.get_submodule(f"{'base_model.model.' if lora else ''}{SPOILT}").register_forward_hook(spoil)
     if CARRIED == "none":
         trainer.train()

@@ -3,12 +3,14 @@
 What it does is told by the prompt: `slow` takes a second, `dead` kills the engine, `broken` fails the request alone,
 `refused` is the client's fault, and `stream-dead` dies after the first step. `forgotten` dies and never answers, as an
 engine does for which a request came too late. `long` takes ten minutes in a worker of TRL's own server.
+STUB_CORE=1 puts tokens into a process of its own, which can be stopped.
 STUB_START=hang never comes up, and STUB_START=fail fails while it loads.
 """
 
 import asyncio
 import importlib.util
 import os
+import subprocess
 import sys
 import time
 from types import SimpleNamespace
@@ -81,7 +83,53 @@ def made(cls, *args, **kwargs):
     if start == "fail":
         print(DEATH, file=sys.stderr, flush=True)
         raise RuntimeError("Engine core initialization failed. See root cause above.")
-    return Engine()
+    return CoreEngine() if os.environ.get("STUB_CORE") else Engine()
+
+
+#: a process of its own that makes tokens, one request after the other, as an engine with room for a single one
+CORE = """
+import sys, time
+for line in sys.stdin:
+    request, steps = line.split()
+    for step in range(int(steps)):
+        time.sleep(0.05)
+        print(request, flush=True)
+    print(request, "end", flush=True)
+"""
+
+
+class Core:
+    """As vLLM's client of its engine core: messages come from `get_output_async`."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [sys.executable, "-S", "-c", CORE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        print(f"STUB core {self.process.pid}", flush=True)
+
+    async def get_output_async(self):
+        return await asyncio.get_running_loop().run_in_executor(None, self.process.stdout.readline)
+
+
+class CoreEngine(Engine):
+    """With a core that can be stopped: `busy` makes 60 tokens, which take three seconds."""
+
+    def __init__(self):
+        super().__init__()
+        self.engine_core, self.queues, self.handler = Core(), {}, None
+
+    async def _hand_out(self):
+        while True:
+            request, *end = (await self.engine_core.get_output_async()).split()
+            self.queues[request].put_nowait(bool(end))
+
+    async def generate(self, prompt, sampling_params, request_id):
+        self.handler = self.handler or asyncio.ensure_future(self._hand_out())
+        queue = self.queues[request_id] = asyncio.Queue()
+        print(request_id, 60 if prompt == "busy" else 1, file=self.engine_core.process.stdin, flush=True)
+        while not await queue.get():
+            text = prompt if isinstance(prompt, str) else ""
+            yield SimpleNamespace(prompt=text, outputs=[SimpleNamespace(text=" big")])
 
 
 class LLM:

@@ -1,0 +1,1 @@
+"""Rows of needs-conversion that take judgement of their own."""

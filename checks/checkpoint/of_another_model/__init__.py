@@ -1,0 +1,1 @@
+"""Rows of of-another-model that take judgement of their own."""

@@ -1,0 +1,1 @@
+"""Rows of column-missing that take judgement of their own."""

@@ -1,0 +1,1 @@
+"""Rows of dataset-not-loaded that take judgement of their own."""

@@ -1,0 +1,42 @@
+"""Judges DAT1752/split, a row of dataset-not-loaded; its words stand in the TOML of the table."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+LOG_MESSAGE = TOML["log"]
+UNLISTED = TOML["unlisted"]
+WHOLE = TOML["whole"]
+TOGETHER = TOML["together"]
+SINGLE = TOML["single"]
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Name the splits that exist."""
+    asked = hits.first.groups.get("method") or hits.first.groups.get("mapping")
+    if asked:
+        message = TOGETHER if hits.first.groups.get("method") else SINGLE
+        return found(
+            PROBLEM,
+            message,
+            where=hits.where(),
+            evidence=hits.evidence(),
+            confidence=LIKELY,
+            method=asked,
+            mapping=asked,
+        )
+    if not hits.get("splits"):
+        return found(PROBLEM, UNLISTED, where=hits.where(), evidence=hits.evidence(), split=hits.get("split"))
+    names = re.findall(r"'([^']{1,60})'", hits.get("splits") or "")
+    splits = ", ".join(f"`{name}`" for name in names[:8]) or "none"
+    where, evidence = hits.where(), hits.evidence()
+    if hits.of(1) and names:
+        split = "train" if "train" in names else names[0]
+        return found(PROBLEM, WHOLE, where=where, evidence=evidence, splits=splits, split=split)
+    return found(PROBLEM, LOG_MESSAGE, where=where, evidence=evidence, split=hits.get("split"), splits=splits)

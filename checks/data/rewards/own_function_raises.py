@@ -1,0 +1,119 @@
+"""Judges own-function-raises (DAT053), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+
+
+#: who calls -> the last frame of the library before one of the user's own
+_CALLERS = (
+    (
+        "reward",
+        re.compile(
+            r"(?:grpo_trainer|rloo_trainer|GRPOTrainer|online_dpo_trainer|ppo_trainer|rollout_mixin)\.py:"
+            r"_?(?:calculate_rewards|compute_rewards\w*|score_completions|generate_and_score_completions"
+            r"|prepare_inputs|call_async_reward\w*)$"
+            r"|[\\/]verl[\\/](?:workers[\\/]reward_manager|experimental[\\/]reward\w*|utils[\\/]reward_score"
+            r"|trainer[\\/]ppo[\\/]reward)\b[^\n]{0,80}:(?:__call__|compute_score|default_compute_score|run_single"
+            r"|compute_reward|verify|_verify|_compute_\w+|_call_with_kwargs)$"
+        ),
+    ),
+    (
+        "map",
+        re.compile(
+            r"[\\/]datasets[\\/]arrow_dataset\.py:"
+            r"(?:apply_function\w*|_map_single|iter_outputs|process|async_apply_function\w*"
+            r"|get_indices_from_mask_function|async_get_indices_from_mask_function)$"
+        ),
+    ),
+    ("collator", re.compile(r"[\\/]torch[\\/]utils[\\/]data[\\/]_utils[\\/]fetch\.py:fetch$")),
+    ("callback", re.compile(r"[\\/]transformers[\\/]trainer_callback\.py:call_event$")),
+    ("metric", re.compile(r"[\\/]transformers[\\/]trainer(?:_seq2seq)?\.py:(?:evaluation_loop|prediction_loop)$")),
+)
+#: methods of a trainer that somebody wrote anew: the library calls them, but they are no such functions
+_OF_TRAINER = re.compile(r":(?:prediction_step|compute_loss|training_step|evaluation_loop|prediction_loop|get_\w+)$")
+_INSTALLED = re.compile(
+    r"(?:site|dist)-packages[\\/]|[\\/]python3?(?:\.\d+t?)?[\\/]|^<frozen |[\\/]trl[\\/]trainer[\\/]"
+    r"|[\\/]src[\\/]transformers[\\/]"
+)
+
+
+#: who calls -> what is said
+MESSAGES = {
+    "reward": TOML["reward"],
+    "map": TOML["map"],
+    "collator": TOML["collator"],
+    "callback": TOML["callback"],
+    "metric": TOML["metric"],
+}
+
+#: what the exception says, the first that fits -> what it means
+_MEANINGS = (
+    (
+        re.compile(r"^AttributeError: 'NoneType' object has no attribute '(?:group|groups|groupdict|start|end|span)'"),
+        ("A regular expression found nothing in the text (`re.search` gave `None`), and the match was used.",
+         "正则表达式在文本中没有匹配(`re.search` 返回 `None`),却仍使用了匹配结果。"),
+    ),
+    (
+        re.compile(r"^(?:AttributeError|TypeError): [^\n]{0,40}'?NoneType"),
+        ("A value is `None`: a field that the row does not fill, or a search or a call that gave nothing.",
+         "某个值为 `None`:该行没有填写的字段,或没有结果的查找或调用。"),
+    ),
+    (
+        re.compile(r"JSONDecodeError|^ValueError: (?:could not convert string to float|invalid literal for)"),
+        ("The text is not the number or the JSON as which it is read.", "该文本不是所要解析的数字或 JSON。"),
+    ),
+    (
+        re.compile(r"^AttributeError: '(?:int|float|bool|dict|list)' object has no attribute"),
+        ("The value is a number or a list where text was expected: a column of another type (`str(value)`).",
+         "该值是数字或列表,而代码期望文本:列的类型不同(`str(value)`)。"),
+    ),
+    (
+        re.compile(r"^(?:KeyError|NameError|UnboundLocalError)"),
+        ("It asks for a name that is not there: a column, a key, a variable that only one branch sets.",
+         "它使用了不存在的名称:列、键,或只在某个分支中赋值的变量。"),
+    ),
+    (
+        re.compile(r"^(?:IndexError|ZeroDivisionError)"),
+        ("Something is empty or shorter than expected: no match, no word, no row.",
+         "某个内容为空或比预期短:没有匹配、没有词或没有行。"),
+    ),
+)  # fmt: skip
+#: the name that is not there
+_KEY = re.compile(r"^(?:KeyError: |NameError: name )'([\w./\- ]{1,60})'")
+_PLAIN = ("One row is not as the function expects.", "有一行与该函数的预期不符。")
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Only where the frame behind the library's call is the user's own."""
+    called = _called(hits.first.frames)
+    if called is None:
+        return None
+    role, outer, inner = called
+    name = outer.rpartition(":")[2]
+    meaning, meaning_zh = next((told for pattern, told in _MEANINGS if pattern.search(hits.first.text)), _PLAIN)
+    key = _KEY.search(hits.first.text)
+    asked = f"`{key[1]}`: " if key else ""
+    return found(
+        PROBLEM, MESSAGES[role], where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        name=name if name.isidentifier() else "lambda", kind=hits.first.groups["kind"],
+        place=re.split(r"[\\/]", inner)[-1], meaning=asked + meaning, meaning_zh=asked + meaning_zh,
+    )  # fmt: skip
+
+
+def _called(frames: Sequence[str]) -> tuple[str, str, str] | None:
+    """(who calls, the function of the user's that is called, the user's innermost frame) of the innermost such call."""
+    for at in range(len(frames) - 2, -1, -1):
+        role = next((role for role, pattern in _CALLERS if pattern.search(frames[at])), None)
+        if role is not None and not _INSTALLED.search(frames[at + 1]) and not _OF_TRAINER.search(frames[at + 1]):
+            own = [frame for frame in frames[at + 1 :] if not _INSTALLED.search(frame)]
+            return role, own[0], own[-1]
+    return None

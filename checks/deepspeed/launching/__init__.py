@@ -1,0 +1,1 @@
+"""Problems of the area deepspeed: launching and building."""

@@ -1,0 +1,1 @@
+"""Problems of the area gpu: errors of hardware and driver."""

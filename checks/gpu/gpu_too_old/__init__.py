@@ -1,0 +1,1 @@
+"""Rows of gpu-too-old that take judgement of their own."""

@@ -1,0 +1,51 @@
+"""Judges GPU7876/flash_attn, a row of gpu-too-old; its words stand in the TOML of the table."""
+
+from __future__ import annotations
+
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import Skip, found
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.torch_builds import trains_on_cpu, used_gpus
+from doctor.catalogue.shared.trainers import quoted
+from doctor.catalogue.shared.wanted_attention import asked_attention, flash_version
+from doctor.catalogue.words import words_of
+from doctor.facts.gpus import Gpus
+from doctor.facts.training import Training
+from doctor.facts.world import World
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+
+
+OLDEST = (8, 0)
+
+
+@check(PROBLEM)
+def gpu_too_old(training: Training, gpus: Gpus, world: World | None) -> Judgement:
+    """The first card that is too old stands for all."""
+    setting = asked_attention(training)
+    if setting is None or trains_on_cpu(training, world):
+        return
+    if flash_version(setting.value) != 2 and not setting.value.startswith("kernels-community/flash-attn"):
+        return
+    for gpu in used_gpus(gpus, world):
+        if gpu.compute_capability is None:
+            yield Skip(f"{gpu.label} does not report its compute capability")
+        elif gpu.compute_capability < OLDEST:
+            capability = ".".join(map(str, gpu.compute_capability))
+            yield found(
+                PROBLEM,
+                MESSAGE,
+                where=place_of(setting),
+                evidence=(
+                    *quoted(setting),
+                    Observed.quoted("NVML", f"compute capability of GPU {gpu.index}: {capability}"),
+                ),
+                commands=('attn_implementation="sdpa"',),
+                attention=setting.value,
+                gpu=gpu.label,
+                capability=capability,
+            )
+            return

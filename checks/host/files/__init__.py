@@ -1,0 +1,1 @@
+"""Problems of the area host: files and folders."""

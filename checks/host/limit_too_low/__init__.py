@@ -1,0 +1,1 @@
+"""Rows of limit-too-low that take judgement of their own."""

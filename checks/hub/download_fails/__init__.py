@@ -1,0 +1,1 @@
+"""Rows of download-fails that take judgement of their own."""

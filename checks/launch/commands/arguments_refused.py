@@ -1,0 +1,80 @@
+"""Judges arguments-refused (LCH025), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.words import words_of
+from doctor.data.launchers import nearest, table
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+UNKNOWN = TOML["unknown"]
+BLANK = TOML["blank"]
+ENTRYPOINT = TOML["entrypoint"]
+SURPLUS = TOML["surplus"]
+MISSING = TOML["missing"]
+VALUE = TOML["value"]
+READ = TOML["read"]
+AMBIGUOUS = TOML["ambiguous"]
+
+
+#: first words of a command that was handed to a server as its arguments
+_COMMANDS = re.compile(r"(?:\S{0,80}/)?(?:serve|vllm|sglang|python3?|bash|sh|uv|torchrun|sleep)$|\S{0,80}/\S{1,160}$")
+
+
+#: file of a server's command line -> the package it belongs to, which a trainer may start with options of its own time
+#: whose options are known here
+_LAUNCHERS = frozenset({"torchrun", "deepspeed", "accelerate"})
+_SERVERS = {"launch_server.py": "sglang", "api_server.py": "vllm", "vllm": "vllm", "launch_router.py": "sglang-router"}
+_WHOSE = (
+    "It is the server of `{0}` that says so; where a trainer started it (AReaL, slime, veRL, a script), the installed "
+    "`{0}` is older or newer than that trainer was written for: `pip show {0}`, then install the version that the "
+    "trainer names, often a newer one. "
+)
+_WHOSE_ZH = (
+    "这是 `{0}` 的服务端所说;若由训练框架(AReaL、slime、veRL 或脚本)启动,则所装 `{0}` 比该框架所针对的版本旧或新:"
+    "`pip show {0}`,再安装框架指定的版本(通常更新)。"
+)
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Say which argument it was and what was wrong with it."""
+    unknown = (hits.get("unknown") or "").strip()
+    if unknown and not unknown.strip("\\'\", "):
+        message, names = BLANK, ""
+    elif unknown:
+        message, names = UNKNOWN, _listed(each for each in unknown.split() if each.lstrip("'\"[").startswith("-"))
+    elif hits.get("ambiguous"):
+        message, names = AMBIGUOUS, _listed([hits.get("ambiguous") or ""])
+    elif hits.get("missing"):
+        message, names = MISSING, _listed((hits.get("missing") or "").split(", "))
+    else:
+        message, names = READ if hits.get("told") else VALUE, _listed([hits.get("argument") or ""])
+    program = (hits.get("program") or "").replace("\\", "/").rpartition("/")[2]
+    server = _SERVERS.get(program)
+    near = _nearest(program, unknown) if message is UNKNOWN else ""
+    surplus = message is UNKNOWN and not unknown.lstrip("'\"[").startswith("-")
+    if surplus:
+        message = ENTRYPOINT if server and _COMMANDS.match(unknown.split()[0]) else SURPLUS
+    return found(
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), names=names or f"`{unknown[:60]}`",
+        why=hits.get("why") or "", whose=_WHOSE.format(server) if server else "",
+        whose_zh=_WHOSE_ZH.format(server) if server else "", confidence=LIKELY if surplus else CONFIRMED,
+        option=(hits.get("argument") or "").split("/")[0], program=program,
+        near=near, choices=_listed((hits.get("match") or "").split(", ")), words=f"`{unknown[:60]}`",
+    )  # fmt: skip
+
+
+def _nearest(program: str, unknown: str) -> str:
+    """An option of a launcher that the first argument is nearly."""
+    if program not in _LAUNCHERS:
+        return ""
+    return nearest(unknown.split(maxsplit=1)[0].partition("=")[0], table(program).options)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{each.partition('=')[0].strip(',')}`" for each in list(names)[:4])

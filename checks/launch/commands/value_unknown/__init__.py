@@ -1,0 +1,1 @@
+"""Rows of value-unknown that take judgement of their own."""

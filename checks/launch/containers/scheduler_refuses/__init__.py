@@ -1,0 +1,1 @@
+"""Rows of scheduler-refuses that take judgement of their own."""

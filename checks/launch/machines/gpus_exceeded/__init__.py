@@ -1,0 +1,1 @@
+"""Rows of gpus-exceeded that take judgement of their own."""

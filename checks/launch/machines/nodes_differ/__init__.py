@@ -1,0 +1,1 @@
+"""Rows of nodes-differ that take judgement of their own."""

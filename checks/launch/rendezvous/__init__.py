@@ -1,0 +1,1 @@
+"""Problems of the area launch: ranks and their meeting."""

@@ -1,0 +1,48 @@
+"""Judges rank-variables-incomplete (LCH013), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.words import words_of
+from doctor.facts.environment import Environment
+from doctor.facts.launch import Launch
+from doctor.facts.training import Training
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+LOG_MESSAGE = TOML["log"]
+MESSAGE = TOML["main"]
+
+
+NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+@check(PROBLEM)
+def rank_variables_incomplete(launch: Launch, environment: Environment, training: Training) -> Judgement:
+    """Launchers set the variables themselves, so only plain Python with a trainer counts."""
+    local_rank = environment.get("LOCAL_RANK")
+    if launch.kind != "python" or training.trainer is None or local_rank in {None, "", "-1"}:
+        return
+    if {"srun", "sbatch", "mpirun", "mpiexec"} & set(launch.wrappers):
+        return
+    missing = [name for name in NEEDED if not environment.get(name)]
+    if missing:
+        yield found(
+            PROBLEM,
+            MESSAGE,
+            local_rank=local_rank,
+            missing=", ".join(f"`{name}`" for name in missing),
+            first=missing[0],
+            commands=("unset LOCAL_RANK",),
+            evidence=(Observed.quoted("environment", f"LOCAL_RANK={local_rank}"),),
+        )
+
+
+def explain(hits: Hits) -> Finding | None:
+    """None where colocated vLLM asked for it: there the remedy is another."""
+    if any("/vllm/" in frame for hit in hits for frame in hit.frames):
+        return None
+    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), variable=hits.get("variable"))

@@ -1,0 +1,102 @@
+"""Judges ranks-do-not-fit-nodes (LCH029), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
+from doctor.catalogue.nodes.compare import compare
+from doctor.catalogue.nodes.departures import told_apart
+from doctor.catalogue.nodes.hosts import folded
+from doctor.catalogue.nodes.readings import named
+from doctor.catalogue.problem import ERROR, WARNING
+from doctor.catalogue.shared.allocation import job_nodes
+from doctor.catalogue.words import words_of
+from doctor.facts.cluster import Cluster, Node
+from doctor.facts.launch import Launch
+from doctor.facts.world import World
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+TOO_FEW = TOML["too_few"]
+TOO_FEW_GPUS = TOML["too_few_gpus"]
+TWICE = TOML["twice"]
+NOBODY = TOML["nobody"]
+ODD = TOML["odd"]
+SPLIT = TOML["split"]
+FIRST_ONLY = TOML["first_only"]
+FEW_ALLOCATED = TOML["few_allocated"]
+
+
+@check(PROBLEM)
+def command_fits_nodes(cluster: Cluster, launch: Launch, world: World) -> Judgement:
+    """Only what the command asks for over all machines; fewer machines than nodes is a choice."""
+    there = len(cluster.nodes)
+    evidence = (Observed.quoted("launch command", " ".join(launch.argv)),)
+    if not launch.trains or (world.machines or 1) < 2:
+        return
+    if (world.machines or 1) > there:
+        yield found(PROBLEM, TOO_FEW, wanted=world.machines, there=there, confidence=LIKELY, evidence=evidence)
+        return
+    gpus = [node.value("gpus") for node in cluster.nodes]
+    if world.backend in {None, "none", "cpu", "tpu"} or world.processes is None or None in gpus:
+        return
+    total = sum(len(each.gpus) for each in gpus if each is not None)
+    if 0 < total < world.processes:
+        yield found(PROBLEM, TOO_FEW_GPUS, wanted=world.processes, there=total, evidence=evidence)
+
+
+@check(PROBLEM)
+def job_starts_its_nodes(launch: Launch, world: World | None) -> Judgement:
+    """A batch script runs on the first node alone; what shall run on all of them stands behind `srun`."""
+    nodes = job_nodes(launch) if "sbatch" in launch.wrappers else None
+    spread = {"srun", "mpirun", "mpiexec", "pdsh", "ssh"} & set(launch.wrappers)
+    by_itself = launch.kind in {"deepspeed", "verl", "ray", "trinity", "unknown"}  # these start the other nodes
+    if nodes is None or not launch.trains or by_itself or launch.unclear:
+        return
+    evidence = (Observed.quoted("sbatch", f"nodes: {nodes}"), Observed.quoted("launch command", " ".join(launch.argv)))
+    if nodes > 1 and not spread:
+        waits = world is not None and (world.machines or 1) > 1
+        yield found(
+            PROBLEM, FIRST_ONLY, count=nodes, severity=ERROR if waits else WARNING, confidence=LIKELY, evidence=evidence
+        )  # fmt: skip
+    elif world is not None and (world.machines or 1) > nodes:
+        yield found(PROBLEM, FEW_ALLOCATED, wanted=world.machines, count=nodes, confidence=LIKELY, evidence=evidence)
+
+
+@check(PROBLEM)
+def places_fit_nodes(cluster: Cluster) -> Judgement:
+    """Ranks as the nodes' own variables tell them; Ray gives its ranks itself."""
+    if cluster.engine == "ray":
+        return
+    yield from told_apart(PROBLEM, ODD, SPLIT, compare(cluster, named("nodes of the run")))
+    ranks: dict[int, list[str]] = {}
+    for node in cluster.heard:
+        rank = _rank(node)
+        if rank is not None:
+            ranks.setdefault(rank, []).append(node.name)
+    for rank, hosts in sorted(ranks.items()):
+        if len(hosts) > 1:
+            yield found(
+                PROBLEM, TWICE, rank=rank, count=len(hosts), hosts=folded(hosts, 3), where=Where(host=hosts[0]),
+                nodes=tuple(hosts), evidence=(Observed.quoted("environment", f"rank {rank}: {folded(hosts, 6)}"),),
+            )  # fmt: skip
+    yield from _gaps(cluster, set(ranks))
+
+
+def _rank(node: Node) -> int | None:
+    facts = node.value("node")
+    return node.rank if node.rank is not None or facts is None else facts.rank
+
+
+def _gaps(cluster: Cluster, ranks: set[int]) -> Iterator[Finding]:
+    """Ranks that no node has, where every node tells its own; nodes that were not heard are told elsewhere."""
+    numbers = [facts.nodes for node in cluster.heard if (facts := node.value("node")) is not None and facts.nodes]
+    if len(numbers) < len(cluster.nodes) or len(set(numbers)) != 1 or len(ranks) < len(cluster.nodes):
+        return
+    missing = sorted(set(range(numbers[0])) - ranks)
+    if missing:
+        told = folded(map(str, missing), 4)
+        yield found(PROBLEM, NOBODY, wanted=numbers[0], ranks=told, severity=WARNING, confidence=LIKELY)

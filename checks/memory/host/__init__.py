@@ -1,0 +1,1 @@
+"""Problems of the area memory: memory of the host."""

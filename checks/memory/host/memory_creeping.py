@@ -1,0 +1,67 @@
+"""Judges memory-creeping (MEM023), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.usage_rules import Buckets, gpu_of, place
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+
+
+#: parts, steps that must rise, growth, and its least amount in MiB
+PARTS, RISES, GROWTH = 8, 6, 1.1
+LEAST_MIB = {"memory_used_mib": 1024.0, "shm_used_mib": 512.0, "host": 4096.0}
+SKIP, LEAST_S = 0.25, 1800.0
+
+
+@rule(PROBLEM, needs=("usage/bin_s", "gpu/*_used_mib", "host/memory_used_mib", "host/shm_used_mib"))
+class MemoryCreeping:
+    """Keeps the peaks of each memory in a bounded number of parts."""
+
+    def __init__(self) -> None:
+        self._bin_s = 1.0
+        self._seen: dict[str, Buckets] = {}
+        self._bins: dict[str, int] = {}
+        self._last: dict[str, Point] = {}
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one bin of one memory in."""
+        if point.name == "usage/bin_s":
+            self._bin_s = point.value
+        elif point.name.endswith("_used_mib"):
+            self._seen.setdefault(point.name, Buckets()).push(point.value)
+            self._bins[point.name] = self._bins.get(point.name, 0) + 1
+            self._last[point.name] = point
+        return None
+
+    def finish(self) -> Optional[Finding]:
+        """The memory that grew most, if any crept."""
+        grown = {name: growth for name in self._seen if (growth := self._growth(name)) is not None}
+        if not grown:
+            return None
+        name = max(grown, key=lambda each: grown[each][1] - grown[each][0])
+        first, last = grown[name]
+        peaks = f"peaks {first:.0f} to {last:.0f} MiB"
+        hours = self._bins[name] * self._bin_s * (1 - SKIP) * (PARTS - 1) / PARTS / 3600
+        what = f"GPU {gpu_of(name)}" if name.startswith("gpu/") else "shared memory" if "shm" in name else "the machine"
+        return found(
+            PROBLEM, MESSAGE, confidence=LIKELY, what=what, first=f"{first / 1024:.1f}", last=f"{last / 1024:.1f}",
+            rate=f"{(last - first) / 1024 / hours:.2g}", **place(self._last[name], peaks),
+        )  # fmt: skip
+
+    def _growth(self, name: str) -> Optional[tuple[float, float]]:
+        """Peak of the first and of the last part, when it crept."""
+        parts = self._seen[name].parts(PARTS, SKIP)
+        if not parts or self._bins[name] * self._bin_s < LEAST_S:
+            return None
+        rises = sum(later > earlier for earlier, later in zip(parts, parts[1:]))  # noqa: B905, RUF007 - Python 3.9
+        figure = name.rpartition("/")[2]
+        least = LEAST_MIB["host"] if name == "host/memory_used_mib" else LEAST_MIB[figure]
+        crept = rises >= RISES and parts[-1] > GROWTH * parts[0] and parts[-1] - parts[0] >= least
+        return (parts[0], parts[-1]) if crept else None

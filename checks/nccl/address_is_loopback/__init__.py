@@ -1,0 +1,1 @@
+"""Rows of address-is-loopback that take judgement of their own."""

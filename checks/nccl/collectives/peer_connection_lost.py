@@ -1,0 +1,24 @@
+"""Judges peer-connection-lost (NCC015), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+LOG_MESSAGE = TOML["log"]
+
+
+def explain(hits: Hits) -> Finding:
+    """With the peer where the line names it."""
+    peer = (hits.get("peer") or "").partition("<")[0]
+    return found(
+        PROBLEM,
+        LOG_MESSAGE,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+        peer=f" ({peer})" if peer else "",
+    )

@@ -1,0 +1,100 @@
+"""Judges trains-other-than-asked (NUM5191), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.problem import ERROR
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+NOTHING = TOML["nothing"]
+MASKED = TOML["masked"]
+UNTOUCHED = TOML["untouched"]
+ENDLESS = TOML["endless"]
+BESIDE = TOML["beside"]
+
+#: parts that a batch need not come to: experts that no token was sent to, towers of what it does not hold
+_BY_CHANCE = ("expert", "router", "vision", "visual", "audio", "image", "video", "mm_projector", "multi_modal")
+#: parameters that adapters bring
+_OF_ADAPTERS = ("lora_", "adapter", "prompt_", "ia3_", "vera_", "hada_", "lokr_", "oft_", "boft_", "ln_tuning",
+                "modules_to_save", "original_module", "trainable_tokens", "prefix_encoder", "vector_bank", "randlora_",
+                "bone_", "miss_", "shira_", "c3a_", "road_", "delora_", "hra_", "fourierft_")  # fmt: skip
+_SHOWN = 3
+
+
+def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """Judge the inventory of a first step.
+
+    Args:
+        data: as `doctor.monitors.guard.inventory` writes it; parts may be missing.
+
+    """
+    batch = data.get("batch") or {}
+    if data.get("tensors") == 0 and data.get("frozen"):
+        yield found(
+            PROBLEM, NOTHING, severity=ERROR, evidence=(Observed.quoted("inventory", f"frozen: {data['frozen']}"),)
+        )
+        return
+    if batch.get("tokens") and batch.get("trained") == 0:
+        yield found(
+            PROBLEM, MASKED, severity=ERROR, tokens=batch["tokens"],
+            evidence=(
+                Observed.quoted("inventory", f"trained 0 of {batch['tokens']} tokens in {batch.get('rows')} rows"),
+            ),
+        )  # fmt: skip
+    yield from _endless(data, batch)
+    missing = {
+        name: count
+        for name, count in (data.get("without_gradient") or {}).items()
+        if not any(each in name for each in _BY_CHANCE) and count == (data.get("groups") or {}).get(name)
+    }
+    if missing and data.get("with_gradient") and batch.get("trained") != 0:
+        yield found(
+            PROBLEM, UNTOUCHED, confidence=LIKELY, count=sum(missing.values()), total=data["tensors"],
+            groups=_listed(missing), evidence=(Observed.quoted("inventory", _all(missing)),),
+        )  # fmt: skip
+    yield from _beside(data)
+
+
+def _endless(data: Mapping[str, Any], batch: Mapping[str, Any]) -> Iterator[Finding]:
+    """Rows of a supervised training whose trained part never ends; rows that were cut say nothing."""
+    longest = (data.get("arguments") or {}).get("max_length")
+    width = ((batch.get("shapes") or {}).get("labels") or [0, 0])[-1]
+    cut = isinstance(longest, int) and width >= longest
+    if "SFT" in str(data.get("trainer")) and batch.get("ends") == 0 and batch.get("trained") and not cut:
+        yield found(
+            PROBLEM, ENDLESS, confidence=LIKELY, rows=batch["rows"],
+            evidence=(Observed.quoted("inventory", f"0 of {batch['rows']} rows end with the end-of-sequence token"),),
+        )  # fmt: skip
+
+
+def _beside(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """What trains although only adapters were asked for."""
+    adapters = data.get("adapters") or {}
+    if not adapters or any(each.get("bias") not in ("none", "None") for each in adapters.values()):
+        return
+    saved = [name for each in adapters.values() for name in each.get("saved", ())]
+    beside = {
+        name: count
+        for name, count in (data.get("groups") or {}).items()
+        if not any(each in name.lower() for each in _OF_ADAPTERS) and not any(each in name for each in saved)
+    }
+    if beside:
+        yield found(
+            PROBLEM, BESIDE, confidence=LIKELY, count=sum(beside.values()), groups=_listed(beside),
+            evidence=(Observed.quoted("inventory", _all(beside)),),
+        )  # fmt: skip
+
+
+def _listed(groups: Mapping[str, int]) -> str:
+    names = [f"`{each}`" for each in list(groups)[:_SHOWN]]
+    return ", ".join([*names, *(["…"] if len(groups) > _SHOWN else [])])
+
+
+def _all(groups: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in list(groups.items())[:12])

@@ -1,0 +1,1 @@
+"""Rows of debug-variable-left-on that take judgement of their own."""

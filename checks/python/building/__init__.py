@@ -1,0 +1,1 @@
+"""Problems of the area python: installing and building."""

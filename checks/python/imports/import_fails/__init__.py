@@ -1,0 +1,1 @@
+"""Rows of import-fails that take judgement of their own."""

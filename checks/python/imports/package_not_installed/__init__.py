@@ -1,0 +1,1 @@
+"""Rows of package-not-installed that take judgement of their own."""

@@ -1,0 +1,1 @@
+"""Rows of code-of-another-release that take judgement of their own."""

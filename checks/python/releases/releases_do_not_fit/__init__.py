@@ -1,0 +1,1 @@
+"""Rows of releases-do-not-fit that take judgement of their own."""

@@ -1,0 +1,1 @@
+"""Rows of called-wrongly that take judgement of their own."""

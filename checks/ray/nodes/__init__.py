@@ -1,0 +1,1 @@
+"""Problems of the area ray: nodes and resources."""

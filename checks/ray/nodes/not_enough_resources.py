@@ -1,0 +1,84 @@
+"""Judges ray-not-enough-resources (RAY012), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
+from doctor.catalogue.shared.communication import machines_of, ranks_here
+from doctor.catalogue.shared.openrlhf_gpus import gpus_asked_for
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.words import words_of
+from doctor.facts.cluster import Cluster, Node
+from doctor.facts.launch import Launch
+from doctor.facts.trinity_config import TrinityConfig
+from doctor.facts.verl_config import VerlConfig
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+LOG_MESSAGE = TOML["log"]
+MESSAGE = TOML["main"]
+TOTAL = TOML["total"]
+
+
+#: positions of what only waited
+WAITED = (2, 3)
+
+
+def explain(hits: Hits) -> Finding:
+    """With both numbers where told; one that only waited too long may wait for nodes, or for a slow Ray."""
+    free, wanted = hits.get("free"), hits.get("wanted")
+    numbers = f": {free} free, {wanted} wanted" if wanted else ""
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), numbers=numbers,
+        confidence=LIKELY if all(hit.signature in WAITED for hit in hits) else CONFIRMED,
+    )  # fmt: skip
+
+
+@check(PROBLEM)
+def cluster_has_resources(
+    cluster: Cluster, verl_config: VerlConfig | None, trinity_config: TrinityConfig | None
+) -> Judgement:
+    """A share is packed on one node; who holds the GPUs now is not judged."""
+    alive = _alive(cluster)
+    if not alive or (verl_config is None and trinity_config is None):
+        return
+    gpus = ranks_here(None, None, verl_config, trinity_config)
+    nodes = machines_of(None, verl_config, trinity_config)
+    there = [node for node in alive if _gpus(node) >= gpus]
+    if gpus < 1 or len(there) >= nodes:
+        return
+    yield found(
+        PROBLEM,
+        MESSAGE,
+        wanted=nodes,
+        gpus=gpus,
+        there=len(there),
+        commands=("ray status",),
+        evidence=_evidence(alive),
+    )
+
+
+@check(PROBLEM)
+def cluster_has_gpus_for_openrlhf(cluster: Cluster, launch: Launch | None) -> Judgement:
+    """Its bundles have one GPU each and may lie anywhere, so all GPUs count."""
+    alive = _alive(cluster)
+    wanted = gpus_asked_for(launch) if launch is not None else None
+    there = sum(_gpus(node) for node in alive)
+    if not alive or wanted is None or wanted <= there:
+        return
+    yield found(PROBLEM, TOTAL, wanted=wanted, there=f"{there:g}", commands=("ray status",), evidence=_evidence(alive))
+
+
+def _alive(cluster: Cluster) -> list[Node]:
+    """Nodes that Ray may place something on; none where it does not tell what they have."""
+    alive = [node for node in cluster.nodes if node.state != "died"] if cluster.engine == "ray" else []
+    return alive if any(node.resources for node in alive) else []
+
+
+def _gpus(node: Node) -> float:
+    return node.resources.get("GPU", 0)
+
+
+def _evidence(nodes: list[Node]) -> tuple[Observed, ...]:
+    return tuple(Observed.quoted(node.name, f"GPU: {_gpus(node):g}") for node in nodes[:8])

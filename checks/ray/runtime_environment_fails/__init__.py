@@ -1,0 +1,1 @@
+"""Rows of runtime-environment-fails that take judgement of their own."""

@@ -1,0 +1,151 @@
+"""Judges kl-term-wrong (RLX7581), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+import math
+from typing import Optional
+
+from doctor.base.stats import Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, Message, found
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+NEGATIVE, LARGE, OWN, OTHER = TOML["negative"], TOML["large"], TOML["own"], TOML["other"]
+
+
+#: logged steps that are judged
+STEPS = 20
+
+#: pairs of loss and KL that are looked at: the coefficient is a setting, and stays what it is
+JUDGED = 500
+
+#: a KL below this says nothing about the coefficient: rounding and the policy's part of the loss are as large
+LEAST_KL = 1e-3
+
+#: how tightly loss / kl must stand around its median: only a loss that is beta times KL does that by itself
+TIGHT = 0.1
+
+#: no published recipe weighs KL by as much; advantages are of order 1, so that the term then outweighs the reward
+#: from the first nat on (GRPO: 0.04, https://arxiv.org/abs/2402.03300; DAPO: 0, https://arxiv.org/abs/2503.14476)
+TOO_LARGE = 1.0
+
+
+@rule(PROBLEM, needs=("loss", "kl"))
+class CoefficientOfKl:
+    """Reads `beta` from the series: on-policy the policy's part of a loss has the mean 0, and beta * KL is left."""
+
+    def __init__(self) -> None:
+        self._loss: Optional[Point] = None
+        self._ratios = Window(STEPS)
+        self._left = JUDGED
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take a loss in, or judge at the KL of the same step."""
+        if not self._left:
+            return None
+        if point.name == "loss":
+            self._loss = point
+            return None
+        loss, self._loss = self._loss, None
+        if loss is None or loss.step != point.step or not point.value >= LEAST_KL or not math.isfinite(loss.value):
+            return None
+        self._left -= 1
+        self._ratios.push(loss.value / point.value)
+        beta = self._ratios.median
+        message = self._message(beta) if self._ratios.full else None
+        if message is None or self._ratios.sigma() > TIGHT * abs(beta):
+            return None
+        self._left = 0
+        return found(
+            PROBLEM, message, confidence=LIKELY, beta=f"{beta:.2g}", kl=f"{point.value:.2g}",
+            loss=f"{loss.value:.2g}", count=STEPS, step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    @staticmethod
+    def _message(beta: float) -> Optional[Message]:
+        return NEGATIVE if beta < 0 else LARGE if beta >= TOO_LARGE else None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that tell no KL, or are not asked about any more."""
+        return not self._left or (self._loss is None and not stretch["kl"].values)
+
+
+#: what rounding leaves of a KL between a policy and itself, in float32; and a gradient that moves weights
+NOTHING, MOVES = 1e-9, 1e-4
+
+#: values with more digits than three behind the point show that small ones are not rounded to 0 when printed
+_DIGITS = 1000
+
+
+@rule(
+    PROBLEM, needs=("kl", "grad_norm", "learning_rate", "entropy"), symptom_of=("RLX017", "NUM016", "RLX008", "RLX010")
+)
+class ReferenceIsThePolicy:
+    """A KL of exactly 0 while gradients move the weights: the reference moves with the policy."""
+
+    def __init__(self) -> None:
+        self._zeros = self._moved = 0
+        self._fine = self._settled = False
+        self._rate = 1.0
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Count the steps at whose end the KL was 0."""
+        name, value = point.name, point.value
+        if self._settled or not math.isfinite(value):
+            return None
+        self._fine = self._fine or abs(value * _DIGITS - round(value * _DIGITS)) > 1e-6
+        if name == "learning_rate":
+            self._rate = value
+        elif name == "grad_norm":
+            self._moved += value > MOVES and self._rate > 0
+        elif name == "kl":
+            if abs(value) > NOTHING:
+                self._settled = True
+                return None
+            self._zeros += 1
+            if self._zeros >= STEPS and self._moved >= STEPS - 1 and self._fine:
+                self._settled = True
+                return found(
+                    PROBLEM, OWN, confidence=LIKELY, count=self._zeros, step=step_text(point.step), **sighting(point)
+                )
+        return None
+
+    def calm(self, _stretch: Stretch) -> bool:
+        """Take every row in once the beginning is over."""
+        return self._settled
+
+
+#: nats a token at the first step, at which both are the same weights: other precision or kernels leave 0.001
+AT_START = 0.1
+
+
+@rule(PROBLEM, needs=("kl", "policy_drift"), symptom_of=("RLX014",))
+class ReferenceIsAnother:
+    """A KL at the very first step, before any update: the reference is not the model that training starts from."""
+
+    def __init__(self) -> None:
+        self._settled = False
+        self._drift: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge the first KL only, and only where it is that of step 0 or 1."""
+        if self._settled:
+            return None
+        if point.name == "policy_drift":
+            self._drift = point
+            return None
+        self._settled = True
+        several = self._drift is not None and self._drift.step == point.step and abs(self._drift.value) > AT_START / 10
+        if point.step is None or point.step > 1 or several or not AT_START < point.value < math.inf:
+            return None
+        return found(
+            PROBLEM, OTHER, confidence=LIKELY, kl=f"{point.value:.2g}", step=step_text(point.step), **sighting(point)
+        )
+
+    def calm(self, _stretch: Stretch) -> bool:
+        """Take every row in once the beginning is over."""
+        return self._settled

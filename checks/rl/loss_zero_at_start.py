@@ -1,0 +1,54 @@
+"""Judges loss-zero-at-start (RLX8211), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+import math
+from typing import Optional
+
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.rules import sighting
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+
+#: steps from which zeros are no chance, and beyond which nobody asks about the start
+FEWEST, MOST = 2, 100
+
+
+@rule(PROBLEM, needs=("loss", "grad_norm", "reward"))
+class LossZeroAtStart:
+    """Counts the zeros; one other loss, or a gradient of 0, and there is nothing to say."""
+
+    def __init__(self) -> None:
+        self._losses = self._gradients = 0
+        self._rewarded = self._other = False
+        self._last: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one value in."""
+        if point.name == "loss":
+            self._losses += 1
+            self._last = point
+            self._other = self._other or point.value != 0
+        elif point.name == "grad_norm":
+            self._gradients += 1
+            self._other = self._other or not (0 < point.value < math.inf)
+        else:
+            self._rewarded = True
+        return None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Skip rows once there is nothing to say, or where no loss is 0."""
+        self._other = self._other or any(value != 0 for value in stretch["loss"].values)
+        return self._other
+
+    def finish(self) -> Optional[Finding]:
+        """Say it at the end of a short log."""
+        if self._last is None or self._other or not self._rewarded or not self._gradients:
+            return None
+        if not FEWEST <= self._losses <= MOST:
+            return None
+        return found(PROBLEM, TOML["main"], confidence=LIKELY, count=self._losses, **sighting(self._last))

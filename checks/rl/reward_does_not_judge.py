@@ -1,0 +1,90 @@
+"""Judges reward-does-not-judge (RLX5519), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+GARBAGE = TOML["garbage"]
+NOTHING = TOML["nothing"]
+
+#: kinds of worthless answers, and what they are called
+WORTHLESS = {
+    "empty": ("an empty answer", "空回答"), "refusal": ("a refusal", "拒绝回答"),
+    "repeated": ("one word over and over", "不断重复一个词"), "prompt": ("the prompt again", "重复提示"),
+}  # fmt: skip
+_RIGHT = "right:"
+#: answers that hold none at all, of the length of a short one
+_NO_ANSWER = ("empty", "refusal")
+_SAME = 1e-9
+
+
+def of_rehearsal(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
+    """Judge what the reward functions of one trainer gave to answers of known worth; None where nothing is wrong.
+
+    Args:
+        functions: one entry a function: `function`, `weight`, `reads` (it reads the column of right answers), `column`,
+            `tries` (kind of answer -> `values`, one a row).
+
+    """
+    judging = [each for each in functions if each["reads"]]
+    if not judging or any(_unknown(each) for each in functions):
+        return None
+    rights = {kind: _total(functions, kind) for kind in judging[0]["tries"] if kind.startswith(_RIGHT)}
+    known = {kind: total for kind, total in rights.items() if total is not None}
+    worthless = {kind: total for kind in WORTHLESS if (total := _total(functions, kind)) is not None}
+    if not known or not worthless:
+        return None
+    right, (kind, garbage) = max(known.values()), max(worthless.items(), key=lambda each: each[1])
+    if right > garbage + _SAME:
+        return None
+    column, rows = judging[0]["column"], judging[0]["rows"]
+    evidence = tuple(_told(each) for each in functions)
+    lone = max(_total(judging, each) or 0.0 for each in known)
+    least = max(_total(judging, each) or 0.0 for each in _NO_ANSWER)
+    if lone <= least + _SAME:
+        return found(
+            PROBLEM, NOTHING, confidence=LIKELY, evidence=evidence, column=column, rows=rows, forms=len(known),
+            right=_number(right), garbage=_number(garbage),
+        )  # fmt: skip
+    return found(
+        PROBLEM, GARBAGE, confidence=LIKELY, evidence=evidence, worthless=WORTHLESS[kind][0],
+        worthless_zh=WORTHLESS[kind][1], garbage=_number(garbage), right=_number(right), column=column, rows=rows,
+    )  # fmt: skip
+
+
+def _unknown(function: Mapping[str, Any]) -> bool:
+    """Whether a function could not be tried: what all of them together give is then not known."""
+    return not any(each["values"] for each in function["tries"].values())
+
+
+def _total(functions: Sequence[Mapping[str, Any]], kind: str) -> float | None:
+    """What answers of one kind earn of all functions together, averaged over the rows; None where one is not known."""
+    total = 0.0
+    for each in functions:
+        values = each["tries"].get(kind, {}).get("values")
+        if not values:
+            return None
+        known = [value for value in values if value is not None]
+        total += each["weight"] * (fmean(known) if known else 0.0)
+    return total
+
+
+def _told(function: Mapping[str, Any]) -> Observed:
+    means = [
+        f"{kind} {_number(fmean(known))}"
+        for kind, each in function["tries"].items()
+        if each["values"] and (known := [value for value in each["values"] if value is not None])
+    ]
+    return Observed.quoted(function["place"] or function["function"], f"{function['function']}: {', '.join(means)}")
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}"

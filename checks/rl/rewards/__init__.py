@@ -1,0 +1,1 @@
+"""Problems of the area rl: rewards and rollouts."""

@@ -1,0 +1,83 @@
+"""Judges reward-collapsing (RLX009), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+import math
+from typing import Optional
+
+from doctor.base.stats import Alarm, Baseline, Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+
+
+#: steps of a median, and steps that the loss must last
+STEPS = 20
+
+#: share of the gain, and of a positive level, that must be lost
+OF_GAIN, OF_LEVEL = 0.5, 0.75
+
+#: standard deviations of single steps between the best median and now
+SIGMAS = 6.0
+
+
+@rule(PROBLEM, needs=("reward",), symptom_of=("NUM006", "NUM008", "RLX004", "RLX014"))
+class RewardCollapsing:
+    """Compares the median of the last steps with the best one so far."""
+
+    def __init__(self) -> None:
+        self._base = Baseline(STEPS)
+        self._recent = Window(STEPS)
+        self._alarm = Alarm(STEPS, calm=STEPS)
+        self._best: Optional[float] = None
+        self._noise = 0.0
+        self._peak: Optional[int] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge one reward."""
+        if not math.isfinite(point.value) or not self._base.push(point.value):
+            return None
+        self._recent.push(point.value)
+        if self._base.median is None or not self._recent.full:
+            return None
+        median = self._recent.median
+        if self._best is None or median > self._best:
+            self._best, self._peak = median, point.step
+            self._noise = max(self._base.sigma, self._recent.sigma())
+        if not self._alarm.see(self._lost(median), point.step):
+            return None
+        return found(
+            PROBLEM, MESSAGE, confidence=LIKELY, best=f"{self._best:.3g}", value=f"{median:.3g}", count=STEPS,
+            step=step_text(point.step), peak=step_text(self._peak), **sighting(point, self._alarm.since),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose medians stay between the best one and the edge of the scatter."""
+        rewards, best = stretch["reward"], self._best
+        if best is None or not rewards.finite:
+            return False
+        low, values = min(rewards.low, self._recent.low), rewards.values
+        if best - low <= SIGMAS * self._noise and self._recent.most_above(best, values) < STEPS // 2:
+            self._recent.extend(values)  # no median can lie outside: what takes most of the time is spared
+            self._alarm.rest(len(values))
+            return True
+        recent = self._recent.copy()
+        medians = recent.medians(values)
+        if max(medians) > best or best - min(medians) > SIGMAS * self._noise:
+            return False
+        self._recent = recent
+        self._alarm.rest(len(medians))
+        return True
+
+    def _lost(self, median: float) -> bool:
+        best, first = self._best, self._base.median
+        if best is None or first is None or best - median <= SIGMAS * self._noise:
+            return False
+        gain = best - first
+        return best - median >= OF_GAIN * gain > SIGMAS * self._noise or (best > 0 and median <= (1 - OF_LEVEL) * best)

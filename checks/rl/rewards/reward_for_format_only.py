@@ -1,0 +1,172 @@
+"""Judges reward-for-format-only (RLX020), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Optional
+
+from doctor.base.stats import Alarm, Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+MAINLY = TOML["mainly"]
+
+
+#: what functions that look at the form alone are called
+FORM = re.compile(r"format|xml|\btags?\b|_tags?\b|tag_count|structure|strict|soft_", re.IGNORECASE)
+
+#: what functions that look at the answer are called; others may be 0 for good (a penalty that was never due)
+CONTENT = re.compile(r"acc|correct|answer|math|solution|verif|exact|equation|result", re.IGNORECASE)
+
+#: logged steps running, and steps of a whole run; a hard task can begin with zeros
+RUNNING, WHOLE_RUN = 30, 10
+
+#: functions watched; nobody has more
+MOST_FUNCTIONS = 32
+
+
+@rule(PROBLEM, needs=("rewards/*", "reward_std"), symptom_of=("RLX011",))
+class RewardForFormatOnly:
+    """Gathers the functions of a step and judges them when `reward_std`, which comes behind them, does."""
+
+    def __init__(self) -> None:
+        self._now: dict[str, float] = {}
+        self._alarm = Alarm(RUNNING, calm=1)
+        self._rows = 0
+        self._last: Optional[Point] = None
+        self._form = self._content = ""
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take a function's mean in, or judge the step."""
+        if point.name != "reward_std":
+            name, _, figure = point.name[len("rewards/") :].rpartition("/")
+            if figure != "std" and len(self._now) < MOST_FUNCTIONS:
+                self._now[name or figure] = point.value
+            return None
+        functions, self._now = self._now, {}
+        if not functions:
+            return None
+        self._rows += 1
+        bad = self._form_alone(functions)
+        self._last = point if bad else self._last
+        return self._found(point) if self._alarm.see(bad, point.step) else None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in where some function for the content always gives something, or none looks at it or the form."""
+        names = list(stretch.columns)
+        functions = [name for name in names if name.startswith("rewards/")]
+        if not functions and not self._now:
+            return True
+        if not stretch.alike or self._now or len(functions) > MOST_FUNCTIONS or "reward_std" not in names:
+            return False
+        given: dict[str, str] = {}
+        for name in functions:
+            function, _, figure = name[len("rewards/") :].rpartition("/")
+            if figure != "std":
+                given[function or figure] = name
+        content = [name for own, name in given.items() if not FORM.search(own) and CONTENT.search(own)]
+        behind = names.index("reward_std") > max(map(names.index, functions))
+        judged = content and any(map(FORM.search, given))
+        if not behind or (judged and not any(0.0 not in stretch[name].values for name in content)):
+            return False
+        self._rows += len(stretch.rows)
+        self._alarm.rest(len(stretch.rows))
+        return True
+
+    def _form_alone(self, functions: dict[str, float]) -> bool:
+        form = [name for name in functions if FORM.search(name)]
+        content = [name for name in functions if name not in form and CONTENT.search(name)]
+        earned = [name for name in form if functions[name] > 0]
+        if not earned or not content or any(functions[name] != 0 for name in content):
+            return False
+        self._form = ", ".join(f"`{name}`" for name in earned[:2])
+        self._content = ", ".join(f"`{name}`" for name in content[:2])
+        return True
+
+    def _found(self, point: Point) -> Finding:
+        began = self._alarm.since
+        return found(
+            PROBLEM, MESSAGE, confidence=LIKELY, form=self._form, content=self._content, count=self._alarm.bad,
+            step=step_text(began), **sighting(point, began, f"{self._content} = 0 up to step {step_text(point.step)}"),
+        )  # fmt: skip
+
+    def finish(self) -> Optional[Finding]:
+        """Judge a short run as a whole."""
+        if self._alarm.on or self._last is None or not WHOLE_RUN <= self._rows == self._alarm.bad:
+            return None
+        return self._found(self._last)
+
+
+#: what content pays beside what form pays; logged steps of the medians, and of a run that can be judged
+TWENTIETH, HALF, MEDIAN_OF, JUDGED_FROM = 0.05, 0.5, 20, 60
+
+
+@rule(PROBLEM, needs=("rewards/*", "reward"), symptom_of=("RLX011",))
+class RewardMainlyForFormat:
+    """Compares the medians of what functions for form and for content pay, once a run is old enough to have learnt."""
+
+    def __init__(self) -> None:
+        self._paid: dict[str, Window] = {}
+        self._steps = 0
+        self._alarm = Alarm(MEDIAN_OF, calm=MEDIAN_OF)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take a function's mean in, or judge the step."""
+        if point.name != "reward":
+            name = _function(point.name)
+            if name and (name in self._paid or len(self._paid) < MOST_FUNCTIONS) and math.isfinite(point.value):
+                self._paid.setdefault(name, Window(MEDIAN_OF)).push(point.value)
+            return None
+        self._steps += 1
+        if self._steps < JUDGED_FROM - MEDIAN_OF:
+            return None
+        paid = {name: each.median for name, each in self._paid.items() if each.full}
+        form = {name: value for name, value in paid.items() if FORM.search(name)}
+        content = {name: value for name, value in paid.items() if name not in form and CONTENT.search(name)}
+        if not form or not content:
+            return None
+        most, least = max(form, key=form.__getitem__), max(content, key=content.__getitem__)
+        bad = form[most] >= HALF and 0 < content[least] < TWENTIETH * form[most]
+        if not self._alarm.see(bad, point.step):
+            return None
+        return found(
+            PROBLEM, MAINLY, confidence=LIKELY, form=most, content=least, paid=f"{form[most]:.2g}",
+            other=f"{content[least]:.2g}", step=step_text(point.step), **sighting(point, self._alarm.since),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in where some function for the content always pays enough, or none looks at it or the form."""
+        told = {_function(name): name for name in stretch.columns if name.startswith("rewards/")}
+        told = {own: name for own, name in told.items() if own}
+        if not told and not self._paid:
+            self._steps += len(stretch["reward"])
+            return True
+        if not stretch.alike or set(told) != set(self._paid) or not all(each.full for each in self._paid.values()):
+            return False
+        if not all(stretch[name].finite for name in told.values()):
+            return False
+        form = [own for own in told if FORM.search(own)]
+        content = [own for own in told if own not in form and CONTENT.search(own)]
+        if form and content:
+            most = max(max(stretch[told[own]].high, self._paid[own].high) for own in form)
+            if not any(min(stretch[told[own]].low, self._paid[own].low) >= TWENTIETH * most for own in content):
+                return False
+        for own, name in told.items():
+            self._paid[own].extend(stretch[name].values)
+        self._steps += len(stretch["reward"])
+        if form and content:
+            self._alarm.rest(len(stretch["reward"]))
+        return True
+
+
+def _function(name: str) -> str:
+    """The function of a metric `rewards/<function>/mean`; nothing for a deviation."""
+    own, _, figure = name[len("rewards/") :].rpartition("/")
+    return "" if figure == "std" else own or figure

@@ -1,0 +1,315 @@
+"""Judges reward-hacking-suspected (RLX016), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Optional
+
+from doctor.base.history import History, Looks
+from doctor.base.stats import Alarm, Baseline, Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.finding import LIKELY, Finding, Message, found
+from doctor.catalogue.held_out import HELD_OUT, is_score
+from doctor.catalogue.problem import INFO
+from doctor.catalogue.rules import sighting, step_text
+from doctor.catalogue.series import Point, rule
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+KL = TOML["kl"]
+LENGTH = TOML["length"]
+STANDS, FALLS = TOML["stands"], TOML["falls"]
+
+
+#: logged steps of the medians, and of the baselines behind a warm-up of 5
+STEPS, SKIP = 50, 5
+
+#: medians of 50 steps move slowly: every fifth step is soon enough to look
+EVERY = 5
+
+#: what counts as risen and as run away
+SIGMAS, KL_TIMES, KL_HIGH = 3.0, 10.0, 1.0
+
+
+class _Track:
+    """A metric's beginning and its recent median."""
+
+    def __init__(self) -> None:
+        self.base, self.recent = Baseline(STEPS // 2, SKIP), Window(STEPS)
+
+    def push(self, value: float) -> None:
+        if self.base.push(value):
+            self.recent.push(value)
+
+    def times(self) -> float:
+        """How many times its beginning the metric is now; 0 while unknown."""
+        first = self.base.median
+        return self.recent.median / first if first and first > 0 and self.recent.full else 0.0
+
+    def at_most(self, high: float) -> tuple[float, float]:
+        """Bounds of `times` and of the recent median, when no value above `high` comes."""
+        peak = max(high, self.recent.high) if self.recent else high
+        first = self.base.median
+        return (peak / first if first and first > 0 else 0.0), peak
+
+
+@rule(PROBLEM, needs=("kl", "reward"))
+class RewardHackingSuspected:
+    """Judges when a reward comes; the other stands beside it."""
+
+    def __init__(self) -> None:
+        self._tracks = {name: _Track() for name in ("kl", "reward")}
+        self._rows = 0
+        self._alarm = Alarm(1, calm=STEPS // EVERY)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one figure in."""
+        if math.isfinite(point.value):
+            self._tracks[point.name].push(point.value)
+        if point.name != "reward":
+            return None
+        self._rows += 1
+        if self._rows % EVERY or not self._tracks["reward"].recent.full:
+            return None
+        kl = self._tracks["kl"]
+        far = kl.times() >= KL_TIMES and kl.recent.median >= KL_HIGH
+        if not self._alarm.see(far and self._risen(), point.step):
+            return None
+        return found(
+            PROBLEM, KL, confidence=LIKELY, reward=f"{self._tracks['reward'].recent.median:.3g}",
+            times=f"{kl.times():.0f}", value=f"{kl.recent.median:.3g}", step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in where KL cannot come to what is suspect."""
+        told = {name: stretch[name] for name in self._tracks if stretch[name].values}
+        if not all(each.finite and self._tracks[name].recent.full for name, each in told.items()):
+            return False
+        times, peak = self._tracks["kl"].at_most(stretch["kl"].high)
+        if times >= KL_TIMES and peak >= KL_HIGH:
+            return False
+        for name, each in told.items():
+            self._tracks[name].recent.extend(each.values)
+        before, self._rows = self._rows, self._rows + len(stretch["reward"])
+        if self._tracks["reward"].recent.full:
+            self._alarm.rest(self._rows // EVERY - before // EVERY)
+        return True
+
+    def _risen(self) -> bool:
+        reward = self._tracks["reward"]
+        first, noise = reward.base.median or 0.0, max(reward.base.sigma, reward.recent.sigma())
+        return reward.recent.median > first + SIGMAS * noise
+
+
+#: evaluations needed, and kept of one score; scores watched
+LEAST_EVALUATIONS, MOST_EVALUATIONS, MOST_SCORES = 5, 64, 8
+
+#: a score that follows the reward gains in proportion; below this share of it, in absolute terms and relative to where
+#: both began, it stands. A harder benchmark gains less, but seldom a fifth of both
+FOLLOWS = 0.2
+
+#: mean of |second difference| of independent noise of deviation 1: sqrt(6) * sqrt(2 / pi)
+_OF_SECOND = math.sqrt(12 / math.pi)
+
+
+_BEGINNINGS = tuple(each.rstrip("*") for each in HELD_OUT)
+
+
+class _Score:
+    """A held-out score, evaluation by evaluation, with the reward's mean since the one before."""
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+        self.rewards: list[float] = []
+        self.steps: list[Optional[int]] = []
+
+    def push(self, value: float, reward: float, step: Optional[int]) -> None:
+        self.values.append(value)
+        self.rewards.append(reward)
+        self.steps.append(step)
+        if len(self.values) > MOST_EVALUATIONS:
+            del self.values[1:-1:2], self.rewards[1:-1:2], self.steps[1:-1:2]
+
+    def noise(self) -> float:
+        """Standard deviation of one evaluation, from second differences; a bend in the course only raises it."""
+        score = self.values
+        seconds = [abs(a - 2 * b + c) for a, b, c in zip(score, score[1:], score[2:])]  # noqa: B905 - Python 3.9
+        return math.fsum(seconds) / len(seconds) / _OF_SECOND
+
+    def judge(self) -> Optional[tuple[Message, float, float, float, float]]:
+        """Message, score before and now, reward before and now; None where the score follows the reward."""
+        if len(self.values) < LEAST_EVALUATIONS:
+            return None
+        few = max(2, len(self.values) // 4)
+        before, now = _mean(self.values[:few]), _mean(self.values[-few:])
+        reward, noise = _mean(self.rewards[-few:]), self.noise()
+        gain = reward - _mean(self.rewards[:few])
+        pairs = [(a + b) / 2 for a, b in zip(self.values, self.values[1:])]  # noqa: B905 - Python 3.9
+        best = max(range(len(pairs)), key=pairs.__getitem__)
+        since = reward - self.rewards[best + 1]
+        fall = pairs[best] - pairs[-1]
+        if fall > max(4 * noise, 0.1 * abs(pairs[best])) and since > max(0.2 * fall, 0.05 * abs(reward)):
+            return FALLS, pairs[best], pairs[-1], self.rewards[best + 1], reward
+        # both in their own units and relative to where they began, for a score may be counted in per cent
+        most = now - before + noise * math.sqrt(2 / few)
+        first = _mean(self.rewards[:few])
+        relative = most * abs(first) < FOLLOWS * gain * abs(before) if first and before else True
+        if gain > max(4 * noise, 0.2 * abs(first)) and most < FOLLOWS * gain and relative:
+            return STANDS, before, now, first, reward
+        return None
+
+
+def _mean(values: list[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+@rule(PROBLEM, needs=("reward", *HELD_OUT))
+class RewardAgainstHeldOut:
+    """Judges at each evaluation: does what the reward stands for gain where the reward gains?"""
+
+    def __init__(self) -> None:
+        self._scores: dict[str, _Score] = {}
+        self._sum: dict[str, float] = {}
+        self._count: dict[str, int] = {}
+        self._rewards, self._total = 0, 0.0
+        self._alarm = Alarm(1, calm=LEAST_EVALUATIONS)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take a reward or an evaluation in."""
+        name, value = point.name, point.value
+        if not math.isfinite(value):
+            return None
+        if name == "reward":
+            self._rewards += 1
+            self._total += value
+            return None
+        if not is_score(name) or (name not in self._scores and len(self._scores) >= MOST_SCORES):
+            return None
+        count, total = self._count.get(name, 0), self._sum.get(name, 0.0)
+        self._count[name], self._sum[name] = self._rewards, self._total
+        if self._rewards == count:
+            return None
+        score = self._scores.setdefault(name, _Score())
+        score.push(value, (self._total - total) / (self._rewards - count), point.step)
+        judged = score.judge()
+        if not self._alarm.see(judged is not None, point.step) or judged is None:
+            return None
+        message, before, now, first, reward = judged
+        return found(
+            PROBLEM, message, confidence=LIKELY, score=name, before=f"{before:.3g}", now=f"{now:.3g}",
+            first=f"{first:.3g}", reward=f"{reward:.3g}", step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rewards in where nothing was evaluated."""
+        rewards = stretch["reward"]
+        if any(is_score(name) for name in stretch.columns if name.startswith(_BEGINNINGS)):
+            return False
+        if not rewards.finite:
+            return False
+        for value in rewards.values:
+            self._total += value
+        self._rewards += len(rewards)
+        return True
+
+
+#: growth from which length is worth a word: longer reasoning may double the answers of a run that is well
+GROWTH = 2.5
+
+#: steps of a run that can be judged; correlation of length and reward over the blocks of its course
+LEAST_STEPS, TOGETHER = 60, 0.8
+
+#: standard errors of the reward's rise: far beyond chance over all looks
+RISES = 6.0
+
+
+@rule(PROBLEM, needs=("completions/mean_length", "reward"))
+class LengthWithReward:
+    """Compares the courses of length and reward, which a row tells in either order."""
+
+    def __init__(self) -> None:
+        self._length, self._reward = History(), History()
+        self._looks = Looks(LEAST_STEPS)
+        self._alarm = Alarm(1)
+        self._now: Optional[Point] = None
+        self._last: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one of both in, or judge when the other of the same step follows."""
+        before, self._now = self._now, point
+        if before is None or before.name == point.name or before.step != point.step:
+            return None
+        self._now = None
+        if not (math.isfinite(before.value) and math.isfinite(point.value)):
+            return None
+        length, reward = (before, point) if point.name == "reward" else (point, before)
+        self._length.push(length.value, point.step)
+        self._reward.push(reward.value, point.step)
+        self._last = point
+        return self._judge(point) if self._looks.due() else None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in where no look finds that length and reward rise together."""
+        lengths, rewards = stretch["completions/mean_length"], stretch["reward"]
+        if not (stretch.alike and lengths.finite and rewards.finite and lengths.values and rewards.values):
+            return False
+        if self._now is not None:
+            return False
+        length, reward, looks = self._length.copy(), self._reward.copy(), self._looks.copy()
+        at = alarm = 0
+        while at < len(rewards):
+            end = min(len(rewards), at + looks.left)
+            length.extend(lengths.values[at:end], lengths.steps[at:end])
+            reward.extend(rewards.values[at:end], rewards.steps[at:end])
+            if looks.due(end - at):
+                if _together(length, reward):
+                    return False
+                alarm += 1
+            at = end
+        self._length, self._reward, self._looks = length, reward, looks
+        self._alarm.rest(alarm)
+        order = [each for each in stretch.rows[0].names if each in ("completions/mean_length", "reward")]
+        self._last = stretch.last(order[-1])
+        return True
+
+    def _judge(self, point: Point) -> Optional[Finding]:
+        lengths = self._length
+        if not self._alarm.see(_together(lengths, self._reward), point.step):
+            return None
+        before, now = _ends(lengths)
+        return found(
+            PROBLEM, LENGTH, confidence=LIKELY, severity=INFO, reward=f"{_ends(self._reward)[1]:.3g}",
+            times=f"{now / before:.1f}", value=f"{now:.3g}", step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def finish(self) -> Optional[Finding]:
+        """Judge the whole run."""
+        if self._last is None or self._alarm.on or self._length.count < LEAST_STEPS:
+            return None
+        return self._judge(self._last)
+
+
+def _ends(course: History) -> tuple[float, float]:
+    """Levels of the first and the last tenth of a course."""
+    edge = max(2, len(course.means) // 10)
+    return course.level(0, edge), course.level(-edge)
+
+
+def _together(length: History, reward: History) -> bool:
+    """Whether the length has grown by a multiple, and the reward rose with it."""
+    before, now = _ends(length)
+    line = reward.slope()
+    return (
+        now >= GROWTH * before > 0 and line is not None and line.sigmas > RISES
+        and _correlation(length.means, reward.means) >= TOGETHER
+    )  # fmt: skip
+
+
+def _correlation(one: Sequence[float], two: Sequence[float]) -> float:
+    """Pearson's correlation; 0 where one of them does not vary."""
+    first, second = math.fsum(one) / len(one), math.fsum(two) / len(two)
+    pairs = [(a - first, b - second) for a, b in zip(one, two)]  # noqa: B905 - Python 3.9
+    spread = math.fsum(a * a for a, _ in pairs) * math.fsum(b * b for _, b in pairs)
+    return math.fsum(a * b for a, b in pairs) / math.sqrt(spread) if spread > 0 else 0.0

@@ -1,0 +1,40 @@
+"""Judges weights-do-not-follow-the-rate (RLX4202), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+STILL = TOML["still"]
+MOVED = TOML["moved"]
+
+
+def of_rehearsal(
+    moved: Sequence[str], still: int, rates: Sequence[float], steps: int, *, count: int, null: bool = False
+) -> Finding | None:
+    """Judge which parameters an update changed.
+
+    Args:
+        moved: names of some that it changed.
+        still: how many it left as they were.
+        rates: learning rates of the optimizer's groups, as they were set at the end.
+        steps: optimizer steps between the two looks.
+        count: how many it changed.
+        null: the rate was set to 0; else a schedule may just have come there.
+
+    """
+    if not rates:
+        return None
+    rate = max(rates)
+    if rate > 0 and count == 0 and still:
+        evidence = (Observed.quoted("rehearsal", f"{still} parameters compared before and after {steps} steps"),)
+        return found(PROBLEM, STILL, evidence=evidence, steps=steps, rate=f"{rate:.3g}", count=still)
+    if null and rate == 0 and count:
+        evidence = (Observed.quoted("rehearsal", ", ".join(moved)),)
+        return found(PROBLEM, MOVED, evidence=evidence, count=count, parameter=moved[0])
+    return None

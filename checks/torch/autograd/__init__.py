@@ -1,0 +1,1 @@
+"""Problems of the area torch: tensors and the backward pass."""

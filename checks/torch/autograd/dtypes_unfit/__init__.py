@@ -1,0 +1,1 @@
+"""Rows of dtypes-unfit that take judgement of their own."""

@@ -1,0 +1,1 @@
+"""Rows of graph-not-differentiable that take judgement of their own."""

@@ -1,0 +1,1 @@
+"""Rows of on-two-devices that take judgement of their own."""

@@ -1,0 +1,1 @@
+"""Rows of amd-gpu-unusable that take judgement of their own."""

@@ -1,0 +1,104 @@
+"""Judges extension-of-another-torch (TOR011), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+LOG_MESSAGE = TOML["log"]
+LOG_MESSAGE_OWN = TOML["log_own"]
+LOG_MESSAGE_SYSTEM = TOML["log_system"]
+LOG_MESSAGE_OTHER = TOML["log_other"]
+LOG_MESSAGE_BUILT = TOML["log_built"]
+DRIVER = TOML["driver"]
+ASCEND = TOML["ascend"]
+
+
+#: functions of the driver -> the CUDA release that brought them, and its first Linux driver
+_SINCE = ((r"cuGreenCtx", "12.4", "550"), (r"cuMulticast", "12.1", "530"), (r"cuTensorMap", "12.0", "525"))
+_OF_DRIVER = re.compile(r"cu(?!blas|dnn|sparse|fft|rand|solver|da|pti|file|tensor[A-Z])[A-Z]\w+|nvml[A-Z]\w+")
+_OF_ASCEND = re.compile(r"_ZNK?3atb|_ZN3Mki|aclrt|aclnn|acl[A-Z]|Hccl|_ZN2ge")
+
+#: compiled parts that lie beside their package, by how they are named -> their package
+_PARTS = (
+    (
+        r"amp_C|apex_C|syncbn|xentropy_cuda|(?:mlp|fused_\w{1,40}|scaled_\w{1,40}softmax|generic_scaled_masked_softmax)_cuda",
+        "apex",
+    ),
+    (r"causal_conv1d_cuda", "causal-conv1d"),
+    (r"selective_scan_cuda", "mamba-ssm"),
+)
+#: what pip installs where that is not the name: the index's own apex is something else
+_SOURCES = {"apex": "git+https://github.com/NVIDIA/apex"}
+
+
+def _package(module: str) -> str:
+    return next((name for pattern, name in _PARTS if re.fullmatch(pattern, module)), module.replace("_", "-"))
+
+
+def _of_machine(hits: Hits, name: str, package: str, symbol: str) -> Finding:
+    """A function of the driver or of CANN, which no package of pip brings."""
+    cuda, driver = next(((each[1], each[2]) for each in _SINCE if re.match(each[0], symbol)), ("", ""))
+    return found(
+        PROBLEM,
+        ASCEND if _OF_ASCEND.match(symbol) else DRIVER,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=LIKELY,
+        name=name,
+        package=package,
+        symbol=symbol[:36] + ("..." if len(symbol) > 36 else ""),
+        cuda=cuda,
+        driver=driver,
+    )
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Whose file it is, and whose function, tell the kind."""
+    library, symbol = hits.get("library") or "", hits.get("symbol") or ""
+    told_elsewhere = any(part in library for part in ("flash_attn", "torchvision", "libtorchaudio"))
+    if symbol.startswith("__nvJitLink") or told_elsewhere:
+        return None  # told by problems of their own
+    folder, base = ["", *library.split("/")][-2:]
+    name = (f"{folder}/" if folder not in ("", "site-packages", "dist-packages") else "") + base.partition(".")[0]
+    after = re.split(r"(?:site|dist)-packages/", library)[-1] if "-packages/" in library else ""
+    package = after.partition("/")[0].partition(".")[0] or base.partition(".")[0]
+    own = package in ("torch", "nvidia") or base.startswith(("libtorch", "libc10"))
+    of_torch = any(part in symbol for part in ("3c10", "5torch", "N2at", "THP", "_ZN6caffe2"))
+    if of_torch and "-packages/" not in library and re.search(r"/build/|torch_extensions/", library):
+        return found(
+            PROBLEM,
+            LOG_MESSAGE_BUILT,
+            where=hits.where(),
+            evidence=hits.evidence(),
+            confidence=LIKELY,
+            name=base,
+            symbol=symbol[:36] + ("..." if len(symbol) > 36 else ""),
+            folder=library.rpartition("/")[0],
+        )
+    if _OF_DRIVER.fullmatch(symbol) or _OF_ASCEND.match(symbol):
+        return _of_machine(hits, name, _package(package), symbol)
+    if re.match(r"/(?:usr/)?lib(?:64)?/", library) and "-packages/" not in library and not of_torch:
+        return found(
+            PROBLEM, LOG_MESSAGE_SYSTEM, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=base,
+            symbol=symbol[:36], wanted=f" ({hits.get('version')})" if hits.get("version") else "",
+            package="libffi" if symbol.startswith("ffi_") else "PACKAGE",
+    )  # fmt: skip
+    old = symbol.endswith("Ss") or "RKSs" in symbol or "KSs" in symbol
+    return found(
+        PROBLEM,
+        LOG_MESSAGE_OWN if own else LOG_MESSAGE if of_torch else LOG_MESSAGE_OTHER,
+        where=hits.where(),
+        evidence=hits.evidence(),
+        confidence=CONFIRMED if of_torch and not own else LIKELY,
+        name=name,
+        package=_package(package),
+        source=_SOURCES.get(_package(package), _package(package)),
+        symbol=symbol[:36] + ("..." if len(symbol) > 36 else ""),
+        abi=", and of the old and the new C++ ABI" if old else "",
+    )

@@ -1,0 +1,1 @@
+"""Rows of image-refused that take judgement of their own."""

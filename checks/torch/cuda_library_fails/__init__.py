@@ -1,0 +1,1 @@
+"""Rows of cuda-library-fails that take judgement of their own."""

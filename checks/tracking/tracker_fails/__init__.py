@@ -1,0 +1,1 @@
+"""Rows of tracker-fails that take judgement of their own."""

@@ -1,0 +1,1 @@
+"""Rows of file-of-newer-release that take judgement of their own."""

@@ -1,0 +1,20 @@
+"""Judges unsloth-saving-fails (TRF049), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+LOG_MESSAGE = TOML["log"]
+
+
+def explain(hits: Hits) -> Finding:
+    """Give both numbers where Unsloth counted what it merged."""
+    given, saved = hits.get("given"), hits.get("saved")
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        given=given, saved=saved,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Problems of the area trl: arguments and data."""

@@ -1,0 +1,1 @@
+"""Rows of argument-of-another-release that take judgement of their own."""

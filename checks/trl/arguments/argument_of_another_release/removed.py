@@ -1,0 +1,87 @@
+"""Judges TRL2205/removed, a row of argument-of-another-release; its words stand in the TOML of the table."""
+
+from __future__ import annotations
+
+from doctor import data
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.argument_history import history_of, left_before, left_in, own_settings, replacement_name
+from doctor.catalogue.shared.refused_arguments import Refusal, refusals
+from doctor.catalogue.shared.trainers import installed, quoted
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.words import words_of
+from doctor.facts.launch import Launch
+from doctor.facts.packages import Packages
+from doctor.facts.training import Training
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+LOG_MESSAGE = TOML["log"]
+LOG_MESSAGE_RENAMED = TOML["log_renamed"]
+LOG_MESSAGE_MOVED = TOML["log_moved"]
+MESSAGE = TOML["main"]
+MESSAGE_RENAMED = TOML["renamed"]
+
+
+@check(PROBLEM)
+def argument_removed(training: Training, packages: Packages, launch: Launch | None) -> Judgement:
+    """Look each name up in the history of the class."""
+    owner, version = training.config_class, installed(packages, "trl")
+    if owner is None:
+        return
+    for named in own_settings(training, launch):
+        history = data.trl_argument(owner, named.setting.name)
+        if history is None or history.inherited or not left_before(history, version):
+            continue
+        new = replacement_name(history)
+        yield found(
+            PROBLEM,
+            MESSAGE_RENAMED if new else MESSAGE,
+            where=place_of(named.setting),
+            evidence=(*quoted(named.setting), *history_of("TRL", history)),
+            commands=(f"{new}={named.setting.text}",) if new else (),
+            confidence=named.confidence,
+            name=named.setting.name,
+            owner=owner,
+            gone=left_in(history),
+            last=history.last,
+            version=version,
+            new=new,
+        )
+
+
+def explain(hits: Hits) -> Finding | None:
+    """Look the refused argument up in the history of its class."""
+    for each in refusals(hits):
+        if each.kind != "removed" or each.package != "trl":
+            continue
+        assert each.history is not None  # noqa: S101
+        home = _moved_to(each)
+        return found(
+            PROBLEM,
+            LOG_MESSAGE_MOVED if home else LOG_MESSAGE_RENAMED if each.new else LOG_MESSAGE,
+            where=hits.where(),
+            evidence=hits.evidence(),
+            commands=(f"{home}",) if home else (f"{each.new}=...",) if each.new else (),
+            confidence=each.confidence,
+            name=each.name,
+            owner=f"`{each.owner}`" if each.owner else "the arguments",
+            gone=each.gone,
+            last=each.history.last,
+            new=each.new,
+            home=home,
+        )
+    return None
+
+
+def _moved_to(refusal: Refusal) -> str | None:
+    """Say where a trainer's argument lives now: ``SFTConfig(max_length=...)``."""
+    if refusal.owner not in data.trl_trainers():
+        return None
+    config = refusal.owner.removesuffix("Trainer") + "Config"
+    history = data.trl_argument(config, refusal.name)
+    if history is None:
+        return None
+    name = refusal.name if history.last is None else replacement_name(history)
+    return f"{config}({name}=...)" if name else None

@@ -1,0 +1,1 @@
+"""Rows of generation-batch-unfit that take judgement of their own."""

@@ -1,0 +1,68 @@
+"""Judges vllm-server-silent (TRL012), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from doctor import data
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import LIKELY, Skip, found
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.trainers import config_place, installed, is_grpo, quoted, unsloth_replaces, vllm_mode
+from doctor.catalogue.words import words_of
+from doctor.facts.network import Network
+from doctor.facts.packages import Packages
+from doctor.facts.script import Script
+from doctor.facts.training import Training
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+MESSAGE_DEFAULT = TOML["default"]
+
+
+#: what `trl vllm-serve` of 1.11 and newer runs
+#: https://github.com/huggingface/trl/blob/v1.16.0/trl/generation/vllm_client.py
+SERVE_NATIVE = (
+    'VLLM_SERVER_DEV_MODE=1 vllm serve {model} --weight-transfer-config \'{{"backend": "nccl"}}\' '
+    "--logprobs-mode processed_logprobs --max-logprobs -1"
+)
+
+
+def start_command(version: str, model: str) -> str:
+    """Return the command that serves a model for this trainer."""
+    release = data.trl_release(version)
+    wrapped = release is not None and release.serve == "wrapper"
+    return SERVE_NATIVE.format(model=model) if wrapped else f"trl vllm-serve --model {model}"
+
+
+@check(PROBLEM)
+def vllm_server_silent(training: Training, network: Network, packages: Packages, script: Script | None) -> Judgement:
+    """Judge the answer of the address; a server that is started later is why it is only likely."""
+    version = installed(packages, "trl")
+    if not is_grpo(training) or unsloth_replaces(script):
+        return  # Unsloth generates in the process of the training
+    mode = vllm_mode(training, version)
+    if mode is None:
+        yield Skip("whether and how GRPO uses vLLM could not be read without running the script")
+        return
+    endpoint = network.endpoint("vllm_server")
+    if mode != "server":
+        return
+    if endpoint is None or endpoint.answers is None:
+        yield Skip("the address of the vLLM server was not asked")
+        return
+    if endpoint.answers:
+        return
+    setting = training.get("vllm_mode")
+    offers_colocate = setting is None and bool(packages.matches("trl", ">=0.18"))
+    model = training.model.text if training.model and training.model.known else "MODEL"
+    yield found(
+        PROBLEM,
+        MESSAGE_DEFAULT if offers_colocate else MESSAGE,
+        where=place_of(setting, training.get("use_vllm"), otherwise=config_place(training)),
+        evidence=quoted(training.get("use_vllm"), setting),
+        commands=(start_command(version, model), *(('vllm_mode="colocate"',) if offers_colocate else ())),
+        confidence=LIKELY,
+        host=endpoint.host,
+        port=endpoint.port,
+        version=version,
+    )

@@ -1,0 +1,20 @@
+"""Judges weight-group-not-joined (TRL055), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.signature import Hits
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+LOG_MESSAGE = TOML["log"]
+
+
+def explain(hits: Hits) -> Finding:
+    """With the meeting point where it is told."""
+    host = hits.get("host")
+    return found(
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        at=f" ({host}:{hits.get('port')})" if host else "",
+    )  # fmt: skip

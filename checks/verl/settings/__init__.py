@@ -1,0 +1,1 @@
+"""Problems of the area verl: settings."""

@@ -1,0 +1,1 @@
+"""Rows of batch-sizes-unfit that take judgement of their own."""

@@ -1,0 +1,1 @@
+"""Rows of parallel-size-unfit that take judgement of their own."""

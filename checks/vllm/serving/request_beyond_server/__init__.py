@@ -1,0 +1,1 @@
+"""Rows of request-beyond-server that take judgement of their own."""

@@ -1,0 +1,1 @@
+"""Problems of the area vllm: weights, adapters and quantization."""

@@ -1,0 +1,1 @@
+"""What the witness finds: an engine that does not sample from the policy that learns, episodes that prove nothing."""

@@ -1,0 +1,120 @@
+"""Private keys in text: of many lines, escaped into one, indented, behind a log's prefixes, or cut at either end.
+
+Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
+"""
+
+from __future__ import annotations
+
+from doctor.base.patterns import later
+
+#: what every such block holds; looked for first
+SIGN = "PRIVATE KEY"
+
+MASK = "***"
+
+#: of OpenSSL, OpenSSH and PGP: https://www.rfc-editor.org/rfc/rfc7468#section-10
+_BEGIN = later(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
+_END = later(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
+#: the end of a line, as text has it or as JSON and reprs escape it
+_BREAK = later(r"((?:\\{1,4}r)?\\{1,4}n|\r?\n)")
+#: the end of a line that belongs to a key: base64 up to quotes, commas, and the marks of YAML and diffs
+_BODY = later(
+    r"(?P<before>^|[^A-Za-z0-9+/=])(?P<content>[A-Za-z0-9+/]{1,16000}={0,2})(?P<after>[\"',;|\s\\})\]]{0,16})$"
+)
+#: nothing but that, behind an indent or a diff's sign
+_ALONE = later(r"^[\s\"'+\-|>]{0,40}[A-Za-z0-9+/]{1,16000}={0,2}[\"',;|\s\\})\]]{0,16}$")
+_RUN = later(r"[A-Za-z0-9+/=]{16,}")
+_HEADER = later(r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): ?(?P<content>[^\n]{0,120})$")
+
+#: a key of 16,384 bits has some 200 lines
+_MOST_LINES = 400
+_LONGEST = 20_000  # characters of one line, which the reader of logs may have put together of many
+_FULL = 16  # characters that a line of a key has at least, unless it is its last one
+
+
+def without_keys(text: str, taken: list[str]) -> str:
+    """`text` with every private key masked; its lines stay as many as they were.
+
+    Args:
+        text: of any length; a block whose beginning or end was cut off counts, too.
+        taken: gets what was taken out.
+
+    """
+    if SIGN not in text:
+        return text
+    pieces = _BREAK.split(text)  # line, break, line, ...
+    left = 0
+    for place in range(0, len(pieces), 2):
+        line = pieces[place]
+        begin, end = _BEGIN.search(line), _END.search(line)
+        if begin:
+            left = 0 if end and end.start() > begin.start() else _MOST_LINES
+            pieces[place] = _inside(line, begin.end(), end.start() if end and not left else len(line), taken)
+        elif end:
+            pieces[place] = _inside(line, 0, end.start(), taken)
+            if not left:
+                _backwards(pieces, place - 2, taken)
+            left = 0
+        elif left:
+            following = pieces[place + 2] if place + 2 < len(pieces) else ""
+            pieces[place] = _masked(line, taken, last=_END.search(following) is not None)
+            left -= 1
+    return "".join(pieces)
+
+
+def _backwards(pieces: list[str], place: int, taken: list[str]) -> None:
+    """Mask the lines above an END whose BEGIN was cut off."""
+    last = True
+    for at in range(place, max(-1, place - 2 * _MOST_LINES), -2):
+        masked = _masked(pieces[at], taken, last=last)
+        if masked == pieces[at] and MASK not in masked:
+            return
+        pieces[at], last = masked, False
+
+
+def _inside(line: str, start: int, end: int, taken: list[str]) -> str:
+    """A line with what stands between two places of it masked, as far as it may belong to a key."""
+    part = line[start:end]
+    whole = end < len(line) and start > 0
+    if whole and part.strip() and MASK not in part:
+        taken.extend(part.split())
+        return f"{line[:start]}{MASK}{line[end:]}"
+    taken.extend(_RUN.findall(part))
+    return line[:start] + _RUN.sub(MASK, part) + line[end:]
+
+
+def _masked(line: str, taken: list[str], *, last: bool) -> str:
+    """A line inside of a key without its content; one that another process printed in between stays."""
+    header = _HEADER.search(line)
+    if header:
+        taken.append(header["content"])
+        return line[: header.start("content")] + MASK
+    body = _BODY.search(line[-_LONGEST:])
+    if body is None or not (last or len(body["content"]) >= _FULL or _ALONE.match(line)):
+        return line
+    taken.append(body["content"])
+    start, end = body.span("content")
+    cut = max(0, len(line) - _LONGEST)
+    return f"{line[: cut + start]}{MASK}{line[cut + end :]}"
+
+
+def hide_in_lines(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Numbered lines of a log, with the private keys in them masked, before some of them are shown without the rest."""
+    places = [place for place, (_, text) in enumerate(lines) if SIGN in text]
+    shown = list(lines) if places else lines
+    for start, end in _ranges(places, len(lines)):
+        masked = without_keys("\n".join(text.replace("\n", " ") for _, text in lines[start:end]), []).split("\n")
+        shown[start:end] = [(number, text) for (number, _), text in zip(lines[start:end], masked)]  # noqa: B905
+    return shown
+
+
+def _ranges(places: list[int], count: int) -> list[tuple[int, int]]:
+    """What lies around places, as far as a key reaches; ranges that touch are one."""
+    ranges: list[tuple[int, int]] = []
+    for place in places:
+        start, end = max(0, place - _MOST_LINES), min(count, place + _MOST_LINES)
+        if ranges and start <= ranges[-1][1]:
+            ranges[-1] = (ranges[-1][0], end)
+        else:
+            ranges.append((start, end))
+    return ranges

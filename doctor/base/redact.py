@@ -1,0 +1,334 @@
+"""Takes secrets out of text before anybody sees it.
+
+One door: whatever is stored or leaves goes through `redact_text` (text), `redact` (JSON-like values), `redact_argv`
+(command lines) or `hide` (a value that is still worked with, whose paths have to stay as they are). The forms of
+secrets are data, in `secret_forms`; private keys of many lines are `key_blocks`.
+
+Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Iterable, Optional, Sequence
+
+from doctor.base.key_blocks import MASK, without_keys
+from doctor.base.patterns import later
+from doctor.base.secret_forms import FORMS, Form
+from doctor.base.secret_names import is_bare, is_secret_name, words_of
+
+# names -------------------------------------------------------------------------------------------------------------
+
+#: a text without any of these has no name of a secret in it
+_NAME_SIGNS = (
+    "key", "secret", "token", "passw", "passphrase", "passcode", "pwd", "credential", "auth", "cookie", "webhook",
+    "jwt", "密码", "口令", "密钥", "令牌",
+)  # fmt: skip
+#: how quotes stand in text: plain, escaped once or more, or for a page of HTML
+_QUOTE = r"(?:\\{0,4}[\"'`]|&quot;|&#3[49];)"
+#: what may follow a name: a value in quotes of its own, or a word
+_VALUE = later(
+    r"\\{1,4}\"(?P<e>[^\"\\\n]{1,4096})|[bruBRUf]{0,2}\"(?P<d>(?:[^\"\\\n]|\\.){1,4096})|"
+    r"[bruBRUf]{0,2}'(?P<q>(?:[^'\\\n]|\\.){1,4096})|&quot;(?P<h>[^&\n]{1,4096})|`(?P<t>[^`\n]{1,4096})|"
+    r"(?P<w>[^\s\"'`,;&<}\])\\][^\s\"'`,;&<}\]\\]{0,4096})"
+)
+#: (what may stand before a value, one of what it needs), the more particular first
+_NAMED = (
+    # `name = X\nvalue = Y` of containers' settings
+    (
+        later(
+            rf"(?i)\bname{_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}{_QUOTE}?(?P<name>[A-Za-z_][\w.\-]{{2,80}}){_QUOTE}?[\s,]{{1,60}}"
+            rf"{_QUOTE}?value{_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}"
+        ),
+        ("value",),
+    ),
+    # `name = value`, `name: value`, `"name": "value"`, `name => value`
+    (
+        later(
+            rf"(?<![\w.\-])-{{0,2}}(?P<name>[A-Za-z_\u4e00-\u9fff][\w.\-]{{0,120}}){_QUOTE}?\s{{0,4}}"
+            r"(?:=(?!=)>?|[:\uff1a](?!:)=?)\s{0,4}"
+        ),
+        ("=", ":", "\uff1a"),
+    ),
+    # `--name value`, `-name value`
+    (later(r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{2,80})[ \t]{1,4}(?!-)"), ("-",)),
+    # `("name", "value")`, as headers are written
+    (
+        later(rf"{_QUOTE}(?P<name>[A-Za-z_][\w.\-]{{2,80}}){_QUOTE}\s{{0,2}},\s{{0,2}}(?=[bruBRUf]{{0,2}}[\"'])"),
+        (",",),
+    ),
+    (later(r"<(?P<name>[A-Za-z_][\w.\-]{2,80})>"), ("</",)),
+)
+_GROUPS = ("e", "d", "q", "h", "t", "w")
+
+#: values that say only whether something is there, hold its place in an example, or name where it is taken from
+_HARMLESS = later(
+    r"(?i)(?:\*.*|\.\.\..*|x{3,}|empty|none|null|nil|nan|(?:un)?set|true|false|yes|no|on|off|auto|default|optional|required|"
+    r"redacted|hidden|missing|invalid|\[?redacted\]?|-?\d{1,6}(?:\.\d{0,6})?|[<\[({].*|\$.*|%.*|os\.environ.*|os\.getenv.*|getenv.*|"
+    r"(?:self|args|cfg|config|opts?|settings|cls|kwargs|env)[.\[].*|(?:Optional|Union|Annotated|Literal|List|Dict)\[.*|"
+    r"str|bool|int|bytes|Any|SecretStr.*|\w{1,40}\.(?:py|pyi|cc?|cpp|cu|h):?\d*|oc\.env.*|@.*|file:.*|env:.*|value|await|lambda|new)\Z"
+)
+#: of what stands for itself in a command or a configuration whatever its name is
+_SWITCHES = frozenset({"true", "false", "yes", "no", "none", "null", "auto", "0", "1", ""})
+#: a word behind `token:` that is a piece of a vocabulary or of a sentence, not a credential
+_LOOKS_MADE = later(r"(?=[A-Za-z_\-+/=.]{0,400}[0-9])[\w\-+/=.:~]{8,}\Z|[\w\-+/=.]{16,}\Z")
+#: a path in the place of a secret: of a file that holds it
+_PATH = later(r"(?:~|\.{1,2}|/[a-z]{2,20})(?:/[\w.\-]+)+/?\Z|[A-Za-z]:\\[\w.\\\-]+\Z")
+#: a call or an attribute in a line of code
+_CODE = later(r"[A-Za-z_][\w.]{0,80}\(.*\Z")
+
+_HOME_PATH = later(r"(?<![A-Za-z0-9_./~-])(/home/|/Users/|[A-Z]:\\Users\\)(?!\*\*\*)[^/\\\s'\"]+")
+_HOME_SIGNS = ("/home/", "/Users/", ":\\Users\\")
+
+# text -------------------------------------------------------------------------------------------------------------
+
+
+def redact_text(text: str, *, homes: bool = True) -> str:
+    """`text` without tokens, keys, passwords and, with `homes`, user names in home paths; lines stay as many."""
+    text = _taken_out(text, [])
+    if homes and any(sign in text for sign in _HOME_SIGNS):
+        return _HOME_PATH.sub(r"\1***", text)
+    return text
+
+
+def redact_lines(lines: Sequence[str]) -> list[str]:
+    """Lines that belong together, each without its line end; a secret may stretch over many of them."""
+    shown = redact_text("\n".join(lines)).split("\n")
+    return shown if len(shown) == len(lines) else [redact_text(line) for line in lines]
+
+
+def secrets_in(text: str) -> list[str]:
+    """What `redact_text` takes out of a text, so that words taken from it can be looked through."""
+    taken: list[str] = []
+    _taken_out(text, taken)
+    return [each for each in dict.fromkeys(taken) if len(each) >= _SHORTEST]
+
+
+#: a shorter one is not looked for elsewhere: it would be found in every word
+_SHORTEST = 4
+
+
+#: secrets that were hidden where a text was stored, newest last: a headline may hold a word of one
+_hidden: dict[str, None] = {}
+_MOST_HIDDEN = 1000
+
+
+def remember(text: str) -> None:
+    """Keep the secrets of a text that is stored without them, so that a report can look for them everywhere."""
+    _hidden.update(dict.fromkeys(secrets_in(text)))
+    while len(_hidden) > _MOST_HIDDEN:
+        del _hidden[next(iter(_hidden))]
+
+
+def remembered() -> list[str]:
+    """Secrets of texts that this process has stored."""
+    return list(_hidden)
+
+
+def without(text: str, secrets: Iterable[str], *, parts: bool = True) -> str:
+    """A word or sentence made of a text whose secrets are known, without them; with `parts` not even a piece of one."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        bare = secret.strip("\"'")
+        if bare and bare in text:
+            text = re.sub(rf"{_BEGINS}{re.escape(bare)}(?![A-Za-z0-9])", MASK, text)
+        if parts and len(text) >= _SHORTEST and text in secret:
+            return MASK
+    return text
+
+
+#: where a word begins: behind what is none, an option's letter, or an escaped line end
+_BEGINS = r"(?:(?<![A-Za-z0-9])|(?<=-[A-Za-z])|(?<=\\[nrt]))"
+
+
+def without_secrets(words: Mapping[str, str], text: str) -> tuple[dict[str, str], str]:
+    """Words that were taken from a text, and the text, both without its secrets; paths stay as they are."""
+    secrets = secrets_in(text)
+    if not secrets:
+        return dict(words), text
+    return {name: without(word, secrets) for name, word in words.items()}, redact_text(text, homes=False)
+
+
+def secrets_of_environment() -> list[str]:
+    """Values of this process's variables that are secrets by name and look like one."""
+    named = (value for name, value in os.environ.items() if is_secret_name(name) and not is_harmless(name, value))
+    return [value for value in named if len(value) >= _LONG and any(each.isdigit() for each in value)]
+
+
+#: what is shorter may be a word of a sentence, too
+_LONG = 12
+
+
+def _taken_out(text: str, taken: list[str]) -> str:
+    text = without_keys(_COLOURS.sub("", text) if "\x1b" in text else text, taken)
+    lowered = text.lower()
+    for place in sorted({place for sign, place in _SIGNS if sign in lowered}):
+        text = _without_form(FORMS[place], text, taken)
+    if any(sign in lowered for sign in _NAME_SIGNS):
+        for pattern, signs in _NAMED:
+            if any(sign in text for sign in signs):
+                text = _without_values(pattern, text, taken)
+    return text
+
+
+#: (sign, place of its form): one loop over all signs is what keeps a text without secrets cheap
+_SIGNS = tuple((sign, place) for place, form in enumerate(FORMS) for sign in form.signs)
+#: they end in a letter, which would be taken for the beginning of what follows
+_COLOURS = later(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+
+
+def _without_form(form: Form, text: str, taken: list[str]) -> str:
+    def masked(match: re.Match[str]) -> str:
+        taken.append(match["s"])
+        start, (first, last) = match.start(), match.span("s")
+        return f"{match[0][: first - start]}{MASK}{match[0][last - start :]}"
+
+    return form.pattern.sub(masked, text)
+
+
+def _without_values(named: re.Pattern[str], text: str, taken: list[str]) -> str:
+    """A text without the values behind names of secrets; a value of another name may hold such a name itself."""
+    out: list[str] = []
+    shown = place = 0
+    while (match := named.search(text, place)) is not None:
+        place = match.end()
+        if not is_secret_name(match["name"]):
+            continue
+        value = _VALUE.match(text, place)
+        if value is None:
+            continue
+        group = next(each for each in _GROUPS if value[each] is not None)
+        if not is_harmless(match["name"], value[group]):
+            taken.append(value[group])
+            out += (text[shown : value.start(group)], MASK)
+            shown = value.end(group)
+        place = max(value.end(group), place + 1)
+    return "".join((*out, text[shown:]))
+
+
+def is_harmless(name: str, value: str) -> bool:
+    """Whether the value under a secret's name is a switch, a number, a place to look at, or code."""
+    if _HARMLESS.match(value) or _PATH.match(value) or _CODE.match(value):
+        return True
+    if is_bare(name) and not _LOOKS_MADE.match(value):
+        return True
+    own = words_of(value) if len(value) < _LONGEST_NAME else []
+    return bool(own) and set(own) <= set(words_of(name))
+
+
+_LONGEST_NAME = 40
+
+# values -----------------------------------------------------------------------------------------------------------
+
+
+def hide(name: str, text: str) -> str:
+    """A value without its secrets; paths stay as they are, for it is still worked with.
+
+    Args:
+        name: of the setting, option or variable; empty where there is none.
+        text: its value.
+
+    """
+    if is_secret_name(name) and text and not is_harmless(name, text):
+        return MASK
+    return redact_text(text, homes=False)
+
+
+def hide_value(name: str, value: Any) -> Any:
+    """The same for a value of any type; lists item by item."""
+    if isinstance(value, str):
+        return hide(name, value)
+    return [hide_value(name, each) for each in value] if isinstance(value, list) else value
+
+
+def redact_variable(name: str, value: str, *, homes: bool = True) -> str:
+    """Value of an environment variable fit to be shown: secrets become "set" or "unset"."""
+    if is_secret_name(name) and (not value or value.lower() not in _SWITCHES):
+        return "set" if value else "unset"
+    return redact_text(value, homes=homes)
+
+
+def redact(value: object, name: str = "", *, homes: bool = True) -> object:
+    """A JSON-like value with every secret in it taken out; keys decide as well as contents.
+
+    Without `homes` paths stay as they are, for values that go to a machine of the same user and are used there.
+    """
+    if isinstance(value, str):
+        return redact_variable(name, value, homes=homes)
+    if isinstance(value, dict):
+        return {key: redact(each, _name_of(value, name, str(key)), homes=homes) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        words = redact_argv(value) if value and all(isinstance(each, str) for each in value) else value
+        return [redact(each, name, homes=homes) for each in words]
+    return value
+
+
+#: keys of a setting that is written as {"name": NAME, "value": VALUE, "text": "as written"}
+_VALUES = frozenset({"value", "text", "default"})
+
+
+def _name_of(owner: dict[Any, Any], above: str, key: str) -> str:
+    """By what a member of a mapping is judged: its key, with the mapping's name where that alone says too little."""
+    if key in _VALUES:
+        named = owner.get("name")
+        return named if isinstance(named, str) else above
+    return f"{above}.{key}" if key.lower() in {"key", "keys"} else key
+
+
+# commands ---------------------------------------------------------------------------------------------------------
+
+
+def redact_argv(argv: Sequence[str]) -> list[str]:
+    """Words of a command without secrets: of options, assignments and headers, by their looks and by the command."""
+    known = secrets_in(_joined(argv))
+    shown: list[str] = []
+    option: Optional[str] = None
+    for word in argv:
+        name, value = _assigned(word)
+        if option is not None and not word.startswith("-"):
+            shown.append(word if is_harmless(option, word) else MASK)
+            option = None
+            continue
+        option = None
+        if name and is_secret_name(name) and value is not None:
+            shown.append(word if is_harmless(name, value) else f"{word[: -len(value)] if value else word}{MASK}")
+            continue
+        if name and word.startswith("-") and value is None and is_secret_name(name):
+            option = name
+        inside = len(word) > _SHORTEST and any(word in secret for secret in known if " " in secret)
+        shown.append(MASK if inside else without(redact_text(word, homes=False), known, parts=False))
+    return shown
+
+
+def _joined(argv: Sequence[str]) -> str:
+    """One line as a shell shows it; words that look like nothing unusual stay without quotes."""
+    return " ".join(f"'{each}'" if " " in each and "'" not in each else each for each in argv)
+
+
+def _assigned(word: str) -> tuple[str, Optional[str]]:
+    """Name and value of `NAME=value`, `--name=value`, `+name=value`; the value is None of an option alone."""
+    if word.startswith("-") and "=" not in word:
+        return word.lstrip("-"), None
+    name, equals, value = word.partition("=")
+    bare = name.lstrip("-+~")
+    if equals and bare and not any(each in bare for each in " /\n'\"{}?&:"):
+        return bare, value
+    return "", None
+
+
+# terminals --------------------------------------------------------------------------------------------------------
+
+#: what makes a terminal act (C0 and C1 but tab and line feed, DEL) and what makes text read other than it stands
+_ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def inert(value: object) -> object:
+    """A JSON-like value without characters that terminals obey; what follows an escape stays as plain words."""
+    if isinstance(value, str):
+        return _ACTING.sub("", value)
+    if isinstance(value, dict):
+        return {key: inert(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [inert(each) for each in value]
+    return value

@@ -1,0 +1,209 @@
+"""How secrets look: what vendors begin them with, and what stands around those that look like nothing.
+
+The forms are facts of vendors and of two public lists; the expressions are the doctor's own:
+https://github.com/gitleaks/gitleaks/blob/420a0f55f4a7a03dfe701ceb1f4f66a7c68b26b4/config/gitleaks.toml
+https://github.com/Yelp/detect-secrets/tree/master/detect_secrets/plugins
+https://docs.github.com/en/code-security/reference/secret-security/supported-secret-scanning-patterns
+
+Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from doctor.base.patterns import later
+
+
+class Form(NamedTuple):
+    """One way in which a secret is written.
+
+    Args:
+        signs: a text that holds none of these, whatever its capitals, has no such secret: told without the expression.
+        pattern: its group `s` is what must not be shown. Every repetition is bounded, so that a megabyte without a
+            blank costs linear time, and what was taken out (`***`) does not match again.
+
+    """
+
+    signs: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+def _form(pattern: str, *signs: str, flags: int = 0) -> Form:
+    return Form(signs, later(pattern, flags))
+
+
+def _token(beginning: str, rest: str, *signs: str) -> Form:
+    """A token that shows its maker: `beginning` stays, what follows goes."""
+    return _form(rf"(?<![A-Za-z0-9]){beginning}(?P<s>{rest})", *signs)
+
+
+_W = r"[A-Za-z0-9_\-]"
+_A = r"[A-Za-z0-9]"
+#: a word of a shell: bare, or in quotes with blanks
+_WORD = r"(?:\"[^\"\n]{1,400}\"|'[^'\n]{1,400}'|[^\s\"'`|;&<>*][^\s\"'`|;&<>]{0,400})"
+#: the rest of a command up to the option that is meant
+_ON = r"[^\n|;&]{0,300}?"
+
+_MODELS = (
+    _token("hf_", r"[A-Za-z0-9]{16,}|(?=[a-z]{0,40}[A-Z0-9])[A-Za-z0-9]{10,}", "hf_"),
+    _token("api_org_", rf"{_A}{{20,}}", "api_org_"),
+    # OpenAI, Anthropic, DeepSeek, DashScope
+    _token("sk-", rf"(?:(?:proj|ant|or|svcacct|admin)-|(?=[a-z_\-]{{0,60}}[0-9A-Z])){_W}{{16,}}", "sk-"),
+    _token("(?:gsk_|xai-|pplx-|fw_|r8_|csk-|tgp_v1_|jina_)", rf"(?=[a-z_\-]{{0,60}}[0-9A-Z]){_W}{{20,}}",
+           "gsk_", "xai-", "pplx-", "fw_", "r8_", "csk-", "tgp_v1_", "jina_"),
+    _token("nvapi-", rf"{_W}{{20,}}", "nvapi-"),
+    _token("wandb_v1_", rf"{_W}{{10,}}", "wandb_v1_"),
+    _token("ms-", r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ms-"),  # ModelScope
+    _token("eyJhcGlfYWRkcmVzcyI6", r"[A-Za-z0-9+/_\-]{20,}={0,2}", "eyjhcglfywrkcmvzcyi6"),  # Neptune
+    _token("ABSK", r"[A-Za-z0-9+/]{60,}={0,2}", "absk"),  # Amazon Bedrock
+)  # fmt: skip
+
+_CODE = (
+    _token("gh[pousr]_", rf"{_A}{{20,}}", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+    _token("github_pat_", rf"{_W}{{20,}}", "github_pat_"),
+    _token("gl(?:pat|dt|rt|ptt|ft|imt|agent|oas|soat|cbt|ffct|wt)-", r"[\w\-.]{20,}",
+           "glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glimt-", "glagent-", "gloas-", "glsoat-", "glcbt-",
+           "glffct-", "glwt-"),
+    _token("GR1348941", rf"{_W}{{20,}}", "gr1348941"),
+    _token("npm_", rf"{_A}{{30,}}", "npm_"),
+    _token("pypi-AgE", rf"{_W}{{30,}}", "pypi-age"),
+    _token("dckr_(?:pat|oat)_", rf"{_W}{{20,}}", "dckr_"),
+    _token("rubygems_", "[a-f0-9]{40,}", "rubygems_"),
+    _token("AKCp", rf"{_A}{{60,}}", "akcp"),
+    _token("cmVmd", rf"{_A}{{50,}}", "cmvmd"),
+    _token("ATATT3", r"[\w\-=]{60,}", "atatt3"),
+    _token("ATBB", rf"(?=[A-Za-z]{{0,30}}[0-9]){_A}{{28,}}", "atbb"),
+    _token("sgp_", "(?:[a-fA-F0-9]{16}_|local_)?[a-fA-F0-9]{40}", "sgp_"),
+    _token("sntry[su]_", r"[\w+/=\-]{40,}", "sntrys_", "sntryu_"),
+    _token("lin_api_", rf"{_A}{{30,}}", "lin_api_"),
+    _token("ntn_", rf"(?=[a-z]{{0,50}}[0-9]){_A}{{40,}}", "ntn_"),
+    _token("PMAK-", r"[a-f0-9]{24}-[a-f0-9]{34}", "pmak-"),
+    _token("pul-", r"[a-f0-9]{40}", "pul-"),
+    _token("pnu_", rf"{_A}{{36}}", "pnu_"),
+    _token("ops_eyJ", r"[A-Za-z0-9+/]{60,}={0,3}", "ops_eyj"),
+    _form(r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.(?P<s>[\w\-=]{50,})", ".atlasv1."),
+    _token(r"dp\.(?:pt|st|ct|sa|scim|audit)\.", r"[\w.\-]{40,}", "dp."),
+)  # fmt: skip
+
+_CLOUDS = (
+    _token("(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])", r"[A-Z0-9]{16}(?![A-Za-z0-9])", "akia", "asia", "abia", "acca",
+           "a3t"),
+    _token("LTAI", rf"{_A}{{12,}}", "ltai"),  # Alibaba Cloud
+    _token("STS\\.", rf"(?=[A-Za-z]{{0,40}}[0-9]){_A}{{20,}}", "sts."),
+    _token("AKID", rf"(?=[A-Za-z]{{0,40}}[0-9]){_A}{{24,}}", "akid"),  # Tencent Cloud
+    _token("AKLT", r"[\w\-=]{28,}", "aklt"),  # Volcengine
+    _token("(?:bce-v3/)?ALTAK", r"[\w\-/]{12,}", "altak"),  # Baidu AI Cloud
+    _token("AIza", rf"{_W}{{30,}}", "aiza"),
+    _token(r"ya29\.", r"[\w\-.]{20,}", "ya29."),
+    _token("GOCSPX-", rf"{_W}{{20,}}", "gocspx-"),
+    _token("1//0", rf"(?=[A-Za-z_\-]{{0,60}}[0-9]){_W}{{30,}}", "1//0"),
+    _form(r"(?<![\w~.\-])[\w~.]{3}\dQ~(?P<s>[\w~.\-]{31,34})", "q~"),  # Microsoft Entra ID
+    _token("do[opr]_v1_", r"[a-f0-9]{32,}", "doo_v1_", "dop_v1_", "dor_v1_"),
+    _token(r"v1\.0-", r"[a-f0-9]{24}-[a-f0-9]{100,}", "v1.0-"),  # Cloudflare
+    _token("HRKU-AA", rf"{_W}{{40,}}", "hrku-aa"),
+    _token("dapi", r"[a-f0-9]{32}(?:-\d)?", "dapi"),  # Databricks
+    _token("fo1_|fm1[ar]_|fm2_", r"[\w+/\-]{40,}={0,3}", "fo1_", "fm1a_", "fm1r_", "fm2_"),
+    _token("pscale_(?:tkn|oauth|pw)_", r"[\w=.\-]{30,}", "pscale_"),
+    _token("sbp_", r"[a-f0-9]{40}", "sbp_"),
+    _token("sha256~", rf"{_W}{{40,}}", "sha256~"),  # OpenShift
+    _token(r"hv[sbr]\.", rf"{_W}{{20,}}", "hvs.", "hvb.", "hvr."),
+    _token("AGE-SECRET-KEY-1", r"[A-Z0-9]{20,}", "age-secret-key-1"),
+    _token(r"dt0c01\.", r"[A-Z0-9]{20,}\.[A-Za-z0-9]{20,}", "dt0c01."),
+    _token("gl(?:c|sa)_", r"[\w+/=]{30,}", "glc_", "glsa_"),
+    _token("eyJrIjoi", r"[A-Za-z0-9]{40,}={0,3}", "eyjrijoi"),
+    _token("NR(?:AK|JS|II)-", r"[\w\-]{19,}", "nrak-", "nrjs-", "nrii-"),
+)  # fmt: skip
+
+_SERVICES = (
+    _token("xox[abceoprs]-", r"[\w.\-]{8,}", "xox"),
+    _token("xapp-", r"\d-[\w\-]{12,}", "xapp-"),
+    _token("(?:sk|rk)_(?:test|live|prod)_", rf"{_A}{{10,}}", "k_test_", "k_live_", "k_prod_"),
+    _token("whsec_", r"[A-Za-z0-9+/]{20,}={0,2}", "whsec_"),
+    _token(r"SG\.", r"[\w\-]{10,}\.[\w\-]{20,}", "sg."),
+    _token("SK", r"[0-9a-f]{32}(?![A-Za-z0-9])", "sk"),  # Twilio
+    _token("key-", r"[0-9a-f]{32}(?![A-Za-z0-9])", "key-"),  # Mailgun
+    _form(r"(?<![A-Za-z0-9])(?P<s>[0-9a-f]{32})-us\d{1,2}(?![A-Za-z0-9])", "-us"),  # Mailchimp
+    _token("xkeysib-", r"[a-f0-9]{40,}-\w{16}", "xkeysib-"),
+    _token("shp(?:at|ca|pa|ss)_", r"[a-fA-F0-9]{32}", "shpat_", "shpca_", "shppa_", "shpss_"),
+    _token("sq0(?:atp|csp)-", rf"{_W}{{22,}}", "sq0"),
+    _form(r"(?<![0-9A-Za-z])(?:bot)?\d{8,10}:(?P<s>A[\w\-]{34})(?![\w\-])", ":a"),  # Telegram
+    _form(r"(?<![\w\-.])[MNO][A-Za-z\d]{23,27}\.(?P<s>[\w\-]{6}\.[\w\-]{27,40})(?![\w\-])", "."),  # Discord
+    # https://developer.work.weixin.qq.com/document/path/91770, https://open.dingtalk.com/document/robots/custom-robot-access
+    # https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot
+    _form(r"(?i)hooks\.slack\.com/(?:services|workflows|triggers)/(?P<s>[\w/+\-]{16,})", "hooks.slack.com"),
+    _form(r"(?i)discord(?:app)?\.com/api/webhooks/\d{8,24}/(?P<s>[\w\-]{20,})", "/api/webhooks/"),
+    _form(r"(?i)/open-apis/bot/(?:v2/)?hook/(?P<s>[\w\-]{16,})", "/open-apis/bot/"),
+    _form(r"(?i)/cgi-bin/webhook/\w{1,20}\?(?:[\w=&\-]{0,80}&)?key=(?P<s>[\w\-]{16,})", "/cgi-bin/webhook/"),
+    _form(r"(?i)webhook\.office\.com/webhookb2/(?P<s>[\w@\-]{16,}/IncomingWebhook/[\w/\-]{16,})", "webhook.office.com"),
+    _token("SEC", r"[0-9a-f]{64}(?![A-Za-z0-9])", "sec"),  # DingTalk's signature
+)  # fmt: skip
+
+#: parameters that make an address of object storage or a CDN open to whoever holds it
+_SIGNED = (
+    r"x-[a-z]{3,4}-(?:signature|credential|security-token)|q-signature|q-ak|signature|policy|key-pair-id|sig|"
+    r"\w{2,8}AccessKeyId|security-token"
+)
+_ADDRESSES = (
+    _form(r"://(?!USER:PASSWORD@|用户:密码@)(?P<s>[^\s/@:'\"*]{0,256}:[^\s/'\"]{1,256})@(?!\d{1,5}/)", "@"),
+    _form(r"://(?P<s>[^\s/@:'\"*]{8,256})@", "@"),  # token@
+    _form(rf"(?i)[?&](?:amp;)?(?:{_SIGNED})=(?P<s>[^\s\"'<>&#*]{{4,}})", "sig", "policy", "key", "token", "credential",
+          "q-ak"),
+)  # fmt: skip
+
+_HEADERS = (
+    _form(r"(?<![\w.\-])(?P<s>ey[A-Za-z0-9]{8,}\.ey[\w\-]{8,}(?:\.[\w\-]{0,4096})?=*)", ".ey"),  # JWT
+    _form(r"(?i)(?<![\w\-])(?:bearer|basic)[\s=:'\"]{1,4}(?P<s>[A-Za-z0-9+/._=~\-]{12,})", "bearer", "basic"),
+    _form(r"(?i)authorization[\"'\\]{0,4}\s{0,3}[:=,]\s{0,3}[b\"'\\]{0,4}(?:digest|aws4-hmac-sha256|hmac)\s"
+          r"(?P<s>(?!\*\*\*)[^\r\n]{6,4096})", "authorization"),
+    _form(r"(?i)authorization[\"'\\]{0,4}\s{0,3}[:=,]\s{0,3}[b\"'\\]{0,4}"
+          r"(?:(?:bearer|basic|token|apikey|negotiate|api-key|key)[ :=]{1,3})?"
+          r"(?P<s>(?=[^\s\"'\\]{0,200}[0-9=])[^\s\"'\\,;*<$%{][^\s\"'\\,;]{5,4096})", "authorization"),
+    _form(r"(?i)(?<![\w\-])(?:set-)?cookie[\"']?\s{0,3}[:=,]\s{0,3}[b\"']{0,2}(?P<s>[\w.%!$&+~\-]{1,80}=(?!\*\*\*)"
+          r"[^\r\n\"']{1,4096})", "cookie"),
+    _form(r"(?i)x-(?:api-key|auth-token|access-token|vault-token|amz-security-token|goog-api-key)[\"'\\]{0,4}\s{0,3}"
+          r"[:=,]\s{0,3}[b\"'\\]{0,4}(?P<s>(?!\*\*\*)[^\s\"'\\,;]{4,})", "x-"),
+)  # fmt: skip
+
+#: what only the command in front of it makes a secret
+_COMMANDS = (
+    _form(rf"\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b{_ON}\s-p(?P<s>{_WORD})", "mysql", "mariadb"),
+    _form(rf"\bsshpass\s+-p\s{{0,3}}(?P<s>{_WORD})", "sshpass"),
+    _form(rf"\bcurl\b{_ON}\s(?:-u|--user|--proxy-user|-U)[ =]{{0,3}}[\"']?[^\s\"':]{{0,80}}:(?P<s>[^\s\"'*]{{1,400}})",
+          "curl"),
+    _form(rf"\b(?:wandb|swanlab|clearml|comet|modelscope|huggingface-cli|hf|kaggle|neptune|trackio)\s+(?:auth\s+)?login"
+          rf"\b{_ON}\s(?P<s>(?!-)(?=[A-Za-z\-]{{0,80}}[0-9]){_W}{{16,}})", " login"),
+    _form(rf"\bdocker\s+login\b{_ON}\s-p[ =](?P<s>{_WORD})", "docker"),
+    _form(rf"\bredis-cli\b{_ON}\s-a\s{{1,3}}(?P<s>{_WORD})", "redis-cli"),
+    _form(rf"\b(?:zip|unzip)\b{_ON}\s-P\s{{1,3}}(?P<s>{_WORD})", "zip"),
+    _form(rf"\b(?:smbclient|mount\.cifs|rpcclient)\b{_ON}\s-U\s{{1,3}}[^\s%]{{1,80}}%(?P<s>\S{{1,400}})", "smbclient",
+          "mount.cifs", "rpcclient"),
+    _form(rf"\b(?:echo|printf)\s+(?:-n\s+)?(?P<s>{_WORD})\s*\|\s*(?:sudo\s+-S|docker\s+login|gh\s+auth\s+login|passwd)",
+          "|"),
+    _form(r"(?<![\w.])pass:(?P<s>[^\s\"'*][^\s\"']{3,400})", "pass:"),  # openssl's -passin, -passout
+    _form(r"(?i)\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+(?:account\s+\S{1,200}\s+)?password\s+(?P<s>[^\s*]\S{0,400})",
+          "machine"),
+    _form(r"(?im)^[ \t]{0,40}password[ \t]{1,8}(?P<s>(?=[^\s]{0,200}[0-9])[^\s*]{8,400})[ \t]*$", "password"),
+    _form(r"(?<![\w.\-])[\w.*\-]{1,120}:(?:543\d|6432|\*):[\w*\-]{1,80}:[\w*.\-]{1,80}:(?P<s>[^\s*:`\"'][^\s`\"']{2,400})",
+          ":543", ":6432", ":*:"),  # .pgpass
+)  # fmt: skip
+
+_WORDS = (
+    _form(r"(?i)\b(?:api|access|secret|private|account)[ \-]key(?: id| provided| is| was| used)?(?: is)?\s?[:=]?\s?"
+          r"[\"'`]?(?P<s>(?=[A-Za-z_\-+/*]{0,80}[0-9])[\w\-+/=*.]{8,400})", "i key", "s key", "t key", "e key", "i-key",
+          "s-key", "t-key", "e-key"),
+    _form(r"(?i)\b(?:personal access |access |api |auth |bearer |refresh |hub |hf )token(?: is| was)?\s?[:=]?\s?"
+          r"[\"'`]?(?P<s>(?=[A-Za-z_\-+/]{0,80}[0-9])[\w\-+/=.]{16,400})", " token"),
+    _form(r"(?i)(?<![\w.\-])key[\"'\\]{0,5}\s{0,3}[:=]\s{0,3}[\"'\\]{0,5}(?P<s>[0-9a-f]{32,64}(?![\w\-])|"
+          r"(?-i:(?=[A-Za-z\-+/=]{0,60}[0-9])(?=[^A-Z\n]{0,60}[A-Z])(?=[^a-z\n]{0,60}[a-z]))[A-Za-z0-9+/=\-]{24,200}"
+          r"(?![\w.\-]))", "key"),
+    # ~/.docker/config.json
+    _form(r"(?i)[\"']auths?[\"'\\]{1,5}\s{0,3}:\s{0,3}[\"'\\]{1,5}(?P<s>[A-Za-z0-9+/]{8,}={0,2})[\"'\\]", "auth"),
+    # a line that is nothing but base64 of the width in which keys are written
+    _form(r"(?m)^[ \t]{0,40}(?P<s>(?=[^A-Z\n]{0,76}[A-Z])(?=[^a-z\n]{0,76}[a-z])(?=[^0-9\n]{0,76}[0-9])"
+          r"[A-Za-z0-9+][A-Za-z0-9+/]{59,16000}={0,2})[ \t]*$", ""),
+)  # fmt: skip
+
+#: in this order: what stands around a secret decides before the secret's own looks, which leave its beginning
+FORMS = (*_ADDRESSES, *_COMMANDS, *_HEADERS, *_MODELS, *_CODE, *_CLOUDS, *_SERVICES, *_WORDS)

@@ -1,0 +1,109 @@
+"""Which names of settings, variables and options stand for secrets, and which only sound like it.
+
+Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from doctor.base.patterns import later
+
+#: words by which a name tells that its value is a secret, wherever in the name they stand
+_SECRET = frozenset({
+    "secret", "secrets", "password", "passwords", "passwd", "passphrase", "passcode", "passwort", "pwd",
+    "credential", "credentials", "creds", "cookie", "cookies", "apikey", "accesskey", "secretkey", "authkey",
+    "authtoken", "accesstoken", "apitoken", "privatekey", "accountkey", "jwt", "webhook", "密码", "口令",
+    "密钥", "令牌",
+})  # fmt: skip
+#: such words also end longer ones: PGPASSWORD, MYSQLPWD
+_ENDS = (
+    "password", "passwd", "passphrase", "pwd", "secret", "apikey", "authtoken", "accesstoken", "secretkey",
+    "accesskey", "privatekey", "密码", "口令", "密钥", "令牌",
+)  # fmt: skip
+#: what makes a `key` a secret: its kind, or the service that it opens
+_OF_KEY = frozenset({
+    "api", "access", "secret", "private", "account", "auth", "authorization", "encryption", "signing", "master",
+    "shared", "service", "subscription", "app", "aes", "hmac", "ssh", "deploy", "license", "write", "storage",
+    "admin", "session", "client", "wandb", "swanlab", "comet", "neptune", "mlflow", "clearml", "kaggle", "openai",
+    "anthropic", "azure", "aws", "gcp", "aliyun", "alibaba", "tencent", "volc", "volcengine", "baidu", "dashscope",
+    "zhipu", "deepseek", "moonshot", "qianfan", "modelscope", "hf", "hub", "ngc", "nvidia", "nim", "cohere",
+    "mistral", "groq", "together", "replicate", "gemini", "google", "databricks", "stripe", "twilio", "sendgrid",
+    "mailgun", "serpapi", "serper", "tavily", "bing", "exa", "jina", "e2b", "daytona", "judge", "wolfram",
+    "cloudflare", "heroku", "datadog", "newrelic", "sentry", "feishu", "dingtalk", "lark", "wecom", "wechat", "ak",
+    "s3", "oss", "minio", "ray", "vllm", "sglang", "litellm", "openrouter",
+})  # fmt: skip
+#: what such a name may say behind `key`
+_BEHIND_KEY = frozenset({"id", "ids", "data", "value", "b64", "base64", "secret", "json", "pem"})
+_TOKENS = frozenset({"token", "hftoken", "hubtoken", "usertoken", "bottoken", "bearertoken", "sessiontoken", "idtoken"})
+#: a `token` of a vocabulary or a count, by the word before it; and what stands in messages of parsers
+_VOCABULARY = frozenset({
+    "eos", "bos", "pad", "padding", "unk", "unknown", "sep", "cls", "mask", "image", "img", "video", "audio",
+    "vision", "stop", "special", "max", "min", "new", "num", "n", "end", "start", "eod", "eot", "eom", "im", "prev",
+    "previous", "next", "first", "last", "per", "each", "input", "output", "prompt", "completion", "total",
+    "decoder", "encoder", "forced", "begin", "suppress", "bad", "unexpected", "think", "thinking", "extra", "added",
+    "fake", "draft", "spec", "bonus", "of", "the", "a", "this", "sampled", "generated", "response", "tool", "turn",
+    "user", "assistant", "system", "role", "sequence", "logprob", "top", "current", "by", "target", "label",
+    "class", "space", "word", "sub", "control", "vocab", "placeholder", "time", "ms", "s", "seconds", "cost",
+    "illegal", "cpu", "avg", "mean", "boi", "eoi", "media", "patch", "begin_of", "end_of", "message", "newline",
+    "tokens", "stream", "loss", "dispatch", "expert",
+})  # fmt: skip
+#: what a name goes on with that is about a secret and not one
+_HARMLESS_TAILS = frozenset({
+    "name", "names", "path", "paths", "file", "files", "dir", "folder", "type", "types", "length", "len", "limit",
+    "count", "size", "ref", "env", "method", "mode", "level", "expires", "expiry", "expiration", "ttl", "header",
+    "headers", "format", "sock", "socket", "provider", "manager", "policy", "error", "errors", "exception",
+    "required", "enabled", "disabled", "valid", "ids", "index", "indices", "port", "host", "plugin", "scheme",
+    "func", "fn", "class", "cls", "hash_seed", "check", "checks", "backend", "store", "version", "status", "prefix",
+    "scope", "scopes", "mask", "service", "set", "found", "handler", "middleware", "module", "server", "endpoint",
+    "rate", "usage", "id_list",
+})  # fmt: skip
+#: shells' working folders
+_FOLDERS = frozenset({"pwd", "oldpwd", "init_cwd", "pwd_dir", "old_pwd"})
+_MOST = 200
+
+_EDGE = later(r"[^0-9A-Za-z\u4e00-\u9fff]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def words_of(name: str) -> list[str]:
+    """Words of a name, in small letters: `trainer.wandbKey` is trainer, wandb and key."""
+    return [each.lower() for each in _EDGE.split(name[-_MOST:]) if each]
+
+
+@lru_cache(maxsize=4096)
+def is_secret_name(name: str) -> bool:
+    """Whether a variable, key or option of this name holds a secret."""
+    words = words_of(name)
+    if not words or name.lower() in _FOLDERS or words[-1] in _HARMLESS_TAILS:
+        return False
+    if any(each in _SECRET or (each.endswith(_ENDS) and each not in _FOLDERS) for each in words):
+        return words != ["pwd"] or name != name.upper()
+    if words[-1] == "auth":
+        return True
+    return _is_token(words) or _is_key(words)
+
+
+def _is_token(words: list[str]) -> bool:
+    last = [each for each in words if each not in {"id", "value", "b64", "base64"} or each == words[0]]
+    if words[-1] == "tokens":
+        return len(words) > 1 and words[-2] in {"access", "auth", "api", "refresh", "secret", "bearer"}
+    if not last or last[-1] not in _TOKENS or words[-1] == "id":
+        return False
+    before = last[-2] if len(last) > 1 and last[-1] == "token" else ""
+    return before not in _VOCABULARY
+
+
+def _is_key(words: list[str]) -> bool:
+    for place in range(1, len(words)):
+        if words[place] in {"key", "keys"} and words[place - 1] in _OF_KEY:
+            return place == len(words) - 1 or words[place + 1] in _BEHIND_KEY
+    return words[:2] == ["key", "id"] and len(words) == 2
+
+
+def is_bare(name: str) -> bool:
+    """Whether the name is a word of everyday language, too, so that the value has to look like a secret itself."""
+    words = words_of(name)
+    return (
+        words[-1:] == ["token"]
+        and (len(words) == 1 or words[-2] in {"invalid", "wrong", "expired", "use", "missing", "no"})
+    ) or words[-1:] in (["auth"], ["webhook"], ["jwt"])

@@ -1,0 +1,50 @@
+"""What the doctor remembers between commands, under the user's state folder, keyed by working directory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def state_folder(cwd: Path) -> Path:
+    """Folder for one working directory: ``$XDG_STATE_HOME/grpo-doctor/<hash>``."""
+    root = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return root / "grpo-doctor" / hashlib.sha256(os.fsencode(cwd)).hexdigest()[:16]
+
+
+def keep_last(command: str, cwd: Path, report: dict[str, Any]) -> None:
+    """Keep a report as the last one of `command` here, by rename.
+
+    Raises:
+        OSError: the state folder cannot be written.
+
+    """
+    folder = state_folder(cwd)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = folder / f".{command}.{os.getpid()}.tmp"
+    temporary.write_text(json.dumps(report), encoding="utf-8")
+    temporary.replace(folder / f"{command}.json")
+
+
+def read_last(command: str, cwd: Path) -> dict[str, Any] | None:
+    """The last report of `command` in this working directory, None when there is none or it cannot be read."""
+    try:
+        data = json.loads((state_folder(cwd) / f"{command}.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) and _is_whole(data.get("findings")) else None
+
+
+def _is_whole(findings: Any) -> bool:
+    """Whether findings have what is asked of them; a damaged report is none."""
+    return isinstance(findings, list) and all(
+        isinstance(each, dict)
+        and all(isinstance(each.get(name), str) for name in ("id", "name", "headline"))
+        and isinstance(each.get("remedy"), dict)
+        and isinstance(each["remedy"].get("fix"), (str, type(None)))
+        and isinstance(each.get("where", {}), dict)
+        for each in findings
+    )

@@ -1,0 +1,188 @@
+"""Robust statistics over bounded windows, and the alarm that all live rules share.
+
+Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Sequence
+from itertools import accumulate, chain
+from typing import Optional
+
+#: the median absolute deviation times this estimates the standard deviation of normal noise
+#: (https://en.wikipedia.org/wiki/Median_absolute_deviation)
+MAD_TO_SIGMA = 1.4826
+
+
+def median_of_sorted(values: list[float]) -> float:
+    """The middle of a sorted list that is not empty."""
+    count = len(values)
+    middle = count // 2
+    return values[middle] if count % 2 else (values[middle - 1] + values[middle]) / 2
+
+
+class Window:
+    """The last `size` finite values, with their median at any time; a push costs a search in `size` values."""
+
+    __slots__ = ("_order", "_sorted", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._order: deque[float] = deque()
+        self._sorted: list[float] = []
+
+    def __len__(self) -> int:
+        """How many values are in the window."""
+        return len(self._order)
+
+    def push(self, value: float) -> Optional[float]:
+        """Take a value in; gives the one that had to leave for it, None while there is room."""
+        self._order.append(value)
+        ordered = self._sorted
+        insort(ordered, value)
+        if len(ordered) <= self.size:
+            return None
+        oldest = self._order.popleft()
+        del ordered[bisect_left(ordered, oldest)]
+        return oldest
+
+    def extend(self, values: Sequence[float]) -> None:
+        """Take many values in; as `push` with each, but only the last `size` cost anything."""
+        order = self._order
+        order.extend(values[-self.size :])
+        while len(order) > self.size:
+            order.popleft()
+        self._sorted = sorted(order)
+
+    def medians(self, values: Sequence[float]) -> list[float]:
+        """Take many values into a full window; gives its median behind each of them."""
+        found, ordered, order, middle = [], self._sorted, self._order, self.size >> 1
+        odd = self.size & 1
+        for value in values:
+            insort(ordered, value)
+            del ordered[bisect_left(ordered, order.popleft())]
+            order.append(value)
+            found.append(ordered[middle] if odd else (ordered[middle - 1] + ordered[middle]) / 2)
+        return found
+
+    def most_above(self, limit: float, values: Sequence[float]) -> int:
+        """How many values above a limit a full window holds at most while it takes these in; it stays as it is."""
+        above = accumulate([value > limit for value in chain(self._order, values)])
+        sums = [0, *above]
+        return max([end - start for start, end in zip(sums, sums[self.size :])])  # noqa: B905 - Python 3.9
+
+    def copy(self) -> Window:
+        """The same window, on its own from here on."""
+        twin = Window(self.size)
+        twin._order, twin._sorted = self._order.copy(), self._sorted.copy()
+        return twin
+
+    @property
+    def full(self) -> bool:
+        """Whether `size` values have come in."""
+        return len(self._sorted) == self.size
+
+    @property
+    def median(self) -> float:
+        """Median of what is in the window, which must not be empty."""
+        values = self._sorted  # median_of_sorted, without the call: every rule asks for it at every point
+        count = len(values)
+        middle = count >> 1
+        return values[middle] if count & 1 else (values[middle - 1] + values[middle]) / 2
+
+    @property
+    def low(self) -> float:
+        """The smallest value in the window."""
+        return self._sorted[0]
+
+    @property
+    def high(self) -> float:
+        """The greatest value in the window."""
+        return self._sorted[-1]
+
+    def sigma(self) -> float:
+        """Estimate of the noise's standard deviation from the median absolute deviation; costs O(size log size)."""
+        middle = self.median
+        return MAD_TO_SIGMA * median_of_sorted(sorted(abs(value - middle) for value in self._sorted))
+
+    def mean_and_error(self) -> tuple[float, float]:
+        """Mean of what is in the window, which must not be empty, and its standard error; costs O(size)."""
+        count = len(self._sorted)
+        mean = sum(self._sorted) / count
+        return mean, (sum((value - mean) ** 2 for value in self._sorted) / count) ** 0.5 / count**0.5
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._order.clear()
+        self._sorted.clear()
+
+
+class Baseline:
+    """Median and noise of the first `size` values, after `skip` that belong to the warm-up; frozen once known."""
+
+    __slots__ = ("_skip", "_window", "median", "sigma")
+
+    def __init__(self, size: int, skip: int = 0) -> None:
+        self._skip = skip
+        self._window: Optional[Window] = Window(size)
+        self.median: Optional[float] = None
+        self.sigma = 0.0
+
+    @property
+    def known(self) -> bool:
+        """Whether no further value changes it."""
+        return self._window is None
+
+    def push(self, value: float) -> bool:
+        """Take a value in while there is room; True once the baseline is known without this value."""
+        window = self._window
+        if window is None:
+            return True
+        if self._skip:
+            self._skip -= 1
+            return False
+        window.push(value)
+        if window.full:
+            self.median, self.sigma, self._window = window.median, window.sigma(), None
+        return False
+
+
+class Alarm:
+    """Goes off once when something was bad `needed` times running; ready again after `calm` good times running."""
+
+    __slots__ = ("bad", "calm", "good", "needed", "on", "since", "total")
+
+    def __init__(self, needed: int = 1, calm: int = 20) -> None:
+        self.needed, self.calm = needed, calm
+        self.bad = self.good = self.total = 0
+        self.on = False
+        self.since: Optional[int] = None
+
+    def see(self, bad: bool, step: Optional[int]) -> bool:
+        """Take one observation in; True exactly when the alarm goes off. `since` is the step at which it began."""
+        if not bad:
+            self.good += 1
+            if self.bad:
+                self.bad = 0
+            if self.on and self.good >= self.calm:
+                self.on = False
+            return False
+        if self.bad == 0 and not self.on:
+            self.since = step
+        self.bad += 1
+        self.total += 1
+        self.good = 0
+        if self.on or self.bad < self.needed:
+            return False
+        self.on = True
+        return True
+
+    def rest(self, times: int) -> None:
+        """Take many good observations in."""
+        if times > 0:
+            self.good += times
+            self.bad = 0
+            if self.on and self.good >= self.calm:
+                self.on = False

@@ -1,0 +1,94 @@
+"""How each problem can be seen: before launch, during the run, after its end; where it cannot, why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from doctor.base.record import record
+from doctor.catalogue.index import Entry
+from doctor.catalogue.problem import AREAS
+
+TIMES = ("before", "during", "after")
+#: nobody has written the detector, and nothing is known that forbids it
+OPEN = "open"
+#: areas whose problems show in the figures or events of a run alone, unless their file says otherwise
+_IN_THE_RUN: Mapping[str, str] = {
+    "rl": "it shows in the figures of the run", "numerics": "it shows in the figures of the run",
+    "perf": "it shows in times and loads of the run", "gpu": "it is an event of the device or its driver",
+    "nccl": "it is an event of the links between processes", "host": "it is an event of the machine",
+    "unknown": "what it is shows in the log alone", "tracking": "the service answers in the run alone",
+    "ray": "it is an event of the cluster", "checkpoint": "it shows in what the run writes or reads",
+    "memory": "what the run holds is known when it holds it",
+}  # fmt: skip
+_NO_FIGURES = "no figure of a run shows it"
+_SILENT = "it prints nothing and leaves no figure"
+
+
+@record
+class Seen:
+    """One problem: how it is seen at each time ("check", "rule", "log"), or why not, or `OPEN`."""
+
+    id: str
+    name: str
+    area: str
+    how: Mapping[str, str]
+    why_not: Mapping[str, str]
+
+    def told(self, time: str) -> str:
+        """The detector, or the reason."""
+        return self.how.get(time) or self.why_not[time]
+
+
+def coverage(entries: Iterable[Entry]) -> tuple[Seen, ...]:
+    """Every problem of the catalogue."""
+    return tuple(map(_seen, entries))
+
+
+def _seen(entry: Entry) -> Seen:
+    how = {}
+    if entry.checks:
+        how["before"] = "check"
+    if entry.has_rule:
+        how["during"] = "rule"
+    elif entry.has_signatures:
+        how["during"] = "log"  # `doctor run` and `monitor` follow the command's output
+    if entry.has_signatures or entry.has_rule:
+        how["after"] = "log" if entry.has_signatures else "series"
+    usual = {"before": _before(entry), "during": _NO_FIGURES if entry.checks else OPEN, "after": _after(entry)}
+    why_not = {time: entry.unseen.get(time) or usual[time] for time in TIMES if time not in how}
+    return Seen(entry.id, entry.name, entry.area, how, why_not)
+
+
+def _before(entry: Entry) -> str:
+    if entry.has_rule and not entry.has_signatures:
+        return "it shows in the figures of the run"
+    return _IN_THE_RUN.get(entry.area, OPEN) if not entry.affects else OPEN
+
+
+def _after(entry: Entry) -> str:
+    """A check alone: what only slows or misleads a run prints nothing; an error prints something."""
+    silent = not entry.ends_run or entry.severity.value != "error"
+    return _SILENT if silent else OPEN
+
+
+def numbers(rows: Iterable[Seen]) -> dict[str, dict[str, int]]:
+    """Area -> how many problems, how many are seen at each time, how many questions are open."""
+    found: dict[str, dict[str, int]] = {}
+    for row in rows:
+        counts = found.setdefault(row.area, dict.fromkeys(("problems", *TIMES, OPEN), 0))
+        counts["problems"] += 1
+        for time in TIMES:
+            counts[time] += time in row.how
+        counts[OPEN] += OPEN in row.why_not.values()
+    return {area: found[area] for area in (*AREAS, *found) if area in found}
+
+
+def markdown(rows: tuple[Seen, ...]) -> str:
+    """The table of docs/coverage.md."""
+    lines = ["| area | problems | before launch | during the run | after its end | open |", "|---|---|---|---|---|---|"]
+    table = numbers(rows)
+    for area, each in table.items():
+        lines.append(f"| {area} | {' | '.join(str(each[name]) for name in ('problems', *TIMES, OPEN))} |")
+    total = [sum(each[name] for each in table.values()) for name in ("problems", *TIMES, OPEN)]
+    lines.append(f"| **all** | {' | '.join(map(str, total))} |")
+    return "\n".join(lines) + "\n"

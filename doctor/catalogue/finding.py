@@ -1,0 +1,159 @@
+"""What a detector says: a problem at a place, in words, with its evidence and its remedy.
+
+Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, field
+from enum import Enum
+from typing import Any, Mapping, Optional
+
+from doctor.base.evidence import Observed
+from doctor.base.record import record
+from doctor.catalogue.problem import Problem, Severity
+
+
+class Confidence(str, Enum):
+    """Confirmed: the evidence proves it. Likely: it fits, and something else could too."""
+
+    CONFIRMED = "confirmed"
+    LIKELY = "likely"
+
+
+class Role(str, Enum):
+    """Where a finding stands in the chain from cause to symptom."""
+
+    CAUSE = "cause"
+    SYMPTOM = "symptom"
+    CONTRIBUTING = "contributing"
+
+
+CONFIRMED, LIKELY = Confidence.CONFIRMED, Confidence.LIKELY
+
+
+@record
+class Words:
+    """One language's text of a finding; ``{name}`` is replaced by what was observed.
+
+    ``[?name|text?]`` stands only where there is a ``name``: "more wanted[?total| on a card of {total}?]";
+    ``[!name|text?]`` only where there is none.
+
+    Args:
+        headline: the observed fact with number and place; no advice, no period, names in backticks, 80 columns.
+        explanation: what it does to the run, in whole sentences.
+        remedy: what to do, imperative, in whole sentences.
+
+    """
+
+    headline: str
+    explanation: str
+    remedy: str
+
+
+@record
+class Message:
+    """The text of a finding in English and, where written, in Chinese."""
+
+    en: Words
+    zh: Optional[Words] = None
+
+    def words(self, language: str) -> Words:
+        """Words in `language` ("en" or "zh"); English where the other is missing."""
+        return self.zh if language == "zh" and self.zh is not None else self.en
+
+
+@record
+class Where:
+    """Place of a finding; only what applies is set. Lines and columns count from 1."""
+
+    file: Optional[str] = None
+    line: Optional[int] = None
+    column: Optional[int] = None
+    rank: Optional[int] = None
+    gpu: Optional[int] = None
+    host: Optional[str] = None
+    step: Optional[int] = None
+    module: Optional[str] = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Only the parts that are set."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
+
+
+@record
+class Finding:
+    """A problem found. Built by `found`; renderers read it and judge nothing.
+
+    `changes` has what each of `commands` orders, as data (doctor.catalogue.changes), once the remedies were judged.
+    """
+
+    problem: Problem
+    message: Message
+    values: Mapping[str, Any] = field(default_factory=dict)
+    where: Where = field(default_factory=Where)
+    commands: tuple[str, ...] = ()
+    evidence: tuple[Observed, ...] = ()
+    links: tuple[str, ...] = ()
+    confidence: Confidence = CONFIRMED
+    role: Role = Role.CAUSE
+    severity: Severity = Severity.ERROR
+    nodes: tuple[str, ...] = ()  # host names, where several machines were judged and these have it
+    foremost: bool = False  # says which environment all other findings are about: it is told before them
+    changes: tuple[tuple[Any, ...], ...] = ()
+
+    def words(self, language: str = "en") -> Words:
+        """Headline, explanation and remedy in `language`, filled with what was observed."""
+        words = self.message.words(language)
+        return Words(*(_filled(text, self.values) for text in (words.headline, words.explanation, words.remedy)))
+
+
+#: part of a text that stands only where something was observed
+OPTION = re.compile(r"\[([?!])(\w+)\|(.*?)\?\]", re.DOTALL)
+
+
+def _filled(text: str, values: Mapping[str, Any]) -> str:
+    if "?]" in text:
+        text = OPTION.sub(lambda part: part[3] if bool(values.get(part[2])) is (part[1] == "?") else "", text)
+    return text.format(**values)
+
+
+@record
+class Skip:
+    """What a check yields for the part it could not see: never ok, never found."""
+
+    reason: str
+
+
+def found(
+    problem: Problem,
+    message: Message,
+    /,
+    *,
+    where: Optional[Where] = None,
+    commands: tuple[str, ...] = (),
+    evidence: tuple[Observed, ...] = (),
+    links: tuple[str, ...] = (),
+    confidence: Confidence = CONFIRMED,
+    role: Role = Role.CAUSE,
+    severity: Optional[Severity] = None,
+    nodes: tuple[str, ...] = (),
+    foremost: bool = False,
+    **values: Any,
+) -> Finding:
+    """Make a finding; `values` fill the braces of `message`, `severity` replaces the problem's own.
+
+    `foremost` is for a finding that says which environment the others are about.
+
+    Raises:
+        KeyError: a brace of the message has no value (seen by the tests of the problem, not by users' renderers).
+
+    """
+    finding = Finding(
+        problem, message, values, where or Where(), commands, evidence, links, confidence, role,
+        severity or problem.severity, nodes, foremost,
+    )  # fmt: skip
+    for language in ("en", "zh"):
+        finding.words(language)
+    return finding

@@ -1,0 +1,526 @@
+"""The index of the catalogue: what each problem's files declare, read without importing them.
+
+A problem is a TOML with its words, and a Python file of the same name where it takes judgement; third parties may
+write a Python file alone, which declares all. The index lets the runner import only the checks whose facts exist and
+whose versions apply; the words lie beside it, one line of JSON a problem, each parsed when it is asked for. A wheel
+carries both ready made; elsewhere they are rebuilt when any file of the catalogue changed and kept in the user's cache
+folder.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import os
+import sys
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from doctor.base.record import record
+from doctor.catalogue.check import wanted_facts
+from doctor.catalogue.malformed import CHINESE, CatalogueError
+from doctor.catalogue.problem import AREAS, ERROR, INFO, ROW, WARNING, Severity
+
+FORMAT = 6  # raise when Entry or the index changes
+CATALOGUE = "doctor.checks"
+GROUP = "doctor.checks"  # entry points of third parties
+INDEX, WORDS = "_index.json", "_words.jsonl"  # in a wheel
+_SEVERITIES = {"ERROR": ERROR, "WARNING": WARNING, "INFO": INFO}
+
+
+@record
+class CheckEntry:
+    """A check function: its name, parameter -> (fact, needed), and the problems that make it moot."""
+
+    function: str
+    facts: Mapping[str, tuple[str, bool]]
+    requires: tuple[str, ...] = ()
+
+
+@record
+class Entry:
+    """A problem as its files declare it.
+
+    Args:
+        id, name, severity, since, affects, ends_run, about: of the problem; each row of a table is an entry, too.
+        bites: when it does, a word of `doctor.catalogue.bites.STAGES`; "" as is usual in its area.
+        unseen: why it cannot be seen before, during or after a run, a sentence each.
+        module: dotted name of its files, without their endings.
+        title: of its manual.
+        checks: functions of its Python file.
+        has_signatures, has_rule: how else it is found.
+        has_code: whether there is a Python file; `shares_code`: whether there is one of its table.
+        rows: ids of the rows, where it is a table.
+        words: start and length in bytes of its line among the words; None where Python alone declares it.
+
+    """
+
+    id: str
+    name: str
+    severity: Severity
+    since: str
+    module: str
+    title: str
+    affects: Mapping[str, str] = field(default_factory=dict)
+    ends_run: bool = True
+    about: str = ""
+    bites: str = ""
+    unseen: Mapping[str, str] = field(default_factory=dict)
+    checks: tuple[CheckEntry, ...] = ()
+    has_signatures: bool = False
+    has_rule: bool = False
+    has_code: bool = True
+    shares_code: bool = False
+    rows: tuple[str, ...] = ()
+    words: tuple[int, int] | None = None
+
+    @property
+    def area(self) -> str:
+        """Folder below ``checks/`` that holds it, itself or in a folder by topic: ``vllm``."""
+        return next((area for area, prefix in AREAS.items() if prefix == self.id[:3]), self.module.split(".")[-2])
+
+    @property
+    def family(self) -> str:
+        """Its id without the row."""
+        return self.id.partition(ROW)[0]
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it is a row of a table."""
+        return ROW in self.id
+
+
+def read_entry(source: str, module: str, path: str, declared: Mapping[str, Any] | None = None) -> Entry | None:
+    """What a Python file declares; None when it declares no problem (a helper module).
+
+    Args:
+        source: of the file.
+        module: dotted name.
+        path: of the file.
+        declared: what the TOML beside it declares, where there is one.
+
+    Raises:
+        CatalogueError: the declaration cannot be read without running it.
+
+    """
+    tree = ast.parse(source, path)
+    told: dict[str, Any] = {
+        "checks": tuple(_checks(tree)),
+        "has_rule": any(_decorator(node, "rule") for node in tree.body if isinstance(node, ast.ClassDef)),
+    }
+    if declared is not None:
+        return _declared_entry(declared, module, **told)
+    problem = next((call for name, call in _assigned_calls(tree) if name == "PROBLEM"), None)
+    if problem is None:
+        return None
+    fields = _problem_fields(problem, path)
+    assigned = {name for name, _ in _assigned_names(tree)}
+    title = (ast.get_docstring(tree) or "").partition("\n")[0].rstrip(".")
+    return Entry(module=module, title=title, has_signatures="SIGNATURES" in assigned, **told, **fields)
+
+
+def _declared_entry(declared: Mapping[str, Any], module: str, **told: Any) -> Entry:
+    """The entry of a problem whose TOML declares it; `told` is what its Python file tells."""
+    names = ("id", "name", "since", "affects", "ends_run", "about", "bites", "unseen")
+    fields = {name: declared[name] for name in names if name in declared}
+    return Entry(
+        severity=Severity(declared["severity"]), module=module, title=declared["manual"]["title"].rstrip("."),
+        has_signatures=bool(declared["signatures"]), **fields, **told,
+    )  # fmt: skip
+
+
+def _assigned_names(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            yield node.targets[0].id, node.value
+
+
+def _assigned_calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+    for name, value in _assigned_names(tree):
+        if isinstance(value, ast.Call):
+            yield name, value
+
+
+def _problem_fields(call: ast.Call, path: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for keyword in call.keywords:
+        value = keyword.value
+        if keyword.arg == "severity" and isinstance(value, ast.Name) and value.id in _SEVERITIES:
+            fields["severity"] = _SEVERITIES[value.id]
+            continue
+        try:
+            fields[str(keyword.arg)] = ast.literal_eval(value)
+        except ValueError:
+            msg = f"{path}:{value.lineno}: `{keyword.arg}` of PROBLEM must be a literal"
+            raise CatalogueError(msg) from None
+    missing = {"id", "name", "severity", "since"} - fields.keys()
+    if missing:
+        msg = f"{path}:{call.lineno}: PROBLEM lacks {', '.join(sorted(missing))}"
+        raise CatalogueError(msg)
+    return fields
+
+
+def _decorator(node: ast.FunctionDef | ast.ClassDef, name: str) -> ast.Call | None:
+    for decorator in node.decorator_list:
+        if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name) and decorator.func.id == name:
+            return decorator
+    return None
+
+
+def _checks(tree: ast.Module) -> Iterator[CheckEntry]:
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef) or not (decorator := _decorator(node, "check")):
+            continue
+        annotations = {each.arg: ast.unparse(each.annotation) for each in node.args.args if each.annotation is not None}
+        requires = next((ast.literal_eval(each.value) for each in decorator.keywords if each.arg == "requires"), ())
+        yield CheckEntry(node.name, wanted_facts(annotations), tuple(requires))
+
+
+@record
+class ProblemFiles:
+    """The files of one problem: the same name with different endings.
+
+    Args:
+        dotted: name below the root: ``vllm.api_server_gone``, with a folder by topic ``vllm.serving.api_server_gone``.
+        code: the Python file.
+        toml: the English TOML.
+        rows: of a table: Python files of its rows, in a package of the table's name, which is the Python file then.
+
+    """
+
+    dotted: str
+    code: os.DirEntry[str] | None = None
+    toml: os.DirEntry[str] | None = None
+    rows: Mapping[str, os.DirEntry[str]] = field(default_factory=dict)
+
+
+def _files(root: Path) -> list[ProblemFiles]:
+    """What may declare a problem, in a stable order; folders of any depth below those of the areas."""
+    found: list[ProblemFiles] = []
+    for area in _scanned(root):
+        if area.is_dir() and not area.name.startswith((".", "_")):
+            found += _files_below(area.path, area.name)
+    return found
+
+
+def _scanned(folder: str | Path | os.DirEntry[str]) -> list[os.DirEntry[str]]:
+    return sorted(os.scandir(folder), key=lambda each: each.name)
+
+
+def _files_below(folder: str, dotted: str) -> Iterator[ProblemFiles]:
+    by_stem: dict[str, dict[str, Any]] = {}
+    for each in _scanned(folder):
+        if each.name.startswith((".", "_")):
+            continue
+        stem, _, ending = each.name.rpartition(".")
+        if ending in ("py", "toml") and stem:
+            by_stem.setdefault(stem, {})["code" if ending == "py" else ending] = each
+        elif each.name != CHINESE and each.is_dir():
+            if Path(folder, f"{each.name}.toml").is_file():
+                by_stem.setdefault(each.name, {}).update(_files_of_table(each))
+            else:
+                yield from _files_below(each.path, f"{dotted}.{each.name}")
+    yield from (ProblemFiles(f"{dotted}.{stem}", **files) for stem, files in by_stem.items())
+
+
+def _files_of_table(folder: os.DirEntry[str]) -> dict[str, Any]:
+    """The code of a table, which is the package's own, and that of its rows."""
+    files = {each.name: each for each in _scanned(folder.path)}
+    rows = {name[: -len(".py")]: each for name, each in files.items() if name.endswith(".py") and name[0] not in "._"}
+    return {"rows": rows, "code": files.get("__init__.py")}
+
+
+def _sources(folder: str | Path, *, area: bool = False) -> Iterator[os.DirEntry[str]]:
+    """Every file below a root of which the catalogue is made, Chinese words included."""
+    for each in os.scandir(folder):
+        if each.name.startswith((".", "_")):
+            continue
+        if each.name.endswith((".toml", ".py")):
+            if area:
+                yield each
+        elif each.is_dir():
+            yield from _sources(each.path, area=True)
+
+
+def signature(roots: Mapping[str, Path]) -> int:
+    """A number that changes when a file of the catalogue is added, removed or changed: of names, sizes and dates."""
+    crc = FORMAT
+    for package, root in roots.items():
+        seen = []
+        for each in _sources(root):
+            stat = each.stat()
+            seen.append(f"{each.path[len(str(root)) :]} {stat.st_size} {stat.st_mtime_ns}")
+        crc = zlib.crc32("\n".join((package, *sorted(seen))).encode(), crc)
+    return crc
+
+
+@record
+class Built:
+    """The index as JSON-able data, and the words that it points into."""
+
+    index: dict[str, Any]
+    words: bytes
+
+
+def build(roots: Mapping[str, Path], now: int = 0) -> Built:
+    """Read every file of the catalogue.
+
+    A malformed file of a third party is told under ``faults`` (module -> what is wrong) and the others count.
+
+    Args:
+        roots: package name -> folder.
+        now: the signature of these folders.
+
+    Raises:
+        CatalogueError: one of our own is malformed.
+        SyntaxError: one of our own is no Python.
+
+    """
+    entries, faults, words = [], {}, bytearray()
+    for package, root in roots.items():
+        for files in _files(root):
+            module = f"{package}.{files.dotted}"
+            try:
+                read = list(_read_problem(module, files))
+            except (CatalogueError, SyntaxError, ValueError, OSError) as exc:
+                if package == CATALOGUE:
+                    raise
+                faults[module] = f"{type(exc).__name__}: {exc}"
+                continue
+            for entry, declared in read:
+                line = json.dumps(declared, ensure_ascii=False).encode() if declared is not None else None
+                entries.append({**asdict(entry), "words": line and (len(words), len(line))})
+                words += line + b"\n" if line is not None else b""
+    return Built({"signature": now, "entries": entries, "faults": faults}, bytes(words))
+
+
+def _read_problem(module: str, files: ProblemFiles) -> Iterator[tuple[Entry, Mapping[str, Any] | None]]:
+    """A problem with what its TOML declares; behind a table each of its rows."""
+    declared: dict[str, Any] | None = None
+    if files.toml is not None:
+        from doctor.catalogue.problem_toml import read
+
+        declared = read(Path(files.toml.path))
+    rows: Mapping[str, Any] = declared.pop("rows", {}) if declared is not None else {}
+    if strays := sorted(files.rows.keys() - rows.keys()):
+        msg = f"{module}: the table has no row {', '.join(strays)}"
+        raise CatalogueError(msg)
+    entry = _entry_of(module, files.code, declared)
+    if entry is None:
+        return
+    yield replace(entry, rows=tuple(each["id"] for each in rows.values())), declared
+    for name, row in rows.items():
+        of_row = _entry_of(f"{module}.{name}", files.rows.get(name), row)
+        assert of_row is not None  # noqa: S101 - for the type checker: a row is declared
+        yield replace(of_row, shares_code=entry.has_code), row
+
+
+def _entry_of(module: str, code: os.DirEntry[str] | None, declared: Mapping[str, Any] | None) -> Entry | None:
+    if code is not None:
+        return read_entry(Path(code.path).read_text(encoding="utf-8"), module, code.path, declared)
+    assert declared is not None  # noqa: S101 - for the type checker: one of the two files is there
+    return _declared_entry(declared, module, has_code=False)
+
+
+def _entry(data: dict[str, Any]) -> Entry:
+    checks = tuple(
+        CheckEntry(
+            each["function"],
+            {name: (fact, needed) for name, (fact, needed) in each["facts"].items()},
+            tuple(each["requires"]),
+        )
+        for each in data.pop("checks")
+    )
+    words, rows = data.pop("words"), tuple(data.pop("rows"))
+    severity = Severity(data.pop("severity"))
+    return Entry(severity=severity, checks=checks, words=words and tuple(words), rows=rows, **data)
+
+
+def cache_folder() -> Path:
+    """Where the doctor keeps what it can rebuild."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "grpo-doctor"
+
+
+def catalogue_roots() -> dict[str, Path]:
+    """Packages that hold problems: our own, and third parties' under the entry-point group ``doctor.checks``."""
+    roots = {CATALOGUE: Path(__file__).parent.parent / "checks"}
+    for module in _third_parties():
+        spec = importlib.util.find_spec(module)
+        if spec is not None and spec.submodule_search_locations:
+            roots[module] = Path(next(iter(spec.submodule_search_locations)))
+    return roots
+
+
+def _third_parties() -> Iterator[str]:
+    """Modules under the entry-point group, looked up without `importlib.metadata`, whose import alone costs 10 ms."""
+    for folder in dict.fromkeys(sys.path):
+        try:
+            found = [each.path for each in os.scandir(folder) if each.name.endswith(".dist-info")]
+        except OSError:
+            continue
+        for path in found:
+            try:
+                text = Path(path, "entry_points.txt").read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):
+                continue
+            if GROUP in text:
+                yield from _of_group(text)
+
+
+def _of_group(text: str) -> Iterator[str]:
+    from configparser import ConfigParser, Error
+
+    parser = ConfigParser(delimiters=("=",))
+    try:
+        parser.read_string(text)
+    except Error:
+        return
+    if parser.has_section(GROUP):
+        for _, value in parser.items(GROUP, raw=True):
+            yield value.partition(":")[0].strip()
+
+
+@record
+class Loaded:
+    """The catalogue as it was read last; a post-mortem asks for the signatures first, and for the rules later."""
+
+    entries: tuple[Entry, ...]
+    faults: Mapping[str, str]
+    words: bytes
+
+    @cached_property
+    def by_module(self) -> Mapping[str, Entry]:
+        """Entries by the dotted name of their files."""
+        return {each.module: each for each in self.entries}
+
+
+_loaded: dict[tuple[str, ...], tuple[int, Loaded]] = {}
+
+
+def load(roots: Mapping[str, Path] | None = None) -> tuple[Entry, ...]:
+    """Every problem of the catalogue, in order of id; behind a table its rows, each an entry.
+
+    Raises:
+        CatalogueError: a problem's file of our own is malformed.
+
+    """
+    return _load(roots).entries
+
+
+def problems(roots: Mapping[str, Path] | None = None) -> tuple[Entry, ...]:
+    """The same without the rows of tables: what a list shows.
+
+    Raises:
+        CatalogueError: a problem's file of our own is malformed.
+
+    """
+    return tuple(each for each in load(roots) if not each.is_row)
+
+
+def load_with_faults(roots: Mapping[str, Path] | None = None) -> tuple[tuple[Entry, ...], Mapping[str, str]]:
+    """What :func:`load` gives, and modules of third parties that could not be read: module -> what is wrong.
+
+    Raises:
+        CatalogueError: a problem's file of our own is malformed.
+
+    """
+    loaded = _load(roots)
+    return loaded.entries, loaded.faults
+
+
+def declared_in(module: str) -> Mapping[str, Any]:
+    """What the TOML of a module declares.
+
+    Args:
+        module: dotted name of the problem's files.
+
+    Raises:
+        KeyError: there is none.
+        CatalogueError: a problem's file of our own is malformed.
+
+    """
+    loaded = next((each for _, each in _loaded.values() if module in each.by_module), None) or _load(None)
+    words = loaded.by_module[module].words
+    if words is None:
+        raise KeyError(module)
+    declared: Mapping[str, Any] = json.loads(loaded.words[words[0] : sum(words)])
+    return declared
+
+
+def stamp(roots: Mapping[str, Path]) -> int:
+    """A number by which what is made of the catalogue may be kept.
+
+    The files of an installed wheel are taken to be those that it was made of; a checkout and third parties are looked
+    through.
+    """
+    return FORMAT if _is_made(roots) else signature(roots)
+
+
+def _is_made(roots: Mapping[str, Path]) -> bool:
+    return list(roots) == [CATALOGUE] and (_PACKAGE / INDEX).is_file()
+
+
+_PACKAGE = Path(__file__).parent.parent
+
+
+def _load(roots: Mapping[str, Path] | None) -> Loaded:
+    roots = roots or catalogue_roots()
+    key, now = tuple(roots), stamp(roots)
+    known = _loaded.get(key)
+    if known is not None and known[0] == now:
+        return known[1]
+    made = _read(_PACKAGE / INDEX, _PACKAGE / WORDS) if _is_made(roots) else None
+    built = made or _built(roots, signature(roots))
+    entries = sorted((_entry(dict(each)) for each in built.index["entries"]), key=lambda entry: entry.family)
+    loaded = Loaded(tuple(entries), built.index["faults"], built.words)
+    _loaded[key] = (now, loaded)
+    return loaded
+
+
+def _built(roots: Mapping[str, Path], now: int) -> Built:
+    """The catalogue as kept in the cache folder; built anew when a file changed."""
+    index, words = cache_folder() / f"index-{now:08x}.json", cache_folder() / f"words-{now:08x}.jsonl"
+    kept = _read(index, words)
+    if kept is not None and kept.index.get("signature") == now:
+        return kept
+    built = build(roots, now)
+    built = Built(json.loads(json.dumps(built.index)), built.words)
+    _keep(words, built.words)
+    _keep(index, json.dumps(built.index).encode())
+    return built
+
+
+def _read(index: Path, words: Path) -> Built | None:
+    try:
+        data, text = json.loads(index.read_bytes()), words.read_bytes()
+    except (OSError, ValueError):
+        return None
+    ends = [sum(each["words"]) for each in data["entries"] if each["words"]] if isinstance(data, dict) else [1]
+    return Built(data, text) if max(ends, default=0) <= len(text) else None
+
+
+def write(built: Built, folder: Path) -> None:
+    """Write the catalogue into the package, as a wheel carries it.
+
+    Raises:
+        OSError: the folder cannot be written.
+
+    """
+    (folder / INDEX).write_text(json.dumps(built.index), encoding="utf-8")
+    (folder / WORDS).write_bytes(built.words)
+
+
+def _keep(path: Path, data: bytes) -> None:
+    """Write it for next time; a read-only home costs only the rebuilding."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except OSError:
+        return

@@ -1,0 +1,1 @@
+"""Comparing nodes with each other, for problems of many machines."""

@@ -1,0 +1,1 @@
+"""Judgement that problems of several areas share, by subject."""

@@ -1,0 +1,95 @@
+"""What is left when no signature knows a failure: the facts from which the area `unknown` words its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from doctor.base.evidence import Observed
+from doctor.base.record import record
+from doctor.catalogue.finding import Where
+
+Kind = Literal["exception", "consequences", "abrupt"]
+
+#: Python's exception for SIGINT; vLLM's server raises it for SIGTERM as well
+INTERRUPT = "KeyboardInterrupt"
+
+
+@record
+class Unrecorded:
+    """What is missing in a console log because it could not be written.
+
+    Args:
+        reason: of the operating system for the first part that is missing, as "ENOSPC".
+        lost_bytes, lost_lines: how much is missing.
+        folder: of the run.
+        told_by: file that says so.
+
+    """
+
+    reason: str
+    lost_bytes: int
+    lost_lines: int
+    folder: str
+    told_by: str
+
+
+@record
+class Unknown:
+    """A failure that no signature knows.
+
+    A file under ``checks/unknown/`` declares ``answer(unknown: Unknown) -> Finding | None``; the first answer counts.
+
+    Args:
+        kind: "exception": a process raised something of its own; "consequences": the logs show only processes that lost
+            another one, or how one ended; "abrupt": no failure and no end.
+        process, rank: who; "" and None where nothing tells.
+        type: exception type without its module; `names`: short names its message quotes; `message`: what it says,
+            from which its kind is told and which no answer repeats; `worded`: what a later link of the chain says;
+            `instead`: it was raised `from` another exception, which was not given.
+        raised_in: innermost frame as "trainer.py:1576 (train)"; `library`, `library_version` of that file, "" unknown;
+            `callers`: the libraries on the way there, nearest first.
+        own: frames in the user's own code, innermost first, in the same form.
+        others: ranks that failed because of it.
+        exit_code, signal: how the process ended, where told; `after_end`: its log had said before that the run was
+            through.
+        waiting, absent: ranks that waited for others, and those that left no word.
+        judged: names of the metrics that were judged, in which nothing wrong was found.
+        steps: (done, all) of the training bar's last state.
+        folded: Ray folded repeated lines away; `partial`: the log was too long to be read line by line.
+        nature: what was given instead of a run's log: "empty", "zeros" (zero bytes alone), "binary", "wandb" (its own
+            log), "foreign" (nothing of a run in it), "report" (about a machine), "notes" (on many problems), "wrapped"
+            (cut into lines by a terminal); "" for a log, as far as can be told.
+        unrecorded: what a console log lacks because it could not be written.
+        begins: ids of problems whose messages begin as one that somebody cut off.
+
+    """
+
+    kind: Kind
+    where: Where = Where()
+    evidence: tuple[Observed, ...] = ()
+    process: str = ""
+    rank: int | None = None
+    type: str = ""
+    names: tuple[str, ...] = ()
+    message: str = ""
+    worded: str = ""
+    raised_in: str = ""
+    library: str = ""
+    library_version: str = ""
+    own: Sequence[str] = ()
+    others: Sequence[int] = ()
+    exit_code: int | None = None
+    signal: str = ""
+    waiting: Sequence[int] = ()
+    absent: Sequence[int] = ()
+    steps: tuple[int, int] | None = None
+    folded: bool = False
+    partial: bool = False
+    nature: str = ""
+    callers: Sequence[str] = ()
+    begins: Sequence[str] = ()
+    instead: bool = False
+    unrecorded: Unrecorded | None = None
+    after_end: bool = False
+    judged: Sequence[str] = ()

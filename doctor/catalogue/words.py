@@ -1,0 +1,164 @@
+"""What a problem's TOML declares, as Python sees it: ``TOML = words_of(__name__)``.
+
+The TOML is read once, when the index of the catalogue is built, and compiled to JSON; here only the JSON of the one
+problem that is asked for is read. So it costs little at every start, and goes with what is carried into a patient,
+whose Python may have no reader of TOML.
+
+Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+from doctor.catalogue.finding import CONFIRMED, Confidence, Finding, Message, Words, found
+from doctor.catalogue.problem import Problem, Severity
+from doctor.catalogue.signature import Hits, Signature
+
+#: beside the carried modules: module -> what its TOML declares
+CARRIED = "_words.json"
+
+#: names of the messages that need not be asked for: what a check says, and what is said of hits in a log
+MAIN, LOG = "main", "log"
+
+
+class Case(NamedTuple):
+    """A signature with what is said where it is the first that was hit, and how sure that is."""
+
+    signature: Signature
+    message: Message
+    confidence: Confidence
+
+
+class ProblemWords:
+    """A problem's entry, messages and signatures.
+
+    Args:
+        declared: what `doctor.catalogue.problem_toml.read` made of the files.
+
+    """
+
+    def __init__(self, declared: Mapping[str, Any]) -> None:
+        self._declared = declared
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The entry of the catalogue."""
+        fields = ("id", "name", "since", "affects", "ends_run", "about")
+        told = {name: self._declared[name] for name in fields if name in self._declared}
+        return Problem(severity=Severity(self._declared["severity"]), **told)
+
+    @cached_property
+    def messages(self) -> Mapping[str, Message]:
+        """Every message by its name, in the order of the file."""
+        return {
+            name: Message(Words(*both["en"]), Words(*both["zh"]) if "zh" in both else None)
+            for name, both in self._declared.get("messages", {}).items()
+        }
+
+    def __getitem__(self, name: str) -> Message:
+        """The message of a name.
+
+        Raises:
+            KeyError: the TOML holds none of this name.
+
+        """
+        return self.messages[name]
+
+    @cached_property
+    def signatures(self) -> tuple[Signature, ...]:
+        """How the problem shows in a log."""
+        return tuple(_signature(each) for each in self._declared.get("signatures", ()))
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """Each signature with the message of its own; empty where the signatures have none."""
+        declared = self._declared.get("signatures", ())
+        if not any("message" in each for each in declared):
+            return ()
+        said = [self[each.get("message", LOG)] for each in declared]
+        sure = [Confidence(each["confidence"]) if "confidence" in each else self.confidence for each in declared]
+        return tuple(map(Case, self.signatures, said, sure))
+
+    @property
+    def confidence(self) -> Confidence:
+        """How sure the words about hits are, where their signature does not say it."""
+        return Confidence(self._declared.get("confidence", CONFIRMED))
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """What the code of a table needs to know of a row."""
+        return dict(self._declared.get("values", {}))
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Commands that mend it, for what is said of hits; braces stand for what was captured."""
+        return tuple(self._declared.get("commands", ()))
+
+    @property
+    def leads_to(self) -> tuple[str, ...]:
+        """Failures that follow from it: ids of problems, and patterns of what a log says of them."""
+        return tuple(self._declared.get("leads_to", ()))
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Links for what is said of hits."""
+        return tuple(self._declared.get("links", ()))
+
+    def finding(self, hits: Hits, confidence: Optional[Confidence] = None) -> Finding:
+        """What the first hit's own signature says, filled with what it captured.
+
+        Args:
+            hits: of the problem's signatures, each of which has a message of its own.
+            confidence: how sure that is, in place of what the signature says.
+
+        """
+        first = hits.first
+        case = self.cases[first.signature]
+        values: dict[str, Any] = dict(first.groups)
+        sure = confidence or case.confidence
+        return found(
+            self.problem, case.message, where=hits.where(), evidence=hits.evidence(), confidence=sure, **values
+        )
+
+
+def _signature(declared: Mapping[str, Any]) -> Signature:
+    told: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in declared.items()
+        if name not in ("message", "confidence")
+    }
+    return Signature(**told)
+
+
+@cache
+def words_of(module: str) -> ProblemWords:
+    """What the TOML beside a module declares.
+
+    Args:
+        module: dotted name of the file without its ending, `__name__` in the Python beside it.
+
+    Raises:
+        KeyError: there is no such TOML.
+
+    """
+    if module.startswith("doctor.") and (declared := _carried().get(module)) is not None:
+        return ProblemWords(declared)
+    from doctor.catalogue.index import declared_in
+
+    return ProblemWords(declared_in(module))
+
+
+@lru_cache(maxsize=1)
+def _carried() -> Mapping[str, Any]:
+    path = Path(__file__).parent.parent / CARRIED
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return {}
+    carried: Mapping[str, Any] = json.loads(text)
+    return carried

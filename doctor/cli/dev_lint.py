@@ -1,0 +1,214 @@
+"""What `doctor dev lint` finds fault with: what a schema cannot say of a problem's files."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+from doctor.base.redact import redact_text
+from doctor.catalogue.finding import OPTION, Message, Words
+from doctor.catalogue.index import Entry, catalogue_roots, load
+from doctor.catalogue.malformed import CHINESE
+from doctor.catalogue.manual import HEADINGS, manual
+from doctor.catalogue.problem import AREAS, ERROR
+from doctor.catalogue.problem_files import declared
+from doctor.catalogue.retired_ids import RETIRED
+from doctor.catalogue.scaffold import UNFILLED
+from doctor.catalogue.signature import Signature
+from doctor.catalogue.words import LOG, MAIN
+from doctor.logs.match.lint import lint as lint_pattern
+from doctor.logs.match.problems import STANDARD_VALUES, named_groups
+from doctor.logs.told.judged import is_id
+
+_LONGEST_TITLE, _LONGEST_HEADLINE = 110, 90
+#: a brace at the end holds a sentence of its own
+_ENDS = (".", "。", "`", ")", ")", "}")
+_ADDRESS = re.compile(r"https://[^\s]+\.[^\s]+")
+_SMALL_TALK = re.compile(r"(?i)\b(please|simply)\b|might possibly")
+_QUOTED = re.compile(r"`[^`]*`")
+
+
+def faults_of_catalogue() -> Iterator[str]:
+    """What is wrong with the catalogue, one line each, in order of id."""
+    entries = load()
+    ids = {each.id for each in entries}
+    yield from _faults_of_ids(entries)
+    for entry in entries:
+        yield from (f"{entry.id} {entry.name}: {fault}" for fault in faults_of(entry, ids))
+    yield from _strays(entries)
+
+
+def faults_of(entry: Entry, ids: set[str]) -> Iterator[str]:
+    """What is wrong with one problem.
+
+    Args:
+        entry: the problem.
+        ids: of all problems.
+
+    """
+    yield from _faults_of_entry(entry)
+    yield from _faults_of_manual(entry)
+    words = declared(entry)
+    for name, message in words.messages.items():
+        yield from (f"message `{name}`: {fault}" for fault in _faults_of_message(message))
+    for number, signature in enumerate(words.signatures):
+        yield from (f"signature {number}: {fault}" for fault in _faults_of_signature(signature, ids))
+    yield from _faults_of_leads(entry, words.leads_to, ids)
+    yield from _faults_of_braces(entry)
+
+
+def _faults_of_leads(entry: Entry, leads_to: tuple[str, ...], ids: set[str]) -> Iterator[str]:
+    """What a problem leads to: problems that there are, and patterns that the failure alone matches."""
+    if leads_to and not entry.checks:
+        yield "it leads to something, and no check finds it before"
+    for each in leads_to:
+        if is_id(each):
+            if each not in ids:
+                yield f"leads_to: {each} is no problem"
+            continue
+        try:
+            found = re.compile(each).search("")
+        except re.error as error:
+            yield f"leads_to: {each!r} is no pattern: {error}"
+            continue
+        if found is not None:
+            yield f"leads_to: {each!r} matches anything"
+
+
+def _faults_of_ids(entries: tuple[Entry, ...]) -> Iterator[str]:
+    for key in ("id", "name"):
+        seen: set[str] = set()
+        for entry in (each for each in entries if key == "id" or not each.is_row):
+            value = getattr(entry, key)
+            if value in seen:
+                yield f"the {key} {value} is used twice"
+            seen.add(value)
+    for entry in entries:
+        if entry.id in RETIRED:
+            yield f"the id {entry.id} was retired, and is never used again"
+
+
+def _faults_of_entry(entry: Entry) -> Iterator[str]:
+    folder = entry.module.split(".checks.")[-1].split(".")[0]
+    if AREAS.get(folder, entry.id[:3]) != entry.id[:3]:
+        yield f"ids of the area {folder} begin with {AREAS[folder]}"
+    if not entry.ends_run and entry.severity is ERROR:
+        yield "an error ends a run, or ruins it; `ends_run = false` does not go with it"
+    if entry.area == "perf" and entry.ends_run:
+        yield "a slow run goes on: `ends_run = false`"
+
+
+def _faults_of_manual(entry: Entry) -> Iterator[str]:
+    text = manual(entry)
+    if tuple(text.sections) != HEADINGS or not all(section.strip() for section in text.sections.values()):
+        yield f"the manual lacks one of: {', '.join(HEADINGS)}"
+    if not _ADDRESS.search(text.sections.get("References", "")):
+        yield "the references name no public source"
+    if len(text.title) > _LONGEST_TITLE:
+        yield f"the title has {len(text.title)} columns, {_LONGEST_TITLE} are enough"
+    for section in (text.title, *text.sections.values()):
+        if UNFILLED in section:
+            yield "the manual is not filled in"
+            return
+
+
+def _faults_of_message(message: Message) -> Iterator[str]:
+    if message.zh is None:
+        yield f"it has no Chinese words (`{CHINESE}/`, under the same name)"
+    for words in (message.en, message.zh):
+        yield from _faults_of_words(words) if words is not None else ()
+    ours = _QUOTED.sub("", " ".join(vars(message.en).values()))
+    if found := _SMALL_TALK.search(ours):
+        yield f"`{found[0]}` says nothing"
+    headline = string.Formatter().vformat(OPTION.sub("", message.en.headline), (), _Blank())
+    if len(headline) > _LONGEST_HEADLINE:
+        yield f"the headline has {len(headline)} columns without its values, {_LONGEST_HEADLINE} are enough"
+    if message.zh is not None:
+        known = set().union(*map(_braces, vars(message.en).values()))
+        if _options(message.en) != _options(message.zh):
+            yield "what depends on `[?name|...?]` is not the same in both languages"
+        told = (OPTION.sub("", text) for text in vars(message.zh).values())
+        asked = {each.removesuffix("_zh") for text in told for each in _braces(text)}
+        if unknown := sorted(asked - known):
+            yield f"the Chinese words have braces that the English ones lack: {', '.join(unknown)}"
+
+
+def _options(words: Words) -> set[str]:
+    """Names on which a part of the words depends."""
+    return {name for text in vars(words).values() for _, name, _ in OPTION.findall(text)}
+
+
+def _faults_of_words(words: Words) -> Iterator[str]:
+    if words.headline.endswith((".", "。")):
+        yield "the headline ends with a period"
+    for part in ("explanation", "remedy"):
+        if not OPTION.sub(r"\3", getattr(words, part)).rstrip().endswith(_ENDS):
+            yield f"the {part} is no sentence: {getattr(words, part)!r}"
+    for part, text in vars(words).items():
+        if redact_text(text) != text:
+            yield f"the {part} looks like a secret, which would be taken out of a report"
+        if UNFILLED in text:
+            yield f"the {part} is not filled in"
+
+
+def _faults_of_signature(signature: Signature, ids: set[str]) -> Iterator[str]:
+    yield from lint_pattern(signature)
+    if UNFILLED in signature.pattern:
+        yield "the pattern is not filled in"
+    for other in (*signature.symptom_of, *signature.contributes_to):
+        if other != "*" and other not in ids and other not in AREAS.values():
+            yield f"{other} is no problem"
+
+
+def _faults_of_braces(entry: Entry) -> Iterator[str]:
+    """Braces of what is said of hits that a signature does not capture."""
+    words = declared(entry)
+    shown = [each for each in words.signatures if each.kind != "sign"]
+    if not shown or ((entry.has_code or entry.shares_code) and _explains(entry)):
+        return
+    said: list[tuple[int, Message, tuple[str, ...]]]
+    standard: tuple[str, ...]
+    if words.cases:
+        said = [(number, case.message, ()) for number, case in enumerate(words.cases)]
+        standard = ()
+    elif LOG in words.messages or MAIN in words.messages:
+        message = words.messages.get(LOG) or words[MAIN]
+        said = [(number, message, words.commands) for number in range(len(words.signatures))]
+        standard = STANDARD_VALUES
+    else:
+        yield f"there is no message `{LOG}` or `{MAIN}` for what is said of hits"
+        return
+    for number, message, commands in said:
+        signature = words.signatures[number]
+        texts = [text for each in (message.en, message.zh) if each is not None for text in vars(each).values()]
+        wanted = set().union(*map(_braces, (*texts, *commands)))
+        missing = sorted(wanted - set(named_groups(signature)) - set(standard))
+        if missing and signature.kind != "sign":
+            yield f"signature {number}: does not capture {', '.join(missing)}, which the words about it ask for"
+
+
+def _explains(entry: Entry) -> bool:
+    from doctor.catalogue.problem_files import function_of
+
+    return function_of(entry, "explain") is not None
+
+
+def _strays(entries: tuple[Entry, ...]) -> Iterator[str]:
+    """Chinese words of no problem."""
+    known = {each.module for each in entries if each.words is not None}
+    for package, root in catalogue_roots().items():
+        for path in sorted(Path(root).rglob(f"{CHINESE}/*.toml")):
+            dotted = ".".join((package, *path.parent.parent.relative_to(root).parts, path.stem))
+            if dotted not in known:
+                yield f"{path}: there is no problem of this name in the folder above"
+
+
+def _braces(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+class _Blank(dict[str, str]):
+    def __missing__(self, key: str) -> str:
+        return "8"

@@ -1,0 +1,82 @@
+"""What `doctor monitor` says while it waits and at its end."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from doctor.cli import options
+from doctor.cli.runs import short
+
+#: more figures than some seconds can read: the end of a long run is not put off by its summary
+MOST_BYTES = 256 << 20
+
+
+def wait(sampler: Any) -> None:
+    """Until the sampler has ended or somebody ends us."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        sampler.wait()
+
+
+def _say_where(run: Any, csv: Path | None) -> None:
+    """Where the figures lie; a file that was asked for and holds none is told, and rows that were lost."""
+    if csv is None or (csv.is_file() and csv.stat().st_size):
+        options.notice(f"doctor: figures in {short(csv or run.path)}")
+    else:
+        options.notice(
+            f"doctor: nothing was written to {short(csv)}; the figures that there are lie in {short(run.path)}"
+        )
+    full = [each["data"] for each in run.read_events() if each["data"].get("what") == "disk full"]
+    if full:
+        options.notice(f"doctor: {max(int(each.get('rows_lost') or 0) for each in full)} rows could not be written")
+
+
+def _say_unheard(run: Any) -> None:
+    from doctor.catalogue.nodes.hosts import folded
+    from doctor.cluster.shared_run import unheard
+
+    if nodes := unheard(run):
+        options.notice(
+            f"doctor: {len(nodes)} nodes told nothing before the end (their samplers had not begun, or they do not "
+            f"answer): {folded(nodes, 8)}"
+        )
+
+
+def _bytes_of(run: Any, csv: Path | None) -> int:
+    """Size of what a summary would read."""
+    files = [*run.path.glob("gpu/*.csv"), *run.path.glob("host/*.csv"), *([csv] if csv is not None else [])]
+    return sum(each.stat().st_size for each in files if each.exists())
+
+
+def summary(run: Any, csv: Path | None) -> None:
+    """Where the figures lie, and what they come to, on stderr: the command has stdout to itself."""
+    _say_where(run, csv)
+    from doctor.cli import report
+    from doctor.monitors.usage.files import NotUsage, load, read_gpu_files
+
+    if not report.available():
+        options.notice(f"doctor: {report.needs()}")
+        return
+    if (held := _bytes_of(run, csv)) > MOST_BYTES:
+        options.notice(
+            f"doctor: {held / 1e9:.1f} GB of figures are not summed up here: doctor report {short(run.path)}"
+        )
+        return
+    from doctor.monitors.usage.report import as_report, diagnose
+
+    try:
+        _say_unheard(run)
+        usage = load(run.path)
+        if csv is not None and csv.exists():
+            read_gpu_files([csv], usage)
+    except NotUsage:
+        options.notice("doctor: nothing was sampled: the command ended before the sampler had begun")
+        return
+    settings = options.user_settings(Path.cwd(), ())
+    language = options.spoken()
+    diagnosis, summary = diagnose(usage, run_dir=str(run.path), language=language, ignored=settings.ignored)
+    report.draw(as_report(diagnosis, summary, language), language, sys.stderr)

@@ -1,0 +1,1 @@
+"""Runs the checks on facts and makes a report of what they find."""

@@ -1,0 +1,1 @@
+"""Judges many nodes together."""

@@ -1,0 +1,1 @@
+"""What each process held when it failed."""

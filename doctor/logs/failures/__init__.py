@@ -1,0 +1,1 @@
+"""Failures of a run: tracebacks, processes, what was survived, retried or quoted."""

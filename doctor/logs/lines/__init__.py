@@ -1,0 +1,1 @@
+"""What single lines mean: prefixes, times, exits, signs of life."""

@@ -1,0 +1,1 @@
+"""Signatures and the search for them."""

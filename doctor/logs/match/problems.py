@@ -1,0 +1,104 @@
+"""The signatures of the catalogue, and what each problem says of their hits."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from doctor.base.ranks import ranks_text
+from doctor.base.record import record
+from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.index import Entry, catalogue_roots, load
+from doctor.catalogue.problem import ERROR, Problem
+from doctor.catalogue.problem_files import declared, function_of
+from doctor.catalogue.signature import Hits, Signature
+from doctor.catalogue.words import LOG, MAIN
+from doctor.logs.match.matcher import Compiled
+from doctor.logs.match.signatures import compiled, load_signatures
+
+#: values that the message `log` may use beside what was captured
+STANDARD_VALUES = ("file", "line", "rank", "process", "count", "ranks", "world_size", "version")
+
+
+@record
+class Catalogue:
+    """All signatures in a stable order, and the problems they belong to."""
+
+    entries: Mapping[str, Entry]
+    signatures: tuple[Compiled, ...]
+
+    def of(self, problem_id: str) -> list[Compiled]:
+        """Signatures of one problem."""
+        return [each for each in self.signatures if each.problem_id == problem_id]
+
+    @property
+    def problems(self) -> int:
+        """How many problems have signatures."""
+        return len({each.problem_id for each in self.signatures})
+
+
+def read(entries: Iterable[Entry] | None = None) -> Catalogue:
+    """The signatures of the whole catalogue, or of some of its problems."""
+    if entries is None:
+        roots = catalogue_roots()
+        return Catalogue({each.id: each for each in load(roots)}, load_signatures(roots))
+    kept = list(entries)
+    return Catalogue({each.id: each for each in kept}, compiled(kept))
+
+
+def is_victims_word(each: Compiled) -> bool:
+    """Whether it is the word of a process that another one took down."""
+    return "*" in each.signature.symptom_of
+
+
+def in_range(affects: Mapping[str, str], versions: Mapping[str, str]) -> bool:
+    """Whether the versions that are known allow it; what is not known allows everything."""
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    for name, specifier in affects.items():
+        try:
+            version = Version(Version(versions[name]).public)
+        except (KeyError, InvalidVersion):
+            continue
+        if not SpecifierSet(specifier).contains(version, prereleases=True):
+            return False
+    return True
+
+
+def finding_of(entry: Entry, hits: Hits, main: Signature) -> Finding | None:
+    """The finding that a problem makes of its hits; None when it says that they are none of its own."""
+    explain = function_of(entry, "explain")
+    if explain is not None:
+        finding = explain(hits)
+        assert finding is None or isinstance(finding, Finding)  # noqa: S101 - a contract of the catalogue
+        return finding
+    words = declared(entry)
+    if words.cases:
+        return words.finding(hits)
+    problem, values = words.problem, _values(words.problem, hits)
+    return found(
+        problem, words.messages.get(LOG) or words[MAIN], where=hits.where(), evidence=hits.evidence(),
+        links=words.links, commands=tuple(string.Formatter().vformat(each, (), values) for each in words.commands),
+        confidence=words.confidence, severity=ERROR if main.kind == "error" else problem.severity, **values,
+    )  # fmt: skip
+
+
+def _values(problem: Problem, hits: Hits) -> dict[str, Any]:
+    first = hits.first
+    versions = [hits.versions[name] for name in problem.affects if name in hits.versions]
+    values: dict[str, Any] = {
+        "file": first.file, "line": first.line, "rank": first.rank, "process": first.process or None,
+        "count": hits.count, "ranks": ranks_text(hits.ranks) or None,
+        "world_size": hits.world_size, "version": versions[0] if versions else None,
+    }  # fmt: skip
+    values.update({name: value for hit in hits for name, value in hit.groups.items() if name not in values})
+    values.update(first.groups)
+    return {name: "?" if value is None else value for name, value in values.items()}
+
+
+def named_groups(signature: Signature) -> list[str]:
+    """What a pattern captures by name."""
+    return list(re.compile(signature.pattern).groupindex)

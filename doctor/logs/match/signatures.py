@@ -1,0 +1,120 @@
+"""The signatures of the catalogue as the matcher needs them, without importing the files that declare them.
+
+They are kept beside the index in the user's cache folder, with their literals, until a file of the catalogue changes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from doctor import __version__
+from doctor.catalogue.index import CATALOGUE, Entry, cache_folder, catalogue_roots, load, stamp
+from doctor.catalogue.malformed import CatalogueError
+from doctor.catalogue.problem_files import declared
+from doctor.catalogue.signature import Signature
+from doctor.logs.match.literals import literals_of
+from doctor.logs.match.matcher import Compiled
+
+FORMAT = 1  # raise when the derivation of literals changes
+_OTHERS_KEPT = 4  # several environments share a home
+_FIELDS = [each.name for each in fields(Signature)]
+
+
+def load_signatures(roots: Mapping[str, Path] | None = None) -> tuple[Compiled, ...]:
+    """Every signature of the catalogue, by id of its problem and position there.
+
+    Raises:
+        CatalogueError: a problem's file is malformed, or no line could be told to be worth a signature's try.
+
+    """
+    roots = roots or catalogue_roots()
+    path = cache_folder() / f"signatures-{_key(roots):08x}.json"
+    kept = _read(path)
+    if kept is not None:
+        return kept
+    signatures = compiled(load(roots))
+    _keep(path, signatures)
+    return signatures
+
+
+def compiled(entries: Iterable[Entry]) -> tuple[Compiled, ...]:
+    """The signatures that problems declare, with their literals."""
+    return tuple(
+        Compiled(entry.id, number, signature, _literals(entry, number, signature))
+        for entry in entries
+        if entry.has_signatures
+        for number, signature in enumerate(declared(entry).signatures)
+    )
+
+
+def _literals(entry: Entry, number: int, signature: Signature) -> tuple[bytes, ...]:
+    try:
+        literals = literals_of(signature)
+    except re.error as error:
+        reason = str(error)
+    else:
+        if literals:
+            return literals
+        reason = "no literal of 4 bytes can be derived from it; name `keywords`"
+    message = f"{entry.module}: signature {number} ({signature.pattern!r}): {reason}"
+    raise CatalogueError(message)
+
+
+def _key(roots: Mapping[str, Path]) -> int:
+    """A number that changes with any file that signatures are made of; third parties' helper modules included."""
+    seen = [f"{FORMAT} {_FIELDS} {__version__} {stamp(roots)}"]
+    for package, root in roots.items():
+        if package == CATALOGUE:
+            continue
+        for each in sorted(root.rglob("*.py")):
+            status = each.stat()
+            seen.append(f"{package} {each} {status.st_size} {status.st_mtime_ns}")
+    return zlib.crc32("\n".join(seen).encode())
+
+
+def from_json(data: bytes) -> tuple[Compiled, ...]:
+    """Signatures as `to_json` has written them."""
+    return tuple(_compiled(*row) for row in json.loads(data))
+
+
+def to_json(signatures: Iterable[Compiled]) -> str:
+    """Signatures with their literals."""
+    return json.dumps([
+        (each.problem_id, each.index, asdict(each.signature), [literal.decode() for literal in each.literals])
+        for each in signatures
+    ])  # fmt: skip
+
+
+def _read(path: Path) -> tuple[Compiled, ...] | None:
+    try:
+        return from_json(path.read_bytes())
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _compiled(problem_id: str, index: int, signature: Mapping[str, Any], literals: list[str]) -> Compiled:
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in signature.items()
+    }
+    return Compiled(problem_id, index, Signature(**values), tuple(each.encode() for each in literals))
+
+
+def _keep(path: Path, signatures: tuple[Compiled, ...]) -> None:
+    """Write them for next time; a read-only home costs only the imports."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        others = sorted(path.parent.glob("signatures-*.json"), key=lambda each: each.stat().st_mtime)
+        for old in others[:-_OTHERS_KEPT]:
+            old.unlink()
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary.write_text(to_json(signatures))
+        temporary.replace(path)
+    except OSError:
+        return

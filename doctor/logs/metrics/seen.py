@@ -1,0 +1,35 @@
+"""What the metrics of a run could not tell of: "nothing wrong" is a claim about what was seen, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from doctor.catalogue.held_out import HELD_OUT, is_score
+from doctor.logs.metrics.wanted import is_wanted
+
+#: what a run of reinforcement learning can be judged by -> metrics of which one tells of it (beginnings of names)
+_OF_RL: dict[str, tuple[str, ...]] = {
+    "sampler_learner": ("sampling/", "rollout_corr/", "training/rollout_", "inference/"),
+    "groups": ("frac_reward_zero_std", "reward_std", "critic/advantages/", "critic/score/max"),
+    "entropy": ("entropy",),
+    "kl": ("kl", "policy_drift", "clip_ratio/"),
+    "lengths": ("completions/",),
+}
+_OF_ALL: dict[str, tuple[str, ...]] = {"gradient": ("grad_norm",)}
+_BEGINNINGS = tuple(each.rstrip("*") for each in HELD_OUT)
+
+#: bookkeeping that nobody would judge
+_PLAIN = ("epoch", "step", "num_tokens", "total_flos", "train_", "timing", "time", "training_step")
+_MOST_UNJUDGED = 40
+
+
+def witness(names: AbstractSet[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of all metrics told: what nothing was seen of (keys of the words `not_seen_...`), and what no rule judges."""
+    if not {"loss", "reward"} & names:
+        return (), ()
+    kinds = {**_OF_RL, **_OF_ALL} if "reward" in names else _OF_ALL
+    missing = [kind for kind, begins in kinds.items() if not any(name.startswith(begins) for name in names)]
+    if not any(name.startswith(_BEGINNINGS) and (is_score(name) or name == "eval_loss") for name in names):
+        missing.append("held_out")
+    unjudged = sorted(name for name in names if not is_wanted(name) and not name.startswith(_PLAIN))
+    return tuple(missing), tuple(unjudged[:_MOST_UNJUDGED])

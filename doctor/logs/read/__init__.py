@@ -1,0 +1,1 @@
+"""From files, streams and archives to lines."""

@@ -1,0 +1,1 @@
+"""What logs and their context tell of the patient, as the facts that `doctor check` judges."""

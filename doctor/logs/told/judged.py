@@ -1,0 +1,225 @@
+"""What the checks say of the facts that logs tell, and how it joins what the failures themselves show.
+
+A finding of a check is the cause where the failure is one that follows from the problem, as its TOML says
+(`leads_to`); else it is told as contributing. It rests on lines of a log, never on the machine: `likely` as a rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from doctor.base.evidence import AFTER_DEATH, Observed, Origin, World
+from doctor.base.opened import NotSeen, opened, tellers_asked
+from doctor.base.record import record
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Role
+from doctor.catalogue.index import CheckEntry, Entry
+from doctor.catalogue.outcome import Crashed, Outcome, crash_of
+from doctor.catalogue.problem import ERROR
+from doctor.catalogue.problem_files import declared
+from doctor.diagnosis.runner import run_checks
+from doctor.logs.failures.case import Case
+from doctor.logs.told.context import said_in
+from doctor.logs.told.facts import world_of
+from doctor.readers.saved import fact_type
+
+#: contributing findings that are told
+MOST = 3
+_MOST_QUOTES = 3
+_TAIL = 100  # last lines of a log, among which those of its metrics are
+_ID = re.compile(r"[A-Z]{3}[0-9]{3,4}(?:/[a-z0-9_]+)?\Z")
+#: frames of trainers, by which it is told which of them runs
+_TRAINERS = re.compile(r"trl/trainer/(grpo|sft|dpo|rloo|kto|ppo|reward)_trainer\.py")
+_SPELLED = {"reward": "Reward"}
+
+
+def is_id(name: str) -> bool:
+    """Whether a word of `leads_to` is the id of a problem, and no pattern."""
+    return _ID.match(name) is not None
+
+
+@record
+class Judged:
+    """A finding of a check over what logs tell.
+
+    Args:
+        finding: with the lines that it rests on.
+        firm: every version that the problem depends on is known, and the check says so too where it is not told that
+            facts which no log tells were looked for in vain.
+        leads_to: patterns and ids of the failures that follow from it.
+
+    """
+
+    finding: Finding
+    firm: bool
+    leads_to: tuple[str, ...]
+
+
+def joined(
+    findings: Sequence[Finding], case: Case, entries: Mapping[str, Entry], unknown: Iterable[str], *, well: bool
+) -> tuple[tuple[Finding, ...], tuple[Crashed, ...]]:
+    """The findings of a post-mortem with those of the checks over what its logs tell.
+
+    Args:
+        findings: root cause first.
+        case: what the logs say.
+        entries: the catalogue.
+        unknown: ids of the problems that say only that nothing is known.
+        well: the run came to a good end.
+
+    """
+    try:
+        return _joined(tuple(findings), case, entries, set(unknown), well=well)
+    except Exception as exc:  # noqa: BLE001 - what failures show is worth more than what is read between them
+        return tuple(findings), (crash_of("told", exc),)
+
+
+def _joined(
+    findings: tuple[Finding, ...], case: Case, entries: Mapping[str, Entry], unknown: set[str], *, well: bool
+) -> tuple[tuple[Finding, ...], tuple[Crashed, ...]]:
+    if well and not findings:
+        return (), ()  # nothing is to be explained, and what would have ended it did not
+    world = world_in(case)
+    crashed: list[Crashed] = []
+    judged = [] if not list(world) else list(_judged(entries.values(), world, crashed))
+    for each in judged:
+        symptoms = _following(each, findings, case)
+        if symptoms is not None:
+            return _as_cause(each, findings, symptoms, unknown), tuple(crashed)
+    there = {each.problem.id for each in findings}
+    more = [each.finding for each in judged if each.firm and each.finding.problem.id not in there]
+    more = [each for each in more if each.severity is ERROR and not (well and each.problem.ends_run)]
+    if not findings:
+        return tuple(replace(each, confidence=LIKELY) for each in more[:1]), tuple(crashed)
+    told = (replace(each, confidence=LIKELY, role=Role.CONTRIBUTING) for each in more[:MOST])
+    return (*findings, *told), tuple(crashed)
+
+
+def world_in(case: Case) -> World:
+    """All that the logs of a case and its context tell, as facts."""
+    if case.world is None:
+        case.world = _world_in(case)
+    return case.world
+
+
+def _world_in(case: Case) -> World:
+    given = case.given
+    world = world_of((*case.told, *said_in(given)), _words(case), case.world_size)
+    saved = given.text.lstrip().startswith("{")  # by a doctor, which lists all variables that the stack reads
+    for name, value in given.facts.items():
+        known = opened(value) if name == "environment" and not saved else value
+        world.add(Observed(name, known, Origin("pasted", given.names[0] if given.names else "")))
+    return world
+
+
+def _words(case: Case) -> str:
+    """Where a trainer may be named: the context, and the frames of failures."""
+    frames = {frame for failure in case.failures for raised in failure.chain for frame in raised.frames}
+    shown = "\n".join(f"{each.key} {each.code}" for each in frames)
+    spelled = (f"{_SPELLED.get(each, each.upper())}Trainer" for each in set(_TRAINERS.findall(shown)))
+    return "\n".join((case.given.text, shown, *spelled))
+
+
+def _judged(entries: Iterable[Entry], world: World, crashed: list[Crashed]) -> Iterator[Judged]:
+    """What each check says that the told facts suffice for."""
+    for entry in entries:
+        checks = tuple(each for each in entry.checks if _can_run(each.facts, world))
+        if not checks:
+            continue
+        affects = {name: range_ for name, range_ in entry.affects.items() if not _unseen(world, name)}
+        judged = replace(entry, checks=checks, affects=affects)
+        with tellers_asked() as asked:
+            outcome = run_checks([judged], world)
+        # a check may take for granted that a release of its range is there
+        crashed += outcome.crashed if affects == entry.affects else ()
+        if not outcome.findings:
+            continue
+        firm = _headlines(run_checks([judged], _with_unseen(checks, world))) if affects == entry.affects else set()
+        for finding in outcome.findings:
+            said = finding.words().headline in firm
+            yield Judged(_with_lines(finding, asked), said, declared(entry).leads_to)
+
+
+def _headlines(outcome: Outcome) -> set[str]:
+    return {each.words().headline for each in outcome.findings}
+
+
+def _with_unseen(checks: Iterable[CheckEntry], world: World) -> World:
+    """The world where the facts that nobody told are there, and nothing of them was seen.
+
+    A check takes a fact that it can do without as None, which before a launch means that there is none.
+    """
+    filled = World(believed=AFTER_DEATH)
+    for name in {fact for each in checks for fact, _ in each.facts.values()}:
+        value = world.value(name)
+        blank: Any = fact_type(name)
+        filled.add(Observed(name, opened(object.__new__(blank), seen=()) if value is None else value))
+    return filled
+
+
+def _can_run(facts: Mapping[str, tuple[str, bool]], world: World) -> bool:
+    return (
+        bool(facts)
+        and all(world.value(fact) is not None for fact, needed in facts.values() if needed)
+        and any(fact in world for fact, _ in facts.values())
+    )
+
+
+def _unseen(world: World, name: str) -> bool:
+    """Whether nobody told if a distribution is installed, and which."""
+    packages = world.value("packages")
+    if packages is None:
+        return True
+    try:
+        return packages.version(name) is None and packages.has(name) is not False
+    except NotSeen:
+        return True
+
+
+def _with_lines(finding: Finding, asked: Iterable[Observed]) -> Finding:
+    """The finding with the lines that it rests on, those of what its headline names first."""
+    headline = finding.words().headline
+    lines = [each for each in asked if each.text and each.origin.line is not None]
+    named = [each for each in lines if each.name.rpartition(".")[2] in headline] or lines
+    quotes = tuple(Observed.quoted(each.origin.source, each.text, each.origin.line) for each in named)
+    quotes = tuple(dict.fromkeys(quotes))[:_MOST_QUOTES]
+    evidence = quotes or finding.evidence
+    where = finding.where
+    if where.file is None and quotes:
+        where = replace(where, file=quotes[0].source or None, line=quotes[0].line)
+    exact = bool(named) and all(each.exact for each in named)
+    sure = finding.confidence if exact else LIKELY
+    return replace(finding, where=where, evidence=evidence, confidence=sure)
+
+
+def _following(each: Judged, findings: Sequence[Finding], case: Case) -> set[str] | None:
+    """Ids of the findings that follow from it; None where the failure is none that it leads to."""
+    ids = set(filter(is_id, each.leads_to))
+    patterns = [re.compile(pattern) for pattern in each.leads_to if not is_id(pattern)]
+    met = {finding.problem.id for finding in findings[:1] if finding.problem.id in ids}
+    for finding in findings:
+        if any(pattern.search(quote.text) for pattern in patterns for quote in finding.evidence):
+            met.add(finding.problem.id)
+    if met:
+        return met
+    raised = [f"{one.type}: {one.message}" for failure in case.failures for one in failure.chain]
+    ends = [text for kept in case.kept for _, text in kept[-_TAIL:]]
+    return set() if any(pattern.search(text) for pattern in patterns for text in (*raised, *ends)) else None
+
+
+def _as_cause(each: Judged, findings: Sequence[Finding], symptoms: set[str], unknown: set[str]) -> tuple[Finding, ...]:
+    """The check's finding first, with the words of what it leads to; an unknown is none any more."""
+    own = each.finding
+    quotes = [quote for finding in findings if finding.problem.id in symptoms for quote in finding.evidence[:1]]
+    evidence = tuple(dict.fromkeys((*own.evidence, *quotes)))
+    sure = own.confidence if own.confidence is CONFIRMED and each.firm else LIKELY
+    first = replace(own, role=Role.CAUSE, confidence=sure, evidence=evidence)
+    rest = []
+    for finding in findings:
+        if finding.problem.id == own.problem.id or finding.problem.id in unknown:
+            continue
+        role = Role.SYMPTOM if finding.problem.id in symptoms else finding.role
+        rest.append(replace(finding, role=Role.CONTRIBUTING if role is Role.CAUSE else role))
+    return (first, *rest)

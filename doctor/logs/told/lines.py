@@ -1,0 +1,182 @@
+"""What a single line tells: dumps of arguments, variables, banners, sizes, commands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from doctor.base.patterns import later
+from doctor.base.redact import hide
+from doctor.facts.environment import NAMES, PREFIXES
+from doctor.logs.told.said import Said, members, value_of
+
+#: one of these is in every line that `of_line` or `doctor.logs.told.blocks` reads something from; words that hardly
+#: any line holds without telling something, for each line with one is taken apart
+HINTS = (
+    "with config: ", "non-default args: {", "args: Namespace(", "ServerArgs(", " set by environment to ",
+    "Arguments(", "Config(", "accelerate launch ", "torchrun ", "vllm serve ", "deepspeed --", "swift rlhf",
+    "swift sft", "trl grpo", "trl sft", "trl vllm-serve", "vllm.entrypoints", "verl.trainer", "export ",
+    "Num GPUs = ", "Batch size per device = ", "batch size per device = ", "Accumulation steps = ",
+    "accumulation steps = ", "change the batch size of", "total capacity of", "NVIDIA-SMI", "CUDA Version:",
+    "_IFNAME", "NCCL_", "VLLM_", "CUDA_VISIBLE_DEVICES", "PYTORCH_CUDA_ALLOC_CONF",
+    "actor_rollout_ref", "json = {", "SLURM_", "Package  ",
+)  # fmt: skip
+
+_ENGINE = "with config: "
+#: engine's names for arguments of the server
+_ENGINE_NAMES = {"max_seq_len": "max_model_len", "quantization_config": "", "tokenizer_mode": "tokenizer_mode"}
+_DUMPS = (("non-default args: ", "vllm"), ("args: ", "vllm"), ("server_args=", "sglang"))
+#: NCCL's word for each of its variables that it reads (https://github.com/NVIDIA/nccl/blob/master/src/misc/param.cc)
+_READ = later(r"\b(?P<name>NCCL_[A-Z0-9_]{2,60}) set by environment to (?P<value>[^\s]{1,200}?)\.?$")
+_ASSIGNED = later(r"(?P<name>[A-Za-z_][A-Za-z0-9_]{2,60})=(?P<value>'[^']*'|\"[^\"]*\"|[^\s;'\"]*)")
+_BEFORE = later(r"^\s*(?:[$#>+]{1,3} |- |env |export |declare -x |set |\[cmd\] ?|ENV |command: )*")
+_ENTRY = later(r"['\"](?P<name>[A-Z][A-Z0-9_]{3,60})['\"] ?: ?['\"](?P<value>[^'\"\n]{0,200})['\"]")
+_LISTED = later(r"^\s*(?:- )?(?P<name>[A-Z][A-Z0-9_]{3,60}):\s+['\"]?(?P<value>[^'\"\s]{1,200})['\"]?\s*$")
+_STARTS = later(
+    r"^(?:\S*/)?(?:accelerate launch|torchrun|deepspeed|vllm serve|trl [\w-]+|swift [\w-]+|"
+    r"python[\d.]* -m (?:accelerate\.commands\.launch|torch\.distributed\.\w+|vllm\.entrypoints\.[\w.]+|"
+    r"verl\.trainer\.\w+|trl\.scripts\.\w+|swift\.cli\.\w+))(?=\s)"
+)
+_LAUNCH_WORDS = ("accelerate launch ", "torchrun ", "deepspeed ", "vllm serve ", "trl ", "swift ", " -m ")
+#: https://github.com/huggingface/transformers/blob/v4.57.0/src/transformers/trainer.py (`_inner_training_loop`) and
+#: https://github.com/unslothai/unsloth/blob/main/unsloth/models/llama.py (`_fast_inner_training_loop`)
+_BANNERS = (
+    (
+        later(r"\b(?:Instantaneous batch|[Bb]atch) size per device = (?P<value>\d{1,6})\b"),
+        "per_device_train_batch_size",
+    ),
+    (later(r"\bGradient [Aa]ccumulation steps = (?P<value>\d{1,6})\b"), "gradient_accumulation_steps"),
+)
+#: https://github.com/unslothai/unsloth/blob/main/unsloth/models/rl.py
+_CHANGED = later(r"change the batch size of (?P<old>\d{1,6}) to the `num_generations` of (?P<new>\d{1,6})")
+_MOST_ARGUMENTS = 400
+_CAPACITY = later(r"\bGPU (?P<gpu>\d{1,3}) has a total capacit\w{1,2} of (?P<size>\d+(?:\.\d+)?) (?P<unit>[MG]iB)")
+_UNSLOTH = later(
+    r"(?P<name>[A-Z][\w \-]{2,50}?)\. Num GPUs = (?P<count>\d{1,3})\. Max memory: (?P<size>\d+(?:\.\d+)?) GB"
+)
+_UNITS = {"MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def of_line(text: str, number: int) -> Iterator[Said]:
+    """What a line, without what stands in front of it, tells.
+
+    Args:
+        text: message of the line.
+        number: of the line, from 1.
+
+    """
+    if not any(each in text for each in HINTS):
+        return
+    yield from _dumped(text, number)
+    yield from _variables(text, number)
+    yield from _sizes(text, number)
+    yield from commands(text, number)
+
+
+def of_version(name: str, version: str, number: int, text: str) -> Said:
+    """What a line says of a version that it states, see `doctor.logs.lines.life.versions_in`."""
+    return Said("python" if name == "python" else "package", name, version, number, text)
+
+
+def _dumped(text: str, number: int) -> Iterator[Said]:
+    """Arguments of an engine or a server, printed in one line."""
+    if _ENGINE in text:
+        for name, value in members(text.partition(_ENGINE)[2]):
+            if (known := _ENGINE_NAMES.get(name, name)) and not value.startswith(("<", "{")):
+                yield Said("vllm", known, _shown(known, value), number, text)
+        return
+    for mark, owner in _DUMPS:
+        dump = text.partition(mark)[2]
+        if dump.startswith(("{", "Namespace(", "ServerArgs(")):
+            for name, value in members(dump):
+                yield Said(owner, name, _shown(name, value), number, text)
+            return
+
+
+def _shown(name: str, text: str) -> object:
+    value = value_of(text)
+    return hide(name, value) if isinstance(value, str) else value
+
+
+def _variables(text: str, number: int) -> Iterator[Said]:
+    if " set by environment to " in text and (read := _READ.search(text)):
+        yield Said("variable", read["name"], read["value"], number, text)
+        return
+    listed = _LISTED.match(text)
+    for match in [listed] if listed else _ENTRY.finditer(text):
+        if is_of_the_stack(match["name"]):
+            yield Said("variable", match["name"], hide(match["name"], match["value"]), number, text)
+    yield from _assigned(text, number)
+
+
+def _assigned(text: str, number: int) -> Iterator[Said]:
+    """`NAME=value` in front of a command, or alone on a line; what a sentence says in passing is advice, no report."""
+    front = _BEFORE.match(text)
+    place = front.end() if front else 0
+    found = []
+    while match := _ASSIGNED.match(text, place):
+        found.append(match)
+        place = match.end()
+        while text[place : place + 1] in (" ", ";"):
+            place += 1
+    rest = text[place:].strip(" \\")
+    if (
+        rest
+        and not rest.startswith(("#", "&&"))
+        and not _STARTS.match(rest)
+        and not rest.startswith(("python", "bash"))
+    ):
+        return
+    for match in found:
+        if is_of_the_stack(match["name"]) and "$" not in match["value"]:
+            value = match["value"].strip("'\"")
+            yield Said("variable", match["name"], hide(match["name"], value), number, text)
+
+
+def is_of_the_stack(name: str) -> bool:
+    """Whether a variable is one that the stack reads."""
+    return name in NAMES or name.startswith(PREFIXES)
+
+
+def _sizes(text: str, number: int) -> Iterator[Said]:
+    for pattern, name in _BANNERS:
+        if match := pattern.search(text):
+            yield Said("training", name, int(match["value"]), number, text)
+    if match := _CHANGED.search(text):
+        yield Said("training", "per_device_train_batch_size", int(match["new"]), number, text)
+        yield Said("training", "num_generations", int(match["new"]), number, text)
+        old, new = int(match["old"]), int(match["new"])
+        yield Said("raised", "per_device_train_batch_size", (old, new, "num_generations"), number, text)
+    if match := _CAPACITY.search(text):
+        size = int(float(match["size"]) * _UNITS[match["unit"]])
+        yield Said("gpu", f"{match['gpu']}.memory_total_bytes", size, number, text)
+    if match := _UNSLOTH.search(text):
+        yield Said("gpu", "0.name", match["name"], number, text)
+
+
+def commands(text: str, number: int) -> Iterator[Said]:
+    """A launch command that stands by itself on a line; words of a sentence are none."""
+    if not any(each in text for each in _LAUNCH_WORDS):
+        return
+    front = _BEFORE.match(text)
+    place = front.end() if front else 0
+    start = place
+    while match := _ASSIGNED.match(text, place):
+        place = match.end()
+        while text[place : place + 1] == " ":
+            place += 1
+    if not _STARTS.match(text[place:]):
+        return
+    try:
+        words = shlex.split(text[start:].rstrip("\\ "), comments=True)
+    except ValueError:
+        return
+    if _is_command(words):
+        yield Said("command", words[0], tuple(words[:_MOST_ARGUMENTS]), number, text)
+
+
+def _is_command(words: list[str]) -> bool:
+    """Whether the words behind the program are options, files and settings, not those of a sentence."""
+    plain = [each for each in words if re.fullmatch(r"[A-Za-z][a-z]*[,.]?", each)]
+    return len(plain) <= max(4, len(words) // 2)

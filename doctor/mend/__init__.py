@@ -1,0 +1,1 @@
+"""Plans that mend: typed steps, editing of files, their journal."""

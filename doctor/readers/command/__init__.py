@@ -1,0 +1,1 @@
+"""Reads the launch command."""

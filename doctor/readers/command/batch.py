@@ -1,0 +1,54 @@
+"""`sbatch`: options of the command line and of the script's `#SBATCH` lines (https://slurm.schedmd.com/sbatch.html)."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import suppress
+
+#: letters -> long names
+_SHORT = {
+    "-N": "nodes", "-n": "ntasks", "-c": "cpus_per_task", "-G": "gpus", "-D": "chdir", "-t": "time", "-p": "partition",
+    "-J": "job_name", "-o": "output", "-e": "error", "-w": "nodelist", "-x": "exclude", "-A": "account", "-q": "qos",
+    "-C": "constraint", "-d": "dependency", "-a": "array", "-L": "licenses", "-M": "clusters", "-b": "begin",
+    "-S": "core_spec", "-k": "no_kill", "-F": "nodefile", "-m": "distribution", "-i": "input",
+}  # fmt: skip
+_FLAGS = frozenset({
+    "--exclusive", "--requeue", "--no-requeue", "--wait", "-W", "--parsable", "--overcommit", "-O", "--hold", "-H",
+    "--contiguous", "--verbose", "-v", "--quiet", "-Q", "--test-only", "--oversubscribe", "-s", "--spread-job",
+    "--use-min-nodes", "--reboot", "--kill-on-invalid-dep", "--ignore-pbs", "--get-user-env", "-I",
+})  # fmt: skip
+#: options that say what a job gets
+RESOURCES = frozenset({
+    "nodes", "ntasks", "ntasks_per_node", "gpus", "gpus_per_node", "gpus_per_task", "gres", "cpus_per_task", "mem",
+    "time",
+})  # fmt: skip
+
+
+def options(words: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Options in front of the script, long names in snake case, and what follows them."""
+    found: dict[str, str] = {}
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        word = rest.pop(0)
+        name, joined, value = word.partition("=")
+        if name in _FLAGS:
+            found[name.lstrip("-").replace("-", "_")] = value or "yes"
+            continue
+        if not word.startswith("--") and len(word) > 2 and not joined:
+            name, value = word[:2], word[2:]
+        elif not joined and rest:
+            value = rest.pop(0)
+        found[_SHORT.get(name, name.lstrip("-").replace("-", "_"))] = value
+    return found, rest
+
+
+def directives(text: str) -> dict[str, str]:
+    """`#SBATCH` lines up to the first command; the command line's options win over them."""
+    words: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("#SBATCH"):
+            with suppress(ValueError):  # an unclosed quote
+                words += shlex.split(line.removeprefix("#SBATCH"), comments=True)
+        elif line.strip() and not line.startswith("#"):
+            break
+    return options(words)[0]

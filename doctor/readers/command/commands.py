@@ -1,0 +1,40 @@
+"""Collects the fact `commands`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from doctor.base.fact import Context, Unavailable, fact
+from doctor.facts.commands import Command, Commands
+from doctor.facts.launch import Launch
+from doctor.readers.command import programs
+
+NAMES = (
+    "accelerate", "torchrun", "deepspeed", "trl", "vllm", "ray", "trinity", "python", "python3", "pip", "uv", "ninja",
+    "ds_report", "huggingface-cli", "hf", "pdsh",
+)  # fmt: skip
+
+
+@fact()
+def collect(context: Context, launch: Launch | None) -> Commands:
+    """Look the launchers up where the launch command would, with its own PATH and `uv run` or `conda run`.
+
+    Raises:
+        Unavailable: the environment that these start is not there to be looked into.
+
+    """
+    environ = programs.launched_environ(context, launch)
+    lookup = programs.Lookup(environ, context.cwd)
+    if launch is not None:
+        folders, problem = programs.runner_folders(programs.before_program(launch.argv, launch.program), lookup)
+        if problem:
+            raise Unavailable(problem)
+        lookup = programs.Lookup(environ, context.cwd, folders)
+    found = {}
+    for name in NAMES:
+        program = lookup.program(name)
+        if program is not None:
+            gone = program.interpreter is not None and not Path(program.interpreter).exists()
+            problem = f"`{program.interpreter}` does not exist" if gone else program.problem
+            found[name] = Command(name, program.path, program.interpreter, problem)
+    return Commands(found)

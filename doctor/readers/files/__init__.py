@@ -1,0 +1,1 @@
+"""Reads configuration files, models, datasets and checkpoints."""

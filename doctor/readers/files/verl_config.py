@@ -1,0 +1,106 @@
+"""Collects the fact `verl_config`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from doctor.base.evidence import Observed
+from doctor.base.fact import Context, DoesNotApply, Settings, fact
+from doctor.facts.launch import Launch
+from doctor.facts.verl_config import VerlConfig
+from doctor.readers.command.argv import override
+
+
+@fact(about="command")
+def collect(context: Context, launch: Launch) -> VerlConfig:
+    """Read veRL's overrides and the user's own YAML.
+
+    Raises:
+        Unavailable: the command does not start veRL's trainer.
+
+    """
+    if launch.kind != "verl":
+        raise DoesNotApply("the command does not start veRL")
+    signs = [found for found in map(override, launch.script_args) if found is not None]
+    name = _text(launch, "config_name", "cn") or "ppo_trainer"
+    path = _base_path(launch, name, launch.folder or str(context.cwd))
+    base: Settings = {}
+    broken = None
+    if path is not None:
+        from doctor.readers.files.settings import load_yaml
+
+        found = load_yaml(path, omegaconf=True)
+        base = {key: each for key, each in found.settings.items() if key.split(".")[0] != "defaults"}
+        broken = found.broken
+    absent = tuple(_absent({**base, **launch.overrides}, Path(launch.folder or context.cwd)))
+    return VerlConfig(
+        entry=launch.module or launch.script or launch.program,
+        config_name=name,
+        overrides=launch.overrides,
+        added=frozenset(key for sign, key, _ in signs if sign in {"+", "++"}),
+        removed=frozenset(key for sign, key, _ in signs if sign == "~"),
+        base=base,
+        broken=broken,
+        base_path=path,
+        absent=absent,
+    )
+
+
+#: keys that name a file, or a list of files
+_FILES = (
+    "data.train_files", "data.val_files", "data.custom_cls.path", "custom_reward_function.path",
+    "reward.custom_reward_function.path",
+)  # fmt: skip
+
+
+def _absent(settings: Settings, folder: Path) -> Iterator[Observed]:
+    """Settings one of whose files is not there; what a scheme or a variable leads to is not looked for."""
+    for key in _FILES:
+        setting = settings.get(key)
+        if setting is None or not setting.known:
+            continue
+        for each in setting.value if isinstance(setting.value, list) else [setting.value]:
+            if not isinstance(each, str) or not each or "://" in each or "$" in each or "\0" in each:
+                continue
+            path = folder / os.path.expanduser(each)  # noqa: PTH111
+            if _is_absent(path):
+                yield replace(setting, value=each)
+                break
+
+
+def _is_absent(path: Path) -> bool:
+    """Whether nothing is there; a pattern is something, and what may not be looked at is not known to be absent."""
+    if any(each in path.name for each in "*?["):
+        return False
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _text(launch: Launch, *names: str) -> str | None:
+    return next((launch.arguments[name].text for name in names if name in launch.arguments), None) or None
+
+
+def _base_path(launch: Launch, name: str, folder: str) -> str | None:
+    """File of the configuration that is named, where it can be found without importing veRL.
+
+    `--config-path` is relative to the file of the program, `--config-dir` to the current folder
+    (https://hydra.cc/docs/advanced/hydra-command-line-flags/).
+    """
+    candidates = []
+    config_path, config_dir = _text(launch, "config_path", "cp"), _text(launch, "config_dir", "cd")
+    if config_path:
+        program = launch.script or os.path.join(folder, *(launch.module or "").split("."))  # noqa: PTH118
+        candidates.append(os.path.join(os.path.dirname(program), config_path.removeprefix("file://")))  # noqa: PTH118, PTH120
+    if config_dir:
+        candidates.append(os.path.join(folder, config_dir))  # noqa: PTH118
+    file = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
+    paths = [os.path.normpath(os.path.join(each, file)) for each in candidates]  # noqa: PTH118
+    return next((path for path in paths if os.path.exists(path)), None)  # noqa: PTH110

@@ -1,0 +1,1 @@
+"""Facts that are only ever given, never collected here."""

@@ -1,0 +1,1 @@
+"""Reads the machine: GPUs, host, network, CUDA."""

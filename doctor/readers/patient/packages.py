@@ -1,0 +1,88 @@
+"""Collects the fact `packages`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from doctor.base.fact import fact
+from doctor.facts.packages import Copy, Distribution, Packages, TorchBuild, normalised
+from doctor.facts.target import Target
+
+
+@fact(timeout_s=4.0)
+def collect(target: Target) -> Packages:
+    """Put the probe's records together: one distribution per name, later copies beside it."""
+    raw = target.raw
+    build = raw["torch"]
+    return Packages(
+        distributions=merged(raw["distributions"]),
+        modules=raw["modules"],
+        torch_build=TorchBuild(build["version"], build["cuda"], build["hip"]) if build else None,
+        wheel_libraries=raw["libraries"],
+        missing_files=tuple(raw["missing"]),
+        namespaces=tuple(raw["namespaces"]),
+        leftovers=tuple(raw["leftovers"]),
+        conda=raw["conda"],
+        repaired=tuple(raw["repaired"]),
+        unread=tuple(raw["unread"]),
+        complete=not raw["unread"],  # a hook that only a normal start runs may give any module
+    )
+
+
+def merged(records: Iterable[Mapping[str, Any]]) -> dict[str, Distribution]:
+    """Distributions by normalised name from the probe's records, which stand in the order of the path."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for each in records:
+        groups.setdefault(normalised(each["name"]), []).append(each)
+    return {name: _distribution(name, group) for name, group in sorted(groups.items())}
+
+
+def _distribution(name: str, group: list[Mapping[str, Any]]) -> Distribution:
+    """One distribution from all of its records."""
+    folder = group[0]["folder"]
+    here = [each for each in group if each["folder"] == folder]
+    first = next((each for each in here if not each["broken"]), here[0])
+    source = next((each["editable"] for each in group if each["editable"]), None)
+    elsewhere = [each for each in group if each["folder"] != folder]
+    copies = [each for each in elsewhere if not _same_checkout(source, folder, each["folder"])]
+    version, broken = first["version"], first["broken"] or _contradiction(here)
+    if len({each["version"] for each in here}) > 1:
+        version = None if all(each["version"] for each in here) else version
+    return Distribution(
+        name=name,
+        version=version,
+        location=folder,
+        requires=tuple(_without_secrets(line) for line in first["requires"]),
+        requires_python=first["requires_python"],
+        editable=source is not None and (first["editable"] is not None or _inside(folder, source)),
+        shadowed=tuple(Copy(each["version"], each["folder"]) for each in copies),
+        broken=broken,
+        editable_from=source,
+    )
+
+
+def _contradiction(here: list[Mapping[str, Any]]) -> str | None:
+    """Say why several metadata folders of one distribution in one place cannot be trusted; None when they agree."""
+    if len({each["version"] for each in here}) == 1:
+        return None
+    files = sorted(each["file"] for each in here)
+    return f"{', '.join(files[:-1])} and {files[-1]} stand side by side"
+
+
+def _same_checkout(source: str | None, folder: str, other: str) -> bool:
+    """Whether two records are one development install: its metadata and the egg-info in its own source folder."""
+    return source is not None and (_inside(other, source) or _inside(folder, source))
+
+
+def _inside(folder: str, source: str) -> bool:
+    return folder == source or folder.startswith(source.rstrip("/") + "/")
+
+
+def _without_secrets(line: str) -> str:
+    """Take a token out of a requirement that names a URL."""
+    if "://" not in line:
+        return line
+    from doctor.base.redact import redact_text
+
+    return redact_text(line)

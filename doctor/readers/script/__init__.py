@@ -1,0 +1,1 @@
+"""Reads Python scripts without running them."""

@@ -1,0 +1,410 @@
+"""Puts a `Script` together from the syntax tree: calls of the stack, parsers, reward functions, variables, comments."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from doctor.base.evidence import UNKNOWN, Observed, Place
+from doctor.base.fact import BrokenFile
+from doctor.facts.script import Call, Link, LocalClass, RewardFunction, Script
+from doctor.readers.script import argparse_flags
+from doctor.readers.script.ast_classes import PARSE_METHODS, Classes, is_recorded
+from doctor.readers.script.ast_links import Links
+from doctor.readers.script.ast_names import CannotTell, Names, Project, Spot
+from doctor.readers.script.ast_scopes import CallSite, Change, Module, Scope, walk
+from doctor.readers.script.ast_settings import arguments_of, setting_of
+from doctor.readers.script.ast_values import Entry, Values
+from doctor.readers.script.ignores import read_ignores
+from doctor.readers.script.python_source import Source, parse
+from doctor.readers.script.reward_functions import RewardFunctions
+
+#: arguments whose origin is worth following
+_LINKED = frozenset({
+    "args", "config", "model", "ref_model", "peft_config", "train_dataset", "eval_dataset", "processing_class",
+    "tokenizer", "quantization_config", "lora_config", "training_args",
+})  # fmt: skip
+_PLAIN = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.JoinedStr, ast.List, ast.Tuple)
+_NEIGHBOURS_BYTES = 512 << 10  # looked through for calls of the stack; one that a name leads to may be larger
+_MAY_CONFIGURE = re.compile(rb"(Config|Trainer|TrainingArguments|from_pretrained|load_dataset)\(")
+_ENVIRON = frozenset({"os.environ", "environ"})
+
+
+def read(path: str, content: bytes) -> Script:
+    """Read a script from its bytes."""
+    parsed = parse(content, path)
+    if isinstance(parsed, BrokenFile):
+        return Script(path, broken=parsed)
+    try:
+        return _Reader(parsed).read()
+    except RecursionError:
+        broken = BrokenFile(Place(path), "nested too deeply to be read")
+        return Script(path, broken=broken)
+
+
+class _Reader:
+    """One script with the modules beside it."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.module = walk(source)
+        self.project = Project(str(Path(source.path).parent), walk)
+        self.names = Names(self.project)
+        self.values = Values(self.names)
+        self.classes = Classes(self.names, self.values)
+        self.links = Links(self.values, self.recorded, self.parsed_classes)
+        self.parsers: list[tuple[str, tuple[str, ...]]] = []
+        self.local: dict[str, LocalClass] = {}
+
+    def read(self) -> Script:
+        self._open_neighbours()
+        calls = self._calls(self.module)
+        for module in list(self.project.modules.values()):
+            calls += self._calls(module)
+        flags, flags_variable = argparse_flags.read(self.module, self.values)
+        return Script(
+            path=self.source.path,
+            imports={each.dotted: self.source.place(each.node) for each in reversed(self.module.imports)},
+            needs=self._needs(),
+            calls=tuple(calls),
+            reward_functions=tuple(self._rewards()),
+            parses_arguments_into=self.parsers[0][1] if self.parsers else (),
+            environment_set=self._environment(),
+            names=self._names(),
+            ignores=read_ignores(self.source.text),
+            parser=self.parsers[0][0] if self.parsers else None,
+            reads_config=any(_method(site.node) == "parse_args_and_config" for site in self.module.calls),
+            tolerates_unknown=any(map(_tolerates_unknown, self.module.calls)),
+            classes=self.local,
+            flags=flags,
+            flags_variable=flags_variable,
+        )
+
+    def _needs(self) -> dict[str, Place]:
+        statements = self.source.tree.body
+        first = [each for each in statements if isinstance(each, (ast.Import, ast.ImportFrom))]
+        at_top = {id(alias) for each in first for alias in each.names}
+        return {
+            each.dotted: self.source.place(each.node)
+            for each in self.module.imports
+            if id(each.node) in at_top and not each.dotted.startswith(".")
+        }
+
+    def _open_neighbours(self) -> None:
+        """Read modules beside the script that hold calls of the stack; others are read when a name leads there."""
+        left = _NEIGHBOURS_BYTES
+        for each in self.module.imports:
+            head, _, _ = each.dotted.rpartition(".")
+            dotted = head.strip(".") or each.dotted.strip(".")
+            content = self.project.peek(dotted, left)
+            left -= len(content)
+            if _MAY_CONFIGURE.search(content):
+                self.project.module(dotted)
+
+    # --- calls ------------------------------------------------------------------------------------------------
+
+    def recorded(self, node: ast.Call, spot: Spot) -> bool:
+        """Whether a call is one of the stack's, or of a class of the user's that derives from one."""
+        origin = self.origin(node, spot)
+        if is_recorded(origin) or self._is_engine_sleep(node, origin):
+            return True
+        local = self.classes.local(node.func, spot) if origin.rpartition(".")[2][:1].isupper() else None
+        return local is not None and local.base is not None
+
+    def _is_engine_sleep(self, node: ast.Call, origin: str) -> bool:
+        """`llm.sleep(level=2)`: of vLLM's engine alone `sleep` has a level; `llm.sleep(2)` counts of a known engine."""
+        owner, _, method = origin.rpartition(".")
+        if method != "sleep" or not owner or self._imports_root(owner):
+            return False
+        return any(each.arg == "level" for each in node.keywords) or owner in self._engines
+
+    def _imports_root(self, dotted: str) -> bool:
+        return any(each.dotted.partition(".")[0] == dotted.partition(".")[0] for each in self.module.imports)
+
+    @cached_property
+    def _engines(self) -> frozenset[str]:
+        """Variables that hold an engine of vLLM."""
+        found = set()
+        for site in self.module.calls:
+            target = self.module.targets.get(site.node)
+            origin = self.origin(site.node, Spot(self.module, site.scope, site.node.lineno))
+            if target and origin.partition(".")[0] == "vllm":
+                found.add(target)
+        return frozenset(found)
+
+    def origin(self, node: ast.Call, spot: Spot) -> str:
+        """Full name of what is called; the last part alone when what stands before it is no name."""
+        return self.names.origin(node.func, spot) or str(getattr(node.func, "attr", ""))
+
+    def _calls(self, module: Module) -> list[Call]:
+        trained = self._trained(module)
+        changes = _attribute_changes(module)
+        entered = self._entered(module)
+        found = []
+        for site in sorted(module.calls, key=lambda each: (each.node.lineno, each.node.col_offset)):
+            spot = Spot(module, site.scope, site.node.lineno)
+            if module is not self.module and site.node in module.guarded:
+                continue  # does not run when the module is imported
+            if entered is not None and _outermost(site.scope) not in {None, *entered}:
+                continue  # stands in a function that nobody calls
+            if self.recorded(site.node, spot):
+                found.append(self._call(site, spot, changes, trained))
+        return found
+
+    def _entered(self, module: Module) -> set[str] | None:
+        """Functions and classes of a module beside the script that what is imported from it leads to; None for all.
+
+        A script that takes a prompt or a helper from `train.py` does not train.
+        """
+        names = [name for name, each in self.project.modules.items() if each is module]
+        wanted: set[str] = set()
+        for other in (self.module, *self.project.modules.values()):
+            for name in names:
+                if name in (each.lstrip(".") for each in other.star_imports):
+                    return None
+            for each in other.imports:
+                head, _, last = each.dotted.lstrip(".").rpartition(".")
+                if each.dotted.lstrip(".") in names:
+                    return None
+                wanted |= {last} if head in names else set()
+        return _reached(module, wanted) if module is not self.module and wanted else None
+
+    def _call(self, site: CallSite, spot: Spot, changes: dict[str, list[Change]], trained: set[Place]) -> Call:
+        node, origin = site.node, self.origin(site.node, spot)
+        name = origin.rpartition(".")[2]
+        local = self.classes.local(node.func, spot)
+        base = local.base if local is not None and local.base else name
+        if local is not None:
+            self.local[name] = local
+        arguments = arguments_of(self.values, node, base, spot)
+        place = spot.module.source.place(node)
+        target = spot.module.targets.get(node)
+        later, hidden = self._set_later(target, site, spot, changes) if target else ({}, False)
+        if base.endswith("Parser") and "dataclass_types" in arguments.nodes:
+            self._note_parser(name, arguments.nodes["dataclass_types"])
+        return Call(
+            name=name,
+            place=place,
+            origin=origin,
+            arguments={**arguments.settings, **later},
+            has_star_kwargs=arguments.hidden or hidden,
+            assigned_to=target,
+            base=base,
+            nested=arguments.nested,
+            links=self._links_of(arguments.nodes),
+            trains=place in trained,
+            conditional=site.conditional,
+            set_later=frozenset(later),
+        )
+
+    def _links_of(self, nodes: dict[str, tuple[ast.expr, Spot]]) -> dict[str, Link]:
+        found = {}
+        for name, (node, spot) in nodes.items():
+            link = self.links.link(node, spot) if name in _LINKED else None
+            if link is not None:
+                found[name] = link
+        return found
+
+    def _set_later(
+        self, target: str, site: CallSite, spot: Spot, changes: dict[str, list[Change]]
+    ) -> tuple[dict[str, Observed], bool]:
+        """`config.bf16 = True` after `config = GRPOConfig(...)`, and whether names were set that are not seen."""
+        found: dict[str, Observed] = {}
+        hidden = False
+        for change in changes.get(target, []):
+            if change.scope is not site.scope or getattr(change.node, "lineno", 0) <= site.node.lineno:
+                continue
+            if isinstance(change.key, str):
+                found[change.key] = self.links.change_setting(change, spot)
+            else:
+                hidden = True
+        return found, hidden
+
+    def _trained(self, module: Module) -> set[Place]:
+        """Places of the calls on whose result `.train()` is called."""
+        found = set()
+        for site in module.calls:
+            if _method(site.node) == "train" and isinstance(site.node.func, ast.Attribute):
+                spot = Spot(module, site.scope, site.node.lineno)
+                link = self.links.link(site.node.func.value, spot)
+                if link is not None and link.sure:
+                    found.add(link.place)
+        return found
+
+    # --- arguments parsers ------------------------------------------------------------------------------------
+
+    def _note_parser(self, name: str, types: tuple[ast.expr, Spot]) -> None:
+        classes = self._class_names(*types)
+        if classes:
+            self.parsers.append((name, classes))
+
+    def _class_names(self, node: ast.expr | None, spot: Spot) -> tuple[str, ...]:
+        """Names of the classes in `(ScriptArguments, GRPOConfig)`, after imports; empty when not seen."""
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return tuple(self._class_name(each, spot) for each in node.elts)
+        if isinstance(node, ast.Name):
+            try:
+                binding, at = self.names.binding(node.id, spot)
+            except CannotTell:
+                return ()
+            if isinstance(binding.value, (ast.Tuple, ast.List)):
+                return self._class_names(binding.value, at)
+            if binding.imported or isinstance(binding.value, ast.ClassDef):
+                return (self._class_name(node, spot),)
+        return (self._class_name(node, spot),) if isinstance(node, ast.Attribute) else ()
+
+    def _class_name(self, node: ast.expr, spot: Spot) -> str:
+        local = self.classes.local(node, spot)
+        if local is not None:
+            self.local[local.name] = local
+            return local.name
+        return self.names.origin(node, spot).rpartition(".")[2]
+
+    def parsed_classes(self, node: ast.Call, spot: Spot) -> tuple[str, ...]:
+        """Classes that a call such as `parser.parse_args_and_config()` gives, empty when it is no such call."""
+        if not isinstance(node.func, ast.Attribute):
+            return ()
+        inline = node.func.value
+        if isinstance(inline, ast.Call) and _parser_types(inline) is not None:
+            return self._class_names(_parser_types(inline), spot)
+        found = [each for each in map(self._filled_by, self._parser_sites(spot.module)) if each]
+        return found[0] if len(set(found)) == 1 else ()
+
+    def _parser_sites(self, module: Module) -> Iterator[tuple[ast.Call, Spot]]:
+        for site in module.calls:
+            spot = Spot(module, site.scope, site.node.lineno)
+            name = self.origin(site.node, spot).rpartition(".")[2]
+            if name.endswith("Parser") and is_recorded(name):
+                yield site.node, spot
+
+    def _filled_by(self, parser: tuple[ast.Call, Spot]) -> tuple[str, ...]:
+        types = _parser_types(parser[0])
+        return self._class_names(types, parser[1]) if types is not None else ()
+
+    # --- the rest ---------------------------------------------------------------------------------------------
+
+    def _rewards(self) -> Iterator[RewardFunction]:
+        reader = RewardFunctions(self.names)
+        seen = set()
+        for module in (self.module, *self.project.modules.values()):
+            for site in module.calls:
+                spot = Spot(module, site.scope, site.node.lineno)
+                name = self.origin(site.node, spot).rpartition(".")[2]
+                if not name.endswith("Trainer") or (module is not self.module and site.node in module.guarded):
+                    continue
+                nodes = arguments_of(self.values, site.node, name, spot).nodes
+                for each in reader.of(*nodes["reward_funcs"]) if "reward_funcs" in nodes else ():
+                    if each.place not in seen:
+                        seen.add(each.place)
+                        yield each
+
+    def _environment(self) -> dict[str, Observed]:
+        found: dict[str, Observed] = {}
+        for change in self.module.changes:
+            if change.base in _ENVIRON and not change.attribute and isinstance(change.key, ast.AST):
+                spot = Spot(self.module, change.scope, getattr(change.node, "lineno", 0))
+                self._set_variable(found, change.key, change.value, spot, conditional=change.conditional)
+        for site in self.module.calls:
+            function = site.node.func
+            spot = Spot(self.module, site.scope, site.node.lineno)
+            method = getattr(function, "attr", "")
+            if method not in {"setdefault", "update"} or not isinstance(function, ast.Attribute):
+                continue
+            if self.names.origin(function.value, spot) != "os.environ":
+                continue
+            if method == "setdefault" and len(site.node.args) == 2:
+                key, value = site.node.args
+                self._set_variable(found, key, value, spot, conditional=site.conditional)
+            elif method == "update":
+                for name, entry in self._updated(site.node, spot):
+                    setting = setting_of(self.values, name, entry, spot)
+                    found[name] = replace(setting, value=UNKNOWN) if site.conditional else setting
+        return found
+
+    def _updated(self, call: ast.Call, spot: Spot) -> Iterator[tuple[str, Entry]]:
+        if len(call.args) == 1:
+            yield from self.values.entries(call.args[0], spot).items.items()
+        for keyword in call.keywords:
+            if keyword.arg is not None:
+                yield keyword.arg, Entry(keyword, keyword.value, spot)
+
+    def _set_variable(
+        self, found: dict[str, Observed], key: ast.AST, value: ast.expr | None, spot: Spot, *, conditional: bool
+    ) -> None:
+        try:
+            name = self.values.fold(key, spot)
+        except CannotTell:
+            return
+        if isinstance(name, str) and value is not None:
+            setting = setting_of(self.values, name, Entry(key, value, spot), spot)
+            found[name] = replace(setting, value=UNKNOWN) if conditional else setting
+
+    def _names(self) -> dict[str, Observed]:
+        found: dict[str, Observed] = {}
+        for scope in self.module.scopes.values():
+            if scope.is_class:
+                continue
+            for name, bindings in scope.bindings.items():
+                first = bindings[0]
+                if len(bindings) != 1 or not isinstance(first.value, _PLAIN) or first.index is not None:
+                    continue
+                spot = Spot(self.module, scope, first.line)
+                setting = setting_of(self.values, name, Entry(first.value, first.value, spot), spot)
+                if setting.known:
+                    found.setdefault(name, setting)
+        return found
+
+
+def _outermost(scope: Scope) -> str | None:
+    """Name of the function or class of the module that a scope lies in, None for the module's own level."""
+    name = None
+    while scope.parent is not None:
+        name = getattr(scope.node, "name", name)
+        scope = scope.parent
+    return name
+
+
+def _reached(module: Module, wanted: set[str]) -> set[str]:
+    """Functions and classes that `wanted` ones name, and those that they name in turn, and so on."""
+    reached: set[str] = set()
+    waiting = list(wanted)
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached.add(name)
+        for binding in module.scope.bindings.get(name, []):
+            if binding.value is not None:
+                waiting += [each.id for each in ast.walk(binding.value) if isinstance(each, ast.Name)]
+    return reached
+
+
+def _method(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
+
+
+def _tolerates_unknown(site: CallSite) -> bool:
+    """`parse_args_and_config(fail_with_unknown_args=False)` and `return_remaining_strings=True`."""
+    if _method(site.node) not in PARSE_METHODS:
+        return False
+    told = {each.arg: getattr(each.value, "value", None) for each in site.node.keywords}
+    return told.get("fail_with_unknown_args", True) is not True or bool(told.get("return_remaining_strings", False))
+
+
+def _parser_types(call: ast.Call) -> ast.expr | None:
+    keyword = next((each.value for each in call.keywords if each.arg == "dataclass_types"), None)
+    if keyword is not None:
+        return keyword
+    return call.args[0] if call.args and not isinstance(call.args[0], ast.Starred) else None
+
+
+def _attribute_changes(module: Module) -> dict[str, list[Change]]:
+    found: dict[str, list[Change]] = {}
+    for change in module.changes:
+        if change.attribute:
+            found.setdefault(change.base, []).append(change)
+    return found

@@ -1,0 +1,1 @@
+"""The whole of a run in miniature, before its hours are spent."""

@@ -1,0 +1,204 @@
+"""What a rehearsal found: the post-mortem of a pass that failed, and what only a rehearsal can see."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress as silently
+from statistics import median
+from typing import Any
+
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.index import load
+from doctor.catalogue.outcome import Crashed, Outcome, Skipped
+from doctor.catalogue.problem import ERROR
+from doctor.checks.checkpoint.of_another_model import shapes
+from doctor.checks.data.columns import reward_function_fails_on_answers
+from doctor.checks.launch import rehearsal_not_finished
+from doctor.checks.numerics import trains_other_than_asked
+from doctor.checks.perf import reward_call_slow
+from doctor.checks.rl import (
+    reward_does_not_judge,
+    reward_not_repeatable,
+    weights_do_not_follow_the_rate,
+)
+from doctor.checks.rl.rewards import template_rewrites_history
+from doctor.diagnosis.report import Diagnosis, Target
+from doctor.diagnosis.suppress import Ignored, suppress
+from doctor.monitors.guard.inventory import FILE as INVENTORY
+from doctor.monitors.rehearse.rewards import TRY_S
+from doctor.monitors.rehearse.standing import stacks
+from doctor.rehearse.record import Rehearsed, phases
+from doctor.rehearse.session import Session
+from doctor.run.folder import RunDir
+
+_FRAMES = 6
+#: problems of which there may be several: one for each reward function
+_OFTEN = frozenset({"DAT9584", "RLX1239", "PRF5034"})
+
+
+def judged(session: Session, ignored: Iterable[Ignored] = (), language: str = "en") -> Diagnosis:
+    """The diagnosis of a rehearsal, those findings first that ended it.
+
+    Args:
+        session: the rehearsal.
+        ignored: what the user does not want to hear.
+        language: "en" or "zh".
+
+    """
+    began = time.monotonic()
+    entries = load()
+    failed = session.failed
+    looked_at = failed or _alarmed(session)
+    died, outcome = (None, None) if looked_at is None else _examined(looked_at, session, language)
+    told = {each.problem.id for each in outcome.findings} if outcome else set()
+    own = tuple(each for each in _own(session) if each.problem.id not in told or each.problem.id in _OFTEN)
+    findings = (*(outcome.findings if outcome else ()), *own)
+    if failed is not None and not any(each.severity is ERROR for each in findings):
+        findings = (*findings, _failed(session, failed))
+    crashed = (*_crashes(session.rehearsed), *(outcome.crashed if outcome else ()))
+    skipped = outcome.skipped if outcome else ()
+    number = outcome.checks_run if outcome else len(phases(session.rehearsed))
+    whole = suppress(Outcome(findings, skipped, crashed, number, session.seconds), ignored, None)
+    target = Target(argv=session.argv, run_dir=str(session.run.path), summary=died.target.summary if died else ())
+    return Diagnosis(
+        "rehearse", target, whole, {each.id: each for each in entries}, language,
+        session.seconds + time.monotonic() - began, fixes=died.fixes if died else frozenset(),
+        chain=died.chain if died else (),
+    )  # fmt: skip
+
+
+def _alarmed(session: Session) -> RunDir | None:
+    """The pass in which the guard said something: it may have stopped a run that then ended with 0."""
+    for run in (session.run, session.second):
+        if run is not None and any(each["kind"] == "alarm" for each in run.read_events()):
+            return run
+    return None
+
+
+def _examined(run: RunDir, session: Session, language: str) -> tuple[Diagnosis | None, Outcome | None]:
+    """What the post-mortem says of a pass that failed; its own command is the user's, without what stood around it."""
+    from doctor.logs.postmortem import NotReadable, examine
+    from doctor.logs.read.layouts import NoLogs
+
+    run.write_run(argv=list(session.argv))
+    try:
+        done = examine((str(run.path),), language=language, run_dir=str(run.path), context=(run.run_json,))
+    except (NoLogs, NotReadable) as error:
+        return None, Outcome((), (Skipped("postmortem", str(error)),), (), 0, 0.0)
+    return done.diagnosis, done.diagnosis.outcome
+
+
+def _own(session: Session) -> Iterator[Finding]:
+    """What only a rehearsal can see."""
+    done = session.rehearsed
+    late = session.late
+    if late is not None:
+        yield _late(session, late)
+    elif not session.ended:
+        yield rehearsal_not_finished.elsewhere(session.framework)
+    elif session.failed is None and not done.trained and not session.framework:
+        yield rehearsal_not_finished.unseen(len(done.of("process")))
+    yield from _rewards(done)
+    yield from trains_other_than_asked.of_inventory(inventory_of(session.run))
+    for each in done.of("resume_own")[:1]:
+        differing = shapes.of_rehearsal(each)
+        yield from [] if differing is None else [differing]
+    for each in done.of("conversation")[:1]:
+        told = template_rewrites_history.of_rehearsal(each)
+        yield from [] if told is None else [told]
+    for each in done.of("moved")[:1]:
+        # at real scale no noise is added to rewards: where all are equal, nothing moves and nothing is wrong
+        if not each.get("skipped") and (session.wishes.scale == "tiny" or session.wishes.null):
+            found = weights_do_not_follow_the_rate.of_rehearsal(
+                each["examples"],
+                each["still"],
+                each["rates"],
+                session.wishes.steps,
+                count=each["moved"],
+                null=session.wishes.null,
+            )
+            yield from [] if found is None else [found]
+
+
+def inventory_of(run: RunDir) -> Mapping[str, Any]:
+    """The inventory of a run's first step, as the guard kept it; empty where there is none."""
+    with silently(OSError, ValueError):
+        data = json.loads((run.path / INVENTORY).read_text(encoding="utf-8"))
+        return data if isinstance(data, dict) else {}
+    return {}
+
+
+def _failed(session: Session, run: RunDir) -> Finding:
+    """What is said of a command that failed and of which no error is known: never that all is well."""
+    at = 0 if run.path == session.run.path else 1
+    code, part = session.ended[at].code, _part(session, run)
+    refused = part.of("refused")
+    if refused and not session.apart.held:
+        return rehearsal_not_finished.refused(code, refused[-1]["path"])
+    marked = [each for each in phases(part) if each.mark in ("broke", "open")]
+    reached = [each.name for each in phases(part) if each.mark != "not_reached"]
+    last = marked[-1].name if marked else reached[-1] if reached else "imports"
+    return rehearsal_not_finished.broke(code, last, marked[-1].error if marked else "")
+
+
+def _part(session: Session, run: RunDir) -> Rehearsed:
+    """The journals of one pass."""
+    done = session.rehearsed
+    return Rehearsed(done.resumed) if session.second is not None and run.path == session.second.path else done
+
+
+def _late(session: Session, run: RunDir) -> Finding:
+    part = _part(session, run)
+    open_now = [each.name for each in phases(part) if each.mark == "open"]
+    made = [each for each in part.of("step") if each.get("edge") == "end"]
+    where = open_now[-1] if open_now else "imports" if not made else "other"
+    told = {name: _innermost(text) for name, text in stacks(run.path).items()}
+    return rehearsal_not_finished.late(where, session.ended[-1].seconds, len({each["step"] for each in made}), told)
+
+
+def _innermost(text: str) -> str:
+    """The innermost frames of the thread that was asked, as the fault handler writes them."""
+    lines = [each.strip() for each in text.splitlines()]
+    start = next((at for at, each in enumerate(lines) if each.startswith("Current thread")), 0)
+    frames = [each for each in lines[start + 1 : start + 1 + 40] if each.startswith("File")]
+    return " < ".join(each.removeprefix("File ") for each in frames[:_FRAMES])
+
+
+def _rewards(done: Rehearsed) -> Iterator[Finding]:
+    tried = done.of("reward")
+    usual = _usual(done)
+    for each in tried:
+        name, place = each["function"], each.get("place", "")
+        seconds = usual.get(name, 0.0)
+        yield from reward_function_fails_on_answers.of_rehearsal({**each, "usual": seconds, "limit": TRY_S})
+        for found in (
+            reward_not_repeatable.of_rehearsal(name, place, each["own"], each.get("again") or each["own"]),
+            reward_call_slow.of_rehearsal(name, place, seconds, each["rows"]),
+        ):
+            yield from [] if found is None else [found]
+    told = {each["function"] for each in tried}
+    for name in usual.keys() - told:  # what could not be tried was timed all the same
+        slow = reward_call_slow.of_rehearsal(name, "", usual[name], 0)
+        yield from [] if slow is None else [slow]
+    if tried and len(tried) == len(usual):
+        found = reward_does_not_judge.of_rehearsal(tried)
+        yield from [] if found is None else [found]
+
+
+def _usual(done: Rehearsed) -> dict[str, float]:
+    """Function -> seconds of its median call in the run itself."""
+    calls: dict[str, list[float]] = {}
+    for each in done.of("reward_call"):
+        calls.setdefault(each["function"], []).append(each["seconds"])
+    return {name: median(seconds) for name, seconds in calls.items()}
+
+
+def _crashes(done: Rehearsed) -> Iterator[Crashed]:
+    """Our own failures inside the command's processes, each place once."""
+    seen: set[str] = set()
+    for each in (*done.of("crashed"), *done.of("crashed", resumed=True)):
+        if each["where"] not in seen:
+            seen.add(each["where"])
+            yield Crashed(f"rehearsal: {each['where']}", each.get("error", ""), each.get("traceback", ""))

@@ -1,0 +1,183 @@
+"""A whole rehearsal: laid down, run, resumed, examined, and cleared away."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from doctor.base.record import record
+from doctor.base.state import state_folder
+from doctor.monitors.inject.lay import lay
+from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse.settings import VARIABLE, Settings
+from doctor.rehearse.ahead import Known, has_gpu, known_of, making_ahead
+from doctor.rehearse.apart import Apart, apart
+from doctor.rehearse.frameworks import adapted
+from doctor.rehearse.passes import Ended, run_pass
+from doctor.rehearse.record import Rehearsed
+from doctor.run.folder import RunDir
+
+#: folders of earlier rehearsals that are kept, with journal and output but without models
+_KEPT, _OLD_S = 5, 3600.0
+_CARRIED = ("doctor.monitors.rehearse",)
+#: what remains of the time for a second pass must be worth its start
+_LEAST_S = 10.0
+
+
+@record
+class Wishes:
+    """What is asked of a rehearsal; durations in seconds."""
+
+    steps: int = 2
+    scale: str = "tiny"
+    null: bool = False
+    offline: bool = False
+    resume: bool = True
+    deadline_s: float = 300.0
+    overlay: bool = True
+    language: str = "en"
+
+
+@record
+class Session:
+    """A rehearsal that has ended.
+
+    Args:
+        run: folder of the first pass; its output and what the guard wrote lie in it.
+        second: of the pass that resumed; None where there was none.
+        ended: how each pass ended.
+
+    """
+
+    argv: tuple[str, ...]
+    wishes: Wishes
+    run: RunDir
+    apart: Apart
+    rehearsed: Rehearsed
+    ended: tuple[Ended, ...]
+    second: RunDir | None = None
+    framework: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """Of all passes."""
+        return sum(each.seconds for each in self.ended)
+
+    @property
+    def failed(self) -> RunDir | None:
+        """Folder of the pass that ended badly; None where none did."""
+        for folder, ended in zip((self.run, self.second), self.ended, strict=False):
+            if folder is not None and ended.code != 0 and not ended.late:
+                return folder
+        return None
+
+    @property
+    def late(self) -> RunDir | None:
+        """Folder of the pass that the deadline ended."""
+        for folder, ended in zip((self.run, self.second), self.ended, strict=False):
+            if folder is not None and ended.late:
+                return folder
+        return None
+
+
+def rehearse(
+    argv: Sequence[str],
+    wishes: Wishes,
+    guard: Mapping[str, Any],
+    *,
+    known: Known | None = None,
+    on_tick: Callable[[Path], None] = lambda _: None,
+) -> Session:
+    """Rehearse a command.
+
+    Args:
+        argv: the user's command.
+        wishes: what is asked of it.
+        guard: `[guard]` of the user's settings.
+        known: what the facts say of the command; read where None.
+        on_tick: called now and then with the folder whose journals grow.
+
+    Raises:
+        OSError: there is no folder for it.
+
+    """
+    base = state_folder(Path.cwd()).parent / "rehearsals"
+    base.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _forget(base)
+    run = RunDir.create(Path(argv[0]).name, base)
+    root = run.path / "stage"
+    root.mkdir()
+    held = apart(run.path, wanted=wishes.overlay)
+    try:
+        known = known_of(argv) if known is None else known
+        return _rehearsed(argv, wishes, guard, run, held, known, on_tick)
+    finally:
+        held.clear()
+        for name in ("models", "out", "home"):
+            shutil.rmtree(root / name, ignore_errors=True)
+
+
+def _rehearsed(
+    argv: Sequence[str], wishes: Wishes, guard: Mapping[str, Any], run: RunDir, held: Apart,
+    known: Known, on_tick: Callable[[Path], None],
+) -> Session:  # fmt: skip
+    root, began = run.path / "stage", time.monotonic()
+    given = adapted(argv, root, wishes, gpu=has_gpu())
+    if not given.argv:
+        return Session(tuple(argv), wishes, run, held, Rehearsed(), (), framework=given.framework)
+    settings = Settings(
+        root, time.time_ns(), wishes.steps, wishes.scale, wishes.null, wishes.offline, held=held.held,
+        deadline_s=wishes.deadline_s,
+    )  # fmt: skip
+    words = held.around(given.argv, Path.cwd())
+    variables = _variables(run, guard, settings, wishes)
+    with making_ahead(known if wishes.scale == "tiny" else Known(), run, held, variables):
+        first = run_pass(words, run, variables, limit_s=wishes.deadline_s, on_tick=lambda: on_tick(root))
+    done = Rehearsed(tuple(journal.entries(root)))
+    left = wishes.deadline_s - (time.monotonic() - began)
+    if first.code != 0 or first.late or not done.saved or not wishes.resume or left < _LEAST_S:
+        return Session(tuple(argv), wishes, run, held, done, (first,), framework=given.framework)
+    second = RunDir(run.path / "resume")
+    second.path.mkdir()
+    shutil.move(root / journal.FOLDER, root / "journal-1")
+    variables = _variables(second, guard, settings._replace(resume=True), wishes)
+    ended = run_pass(words, second, variables, limit_s=left, on_tick=lambda: on_tick(root))
+    both = Rehearsed(done.entries, tuple(journal.entries(root)))
+    return Session(tuple(argv), wishes, run, held, both, (first, ended), second, given.framework)
+
+
+def _variables(run: RunDir, guard: Mapping[str, Any], settings: Settings, wishes: Wishes) -> dict[str, str]:
+    """The environment of a pass: the user's own, the hook, and trackers that are off."""
+    own = lay(run, {"lang": "en", **guard}, also=_CARRIED)
+    path = run.path / "rehearsal.json"
+    path.write_text(settings.as_json(), encoding="utf-8")
+    silent = {**_SILENT, **({"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"} if wishes.offline else {})}
+    variables = {**os.environ, **own, **silent, VARIABLE: str(path), "PYTHONUNBUFFERED": "1"}
+    variables.pop("RAY_ADDRESS", None)
+    variables["MLFLOW_TRACKING_URI"] = (settings.root / "home" / "mlruns").as_uri()
+    variables["WANDB_DIR"] = str(settings.root / "home")
+    variables["TRACKIO_DIR"] = str(settings.root / "home" / "trackio")
+    return variables
+
+
+#: variables by which trackers are switched off
+#: https://docs.wandb.ai/ref/python/environment-variables  https://www.comet.com/docs/v2/guides/experiment-management/configure-sdk/
+#: https://docs.swanlab.cn/en/api/environment-variable.html  https://clear.ml/docs/latest/docs/configs/env_vars
+_SILENT = {
+    "WANDB_MODE": "disabled", "WANDB_SILENT": "true", "COMET_MODE": "disabled", "COMET_START_MODE": "disabled",
+    "SWANLAB_MODE": "disabled", "CLEARML_OFFLINE_MODE": "1", "NEPTUNE_MODE": "debug",
+    "HF_HUB_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1", "RAY_USAGE_STATS_ENABLED": "0",
+}  # fmt: skip
+
+
+def _forget(base: Path) -> None:
+    """Remove rehearsals before the last few; none that may still run."""
+    with suppress(OSError):
+        for each in sorted(each for each in base.iterdir() if each.is_dir())[: -_KEPT + 1]:
+            if time.time() - each.stat().st_mtime > _OLD_S:
+                shutil.rmtree(each, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""A supervised run: its folder, its processes, what is carried into them."""

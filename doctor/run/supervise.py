@@ -1,0 +1,324 @@
+"""Runs the user's command, keeps what it prints, and gets out of its way.
+
+What it prints goes to the terminal and into `logs/console.log` by way of a small process, so that neither the doctor's
+death nor a full disk breaks its pipe (see `doctor.run.console`). The command stays in the terminal's process group:
+Ctrl-C reaches it from the terminal itself, and only what others send to the doctor alone is handed on. Its exit code
+becomes the doctor's.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Iterator, Optional
+
+from doctor.run.console import Console, fresh_line, thread
+from doctor.run.folder import VARIABLE, Events, RunDir, host_name
+
+NOT_FOUND, NOT_EXECUTABLE = 127, 126
+
+#: what is said here, by language
+_SENTENCES = {
+    "en": {
+        "not_started": "`{command}` cannot be started: {reason}",
+        "not_kept": "the console is not kept: {reason}",
+        "unkept": "the console is not kept completely: {reason}; the command is not affected",
+        "slow": "the disk is too slow",
+        "mute": "the disk does not answer",
+        "silent": "the run folder does not answer: it is left as it is",
+    },
+    "zh": {
+        "not_started": "无法启动 `{command}`:{reason}",
+        "not_kept": "未保存控制台输出:{reason}",
+        "unkept": "控制台输出未完整保存:{reason};命令不受影响",
+        "slow": "磁盘太慢",
+        "mute": "磁盘没有响应",
+        "silent": "运行目录没有响应:保持原样",
+    },
+}
+
+#: handed on to the command; SIGCHLD only wakes us
+_HANDED_ON = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT")
+)
+
+#: si_code of a signal that a process sent with kill() (asm-generic/siginfo.h); the terminal's come from the kernel
+_SENT_BY_A_PROCESS = 0
+
+_POLL_S = 0.1
+#: the kernel hands a signal to one process of a group after the other
+_SPREAD_S = 0.02
+#: what a disk that does not answer may take of the beginning and of the end of a run
+_NOTE_S = 5.0
+#: kept free for the last notes of a run whose disk is full by then
+ROOM, _ROOM_BYTES = ".room", 16384
+
+
+def supervise(
+    argv: Sequence[str],
+    run: RunDir,
+    *,
+    capture: bool = True,
+    environment: Optional[Mapping[str, str]] = None,
+    on_start: Optional[Callable[[int], None]] = None,
+    noted: bool = True,
+    language: str = "en",
+) -> int:
+    """Run the command to its end.
+
+    Args:
+        argv: the command, not empty.
+        run: folder of the run, which exists.
+        capture: keep what it prints in the console log; else it has the terminal to itself.
+        environment: further variables of the command.
+        on_start: called with the command's process id.
+        noted: write `run.json`; False where another machine's process writes that of the run they share.
+        language: `en` or `zh`, of what is said about the command.
+
+    Returns:
+        Its exit code; 128+n where signal n ended it; 126 or 127 where it could not be started.
+
+    """
+    say = partial(_say, _SENTENCES[language])
+    folder = _Folder(run, noted=noted)
+    folder.note(argv=list(argv), cwd=_here(), started_ns=time.time_ns(), host=host_name(), ranks=None)
+    with _signals_caught() as early, _console(run, say, capture=capture) as console:
+        try:
+            child = _started(argv, {**os.environ, **(environment or {}), VARIABLE: str(run.path)}, console)
+        except OSError as exc:
+            code = NOT_FOUND if isinstance(exc, FileNotFoundError) else NOT_EXECUTABLE
+            say("not_started", command=argv[0], reason=exc.strerror)
+        else:
+            if on_start is not None:
+                with suppress(Exception):  # whatever it starts is ours, and a bug of ours must not touch the run
+                    on_start(child.pid)
+            code = _watch(child, early, console)
+        unkept = None if console is None else console.unkept
+    if not folder.note_end(unkept, ended_ns=time.time_ns(), exit=code):
+        say("silent")
+    return code
+
+
+def _started(argv: Sequence[str], variables: dict[str, str], console: Optional[Console]) -> subprocess.Popen[bytes]:
+    """The command, with its ends of the console.
+
+    Raises:
+        OSError: it cannot be started.
+
+    """
+    if console is None:
+        return subprocess.Popen(list(argv), env=variables)
+    if not console.has_terminal:  # without this, Python would keep back what it prints
+        variables.setdefault("PYTHONUNBUFFERED", "1")
+    try:
+        return subprocess.Popen(list(argv), env=variables, stdout=console.stdout, stderr=console.stderr)
+    finally:
+        console.begun()
+
+
+def _here() -> Optional[str]:
+    with suppress(OSError):  # somebody has removed it
+        return str(Path.cwd())
+    return None
+
+
+class _Folder:
+    """Notes in the run folder, which a full disk may cost, and a disk that does not answer costs a few seconds.
+
+    Args:
+        run: the run folder.
+        noted: write `run.json`.
+
+    """
+
+    def __init__(self, run: RunDir, *, noted: bool) -> None:
+        self._run, self._noted = run, noted
+        if noted:
+            within(_NOTE_S, self._keep_room)
+
+    def note(self, **values: Any) -> bool:
+        """Add to `run.json`; whether the disk answered."""
+        return not self._noted or within(_NOTE_S, lambda: self._run.write_run(**values))
+
+    def note_end(self, unkept: Optional[dict[str, Any]], **values: Any) -> bool:
+        """The last note, for which there is room on a full disk too; whether the disk answered."""
+        values.update({} if unkept is None else {"console": unkept})
+
+        def write() -> None:
+            with suppress(OSError):
+                (self._run.path / ROOM).unlink(missing_ok=True)
+            if self._noted:
+                self._run.write_run(**values)
+            if unkept is not None:
+                Events(self._run, role="monitor").write("monitor", what="console", **unkept)
+
+        return within(_NOTE_S, write)
+
+    def _keep_room(self) -> None:
+        (self._run.path / ROOM).write_bytes(bytes(_ROOM_BYTES))
+
+
+def within(seconds: float, work: Callable[[], object]) -> bool:
+    """Do what concerns a disk, whatever comes of it; whether it was done in time."""
+    made = thread(lambda: _tried(work))
+    made.join(seconds)
+    return not made.is_alive()
+
+
+def answers(run: RunDir) -> bool:
+    """Whether the run folder can be read within a few seconds: a network's disk may have gone meanwhile."""
+    return within(_NOTE_S, lambda: [each.stat() for each in run.path.iterdir()])
+
+
+def _tried(work: Callable[[], object]) -> None:
+    with suppress(OSError, ValueError):  # a full disk costs the note, not the run
+        work()
+
+
+def _say(sentences: Mapping[str, str], name: str, **values: object) -> None:
+    fresh_line()
+    with suppress(OSError, ValueError, AttributeError):  # closed, or not there at all
+        sys.stderr.write(f"doctor: {sentences[name].format(**values)}\n")
+
+
+@contextmanager
+def _console(run: RunDir, say: partial[None], *, capture: bool) -> Iterator[Optional[Console]]:
+    """What takes in what the command prints; None where the terminal is the command's."""
+    console = None
+    if capture:
+        try:
+            console = Console(run, lambda number: say("unkept", reason=_reason(number, say.args[0])))
+        except OSError as exc:
+            say("not_kept", reason=exc.strerror)
+    try:
+        yield console
+    finally:
+        if console is not None:
+            console.close()
+
+
+def _reason(number: int, sentences: Mapping[str, str]) -> str:
+    own = {errno.EAGAIN: "slow", errno.ETIMEDOUT: "mute"}.get(number)
+    return os.strerror(number) if own is None else sentences[own]
+
+
+@contextmanager
+def _signals_caught() -> Iterator[list[int]]:
+    """Notes signals that come before the command runs; one that was ignored (nohup) stays so, for the command too."""
+    early: list[int] = []
+    caught = [each for each in _HANDED_ON if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, lambda number, _frame: early.append(number)) for each in caught}
+    mask: Iterable[int] = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    try:
+        yield early
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _watch(child: subprocess.Popen[bytes], early: list[int], console: Optional[Console]) -> int:
+    """Look after the console and hand on signals until the command has ended, and what it said is shown."""
+    wanted = {each for each in _HANDED_ON if signal.getsignal(each) is not signal.SIG_IGN} | {signal.SIGCHLD}
+    looked_at = wanted | {signal.SIGWINCH}
+    signal.pthread_sigmask(signal.SIG_BLOCK, looked_at)
+    while early:
+        _hand_on(child, early.pop(0))
+    with closing(_Sentinel()) as sentinel:
+        while child.poll() is None:
+            if console is not None:
+                console.look()
+            info = _next_signal(looked_at, _POLL_S)
+            if info is None or info.si_signo == signal.SIGCHLD:
+                continue
+            if info.si_signo == signal.SIGWINCH:  # the terminal told the command before its own had the new size
+                if console is not None and console.resized():
+                    _hand_on(child, info.si_signo)
+                continue
+            if info.si_signo == signal.SIGHUP and _leads_its_session():
+                _hand_on(child, info.si_signo)  # a terminal that closes tells only the first process of its session
+            elif info.si_code == _SENT_BY_A_PROCESS and not (_in_our_group(child) and sentinel.got(info.si_signo)):
+                _hand_on(child, info.si_signo)
+    if console is not None:
+        asked = wanted - {signal.SIGCHLD}
+        console.finish(lambda seconds: _next_signal(asked, seconds) is not None)
+    code = child.returncode
+    return 128 - code if code < 0 else code
+
+
+def _next_signal(wanted: Iterable[signal.Signals], seconds: float) -> Any:
+    try:
+        return signal.sigtimedwait(wanted, seconds)
+    except OSError as exc:
+        if exc.errno != errno.EINTR:
+            raise
+        return None
+
+
+class _Sentinel:
+    """A process of our group that keeps every signal it gets: tells a signal to the whole group from one to us alone.
+
+    `timeout`, `scancel` and shells signal whole groups; handed on as well, such a signal would reach the command twice,
+    and the second one ends most clean shutdowns half-way. It inherits the blocked signals, and ends when we do: its
+    standard input closes then.
+    """
+
+    def __init__(self) -> None:
+        self._process: Optional[subprocess.Popen[bytes]] = None
+        self._start()
+
+    def _start(self) -> None:
+        with suppress(OSError):
+            self._process = subprocess.Popen(
+                ["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+
+    def got(self, number: int) -> bool:
+        """Whether the group was sent this signal just now."""
+        if self._process is None:
+            return False
+        time.sleep(_SPREAD_S)
+        if not _pending(self._process.pid) >> (number - 1) & 1:
+            return False
+        self.close()
+        self._start()
+        return True
+
+    def close(self) -> None:
+        """End it."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+
+def _pending(pid: int) -> int:
+    """Signals that wait for a process, as bits (https://man7.org/linux/man-pages/man5/proc_pid_status.5.html)."""
+    with suppress(OSError, ValueError):
+        for line in Path(f"/proc/{pid}/status").read_text("ascii", "replace").splitlines():
+            if line.startswith("ShdPnd:"):
+                return int(line.split()[1], 16)
+    return 0
+
+
+def _in_our_group(child: subprocess.Popen[bytes]) -> bool:
+    with suppress(OSError):
+        return os.getpgid(child.pid) == os.getpgrp()
+    return False
+
+
+def _leads_its_session() -> bool:
+    return os.getsid(0) == os.getpid()
+
+
+def _hand_on(child: subprocess.Popen[bytes], number: int) -> None:
+    with suppress(OSError):
+        child.send_signal(number)

@@ -1,0 +1,1 @@
+"""Fixes of the area deepspeed: settings."""

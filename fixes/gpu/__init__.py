@@ -1,0 +1,1 @@
+"""Fixes of problems of the area gpu."""

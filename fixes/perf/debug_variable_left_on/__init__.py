@@ -1,0 +1,1 @@
+"""Fixes of rows of debug-variable-left-on."""

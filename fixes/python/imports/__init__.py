@@ -1,0 +1,1 @@
+"""Fixes of the area python: imports and packages."""

@@ -1,0 +1,1 @@
+"""Fixes of rows of package-not-installed."""

@@ -1,0 +1,1 @@
+"""Fixes of the area transformers: tokens and prompts."""

@@ -1,0 +1,1 @@
+"""Fixes of the area trl: arguments and data."""

@@ -1,0 +1,1 @@
+"""Fixes of the area trl: batches, groups and lengths."""

@@ -1,0 +1,1 @@
+"""Fixes of rows of generation-batch-unfit."""

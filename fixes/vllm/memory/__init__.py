@@ -1,0 +1,1 @@
+"""Fixes of the area vllm: memory of the engine."""

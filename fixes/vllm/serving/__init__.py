@@ -1,0 +1,1 @@
+"""Fixes of the area vllm: serving and what is asked of servers."""

@@ -1,0 +1,58 @@
+"""Puts a rehearsal into a process as its libraries are imported; called by the start-up hook."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse.settings import settings
+
+#: module of a library -> (module of this package, function) that is given it, once it is imported
+_PLACES = {
+    "transformers.configuration_utils": ("models", "configurations"),
+    "transformers.modeling_utils": ("models", "weights"),
+    "peft.peft_model": ("models", "adapters"),
+    "transformers.training_args": ("arguments", "attach"),
+    "transformers.trainer": ("trainers", "attach"),
+    "transformers.generation.utils": ("completions", "attach"),
+    "datasets.load": ("data", "loaders"),
+    "datasets.arrow_dataset": ("data", "datasets"),
+    "huggingface_hub.hf_api": ("outside", "hub"),
+    "transformers.utils.hub": ("outside", "pushes"),
+    "torch.optim.optimizer": ("loops", "attach"),
+    "wandb": ("outside", "weights_and_biases"),
+    "vllm.engine.arg_utils": ("engines", "attach"),
+}
+AWAITED = tuple(_PLACES)
+
+
+def begin() -> None:
+    """Begin in this process, before anything of the user's is imported."""
+    try:
+        journal.write("process", argv=list(getattr(sys, "argv", []))[:4], parent=os.getppid())
+        from doctor.monitors.rehearse import outside, standing
+
+        outside.watch(settings())
+        run = os.environ.get("DOCTOR_RUN_DIR")
+        if run:
+            standing.listen(Path(run))
+    except Exception:  # noqa: BLE001 - a rehearsal that is not there is told by the doctor
+        journal.crashed("attach.begin")
+
+
+def attach(name: str, module: ModuleType) -> None:
+    """Replace in a module that was just imported."""
+    place = _PLACES.get(name)
+    if place is None:
+        return
+    try:
+        owner: Any = importlib.import_module(f"doctor.monitors.rehearse.{place[0]}")
+        getattr(owner, place[1])(module)
+        journal.once("attached", name, module=name)
+    except Exception:  # noqa: BLE001 - another release of a library: what was not replaced is told
+        journal.crashed(f"attach {name}")

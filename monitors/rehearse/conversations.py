@@ -1,0 +1,116 @@
+"""A conversation of three turns with a tool, through the run's own chat template: are its tokens a continuation?
+
+Rollouts of several turns go on from the tokens of the turns so far. A template that rewrites earlier turns, or text
+whose tokens are others after decoding and encoding, makes the trainer score what nobody generated:
+https://github.com/huggingface/trl/issues/5224 https://github.com/volcengine/verl/issues/6921
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from doctor.monitors.rehearse import journal
+
+_CALL: dict[str, Any] = {"type": "function", "function": {"name": "add", "arguments": {"a": 2, "b": 3}}}
+_WITH_TOOL: list[dict[str, Any]] = [
+    {"role": "user", "content": "What is 2 + 3?"},
+    {"role": "assistant", "content": "<think>\nI add them.\n</think>\n\n", "tool_calls": [_CALL]},
+    {"role": "tool", "name": "add", "content": "5"},
+    {"role": "assistant", "content": "<think>\nThe tool says so.\n</think>\n\nIt is 5."},
+    {"role": "user", "content": "And twice that?"},
+    {"role": "assistant", "content": "<think>\nTwice 5.\n</think>\n\nIt is 10."},
+]
+_PLAIN = [{"role": each["role"], "content": each["content"]} for each in _WITH_TOOL if each["role"] != "tool"]
+#: tokens behind the one that ends a turn: a line break, most often
+_BEHIND = 3
+
+
+@journal.shielded
+def look(trainer: Any) -> None:
+    """Render the conversation turn by turn, and note what is no continuation."""
+    made = getattr(trainer, "processing_class", None) or getattr(trainer, "tokenizer", None)
+    tokenizer = getattr(made, "tokenizer", made)
+    if not getattr(tokenizer, "chat_template", None) or not _is_conversational(trainer):
+        return
+    messages, ids, tools = _WITH_TOOL, None, True
+    try:
+        ids = _turns(tokenizer, messages)
+    except Exception:  # noqa: BLE001 - whatever a template raises at a role that it does not know
+        tools = False
+        messages = _merged(_PLAIN)
+        ids = _turns(tokenizer, messages)
+    broken = _broken(ids)
+    journal.write(
+        "conversation", several=_several(trainer), tools=tools, broken=broken, ends=_ends(tokenizer, messages, ids),
+        same=_same(tokenizer, ids[-1]), text=_difference(tokenizer, ids, broken), turns=len(messages),
+    )  # fmt: skip
+
+
+def _merged(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Two answers in a row as one: templates that know no tools ask for turns that alternate."""
+    found: list[dict[str, Any]] = []
+    for each in messages:
+        if found and found[-1]["role"] == each["role"]:
+            found[-1] = {**each, "content": found[-1]["content"] + each["content"]}
+        else:
+            found.append(dict(each))
+    return found
+
+
+def _turns(tokenizer: Any, messages: list[dict[str, Any]]) -> list[list[int]]:
+    """Token ids of the conversation up to each answer."""
+    ends = [at + 1 for at, each in enumerate(messages) if each["role"] == "assistant"]
+    return [_ids(tokenizer, messages[:end]) for end in ends]
+
+
+def _ids(tokenizer: Any, messages: list[dict[str, Any]]) -> list[int]:
+    text = tokenizer.apply_chat_template(messages, tokenize=False)
+    return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def _broken(turns: list[list[int]]) -> list[int]:
+    """Numbers of the answers, from 1, whose tokens are not the beginning of the longer conversation."""
+    return [
+        at + 1
+        for at, (short, long) in enumerate(zip(turns, turns[1:]))  # noqa: B905, RUF007 - Python 3.9
+        if long[: len(short)] != short
+    ]
+
+
+def _difference(tokenizer: Any, turns: list[list[int]], broken: list[int]) -> str:
+    """What stands in the shorter conversation where the longer one begins to differ."""
+    if not broken:
+        return ""
+    short, long = turns[broken[0] - 1], turns[broken[0]]
+    at = next((place for place, (one, other) in enumerate(zip(short, long)) if one != other), len(long))  # noqa: B905
+    return str(tokenizer.decode(short[at : at + 12]))
+
+
+def _ends(tokenizer: Any, messages: list[dict[str, Any]], turns: list[list[int]]) -> Optional[bool]:
+    """Whether an answer ends with the token that ends a generation; None where nobody knows which one does."""
+    end = getattr(tokenizer, "eos_token_id", None)
+    return None if end is None or not messages else end in turns[-1][-_BEHIND:]
+
+
+def _same(tokenizer: Any, ids: list[int]) -> bool:
+    """Whether the ids survive being decoded and encoded."""
+    text = tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+    return list(tokenizer(text, add_special_tokens=False)["input_ids"]) == ids
+
+
+def _is_conversational(trainer: Any) -> bool:
+    data: Any = getattr(trainer, "train_dataset", None)
+    names = getattr(data, "column_names", None) or []
+    try:
+        first = next(iter(data)) if "messages" in names or "prompt" in names else {}
+    except Exception:  # noqa: BLE001 - a stream that ends, a row that breaks: the run says so itself
+        return False
+    value = first.get("messages", first.get("prompt"))
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _several(trainer: Any) -> bool:
+    """Whether the run's rollouts have several turns."""
+    return any(
+        getattr(trainer, name, None) for name in ("tools", "environments", "environment_factory", "rollout_func")
+    )

@@ -1,0 +1,33 @@
+"""vLLM inside of a training process: its model is the tiny one, and its cache is bounded.
+
+https://github.com/vllm-project/vllm/blob/v0.8.5/vllm/engine/arg_utils.py
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse.names import redirected
+from doctor.monitors.rehearse.settings import settings
+
+#: share of a card that the engine of a tiny model takes
+_SHARE = 0.2
+
+
+def attach(module: Any) -> None:
+    """Have engines made of tiny folders."""
+    original = module.EngineArgs.create_engine_config
+
+    @functools.wraps(original)
+    def create_engine_config(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if settings().tiny:
+            self.model = redirected(self.model, revision=getattr(self, "revision", None))
+            share = getattr(self, "gpu_memory_utilization", None)
+            if isinstance(share, float) and share > _SHARE:
+                self.gpu_memory_utilization = _SHARE
+        with journal.phase("engine"):
+            return original(self, *args, **kwargs)
+
+    module.EngineArgs.create_engine_config = create_engine_config

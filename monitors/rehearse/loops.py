@@ -1,0 +1,52 @@
+"""Loops that no trainer drives: their optimizer's steps are counted, and an exception of its own ends the loop."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse.settings import settings
+
+#: one trainer's training makes the steps of its own optimizer
+_OVER = 0
+
+
+class RehearsalOver(SystemExit):
+    """The steps of a rehearsal are made; the program ends well."""
+
+    of_rehearsal = True
+
+
+class Current:
+    """What a trainer of this process trains now; its steps are not a loop's."""
+
+    trainer: Any = None
+    training = False
+    trainings = 0
+
+
+class _Loop:
+    steps: ClassVar[dict[int, int]] = {}
+
+
+def attach(module: Any) -> None:
+    """Count the steps of every optimizer from now on."""
+    register = getattr(module, "register_optimizer_step_post_hook", None)
+    if register is None:
+        journal.left_out("loops", "no_step_hook")
+        return
+    register(_stepped)
+
+
+def _stepped(optimizer: Any, *_: Any) -> None:
+    if Current.training:
+        return
+    made = _Loop.steps[id(optimizer)] = _Loop.steps.get(id(optimizer), 0) + 1
+    journal.write("step", edge="end", step=made, loop=True)
+    if made == 1:
+        journal.reached("optimizer")
+        journal.write("training", trainer="a loop of its own", world=1, steps=settings().steps, number=1)
+    if made >= settings().steps:
+        journal.write("trained", step=made, saved=[])
+        journal.left_out("save", "loop")
+        raise RehearsalOver(_OVER)

@@ -1,0 +1,79 @@
+"""Loaders of models: their first argument leads to a tiny folder, and they run as they are.
+
+`PretrainedConfig.get_config_dict` and `PreTrainedModel.from_pretrained` are where every way of loading passes: Auto
+classes, reference and reward models, a `model="name"` that a trainer is given, adapters' base models.
+https://github.com/huggingface/transformers/blob/v5.0.0/src/transformers/configuration_utils.py
+https://github.com/huggingface/transformers/blob/v4.46.3/src/transformers/modeling_utils.py
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse.names import redirected
+
+#: arguments of a loader that say which files of a repository are meant
+_WHERE = ("revision", "subfolder", "cache_dir", "trust_remote_code", "token", "variant")
+
+
+def configurations(module: Any) -> None:
+    """Have configurations read from tiny folders."""
+    owner = getattr(module, "PreTrainedConfig", None) or module.PretrainedConfig
+    original = owner.get_config_dict.__func__
+
+    @functools.wraps(original)
+    def get_config_dict(cls: Any, pretrained_model_name_or_path: Any, **kwargs: Any) -> Any:
+        named = pretrained_model_name_or_path
+        return original(cls, _other(named, kwargs), **kwargs)
+
+    owner.get_config_dict = classmethod(get_config_dict)  # type: ignore[arg-type, unused-ignore]
+
+
+def weights(module: Any) -> None:
+    """Have weights read from tiny folders; the whole of a loading is the phase `model`."""
+    owner = module.PreTrainedModel
+    original = owner.from_pretrained.__func__
+
+    @functools.wraps(original)
+    def from_pretrained(cls: Any, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
+        with journal.phase("model"):
+            if "gguf_file" in kwargs:
+                journal.left_out("model", "gguf")
+                return original(cls, pretrained_model_name_or_path, *args, **kwargs)
+            named = _other(pretrained_model_name_or_path, kwargs)
+            made = original(cls, named, *args, **kwargs)
+        journal.write("loaded", name=str(pretrained_model_name_or_path), tiny=named != pretrained_model_name_or_path)
+        return made
+
+    owner.from_pretrained = classmethod(from_pretrained)
+
+
+def adapters(module: Any) -> None:
+    """Have a saved adapter remade with its rank and targets for the tiny model."""
+    _first_argument(module.PeftModel, "from_pretrained", 1)
+    _first_argument(module.PeftModel, "load_adapter", 0)
+
+
+def _first_argument(owner: Any, name: str, place: int) -> None:
+    """Replace the argument of a method that names an adapter: the `place`-th after `self` or `cls`, or `model_id`."""
+    bound: Any = owner.__dict__[name]
+    original = bound.__func__ if isinstance(bound, classmethod) else bound
+
+    @functools.wraps(original)
+    def replaced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        words = list(args)
+        if "model_id" in kwargs:
+            kwargs["model_id"] = redirected(kwargs["model_id"], "adapter")
+        elif len(words) > place:
+            words[place] = redirected(words[place], "adapter")
+        with journal.phase("model"):
+            return original(self, *words, **kwargs)
+
+    setattr(owner, name, classmethod(replaced) if isinstance(bound, classmethod) else replaced)
+
+
+def _other(name: Any, kwargs: dict[str, Any]) -> Any:
+    where = {key: kwargs[key] for key in _WHERE if kwargs.get(key) not in (None, "")}
+    return redirected(name, **where)

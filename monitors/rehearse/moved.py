@@ -1,0 +1,62 @@
+"""Whether an update moved any weight: samples of every trainable parameter before the first and after the last step."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse.settings import settings
+
+_VALUES = 256
+
+
+class _Before:
+    samples: ClassVar[dict[str, Any]] = {}
+
+
+def _sample(parameter: Any) -> Any:
+    local = getattr(parameter, "ds_tensor", None)  # what this rank holds under ZeRO-3
+    data = (parameter if local is None else local).detach()
+    data = data.to_local() if hasattr(data, "to_local") else data
+    flat = data.reshape(-1)
+    step = max(1, flat.numel() // _VALUES)
+    return flat[::step][:_VALUES].float().cpu().clone()
+
+
+def _model(trainer: Any, model: Any) -> Any:
+    return model if model is not None else getattr(trainer, "model", None)
+
+
+@journal.shielded
+def remember(trainer: Any, model: Any) -> None:
+    """Keep samples of the parameters: of those that train, with learning rate 0 of all."""
+    wanted = _model(trainer, model).named_parameters()
+    _Before.samples = {name: _sample(each) for name, each in wanted if each.requires_grad or settings().null}
+
+
+@journal.shielded
+def compare(trainer: Any, model: Any) -> None:
+    """Say how many of them are other numbers now."""
+    if not _Before.samples:
+        return
+    now = dict(_model(trainer, model).named_parameters())
+    still: list[str] = []
+    moved: list[str] = []
+    for name, before in _Before.samples.items():
+        if name not in now:
+            continue
+        after = _sample(now[name])
+        if not before.numel():
+            continue
+        (still if after.shape == before.shape and bool((after == before).all()) else moved).append(name)
+    rates = [each.get("lr") for each in getattr(trainer.optimizer, "param_groups", [])]
+    journal.write(
+        "moved", moved=len(moved), still=len(still), examples=moved[:5], unmoved=still[:20],
+        rates=[float(each) for each in rates if each is not None], skipped=_skipped(trainer),
+    )  # fmt: skip
+
+
+def _skipped(trainer: Any) -> bool:
+    """Whether the last step was left out: the loss scale of fp16 is found by steps that overflow."""
+    accelerator = getattr(trainer, "accelerator", None)
+    return bool(getattr(accelerator, "optimizer_step_was_skipped", False))

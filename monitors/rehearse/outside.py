@@ -1,0 +1,190 @@
+"""What of a rehearsal would reach beyond it: files that were there, remote addresses, uploads.
+
+Audit events are Python's own (https://docs.python.org/3/library/audit_events.html): they see what Python code opens,
+removes and connects to. Where an overlay holds every write, files are nobody's business here.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import os
+import stat
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse.settings import Settings
+
+#: events that change what is named by their first argument; of a rename the second is overwritten
+_REMOVING = frozenset({"os.remove", "os.rmdir", "os.truncate", "shutil.rmtree"})
+_MOVING = frozenset({"os.rename", "shutil.move"})
+_WRITING = os.O_WRONLY | os.O_RDWR
+#: files that every program writes and nobody owns
+_NOBODYS = ("/dev/", "/proc/", "/sys/")
+_UPLOADS = ("create_repo", "upload_file", "upload_folder", "create_commit", "upload_large_folder", "delete_repo",
+            "delete_file", "create_tag", "create_branch", "update_repo_visibility", "create_pull_request",
+            "super_squash_history", "move_repo")  # fmt: skip
+
+
+class RefusedError(PermissionError):
+    """A rehearsal does not overwrite or delete what was there before it."""
+
+
+class OfflineError(ConnectionRefusedError):
+    """A rehearsal with `--offline` contacts nobody."""
+
+
+def watch(settings: Settings) -> None:
+    """Look on at files and connections of this process from now on."""
+    own = (str(settings.root), *_NOBODYS)
+    look = _Looking(settings, own)
+    sys.addaudithook(look.at)
+
+
+class _Looking:
+    def __init__(self, settings: Settings, own: tuple[str, ...]) -> None:
+        self._settings, self._own = settings, own
+        self._inside = False
+
+    def at(self, event: str, args: tuple[Any, ...]) -> None:
+        """One event; raises what refuses it."""
+        if event == "socket.connect":
+            self._connect(args)
+        elif not self._settings.held:
+            if event == "open":
+                if len(args) > 2 and isinstance(args[2], int) and args[2] & _WRITING:
+                    self._change(args[0], "overwrite")
+            elif event in _REMOVING:
+                self._change(args[0], "delete", args[1] if len(args) > 1 else None)
+            elif event in _MOVING:
+                folders = args[2:4] if len(args) > 3 else (None, None)
+                self._change(args[0], "move", folders[0])
+                self._change(args[1], "overwrite", folders[1])
+
+    def _change(self, path: Any, what: str, folder: Any = None) -> None:
+        """Refuse a change of what was there before the rehearsal began; `folder`: what a path is relative to."""
+        if self._inside or not isinstance(path, (str, bytes, os.PathLike)):
+            return
+        text = os.fsdecode(path)
+        if isinstance(folder, int) and folder >= 0:
+            text = os.path.join(os.path.realpath(f"/proc/self/fd/{folder}"), text)
+        text = os.path.abspath(text)
+        if text.startswith(self._own):
+            return
+        self._inside = True
+        try:
+            before = self._was_there(text)
+            if before:
+                journal.once("refused", text, path=text, what=what)
+        finally:
+            self._inside = False
+        if before:
+            raise RefusedError(1, f"the rehearsal may not {what} what was there before it", text)
+
+    def _was_there(self, path: str) -> bool:
+        try:
+            status = os.lstat(path)
+        except OSError:
+            return False
+        if not stat.S_ISDIR(status.st_mode):
+            return status.st_ctime_ns < self._settings.began_ns
+        with os.scandir(path) as entries:  # a folder changes with what is made in it
+            return any(self._was_there(each.path) for each in entries)
+
+    def _connect(self, args: tuple[Any, ...]) -> None:
+        address = args[1] if len(args) > 1 else None
+        if not isinstance(address, tuple) or not address or not isinstance(address[0], str) or is_local(address[0]):
+            return
+        host, port = address[0], address[1] if len(address) > 1 else None
+        journal.once("contacted", f"{host}:{port}", host=host, port=port, by=_caller(), refused=self._settings.offline)
+        if self._settings.offline:
+            raise OfflineError(111, f"the rehearsal is offline and contacts nobody: {host}:{port}")
+
+
+def is_local(host: str) -> bool:
+    """Whether an address is this machine's own."""
+    if host in ("", "localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+def _caller() -> str:
+    """The user's own frame below a connection: the innermost that belongs to no package."""
+    frame: Any = sys._getframe(3)  # noqa: SLF001 - documented
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if "-packages" not in file and "/lib/python" not in file and not file.startswith("<"):
+            return f"{Path(file).name}:{frame.f_lineno} in {frame.f_code.co_name}"
+        frame = frame.f_back
+    return ""
+
+
+def hub(module: Any) -> None:
+    """Have nothing uploaded to the hub and nothing changed there."""
+    for name in _UPLOADS:
+        if callable(getattr(module.HfApi, name, None)):
+            setattr(module.HfApi, name, _not_uploaded(name, getattr(module.HfApi, name)))
+
+
+def pushes(module: Any) -> None:
+    """Have models and tokenizers not pushed, which collects files first."""
+    owner = getattr(module, "PushToHubMixin", None)
+    if owner is not None:
+        owner.push_to_hub = _not_uploaded("push_to_hub", owner.push_to_hub)
+
+
+def _not_uploaded(name: str, original: Any) -> Any:
+    @functools.wraps(original)
+    def refused(*args: Any, **kwargs: Any) -> Any:
+        journal.left_out("hub", "uploads", call=name)
+        return _Nothing(_repository(args, kwargs)) if name == "create_repo" else None
+
+    return refused
+
+
+def _repository(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    return str(kwargs.get("repo_id", args[1] if len(args) > 1 else ""))
+
+
+class _Nothing(str):
+    """What `create_repo` gives: an address, of a repository that nobody made."""
+
+    __slots__ = ()
+
+    @property
+    def repo_id(self) -> str:
+        """Name of the repository."""
+        return str(self)
+
+
+def weights_and_biases(module: Any) -> None:
+    """Have every run disabled, whatever mode it is asked for: what is logged into it goes nowhere."""
+    original = getattr(module, "init", None)
+    if callable(original):
+        module.init = _disabled(original)
+    if callable(getattr(module, "login", None)):
+        module.login = _not_logged_in(module.login)
+
+
+def _disabled(original: Any) -> Any:
+    @functools.wraps(original)
+    def init(*args: Any, **kwargs: Any) -> Any:
+        journal.left_out("trackers", "trackers")
+        return original(*args, **{**kwargs, "mode": "disabled"})
+
+    return init
+
+
+def _not_logged_in(original: Any) -> Any:
+    @functools.wraps(original)
+    def login(*_: Any, **__: Any) -> bool:
+        return True
+
+    return login

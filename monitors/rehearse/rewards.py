@@ -1,0 +1,363 @@
+"""The user's reward functions: timed, tried as an optimiser would try them, and given noise to learn from.
+
+They are called with what they return nothing else for: the same prompts and columns, with other completions. What they
+say of the tiny model's own completions goes to the trainer, with noise added, so that gradients exist although no
+completion of random weights earns anything.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import random
+import re
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Callable, Optional
+
+from doctor.monitors.rehearse import answers, journal
+from doctor.monitors.rehearse.settings import settings
+
+#: seconds that one try may take, and all tries of one function together
+TRY_S, ALL_S = 10.0, 40.0
+_NOISE = 0.01
+_MOST_TEXTS = 200
+_SILENT = ("log_extra", "log_metric")
+
+
+class TooLongError(BaseException):
+    """A try took longer than it may; no `except Exception` of the user's keeps it."""
+
+
+def watch(trainer: Any) -> None:
+    """Stand around each reward function of a trainer; models are left as they are."""
+    functions = getattr(trainer, "reward_funcs", None)
+    if not isinstance(functions, list):
+        return
+    if not all(map(_watchable, functions)):
+        journal.left_out("reward", "models_as_rewards")
+    texts = [each for function in functions for each in texts_of(function)]
+    trainer.reward_funcs = [_watched(each, trainer, texts) if _watchable(each) else each for each in functions]
+
+
+def _watchable(function: Any) -> bool:
+    return callable(function) and not (hasattr(function, "forward") and hasattr(function, "parameters"))
+
+
+def _watched(original: Any, trainer: Any, texts: Sequence[str]) -> Any:
+    tried = Tried(original, trainer, texts)
+
+    @functools.wraps(original)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        with tried.timed():
+            result = original(*args, **kwargs)
+        tried.once(args, kwargs, result)
+        return noisy(result)
+
+    @functools.wraps(original)
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        with tried.timed():
+            result = await original(*args, **kwargs)
+        await tried.once_awaited(args, kwargs, result)
+        return noisy(result)
+
+    hidden = inspect.iscoroutinefunction(getattr(original, "__call__", None))  # noqa: B004 - the bound method itself
+    return awaited if inspect.iscoroutinefunction(original) or hidden else watched
+
+
+def noisy(result: Any) -> Any:
+    """The same rewards with a little noise; what is no list of numbers goes on as it is."""
+    if not settings().tiny or not isinstance(result, (list, tuple)):
+        return result
+    chosen = random.Random(len(result))  # noqa: S311 - nobody's secret
+    return [each + chosen.uniform(0, _NOISE) if _is_number(each) else each for each in result]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+class Tried:
+    """The tries of one function: at its first call, in the process that speaks for all.
+
+    Args:
+        function: the user's.
+        trainer: whose it is.
+        texts: what all functions of the trainer say of a format.
+
+    """
+
+    def __init__(self, function: Any, trainer: Any, texts: Sequence[str]) -> None:
+        self._function, self._trainer, self._texts = function, trainer, texts
+        self.name = str(getattr(function, "__name__", type(function).__name__))
+        self._done = journal.rank() != 0
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Time one call of the run's own."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            journal.write("reward_call", function=self.name, seconds=time.monotonic() - began)
+
+    def once(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """Try it, at the first call."""
+        batch = self._batch(args, kwargs, result)
+        if batch is None:
+            return
+        if threading.current_thread() is not threading.main_thread():
+            journal.left_out("reward", "not_main_thread", function=self.name)
+            return
+        with journal.phase("reward"):
+            for each in self._tries(batch, result):
+                each.run(self._function)
+            self._tell(batch)
+
+    async def once_awaited(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """The same of a function that is awaited."""
+        batch = self._batch(args, kwargs, result)
+        if batch is None:
+            return
+        for each in self._tries(batch, result):
+            await each.run_awaited(self._function)
+        self._tell(batch)
+
+    def _batch(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Optional[dict[str, Any]]:
+        """The named arguments of the first call; None where it was made already or cannot be repeated."""
+        if self._done:
+            return None
+        self._done = True
+        values = dict(kwargs)
+        for name, each in zip(("prompts", "completions"), args):  # noqa: B905 - Python 3.9 has no strict=
+            values.setdefault(name, each)
+        if not isinstance(values.get("completions"), list) or not values["completions"]:
+            journal.left_out("reward", "unusual_call", function=self.name)
+            return None
+        return values if isinstance(result, (list, tuple)) else None
+
+    def _tries(self, batch: dict[str, Any], result: Any) -> list[Try]:
+        completions = batch["completions"]
+        prompts = [answers.text_of(each) for each in batch.get("prompts") or [""] * len(completions)]
+        found = answers.right_of(batch, len(completions))
+        self._column = found[0] if found else None
+        self._until_s = time.monotonic() + ALL_S
+        kinds = answers.of_rows(prompts, found[1] if found else None, [*self._texts, *prompts[:2]])
+        tries = [Try("again", self._with(batch, completions), self._until_s)]
+        for kind in kinds:
+            told = [answers.like(example, text) for example, text in zip(completions, kind.texts)]  # noqa: B905
+            tries.append(Try(kind.kind, self._with(batch, told), self._until_s))
+        self._results = tries
+        self._own = [_number(each) for each in result]
+        return tries
+
+    def _with(self, batch: dict[str, Any], completions: list[Any]) -> dict[str, Any]:
+        """The arguments with other completions; what writes into the trainer's log writes nowhere."""
+        values: dict[str, Any] = {}
+        for name, each in batch.items():
+            if name in _SILENT:
+                values[name] = _nowhere
+            elif isinstance(each, list):
+                values[name] = _copied(completions if name == "completions" else each)
+            else:
+                values[name] = each
+        ids = None if completions is batch["completions"] else _ids(self._trainer, completions)
+        for name in ("completion_ids", "completions_ids"):
+            if ids is not None and name in batch:
+                values[name] = ids
+        return values
+
+    @journal.shielded
+    def _tell(self, batch: dict[str, Any]) -> None:
+        again = next((each for each in self._results if each.kind == "again"), None)
+        journal.write(
+            "reward", function=self.name, rows=len(batch["completions"]), own=self._own[:64],
+            again=again and again.values and again.values[:64], column=self._column,
+            reads=reads(self._function, self._column), weight=self._weight(), place=_place(self._function),
+            tries={each.kind: each.as_data() for each in self._results if each.kind != "again"},
+        )  # fmt: skip
+
+    def _weight(self) -> float:
+        names = [getattr(each, "__name__", "") for each in self._trainer.reward_funcs]
+        weights = getattr(self._trainer, "reward_weights", None)
+        try:
+            return float(weights[names.index(self.name)]) if weights is not None else 1.0
+        except (ValueError, IndexError, TypeError):
+            return 1.0
+
+
+class Try:
+    """One call of a function with completions of one kind."""
+
+    def __init__(self, kind: str, arguments: dict[str, Any], until_s: float) -> None:
+        self.kind, self._arguments, self._until_s = kind, arguments, until_s
+        self.values: Optional[list[Optional[float]]] = None
+        self.seconds: Optional[float] = None
+        self.error = self.frame = ""
+
+    def run(self, function: Callable[..., Any]) -> None:
+        """Call it; what it raises is noted."""
+        if time.monotonic() > self._until_s:
+            self.error = "not tried"
+            return
+        began = time.monotonic()
+        try:
+            with within(TRY_S):
+                self._take(function(**self._arguments))
+        except TooLongError:
+            self.error = "too long"
+        except Exception as error:  # noqa: BLE001 - the finding itself
+            self._failed(error)
+        self.seconds = time.monotonic() - began
+
+    async def run_awaited(self, function: Callable[..., Any]) -> None:
+        """The same of a function that is awaited."""
+        import asyncio
+
+        if time.monotonic() > self._until_s:
+            self.error = "not tried"
+            return
+        began = time.monotonic()
+        try:
+            self._take(await asyncio.wait_for(function(**self._arguments), TRY_S))
+        except asyncio.TimeoutError:
+            self.error = "too long"
+        except Exception as error:  # noqa: BLE001
+            self._failed(error)
+        self.seconds = time.monotonic() - began
+
+    def _take(self, result: Any) -> None:
+        if hasattr(result, "tolist"):
+            result = result.tolist()
+        if isinstance(result, (list, tuple)):
+            self.values = [_number(each) for each in result]
+        else:
+            self.error = "no list"
+
+    def _failed(self, error: Exception) -> None:
+        self.error = f"{type(error).__name__}: {str(error)[:200]}"
+        frames = traceback.extract_tb(error.__traceback__)
+        last = next((each for each in reversed(frames) if "-packages" not in each.filename), None)
+        self.frame = f"{last.filename}:{last.lineno}" if last is not None else ""
+
+    def as_data(self) -> dict[str, Any]:
+        """For the journal."""
+        return {"values": self.values and self.values[:64], "seconds": self.seconds, "error": self.error,
+                "frame": self.frame}  # fmt: skip
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Interrupt what takes longer; Python's regular expressions can be interrupted too. The main thread alone.
+
+    Raises:
+        TooLongError: it took longer.
+
+    """
+
+    def over(*_: Any) -> None:
+        raise TooLongError
+
+    before = signal.signal(signal.SIGALRM, over)
+    left = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *left)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _number(value: Any) -> Optional[float]:
+    if hasattr(value, "item"):
+        value = value.item()
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _nowhere(*_: Any, **__: Any) -> None:
+    """Where tries log."""
+
+
+def _copied(value: Any) -> Any:
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # noqa: BLE001 - images and the like
+        return list(value)
+
+
+def _ids(trainer: Any, completions: list[Any]) -> Optional[list[list[int]]]:
+    """Token ids of the completions, where the tokenizer gives some."""
+    made = getattr(trainer, "processing_class", None)
+    tokenizer: Any = getattr(made, "tokenizer", made)
+    try:
+        texts = [answers.text_of(each) for each in completions]
+        return [list(each) for each in tokenizer(texts, add_special_tokens=False)["input_ids"]]
+    except Exception:  # noqa: BLE001 - a trainer without one
+        return None
+
+
+def texts_of(function: Any) -> list[str]:
+    """Strings that a function and the functions of its module that it calls hold: formats and patterns."""
+    found: list[str] = []
+    seen: set[int] = set()
+    left = [inspect.unwrap(function) if callable(function) else function]
+    while left and len(found) < _MOST_TEXTS:
+        each = left.pop()
+        inner = getattr(each, "func", None) or getattr(each, "__func__", None) or each
+        code = getattr(inner, "__code__", None) or _code_of_class(inner)
+        if code is None or id(code) in seen or len(seen) > 20:
+            continue
+        seen.add(id(code))
+        found += _constants(code)
+        around = getattr(inner, "__globals__", {})
+        for name in _names(code):
+            value = around.get(name)
+            if isinstance(value, str):
+                found.append(value)
+            elif isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+                found.append(value.pattern)
+            elif inspect.isfunction(value) and value.__module__ == getattr(inner, "__module__", None):
+                left.append(value)
+    return found
+
+
+def _code_of_class(value: Any) -> Any:
+    """Code that calling an object runs; None where its class says nothing of it in Python."""
+    return getattr(getattr(type(value), "__call__", None), "__code__", None)  # noqa: B004 - the function itself
+
+
+def _names(code: Any) -> list[str]:
+    """Global names of a function and of the comprehensions inside of it."""
+    inner = (name for each in code.co_consts if hasattr(each, "co_names") for name in _names(each))
+    return [*code.co_names, *inner]
+
+
+def _constants(code: Any) -> list[str]:
+    found = []
+    for each in code.co_consts:
+        if isinstance(each, str):
+            found.append(each)
+        elif hasattr(each, "co_consts"):
+            found += _constants(each)
+    return found
+
+
+def reads(function: Any, column: Optional[str]) -> bool:
+    """Whether a function takes the column: as a parameter, or by its name among the rest."""
+    if column is None:
+        return False
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    return column in parameters or column in texts_of(function)
+
+
+def _place(function: Any) -> str:
+    inner = inspect.unwrap(function) if callable(function) else function
+    code = getattr(getattr(inner, "func", inner), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""

@@ -1,0 +1,77 @@
+"""What this rehearsal was asked for, as the doctor wrote it down; the same for every process of the command."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+#: names the file with the settings; without it no process is a rehearsal's
+VARIABLE = "DOCTOR_REHEARSAL"
+
+
+class Settings(NamedTuple):
+    """Of one pass of a rehearsal.
+
+    Attributes:
+        root: folder of the rehearsal, where tiny models, outputs and journals lie.
+        began_ns: time before which a file was there already.
+        steps: optimizer steps before the training is ended.
+        scale: `tiny`, or `real` for the user's own model at its longest lengths.
+        null: learning rate 0: nothing may move.
+        offline: remote addresses are refused.
+        resume: this pass resumes what the first one saved.
+        held: writes go to an overlay; otherwise they are refused here.
+        deadline_s: seconds after which this pass is ended from outside.
+        resources: folder of the program's modules, for the child that makes a tiny model.
+
+    """
+
+    root: Path
+    began_ns: int
+    steps: int = 2
+    scale: str = "tiny"
+    null: bool = False
+    offline: bool = False
+    resume: bool = False
+    held: bool = False
+    deadline_s: float = 300.0
+    resources: str = ""
+
+    @property
+    def tiny(self) -> bool:
+        """Whether models are replaced by tiny ones."""
+        return self.scale == "tiny"
+
+    def as_json(self) -> str:
+        """As `read` reads it."""
+        return json.dumps({**self._asdict(), "root": str(self.root)})
+
+
+class _Read:
+    settings: Optional[Settings] = None
+
+
+def read(path: Path) -> Settings:
+    """Settings of a file.
+
+    Raises:
+        OSError, ValueError, TypeError: it is none of ours.
+
+    """
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return Settings(**{**data, "root": Path(data["root"])})
+
+
+def settings() -> Settings:
+    """Of this process.
+
+    Raises:
+        KeyError: it is no process of a rehearsal.
+        OSError, ValueError, TypeError: the file cannot be read.
+
+    """
+    if _Read.settings is None:
+        _Read.settings = read(Path(os.environ[VARIABLE]))
+    return _Read.settings

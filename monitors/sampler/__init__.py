@@ -1,0 +1,1 @@
+"""The process that samples GPUs, host and processes."""

@@ -1,0 +1,354 @@
+"""When the witness asks, what that may cost, and what becomes of the answers.
+
+It never holds the run: an engine in this process is asked in its place, for a bounded number of tokens; one behind an
+address is asked by a thread, for which the run waits a moment at most. What comes later than the next push is thrown
+away and counted. Where the questions cost more than they may on average, the next ones wait.
+
+Runs inside the patient: Python 3.9, the patient's own objects.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Any, Callable, Optional
+
+from doctor.catalogue.finding import Finding
+from doctor.checks.witness.engine_not_the_policy import PROBLEM as NOT_THE_POLICY
+from doctor.monitors.guard.guard import Guard
+from doctor.monitors.guard.shield import shielded
+from doctor.monitors.witness.asked import CannotAsk, Engine
+from doctor.monitors.witness.judge import Batch, Judged, Known, as_event, judge, judge_batch
+from doctor.monitors.witness.policy import Policy
+from doctor.monitors.witness.remote import compared_remotely
+from doctor.monitors.witness.seen import Asked, Fixed, Round, ask
+from doctor.monitors.witness.sequences import beginnings
+from doctor.monitors.witness.waiting import Waiting
+from doctor.oracles.logps import coarser, repeat_noise
+from doctor.oracles.verdict import HOLDS, Verdict
+from doctor.oracles.weights import Checksum, compare_weights, digest
+
+#: rounds behind the first pushes: before the first update, and after the first three
+FIRST_ROUNDS = 5
+
+#: share of the run's time that the witness may take on average, once those are over
+MOST_SHARE = 0.005
+
+#: seconds that the run waits for an engine behind an address, and for its weights where something is wrong
+PATIENCE_S, WEIGHTS_S = 3.0, 10.0
+
+#: rounds without an answer after which none is asked any more
+MOST_LATE = 3
+
+#: rounds whose scores are remembered, besides the first
+REMEMBERED = 6
+
+_LATE = {
+    "en": "doctor: witness: {engine} did not answer in time at step {step}; the run went on without waiting",
+    "zh": "doctor: witness: {engine} 在第 {step} 步没有及时回答;训练没有等待,继续进行",
+}
+_OFF = {
+    "en": "doctor: witness: not seen whether the engine samples from the policy that learns: {reason}",
+    "zh": "doctor: witness: 未能确认引擎是否从正在学习的策略采样:{reason}",
+}
+
+
+class Witness:
+    """The witness of one run.
+
+    Args:
+        guard: takes findings, metrics and events.
+        policy: what learns.
+        engine: gives the engine when it is first needed; may raise `CannotAsk`.
+        steps: tells how many optimizer steps are made.
+        tokenizer: of the model, or None.
+        every: updates between two rounds once the first ones are over; 0: no more of them.
+
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        policy: Policy,
+        engine: Callable[[], Engine],
+        steps: Callable[[], int],
+        tokenizer: Any = None,
+        *,
+        every: float = 50,
+    ) -> None:
+        self.guard, self.policy, self.every = guard, policy, every
+        self.known = Known()
+        self.pushes = self.rounds = self.late = 0
+        #: seconds of the training's own thread that went into the witness
+        self.spent_s = 0.0
+        #: why nothing is seen any more; None while the witness looks on
+        self.off: Optional[str] = None
+        self._make, self._steps, self._tokenizer = engine, steps, tokenizer
+        self._engine: Optional[Engine] = None
+        self._fixed: Optional[Fixed] = None
+        self._begun_s = time.monotonic()
+        self._last_step = -1
+        self._due = self._batch_due = self._told_late = False
+        self._waiting: Optional[Waiting] = None
+        self._checksums: dict[int, dict[str, Checksum]] = {}
+        self._agrees = True
+        self._told: set[str] = set()
+
+    @shielded
+    def begin(self) -> None:
+        """Look at the engine before anything is pushed; where it cannot be asked yet, the first push is looked at."""
+        began = time.monotonic()
+        if self._open():
+            self._take_round()
+        self.spent_s += time.monotonic() - began
+
+    @shielded
+    def pushing(self) -> None:
+        """Weights are about to be pushed: what was not answered by now would be about other weights."""
+        self._give_up_waiting()
+
+    @shielded
+    def pushed(self) -> None:
+        """Weights were pushed: from now on they can be asked about."""
+        self.pushes += 1
+        step = self._steps()
+        if self.rounds < FIRST_ROUNDS:
+            self._due = self._due or step != self._last_step or self.pushes == 1
+        elif self.every and step - self._last_step >= self.every:
+            self._due = self.spent_s <= MOST_SHARE * (time.monotonic() - self._begun_s)
+
+    @shielded
+    def look(self) -> None:
+        """Ask, where it is time to: engine and policy have the same weights now, and the engine has nothing to do."""
+        if self.off is not None:
+            return
+        began = time.monotonic()
+        self._give_up_waiting()
+        if not self.pushes and self._steps() > max(self._last_step, 0):
+            self.pushed()  # steps were made, and nothing that is known to push was called: it is asked all the same
+        if self._due:
+            self._due = False
+            if self._open():
+                self._take_round()
+        self.spent_s += time.monotonic() - began
+
+    @property
+    def wants_batch(self) -> bool:
+        """Whether the next batch is to be looked at."""
+        return self._batch_due and self.off is None
+
+    @property
+    def wants_sequences(self) -> bool:
+        """Whether what the engine generates now may be of such a batch."""
+        return (self._due or self._batch_due) and self.off is None
+
+    @shielded
+    def batch(self, batch: Batch, names: Callable[[int], str] = str) -> None:
+        """Judge a batch that is trained on."""
+        began = time.monotonic()
+        self._batch_due = False
+        judged = judge_batch(batch, self._steps(), self.known, names, alike=self._agrees)
+        self._tell(judged, self._steps(), {})
+        self.spent_s += time.monotonic() - began
+
+    @shielded
+    def close(self) -> None:
+        """Tell the run folder what was seen, and what it cost."""
+        self._give_up_waiting()
+        if self.guard.events is not None:
+            self.guard.events.write(
+                "monitor", step=self.guard.step, witness="end", rounds=self.rounds, late=self.late, off=self.off,
+                spent_s=round(self.spent_s, 3), run_s=round(time.monotonic() - self._begun_s, 1),
+            )  # fmt: skip
+
+    def hook_failed(self) -> None:
+        """One of its functions failed and is switched off: nothing is claimed from here on."""
+        self.off = self.off or "the witness failed"
+
+    def switch_off(self, reason: str) -> None:
+        """See nothing any more, and say why, once."""
+        if self.off is not None:
+            return
+        self.off = reason
+        if self.guard.rank == 0:
+            self.guard.alerts.print(_OFF[self.guard.options.language].format(reason=reason))
+        if self.guard.events is not None:
+            self.guard.events.write("monitor", step=self.guard.step, witness="off", reason=reason)
+
+    def _open(self) -> bool:
+        """Whether engine and policy can be asked; they are looked at once."""
+        if self.off is not None:
+            return False
+        if self._engine is None:
+            try:
+                engine = self._make()
+                engine.open()
+                longest = [each for each in (engine.longest, self.policy.longest) if each]
+                prompts = beginnings(self._tokenizer, self.policy.vocabulary, min(longest, default=None))
+                precision = coarser(engine.precision, self.policy.precision)
+            except CannotAsk as reason:
+                self.switch_off(str(reason))
+                return False
+            if not prompts:
+                self.switch_off("sequences that both sides take are too short to tell anything")
+                return False
+            self.known.precision, self._engine, self._fixed = precision, engine, Fixed(prompts)
+        return True
+
+    def _take_round(self) -> None:
+        engine, fixed = self._engine, self._fixed
+        assert engine is not None and fixed is not None  # noqa: S101, PT018 - for the type checker
+        step = self._last_step = self._steps()
+        adapter, noise = self.policy.has_adapter, not self.rounds
+        waiting = Waiting(step, self.pushes, lambda: ask(engine, fixed, adapter=adapter, noise=noise))
+        known = bool(fixed.sequences)
+        waiting.start(inside=engine.inside)
+        if known:
+            self._score(waiting, fixed)
+        self._finish(waiting, PATIENCE_S)
+
+    def _score(self, waiting: Waiting, fixed: Fixed) -> None:
+        """What the policy says now; its weights may have moved when the engine has answered."""
+        try:
+            waiting.trained = self.policy.score(fixed.sequences)
+            if self.policy.has_adapter:
+                waiting.base = self.policy.score(fixed.sequences, base=True)
+            waiting.checksums = self.policy.checksums()
+        except CannotAsk as reason:
+            self.switch_off(str(reason))
+
+    def _give_up_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            self._finish(waiting, 0.0)
+
+    def _finish(self, waiting: Waiting, patience_s: float) -> None:
+        """Take the answer in where it has come; else let the run go on, and look again before the next push."""
+        if not waiting.wait(patience_s):
+            if patience_s:
+                self._waiting = waiting
+            else:
+                self._is_late(waiting)
+            return
+        waiting.reraise()
+        fixed = self._fixed
+        if waiting.asked is None or fixed is None or not fixed.sequences:
+            return
+        if waiting.trained is None:
+            if self._steps() != waiting.step:
+                self._is_late(waiting)
+                return
+            self._score(waiting, fixed)
+        if waiting.trained is not None:
+            self._take_in(waiting, waiting.asked, fixed)
+
+    def _is_late(self, waiting: Waiting) -> None:
+        self.late += 1
+        name = "" if self._engine is None else self._engine.name
+        if not self._told_late and self.guard.rank == 0:
+            self._told_late = True
+            text = _LATE[self.guard.options.language]
+            self.guard.alerts.print(text.format(engine=name, step=waiting.step))
+        if self.late >= MOST_LATE:
+            self.switch_off(f"{name} answered too late {self.late} times")
+
+    def _take_in(self, waiting: Waiting, asked: Asked, fixed: Fixed) -> None:
+        """Judge a complete round, say what it found, and remember it."""
+        self.rounds += 1
+        if asked.scored is None and asked.plain is None:
+            self.switch_off(next(iter(asked.unseen.values()), "the engine answers nothing"))
+            return
+        seen = Round(waiting.step, waiting.pushes, asked, waiting.trained, waiting.base)
+        if asked.again is not None and asked.scored is not None:
+            self.known.noise = _number(repeat_noise(asked.scored, asked.again))
+        still = self._steps() == waiting.step
+        if asked.scored is None and asked.plain is not None and still:
+            pairs = zip(fixed.prompts, asked.plain)  # noqa: B905 - Python 3.9
+            seen.continued = self.policy.score([[*prompt, *each.ids] for prompt, each in pairs])
+        if still and waiting.pushes:
+            seen.weights = self._weights_inside(waiting.step)
+        judged = judge(seen, fixed, self.known)
+        if still and seen.weights is None and any(each.problem is NOT_THE_POLICY for each in judged.findings):
+            seen.weights = self._weights_asked(waiting.step)
+            judged = judge(seen, fixed, self.known) if seen.weights is not None else judged
+        self._remember(seen, waiting, judged)
+        self._tell(judged, waiting.step, asked.unseen, asked.version)
+
+    def _remember(self, seen: Round, waiting: Waiting, judged: Judged) -> None:
+        agreement = judged.verdicts.get("agreement")
+        self._agrees = not judged.findings
+        if agreement is not None and agreement.state is HOLDS and not judged.findings:
+            if not seen.step:
+                self.known.baseline = agreement.value
+            if not seen.pushes:  # a resumed run has yet to give the engine its checkpoint, and does not come here
+                self.known.identity = seen.asked.scored
+        if seen.asked.version is not None and seen.pushes:
+            self.known.versions.setdefault(seen.asked.version, seen.step)
+        past = self.known.past
+        if not past or past[-1][0] != seen.step:
+            past.append((seen.step, seen.trained))
+            del past[1:-REMEMBERED]
+        if waiting.checksums:
+            self._checksums[seen.step] = waiting.checksums
+            for step in sorted(self._checksums)[1:-REMEMBERED]:
+                del self._checksums[step]
+        self._batch_due = seen.pushes > 0
+
+    def _earlier(self, step: int) -> dict[int, dict[str, Checksum]]:
+        return {each: kept for each, kept in self._checksums.items() if each < step}
+
+    def _weights_inside(self, step: int) -> Optional[Verdict]:
+        """Both sides tensor by tensor where both lie in this process, which costs no question."""
+        engine = self._engine
+        if engine is None or not engine.inside:
+            return None
+        with suppress(CannotAsk):
+            return compare_weights(self.policy.tensors(), engine.tensors(), self._earlier(step))
+        return None
+
+    def _weights_asked(self, step: int) -> Optional[Verdict]:
+        """The same of an engine behind an address, once its scores differ and where it tells its weights."""
+        engine = self._engine
+        if engine is None or engine.inside:
+            return None
+        held: list[Verdict] = []
+        trained, earlier = self.policy.tensors(), self._earlier(step)
+
+        def question() -> Asked:
+            with suppress(CannotAsk):
+                held.append(compared_remotely(engine, trained, earlier, digest))
+            return Asked()
+
+        waiting = Waiting(step, self.pushes, question)
+        waiting.start(inside=False)
+        if not waiting.wait(WEIGHTS_S):
+            return None
+        waiting.reraise()
+        return next(iter(held), None)
+
+    def _tell(self, judged: Judged, step: int, unseen: dict[str, str], version: Optional[str] = None) -> None:
+        """Findings to the guard, once each while they last; figures to the run folder."""
+        for finding in judged.findings:
+            if _key(finding) not in self._told:
+                self._told.add(_key(finding))
+                self.guard.alarm(finding)
+        agreement = judged.verdicts.get("agreement")
+        if agreement is not None and not judged.findings:
+            self._told.clear()
+        if agreement is not None and agreement.details.get("mean_ratio") is not None:
+            self.guard.observe(step, {"witness/logp_gap": agreement.value})
+        if self.guard.events is not None:
+            self.guard.events.write(
+                "monitor", step=step, witness="round", verdicts=as_event(judged.verdicts), unseen=unseen,
+                version=version, noise=self.known.noise, baseline=self.known.baseline, spent_s=round(self.spent_s, 4),
+            )  # fmt: skip
+
+
+def _number(verdict: Verdict) -> float:
+    """The value of a verdict; 0 where too few tokens were there for one."""
+    return verdict.value if verdict.details.get("max") is not None else 0.0
+
+
+def _key(finding: Finding) -> str:
+    """What a finding says, whatever its figures are."""
+    return finding.problem.id + finding.message.en.headline

@@ -1,0 +1,178 @@
+"""The post-mortem by typed values: made capsules for what nobody listed, and a real one through the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.logs.capsules import read as capsules
+from doctor.logs.capsules.held import judge
+from doctor.logs.capsules.told import Matched, odd_ranks
+
+from .conftest import Run
+
+pytestmark = pytest.mark.process
+
+
+def doctor(*words: str) -> subprocess.CompletedProcess[str]:
+    """The command as a user runs it."""
+    return subprocess.run(
+        [sys.executable, "-m", "doctor", *words], capture_output=True, text=True, timeout=120, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def tensor(*shape: int, dtype: str = "torch.float32", device: str = "cpu", **more: Any) -> dict[str, Any]:
+    return {"type": "torch.Tensor", "tensor": True, "shape": list(shape), "dtype": dtype, "device": device, **more}
+
+
+def number(value: int) -> dict[str, Any]:
+    return {"type": "int", "value": value}
+
+
+def frame(lines: str, values: dict[str, Any], conditions: tuple[Any, ...] = ()) -> dict[str, Any]:
+    return {
+        "file": "/home/***/train.py", "line": 12, "function": "loss", "qualname": "loss", "module": "__main__",
+        "own": True,
+        "statement": 12, "lines": [lines], "values": [list(each) for each in values.items()],
+        "conditions": list(conditions),
+    }  # fmt: skip
+
+
+def made(path: Path, error: str, *frames: dict[str, Any], **more: Any) -> capsules.Capsule:
+    kind, _, message = error.partition(": ")
+    data = {
+        "schema": "doctor-capsule/1", "captured_ns": 1, "seconds": 0.1, "trouble": [], "stands": more.get("stands"),
+        "process": {"rank": more.get("rank"), "pid": 7, "role": "trainer", "cards": more.get("cards", [])},
+        "configs": more.get("configs", []), "modules": more.get("modules", []),
+        "failures": [] if not error else [
+            {"source": "excepthook", "ends": True, "thread": None, "code": None, "t_ns": 1, "chain": [
+                {"type": kind, "message": message, "relation": "raised", "frames": list(frames)}]}],
+    }  # fmt: skip
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return capsules.load(path)
+
+
+ARGS = {"name": "args", "type": "Args", "config": True, "fields": {"max_length": number(48), "rank": number(16)}}
+CASES = {
+    "four-against-three": (
+        "RuntimeError: The size of tensor a (12) must match the size of tensor b (48) at non-singleton dimension 3",
+        frame("return scores + mask", {"scores": tensor(2, 4, 12, 12), "mask": tensor(2, 12, 48)}), {"configs": [ARGS]},
+        ("shapes", "scores", "[2, 4, 12, 12]", "[2, 12, 48]", "dimension -1", "args.max_length"),
+    ),
+    "two-devices": (
+        "RuntimeError: Expected all tensors to be on the same device, but found at least two devices",
+        frame("return a * b", {"a": tensor(2, device="cuda:0"), "b": tensor(2)}), {},
+        ("device", "`a` is cuda:0", "`b` is cpu"),
+    ),
+    "none-by-item": (
+        "AttributeError: 'NoneType' object has no attribute 'strip'",
+        frame('x = row["answer"].strip()', {'row["answer"]': {"type": "NoneType", "value": None}}), {},
+        ("none", 'row["answer"]', "is None"),
+    ),
+    "negative-index": (
+        "IndexError: list index out of range",
+        frame("return parts[-3]", {"parts": {"type": "list", "length": 2}, "-3": number(-3)}), {},
+        ("index", "`parts` has 2 elements", "-3"),
+    ),
+    "missing-column": (
+        "KeyError: 'solution'",
+        frame('x = row["solution"]', {"row": {"type": "dict", "length": 1, "entries": [["answer", number(1)]]},
+                                      '"solution"': {"type": "str", "value": "solution"}}), {},
+        ("key", "`row` has no `solution`", "answer"),
+    ),
+    "memory-of-others": (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB",
+        frame("y = layer(x)", {"x": tensor(2, 2)}),
+        {"cards": [{"index": 1, "total": 80 << 30, "used": 79 << 30, "processes": [
+            {"pid": 7, "used": 9 << 30, "name": "python"}, {"pid": 99, "used": 60 << 30, "name": "vllm"}]}]},
+        ("memory", "GPU 1", "60.0 of 80.0 GiB", "vllm 99"),
+    ),
+    "detached": (
+        "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
+        frame("loss.backward()", {"loss": tensor(requires_grad=False)}),
+        {"modules": [{"name": "model", "type": "M", "module": True, "parameters": 90, "requires_grad": 30}]},
+        ("gradient", "`loss` has no gradient", "30 parameters"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_families(name: str, tmp_path: Path) -> None:
+    error, innermost, more, expected = CASES[name]
+    capsule = made(tmp_path / "c.json", error, innermost, **more)
+    held = judge(capsule, capsule.failures[0].chain[0])
+    assert held is not None
+    assert held.kind == expected[0]
+    assert not [each for each in expected[1:] if each not in held.en], held.en
+    assert held.zh
+    assert held.zh != held.en
+
+
+@pytest.mark.parametrize(
+    ("error", "innermost"),
+    [
+        ("RuntimeError: The size of tensor a (4) must match", frame("a + b", {"a": tensor(2, 4), "b": tensor(2, 4)})),
+        ("RuntimeError: shape mismatch", frame("a + b", {"a": tensor(2, 1), "b": tensor(4)})),
+        ("ValueError: dtype", frame("f(a, b)", {"a": tensor(2), "b": tensor(2, dtype="torch.int64")})),
+        ("IndexError: x", frame("p[i]", {"p": {"type": "list", "length": 2}, "i": number(1)})),
+        ("TypeError: something else", frame("f(x)", {"x": {"type": "NoneType", "value": None}})),
+    ],
+)
+def test_families_are_silent_where_the_values_agree(error: str, innermost: Any, tmp_path: Path) -> None:
+    capsule = made(tmp_path / "c.json", error, innermost)
+    held = judge(capsule, capsule.failures[0].chain[0])
+    assert held is None or held.kind == "values"
+
+
+def test_the_odd_rank_out(tmp_path: Path) -> None:
+    def at(size: int) -> dict[str, Any]:
+        return frame("gather(batch)", {"batch": tensor(size, 8), "start_time": number(size)})
+
+    ranks = [
+        made(tmp_path / f"{rank}.json", "", rank=rank, stands={"t_ns": 1, "frames": [at(4)]}) for rank in (0, 1, 3)
+    ]
+    failing = made(tmp_path / "2.json", "RuntimeError: gloo", at(3), rank=2)
+    matched = Matched(failing, failing.failures[0], failing.failures[0].chain[0])
+    odd = odd_ranks(matched, [*ranks, failing])
+    assert odd is not None
+    assert "`batch` is float32[3, 8] on rank 2, and float32[4, 8] on the other 3" in odd.en
+    assert "start_time" not in odd.en
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "doctor/1"}', '{"schema": "doctor-capsule/1"}'])
+def test_what_is_no_capsule_is_refused_in_words(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text, encoding="utf-8")
+    read = capsules.read([], [str(path)])
+    assert not read.capsules
+    assert str(path) in read.skipped[0].reason
+    done = doctor("postmortem", "--capsule", str(path))
+    assert done.returncode == 2
+    assert str(path) in done.stderr
+
+
+def test_a_capsule_alone_and_in_a_bundle(hooked: Run, tmp_path: Path) -> None:
+    program = "def check(batch, groups, token='hf_abcdefghijklmnopqrstuv'):\n    if batch % groups and token:\n"
+    program += "        raise ValueError('odd')\ncheck(8, 3)\n"
+    assert hooked(program).only
+    path = next((tmp_path / "run" / "capsules").glob("*.json"))
+    words = ["postmortem", "--capsule", str(path), "--format", "json", "--bundle", str(tmp_path / "b.tar.gz")]
+    report = json.loads(doctor(*words).stdout)
+    first = report["findings"][0]
+    assert first["id"] == "UNK001"
+    assert "`batch` = 8" in first["explanation"]
+    assert "`groups` = 3" in first["explanation"]
+    assert re.search(r"`ValueError` raised in `\S+:\d+`, `batch % groups and token` holds", first["headline"])
+    with tarfile.open(tmp_path / "b.tar.gz") as archive:
+        name = f"capsules/{path.name}"
+        opened = archive.extractfile(name)
+        assert opened is not None
+        assert b"hf_abcdef" not in opened.read()

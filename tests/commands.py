@@ -1,0 +1,206 @@
+"""Commands of the doctor, each in a fork of a process that has imported it: as `python -m doctor`, without the start.
+
+Half of what a short command costs is Python's start and imports. A worker starts one process that imports the doctor
+and calls nothing of it; every command is a fork of that: with its own memory, folder, variables, descriptors, signals
+and end, so that nothing of one command reaches another, which is more than a call inside of the test's process could
+say. What differs from `python -m doctor`: the command's parent, and that modules are there before they are asked for.
+
+What the start of Python itself reads (`PYTHON*`, the locale) cannot be changed by a fork: a command with other values
+than the worker's gets a process of its own, as does every test that is about the start.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from tests.processes import allowed
+
+_ROOT = Path(__file__).parent.parent
+_READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_")
+
+
+def run_doctor(
+    *arguments: str, cwd: Path, env: dict[str, str] | None = None, timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """`python -m doctor ...` as a user would call it.
+
+    Args:
+        arguments: of the command.
+        cwd: where it runs.
+        env: what is added to the variables of the test.
+        timeout: seconds.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer, and was killed.
+
+    """
+    variables = {**os.environ, **(env or {})}
+    argv = [sys.executable, "-m", "doctor", *arguments]
+    if _at_start(variables) != _at_start(dict(os.environ)) or _at_start(variables) != _started()[1]:
+        return subprocess.run(
+            argv, cwd=cwd, env=variables, capture_output=True, text=True, timeout=timeout, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = _forked(list(arguments), cwd, variables, (out.fileno(), err.fileno()), timeout)
+        told = []
+        for each in (out, err):
+            each.seek(0)
+            told.append(each.read().decode().replace("\r\n", "\n"))
+        if code is None:
+            raise subprocess.TimeoutExpired(argv, timeout, *told)
+        return subprocess.CompletedProcess(argv, code, *told)
+
+
+def _at_start(variables: dict[str, str]) -> dict[str, str]:
+    """The variables that Python reads before any code of ours."""
+    return {name: value for name, value in variables.items() if name.startswith(_READ_AT_START)}
+
+
+def _forked(
+    arguments: list[str], cwd: Path, variables: dict[str, str], outputs: tuple[int, int], timeout: float
+) -> int | None:
+    """Exit code as `subprocess` tells it; None when it was killed for its time."""
+    request = json.dumps({"arguments": arguments, "cwd": str(cwd), "variables": variables}).encode()
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(_started()[0])
+        connection.sendmsg([len(request).to_bytes(8, "big")], [
+            (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", outputs)),
+        ])  # fmt: skip
+        connection.sendall(request)
+        command = int.from_bytes(_exactly(connection, 8), "big")
+        connection.settimeout(timeout)
+        try:
+            return int.from_bytes(_exactly(connection, 8), "big", signed=True)
+        except TimeoutError:
+            os.kill(command, signal.SIGKILL)
+            connection.settimeout(None)
+            _exactly(connection, 8)
+            return None
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        more = connection.recv(size - len(data))
+        assert more, "the process that runs commands has ended"
+        data += more
+    return data
+
+
+@cache
+def _started() -> tuple[str, dict[str, str]]:
+    """The address of this worker's process, and the variables that it was started with; it ends with the worker."""
+    folder = tempfile.TemporaryDirectory(prefix="doctor-commands-")
+    address = str(Path(folder.name) / "socket")
+    variables = dict(os.environ)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(address)
+    listener.listen()
+    with allowed():
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.commands", str(listener.fileno())], cwd=_ROOT, env=variables,
+            stdin=subprocess.PIPE, pass_fds=[listener.fileno()],
+        )  # fmt: skip
+    listener.close()
+
+    def end() -> None:
+        process.kill()
+        process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+        folder.cleanup()
+
+    atexit.register(end)
+    return address, _at_start(variables)
+
+
+# in that process --------------------------------------------------------------------------------------------------
+
+
+def _serve(listener: socket.socket) -> None:
+    """Fork for each connection; end with the worker, which holds the other end of standard input."""
+    import select
+
+    while True:
+        ready, _, _ = select.select([listener, 0], [], [])
+        with suppress(ChildProcessError):  # those that have answered; what they took counts as this process's
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        if 0 in ready:
+            return
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            _answer(connection)
+            os._exit(0)
+        connection.close()
+
+
+def _answer(connection: socket.socket) -> None:
+    """Run one command in a fork, and tell how it ended."""
+    size, passed, _, _ = connection.recvmsg(8, socket.CMSG_SPACE(2 * array.array("i").itemsize))
+    outputs = array.array("i")
+    outputs.frombytes(passed[0][2])
+    request = json.loads(_exactly(connection, int.from_bytes(size, "big")))
+    command = os.fork()
+    if command == 0:
+        connection.close()
+        _become(request, outputs)
+    for each in outputs:
+        os.close(each)
+    connection.sendall(command.to_bytes(8, "big"))
+    code = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
+    connection.sendall(code.to_bytes(8, "big", signed=True))
+
+
+def _become(request: dict[str, object], outputs: array.array[int]) -> None:
+    """Be `python -m doctor`: its descriptors, folder, variables and arguments."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    for number, each in enumerate((null, *outputs)):
+        os.dup2(each, number)
+        os.close(each)
+    os.chdir(str(request["cwd"]))
+    os.environ.clear()
+    os.environ.update(request["variables"])  # type: ignore[call-overload]
+    import doctor.__main__ as command
+
+    sys.path[0] = os.getcwd()  # noqa: PTH109 - as the interpreter writes it
+    sys.argv = [str(command.__file__), *request["arguments"]]  # type: ignore[misc]
+    command.main()
+
+
+def _import_the_doctor() -> None:
+    """Import what commands import, and run nothing: without the catalogue of what they judge, which is large."""
+    import importlib
+    import pkgutil
+
+    import doctor
+    from doctor.catalogue import index
+
+    left_out = ("doctor.checks", "doctor.fixes.vllm_server", "doctor.monitors.inject", "doctor.__main__")
+    for each in pkgutil.walk_packages(doctor.__path__, "doctor.", onerror=lambda _: None):
+        if not each.name.startswith(left_out):
+            importlib.import_module(each.name)
+    for entry in index.load():
+        if entry.checks:
+            importlib.import_module(entry.module)
+
+
+if __name__ == "__main__":
+    import gc
+
+    _import_the_doctor()
+    gc.freeze()  # a fork that collects garbage would copy every page
+    _serve(socket.socket(fileno=int(sys.argv[1])))

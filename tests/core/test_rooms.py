@@ -1,0 +1,93 @@
+"""The rooms of the package: what each may import, no circles, and no folder that nobody can take in."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+#: a room imports from itself and from those before it; `checks`, `monitors` and `fixes` lie beside `doctor`
+ROOMS = (
+    "base", "oracles", "data", "facts", "catalogue", "checks", "readers", "mend", "diagnosis", "run", "fixes", "logs",
+    "monitors", "cluster", "sizing", "rehearse", "serve", "render", "cli",
+)  # fmt: skip
+
+#: that many files of Python a person can take in; the areas of `checks` are counted apart
+MOST_FILES = 40
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Dotted name -> file of every module of the package."""
+    found = {}
+    for top in ("doctor", "checks", "monitors", "fixes"):
+        for path in (ROOT / top).rglob("*.py"):
+            if any(each.is_symlink() for each in path.parents):
+                continue
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            found[".".join(parts if top == "doctor" else ("doctor", *parts))] = path
+    return found
+
+
+@cache
+def imports() -> dict[str, frozenset[str]]:
+    """Module -> modules of the package that it imports, when it is imported or later."""
+    return {name: frozenset(_imported(path)) - {name} for name, path in modules().items()}
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names if each.name in modules())
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "doctor":
+            for each in node.names:
+                yield (full if (full := f"{node.module}.{each.name}") in modules() else str(node.module))
+
+
+def _room(name: str) -> str:
+    return name.split(".")[1] if "." in name else ""
+
+
+def test_every_folder_is_a_room() -> None:
+    assert {_room(name) for name in modules()} - {"", "__main__"} == set(ROOMS)
+
+
+def test_no_arrow_runs_up() -> None:
+    up = [
+        f"{name} -> {other}"
+        for name, others in imports().items()
+        for other in others
+        if _room(name) in ROOMS and _room(other) in ROOMS and ROOMS.index(_room(other)) > ROOMS.index(_room(name))
+    ]
+    assert not up, up
+
+
+def test_no_circle() -> None:
+    left = {name: set(others) & modules().keys() for name, others in imports().items()}
+    while free := {name for name, others in left.items() if not others}:
+        left = {name: others - free for name, others in left.items() if name not in free}
+    assert not left, f"these import each other, or what does: {sorted(left)}"
+
+
+def test_areas_share_nothing_that_is_private() -> None:
+    crossed = [
+        f"{name} -> {other}"
+        for name, others in imports().items()
+        for other in others
+        if other.startswith("doctor.checks.") and other.rpartition(".")[2].startswith("_")
+        and name.split(".")[1:3] != other.split(".")[1:3]
+    ]  # fmt: skip
+    assert not crossed, crossed
+
+
+def test_no_folder_is_too_long() -> None:
+    folders: dict[Path, int] = {}
+    for name, path in modules().items():
+        if _room(name) != "checks":
+            folders[path.parent] = folders.get(path.parent, 0) + 1
+    long = {str(folder.relative_to(ROOT)): count for folder, count in folders.items() if count > MOST_FILES}
+    assert not long, long

@@ -1,0 +1,137 @@
+"""\"Healthy\" is said only where the end of the run was seen and something was judged; never of what was not read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import os
+import pickle
+import tarfile
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from doctor.cli.postmortem import command
+from doctor.logs.postmortem import NotReadable, examine, prepare
+from doctor.logs.read.layouts import NoLogs
+
+PREPARED = prepare()
+STEPS = "".join(f"{{'loss': 0.{9 - each}, 'reward': 0.{each}5, 'epoch': {each}}}\n" for each in range(5))
+WELL = f"starting training with transformers\n{STEPS}{{'train_runtime': 12.5, 'train_loss': 0.5}}\n"
+
+
+def verdict(*paths: Path) -> str:
+    return examine([str(each) for each in paths], prepared=PREPARED).diagnosis.verdict or ""
+
+
+def test_a_run_whose_end_is_in_the_log_is_healthy(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(WELL)
+    (tmp_path / "stderr.log").write_text("")
+    assert verdict(tmp_path / "train.log") == verdict(tmp_path) == "healthy"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\0" * 4096, b"\n" * 9, b" \t\r\n", b"\xef\xbb\xbf", b"\xff\xfe", bytes(range(256)) * 20, b"hello\n", b"{}\n",
+     b"\x1f\x8b", gzip.compress(b"", mtime=0), gzip.compress(WELL.encode(), mtime=0)[:-30], lzma.compress(WELL.encode())[:-40],
+     b"\x80\x04}entries", b"PK\x03\x04", STEPS.encode(), b"INFO: Application startup complete.\n"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "name", ["train.log", "nccl_trace_rank_0", "rollout.jsonl", "x.json", "a.csv", "log.gz", "o.txt"]
+)
+def test_what_shows_no_end_or_cannot_be_read_is_not(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    try:
+        assert verdict(path) != "healthy"
+        assert verdict(tmp_path) != "healthy"
+    except (NotReadable, NoLogs):
+        pass
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=200), st.sampled_from(["train.log", "nccl_trace_rank_0", "1.jsonl", "o.zst", "log.xz"]))
+def test_bytes_alone_are_never_healthy(tmp_path: Path, content: bytes, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with suppress(NotReadable, NoLogs):
+        assert verdict(path) != "healthy"
+
+
+@pytest.mark.parametrize("broken", ["gz", "dump", "tar", "zip", "dangling", "mode"])
+def test_beside_something_that_cannot_be_read_a_run_is_not_healthy(tmp_path: Path, broken: str) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "train.log").write_text(WELL)
+    if broken == "gz":
+        (folder / "rank1.log.gz").write_bytes(gzip.compress(WELL.encode() * 50, mtime=0)[:-60])
+    elif broken == "dump":
+        (folder / "nccl_trace_rank_0").write_bytes(pickle.dumps({"entries": [], "version": len}, protocol=2))
+    elif broken == "tar":
+        with tarfile.open(tmp_path / "logs.tar", "w") as tar:
+            tar.add(folder / "train.log", "train.log")
+            tar.add(folder / "train.log", "other.log")
+        folder = tmp_path / "logs.tar"
+        folder.write_bytes(folder.read_bytes()[:1700])  # in the middle of the first log
+    elif broken == "zip":
+        with zipfile.ZipFile(tmp_path / "logs.zip", "w") as packed:
+            packed.write(folder / "train.log", "train.log")
+            packed.writestr("other.log", WELL)
+        folder = tmp_path / "logs.zip"
+        data = bytearray(folder.read_bytes())
+        data[data.rfind(b"train_runtime")] ^= 1  # the checksum of the second file is wrong
+        folder.write_bytes(data)
+    elif broken == "dangling":
+        (folder / "rank1.log").symlink_to(tmp_path / "gone.log")
+    elif os.geteuid() == 0:
+        pytest.skip("root reads everything")
+    else:
+        (folder / "rank1.log").write_text(WELL)
+        (folder / "rank1.log").chmod(0)
+    assert verdict(folder) != "healthy"
+
+
+@pytest.mark.parametrize("kept", range(64, 4100, 192))
+def test_a_tar_that_breaks_off_anywhere_is_not_healthy_and_keeps_what_came_before(tmp_path: Path, kept: int) -> None:
+    source, path = tmp_path / "a.log", tmp_path / "logs.tar"
+    source.write_text(WELL)
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
+        for each in ("train.log", "b.log", "c.log"):
+            tar.add(source, each)
+    path.write_bytes(path.read_bytes()[:kept])
+    if 257 < kept <= 512:  # a tar by its first bytes, and nothing of a log in it
+        with pytest.raises(NotReadable, match=r"logs\.tar` cannot be unpacked"):
+            verdict(path)
+        return
+    result = examine([str(path)], prepared=PREPARED)
+    whole = kept >= 3 * 1024 + 512  # three logs and a block of zeros, without which more may have followed
+    assert (result.diagnosis.verdict == "healthy") is whole
+    begun = min(3, (kept + 511) // 1024)
+    assert len(result.diagnosis.target.files) == max(begun, 1)
+
+
+def test_a_failure_that_the_user_ignores_leaves_no_healthy_run(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(
+        'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\n    f()\nRuntimeError: x\n'
+    )
+    found = json.loads(CliRunner().invoke(command, [str(path), "--format", "json"]).output)
+    ignored = [word for each in found["findings"] for word in ("--ignore", each["id"])]
+    again = json.loads(CliRunner().invoke(command, [str(path), "--format", "json", *ignored]).output)
+    assert (again["findings"], again["verdict"]) == ([], "unknown")
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "Healthy"), ("zh", "正常")])
+def test_the_words_of_an_open_end_are_not_those_of_health(tmp_path: Path, language: str, word: str) -> None:
+    path = tmp_path / "train.log"
+    path.write_text('INFO:     Application startup complete.\nINFO:  10.0.0.1:1 - "POST /generate HTTP/1.1" 200 OK\n')
+    for form in ("text", "markdown", "html"):
+        done = CliRunner().invoke(command, [str(path), "--lang", language, "--format", form])
+        assert done.exit_code == 0
+        assert word not in done.output

@@ -1,0 +1,55 @@
+"""The mark `process`: what starts processes of its own. `pytest -m "not process and not slow"` is for daily work.
+
+There, a test without the mark that starts a process fails where it does so. Commands of the doctor that `run_doctor`
+runs need no mark: they are forks of one process, see `tests.commands`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+_STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "pty.spawn"}
+_allowed = [True]  # an audit hook cannot be taken away: this tells whether it has anything to say
+
+
+@contextmanager
+def allowed() -> Iterator[None]:
+    """What is started here is no test's own."""
+    before, _allowed[0] = _allowed[0], True
+    try:
+        yield
+    finally:
+        _allowed[0] = before
+
+
+class NoProcesses:
+    """The plugin: fails a test that starts a process and is not marked so."""
+
+    def __init__(self) -> None:
+        """See whatever starts processes, from now on."""
+        sys.addaudithook(self._see)
+
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        """Hold this test to its marks."""
+        _allowed[0] = item.get_closest_marker("process") is not None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
+        """What is made once for many tests is no test's own."""
+        if fixturedef.scope == "function":
+            return (yield)
+        with allowed():
+            return (yield)
+
+    def pytest_sessionfinish(self) -> None:
+        """The end of a worker is no test."""
+        _allowed[0] = True
+
+    @staticmethod
+    def _see(event: str, _: object) -> None:
+        if event in _STARTS and not _allowed[0]:
+            pytest.fail(f"starts a process ({event}): mark it `process`, or use tests.commands.run_doctor")

@@ -1,0 +1,234 @@
+"""Secrets of many kinds, made when a test runs: nothing in this file looks like one to a scanner of repositories."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import string
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+HEX = "0123456789abcdef"
+UPPER = string.ascii_uppercase + string.digits
+WORD = string.ascii_letters + string.digits
+BASE64 = WORD + "+/"
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A secret as it stands in text; `needles` are pieces of it that nobody may read."""
+
+    name: str
+    text: str
+    needles: tuple[str, ...]
+
+    def leaks(self, shown: str) -> list[str]:
+        """Needles that a shown text still holds, however it is broken into lines or escaped."""
+        joined = "".join(shown.split())
+        return [each for each in self.needles if each in shown or each in joined]
+
+
+def random_text(seed: str, alphabet: str, length: int) -> str:
+    """Text of at least one digit, one capital and one small letter, where the alphabet has them."""
+    chance = random.Random(seed)  # noqa: S311 - made up, and the same in every run
+    text = "".join(chance.choice(alphabet) for _ in range(length - 3))
+    kinds = (string.digits, string.ascii_uppercase, string.ascii_lowercase)
+    return text + "".join(chance.choice([each for each in kind if each in alphabet] or alphabet) for kind in kinds)
+
+
+#: name, what stands before the secret, alphabet, length, what stands behind it
+Row = tuple[str, str, str, int, str]
+
+_UUID = "{}-{}-{}-{}-{}"
+
+_TOKENS: tuple[Row, ...] = (
+    ("Hugging Face", "hf" + "_", string.ascii_letters, 34, ""),
+    ("Hugging Face organisation", "api" + "_org_", string.ascii_letters, 34, ""),
+    ("OpenAI", "sk" + "-", WORD, 48, ""),
+    ("OpenAI project", "sk" + "-proj-", WORD + "_-", 100, ""),
+    ("OpenAI service account", "sk" + "-svcacct-", WORD + "_-", 100, ""),
+    ("Anthropic", "sk" + "-ant-api03-", WORD + "_-", 93, "AA"),
+    ("DeepSeek", "sk" + "-", HEX, 32, ""),
+    ("OpenRouter", "sk" + "-or-v1-", HEX, 64, ""),
+    ("Groq", "gsk" + "_", WORD, 52, ""),
+    ("xAI", "xai" + "-", WORD, 80, ""),
+    ("Perplexity", "pplx" + "-", WORD, 48, ""),
+    ("Replicate", "r8" + "_", WORD, 37, ""),
+    ("NVIDIA NGC", "nvapi" + "-", WORD + "_-", 64, ""),
+    ("wandb of today", "wandb" + "_v1_", WORD, 40, ""),
+    ("Neptune", "eyJhcGlfYWRk" + "cmVzcyI6", WORD, 120, "=="),
+    ("GitHub personal", "gh" + "p_", WORD, 36, ""),
+    ("GitHub OAuth", "gh" + "o_", WORD, 36, ""),
+    ("GitHub user to server", "gh" + "u_", WORD, 36, ""),
+    ("GitHub server to server", "gh" + "s_", WORD, 36, ""),
+    ("GitHub refresh", "gh" + "r_", WORD, 36, ""),
+    ("GitHub fine-grained", "github" + "_pat_", WORD + "_", 82, ""),
+    ("GitLab personal", "gl" + "pat-", WORD + "_-", 20, ""),
+    ("GitLab deploy", "gl" + "dt-", WORD + "_-", 20, ""),
+    ("GitLab runner", "gl" + "rt-", WORD + "_-", 20, ""),
+    ("GitLab trigger", "gl" + "ptt-", HEX, 40, ""),
+    ("npm", "npm" + "_", WORD, 36, ""),
+    ("PyPI", "pypi" + "-AgEIcHlwaS5vcmc", WORD + "_-", 80, ""),
+    ("Docker", "dckr" + "_pat_", WORD + "_-", 27, ""),
+    ("AWS key id", "AK" + "IA", string.ascii_uppercase + "234567", 16, ""),
+    ("AWS temporary key id", "AS" + "IA", string.ascii_uppercase + "234567", 16, ""),
+    ("Amazon Bedrock", "AB" + "SK", BASE64, 110, "="),
+    ("Alibaba Cloud key id", "LT" + "AI", WORD, 20, ""),
+    ("Tencent Cloud", "AK" + "ID", WORD, 32, ""),
+    ("Volcengine", "AK" + "LT", WORD, 44, ""),
+    ("Baidu AI Cloud", "bce-v3/AL" + "TAK-", WORD, 21, ""),
+    ("Google API", "AI" + "za", WORD + "_-", 35, ""),
+    ("Google OAuth", "ya29" + ".", WORD + "_-", 120, ""),
+    ("Google client", "GOC" + "SPX-", WORD + "_-", 28, ""),
+    ("DigitalOcean", "dop" + "_v1_", HEX, 64, ""),
+    ("Cloudflare origin", "v1" + ".0-" + "ab" * 12 + "-", HEX, 146, ""),
+    ("Heroku", "HRKU" + "-AA", WORD + "_-", 58, ""),
+    ("Databricks", "da" + "pi", HEX, 32, ""),
+    ("Vault", "hv" + "s.", WORD + "_-", 95, ""),
+    ("age", "AGE-SECRET" + "-KEY-1", "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58, ""),
+    ("Slack bot", "xox" + "b-123456789012-123456789012-", WORD, 24, ""),
+    ("Slack user", "xox" + "p-123456789012-123456789012-123456789012-", WORD, 32, ""),
+    ("Slack app", "xa" + "pp-1-A0123456789-1234567890123-", HEX, 64, ""),
+    ("Stripe", "sk" + "_live_", WORD, 24, ""),
+    ("Stripe restricted", "rk" + "_test_", WORD, 40, ""),
+    ("Twilio", "S" + "K", HEX, 32, ""),
+    ("Mailgun", "ke" + "y-", HEX, 32, ""),
+    ("Grafana", "gl" + "sa_", WORD, 32, "_0a1b2c3d"),
+    ("Supabase", "sb" + "p_", HEX, 40, ""),
+    ("Terraform", "Ab1" * 4 + "Zz" + ".atlas" + "v1.", WORD + "_-", 64, ""),
+    ("Pulumi", "pu" + "l-", HEX, 40, ""),
+    ("Linear", "lin" + "_api_", WORD, 40, ""),
+    ("Sentry", "sntr" + "yu_", HEX, 64, ""),
+    ("Shopify", "shp" + "at_", HEX, 32, ""),
+    ("Postman", "PM" + "AK-" + "0a" * 12 + "-", HEX, 34, ""),
+    ("1Password", "ops" + "_eyJ", WORD, 260, "="),
+    ("Prefect", "pn" + "u_", WORD, 36, ""),
+    ("OpenShift", "sha256" + "~", WORD + "_-", 43, ""),
+)
+
+_AROUND: tuple[Row, ...] = (
+    ("a password in an address", "https://alice:", WORD, 14, "@proxy.example:8080/simple"),
+    ("a token in an address", "git+https://", WORD, 30, "@git.example/x.git"),
+    ("a database's address", "postgresql://trainer:", WORD, 12, "@db.example:5432/optuna"),
+    ("Redis without user", "rediss://:", WORD, 18, "@cache.example:6379/0"),
+    ("a signed address of S3", "https://b.s3.example/x?X-Amz-Date=20260101T000000Z&X-Amz-Signature=", HEX, 64, ""),
+    ("a signed address of OSS", "https://b.oss.example/x?Expires=1760000000&Signature=", WORD, 28, ""),
+    ("Azure's shared access", "https://a.blob.core.example/c?sv=2024-11-04&se=2027-01-01&sig=", WORD, 44, ""),
+    ("Azure's account key", "DefaultEndpointsProtocol=https;AccountName=a;Account" + "Key=", BASE64, 86, "=="),
+    ("Aliyun's secret", "AccessKey" + "Secret: ", WORD, 30, ""),
+    ("AWS secret", "aws_secret_access" + "_key = ", BASE64, 40, ""),
+    ("wandb on a command line", "wandb lo" + "gin ", HEX, 40, ""),
+    ("wandb relogin", "wandb lo" + "gin --relogin ", HEX, 40, ""),
+    ("wandb in a configuration", "trainer.wandb" + "_key=", HEX, 40, ""),
+    ("wandb in JSON", '{"wandb": {"enabled": true, "ke' + 'y": "', HEX, 40, '"}}'),
+    ("wandb's call", "wandb.login(ke" + 'y="', HEX, 40, '")'),
+    ("SwanLab", "swanlab lo" + "gin -k ", WORD, 21, ""),
+    ("comet", "COMET_API" + "_KEY=", WORD, 25, ""),
+    ("ClearML", "api.credentials.secret" + '_key: "', WORD, 48, '"'),
+    ("MLflow", "MLFLOW_TRACKING" + "_PASSWORD=", WORD, 12, ""),
+    ("Kaggle", '{"username":"alice","ke' + 'y":"', HEX, 32, '"}'),
+    ("ModelScope", "modelscope lo" + "gin --token ", HEX + "-", 36, ""),
+    ("PGPASSWORD", "PG" + "PASSWORD=", WORD, 9, " psql -h db"),
+    ("MYSQL_PWD", "MYSQL" + "_PWD=", WORD, 9, ""),
+    ("a passphrase", "SSH_KEY_PASS" + "PHRASE='", WORD + " ", 24, "'"),
+    ("mysql -p", "mysql -h db -u root -" + "p", WORD, 10, " runs"),
+    ("sshpass", "sshpass -" + "p ", WORD, 10, " ssh host"),
+    ("curl -u", "curl -s -" + "u alice:", WORD, 14, " https://x.example"),
+    ("docker login", "docker lo" + "gin -u alice -p ", WORD, 16, " reg.example"),
+    ("redis-cli", "redis-cli -h r -" + "a ", WORD, 16, " ping"),
+    ("an option", "--hub" + "-token ", WORD, 20, " --max_steps 3"),
+    ("an option with =", "--wandb_api" + "_key=", HEX, 40, ""),
+    ("a header", "Author" + "ization: Bearer ", WORD, 40, ""),
+    ("a header of basic", "author" + "ization: Basic ", WORD, 32, "=="),
+    ("a header of its own", "X-Api" + "-Key: ", WORD, 24, ""),
+    ("a header as a tuple", "('x-api" + "-key', '", WORD, 24, "')"),
+    ("a cookie", "Coo" + "kie: _ga=GA1; session=", WORD, 40, "; theme=dark"),
+    ("a set cookie", "Set-Coo" + "kie: csrftoken=", WORD, 32, "; Path=/"),
+    ("netrc", "machine api.example login user pass" + "word ", WORD, 40, ""),
+    (".pgpass", "db.example:5432:optuna:trainer:", WORD, 14, ""),
+    ("docker's config", '{"auths": {"reg.example": {"au' + 'th": "', WORD, 40, '"}}}'),
+    ("kubeconfig's token", "    tok" + "en: ", WORD, 48, ""),
+    ("kubeconfig's key", "    client-key" + "-data: ", WORD, 120, "=="),
+    ("a variable of a container", '{"name": "HF' + '_TOKEN", "value": "', WORD, 20, '"}'),
+    ("escaped JSON", '{\\"pass' + 'word\\": \\"', WORD, 12, '\\"}'),
+    ("XML", "<pass" + "word>", WORD, 12, "</password>"),
+    ("a Namespace", "Namespace(lr=1e-06, hub" + "_token='", WORD, 24, "', seed=1)"),
+    ("OpenAI's refusal", "Incorrect API key pro" + "vided: ", WORD, 24, ". You can find"),
+    ("Chinese words", "登录密" + "码:", WORD, 12, ""),
+    ("Slack's hook", "https://hooks.slack.com/ser" + "vices/T0123ABCD/B0123ABCD/", WORD, 24, ""),
+    ("Discord's hook", "https://discord.com/api/web" + "hooks/123456789012345678/", WORD + "_-", 68, ""),
+    ("Feishu's hook", "https://open.feishu.cn/open-apis/bot/v2/ho" + "ok/", HEX + "-", 36, ""),
+    ("WeCom's hook", "https://qyapi.weixin.qq.com/cgi-bin/webhook/se" + "nd?key=", HEX + "-", 36, ""),
+    ("DingTalk's hook", "https://oapi.dingtalk.com/robot/send?access_to" + "ken=", HEX, 64, ""),
+    ("Telegram", "https://api.telegram.org/bot123456789:" + "A", WORD + "_-", 34, "/getMe"),
+    ("SendGrid", "SG" + "." + "Ab3dEf6hIj9lMn2pQr5tUv" + ".", WORD + "_-", 43, ""),
+    ("Discord", "M" + "Tk4NjIyNDgzNDcxOTI1MjQ4" + ".Cl2FMQ.", WORD + "_-", 27, ""),
+    ("Entra ID", "ab" + "18Q~", WORD, 34, ""),
+    ("Mailchimp", "mail: ", HEX, 32, "-us12"),
+    ("openssl", "openssl rsa -passin pa" + "ss:", WORD, 14, " -in k.pem"),
+)
+
+
+def all_planted() -> list[Planted]:
+    """Every form, in a stable order."""
+    return [*_rows(_TOKENS), *_rows(_AROUND), *_json_web_tokens(), *_private_keys()]
+
+
+def one_line() -> list[Planted]:
+    """Those that fit one line."""
+    return [each for each in all_planted() if "\n" not in each.text]
+
+
+def _rows(rows: tuple[Row, ...]) -> Iterator[Planted]:
+    for name, before, alphabet, length, behind in rows:
+        secret = random_text(name, alphabet, length)
+        core = secret[length // 3 :]  # its beginning may say whose it is
+        yield Planted(name, f"{before}{secret}{behind}", (core, secret))
+
+
+def _json_web_tokens() -> Iterator[Planted]:
+    parts = (json.dumps({"alg": "HS256", "typ": "JWT"}), json.dumps({"sub": random_text("sub", WORD, 20)}))
+    head, body = (base64.urlsafe_b64encode(each.encode()).decode().rstrip("=") for each in parts)
+    tail = random_text("signature", WORD + "_-", 43)
+    yield Planted("JWT", f"id {head}.{body}.{tail}", (body, tail))
+    yield Planted("JWT without its end", f"id {head}.{body}", (body,))
+
+
+def pem(kind: str, lines: int = 12) -> tuple[str, list[str]]:
+    """A private key and its content, line by line, the last one short."""
+    content = [random_text(f"{kind}{number}", BASE64, 64) for number in range(lines)]
+    content.append(random_text(f"{kind}-last", WORD, 10) + "==")
+    return "\n".join(
+        [f"-----BEGIN {kind}PRIVATE " + "KEY-----", *content, f"-----END {kind}PRIVATE " + "KEY-----"]
+    ), content
+
+
+def _private_keys() -> Iterator[Planted]:
+    shapes: tuple[tuple[str, str, Callable[[str], str]], ...] = (
+        ("PEM", "", lambda text: text),
+        ("PEM of OpenSSH", "OPENSSH ", lambda text: text),
+        ("PEM of RSA", "RSA ", lambda text: text),
+        ("PEM, encrypted", "ENCRYPTED ", lambda text: text),
+        (
+            "PEM indented in YAML",
+            "EC ",
+            lambda text: "tls:\n  key: |\n" + "\n".join(f"    {x}" for x in text.split("\n")),
+        ),
+        ("PEM in JSON", "", lambda text: json.dumps({"type": "service_account", "private_key": text})),
+        ("PEM in JSON in a string", "", lambda text: json.dumps(json.dumps({"private_key": text}))),
+        ("PEM behind ranks", "RSA ", lambda text: "\n".join(f"[rank3]: {x}" for x in text.split("\n"))),
+        (
+            "PEM behind times",
+            "",
+            lambda text: "\n".join(f"2026-01-01 00:00:00,1 INFO x.py:3 {x}" for x in text.split("\n")),
+        ),
+        ("PEM in one line", "RSA ", lambda text: text.replace("\n", " ")),
+        ("PEM with a quote's bars", "", lambda text: "\n".join(f"> {x}" for x in text.split("\n"))),
+        ("PEM cut at the end", "DSA ", lambda text: "\n".join(text.split("\n")[:9])),
+        ("PEM cut at the beginning", "RSA ", lambda text: "\n".join(text.split("\n")[3:])),
+    )
+    for name, kind, shape in shapes:
+        text, content = pem(kind)
+        shown = shape(text)
+        yield Planted(name, shown, tuple(each for each in content if each.strip("=") in shown))

@@ -1,0 +1,110 @@
+"""Scripts with one planted mistake each and scripts that are well, with what `doctor rehearse` is to say of them.
+
+`caught` is where the mistake shows: a finding's id, or the phase that breaks. A script that is well has neither.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+#: variables of the place where the programs and their data lie
+BASE, SMALL, PROGRAMS = "{stage}/base", "{stage}/small", "{programs}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One script.
+
+    Args:
+        words: of the command behind the interpreter; `torchrun` in front asks for two processes.
+        finding: id that must be told; "" where a broken phase tells it.
+        phase: that must break.
+        options: of `doctor rehearse`.
+        beside: folder of other releases beside the interpreter, "trl-0.17".
+
+    """
+
+    words: tuple[str, ...]
+    finding: str = ""
+    phase: str = ""
+    options: tuple[str, ...] = ()
+    beside: str = ""
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return not (self.finding or self.phase)
+
+
+def _train(name: str, model: str = SMALL) -> tuple[str, ...]:
+    return (f"{PROGRAMS}/train.py", model, name)
+
+
+def _mistake(name: str, finding: str = "", phase: str = "") -> Case:
+    return Case(_train(name), finding, phase, ("--no-resume",))
+
+
+WELL = {
+    "grpo-7b": Case(_train("right", BASE)),
+    "grpo-evaluation": Case(_train("right-eval")),
+    "grpo-lora": Case(_train("right-lora")),
+    "grpo-bf16-warmup": Case(_train("right-bf16")),
+    "grpo-conversations-7b": Case((f"{PROGRAMS}/chat.py", BASE, "right")),
+    "grpo-two-processes": Case(("torchrun", f"{PROGRAMS}/chat.py", SMALL, "right")),
+    "grpo-zero2": Case(("torchrun", f"{PROGRAMS}/chat.py", BASE, "right", f"{PROGRAMS}/zero2.json")),
+    "grpo-zero3": Case(("torchrun", f"{PROGRAMS}/chat.py", BASE, "right", f"{PROGRAMS}/zero3.json")),
+    "sft": Case((f"{PROGRAMS}/sft.py", SMALL, "right")),
+    "loop": Case((f"{PROGRAMS}/loop.py", BASE)),
+    "null": Case(_train("right"), options=("--null",)),
+    "scale-real": Case(_train("right"), options=("--scale", "real")),
+    "trl-0.17": Case(_train("right", BASE), beside="trl-0.17"),
+    "trl-0.14": Case(_train("right", BASE), beside="trl-0.14"),
+}
+
+MISTAKES = {
+    # rewards
+    "reward-raises-on-empty": _mistake("reward-raises-on-empty", "DAT9584"),
+    "reward-no-match": _mistake("reward-no-match", phase="reward"),
+    "reward-text-with-number": _mistake("reward-text-with-number", "RLX5519"),
+    "reward-longer-is-better": _mistake("reward-longer-is-better", "RLX5519"),
+    "reward-always": _mistake("reward-always", "RLX5519"),
+    "reward-other-tag": Case(
+        (f"{PROGRAMS}/chat.py", SMALL, "other-tag"), "RLX5519", options=("--offline", "--no-resume")
+    ),
+    "reward-draws": _mistake("reward-draws", "RLX1239"),
+    "reward-backtracks": _mistake("reward-backtracks", "DAT9584"),
+    "reward-sleeps": _mistake("reward-sleeps", "PRF5034"),
+    "reward-one-too-few": _mistake("reward-one-too-few", phase="reward"),
+    "reward-misses-column": _mistake("reward-misses-column", phase="reward"),
+    "reward-reads-messages": _mistake("reward-reads-messages", phase="reward"),
+    "reward-of-strings": Case((f"{PROGRAMS}/chat.py", SMALL, "strings"), phase="reward"),
+    # data
+    "data-prompt-renamed": _mistake("data-prompt-renamed", phase="any"),
+    "data-empty": _mistake("data-empty", phase="any"),
+    "data-prompt-none": _mistake("data-prompt-none", phase="any"),
+    # model, tokenizer, adapters
+    "model-all-frozen": _mistake("model-all-frozen", "NUM5191"),
+    "model-freeze-misspelt": _mistake("model-freeze-misspelt", "NUM5191"),
+    "model-attention-unknown": _mistake("model-attention-unknown", phase="any"),
+    "model-lora-targets": _mistake("model-lora-targets", phase="any"),
+    "tokenizer-no-pad": _mistake("tokenizer-no-pad", phase="any"),
+    # save, evaluation, logging, end
+    "save-callback": _mistake("save-callback", phase="any"),
+    "save-state-not-json": _mistake("save-state-not-json", phase="any"),
+    "log-callback": _mistake("log-callback", phase="any"),
+    "evaluation-column-missing": _mistake("eval-column-missing", phase="any"),
+    "evaluation-best-metric": _mistake("eval-best-metric", phase="any"),
+    "after-training": _mistake("after-training", phase="any"),
+    # optimizer, groups, resume, trackers
+    "optimizer-of-a-copy": _mistake("optimizer-of-a-copy", "RLX4202"),
+    "generations-not-divisible": _mistake("generations-not-divisible", phase="any"),
+    "resume-from-nothing": _mistake("resume-from-nothing", phase="any"),
+    "resume-last-of-none": _mistake("resume-last-of-none", phase="any"),
+    "tracker-missing": _mistake("tracker-missing", phase="any"),
+    # supervised, and loops of one's own
+    "sft-rows-cut-to-nothing": Case((f"{PROGRAMS}/sft.py", SMALL, "too-short"), "DAT058", options=("--no-resume",)),
+    "sft-assistant-mask": Case((f"{PROGRAMS}/sft.py", SMALL, "assistant-only"), phase="any", options=("--no-resume",)),
+    "sft-eos-unknown": Case((f"{PROGRAMS}/sft.py", SMALL, "eos-unknown"), phase="any", options=("--no-resume",)),
+    "loop-column": Case((f"{PROGRAMS}/loop.py", SMALL, "labels"), phase="any"),
+}

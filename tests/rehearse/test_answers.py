@@ -1,0 +1,204 @@
+"""Answers that reward functions are tried with, and what is judged of what they earn."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.checks.data.columns import reward_function_fails_on_answers
+from doctor.checks.rl import reward_does_not_judge
+from doctor.monitors.rehearse import answers, journal, rewards
+from doctor.monitors.rehearse.settings import VARIABLE, Settings, _Read
+
+QUESTIONS = [f"What is {each} + 7? Answer inside <answer></answer>." for each in range(4)]
+RIGHT = [str(each + 7) for each in range(4)]
+
+
+class Trainer:
+    """What a function's tries need of one."""
+
+    def __init__(self, *functions: Any, weights: list[float] | None = None) -> None:
+        self.reward_funcs, self.reward_weights, self.processing_class = list(functions), weights, None
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A rehearsal of this process."""
+    file = tmp_path / "settings.json"
+    file.write_text(Settings(tmp_path, 0).as_json())
+    monkeypatch.setenv(VARIABLE, str(file))
+    monkeypatch.setattr(_Read, "settings", None)
+    monkeypatch.setattr(journal._Own, "pid", None)
+    return tmp_path
+
+
+def tried(root: Path, *functions: Any, completions: list[Any] | None = None, **columns: Any) -> list[dict[str, Any]]:
+    """What the journal says of the functions after their first call."""
+    trainer = Trainer(*functions)
+    rewards.watch(trainer)
+    own = completions or ["maybe 3", "no", "7", ""]
+    for each in trainer.reward_funcs:
+        each(prompts=QUESTIONS, completions=own, **columns)
+    return [each for each in journal.entries(root) if each["kind"] == "reward"]
+
+
+def in_tags(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+    found = [re.search(r"<answer>(.*?)</answer>", each, re.DOTALL) for each in completions]
+    return [1.0 if each and each[1].strip() == right else 0.0 for each, right in zip(found, answer, strict=True)]
+
+
+def in_other_tags(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+    return [1.0 if f"[[{right}]]" in each else 0.0 for each, right in zip(completions, answer, strict=True)]
+
+
+def by_length(completions: list[str], **_: Any) -> list[float]:
+    return [len(each) / 100 for each in completions]
+
+
+def test_a_function_that_judges_is_left_in_peace(root: Path) -> None:
+    (told,) = tried(root, in_tags, answer=RIGHT)
+    assert told["reads"]
+    assert told["tries"]["right:tags"]["values"] == [1.0] * 4
+    assert reward_does_not_judge.of_rehearsal([told]) is None
+    assert not list(reward_function_fails_on_answers.of_rehearsal({**told, "usual": 0.1, "limit": 10}))
+
+
+def test_a_right_answer_that_earns_nothing_is_told(root: Path) -> None:
+    found = reward_does_not_judge.of_rehearsal(tried(root, in_other_tags, answer=RIGHT))
+    assert found is not None
+    assert found.message is reward_does_not_judge.NOTHING
+
+
+def test_garbage_that_earns_more_than_a_right_answer_is_told(root: Path) -> None:
+    found = reward_does_not_judge.of_rehearsal(tried(root, in_tags, by_length, answer=RIGHT))
+    assert found is not None
+    assert found.message is reward_does_not_judge.GARBAGE
+    assert "one word over and over" in found.words().headline
+
+
+def test_a_bonus_for_length_inside_of_one_function_is_garbage_that_earns(root: Path) -> None:
+    def both(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        return [good + len(each) / 100 for good, each in zip(in_tags(completions, answer), completions, strict=True)]
+
+    found = reward_does_not_judge.of_rehearsal(tried(root, both, answer=RIGHT))
+    assert found is not None
+    assert found.message is reward_does_not_judge.GARBAGE
+
+
+def test_without_a_column_of_answers_nothing_is_judged(root: Path) -> None:
+    assert reward_does_not_judge.of_rehearsal(tried(root, by_length)) is None
+
+
+def test_a_function_that_ignores_the_column_is_not_judged_by_it(root: Path) -> None:
+    assert reward_does_not_judge.of_rehearsal(tried(root, by_length, answer=RIGHT)) is None
+
+
+def test_messages_are_answered_by_messages(root: Path) -> None:
+    def of_messages(completions: list[Any], **_: Any) -> list[float]:
+        return [float(len(each[0]["content"].split()[0])) for each in completions]
+
+    own = [[{"role": "assistant", "content": "hello there"}]] * 4
+    (told,) = tried(root, of_messages, completions=own)
+    (found, *_) = reward_function_fails_on_answers.of_rehearsal({**told, "usual": 0.1, "limit": 10})
+    assert "IndexError" in found.words().headline
+    assert "an empty completion" in found.words().headline
+    assert found.where.file == __file__
+
+
+def test_a_pattern_that_backtracks_is_interrupted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewards, "TRY_S", 0.3)
+
+    def backtracks(completions: list[str], **_: Any) -> list[float]:
+        return [float(bool(re.match(r"^(\w+\s?)+$", f"{each}!"))) for each in completions]
+
+    (told,) = tried(root, backtracks)
+    assert told["tries"]["repeated"]["error"] == "too long"
+    words = [
+        each.words().headline
+        for each in reward_function_fails_on_answers.of_rehearsal({**told, "usual": 0.01, "limit": 10})
+    ]
+    assert any("takes more than" in each for each in words)
+
+
+def test_what_a_function_changes_in_its_arguments_stays_in_the_try(root: Path) -> None:
+    def greedy(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        return [float(bool(answer.pop())) for _ in completions]
+
+    given = list(RIGHT) * 2
+    tried(root, greedy, completions=["a"] * 8, answer=given)
+    assert given == [], "its own call took them, the tries had copies"
+
+
+def test_noise_is_added_after_the_function_and_none_stays_none(root: Path) -> None:
+    assert root.is_dir()
+    trainer = Trainer(lambda completions, **_: [None, *[0.0] * (len(completions) - 1)])
+    rewards.watch(trainer)
+    got = trainer.reward_funcs[0](prompts=QUESTIONS, completions=list("abcd"))
+    assert got[0] is None
+    assert len(set(got[1:])) == 3
+    assert all(0 <= each < 0.02 for each in got[1:])
+
+
+def test_logging_arguments_write_nowhere_in_a_try(root: Path) -> None:
+    extra: list[str] = []
+
+    def logs(completions: list[str], log_extra: Any = None, **_: Any) -> list[float]:
+        log_extra("text", completions)
+        return [0.0] * len(completions)
+
+    tried(root, logs, log_extra=lambda name, _: extra.append(name))
+    assert extra == ["text"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "final"),
+    [("7 + 1\n#### 8", "8"), (r"so \boxed{\frac{1}{2}} holds", r"\frac{1}{2}"), ("12", "12"),
+     ("<think>x</think><answer> 5 </answer>", "5")],
+)  # fmt: skip
+def test_the_final_answer_of_a_worked_one(answer: str, final: str) -> None:
+    assert answers.final_of(answer) == final
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"solution": ["1", "2"]}, ("solution", ["1", "2"])),
+        ({"answer": [3, 4.5]}, ("answer", ["3", "4.5"])),
+        ({"reward_model": [{"ground_truth": "a"}, {"ground_truth": "b"}]}, ("reward_model", ["a", "b"])),
+        ({"answer": ["", "2"]}, None),
+        ({"answer": [True, False]}, None),
+        ({"other": ["1", "2"]}, None),
+        ({"answer": ["1"]}, None),
+    ],
+)
+def test_right_answers_by_column(columns: dict[str, Any], expected: Any) -> None:
+    assert answers.right_of(columns, 2) == expected
+
+
+def test_tags_are_taken_from_prompts_and_patterns_in_order() -> None:
+    texts = [r"^<reasoning>\n.*?\n</reasoning>\n<answer>\n.*?\n</answer>\n$", "use <b> only once"]
+    assert answers.tags_in(texts) == ("reasoning", "answer")
+    assert answers.tags_in(["<answer>(.*)</answer>", *texts]) == ("reasoning", "answer"), "the answer comes last"
+    pattern = re.compile(texts[0], re.DOTALL)
+    forms = [form("8") for _, form in answers.forms(("reasoning", "answer"))]
+    assert any(pattern.match(each) for each in forms)
+
+
+PATTERN = re.compile(r"^<plan>.*?</plan>\s*<solution>.*?</solution>$", re.DOTALL)
+
+
+def test_patterns_of_the_module_are_found_where_a_comprehension_names_them() -> None:
+    def of_format(completions: list[str], **_: Any) -> list[float]:
+        return [1.0 if PATTERN.match(each) else 0.0 for each in completions]
+
+    assert PATTERN.pattern in rewards.texts_of(of_format)
+
+
+def test_every_kind_has_an_answer_for_every_row() -> None:
+    for each in answers.of_rows(QUESTIONS, RIGHT, QUESTIONS):
+        assert len(each.texts) == 4, each.kind
+    json.dumps([each._asdict() for each in answers.of_rows(QUESTIONS, None, [])])

@@ -1,0 +1,255 @@
+"""What stands around loaders, arguments, samplers and generations: names change, functions are the user's own."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+import types
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.monitors.rehearse import arguments, completions, data, journal, loops, names, rows
+from doctor.monitors.rehearse.settings import VARIABLE, Settings, _Read
+
+
+def set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **wishes: Any) -> Path:
+    stage = tmp_path / "stage"
+    stage.mkdir(exist_ok=True)
+    file = tmp_path / "settings.json"
+    file.write_text(Settings(stage, time.time_ns(), **wishes).as_json())
+    monkeypatch.setenv(VARIABLE, str(file))
+    monkeypatch.setattr(_Read, "settings", None)
+    monkeypatch.setattr(journal._Own, "pid", None)
+    monkeypatch.setattr(journal._Own, "told", set())
+    return stage
+
+
+class Save(Enum):
+    NO = "no"
+    STEPS = "steps"
+
+
+def argument_classes() -> tuple[Any, Any]:
+    """Two classes as the libraries have them: the child validates what its parent has seen."""
+
+    @dataclasses.dataclass
+    class TrainingArguments:
+        output_dir: str = "out"
+        per_device_train_batch_size: int = 8
+        gradient_accumulation_steps: int = 1
+        learning_rate: float = 1e-5
+        logging_strategy: Save = Save.STEPS
+        logging_steps: int = 500
+        push_to_hub: bool = False
+        use_cpu: bool = False
+        world_size: int = 1
+
+        def __post_init__(self) -> None:
+            self.seen = dict(vars(self))
+
+    module = types.SimpleNamespace(TrainingArguments=TrainingArguments)
+    arguments.attach(module)
+
+    @dataclasses.dataclass
+    class GRPOConfig(TrainingArguments):
+        num_generations: int = 8
+        max_completion_length: int = 512
+        steps_per_generation: int | None = None
+        generation_batch_size: int | None = None
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            self.validated = dict(vars(self))
+            if self.steps_per_generation is None:
+                self.steps_per_generation = self.gradient_accumulation_steps
+            self.generation_batch_size = self.per_device_train_batch_size * self.steps_per_generation * self.world_size
+            if self.generation_batch_size % self.num_generations:
+                msg = "must be divisible"
+                raise ValueError(msg)
+
+    return TrainingArguments, GRPOConfig
+
+
+def test_every_class_validates_the_users_own_values_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_up(tmp_path, monkeypatch, held=True)
+    _, config = argument_classes()
+    made = config(push_to_hub=True, max_completion_length=4096, gradient_accumulation_steps=64)
+    assert made.validated["max_completion_length"] == 4096
+    assert made.validated["gradient_accumulation_steps"] == 64
+    assert made.validated["push_to_hub"]
+    assert (made.max_completion_length, made.push_to_hub, made.logging_steps) == (arguments.COMPLETION, False, 1)
+    assert made.output_dir == "out", "an overlay holds what is written there"
+
+
+def test_what_a_class_refuses_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_up(tmp_path, monkeypatch)
+    _, config = argument_classes()
+    with pytest.raises(ValueError, match="must be divisible"):
+        config(per_device_train_batch_size=3)
+    with pytest.raises(TypeError):
+        config(num_generation=8)
+
+
+@pytest.mark.parametrize("accumulation", [1, 2, 3, 16, 48, 64, 100, 127])
+@pytest.mark.parametrize("batch", [1, 2, 8, 16])
+@pytest.mark.parametrize("generations", [2, 4, 6, 8])
+def test_a_shortened_accumulation_goes_on_to_divide(
+    accumulation: int, batch: int, generations: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_up(tmp_path, monkeypatch, held=True)
+    _, config = argument_classes()
+    if accumulation * batch % generations:
+        return
+    made = config(
+        gradient_accumulation_steps=accumulation, per_device_train_batch_size=batch, num_generations=generations
+    )
+    assert made.generation_batch_size % generations == 0
+    assert made.generation_batch_size == batch * made.steps_per_generation
+    assert made.gradient_accumulation_steps == made.steps_per_generation <= accumulation
+    assert made.gradient_accumulation_steps >= min(2, accumulation)
+
+
+def test_a_copy_of_arguments_is_not_changed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = set_up(tmp_path, monkeypatch)
+    _, config = argument_classes()
+    made = config(gradient_accumulation_steps=64)
+    again = dataclasses.replace(made)
+    assert again.output_dir == made.output_dir
+    assert Path(made.output_dir).parent == stage / "out"
+    assert again.gradient_accumulation_steps == made.gradient_accumulation_steps
+
+
+def test_with_null_the_rate_is_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_up(tmp_path, monkeypatch, null=True)
+    assert argument_classes()[1]().learning_rate == 0
+
+
+def test_names_that_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = set_up(tmp_path, monkeypatch)
+    large, tiny, state, own = (tmp_path / each for each in ("large", "tiny", "state", "stage/model"))
+    for each in (large, tiny, state, own):
+        each.mkdir(parents=True)
+        (each / "config.json").write_text("{}")
+    with (large / "model.safetensors").open("wb") as file:
+        file.truncate(1 << 30)
+    (tiny / "model.safetensors").write_bytes(b"0" * 1000)
+    (state / "trainer_state.json").write_text("{}")
+    assert stage in own.parents
+    wanted = {
+        str(large): None, str(tiny): "tiny", str(state): "state", str(own): "", "Qwen/Qwen2.5-7B": None, "gpt2": None,
+        "./nowhere/at/all": "", "model.gguf": "", str(tmp_path): None,
+    }  # fmt: skip
+    assert {name: names.kept(name, "model") for name in wanted if name != str(tmp_path)} == {
+        name: why for name, why in wanted.items() if name != str(tmp_path)
+    }
+
+
+def test_a_child_gets_neither_the_launcher_nor_the_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_up(tmp_path, monkeypatch)
+    hook = str(Path(names.library()).with_name("hook"))
+    left = names.apart({
+        "RANK": "1", "MASTER_ADDR": "x", "ACCELERATE_USE_DEEPSPEED": "true", "FSDP_VERSION": "2", "HOME": "/h",
+        "PYTHONPATH": f"{hook}:/mine", VARIABLE: "x", "DOCTOR_RUN_DIR": "/r", "HF_HOME": "/hf",
+    })  # fmt: skip
+    assert left == {"HOME": "/h", "PYTHONPATH": "/mine", "HF_HOME": "/hf"}
+
+
+@pytest.mark.parametrize("repeats", [1, 4])
+def test_the_longest_rows_come_first_and_all_others_as_before(repeats: int) -> None:
+    order = [each for each in (5, 2, 7, 0, 1, 3, 4, 6) for _ in range(repeats)]
+    seen = list(rows.LongestFirst(order, [3, 6]))
+    assert list(dict.fromkeys(seen))[:2] == [3, 6]
+    assert sorted(seen) == sorted(order)
+    assert list(dict.fromkeys(list(rows.LongestFirst(order, [5])))) == list(dict.fromkeys(order)), "it is first already"
+
+
+def test_half_of_the_completions_end_and_the_others_go_on() -> None:
+    torch = pytest.importorskip("torch")
+    ending = completions.Ending(6, 3, 8, 2)
+    ids = torch.zeros(6, 3, dtype=torch.long)
+    ended = set()
+    for _ in range(8):
+        scores = ending(ids, torch.zeros(6, 5))
+        ended |= {row for row in range(6) if scores[row].argmax() == 2 and scores[row, 0] == float("-inf")}
+        ids = torch.cat([ids, torch.zeros(6, 1, dtype=torch.long)], dim=1)
+    assert ended == {0, 2, 4}
+
+
+def test_at_real_scale_no_completion_ends() -> None:
+    torch = pytest.importorskip("torch")
+    scores = completions.Endless([2, 99])(None, torch.zeros(3, 5))
+    assert bool((scores[:, 2] == float("-inf")).all())
+    assert float(scores[:, 3].sum()) == 0
+
+
+def test_a_loop_ends_after_its_steps_and_a_trainers_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = set_up(tmp_path, monkeypatch)
+    monkeypatch.setattr(loops._Loop, "steps", {})
+    hooks: list[Any] = []
+    loops.attach(types.SimpleNamespace(register_optimizer_step_post_hook=hooks.append))
+    optimizer = object()
+    monkeypatch.setattr(loops.Current, "training", True)
+    for _ in range(5):
+        hooks[0](optimizer)
+    monkeypatch.setattr(loops.Current, "training", False)
+    hooks[0](optimizer)
+    with pytest.raises(loops.RehearsalOver) as over:
+        hooks[0](optimizer)
+    assert over.value.code == 0
+    assert [each["step"] for each in journal.entries(stage) if each["kind"] == "trained"] == [2]
+
+
+def test_indices_beyond_the_rows_that_were_kept_wrap_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = types.SimpleNamespace(_fingerprint="x", __len__=lambda: 4)
+
+    class Rows(list[int]):
+        _fingerprint = "x"
+
+    monkeypatch.setattr(data._Bounded, "lengths", {"x": 1000})
+    assert kept._fingerprint == "x"
+    assert data._within(Rows(range(4)), range(12)) == [0, 1, 2, 3] * 3
+    assert data._within(Rows(range(4)), [5000]) == [5000], "beyond the real length it is the library's to refuse"
+    monkeypatch.setattr(data._Bounded, "lengths", {})
+    assert data._within(Rows(range(4)), [9]) == [9]
+
+
+def test_phases_leave_no_frame_and_change_no_exception(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = set_up(tmp_path, monkeypatch)
+    error = KeyError("mine")
+    with pytest.raises(KeyError) as raised, journal.phase("model"), journal.phase("model"):
+        raise error
+    assert raised.value is error
+    frames = []
+    trace = raised.tb
+    while trace is not None:
+        frames.append(trace.tb_frame.f_code.co_filename)
+        trace = trace.tb_next
+    assert set(frames) == {__file__}
+    told = [(each["edge"], each.get("error")) for each in journal.entries(stage) if each["kind"] == "phase"]
+    assert told == [("begin", None), ("end", "KeyError")]
+
+
+def test_our_own_failure_is_noted_and_never_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = set_up(tmp_path, monkeypatch)
+
+    @journal.shielded
+    def fails() -> None:
+        raise ZeroDivisionError
+
+    fails()
+    assert [each["kind"] for each in journal.entries(stage)] == ["crashed"]
+    assert sys.exc_info() == (None, None, None)
+
+
+def test_secrets_of_a_command_line_do_not_reach_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = set_up(tmp_path, monkeypatch)
+    token = "hf_" + "abcdEFGHijklMNOPqrstUVWXyz0123456789"[:34]
+    journal.write("process", argv=["train.py", f"--hub_token={token}"], note=f"failed with {token}")
+    journal.write("refused", path="/data/x")
+    text = "".join(each.read_text() for each in stage.rglob("*.jsonl"))
+    assert token not in text
+    assert "/data/x" in text

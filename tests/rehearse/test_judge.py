@@ -1,0 +1,259 @@
+"""Journals become phases, findings, and sentences about what was not rehearsed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from doctor.checks.numerics import trains_other_than_asked
+from doctor.checks.rl import weights_do_not_follow_the_rate
+from doctor.diagnosis.schema import REPORT
+from doctor.monitors.rehearse.journal import PHASES
+from doctor.rehearse.apart import Apart
+from doctor.rehearse.judge import judged
+from doctor.rehearse.passes import Ended
+from doctor.rehearse.record import Rehearsed, left_out, phases
+from doctor.rehearse.report import report
+from doctor.rehearse.session import Session, Wishes
+from doctor.rehearse.told import beforehand, not_rehearsed
+from doctor.rehearse.words import REASONS, SENTENCES
+from doctor.render.html import render as page
+from doctor.render.markdown import render as markdown
+from doctor.render.rehearsal import WORDS
+from doctor.run.folder import RunDir
+
+Entry = dict[str, Any]
+
+
+def entry(kind: str, at: float, *, rank: int = 0, pid: int = 7, **values: Any) -> Entry:
+    return {"t_ns": int(at * 1e9), "pid": pid, "rank": rank, "kind": kind, **values}
+
+
+def phase(name: str, begin: float, end: float | None, *, pid: int = 7, error: str = "") -> list[Entry]:
+    found = [entry("phase", begin, pid=pid, name=name, edge="begin")]
+    if end is not None:
+        told = {"error": error} if error else {}
+        found.append(entry("phase", end, pid=pid, name=name, edge="end", **told))
+    return found
+
+
+WHOLE = (
+    entry("process", 0), *phase("configuration", 3, 3.5), *phase("model", 4, 6),
+    entry("loaded", 6, name="m", tiny=True),
+    entry("training", 6, trainer="GRPOTrainer", world=1, steps=2), entry("step", 6, edge="begin", step=1),
+    *phase("generation", 6, 7), *phase("loss", 7, 8), entry("step", 8, edge="end", step=1),
+    entry("step", 8, edge="begin", step=2), *phase("generation", 8, 10), entry("step", 11, edge="end", step=2),
+    *phase("save", 11, 11.25), entry("trained", 12, step=2, saved=["checkpoint-2"]),
+)  # fmt: skip
+
+
+def session(
+    tmp_path: Path, entries: tuple[Entry, ...] = WHOLE, *, code: int = 0, late: bool = False, **wishes: Any
+) -> Session:
+    """A session whose first pass left these entries."""
+    run = RunDir(tmp_path / "run")
+    run.console.parent.mkdir(parents=True, exist_ok=True)
+    run.console.touch()
+    return Session(
+        ("python", "train.py"), Wishes(**wishes), run, Apart(run.path, why="not permitted"), Rehearsed(entries),
+        (Ended(code, 12.0, late),),
+    )  # fmt: skip
+
+
+def test_phases_are_told_in_order_with_their_times() -> None:
+    found = {each.name: each for each in phases(Rehearsed(WHOLE))}
+    assert tuple(found) == PHASES
+    assert found["imports"].seconds == 3
+    assert found["generation"].seconds == 3
+    assert (found["save"].mark, found["save"].seconds) == ("ok", 0.25)
+    assert found["evaluation"].mark == found["resume"].mark == "not_reached"
+
+
+def test_what_an_exception_left_is_broken_and_what_never_ended_is_open() -> None:
+    entries = (entry("process", 0), *phase("model", 1, 2, error="OSError"), *phase("data", 2, None))
+    found = {each.name: each for each in phases(Rehearsed(entries))}
+    assert (found["model"].mark, found["model"].error) == ("broke", "OSError")
+    assert found["data"].mark == "open"
+
+
+def test_what_was_tried_again_and_went_well_is_not_broken() -> None:
+    entries = (entry("process", 0), *phase("model", 1, 2, error="OSError"), *phase("model", 2, 3))
+    assert next(each for each in phases(Rehearsed(entries)) if each.name == "model").mark == "ok"
+
+
+def test_the_process_that_trained_speaks_not_its_launcher() -> None:
+    launcher = tuple(each for at in range(30) for each in phase("configuration", at, at + 0.1, pid=1))
+    found = {each.name: each for each in phases(Rehearsed((*launcher, *WHOLE)))}
+    assert found["configuration"].seconds == 0.5
+
+
+def test_the_step_that_is_told_is_the_last_one() -> None:
+    assert Rehearsed(WHOLE).step_seconds == 3
+
+
+def test_a_run_that_holds_has_no_findings_and_exit_code_0(tmp_path: Path) -> None:
+    done = session(tmp_path)
+    diagnosis = judged(done)
+    assert diagnosis.outcome.findings == ()
+    assert diagnosis.outcome.exit_code(strict=True) == 0
+
+
+def test_the_report_keeps_to_its_schema_and_every_form_draws_it(tmp_path: Path) -> None:
+    for language in ("en", "zh"):
+        done = session(tmp_path)
+        told = report(done, judged(done, language=language), language)
+        jsonschema.validate(json.loads(json.dumps(told)), REPORT)
+        text = markdown(told, language)
+        assert WORDS[language]["weight_update"] in text
+        assert "<script" not in page(told, language)
+        assert WORDS[language]["not_rehearsed"] in page(told, language)
+
+
+def test_what_was_not_rehearsed_is_told_with_its_reason(tmp_path: Path) -> None:
+    more = (
+        *WHOLE, entry("left_out", 9, name="hub", why="uploads", values={}),
+        entry("made", 5, name="m", quantised="gptq"), entry("refused", 9, path="/data/x", what="overwrite"),
+    )  # fmt: skip
+    told = dict(not_rehearsed(session(tmp_path, more, resume=False), "en"))
+    assert told["hub"] == REASONS["en"]["uploads"]
+    assert "gptq" in told["model"]
+    assert told["resume"] == REASONS["en"]["resume_off"]
+    assert "completions" in told
+    assert "memory" in told
+
+
+def test_every_reason_and_sentence_is_there_in_both_languages() -> None:
+    for words in (REASONS, SENTENCES, WORDS):
+        assert set(words["en"]) == set(words["zh"])
+    for name in (*PHASES, "ok", "broke", "open", "not_reached"):
+        assert name in WORDS["en"]
+
+
+def test_before_it_begins_a_machine_without_a_card_is_told() -> None:
+    with_card = beforehand(Wishes(), gpu=True, nodes=1, language="en")
+    without = beforehand(Wishes(), gpu=False, nodes=4, language="en")
+    assert set(with_card) < set(without)
+    assert any("4" in each for each in without)
+    assert not any("tiny" in each for each in beforehand(Wishes(scale="real"), gpu=True, nodes=1, language="en"))
+
+
+def test_a_command_that_trains_nothing_is_not_called_well(tmp_path: Path) -> None:
+    (found,) = judged(session(tmp_path, (entry("process", 0),))).outcome.findings
+    assert found.problem.id == "LCH7208"
+
+
+def test_a_command_that_fails_is_an_error_whatever_is_known_of_it(tmp_path: Path) -> None:
+    broken = (*WHOLE[:5], *phase("data", 6, 7, error="WeirdError"))
+    done = session(tmp_path, broken, code=3)
+    done.run.console.write_text("something that nobody knows\n")
+    outcome = judged(done).outcome
+    assert outcome.exit_code(strict=False) == 1
+    assert "exit code 3" in outcome.findings[-1].words().headline
+    assert "`data`" in outcome.findings[-1].words().headline
+
+
+def test_what_the_rehearsal_itself_refused_is_no_error_of_the_users(tmp_path: Path) -> None:
+    entries = (*WHOLE[:5], entry("refused", 6, path="/data/cache.json", what="overwrite"))
+    done = session(tmp_path, entries, code=1)
+    done.run.console.write_text("something that nobody knows\n")
+    outcome = judged(done).outcome
+    assert outcome.errors == 0
+    assert "/data/cache.json" in outcome.findings[-1].words().headline
+
+
+def test_the_deadline_names_the_phase_in_which_it_stood(tmp_path: Path) -> None:
+    standing = (*WHOLE[:5], *phase("reward", 6, None))
+    (found,) = judged(session(tmp_path, standing, code=137, late=True)).outcome.findings
+    assert found.problem.id == "LCH7208"
+    assert "`reward`" in found.words().headline
+
+
+def test_a_failure_of_our_own_is_told_as_one(tmp_path: Path) -> None:
+    more = (*WHOLE, entry("crashed", 5, where="rows.longest_first", error="boom", traceback="..."))
+    outcome = judged(session(tmp_path, more)).outcome
+    assert [each.id for each in outcome.crashed] == ["rehearsal: rows.longest_first"]
+    assert outcome.findings == ()
+
+
+def test_a_checkpoint_of_another_size_is_told_before_hours_are_spent(tmp_path: Path) -> None:
+    compared = {"folder": "out/checkpoint-500", "compared": True, "missing": [], "unexpected": []}
+    same = (*WHOLE, entry("resume_own", 5, **compared, shapes={}))
+    assert judged(session(tmp_path, same)).outcome.findings == ()
+    other = (*WHOLE, entry("resume_own", 5, **compared, shapes={"lm_head.weight": [[259, 64], [259, 128]]}))
+    (found,) = judged(session(tmp_path, other)).outcome.findings
+    assert found.problem.id == "CKP7555/shapes"
+    assert "[259, 64]" in found.words().headline
+
+
+def test_left_out_is_told_once() -> None:
+    twice = (*WHOLE, *(entry("left_out", 9, rank=each, name="hub", why="uploads", values={}) for each in (0, 1)))
+    assert len([each for each in left_out(Rehearsed(twice)) if each.name == "hub"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("moved", "still", "rates", "message"),
+    [
+        (0, 20, [1e-5], "left all 20 trainable parameters"), (1, 19, [1e-5], None),
+        (3, 17, [0.0], "at learning rate 0"),
+        (0, 20, [0.0], None), (0, 20, [], None), (0, 20, [0.0, 1e-5], "left all"),
+    ],
+)  # fmt: skip
+def test_weights_follow_the_rate(moved: int, still: int, rates: list[float], message: str | None) -> None:
+    names = [f"layer.{each}" for each in range(moved)]
+    found = weights_do_not_follow_the_rate.of_rehearsal(names, still, rates, 2, count=moved, null=rates == [0.0])
+    assert (found is None) == (message is None)
+    assert found is None or str(message) in found.words().headline
+
+
+def test_at_real_scale_equal_rewards_move_nothing_and_that_is_well(tmp_path: Path) -> None:
+    still = (*WHOLE, entry("moved", 11, moved=0, still=27, examples=[], unmoved=["a"], rates=[1e-5], skipped=False))
+    assert [each.problem.id for each in judged(session(tmp_path, still)).outcome.findings] == ["RLX4202"]
+    assert judged(session(tmp_path, still, scale="real")).outcome.findings == ()
+
+
+def test_a_schedule_that_came_to_0_is_no_null_run() -> None:
+    assert weights_do_not_follow_the_rate.of_rehearsal(["a"], 0, [0.0], 2, count=27) is None
+
+
+INVENTORY: dict[str, Any] = {
+    "trainer": "SFTTrainer", "tensors": 6, "with_gradient": 6, "without_gradient": {},
+    "groups": {"model.layers.N.q_proj.weight": 4, "lm_head.weight": 1, "vision.proj.weight": 1}, "adapters": {},
+    "batch": {"tokens": 64, "trained": 30, "rows": 4, "ends": 4, "shapes": {"labels": [4, 16]}},
+    "arguments": {"max_length": 1024},
+}  # fmt: skip
+LORA = {"default": {"r": 8, "targets": ["q_proj"], "saved": [], "bias": "none"}}
+
+
+@pytest.mark.parametrize(
+    ("change", "headline"),
+    [
+        ({}, None),
+        ({"batch": {"tokens": 64, "trained": 0, "rows": 4}}, "none of the 64 tokens"),
+        ({"tensors": 0, "groups": {}, "frozen": {"float32": 1000}}, "no parameter of the model"),
+        ({"tensors": 0, "groups": {}}, None),
+        ({"batch": {**INVENTORY["batch"], "ends": 0}}, "trains the token that ends an answer"),
+        ({"batch": {**INVENTORY["batch"], "ends": 0, "shapes": {"labels": [4, 1024]}}}, None),
+        ({"batch": {**INVENTORY["batch"], "ends": 0}, "trainer": "GRPOTrainer"}, None),
+        ({"without_gradient": {"lm_head.weight": 1}, "with_gradient": 5}, "no gradient came to 1 of 6"),
+        ({"without_gradient": {"vision.proj.weight": 1}, "with_gradient": 5}, None),
+        ({"without_gradient": {"model.layers.N.q_proj.weight": 1}, "with_gradient": 5}, None),
+        ({"without_gradient": dict(INVENTORY["groups"]), "with_gradient": 0}, None),
+        ({"adapters": LORA}, "6 tensors outside of the adapters"),
+        ({"adapters": LORA, "groups": {"model.layers.N.q_proj.lora_A.default.weight": 4}}, None),
+        ({"adapters": {"default": {**LORA["default"], "saved": ["lm_head"]}},
+          "groups": {"lora_A": 4, "lm_head.modules_to_save.default.weight": 1}}, None),
+        ({"adapters": {"default": {**LORA["default"], "bias": "all"}}}, None),
+    ],
+)  # fmt: skip
+def test_the_inventory_is_judged(change: dict[str, Any], headline: str | None) -> None:
+    found = [each.words().headline for each in trains_other_than_asked.of_inventory({**INVENTORY, **change})]
+    assert (found == []) == (headline is None), found
+    assert headline is None or headline in found[0]
+
+
+def test_an_empty_inventory_says_nothing() -> None:
+    assert list(trains_other_than_asked.of_inventory({})) == []

@@ -1,0 +1,286 @@
+"""Damaged and hostile input costs itself: what is whole beside it is read, and memory stays flat."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import lzma
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+
+from doctor.base.json_text import json_text
+from doctor.cli.app import app
+from doctor.monitors.sampler import columns
+
+ROWS = 40
+BASE_NS = 1_772_000_000_000_000_000
+TRL = {"name": "trl", "version": "0.14.0"}
+
+
+def run(*words: str) -> Result:
+    done = CliRunner().invoke(app, list(words))
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    assert "Traceback" not in done.output
+    return done
+
+
+def gpu_rows() -> list[str]:
+    rows = []
+    for at in range(ROWS):
+        row = dict.fromkeys(columns.GPU, "") | {"t_ns": str(BASE_NS + at * 10**9), "mono_s": str(at), "host": "h"}
+        row |= {"gpu": "0", "gpu_busy_pct": "50", "power_w": "300", "throttle_reasons": "none"}
+        rows.append(",".join(row.values()))
+    return rows
+
+
+HEAD = ["# schema doctor-gpu/1", ",".join(columns.GPU)]
+#: class of damage -> (bytes, rows that are whole; None: the file is refused in words)
+DAMAGED: dict[str, tuple[bytes, int | None]] = {
+    "as written": ("\n".join([*HEAD, *gpu_rows(), ""]).encode(), ROWS),
+    "header twice": ("\n".join([*HEAD, *gpu_rows()[:20], *HEAD, *gpu_rows()[20:], ""]).encode(), ROWS),
+    "block of NUL": ("\n".join([*HEAD, *gpu_rows()[:20], "\0" * 4096, *gpu_rows()[20:], ""]).encode(), ROWS),
+    "torn row": ("\n".join([*HEAD, *gpu_rows()[:20], gpu_rows()[20][:30], *gpu_rows()[21:], ""]).encode(), ROWS - 1),
+    "torn end": ("\n".join([*HEAD, *gpu_rows()]).encode()[:-40], ROWS - 1),
+    "lines of Windows": ("\r\n".join([*HEAD, *gpu_rows(), ""]).encode(), ROWS),
+    "cells too many": (
+        "\n".join([*HEAD, *gpu_rows()[:20], gpu_rows()[20] + ",1,2,3", *gpu_rows()[21:], ""]).encode(), 39,
+    ),
+    "a word for a number": (
+        "\n".join([*HEAD, *gpu_rows()[:20], gpu_rows()[20].replace("50", "fifty"), *gpu_rows()[21:], ""]).encode(), 39,
+    ),
+    "a time beyond all": (
+        "\n".join([*HEAD, *gpu_rows()[:20], "9" * 30 + gpu_rows()[20][19:], *gpu_rows()[21:], ""]).encode(), 39,
+    ),
+    "no header": ("\n".join([*gpu_rows(), ""]).encode(), None),
+    "a header alone": ("\n".join([*HEAD, ""]).encode(), None),
+    "nothing": (b"", None),
+    "Latin-1": ("\n".join([*HEAD, *gpu_rows(), ""]).encode().replace(b",h,", b",h\xe9,"), ROWS),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_the_whole_rows_of_a_damaged_table_are_read(damage: str, tmp_path: Path) -> None:
+    from doctor.monitors.usage.files import NotUsage, load
+
+    content, whole = DAMAGED[damage]
+    path = tmp_path / "g.csv"
+    path.write_bytes(content)
+    done = run("report", str(path), "--format", "json")
+    if whole is None:
+        assert done.exit_code == 2
+        with pytest.raises(NotUsage):
+            load(path)
+        return
+    assert done.exit_code in {0, 1}, done.output
+    (tracks,) = load(path).gpus.values()
+    assert len(tracks["power_w"].t) == whole
+    assert set(tracks["power_w"].v.tolist()) == {300.0}
+
+
+def test_rows_without_a_host_are_of_no_other_host(tmp_path: Path) -> None:
+    rows = [row.replace(",h,", ",,") for row in gpu_rows()]
+    for name, lines in (("none.csv", rows), ("some.csv", [*gpu_rows()[:20], *rows[20:]])):
+        (tmp_path / name).write_text("\n".join([*HEAD, *lines, ""]))
+        assert run("report", str(tmp_path / name)).exit_code in {0, 1}
+    from doctor.monitors.usage.files import load
+
+    counts = {key.host: len(tracks["power_w"].t) for key, tracks in load(tmp_path / "some.csv").gpus.items()}
+    assert counts == {"h": 20, "": 20}
+
+
+@pytest.mark.parametrize("value", [None, True, False, 1.5, 10**40, "x", [], [[1]], {}, {"a": None}])
+@pytest.mark.parametrize("name", ["argv", "exit", "console", "stopped", "started_ns", "schema"])
+def test_a_damaged_run_json_is_no_end_and_no_crash(name: str, value: object, tmp_path: Path) -> None:
+    for folder in ("gpu", "logs"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "gpu/h.csv").write_bytes(DAMAGED["as written"][0])
+    (tmp_path / "logs/console.log").write_text("".join(f"{{'loss': 0.5, 'epoch': {each}}}\n" for each in range(5)))
+    (tmp_path / "run.json").write_text(json.dumps({"schema": "doctor-run/1", "argv": ["a"], name: value}))
+    assert run("report", str(tmp_path)).exit_code in {0, 1}
+    told = json.loads(run("postmortem", str(tmp_path), "--format", "json").stdout)
+    assert told["verdict"] != "healthy"
+
+
+def test_two_reports_are_one_document(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_bytes(DAMAGED["as written"][0])
+    one = json.loads(run("report", "--format", "json", str(tmp_path / "a.csv")).output)
+    both = json.loads(run("report", "--format", "json", str(tmp_path / "a.csv"), str(tmp_path / "b.csv")).output)
+    assert both["schema"] == "doctor-reports/1"
+    assert [each["schema"] for each in both["reports"]] == [one["schema"]] * 2
+    jsonschema.validate(both, json.loads(run("schema", "reports").output))
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\udcff\ud800", "\U0001f600", "\u4e2d"])
+def test_half_of_a_surrogate_pair_can_be_written(text: str) -> None:
+    written = json_text({"said": [text]}, indent=2)
+    assert json.loads(written.encode("utf-8")) == {"said": [text]}
+
+
+@pytest.mark.parametrize("host", ["9" * 5000, "n" + "0" * 6000, "\u0663" * 5000])
+def test_nodes_are_named_by_any_number_of_digits(host: str, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        facts = {
+            "schema": "doctor-facts/1",
+            "host": f"{host}{name}",
+            "captured_ns": 1,
+            "doctor_version": "0",
+            "facts": {},
+        }
+        (tmp_path / f"{name}.json").write_text(json.dumps(facts))
+    assert run("check", "--from", str(tmp_path)).exit_code in {0, 1, 2}
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", " =", "\uff1d", "=\t", "-\x1b[31m"])
+def test_no_name_of_a_metric_begins_a_formula(begin: str, tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    name = f"{begin}cmd|' /C calc'!A0"
+    log.write_text("".join(f"{json.dumps({'loss': 0.5, name: each, 'epoch': each})}\n" for each in range(1, 5)))
+    run("postmortem", str(log), "--metrics-csv", str(tmp_path / "m.csv"))
+    cells = [cell for row in csv.reader(io.StringIO((tmp_path / "m.csv").read_text())) for cell in row]
+    assert "loss" in cells
+    for cell in cells:
+        assert cell[:1] not in {"=", "+", "@", "\uff1d"}
+        assert "\x1b" not in cell
+        assert not cell.startswith("-") or float(cell) < 0
+
+
+@pytest.mark.parametrize(
+    "module", ["swift.cli._megatron.main", "swift.cli.main", "a.b.c.d", ".", "..", "a..b", "-", "é.x", "a" * 5000]
+)
+def test_a_module_of_any_name_crashes_no_check(module: str, tmp_path: Path) -> None:
+    (tmp_path / "facts.json").write_text(json.dumps(facts_file()))
+    done = run(
+        "check", "--from", str(tmp_path / "facts.json"), "--format", "json", "--", "python", "-m", module, "rlhf"
+    )
+    assert json.loads(done.output)["crashed"] == []
+
+
+def facts_file(**changes: object) -> dict[str, object]:
+    python = {"executable": "/p", "version": "3.11.2", "path": ["/a"]}
+    states = {
+        "interpreter": {"status": "ok", "value": python, "source": "probe"},
+        "packages": {"status": "ok", "value": {"distributions": {"trl": TRL}, "modules": {}}},
+    }
+    head = {"schema": "doctor-facts/1", "host": "h", "captured_ns": 10**18, "doctor_version": "0"}
+    return {**head, "facts": states, **changes}
+
+
+#: what a damaged file of one node holds
+BAD = {
+    "NaN": json.dumps(facts_file(captured_ns=float("nan"))),
+    "infinite": json.dumps(facts_file(captured_ns=float("inf"))),
+    "a time of text": json.dumps(facts_file(captured_ns="now")),
+    "a host that is a list": json.dumps(facts_file(host=[["h"]])),
+    "a lone surrogate": json.dumps(facts_file(host="node-\ud800")),
+    "facts that are a list": json.dumps(facts_file(facts=[1, 2])),
+    "facts of numbers": json.dumps(facts_file(facts={"packages": 3, "gpus": None})),
+    "a fact of another shape": json.dumps(facts_file(facts={"packages": {"status": "ok", "value": [[]]}})),
+    "a status of its own": json.dumps(facts_file(facts={"packages": {"status": ["ok"], "value": {}}})),
+    "deep": '{"schema": "doctor-facts/1", "facts": ' + "[" * 100_000,
+    "torn": json.dumps(facts_file())[:200],
+    "a large number": '{"schema": "doctor-facts/1", "captured_ns": ' + "9" * 6000 + "}",
+    "NUL": "\0" * 4096,
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_one_bad_file_among_those_of_good_nodes_costs_itself(bad: str, tmp_path: Path) -> None:
+    for host, version in (("n1", "0.14.0"), ("n2", "0.14.0"), ("n3", "0.16.0")):
+        states = {"packages": {"status": "ok", "value": {"distributions": {"trl": {**TRL, "version": version}}}}}
+        (tmp_path / f"{host}.json").write_text(json.dumps(facts_file(host=host, facts=states)))
+    good = json.loads(run("check", "--from", str(tmp_path), "--format", "json").output)
+    (tmp_path / "bad.json").write_text(BAD[bad])
+    done = run("check", "--from", str(tmp_path), "--format", "json")
+    told = json.loads(done.stdout)
+    assert told["crashed"] == []
+    assert {each["id"] for each in good["findings"]} <= {each["id"] for each in told["findings"]}
+    done.stdout.encode("utf-8")
+
+
+MEASURED = """
+import resource, sys
+from click.testing import CliRunner
+from doctor.cli.app import app
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+done = CliRunner().invoke(app, ["postmortem", *sys.argv[1:]])
+assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+assert "Traceback" not in done.output, done.output
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+"""
+
+
+def _zeros_xz(path: Path) -> None:
+    path.write_bytes(lzma.compress(b"\0" * (64 << 20)) * 8)
+
+
+def _lines_xz(path: Path) -> None:
+    path.write_bytes(lzma.compress(b"\n" * (64 << 20)) * 8)
+
+
+def _one_line(path: Path) -> None:
+    with path.open("wb") as file:
+        for _ in range(300):
+            file.write(b"x" * (1 << 20))
+
+
+def _newlines(path: Path) -> None:
+    with path.open("wb") as file:
+        for _ in range(200):
+            file.write(b"\n" * (1 << 20))
+
+
+def _chain_of_names(path: Path) -> None:
+    with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as tar:
+        for _ in range(3000):
+            member = tarfile.TarInfo("a")
+            member.type, member.size = tarfile.GNUTYPE_LONGNAME, 200
+            tar.addfile(member, io.BytesIO(b"n" * 200))
+
+
+def _long_name(path: Path) -> None:
+    member = tarfile.TarInfo("a")
+    member.type, member.size = tarfile.GNUTYPE_LONGNAME, 600 << 20
+    path.write_bytes(member.tobuf(tarfile.GNU_FORMAT))
+    os.truncate(path, 600 << 20)
+
+
+def _shared_lists(path: Path) -> None:
+    import pickle
+
+    shared: object = ["x"]
+    for _ in range(60):
+        shared = [shared, shared]
+    entry = {"process_group": ("0", shared), "collective_seq_id": 3, "state": "scheduled", "frames": shared}
+    path.write_bytes(pickle.dumps({"version": "2.4", "entries": [entry], "pg_status": {"0": {}}}, protocol=2))
+
+
+def _long_bytes(path: Path) -> None:
+    path.write_bytes(b"\x80\x04}\x8c\x07entriesq\x00B" + (1 << 31).to_bytes(4, "little") + b"x" * 100)
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("a.log.xz", _zeros_xz), ("b.log.xz", _lines_xz), ("a.log", _one_line), ("b.log", _newlines),
+        ("a.tar", _chain_of_names), ("b.tar", _long_name), ("nccl_trace_rank_0", _shared_lists),
+        ("nccl_trace_rank_1", _long_bytes),
+    ],
+)  # fmt: skip
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_what_unpacks_to_much_takes_little_memory(name: str, make, tmp_path: Path) -> None:
+    path = tmp_path / name
+    make(path)
+    argv = [sys.executable, "-c", MEASURED, str(path)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=280, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout.split()[-1]) < 300  # MB; 80 of them are the doctor

@@ -1,0 +1,1 @@
+"""Holding the `affects` ranges of the catalogue against the sources of the releases at their bounds."""

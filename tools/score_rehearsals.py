@@ -1,0 +1,52 @@
+"""Scores `doctor rehearse` over scripts with planted mistakes and over scripts that are well.
+
+    DOCTOR_REAL_PYTHON=.venv-real/bin/python python tools/score_rehearsals.py [NAME...]
+
+Prints one line a script: caught or missed, quiet or false alarm, touched files, seconds; then the sums and the median.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.real.runs import environment, interpreter  # noqa: E402
+from tests.rehearse.cases import MISTAKES, WELL  # noqa: E402
+from tests.rehearse.running import make_stage, rehearse  # noqa: E402
+
+
+def main(names: list[str]) -> None:
+    """Rehearse all scripts, or those that are named."""
+    python = interpreter()
+    caught, quiet, touched, seconds = [], [], [], []
+    with tempfile.TemporaryDirectory(prefix="rehearsals-") as base:
+        stages: dict[str, Path] = {}
+        for name, case in {**MISTAKES, **WELL}.items():
+            if names and name not in names:
+                continue
+            folder = Path(base, name)
+            folder.mkdir()
+            if case.beside not in stages:
+                stages[case.beside] = Path(base, f"stage-{case.beside}")
+                stages[case.beside].mkdir()
+                make_stage(python, stages[case.beside], environment(python, stages[case.beside]), case.beside)
+            done = rehearse(case, python, stages[case.beside], folder, environment(python, folder))
+            good = done.code == 0 and not done.ids and not done.broken if case.well else done.catches(case)
+            (quiet if case.well else caught).append(good)
+            touched.append(bool(done.touched))
+            seconds.append(done.seconds)
+            word = ("quiet" if good else "FALSE ALARM") if case.well else ("caught" if good else "MISSED")
+            told = f"{', '.join(done.ids)} {', '.join(done.broken)}".strip()
+            print(f"{name:28} {word:12} {done.seconds:6.1f} s  {told} {'TOUCHED' if done.touched else ''}", flush=True)
+    if seconds:
+        print(f"\ncaught {sum(caught)} of {len(caught)}, quiet {sum(quiet)} of {len(quiet)}, touched {sum(touched)}, "
+              f"median {statistics.median(seconds):.1f} s")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
