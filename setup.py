@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from setuptools import Extension, setup
+from setuptools import Extension, find_namespace_packages, setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
@@ -35,7 +35,18 @@ QUICK = Extension(
     optional=True,
 )
 
+#: where the packages lie: the last three become part of `doctor` (package-dir in pyproject.toml)
+FOLDERS = ("doctor", "checks", "monitors", "fixes")
+
+
+def packages() -> list[str]:
+    """Every folder of the product, those of data too."""
+    found = find_namespace_packages(str(ROOT), include=[part for name in FOLDERS for part in (name, f"{name}.*")])
+    return sorted({name if name.startswith("doctor") else f"doctor.{name}" for name in found})
+
+
 setup(
+    packages=packages(),
     cmdclass={"build_py": BuildWithIndex},
     ext_modules=[QUICK],
     options={"bdist_wheel": {"py_limited_api": "cp310"}},

@@ -6,6 +6,7 @@ answer is no finding: it names what the whole message may be.
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Sequence
 
@@ -13,10 +14,10 @@ from doctor.logs.match.matcher import Compiled
 from doctor.logs.match.pattern_tree import openings
 
 _CUT = re.compile(r"\s{0,4}(?:\.\.\.|…|\[\.\.\.\]|\(\.\.\.\))\s*$")
-_LONGEST, _MOST, _TRIED = 400, 3, 40
+_LONGEST, _MOST = 400, 3
+_TRIED = 40  # patterns, those with the most words of the message first
 #: letters that a pattern must name of what is left, beside what may be anything
 _FEWEST_LETTERS = 16
-_FIRST_WORDS = 3  # one of these words of the message is in a pattern that may begin so
 
 
 def begins_like(kind: str, message: str, signatures: Sequence[Compiled]) -> tuple[str, ...]:
@@ -32,15 +33,14 @@ def begins_like(kind: str, message: str, signatures: Sequence[Compiled]) -> tupl
     if len(line) > _LONGEST or not (cut := _CUT.search(line)) or not cut.start():
         return ()
     left = line[: cut.start()]
-    words = sorted(re.findall(r"[A-Za-z_]{4,}", left), key=len, reverse=True)[:_FIRST_WORDS]
+    words = set(re.findall(r"[A-Za-z_]{4,}", left))
     found: dict[str, int] = {}
-    tried = 0
-    for each in signatures:
-        if words and any(word in each.signature.pattern for word in words):
-            tried += 1
-            found[each.problem_id] = max(found.get(each.problem_id, 0), _shared(each, (f"{kind}: {left}", left)))
-            if tried == _TRIED:
-                break
+
+    def common(one: Compiled) -> int:
+        return sum(len(word) for word in words if word in one.signature.pattern)
+
+    for each in heapq.nlargest(_TRIED, signatures, common):
+        found[each.problem_id] = max(found.get(each.problem_id, 0), _shared(each, (f"{kind}: {left}", left)))
     told = [name for name, letters in found.items() if letters]
     return tuple(sorted(told, key=lambda name: -found[name])[:_MOST])
 
