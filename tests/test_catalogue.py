@@ -13,6 +13,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import tomllib
+from referencing import Registry, Resource
 
 from doctor.catalogue.docs import page, pages, stale, write
 from doctor.catalogue.index import Entry
@@ -82,18 +83,30 @@ def test_title_of_the_index_has_no_period() -> None:
     assert not [entry.id for entry in ENTRIES if manual(entry).title.endswith(".")]
 
 
-@pytest.mark.parametrize(("kind", "pattern"), [("problem", "*.toml"), ("problem-zh", "zh/*.toml")])
+@pytest.mark.parametrize(
+    ("kind", "pattern"), [("problem", "*.toml"), ("problem-zh", "zh/*.toml"), ("words", "_*.toml")]
+)
 def test_files_follow_their_schema(kind: str, pattern: str) -> None:
     name = f"{kind}.schema.json"
-    schema = json.loads((ROOT / "doctor" / "data" / name).read_text())
-    validator = jsonschema.Draft202012Validator(schema)
-    for path in [each for each in (ROOT / "checks").rglob(pattern) if ("zh" in each.parent.name) == ("zh" in kind)]:
+    schemas = {each.name: json.loads(each.read_text()) for each in (ROOT / "doctor" / "data").glob("*.schema.json")}
+    registry = Registry().with_resources([(key, Resource.from_contents(each)) for key, each in schemas.items()])
+    validator = jsonschema.Draft202012Validator(schemas[name], registry=registry)
+    paths = [each for each in (ROOT / "checks").rglob(pattern) if ("zh" in each.parent.name) == ("zh" in kind)]
+    paths = [each for each in paths if kind == "problem-zh" or each.name.startswith("_") == (kind == "words")]
+    assert paths
+    for path in paths:
         text = path.read_text(encoding="utf-8")
         wrong = [f"{path}: {each.json_path}: {each.message}" for each in validator.iter_errors(tomllib.loads(text))]
         assert not wrong, wrong
         named = re.match(r"#:schema (\S+)\n", text)
         assert named, f"{path}: the first line names the schema"
         assert (path.parent / named[1]).resolve() == ROOT / "doctor" / "data" / name
+
+
+def test_words_stand_in_toml() -> None:
+    """A translator finds all of them there: no Python below `checks/` holds a Chinese character."""
+    chinese = re.compile(r"[\u4e00-\u9fff]")
+    assert not [each for each in (ROOT / "checks").rglob("*.py") if chinese.search(each.read_text(encoding="utf-8"))]
 
 
 def test_patterns_stand_whole_on_their_line() -> None:

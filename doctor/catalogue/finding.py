@@ -6,9 +6,9 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, field
+from dataclasses import asdict, field, replace
 from enum import Enum
-from typing import Any, Mapping, Optional
+from typing import Any, Iterable, Mapping, Optional, Union
 
 from doctor.base.evidence import Observed
 from doctor.base.record import record
@@ -65,6 +65,42 @@ class Message:
 
 
 @record
+class Phrase:
+    """Words that stand where a brace of a message names them, in both languages: ``[phrase]`` of a TOML.
+
+    Braces and `[?name|text?]` in it are filled as those of a message are, from its own `values`.
+    """
+
+    en: str
+    zh: Optional[str] = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether it says anything."""
+        return bool(self.en)
+
+    def filled(self, **values: Any) -> Phrase:
+        """The same with what its braces stand for."""
+        return replace(self, values={**self.values, **values})
+
+    def text(self, language: str) -> str:
+        """The words in `language` ("en" or "zh"); English where the other is missing."""
+        return _filled(self.zh if language == "zh" and self.zh is not None else self.en, self.values, language)
+
+
+def joined(phrases: Iterable[Union[Phrase, str]], en: str = " ", zh: str = "") -> Phrase:
+    """Phrases one after the other, with what stands between two of them in each language."""
+    values = {f"part_{number}": each for number, each in enumerate(phrases)}
+    names = [f"{{{name}}}" for name in values]
+    return Phrase(en.join(names), zh.join(names), values)
+
+
+def said(en: str, zh: str) -> Phrase:
+    """What code put together in both languages, taken as it is: a brace in it stands for itself."""
+    return Phrase("{en}", "{zh}", {"en": en, "zh": zh})
+
+
+@record
 class Where:
     """Place of a finding; only what applies is set. Lines and columns count from 1."""
 
@@ -106,17 +142,20 @@ class Finding:
     def words(self, language: str = "en") -> Words:
         """Headline, explanation and remedy in `language`, filled with what was observed."""
         words = self.message.words(language)
-        return Words(*(_filled(text, self.values) for text in (words.headline, words.explanation, words.remedy)))
+        spoken = "en" if words is self.message.en else language
+        texts = (words.headline, words.explanation, words.remedy)
+        return Words(*(_filled(text, self.values, spoken) for text in texts))
 
 
 #: part of a text that stands only where something was observed
 OPTION = re.compile(r"\[([?!])(\w+)\|(.*?)\?\]", re.DOTALL)
 
 
-def _filled(text: str, values: Mapping[str, Any]) -> str:
+def _filled(text: str, values: Mapping[str, Any], language: str) -> str:
+    said = {name: each.text(language) if isinstance(each, Phrase) else each for name, each in values.items()}
     if "?]" in text:
-        text = OPTION.sub(lambda part: part[3] if bool(values.get(part[2])) is (part[1] == "?") else "", text)
-    return text.format(**values)
+        text = OPTION.sub(lambda part: part[3] if bool(said.get(part[2])) is (part[1] == "?") else "", text)
+    return text.format(**said)
 
 
 @record
@@ -143,6 +182,8 @@ def found(
     **values: Any,
 ) -> Finding:
     """Make a finding; `values` fill the braces of `message`, `severity` replaces the problem's own.
+
+    A value that is a `Phrase` is said in the language of the message.
 
     `foremost` is for a finding that says which environment the others are about.
 

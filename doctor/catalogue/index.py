@@ -2,7 +2,8 @@
 
 A problem is a TOML with its words, and a Python file of the same name where it takes judgement; third parties may
 write a Python file alone, which declares all. The index lets the runner import only the checks whose facts exist and
-whose versions apply; the words lie beside it, one line of JSON a problem, each parsed when it is asked for. A wheel
+whose versions apply; the words lie beside it, one line of JSON a problem, each parsed when it is asked for; so do the
+words that several problems share (``_<name>.toml``, which is no problem). A wheel
 carries both ready made; elsewhere they are rebuilt when any file of the catalogue changed and kept in the user's cache
 folder.
 """
@@ -26,7 +27,7 @@ from doctor.catalogue.check import wanted_facts
 from doctor.catalogue.malformed import CHINESE, CatalogueError
 from doctor.catalogue.problem import AREAS, ERROR, INFO, ROW, WARNING, Severity
 
-FORMAT = 6  # raise when Entry or the index changes
+FORMAT = 7  # raise when Entry or the index changes
 CATALOGUE = "doctor.checks"
 GROUP = "doctor.checks"  # entry points of third parties
 INDEX, WORDS = "_index.json", "_words.jsonl"  # in a wheel
@@ -238,13 +239,25 @@ def _files_of_table(folder: os.DirEntry[str]) -> dict[str, Any]:
 def _sources(folder: str | Path, *, area: bool = False) -> Iterator[os.DirEntry[str]]:
     """Every file below a root of which the catalogue is made, Chinese words included."""
     for each in os.scandir(folder):
-        if each.name.startswith((".", "_")):
+        if each.name.startswith((".", "_")) and not _is_shared(each.name):
             continue
         if each.name.endswith((".toml", ".py")):
             if area:
                 yield each
         elif each.is_dir():
             yield from _sources(each.path, area=True)
+
+
+def _is_shared(name: str) -> bool:
+    """Whether a file has words that several problems share."""
+    return name.startswith("_") and name.endswith(".toml")
+
+
+def _shared(root: Path) -> Iterator[tuple[str, Path]]:
+    """Dotted names below a root, and files, of the words that several problems share; Chinese is found from there."""
+    for path in sorted(root.rglob("_*.toml")):
+        if path.parent.name != CHINESE:
+            yield ".".join((*path.parent.relative_to(root).parts, path.stem)), path
 
 
 def signature(roots: Mapping[str, Path]) -> int:
@@ -281,7 +294,7 @@ def build(roots: Mapping[str, Path], now: int = 0) -> Built:
         SyntaxError: one of our own is no Python.
 
     """
-    entries, faults, words = [], {}, bytearray()
+    entries, shared, faults, words = [], {}, {}, bytearray()
     for package, root in roots.items():
         for files in _files(root):
             module = f"{package}.{files.dotted}"
@@ -296,7 +309,24 @@ def build(roots: Mapping[str, Path], now: int = 0) -> Built:
                 line = json.dumps(declared, ensure_ascii=False).encode() if declared is not None else None
                 entries.append({**asdict(entry), "words": line and (len(words), len(line))})
                 words += line + b"\n" if line is not None else b""
-    return Built({"signature": now, "entries": entries, "faults": faults}, bytes(words))
+        for dotted, line in _lines_of_shared(package, root, faults):
+            shared[f"{package}.{dotted}"] = (len(words), len(line))
+            words += line + b"\n"
+    return Built({"signature": now, "entries": entries, "shared": shared, "faults": faults}, bytes(words))
+
+
+def _lines_of_shared(package: str, root: Path, faults: dict[str, str]) -> Iterator[tuple[str, bytes]]:
+    for dotted, path in _shared(root):
+        from doctor.catalogue.problem_toml import read_words
+
+        try:
+            declared = read_words(path)
+        except (CatalogueError, OSError) as exc:
+            if package == CATALOGUE:
+                raise
+            faults[f"{package}.{dotted}"] = f"{type(exc).__name__}: {exc}"
+            continue
+        yield dotted, json.dumps(declared, ensure_ascii=False).encode()
 
 
 def _read_problem(module: str, files: ProblemFiles) -> Iterator[tuple[Entry, Mapping[str, Any] | None]]:
@@ -392,6 +422,12 @@ class Loaded:
     entries: tuple[Entry, ...]
     faults: Mapping[str, str]
     words: bytes
+    shared: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @cached_property
+    def places(self) -> Mapping[str, tuple[int, int]]:
+        """Dotted name of files -> start and length in bytes of what their TOML declares, among the words."""
+        return {**self.shared, **{each.module: each.words for each in self.entries if each.words is not None}}
 
     @cached_property
     def by_module(self) -> Mapping[str, Entry]:
@@ -437,19 +473,22 @@ def declared_in(module: str) -> Mapping[str, Any]:
     """What the TOML of a module declares.
 
     Args:
-        module: dotted name of the problem's files.
+        module: dotted name of the problem's files, or of those with words that several problems share.
 
     Raises:
         KeyError: there is none.
         CatalogueError: a problem's file of our own is malformed.
 
     """
-    loaded = next((each for _, each in _loaded.values() if module in each.by_module), None) or _load(None)
-    words = loaded.by_module[module].words
-    if words is None:
-        raise KeyError(module)
+    loaded = next((each for _, each in _loaded.values() if module in each.places), None) or _load(None)
+    words = loaded.places[module]
     declared: Mapping[str, Any] = json.loads(loaded.words[words[0] : sum(words)])
     return declared
+
+
+def having_words() -> tuple[str, ...]:
+    """Every module beside which a TOML stands."""
+    return tuple(_load(None).places)
 
 
 def stamp(roots: Mapping[str, Path]) -> int:
@@ -477,7 +516,8 @@ def _load(roots: Mapping[str, Path] | None) -> Loaded:
     made = _read(_PACKAGE / INDEX, _PACKAGE / WORDS) if _is_made(roots) else None
     built = made or _built(roots, signature(roots))
     entries = sorted((_entry(dict(each)) for each in built.index["entries"]), key=lambda entry: entry.family)
-    loaded = Loaded(tuple(entries), built.index["faults"], built.words)
+    shared = {name: (start, length) for name, (start, length) in built.index["shared"].items()}
+    loaded = Loaded(tuple(entries), built.index["faults"], built.words, shared)
     _loaded[key] = (now, loaded)
     return loaded
 
@@ -500,7 +540,9 @@ def _read(index: Path, words: Path) -> Built | None:
         data, text = json.loads(index.read_bytes()), words.read_bytes()
     except (OSError, ValueError):
         return None
-    ends = [sum(each["words"]) for each in data["entries"] if each["words"]] if isinstance(data, dict) else [1]
+    if not isinstance(data, dict) or "shared" not in data:
+        return None
+    ends = [sum(each["words"]) for each in data["entries"] if each["words"]] + [*map(sum, data["shared"].values())]
     return Built(data, text) if max(ends, default=0) <= len(text) else None
 
 

@@ -34,7 +34,7 @@ SECTIONS: Mapping[str, str] = {
 _PUNCTUATION = frozenset(",;:!?()")  # as Chinese words have it here, without a blank
 _WORDS = ("headline", "explanation", "remedy")
 _WANTED = {"id", "name", "severity", "since", "manual"}
-_OF_HITS = {"confidence", "commands", "links", "signature", "message"}
+_OF_HITS = {"confidence", "commands", "links", "signature", "message", "phrase"}
 _ALLOWED = _WANTED | _OF_HITS | {"affects", "ends_run", "leads_to", "bites", "unseen", "row", "form"}
 #: what a row may say for itself; of the manual: a title in place of its headline, and sections in place of the table's
 _TITLE = "title"
@@ -87,6 +87,22 @@ def read(path: Path) -> dict[str, Any]:
     return whole
 
 
+def read_words(path: Path) -> dict[str, Any]:
+    """What the words declare that several problems share, as JSON-able data: messages and phrases, in both languages.
+
+    Args:
+        path: the English TOML, ``_<name>.toml``; its Chinese is looked for in the folder `zh` beside it.
+
+    Raises:
+        CatalogueError: a file is no TOML, or holds what it should not.
+
+    """
+    data = _parsed(path)
+    _keys(path, "", data, {"message", "phrase"}, set())
+    chinese_path = path.parent / CHINESE / path.name
+    return _of_hits(path, data, chinese_path, _parsed(chinese_path) if chinese_path.is_file() else {})
+
+
 def _formed(path: Path, forms: Mapping[str, Any], signature: dict[str, Any]) -> dict[str, Any]:
     """A signature with what its form says: a pattern that several rows share, each with frames of its own."""
     name = signature.get("form")
@@ -107,8 +123,9 @@ def _row(path: Path, whole: Mapping[str, Any], name: str, row: dict[str, Any], c
     own = _of_hits(path, row, chinese_path, chinese)
     if _TITLE not in told:
         told[_TITLE] = _as_title(path, name, own["messages"])
-    own["messages"] = {**whole["messages"], **own["messages"]}
-    shared = {key: value for key, value in whole.items() if key not in ("signatures", "messages", "rows")}
+    for key in ("messages", "phrases"):
+        own[key] = {**whole[key], **own[key]}
+    shared = {key: value for key, value in whole.items() if key not in ("signatures", *own, "rows")}
     made = {**shared, **row, "id": f"{whole['id']}{ROW}{name}", "manual": {**whole["manual"], **told}, **own}
     _named_messages(path, made)
     return made
@@ -124,13 +141,14 @@ def _as_title(path: Path, name: str, messages: Mapping[str, Any]) -> str:
 
 
 def _of_hits(path: Path, data: dict[str, Any], chinese_path: Path, chinese: Any) -> dict[str, Any]:
-    """Messages and signatures, taken out of a table."""
+    """Messages, phrases and signatures, taken out of a table."""
     messages = _messages(path, data.pop("message", {}))
-    _add_chinese(chinese_path, chinese, messages)
+    phrases = _phrases(path, data.pop("phrase", {}), chinese_path, chinese.get("phrase", {}))
+    _add_chinese(chinese_path, {name: each for name, each in chinese.items() if name != "phrase"}, messages)
     signatures = data.pop("signature", [])
     for number, each in enumerate(signatures):
         _keys(path, f"signature {number}", each, _OF_SIGNATURE, {"pattern"})
-    return {"messages": messages, "signatures": signatures}
+    return {"messages": messages, "phrases": phrases, "signatures": signatures}
 
 
 def _named_messages(path: Path, made: Mapping[str, Any]) -> None:
@@ -165,6 +183,28 @@ def _keys(path: Path, where: str, data: Any, allowed: set[str], wanted: set[str]
 def _messages(path: Path, tables: Any) -> dict[str, dict[str, list[str]]]:
     _keys(path, "message", tables, set(tables), set())
     return {name: {"en": _words(path, name, table)} for name, table in tables.items()}
+
+
+def _phrases(path: Path, tables: Any, chinese_path: Path, chinese: Any) -> dict[str, list[str | None]]:
+    """Name -> English, and Chinese where there is some; of a table in it ``table.name``."""
+    english, other = _flat(path, tables), _flat(chinese_path, chinese)
+    if strays := sorted(other.keys() - english.keys()):
+        msg = f"{chinese_path}: the English file has no phrase {', '.join(strays)}"
+        raise CatalogueError(msg)
+    return {name: [text, other.get(name)] for name, text in english.items()}
+
+
+def _flat(path: Path, tables: Any) -> dict[str, str]:
+    found: dict[str, str] = {}
+    _keys(path, "phrase", tables, set(tables), set())
+    for name, value in tables.items():
+        inner = {f"{name}.{key}": each for key, each in value.items()} if isinstance(value, dict) else {name: value}
+        for key, text in inner.items():
+            if not isinstance(text, str):
+                msg = f"{path}: phrase {key}: is no text"
+                raise CatalogueError(msg)
+            found[key] = unwrapped(text) if "\n" in text else text
+    return found
 
 
 def _add_chinese(path: Path, tables: Mapping[str, Any], messages: Mapping[str, dict[str, list[str]]]) -> None:

@@ -1,5 +1,7 @@
 """What a problem's TOML declares, as Python sees it: ``TOML = words_of(__name__)``.
 
+Python that several problems share may have words of its own, without a problem: ``_<name>.toml`` beside ``_<name>.py``.
+
 The TOML is read once, when the index of the catalogue is built, and compiled to JSON; here only the JSON of the one
 problem that is asked for is read. So it costs little at every start, and goes with what is carried into a patient,
 whose Python may have no reader of TOML.
@@ -15,7 +17,7 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from doctor.catalogue.finding import CONFIRMED, Confidence, Finding, Message, Words, found
+from doctor.catalogue.finding import CONFIRMED, Confidence, Finding, Message, Phrase, Words, found
 from doctor.catalogue.problem import Problem, Severity
 from doctor.catalogue.signature import Hits, Signature
 
@@ -35,7 +37,7 @@ class Case(NamedTuple):
 
 
 class ProblemWords:
-    """A problem's entry, messages and signatures.
+    """A problem's entry, messages, phrases and signatures.
 
     Args:
         declared: what `doctor.catalogue.problem_toml.read` made of the files.
@@ -68,6 +70,33 @@ class ProblemWords:
 
         """
         return self.messages[name]
+
+    def phrase(self, name: str, /, **values: Any) -> Phrase:
+        """The words of a name under ``[phrase]``, which a message takes in; of a table in it: ``table.name``.
+
+        Raises:
+            KeyError: the TOML holds none of this name.
+
+        """
+        return self.all_phrases[name].filled(**values)
+
+    def phrases(self, table: str) -> Mapping[str, Phrase]:
+        """Every phrase of the table ``[phrase.<table>]`` by its name, in the order of the file.
+
+        Raises:
+            KeyError: the TOML holds no such table.
+
+        """
+        start = f"{table}."
+        found_ = {name[len(start) :]: each for name, each in self.all_phrases.items() if name.startswith(start)}
+        if not found_:
+            raise KeyError(table)
+        return found_
+
+    @cached_property
+    def all_phrases(self) -> Mapping[str, Phrase]:
+        """Every phrase by its name, those in a table as ``table.name``."""
+        return {name: Phrase(en, zh) for name, (en, zh) in self._declared.get("phrases", {}).items()}
 
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from doctor.base.redact import redact_text
-from doctor.catalogue.finding import OPTION, Message, Words
-from doctor.catalogue.index import Entry, catalogue_roots, load
+from doctor.catalogue.finding import OPTION, Message, Phrase, Words
+from doctor.catalogue.index import Entry, catalogue_roots, having_words, load
 from doctor.catalogue.malformed import CHINESE
 from doctor.catalogue.manual import HEADINGS, manual
 from doctor.catalogue.problem import AREAS, ERROR
@@ -17,7 +17,7 @@ from doctor.catalogue.problem_files import declared
 from doctor.catalogue.retired_ids import RETIRED
 from doctor.catalogue.scaffold import UNFILLED
 from doctor.catalogue.signature import Signature
-from doctor.catalogue.words import LOG, MAIN
+from doctor.catalogue.words import LOG, MAIN, ProblemWords, words_of
 from doctor.logs.match.lint import lint as lint_pattern
 from doctor.logs.match.problems import STANDARD_VALUES, named_groups
 from doctor.logs.told.judged import is_id
@@ -37,7 +37,10 @@ def faults_of_catalogue() -> Iterator[str]:
     yield from _faults_of_ids(entries)
     for entry in entries:
         yield from (f"{entry.id} {entry.name}: {fault}" for fault in faults_of(entry, ids))
-    yield from _strays(entries)
+    problems = {entry.module for entry in entries}
+    for module in (each for each in having_words() if each not in problems):
+        yield from (f"{module}: {fault}" for fault in faults_of_all_words(module, words_of(module)))
+    yield from _strays()
 
 
 def faults_of(entry: Entry, ids: set[str]) -> Iterator[str]:
@@ -51,12 +54,52 @@ def faults_of(entry: Entry, ids: set[str]) -> Iterator[str]:
     yield from _faults_of_entry(entry)
     yield from _faults_of_manual(entry)
     words = declared(entry)
-    for name, message in words.messages.items():
-        yield from (f"message `{name}`: {fault}" for fault in _faults_of_message(message))
+    yield from faults_of_all_words(entry.module, words)
     for number, signature in enumerate(words.signatures):
         yield from (f"signature {number}: {fault}" for fault in _faults_of_signature(signature, ids))
     yield from _faults_of_leads(entry, words.leads_to, ids)
     yield from _faults_of_braces(entry)
+
+
+def faults_of_all_words(module: str, words: ProblemWords) -> Iterator[str]:
+    """What is wrong with messages and phrases.
+
+    Args:
+        module: dotted name of the files; of a problem, or of words that several share.
+        words: what they declare.
+
+    """
+    for name, message in words.messages.items():
+        yield from (f"message `{name}`: {fault}" for fault in _faults_of_message(message))
+    code = _code_beside(module) if words.all_phrases else ""
+    for name, phrase in words.all_phrases.items():
+        yield from (f"phrase `{name}`: {fault}" for fault in _faults_of_phrase(phrase))
+        if not re.search(rf"""["']{re.escape(name.partition(".")[0])}["'.]""", code):
+            yield f"phrase `{name}`: the Python beside does not name it"
+
+
+def _code_beside(module: str) -> str:
+    """The Python that may say the words of a module: its own, and that of the table and the rows that it belongs to."""
+    package, root = next(each for each in catalogue_roots().items() if module.startswith(f"{each[0]}."))
+    path = Path(root, *module[len(package) + 1 :].split("."))
+    table = path.parent if path.parent.with_suffix(".toml").is_file() else path
+    files = [path.with_suffix(".py"), *(table.glob("*.py") if table.is_dir() else ())]
+    return "\n".join(each.read_text(encoding="utf-8") for each in files if each.is_file())
+
+
+def _faults_of_phrase(phrase: Phrase) -> Iterator[str]:
+    if phrase.zh is None:
+        yield f"it has no Chinese words (`{CHINESE}/`, under the same name)"
+        return
+    if _named(phrase.en) != _named(phrase.zh):
+        yield "the braces, or what depends on `[?name|...?]`, are not the same in both languages"
+    yield from _faults_of_text("words", phrase.en)
+    yield from _faults_of_text("words", phrase.zh)
+
+
+def _named(text: str) -> set[str]:
+    """What a text asks for."""
+    return _braces(OPTION.sub(r"\3", text)) | {name for _, name, _ in OPTION.findall(text)}
 
 
 def _faults_of_leads(entry: Entry, leads_to: tuple[str, ...], ids: set[str]) -> Iterator[str]:
@@ -130,7 +173,7 @@ def _faults_of_message(message: Message) -> Iterator[str]:
         if _options(message.en) != _options(message.zh):
             yield "what depends on `[?name|...?]` is not the same in both languages"
         told = (OPTION.sub("", text) for text in vars(message.zh).values())
-        asked = {each.removesuffix("_zh") for text in told for each in _braces(text)}
+        asked = {each for text in told for each in _braces(text)}
         if unknown := sorted(asked - known):
             yield f"the Chinese words have braces that the English ones lack: {', '.join(unknown)}"
 
@@ -147,10 +190,14 @@ def _faults_of_words(words: Words) -> Iterator[str]:
         if not OPTION.sub(r"\3", getattr(words, part)).rstrip().endswith(_ENDS):
             yield f"the {part} is no sentence: {getattr(words, part)!r}"
     for part, text in vars(words).items():
-        if redact_text(text) != text:
-            yield f"the {part} looks like a secret, which would be taken out of a report"
-        if UNFILLED in text:
-            yield f"the {part} is not filled in"
+        yield from _faults_of_text(part, text)
+
+
+def _faults_of_text(part: str, text: str) -> Iterator[str]:
+    if redact_text(text) != text:
+        yield f"the {part} looks like a secret, which would be taken out of a report"
+    if UNFILLED in text:
+        yield f"the {part} is not filled in"
 
 
 def _faults_of_signature(signature: Signature, ids: set[str]) -> Iterator[str]:
@@ -195,9 +242,9 @@ def _explains(entry: Entry) -> bool:
     return function_of(entry, "explain") is not None
 
 
-def _strays(entries: tuple[Entry, ...]) -> Iterator[str]:
+def _strays() -> Iterator[str]:
     """Chinese words of no problem."""
-    known = {each.module for each in entries if each.words is not None}
+    known = set(having_words())
     for package, root in catalogue_roots().items():
         for path in sorted(Path(root).rglob(f"{CHINESE}/*.toml")):
             dotted = ".".join((package, *path.parent.parent.relative_to(root).parts, path.stem))

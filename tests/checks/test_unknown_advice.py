@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.catalogue.finding import joined
 from doctor.checks.unknown._advice import advice_of, settings_of
 from doctor.checks.unknown._kinds import (
     COMPILER,
@@ -41,16 +42,21 @@ def test_settings_are_found_in_a_message(message: str, names: tuple[str, ...]) -
     assert settings_of(message) == names
 
 
+def _advice(exception: str, message: str) -> tuple[str, str]:
+    told = joined(advice_of(exception, message))
+    return told.text("en"), told.text("zh")
+
+
 def test_each_proposal_becomes_a_sentence_in_both_languages() -> None:
-    english, chinese = advice_of("AttributeError", "no attribute 'prediction'. Did you mean: 'predictions'?")
+    english, chinese = _advice("AttributeError", "no attribute 'prediction'. Did you mean: 'predictions'?")
     assert "`predictions`" in english
     assert "`predictions`" in chinese
-    assert "`pip install -U peft`" in advice_of("ImportError", "PEFT is required: pip install -U peft.")[0]
-    absent = advice_of("ImportError", "ascend_transport.so: cannot open shared object file: No such file or directory")
+    assert "`pip install -U peft`" in _advice("ImportError", "PEFT is required: pip install -U peft.")[0]
+    absent = _advice("ImportError", "ascend_transport.so: cannot open shared object file: No such file or directory")
     assert "`find / -name 'ascend_transport.so*' 2>/dev/null`" in absent[0]
     assert "`ascend_transport.so`" in absent[1]
-    assert advice_of("KeyError", "'model.embed_tokens.weight'") == ("", "")
-    assert advice_of("KeyError", "'reward_model_x'") == ("", "")
+    assert advice_of("KeyError", "'model.embed_tokens.weight'") == []
+    assert advice_of("KeyError", "'reward_model_x'") == []
 
 
 @pytest.mark.parametrize(
@@ -118,7 +124,7 @@ def test_fields_that_pydantic_refuses_are_named_without_what_they_were_given() -
         "input_type=dict]\n    For further information visit https://errors.pydantic.dev/2.5/v/missing\ndata.0.lang\n"
         "  Extra inputs are not permitted [type=extra_forbidden, input_value='fr', input_type=str]"
     )
-    english, chinese = advice_of("ValidationError", message)
+    english, chinese = _advice("ValidationError", message)
     for told in (english, chinese):
         assert "`experts`: Field required; `data.0.lang`: Extra inputs are not permitted" in told
         assert "secret" not in told
@@ -144,7 +150,7 @@ def test_a_refusal_of_the_whole_by_pydantic_is_told_in_its_own_words() -> None:
         "1 validation error for ModelConfig\n  Value error, No model architectures are named [type=value_error, "
         "input_value=ArgsKwargs((), {'model': ...or_plugin': None}), input_type=ArgsKwargs]"
     )
-    english, chinese = advice_of("ValidationError", message)
+    english, chinese = _advice("ValidationError", message)
     assert "`ModelConfig` says: No model architectures are named." in english
     assert "No model architectures are named" in chinese
     assert "input_value" not in english + chinese
@@ -159,4 +165,4 @@ def test_a_refusal_of_the_whole_by_pydantic_is_told_in_its_own_words() -> None:
     ],
 )
 def test_what_only_stands_near_the_message_is_no_setting(message: str) -> None:
-    assert advice_of("RuntimeError", message) == ("", "")
+    assert advice_of("RuntimeError", message) == []

@@ -139,7 +139,7 @@ def test_chinese_names_stand_in_the_matrix_and_keep_its_columns() -> None:
 
 def test_findings_name_readings_in_the_readers_language() -> None:
     words = Words("{hosts} {others}: {told}", "Why.", "Do.")
-    odd = Message(en=words, zh=Words("{hosts} {others}:{told_zh}", "原因。", "处理。"))
+    odd = Message(en=words, zh=Words("{hosts} {others}:{told}", "原因。", "处理。"))
     row = Compared("kernel", "host", (Value("6.1", ("a", "b")), Value("5.15", ("c",))))
     (found,) = told_apart(Problem(id="HST999", name="x", severity=WARNING, since="0.1"), odd, odd, [row])
     assert found.words("en").headline == "c 2: `kernel` 5.15 ≠ 6.1"
@@ -148,7 +148,7 @@ def test_findings_name_readings_in_the_readers_language() -> None:
 
 def test_readings_that_halve_the_nodes_in_the_same_way_are_one_finding() -> None:
     message = Message(
-        en=Words("`{name}` {seen}: {told}", "Why.", "Do."), zh=Words("`{name_zh}` {seen}:{told_zh}", "原因。", "处理。")
+        en=Words("`{name}` {seen}: {told}", "Why.", "Do."), zh=Words("`{name}` {seen}:{told}", "原因。", "处理。")
     )
     halves = (("a", "b"), ("c", "d"))
     rows = [Compared(name, "host", (Value("1", halves[0]), Value("2", halves[1]))) for name in ("kernel", "CPUs", "x")]

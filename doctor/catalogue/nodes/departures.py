@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from doctor.base.evidence import Observed
 from doctor.base.record import record
-from doctor.catalogue.finding import CONFIRMED, Confidence, Finding, Message, Where, found
+from doctor.catalogue.finding import CONFIRMED, Confidence, Finding, Message, Where, found, said
 from doctor.catalogue.nodes.compare import Compared, Value
 from doctor.catalogue.nodes.hosts import folded
 from doctor.catalogue.problem import Problem, Severity
@@ -78,8 +78,7 @@ def told_apart(
 ) -> Iterator[Finding]:
     """A finding for each group of nodes that depart alike, and one for each way in which readings halve the nodes.
 
-    `odd` has the braces {hosts}, {others} and {told}; `split` has {name}, {seen} and {told}; names of readings are in
-    Chinese in {told_zh} and {name_zh}.
+    `odd` has the braces {hosts}, {others} and {told}; `split` has {name}, {seen} and {told}.
     """
     rows = [row for row in rows if row.differs]
     groups = departures(rows)
@@ -87,15 +86,15 @@ def told_apart(
         yield found(
             problem, odd, severity=severity, confidence=confidence, commands=commands, nodes=each.hosts,
             where=Where(host=each.hosts[0]), evidence=tuple(_proof(item.compared) for item in each.items[:_PROVED]),
-            hosts=folded(each.hosts, 3), others=each.others, told=_told(each.items, "en"),
-            told_zh=_told(each.items, "zh"),
+            hosts=folded(each.hosts, 3), others=each.others,
+            told=said(_told(each.items, "en"), _told(each.items, "zh")),
         )  # fmt: skip
     for alike in _parted(rows):
         row, hosts = alike[0], tuple(host for value in alike[0].values for host in value.hosts)
         yield found(
             problem, split, severity=severity, confidence=confidence, commands=commands, nodes=hosts,
-            evidence=tuple(_proof(each) for each in alike[:_PROVED]), seen=row.seen, name=row.name,
-            name_zh=name_of(row, "zh"), told=_told_split(alike, "en"), told_zh=_told_split(alike, "zh"),
+            evidence=tuple(_proof(each) for each in alike[:_PROVED]), seen=row.seen,
+            name=said(row.name, name_of(row, "zh")), told=said(_told_split(alike, "en"), _told_split(alike, "zh")),
         )  # fmt: skip
 
 

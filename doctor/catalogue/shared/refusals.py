@@ -10,7 +10,7 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import Any, Optional
 
-from doctor.catalogue.finding import LIKELY, Finding, Message, Words, found
+from doctor.catalogue.finding import LIKELY, Finding, Message, Phrase, Words, found
 from doctor.catalogue.problem import Problem
 from doctor.catalogue.shared import refused_choices
 from doctor.catalogue.signature import Hits
@@ -125,7 +125,8 @@ _RELATIONS = (
 MESSAGES = {
     "divisible": Message(
         en=Words(
-            "{program} refuses the configuration: {settings} must divide without a remainder{numbers}",
+            "{program} refuses the configuration: {settings} must divide without a remainder"
+            "[?numbers| (it met {numbers})?]",
             "What is split over processes, micro batches, stages or parallel groups (a batch, layers, heads) must give "
             "each the same share. The numbers it compared do not divide: batch sizes, samples per prompt, GPUs and "
             "parallel sizes belong together.",
@@ -134,7 +135,7 @@ MESSAGES = {
             "sequence). For layers Megatron also takes other numbers for the first and last stage.",
         ),
         zh=Words(
-            "{program} 拒绝该配置:{settings} 必须整除{numbers_zh}",
+            "{program} 拒绝该配置:{settings} 必须整除[?numbers|(实际为 {numbers})?]",
             "分给各进程、micro batch、流水级或并行组的东西(批次、层、注意力头)每份必须相同。它比较的数不能整除:批大"
             "小、每个 prompt 的样本数、GPU 数与并行大小要相互配合。",
             "调整 {settings},使较大的数是较小数的整数倍:修改批大小(乘以每个 prompt 的样本数)、"
@@ -143,42 +144,43 @@ MESSAGES = {
     ),
     "exclusive": Message(
         en=Words(
-            "{program} refuses the configuration: {settings} cannot be used in this combination{numbers}",
+            "{program} refuses the configuration: {settings} cannot be used in this combination"
+            "[?numbers| (it met {numbers})?]",
             "Its validation ends the run before training, because two of the chosen options exclude each other or "
             "one does not support the other.",
             "Turn one of {settings} off, or choose the variant that the documentation of this release lists as "
             "supported together.",
         ),
         zh=Words(
-            "{program} 拒绝该配置:{settings} 不能这样组合使用{numbers_zh}",
+            "{program} 拒绝该配置:{settings} 不能这样组合使用[?numbers|(实际为 {numbers})?]",
             "其校验在训练开始前终止运行,因为所选的两个选项互相排斥,或其中一个不支持另一个。",
             "关闭 {settings} 之一,或改用该版本文档列为可同时使用的组合。",
         ),
     ),
     "missing": Message(
         en=Words(
-            "{program} refuses the configuration: {settings} is not set as required{numbers}",
+            "{program} refuses the configuration: {settings} is not set as required[?numbers| (it met {numbers})?]",
             "Its validation ends the run before training: the chosen mode or algorithm requires this setting, and "
             "it is empty, misspelt or at another place in the configuration.",
             "Set {settings} in the configuration or on the command line, and compare its place with the default "
             "configuration of the installed release.",
         ),
         zh=Words(
-            "{program} 拒绝该配置:{settings} 未按要求设置{numbers_zh}",
+            "{program} 拒绝该配置:{settings} 未按要求设置[?numbers|(实际为 {numbers})?]",
             "其校验在训练开始前终止运行:所选模式或算法要求该设置,而它为空、拼写有误或放在了配置的其他位置。",
             "在配置或命令行中设置 {settings},并与所装版本的默认配置核对其位置。",
         ),
     ),
     "order": Message(
         en=Words(
-            "{program} refuses the configuration: {settings} do not fit together{numbers}",
+            "{program} refuses the configuration: {settings} do not fit together[?numbers| (it met {numbers})?]",
             "Its validation compares these sizes, and one is larger or smaller than the other allows: a mini batch "
             "within the batch, a length within the model's limit, GPUs within what the cluster has.",
             "Raise the one that is too small or lower the one that is too large of {settings}, until they stand in "
             "the relation that is required.",
         ),
         zh=Words(
-            "{program} 拒绝该配置:{settings} 互不相符{numbers_zh}",
+            "{program} 拒绝该配置:{settings} 互不相符[?numbers|(实际为 {numbers})?]",
             "其校验比较这些大小,其中一个超出或低于另一个允许的范围:mini batch 不超过批大小,长度不超过模型上限,"
             "GPU 不超过集群所有。",
             "提高 {settings} 中过小的一个或降低过大的一个,直到满足要求的关系。",
@@ -186,14 +188,14 @@ MESSAGES = {
     ),
     "bounds": Message(
         en=Words(
-            "{program} refuses the configuration: {settings} is out of bounds{numbers}",
+            "{program} refuses the configuration: {settings} is out of bounds[?numbers| (it met {numbers})?]",
             "Its validation knows the smallest or largest value that makes sense for this setting, and the one it got "
             "lies outside. Often it was computed: a length that is left after the prompt, a size divided by the GPUs.",
             "Set {settings} within the bounds that the installed release documents; where it is computed, correct "
             "the settings that it is computed from.",
         ),
         zh=Words(
-            "{program} 拒绝该配置:{settings} 超出允许范围{numbers_zh}",
+            "{program} 拒绝该配置:{settings} 超出允许范围[?numbers|(实际为 {numbers})?]",
             "其校验限定了该设置的最小或最大值,而收到的值在范围之外。该值往往是计算得到的:"
             "prompt 之后剩余的长度,或除以 GPU 数后的大小。",
             "把 {settings} 设在所装版本文档给出的范围内;若为计算所得,请更正参与计算的设置。",
@@ -201,44 +203,46 @@ MESSAGES = {
     ),
     "formula": Message(
         en=Words(
-            "{program} refuses the configuration: `{left}` must be {relation} `{right}`{numbers}",
+            "{program} refuses the configuration: `{left}` must be {relation} `{right}`[?numbers| (it met {numbers})?]",
             "Its code asks for this before it goes on, and the values here do not fulfil it: some are set, others are "
             "defaults or computed from the model, the batch or the number of GPUs.",
             "Change {settings} until `{left}` is {relation} `{right}`; one that you left out has a default, which "
             "counts as well.",
         ),
         zh=Words(
-            "{program} 拒绝该配置:`{left}` 必须{relation_zh} `{right}`{numbers_zh}",
+            "{program} 拒绝该配置:`{left}` 必须{relation} `{right}`[?numbers|(实际为 {numbers})?]",
             "其代码在继续之前要求这一关系,而此处的取值不满足:有的是设置的,有的是默认值,"
             "或由模型、批大小、GPU 数计算得到。",
-            "修改 {settings},使 `{left}` {relation_zh} `{right}`;没有设置的项取默认值,同样参与比较。",
+            "修改 {settings},使 `{left}` {relation} `{right}`;没有设置的项取默认值,同样参与比较。",
         ),
     ),
     "choice": Message(
         en=Words(
-            "{program} refuses the configuration: it knows no {kind}`{value}`{allowed}",
+            "{program} refuses the configuration: it knows no {kind}`{value}`[?allowed|, only {allowed}?]",
             "Its validation looks a name up among those that this release registers, and the one that was chosen "
             "is not there: it is misspelt, belongs to another release, or is one of your own that was not registered.",
-            "Choose a name that the installed release has{instead}. A name from newer documentation needs that "
-            "release; one of your own has to be registered, and its module imported, before it is looked up.",
+            "Choose a name that the installed release has[?allowed|: {allowed}?]. A name from newer documentation "
+            "needs that release; one of your own has to be registered, and its module imported, before it is looked "
+            "up.",
         ),
         zh=Words(
-            "{program} 拒绝该配置:不认识 {kind}`{value}`{allowed_zh}",
+            "{program} 拒绝该配置:不认识 {kind}`{value}`[?allowed|,仅有 {allowed}?]",
             "其校验在该版本注册的名称中查找所选名称,但没有找到:名称拼写有误、属于其他版本,或是尚未注册的自定义名称。",
-            "改用所装版本已有的名称{instead_zh}。取自较新文档的名称需要相应版本;自定义名称须先注册,"
+            "改用所装版本已有的名称[?allowed|({allowed} 之一)?]。取自较新文档的名称需要相应版本;自定义名称须先注册,"
             "并在查找之前导入其模块。",
         ),
     ),
     "value": Message(
         en=Words(
-            "{program} refuses the configuration: it does not support the value of {settings}{numbers}",
+            "{program} refuses the configuration: it does not support the value of {settings}"
+            "[?numbers| (it met {numbers})?]",
             "Its validation ends the run before training: this release does not know or not support the value that "
             "was chosen, or it stands under the wrong key.",
             "Choose a value that the installed release lists for {settings}, correct its spelling, or upgrade to a "
             "release that supports it.",
         ),
         zh=Words(
-            "{program} 拒绝该配置:不支持 {settings} 的取值{numbers_zh}",
+            "{program} 拒绝该配置:不支持 {settings} 的取值[?numbers|(实际为 {numbers})?]",
             "其校验在训练开始前终止运行:该版本不认识或不支持所选的值,或该值放在了错误的键下。",
             "改用所装版本为 {settings} 列出的取值,更正拼写,或升级到支持它的版本。",
         ),
@@ -346,7 +350,7 @@ def _compared(sides: tuple[str, ...]) -> dict[str, Any]:
     if len(sides) != _SIDES:
         return {}
     left, sign, right = sides
-    return {"left": left, "right": right, "relation": _SIGNS[sign][0], "relation_zh": _SIGNS[sign][1]}
+    return {"left": left, "right": right, "relation": Phrase(*_SIGNS[sign])}
 
 
 def _worded(problem: Problem, program: str, hits: Hits, refusal: Refusal) -> Optional[Finding]:
@@ -363,8 +367,7 @@ def _worded(problem: Problem, program: str, hits: Hits, refusal: Refusal) -> Opt
         program=program,
         settings=", ".join(f"`{each}`" for each in refusal.settings),
         **_compared(refusal.sides),
-        numbers=f" (it met {met})" if met else "",
-        numbers_zh=f"(实际为 {met})" if met else "",
+        numbers=met,
     )
 
 
@@ -380,10 +383,7 @@ def _choice_finding(problem: Problem, program: str, hits: Hits, choice: refused_
         program=program,
         value=choice.value,
         kind=f"{choice.kind} " if choice.kind and choice.kind != "value" else "",
-        allowed=f", only {names}" if names else "",
-        allowed_zh=f",仅有 {names}" if names else "",
-        instead=f": {names}" if names else "",
-        instead_zh=f"({names} 之一)" if names else "",
+        allowed=names,
     )
 
 

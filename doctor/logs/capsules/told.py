@@ -10,7 +10,7 @@ from dataclasses import replace
 from doctor.base.evidence import Observed
 from doctor.base.ranks import ranks_text
 from doctor.base.record import record
-from doctor.catalogue.finding import Finding, Message, Words
+from doctor.catalogue.finding import Finding, Message, Words, said
 from doctor.logs.capsules.held import Held, judge, shown
 from doctor.logs.capsules.read import Capsule, Capsules, Fact, Failure, Frame, Link
 
@@ -203,13 +203,12 @@ def _with(finding: Finding, matched: Matched, held: Held | None, odd: Odd | None
     chinese = "".join(each.zh for each in (held, odd) if each is not None)
     head = _HEADS.get(held.kind, _HEAD) if held is not None and held.kind != "values" and renames else {}
     message = Message(
-        _worded(finding.message.words("en"), "held", " ", headline=head.get("en", "")),
-        _worded(finding.message.words("zh"), "held_zh", "", headline=head.get("zh", "")),
+        _worded(finding.message.words("en"), " ", headline=head.get("en", "")),
+        _worded(finding.message.words("zh"), "", headline=head.get("zh", "")),
     )
     values = {
-        **finding.values, "held": english, "held_zh": chinese, "held_who": matched.capsule.who,
-        "held_type": matched.link.name, "held_first": held.head if held else "",
-        "held_first_zh": held.head_zh if held else "",
+        **finding.values, "held": said(english, chinese), "held_who": matched.capsule.who,
+        "held_type": matched.link.name, "held_first": said(held.head, held.head_zh) if held else "",
         "held_place": held.frame.place.partition(" (")[0] if held else "",
     }  # fmt: skip
     where = finding.where
@@ -224,17 +223,16 @@ def _with(finding: Finding, matched: Matched, held: Held | None, odd: Odd | None
 #: headline of an answer that knows no problem, where the values themselves show what does not agree
 _HEAD = {
     "en": "{held_who}: `{held_type}`: {held_first}",
-    "zh": "{held_who}:`{held_type}`:{held_first_zh}",
+    "zh": "{held_who}:`{held_type}`:{held_first}",
 }
 #: where the values alone say it badly: a condition means nothing without its place
 _HEADS = {
     "condition": {
         "en": "{held_who}: `{held_type}` raised in `{held_place}`, {held_first}",
-        "zh": "{held_who}:`{held_place}` 抛出 `{held_type}`,{held_first_zh}",
+        "zh": "{held_who}:`{held_place}` 抛出 `{held_type}`,{held_first}",
     },
 }
 
 
-def _worded(words: Words, name: str, between: str, *, headline: str) -> Words:
-    explanation = "{" + name + "}" + between + words.explanation
-    return Words(headline or words.headline, explanation, words.remedy)
+def _worded(words: Words, between: str, *, headline: str) -> Words:
+    return Words(headline or words.headline, "{held}" + between + words.explanation, words.remedy)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from doctor.base.evidence import Observed
 from doctor.base.record import record
 from doctor.base.redact import redact_text
-from doctor.catalogue.finding import Finding, Message, Words
+from doctor.catalogue.finding import Finding, Message, Phrase, Words, said
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
 from doctor.logs.failures.tracebacks import Raised
@@ -170,8 +170,8 @@ def _with(finding: Finding, condition: Condition, read: _Traced) -> Finding:
     operands = read.operands(condition)
     english, chinese = _conditions(condition)
     values = {
-        **finding.values, "raised_at": read.place, "condition": english, "condition_zh": chinese,
-        **_sentences(english, chinese, operands),
+        **finding.values, "raised_at": read.place, "condition": said(english, chinese),
+        "raised_when": _sentence(english, chinese, operands),
     }  # fmt: skip
     known = ", ".join(each.value for each in operands if each.value)
     values["set"] = f": {known}" if known else ""
@@ -185,7 +185,7 @@ def _with(finding: Finding, condition: Condition, read: _Traced) -> Finding:
 
 _HEADS = {
     "en": "{who}: `{type}` raised in `{raised_at}`, {condition}{set}",
-    "zh": "{who_zh}:`{raised_at}` 抛出 `{type}`,{condition_zh}{set}",
+    "zh": "{who}:`{raised_at}` 抛出 `{type}`,{condition}{set}",
 }
 
 
@@ -197,17 +197,16 @@ def _conditions(condition: Condition) -> tuple[str, str]:
     return " and ".join(english), "且".join(chinese)
 
 
-def _sentences(english: str, chinese: str, operands: Sequence[Operand]) -> dict[str, str]:
-    parts, parts_zh = [each.en for each in operands], [each.zh for each in operands]
-    return {
-        "raised_when": f"{'; '.join((f'It is raised when {english}', *parts))}.",
-        "raised_when_zh": f"{';'.join((f'当 {chinese}时抛出', *parts_zh))}。",
-    }
+def _sentence(english: str, chinese: str, operands: Sequence[Operand]) -> Phrase:
+    return said(
+        f"{'; '.join((f'It is raised when {english}', *(each.en for each in operands)))}.",
+        f"{';'.join((f'当 {chinese}时抛出', *(each.zh for each in operands)))}。",
+    )
 
 
 def _worded(words: Words, headline: str, language: str) -> Words:
-    name, between = ("raised_when", " ") if language == "en" else ("raised_when_zh", "")
-    return Words(headline or words.headline, "{" + name + "}" + between + words.explanation, words.remedy)
+    between = " " if language == "en" else ""
+    return Words(headline or words.headline, "{raised_when}" + between + words.explanation, words.remedy)
 
 
 def _quotes(condition: Condition, operands: Sequence[Operand], read: _Traced) -> Iterator[Observed]:

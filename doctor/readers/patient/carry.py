@@ -61,9 +61,9 @@ def _words(modules: Iterable[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if not any(name.startswith(f"{_PACKAGE}.checks.") for name in modules):
         return found
-    from doctor.catalogue.index import declared_in, load
+    from doctor.catalogue.index import declared_in, having_words
 
-    having = {entry.module for entry in load() if entry.words is not None}
+    having = frozenset(having_words())
     for name in modules:
         if name in having:
             found[name] = {key: value for key, value in declared_in(name).items() if key != "manual"}
