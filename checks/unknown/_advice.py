@@ -7,8 +7,13 @@ AttributeError or NameError (https://docs.python.org/3/whatsnew/3.10.html#better
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from doctor.base.patterns import later
+from doctor.catalogue.finding import Phrase
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
 
 #: characters of a message that are looked at, and settings that are repeated
 _LOOKED_AT, _MOST = 1500, 4
@@ -61,80 +66,40 @@ def settings_of(message: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kept))[:_MOST]
 
 
-def advice_of(exception: str, message: str) -> tuple[str, str]:
-    """Sentences in English and in Chinese on what a message proposes; empty where it proposes nothing."""
+def advice_of(exception: str, message: str) -> list[Phrase]:
+    """Sentences on what a message proposes; none where it proposes nothing."""
     told = _WARNED.split(message[:_LOOKED_AT].partition(_GENERAL)[0], maxsplit=1)[0]
     if exception == _VALIDATION and _FIELD.search(told):
-        return _of_fields(told)
+        return list(_of_fields(told))
     if exception == _VALIDATION and (whole := _WHOLE.search(told)):
-        return _of_whole(told, whole["complaint"].rstrip("."))
+        return [TOML.phrase("whole", model=_model_of(told), complaint=whole["complaint"].rstrip("."))]
     told = _GIVEN.sub("", told)
-    english, chinese = [], []
-    meant = _MEANT.search(told)
-    if meant:
-        english.append(
-            f"The message proposes the name `{meant['name']}`: write that if it was a slip; otherwise the object is of "
-            "another release than the code expects. "
-        )
-        chinese.append(f"异常消息建议的名称是 `{meant['name']}`:若是笔误就改成它,否则该对象与代码所预期的版本不同。")
+    sentences = []
+    if meant := _MEANT.search(told):
+        sentences.append(TOML.phrase("meant", meant=meant["name"]))
     listed = ", ".join(f"`{each}`" for each in settings_of(told))
     if listed and _ASKS.search(told):
-        english.append(f"Its message asks for a change of {listed}: start there, in configuration, command or call. ")
-        chinese.append(f"异常消息要求改动 {listed}:先检查配置、启动命令或调用中的这些项。")
+        sentences.append(TOML.phrase("asks", listed=listed))
     elif listed and exception in _REFUSALS:
-        english.append(f"Its message speaks of {listed}: start there, in configuration, command or call. ")
-        chinese.append(f"异常消息提到 {listed}:先检查配置、启动命令或调用中的这些项。")
-    library = _LIBRARY.search(told)
-    if library:
-        english.append(
-            f"The loader does not find `{library['library']}`: `find / -name '{library['library']}*' 2>/dev/null` "
-            "shows whether it is there. If so, name its folder before the start (`export "
-            "LD_LIBRARY_PATH=FOLDER:$LD_LIBRARY_PATH`, with Ray before `ray start`) or run `ldconfig`; if not, install "
-            "what brings it. "
-        )
-        chinese.append(
-            f"加载器找不到 `{library['library']}`:用 `find / -name '{library['library']}*' 2>/dev/null` "
-            "查看它是否存在。若存在,在启动前指明其目录(`export LD_LIBRARY_PATH=FOLDER:$LD_LIBRARY_PATH`,使用 Ray 时在 "
-            "`ray start` 之前)或运行 `ldconfig`;若不存在,请安装提供它的软件包。"
-        )
-    command = _COMMAND.search(told)
-    if command:
-        line = command["command"].rstrip(".,;:'\"")
-        english.append(f"It proposes `{line}`. ")
-        chinese.append(f"它建议执行 `{line}`。")
-    return "".join(english), "".join(chinese)
+        sentences.append(TOML.phrase("speaks", listed=listed))
+    if library := _LIBRARY.search(told):
+        sentences.append(TOML.phrase("library", library=library["library"]))
+    if command := _COMMAND.search(told):
+        sentences.append(TOML.phrase("command", command=command["command"].rstrip(".,;:'\"")))
+    return sentences
 
 
-def _of_whole(told: str, complaint: str) -> tuple[str, str]:
-    """What the model's own check says of values that do not fit together, or of what it could not read."""
+def _model_of(told: str) -> str:
     model = _MODEL.search(told)
-    name = f"`{model['model']}`" if model else "its model"
-    english = (
-        f"pydantic only hands on what the check of {name} says: {complaint}. Look for the setting, file or package "
-        "that this speaks of; the values that were given stand behind it in the log. "
-    )
-    chinese = (
-        f"pydantic 只是转述 {name} 自身检查所说的内容:{complaint}。"
-        "请查看其中所指的设置、文件或包;所给的值在日志中位于其后。"
-    )
-    return english, chinese
+    return model["model"] if model else ""
 
 
-def _of_fields(told: str) -> tuple[str, str]:
+def _of_fields(told: str) -> Iterator[Phrase]:
     """What pydantic says of each field; what it was given is not repeated."""
-    model = _MODEL.search(told)
-    whose = f" of `{model['model']}`" if model else ""
-    whose_zh = f"`{model['model']}` 的" if model else ""
     fields = [(each["field"], each["complaint"].rstrip("."), each["kind"]) for each in _FIELD.finditer(told)]
     listed = "; ".join(f"`{name}`: {complaint}" for name, complaint, _ in fields[:_MOST])
-    missing = any(kind.endswith("missing") for _, _, kind in fields)
-    extra = any("extra" in kind for _, _, kind in fields)
-    english = f"Fields{whose} are refused: {listed}. Correct them in the configuration, file or request that is read. "
-    chinese = f"{whose_zh}以下字段被拒绝:{listed}。请在所读取的配置、文件或请求中更正。"
-    if missing:
-        english += "A missing one may mean that the file is meant for another command or release. "
-        chinese += "缺少字段也可能说明该文件是为另一个命令或版本写的。"
-    if extra:
-        english += "An extra one is misspelled, stands at another level, or belongs to another release. "
-        chinese += "多余的字段可能是拼写错误、层级不对,或属于另一版本。"
-    return english, chinese
+    yield TOML.phrase("fields", model=_model_of(told), listed=listed)
+    if any(kind.endswith("missing") for _, _, kind in fields):
+        yield TOML.phrase("missing")
+    if any("extra" in kind for _, _, kind in fields):
+        yield TOML.phrase("extra")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.unrecognised import Unknown
 from doctor.catalogue.words import words_of
@@ -43,16 +41,12 @@ def answer(unknown: Unknown) -> Finding | None:
     if any(each.text[:1] == "\0" and not each.text.strip("\0 \t\r") for each in unknown.evidence):
         return found(PROBLEM, ZEROS_END, where=unknown.where, confidence=LIKELY)
     judged = ", ".join(f"`{each}`" for each in unknown.judged)
-    values: dict[str, Any] = {
-        "judged": f" Judged and found in order: {judged}." if judged else "",
-        "judged_zh": f"已判断且未见异常:{judged}。" if judged else "",
-    }
     if unknown.steps is None and judged:
-        return found(PROBLEM, ALIVE, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY, **values)
+        return found(PROBLEM, ALIVE, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY, judged=judged)
     if unknown.steps is None:
         return found(PROBLEM, MESSAGE, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY)
     done, total = unknown.steps
     return found(
         PROBLEM, AT_STEP, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY, done=done, all=total,
-        **values,
+        judged=judged,
     )  # fmt: skip
