@@ -14,9 +14,6 @@ ASKED = TOML["asked"]
 _LONGEST = 36  # characters of an error that the words repeat
 _OF_NO_USE = ("CalledProcessError", "Error compiling objects", "subprocess-exited-with-error")
 
-_KILLED = " A compiler was killed, most likely because memory (RAM) ran out: every one takes several gigabytes."
-_KILLED_ZH = "有编译器被杀(Killed),很可能是内存耗尽:每个编译器占用数 GB。"
-
 
 def explain(hits: Hits) -> Finding | None:
     """With the first error of the build that tells something."""
@@ -25,12 +22,11 @@ def explain(hits: Hits) -> Finding | None:
         return None
     errors = [each for each in (*hits.values("error"), *hits.values("compile")) if not _useless(each)]
     package = (hits.get("package") or "").replace("@", "==")
-    killed = hits.get("killed") is not None
     return found(
         PROBLEM, ASKED, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         package=package, name=package.partition("==")[0] or "PACKAGE",
         error=f": `{_short(errors[0])}`" if errors else "",
-        told=_KILLED if killed else "", told_zh=_KILLED_ZH if killed else "",
+        killed=hits.get("killed") is not None,
     )  # fmt: skip
 
 

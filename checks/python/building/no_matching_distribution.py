@@ -18,24 +18,11 @@ UV = TOML["uv"]
 _NAME = re.compile(r"[\-_.]+")
 
 
-_ONLINE = (
-    (
-        "The name is misspelt or has another form there, the mirror lacks it (mirrors lag behind, and some leave out "
-        "pre-releases and large wheels), or it stands on an index that was not named or wants a login. "
-    ),
-    "名称有误或在该处写法不同,镜像没有它(镜像会滞后,有的不含预发布版本和大型 wheel),或它在未指定或需要登录的索引上。",
-)
-_OFFLINE = (
-    "The network is switched off for uv (`--offline`, `UV_OFFLINE`), and its cache does not hold the package. ",
-    "uv 处于离线模式(`--offline`、`UV_OFFLINE`),而其缓存中没有该包。",
-)
-
-
 def _of_uv(hits: Hits, absent: str) -> Finding:
-    why, why_zh = _OFFLINE if hits.get("offline") else _ONLINE
     return found(
         PROBLEM, UV, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, wanted=absent,
-        name=re.split(r"[\[=<>~!]", absent)[0], why=why, why_zh=why_zh,
+        name=re.split(r"[\[=<>~!]", absent)[0],
+        why=TOML.phrase("why.offline" if hits.get("offline") else "why.online"),
     )  # fmt: skip
 
 
@@ -54,10 +41,8 @@ def explain(hits: Hits) -> Finding:
             PROBLEM, UNREACHED, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, wanted=wanted,
             name=name, broken=hits.get("broken"),
         )  # fmt: skip
-    newest = ", ".join(seen[-3:])
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
         wanted=wanted, name=name,
-        seen="" if not seen else ": none for this Python and platform" if none else f": it saw {newest}",
-        seen_zh="" if not seen else ":没有适合此 Python 和平台的文件" if none else f":它看到的是 {newest}",
+        seen="" if none else ", ".join(seen[-3:]), none=none,
     )  # fmt: skip

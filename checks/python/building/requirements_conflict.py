@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Phrase, found, joined
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 
@@ -24,15 +24,6 @@ _DEPENDS = re.compile(
 )
 
 
-_BUILDS = (
-    (
-        "The file names builds (`{build}`), as `conda env export` writes them: it was exported on another operating "
-        "system, or they have been withdrawn."
-    ),
-    "文件中指定了构建(`{build}`),这是 `conda env export` 的写法:它在另一操作系统上导出,或这些构建已撤回。",
-)
-
-
 def explain(hits: Hits) -> Finding | None:
     """With both sides as the installer names them."""
     if all(hit.signature >= _FIRST_SIGN for hit in hits):
@@ -46,29 +37,26 @@ def explain(hits: Hits) -> Finding | None:
         return None  # what the index does not have contradicts nothing: PYT028
     if unprovided := hits.get("unprovided"):
         build = hits.get("build")
-        english, chinese = (each.format(build=build) if build else "" for each in _BUILDS)
         return found(
             PROBLEM, UNPROVIDED, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
             name=unprovided + (hits.get("pin") or ""), others=len(set(hits.values("unprovided"))) - 1,
-            why=english, why_zh=chinese,
+            why=TOML.phrase("builds", build=build) if build else "",
         )  # fmt: skip
     sides = list(_sides(hits))
     return found(
         PROBLEM, MESSAGE, where=hits.where(), evidence=hits.evidence(),
         confidence=CONFIRMED if sides else LIKELY,
-        sides=f": {', '.join(en for en, _ in sides)}" if sides else "",
-        sides_zh=f":{','.join(zh for _, zh in sides)}" if sides else "",
+        sides=joined(sides, ", ", ","),
     )  # fmt: skip
 
 
-def _sides(hits: Hits) -> Iterator[tuple[str, str]]:
-    """Who needs what, in English and Chinese."""
+def _sides(hits: Hits) -> Iterator[Phrase]:
+    """Who needs what."""
     for asked in [each for each in hits.values("asked") if any(sign in each for sign in "=<>~")][:_SIDES]:
-        yield f"`{asked}` was asked for", f"要求安装 `{asked}`"
+        yield TOML.phrase("asked", asked=asked)
     needs = [(hit.groups["asker"], hit.groups["need"]) for hit in hits if hit.groups.get("asker")]
     needs += [(each["asker"], each["need"]) for reason in hits.values("reason") for each in _DEPENDS.finditer(reason)]
     for asker, need in list(dict.fromkeys(needs))[:_SIDES]:
-        yield f"`{asker}` needs `{need.strip().rstrip(',')}`", f"`{asker}` 需要 `{need.strip().rstrip(',')}`"
+        yield TOML.phrase("needs", asker=asker, need=need.strip().rstrip(","))
     for package in hits.values("package")[:_SIDES]:
-        name = " ".join(package.split())
-        yield f"`{name}` takes part in it", f"涉及 `{name}`"
+        yield TOML.phrase("part", name=" ".join(package.split()))

@@ -43,6 +43,5 @@ def explain(hits: Hits) -> Finding | None:
         command=command,
         commands=(command,),
         confidence=CONFIRMED if any(_FAILED.search(hit.text) for hit in hits) else LIKELY,
-        hint=" (or `pip install opencv-python-headless` in place of opencv-python)" if library in OPENCV else "",
-        hint_zh="(或用 `pip install opencv-python-headless` 代替 opencv-python)" if library in OPENCV else "",
+        headless=library in OPENCV,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.finding import LIKELY, Finding, found, joined
 from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.shared.requirements import Need, applies, needs, parsed, satisfies, stack
 from doctor.catalogue.signature import Hits
@@ -70,10 +70,8 @@ def _finding(need: Need, requirement: str, installed: str) -> Finding:
 def explain(hits: Hits) -> Finding:
     """The pairs that pip names."""
     pairs = [hit.groups for hit in hits][:_PAIRS]
-    told = [f"`{each['asker']} {each['release']}` needs `{each['need']}` and finds {each['version']}" for each in pairs]
-    told_zh = [f"`{each['asker']} {each['release']}` 需要 `{each['need']}`,实际为 {each['version']}" for each in pairs]
     names = dict.fromkeys(name for each in pairs for name in (each["asker"], f'"{each["need"]}"'))
     return found(
-        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, pairs="; ".join(told),
-        pairs_zh=";".join(told_zh), names=" ".join(names),
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        pairs=joined([TOML.phrase("pair", **each) for each in pairs], "; ", ";"), names=" ".join(names),
     )  # fmt: skip

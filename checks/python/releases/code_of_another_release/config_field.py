@@ -23,41 +23,6 @@ _BEFORE_FIVE = frozenset({
 })  # fmt: skip
 
 
-_UPGRADE = (
-    (
-        "Upgrade Transformers to the version that the model card or the library's metadata names: "
-        "`pip install -U transformers`, then `pip check`. With Transformers 5 installed the field has moved instead: "
-        "upgrade the library, or install `'transformers<5'`."
-    ),
-    (
-        "把 Transformers 升级到模型说明或该库元数据要求的版本:`pip install -U transformers`,然后 `pip check`。"
-        "若安装的是 Transformers 5,则是字段被移动:升级该库,或安装 `'transformers<5'`。"
-    ),
-)
-_OLD_MODEL = (
-    (
-        "Before 5.0 every configuration had this field; now only classes that declare it have. The model's code was "
-        'written for 4: `pip install "transformers<5"`, or load a revision of the model that was updated for 5; where '
-        "it is your own, read it by `getattr(config, name, None)`."
-    ),
-    (
-        "5.0 之前所有配置都有该字段,现在只有声明了它的类才有。模型代码是为 4.x 编写的:`pip install "
-        '"transformers<5"`,或加载已适配 5 的模型修订版;若是自己的代码,用 `getattr(config, name, None)` 读取。'
-    ),
-)
-_DOWNGRADE = (
-    (
-        "The reader was written for Transformers 5 or a development version of it. Install the released version "
-        "4 that the model card names (`pip install 'transformers<5'`), or upgrade everything that reads the "
-        "configuration to releases made for 5."
-    ),
-    (
-        "读取方是为 Transformers 5 或其开发版编写的。安装模型说明所写的正式 4.x 版本(`pip install 'transformers<5'`),"
-        "或把读取配置的各个库都升级到支持 5 的版本。"
-    ),
-)
-
-
 #: fields of the vision part of Qwen's models -> who alone reads them
 #: https://github.com/huggingface/transformers/tree/v4.57.1/src/transformers/models
 _READERS = {
@@ -92,10 +57,10 @@ def explain(hits: Hits) -> Finding:
     place = frames[-1].rpartition(":")[0] if frames else ""
     owner = re.search(r"(?:site|dist)-packages[\\/]([\w\-]{1,60})", place)
     name = hits.get("name") or ""
-    what_en, what_zh = _DOWNGRADE if name in _FIVE else _OLD_MODEL if name in _BEFORE_FIVE else _UPGRADE
+    what = "downgrade" if name in _FIVE else "old_model" if name in _BEFORE_FIVE else "upgrade"
     file = re.split(r"[\\/]", place)[-1]
     who = f"`{owner[1] if owner else file or 'transformers'}`"
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-        who=who, config=hits.get("config"), name=name, what=what_en, what_zh=what_zh,
+        who=who, config=hits.get("config"), name=name, what=TOML.phrase(f"what.{what}"),
     )  # fmt: skip

@@ -45,9 +45,7 @@ def explain(hits: Hits) -> Finding | None:
     if not re.search(r"unsloth|Unsloth|^<string>", innermost):
         return None
     place = re.split(r"[\\/]", innermost.rpartition(":")[0] or innermost)[-1]
-    kernel = bool(hits.of(8))
     return found(
         PROBLEM, REWRITTEN, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, place=place,
-        name="a Triton kernel does not compile" if kernel else f"`{hits.get('name')}`",
-        name_zh="一个 Triton 内核无法编译" if kernel else f"`{hits.get('name')}`",
+        name=TOML.phrase("kernel") if hits.of(8) else f"`{hits.get('name')}`",
     )  # fmt: skip
