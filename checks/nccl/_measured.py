@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from doctor.catalogue.finding import Phrase
 from doctor.catalogue.nodes.measured import Measured
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
 
 
-def who(measured: Measured, node: int, local: int | None) -> tuple[str, str]:
-    """A node, or the GPU of one of its processes, in English and in Chinese."""
+def who(measured: Measured, node: int, local: int | None) -> Phrase | str:
+    """A node, or the GPU of one of its processes."""
     host = f"`{measured.name(node)}`"
     process = measured.process(node, local) if local is not None else None
     if process is None or process.gpu is None:
-        return host, host
-    return f"GPU {process.gpu} of {host}", f"{host} 的 GPU {process.gpu}"
+        return host
+    return TOML.phrase("gpu", gpu=process.gpu, host=host)
 
 
 def bandwidth(seconds_a_gigabyte: float) -> str:

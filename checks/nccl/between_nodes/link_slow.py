@@ -59,15 +59,13 @@ def rail_slow(cluster: Cluster) -> Judgement:
             if slow.who in known:
                 continue
             known.add(slow.who)
-            (a, a_zh), (b, b_zh) = (who(measured, *end) for end in slow.who)
+            first, second = (who(measured, *end) for end in slow.who)
             text = f"{cost} {told(slow.own)} at best in {times} measurements, median of the others {told(slow.others)}"
             yield found(
                 PROBLEM,
                 RAIL,
-                a=a,
-                b=b,
-                a_zh=a_zh,
-                b_zh=b_zh,
+                a=first,
+                b=second,
                 factor=f"{slow.factor:.1f}",
                 own=told(slow.own),
                 others=told(slow.others),

@@ -22,23 +22,8 @@ DIED = TOML["died"]
 FAILED = TOML["failed"]
 
 
-#: phase -> what was not possible
-_WHAT = {
-    "import": ("import torch", "导入 torch"),
-    "store": ("open the store at which the nodes meet", "打开各节点会合的存储"),
-    "meeting": ("learn who takes part in the measurement", "得知谁参加测量"),
-    "products": ("multiply matrices", "做矩阵乘法"),
-    "group": ("form a process group with the other nodes", "与其他节点建立进程组"),
-    "pairs": ("exchange messages with the other nodes", "与其他节点交换消息"),
-    "repeats": ("exchange messages with the other nodes", "与其他节点交换消息"),
-    "rings": ("finish an all-reduce with the other nodes", "与其他节点完成 all-reduce"),
-}
-_DURING = {
-    "pairs": (" while pairs were measured", "(测量节点对时)"),
-    "repeats": (" while pairs were measured", "(测量节点对时)"),
-    "rings": (" during an all-reduce", "(all-reduce 时)"),
-    "products": (" while it multiplied matrices", "(矩阵乘法时)"),
-}
+#: phases of the measurement, in their order
+_PHASES = ("import", "store", "meeting", "products", "group", "pairs", "repeats", "rings")
 _QUOTED = 3
 
 
@@ -101,14 +86,12 @@ def _missing(measured: Measured) -> Iterator[Finding]:
 
 
 def _died(measured: Measured, node: int, process: Process, quotes: tuple[Observed, ...]) -> Finding:
-    during, during_zh = _DURING.get(process.phase or "", ("", ""))
     return found(
         PROBLEM,
         DIED,
         who=f"`{measured.name(node)}`",
         signal=process.signal,
-        during=during,
-        during_zh=during_zh,
+        during=TOML.phrases("during").get(process.phase or "", ""),
         confidence=CONFIRMED,
         where=Where(host=measured.name(node), gpu=process.gpu),
         commands=("dmesg -T | tail -50",),
@@ -118,17 +101,15 @@ def _died(measured: Measured, node: int, process: Process, quotes: tuple[Observe
 
 def _failed(measured: Measured, failed: list[tuple[int, Process]], quotes: tuple[Observed, ...]) -> Finding:
     """All failures as one: the node that failed in the earliest part is the likeliest to have begun it."""
-    order = list(_WHAT)
-    node, first = min(failed, key=lambda each: order.index(each[1].phase) if each[1].phase in order else 0)
-    what, what_zh = _WHAT.get(first.phase or "import", _WHAT["import"])
+    node, first = min(failed, key=lambda each: _PHASES.index(each[1].phase) if each[1].phase in _PHASES else 0)
+    phase = first.phase if first.phase in _PHASES else "import"
     together = first.phase in ("group", "pairs", "repeats", "rings")
     nodes = sorted({measured.name(each) for each, process in failed if process.phase == first.phase})
     return found(
         PROBLEM,
         FAILED,
         who=f"`{folded(nodes, 6)}`",
-        what=what,
-        what_zh=what_zh,
+        what=TOML.phrase(f"what.{phase}"),
         severity=ERROR if together else WARNING,
         confidence=LIKELY if together else CONFIRMED,
         where=Where(host=measured.name(node), gpu=first.gpu),

@@ -52,7 +52,6 @@ def _by_halves(measured: Measured) -> Judgement:
         PROBLEM,
         HALVES,
         who=f"`{name}`",
-        who_zh=f"`{name}`",
         factor=f"{factor:.1f}",
         confidence=LIKELY,
         where=Where(host=name),
@@ -62,7 +61,7 @@ def _by_halves(measured: Measured) -> Judgement:
 
 def _finding(measured: Measured, end: SlowEnd) -> Finding:
     told, slow = _TOLD[end.cost], end.slow
-    name, name_zh = who(measured, end.node, end.local)
+    name = who(measured, end.node, end.local)
     message = INSIDE if end.inside else BANDWIDTH if end.cost == "bandwidth" else LATENCY
     process = measured.process(end.node, end.local) if end.local is not None else None
     text = (
@@ -73,7 +72,6 @@ def _finding(measured: Measured, end: SlowEnd) -> Finding:
         PROBLEM,
         message,
         who=name,
-        who_zh=name_zh,
         own=told(slow.own),
         others=told(slow.others),
         confidence=CONFIRMED if end.again and slow.factor >= 2 else LIKELY,

@@ -21,9 +21,6 @@ ALL_CAME = TOML["all_came"]
 PARTED = TOML["parted"]
 
 
-_DIFFERENCES = {"operation": "操作", "shape": "形状", "dtype": "数据类型"}
-
-
 #: the call as the watchdog tells it: number, operation and sizes
 _CALL = re.compile(r"WorkNCCL\(SeqNum=(\d{1,12}), OpType=\w{1,60}(?:, NumelIn=\d{1,15}, NumelOut=\d{1,15})?")
 #: what the watchdog says of itself, whatever stands in front of the line
@@ -121,18 +118,16 @@ def explain(hits: Hits) -> Finding | None:
     if number is not None:
         return found(
             PROBLEM, ALL_CAME, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, number=number,
-            who=f"rank {ranks}", who_zh=f"rank {ranks}", operation=hits.get("operation"),
+            who=f"rank {ranks}", operation=hits.get("operation"),
             seconds=f"{int(hits.get('ms') or 0) / 1000:g}", commands=("NCCL_P2P_DISABLE=1", "NCCL_DEBUG=INFO"),
     )  # fmt: skip
     world = max(hits.world_size or 0, max(waited, default=-1) + 1)
     missing = sorted(set(range(world)) - set(waited)) if waited else []
-    names = ranks_text(missing)
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-        who=f"rank {ranks}" if ranks else "a rank", who_zh=f"rank {ranks}" if ranks else "某个 rank",
+        who=f"rank {ranks}" if ranks else TOML.phrase("somebody"),
         seconds=f"{int(hits.get('ms') or 0) / 1000:g}", operation=hits.get("operation"),
-        absent=f"No word of it from rank "
-            f"{names}. " if names else "", absent_zh=f"rank {names} 没有相关输出。" if names else "",
+        absent=ranks_text(missing),
     )  # fmt: skip
 
 
@@ -147,7 +142,7 @@ def of_standstill(standstill: Standstill) -> Finding:
         return found(
             PROBLEM, DIFFERS_MESSAGE, where=where, evidence=standstill.evidence,
             confidence=CONFIRMED if standstill.certain else LIKELY, number=standstill.number, group=standstill.group,
-            what=standstill.differs, what_zh=_DIFFERENCES[standstill.differs], ways=", ".join(told[:3]),
+            what=TOML.phrase(f"differs.{standstill.differs}"), ways=", ".join(told[:3]),
     )  # fmt: skip
     last = next(iter(standstill.last.values()), 0)
     unseen = _few(standstill.unseen)
@@ -155,8 +150,7 @@ def of_standstill(standstill: Standstill) -> Finding:
         PROBLEM, ABSENT_MESSAGE, where=where, evidence=standstill.evidence, confidence=LIKELY,
         absent=_few(standstill.absent), waiting=_few(standstill.waiting), operation=standstill.operation,
         number=standstill.number, group=standstill.group, first=next(iter(standstill.absent)),
-        behind=f"Its last one there was number {last}. " if last > 0 else "",
-        behind_zh=f"它在该组中的最后一次是第 {last} 次。" if last > 0 else "",
+        last=max(last, 0),
         unseen=unseen,
     )  # fmt: skip
 
