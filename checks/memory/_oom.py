@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from doctor.catalogue.finding import LIKELY, Confidence, Finding, Message, found
+from doctor.catalogue.finding import LIKELY, Confidence, Finding, Message, Phrase, found, joined
 from doctor.catalogue.problem import Problem
 from doctor.catalogue.signature import Hit, Hits
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
 
 #: torch's message of either era; the older one names the total in brackets
 OUT_OF_MEMORY = (
@@ -228,34 +231,39 @@ def setting(hits: Hits, name: str) -> str | None:
     return None
 
 
-def training_knobs(hits: Hits) -> tuple[str, str]:
-    """The batch and length settings of the framework at hand, in English and Chinese."""
+def training_knobs(hits: Hits) -> Phrase:
+    """The batch and length settings of the framework at hand."""
+    return TOML.phrase(f"knobs.{_framework(hits)}")
+
+
+def _framework(hits: Hits) -> str:
+    """Name of its phrase."""
     actor = next((hit.process.partition(" ")[0] for hit in hits if hit.process), "")
     if actor in _TRINITY_ENGINES or (uses(hits, "trinity") and actor in _ENGINE_ACTORS):
-        return _TRINITY_ROLLOUT
+        return "trinity_rollout"
     if uses(hits, "trinity"):
         return _trinity(hits)
     verl = uses(hits, "verl") or actor in _VERL_ACTORS
     if verl and actor in _ENGINE_ACTORS:
-        return _VERL_ROLLOUT
+        return "verl_rollout"
     if verl and (setting(hits, "use_dynamic_bsz") or "").lower() == "true":
-        return _VERL_DYNAMIC
+        return "verl_dynamic"
     if verl:
-        return _VERL_FIXED
+        return "verl_fixed"
     own = next((knobs for package, knobs in _OTHERS if uses(hits, package)), None)
     frames = [frame for hit in hits for frame in hit.frames]
-    return own or next((knobs for part, knobs in _ENGINES if any(part in each for each in frames)), _TRAINER)
+    return own or next((knobs for part, knobs in _ENGINES if any(part in each for each in frames)), "trainer")
 
 
-def _trinity(hits: Hits) -> tuple[str, str]:
+def _trinity(hits: Hits) -> str:
     """Trinity's own keys came with 0.3.2; before, and where the release is not known, veRL's file is named."""
     from packaging.version import InvalidVersion, Version
 
     told = hits.versions.get("trinity-rft") or hits.versions.get("trinity")
     try:
-        return _TRINITY if told and Version(told) >= Version("0.3.2") else _TRINITY_OLD
+        return "trinity" if told and Version(told) >= Version("0.3.2") else "trinity_old"
     except InvalidVersion:
-        return _TRINITY_OLD
+        return "trinity_old"
 
 
 #: actors that hold an engine or a trainer, by the frameworks' own class names
@@ -264,165 +272,25 @@ def _trinity(hits: Hits) -> tuple[str, str]:
 _TRINITY_ENGINES = frozenset({"vLLMRolloutModel", "vLLMAsyncRolloutModel"})
 _ENGINE_ACTORS = _TRINITY_ENGINES | {"vLLMHttpServer", "AsyncvLLMServer", "vLLMReplica", "SGLangHttpServer", "LLMActor"}
 _VERL_ACTORS = frozenset({"WorkerDict", "TaskRunner", "ActorRolloutRefWorker", "main_task"})
-_TRINITY_ROLLOUT = (
-    (
-        "It is Trinity-RFT's rollout model: raise `explorer.rollout_model.tensor_parallel_size` (with fewer "
-        "`engine_num`), lower its `gpu_memory_utilization`, `max_response_tokens` or `max_model_len`, or set "
-        "`enforce_eager: true`."
-    ),
-    (
-        "这是 Trinity-RFT 的 rollout 模型:增大 `explorer.rollout_model.tensor_parallel_size`(并相应减少 `engine_num`),"
-        "降低其 `gpu_memory_utilization`、`max_response_tokens` 或 `max_model_len`,或设置 `enforce_eager: true`。"
-    ),
-)
-_VERL_ROLLOUT = (
-    (
-        "It is veRL's rollout engine: lower `actor_rollout_ref.rollout.gpu_memory_utilization`, raise "
-        "`actor_rollout_ref.rollout.tensor_model_parallel_size`, or lower `max_num_batched_tokens` and `max_num_seqs`."
-    ),
-    (
-        "这是 veRL 的 rollout 引擎:降低 `actor_rollout_ref.rollout.gpu_memory_utilization`,增大 "
-        "`actor_rollout_ref.rollout.tensor_model_parallel_size`,或降低 `max_num_batched_tokens` 与 `max_num_seqs`。"
-    ),
-)
-_TRINITY_OLD = (
-    (
-        "In the veRL file that `trainer.trainer_config_path` (or `trainer.trainer_config`) of Trinity-RFT names, set "
-        "`actor_rollout_ref.actor.use_dynamic_bsz: true` and lower `ppo_max_token_len_per_gpu`, raise "
-        "`ulysses_sequence_parallel_size`, and set `entropy_from_logits_with_chunking: true` for actor and ref; or "
-        "shorten `model.max_response_tokens`. From 0.3.2 on the first ones are `trainer.max_token_len_per_gpu` and "
-        "`trainer.ulysses_sequence_parallel_size`."
-    ),
-    (
-        "在 Trinity-RFT 的 `trainer.trainer_config_path`(或 `trainer.trainer_config`)所指的 veRL 配置中,设置 "
-        "`actor_rollout_ref.actor.use_dynamic_bsz: true` 并降低 `ppo_max_token_len_per_gpu`,增大 "
-        "`ulysses_sequence_parallel_size`,并为 actor 与 ref 设置 `entropy_from_logits_with_chunking: true`;或缩短 "
-        "`model.max_response_tokens`。从 0.3.2 起,前两者为 `trainer.max_token_len_per_gpu` 与 "
-        "`trainer.ulysses_sequence_parallel_size`。"
-    ),
-)
-_VERL_DYNAMIC = (
-    (
-        "use_dynamic_bsz is on, so micro batch sizes are not read: lower "
-        "`actor_rollout_ref.actor.ppo_max_token_len_per_gpu` and `log_prob_max_token_len_per_gpu` of "
-        "ref and rollout (not below prompt plus response length), or raise "
-        "`ulysses_sequence_parallel_size`."
-    ),
-    (
-        "use_dynamic_bsz 已打开,不再读取 micro batch:请降低 "
-        "`actor_rollout_ref.actor.ppo_max_token_len_per_gpu` 以及 ref 与 rollout 的 "
-        "`log_prob_max_token_len_per_gpu`(不得小于提示与回复长度之和),或增大 "
-        "`ulysses_sequence_parallel_size`。"
-    ),
-)
-_VERL_FIXED = (
-    (
-        "In veRL lower `ppo_micro_batch_size_per_gpu` and `log_prob_micro_batch_size_per_gpu` (with "
-        "`use_dynamic_bsz=True` it is `ppo_max_token_len_per_gpu` instead), set "
-        "`enable_gradient_checkpointing=True`, or raise `ulysses_sequence_parallel_size`."
-    ),
-    (
-        "在 veRL 中降低 `ppo_micro_batch_size_per_gpu` 与 `log_prob_micro_batch_size_per_gpu`(若 "
-        "`use_dynamic_bsz=True` 则为 `ppo_max_token_len_per_gpu`),设置 "
-        "`enable_gradient_checkpointing=True`,或增大 `ulysses_sequence_parallel_size`。"
-    ),
-)
-_OPENRLHF = (
-    (
-        "In OpenRLHF lower `--micro_train_batch_size` and `--micro_rollout_batch_size` (newer: "
-        "`--train.micro_batch_size`, `--rollout.micro_batch_size`), turn gradient checkpointing and "
-        "`adam_offload` on, raise `zero_stage` to 3, or shorten the responses."
-    ),
-    (
-        "在 OpenRLHF 中降低 `--micro_train_batch_size` 与 `--micro_rollout_batch_size`(新版:"
-        "`--train.micro_batch_size`、`--rollout.micro_batch_size`),打开梯度检查点与 `adam_offload`,"
-        "把 `zero_stage` 提高到 3,或缩短回复。"
-    ),
-)
-_NEMO = (
-    (
-        "In NeMo-RL lower `policy.train_micro_batch_size` and `policy.logprob_batch_size`, or shorten "
-        "`policy.max_total_sequence_length`."
-    ),
-    (
-        "在 NeMo-RL 中降低 `policy.train_micro_batch_size` 与 `policy.logprob_batch_size`,或缩短 "
-        "`policy.max_total_sequence_length`。"
-    ),
-)
-_SLIME = (
-    (
-        "In slime lower `--max-tokens-per-gpu` (with `--use-dynamic-batch-size`) or `--micro-batch-size`, "
-        "add `--recompute-granularity full`, or raise `--context-parallel-size`."
-    ),
-    (
-        "在 slime 中降低 `--max-tokens-per-gpu`(配合 `--use-dynamic-batch-size`)或 `--micro-batch-size`,"
-        "加上 `--recompute-granularity full`,或增大 `--context-parallel-size`。"
-    ),
-)
-_TRINITY = (
-    (
-        "In Trinity-RFT lower `trainer.max_token_len_per_gpu` (with `use_dynamic_bsz`) or the micro batches "
-        "of `trainer.trainer_config`, raise `trainer.ulysses_sequence_parallel_size`, or shorten "
-        "`model.max_response_tokens`."
-    ),
-    (
-        "在 Trinity-RFT 中降低 `trainer.max_token_len_per_gpu`(配合 `use_dynamic_bsz`)或 "
-        "`trainer.trainer_config` 中的 micro batch,增大 `trainer.ulysses_sequence_parallel_size`,或缩短 "
-        "`model.max_response_tokens`。"
-    ),
-)
-_SGLANG = (
-    (
-        "In SGLang lower `--mem-fraction-static` (0.8 or 0.7), so that more is left beside the pool of keys and "
-        "values, then `--chunked-prefill-size` and `--max-running-requests`."
-    ),
-    (
-        "在 SGLang 中降低 `--mem-fraction-static`(0.8 或 0.7),使键值缓存池之外留出更多显存;再降低 "
-        "`--chunked-prefill-size` 与 `--max-running-requests`。"
-    ),
-)
-_VLLM = (
-    "In vLLM lower `max_num_batched_tokens` and `max_num_seqs`, or shorten `max_model_len`.",
-    "在 vLLM 中降低 `max_num_batched_tokens` 与 `max_num_seqs`,或缩短 `max_model_len`。",
-)
-_TRAINER = (
-    (
-        "Lower `per_device_train_batch_size` and raise `gradient_accumulation_steps` by the same "
-        "factor, set `gradient_checkpointing=True`, or shorten `max_completion_length`."
-    ),
-    (
-        "降低 `per_device_train_batch_size` 并按同样倍数提高 `gradient_accumulation_steps`,设置 "
-        "`gradient_checkpointing=True`,或缩短 `max_completion_length`。"
-    ),
-)
-#: package -> its settings; the first that runs counts, and Trinity-RFT runs veRL's workers
-_OTHERS = (("openrlhf", _OPENRLHF), ("nemo_rl", _NEMO), ("slime", _SLIME), ("trl", _TRAINER))
-#: part of a frame -> settings of an engine that runs by itself
-_ENGINES = (("sglang/srt/", _SGLANG), ("/vllm/", _VLLM))
 
 
-def _beside(hits: Hits) -> tuple[str, str]:
+#: package -> phrase of its settings; the first that runs counts, and Trinity-RFT runs veRL's workers
+_OTHERS = (("openrlhf", "openrlhf"), ("nemo_rl", "nemo"), ("slime", "slime"), ("trl", "trainer"))
+#: part of a frame -> phrase of the settings of an engine that runs by itself
+_ENGINES = (("sglang/srt/", "sglang"), ("/vllm/", "vllm"))
+
+
+def _beside(hits: Hits) -> list[Phrase]:
     """What an engine holds of the same card, where the log shows its share and does not say that it serves apart."""
     share = setting(hits, "vllm_gpu_memory_utilization") or setting(hits, "gpu_memory_utilization")
     trl = uses(hits, "trl") or setting(hits, "vllm_gpu_memory_utilization") or setting(hits, "vllm_mode")
     if share is None or not trl or setting(hits, "vllm_mode") == "server":
-        return "", ""
-    return (
-        (
-            f" The log shows an engine that takes {share} of a card for itself: where it is on this one "
-            '(`vllm_mode="colocate"`), lower `vllm_gpu_memory_utilization` first (0.3 to 0.5) and set '
-            "`vllm_enable_sleep_mode=True` where TRL has it."
-        ),
-        (
-            f'日志显示推理引擎占用一张卡的 {share}:若它就在这张卡上(`vllm_mode="colocate"`),请先降低 '
-            "`vllm_gpu_memory_utilization`(0.3 到 0.5),并在 TRL 支持时设置 `vllm_enable_sleep_mode=True`。"
-        ),
-    )
+        return []
+    return [TOML.phrase("beside", share=share)]
 
 
 def finding(problem: Problem, message: Message, hits: Hits, confidence: Confidence = LIKELY) -> Finding:
     """The message with the sizes that the log tells."""
-    english, chinese = (own + beside for own, beside in zip(training_knobs(hits), _beside(hits), strict=True))
     asked, total, free = (hits.get(each) for each in ("asked", "total", "free"))
     return found(
         problem,
@@ -433,6 +301,5 @@ def finding(problem: Problem, message: Message, hits: Hits, confidence: Confiden
         asked=asked or "more",
         total=total,
         free=free,
-        knobs=english,
-        knobs_zh=chinese,
+        knobs=joined((training_knobs(hits), *_beside(hits))),
     )

@@ -15,13 +15,13 @@ OF_CANN = TOML["of_cann"]
 
 def explain(hits: Hits) -> Finding:
     """With torch's own sizes, or those of Ascend's runtime, and the settings of the framework that runs."""
-    english, chinese = training_knobs(hits)
+    knobs = training_knobs(hits)
     if not hits.of(0):
         size = hits.get("bytes")
         asked = f" {int(size) / 2**30:.1f} GiB" if size else ""
         return found(
             PROBLEM, OF_CANN, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, asked=asked,
-            knobs=english, knobs_zh=chinese,
+            knobs=knobs,
         )  # fmt: skip
     return found(
         PROBLEM,
@@ -29,8 +29,7 @@ def explain(hits: Hits) -> Finding:
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=CONFIRMED,
-        knobs=english,
-        knobs_zh=chinese,
+        knobs=knobs,
         asked=hits.get("asked"),
         npu=hits.get("npu"),
         total=hits.get("total"),
