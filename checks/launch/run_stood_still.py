@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from doctor.base.evidence import Observed
-from doctor.catalogue.finding import LIKELY, Finding, Where, found
+from doctor.catalogue.finding import LIKELY, Finding, Phrase, Where, found, joined
 from doctor.catalogue.standing import Standstill, Waiting
 from doctor.catalogue.stillness import Stillness
 from doctor.catalogue.words import words_of
@@ -31,62 +31,40 @@ def of_standstill(standstill: Standstill) -> Finding:
     return found(
         PROBLEM, message, confidence=LIKELY, evidence=quotes,
         where=Where(rank=first.rank if standstill.behind else None, step=first.step, host=first.host or None),
-        seconds=_long(first.seconds), seconds_zh=_long_zh(first.seconds),
+        seconds=_long(first.seconds),
         step="?" if first.step is None else first.step,
-        usual="an unknown time" if first.usual_s is None else _long(first.usual_s),
-        usual_zh="未知时间" if first.usual_s is None else _long_zh(first.usual_s),
-        rank=first.rank, at=first.at, who=_who(standstill), who_zh=_who_zh(standstill),
+        usual=TOML.phrase("unknown") if first.usual_s is None else _long(first.usual_s),
+        rank=first.rank, at=first.at, who=_who(standstill),
     )  # fmt: skip
 
 
-def _who(standstill: Standstill) -> str:
+def _who(standstill: Standstill) -> Phrase:
     """Sentences about the ranks, each known for certain."""
     behind, waiting = _listed(standstill.behind), standstill.waiting
     told = []
     if behind and _inside(standstill):
-        told.append(f"The last step of {behind} is older than that of the others.")
+        told.append(TOML.phrase("older", behind=behind))
     elif behind and waiting:
-        told.append(f"All other ranks that answered wait in `{waiting}`, and {behind} is not there.")
+        told.append(TOML.phrase("not_there", behind=behind, waiting=waiting))
     elif behind and standstill.waits:
-        told.append(f"The other ranks wait in different collectives, and {behind} is in none of them.")
+        told.append(TOML.phrase("in_none", behind=behind))
     elif behind:
-        told.append(f"The last step of {behind} is older than that of the others.")
+        told.append(TOML.phrase("older", behind=behind))
     elif waiting and len(standstill.standing) > 1:
-        told.append(f"All ranks that answered wait in `{waiting}`.")
+        told.append(TOML.phrase("all_wait", waiting=waiting))
     if len(standstill.waits) > 1:
-        told += [f"{_capital(_listed(each.ranks))}: `{each.collective}`{_led(each)}." for each in standstill.waits[:4]]
+        told += map(_waits, standstill.waits[:4])
     if standstill.silent:
-        told.append(f"Nothing was heard of {_listed(standstill.silent)}.")
-    return " ".join(told)
+        told.append(TOML.phrase("silent", silent=_listed(standstill.silent)))
+    return joined(told)
 
 
-def _who_zh(standstill: Standstill) -> str:
-    behind, waiting = _listed(standstill.behind), standstill.waiting
-    told = []
-    if behind and _inside(standstill):
-        told.append(f"{behind} 的最后一步比其他 rank 旧。")
-    elif behind and waiting:
-        told.append(f"其他有响应的 rank 都在 `{waiting}` 中等待,而 {behind} 不在其中。")
-    elif behind and standstill.waits:
-        told.append(f"其他 rank 在不同的集合通信中等待,而 {behind} 不在其中任何一个。")
-    elif behind:
-        told.append(f"{behind} 的最后一步比其他 rank 旧。")
-    elif waiting and len(standstill.standing) > 1:
-        told.append(f"所有有响应的 rank 都在 `{waiting}` 中等待。")
-    if len(standstill.waits) > 1:
-        told += [f"{_listed(each.ranks)}:`{each.collective}`{_led_zh(each)}。" for each in standstill.waits[:4]]
-    if standstill.silent:
-        told.append(f"{_listed(standstill.silent)} 没有任何消息。")
-    return "".join(told)
-
-
-def _led(waiting: Waiting) -> str:
-    """Who called a collective: `` called by `f (a.py:3)`, from `main (train.py:9)` ``."""
-    return " called by " + ", from ".join(f"`{each}`" for each in waiting.led_by) if waiting.led_by else ""
-
-
-def _led_zh(waiting: Waiting) -> str:
-    return ",调用者:" + ",其上层:".join(f"`{each}`" for each in waiting.led_by) if waiting.led_by else ""
+def _waits(waiting: Waiting) -> Phrase:
+    """Who waits in a collective, and who called it: `f (a.py:3)`, from `main (train.py:9)`."""
+    led: Phrase | str = ""
+    for caller in waiting.led_by:
+        led = TOML.phrase("led", inner=led, caller=caller)
+    return TOML.phrase("waits", ranks=_numbers(waiting.ranks), collective=waiting.collective, led=led)
 
 
 def _inside(standstill: Standstill) -> bool:
@@ -94,15 +72,14 @@ def _inside(standstill: Standstill) -> bool:
     return any(each.collective for each in standstill.standing if each.rank in standstill.behind)
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _listed(ranks: Sequence[int]) -> str:
     """``rank 3``, ``rank 0, 2``, ``rank 0, 1, 2 and 61 more``."""
-    shown = ", ".join(map(str, ranks[:8]))
+    return f"rank {_numbers(ranks)}" if ranks else ""
+
+
+def _numbers(ranks: Sequence[int]) -> str:
     more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
-    return f"rank {shown}{more}" if ranks else ""
+    return ", ".join(map(str, ranks[:8])) + more
 
 
 def of_stillness(stillness: Stillness) -> Finding:
@@ -111,23 +88,18 @@ def of_stillness(stillness: Stillness) -> Finding:
     where = stillness.where if behind is None else replace(stillness.where, rank=behind[0])
     return found(
         PROBLEM, MESSAGE if stillness.total is None else AT_STEP, where=where, evidence=stillness.evidence,
-        confidence=LIKELY, seconds=_long(stillness.seconds), seconds_zh=_long_zh(stillness.seconds),
-        usual=_long(stillness.usual_s), usual_zh=_long_zh(stillness.usual_s),
+        confidence=LIKELY, seconds=_long(stillness.seconds), usual=_long(stillness.usual_s),
         step="?" if stillness.step is None else stillness.step, total=stillness.total,
-        behind=f"The last words of rank {behind[0]} are {_long(behind[1])} older than those of the others."
-            if behind else "",
-        behind_zh=f"rank {behind[0]} 的最后输出比其他 rank 早 {_long_zh(behind[1])}。" if behind else "",
+        behind=TOML.phrase("quiet", rank=behind[0], earlier=_long(behind[1])) if behind else "",
     )  # fmt: skip
 
 
-def _long(seconds: float) -> str:
+def _long(seconds: float) -> Phrase:
     """``under 1 s``, ``3.4 s``, ``19 s``, ``12 min``, ``3.5 h``."""
     if seconds < 1:
-        return "under 1 s"
+        return TOML.phrase("time.instant")
     if seconds < 120:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def _long_zh(seconds: float) -> str:
-    return _long(seconds).replace("under", "不到").replace("min", "分钟").replace(" s", " 秒").replace(" h", " 小时")
+        return TOML.phrase("time.seconds", number=f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}")
+    if seconds < 7200:
+        return TOML.phrase("time.minutes", number=f"{seconds / 60:.0f}")
+    return TOML.phrase("time.hours", number=f"{seconds / 3600:.1f}")

@@ -30,15 +30,6 @@ _COMMANDS = re.compile(r"(?:\S{0,80}/)?(?:serve|vllm|sglang|python3?|bash|sh|uv|
 #: whose options are known here
 _LAUNCHERS = frozenset({"torchrun", "deepspeed", "accelerate"})
 _SERVERS = {"launch_server.py": "sglang", "api_server.py": "vllm", "vllm": "vllm", "launch_router.py": "sglang-router"}
-_WHOSE = (
-    "It is the server of `{0}` that says so; where a trainer started it (AReaL, slime, veRL, a script), the installed "
-    "`{0}` is older or newer than that trainer was written for: `pip show {0}`, then install the version that the "
-    "trainer names, often a newer one. "
-)
-_WHOSE_ZH = (
-    "这是 `{0}` 的服务端所说;若由训练框架(AReaL、slime、veRL 或脚本)启动,则所装 `{0}` 比该框架所针对的版本旧或新:"
-    "`pip show {0}`,再安装框架指定的版本(通常更新)。"
-)
 
 
 def explain(hits: Hits) -> Finding | None:
@@ -62,8 +53,8 @@ def explain(hits: Hits) -> Finding | None:
         message = ENTRYPOINT if server and _COMMANDS.match(unknown.split()[0]) else SURPLUS
     return found(
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), names=names or f"`{unknown[:60]}`",
-        why=hits.get("why") or "", whose=_WHOSE.format(server) if server else "",
-        whose_zh=_WHOSE_ZH.format(server) if server else "", confidence=LIKELY if surplus else CONFIRMED,
+        why=hits.get("why") or "", whose=TOML.phrase("whose", server=server) if server else "",
+        confidence=LIKELY if surplus else CONFIRMED,
         option=(hits.get("argument") or "").split("/")[0], program=program,
         near=near, choices=_listed((hits.get("match") or "").split(", ")), words=f"`{unknown[:60]}`",
     )  # fmt: skip

@@ -14,28 +14,14 @@ LOG_MESSAGE_DOCKER = TOML["log_docker"]
 LOG_MESSAGE_ABSENT = TOML["log_absent"]
 
 
-_STATIC = (
-    (
-        "With `--rdzv-backend c10d` the options `--master_addr` and `--master_port` count for nothing, and "
-        "`--rdzv-endpoint` was not given."
-    ),
-    "使用 `--rdzv-backend c10d` 时 `--master_addr` 和 `--master_port` 不起作用,而 `--rdzv-endpoint` 没有给出。",
-)
-_STANDALONE = (
-    "`--standalone` is for one machine: it overrides `--master_addr` and `--rdzv-endpoint` with `localhost:0`.",
-    "`--standalone` 只用于单机:它用 `localhost:0` 覆盖 `--master_addr` 和 `--rdzv-endpoint`。",
-)
-
-
 def explain(hits: Hits) -> Finding | None:
     """With the meeting point and the number of ranks that came, where told."""
     if all(hit.groups.get("static") or hit.groups.get("standalone") for hit in hits):
         return None
-    alone = hits.choice({"standalone": _STANDALONE, "static": _STATIC}, None)
+    alone = hits.choice({name: TOML.phrase(name) for name in ("standalone", "static")}, None)
     if alone and not hits.get("host") and not hits.get("came"):
         return found(
-            PROBLEM, LOG_MESSAGE_LOCAL, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, local=alone[0],
-            local_zh=alone[1],
+            PROBLEM, LOG_MESSAGE_LOCAL, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, local=alone,
         )  # fmt: skip
     host, came, wanted = hits.get("host"), hits.get("came"), hits.get("wanted")
     return found(

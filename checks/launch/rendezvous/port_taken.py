@@ -124,6 +124,5 @@ def explain(hits: Hits) -> Finding:
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY if hits.of(RAY_SERVER) or all(each.level == "W" for each in hits) else CONFIRMED,
-        which=f"port {port}" if port else "a port that the run wants to open",
-        which_zh=f"端口 {port} " if port else "任务要打开的某个端口",
+        port=port or "",
     )

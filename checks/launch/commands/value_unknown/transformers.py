@@ -59,8 +59,7 @@ def _refused(setting: Observed, name: str, known: tuple[str, ...], version: str,
     )  # fmt: skip
 
 
-#: enumeration -> what it chooses
-_WHAT = {"OptimizerNames": ("optimizer", "优化器"), "SchedulerType": ("scheduler", "学习率调度器")}
+_WHAT = TOML.phrases("what")
 _MOST = 8
 
 
@@ -69,9 +68,9 @@ def explain(hits: Hits) -> Finding | None:
     value, kind = hits.get("value") or "", hits.get("kind") or ""
     choices = [each.strip("' ") for each in (hits.get("choices") or "").strip("[]").split(",")]
     near = get_close_matches(value, choices, _MOST, 0.3) or choices[:_MOST]
-    what, what_zh = _WHAT.get(kind, ("choice", "取值"))
     installed = hits.versions.get("transformers")
     return found(
-        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), value=value, what=what, what_zh=what_zh,
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), value=value,
+        what=_WHAT.get(kind, _WHAT["other"]),
         choices=", ".join(f"`{each}`" for each in near), version=f" {installed}" if installed else "",
     )  # fmt: skip

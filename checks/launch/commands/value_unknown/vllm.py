@@ -119,9 +119,8 @@ def explain(hits: Hits) -> Finding:
     """The name that is not there, or that none was given."""
     where, evidence = hits.where(), hits.evidence()
     if hits.of(0):
-        tools = hits.get("kind") == "tool call"
         return found(
-            PROBLEM, LOG_MESSAGE, where=where, evidence=evidence, kind=hits.get("kind"),
-            kind_zh="工具调用" if tools else "推理", value=hits.get("value"),
+            PROBLEM, LOG_MESSAGE, where=where, evidence=evidence,
+            kind=TOML.phrases("kind")[hits.get("kind") or "reasoning"], value=hits.get("value"),
         )  # fmt: skip
     return found(PROBLEM, NO_PARSER, where=where, evidence=evidence, known="`hermes`, `llama3_json`, `mistral`")

@@ -34,6 +34,5 @@ def explain(hits: Hits) -> Finding | None:
         wanted=hits.get("wanted") or "?",
         node=node or "NODE",
         path=path or "PATH",
-        at=f" (`{node}`): {path}" if node else "",
-        at_zh=f"(`{node}`):{path}" if node else "",
+        known=node is not None,
     )
