@@ -60,13 +60,11 @@ def _instead(launch: Launch) -> tuple[str, ...]:
 
 def explain(hits: Hits) -> Finding:
     """The release where the log tells it."""
-    version = hits.versions.get("vllm")
     return found(
         PROBLEM,
         LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         commands=("doctor serve --model MODEL", "vllm serve MODEL"),
-        of_vllm=f" of vLLM {version}" if version else "",
-        of_vllm_zh=f"vLLM {version} 的 " if version else "",
+        version=hits.versions.get("vllm") or "",
     )

@@ -17,22 +17,6 @@ WIDTHS = TOML["widths"]
 
 #: widths of models are multiples of this, lengths of sequences seldom
 _WIDTH = 64
-_VLLM = (
-    "Its `forward` has the signature of vLLM's class: SGLang's own file of the model was not there or failed to "
-    "import, so the class of the installed vLLM was taken."
-)
-_VLLM_ZH = "其 `forward` 是 vLLM 类的签名:SGLang 自己的模型文件不存在或导入失败,于是用了已安装 vLLM 的类。"
-_DRAFT = (
-    "Speculative decoding shares embedding and head with the draft; this release offers that for other models only."
-)
-_DRAFT_ZH = "推测解码需要与草稿模型共享嵌入层和输出层;此版本只对其他模型提供。"
-
-
-_PATH = (
-    " EAGLE3 wants a draft checkpoint of its own: without `--speculative-draft-model-path` the model itself is taken "
-    "as the draft, and fails like this."
-)
-_PATH_ZH = "EAGLE3 需要单独的草稿检查点:不写 `--speculative-draft-model-path` 时会把模型本身当作草稿,从而如此失败。"
 
 
 def explain(hits: Hits) -> Finding | None:
@@ -50,7 +34,7 @@ def explain(hits: Hits) -> Finding | None:
     of_vllm = bool(hits.of(0))
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-        model=hits.get("model") or "", name=hits.get("name") or "", reason=_VLLM if of_vllm else _DRAFT,
-        reason_zh=_VLLM_ZH if of_vllm else _DRAFT_ZH, draft="" if of_vllm else _PATH,
-        draft_zh="" if of_vllm else _PATH_ZH,
+        model=hits.get("model") or "", name=hits.get("name") or "",
+        reason=TOML.phrase("reason.of_vllm" if of_vllm else "reason.of_draft"),
+        draft="" if of_vllm else TOML.phrase("path"),
     )  # fmt: skip
