@@ -24,6 +24,5 @@ def explain(hits: Hits) -> Finding | None:
         return None
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
-        source=f'`data_source` "{named or ""}"' if told else "a `data_source` in the data",
-        source_zh=f"`data_source` “{named or ''}”" if told else "数据中的某个 `data_source`",
+        source=TOML.phrase("source.named", named=named or "") if told else TOML.phrase("source.some"),
     )  # fmt: skip

@@ -20,6 +20,5 @@ def explain(hits: Hits) -> Finding:
     return found(
         PROBLEM, FIELD if field else ROWS, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         one=one, two=two, field=field or "",
-        times=f"Here one is {times} times the other: look at the repetition first." if times > 1 else "",
-        times_zh=f"此处一方是另一方的 {times} 倍:先检查重复。" if times > 1 else "",
+        times=times if times > 1 else 0,
     )  # fmt: skip

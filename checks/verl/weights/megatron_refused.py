@@ -23,24 +23,16 @@ AGAIN_AT, SCHEDULE_AT = 3, 4  # places among the signatures
 FRAME = r"[\\\\/]megatron[\\\\/](?:core|training|legacy|bridge)[\\\\/]"
 
 
-#: what the scheduler asserts -> words
-_ASSERTED = {
-    "self.lr_decay_steps > 0": ("no steps: there is not one training step to do", "没有步数:一个训练步都没有"),
-    "self.lr_warmup_steps < self.lr_decay_steps": (
-        "a warm-up at least as long as all training steps",
-        "的预热不短于全部训练步数",
-    ),
-}
+#: what the scheduler asserts -> its phrase
+_ASSERTED = {"self.lr_decay_steps > 0": "no_steps", "self.lr_warmup_steps < self.lr_decay_steps": "long_warmup"}
 
 
 def _schedule(hits: Hits) -> Finding | None:
     asserted = hits.first.code.removeprefix("assert ").strip()
     if asserted not in _ASSERTED:
         return None
-    what, what_zh = _ASSERTED[asserted]
-    return found(
-        PROBLEM, SCHEDULE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, what=what, what_zh=what_zh
-    )
+    what = TOML.phrase(f"schedule.{_ASSERTED[asserted]}")
+    return found(PROBLEM, SCHEDULE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, what=what)
 
 
 def _world(hits: Hits) -> Finding:
@@ -52,8 +44,7 @@ def _world(hits: Hits) -> Finding:
         evidence=hits.evidence(),
         confidence=CONFIRMED,
         world=hits.get("world"),
-        size_words=f" ({sizes[0]})" if len(sizes) == 1 else "",
-        size_words_zh=f"({sizes[0]})" if len(sizes) == 1 else "",
+        sizes=sizes[0] if len(sizes) == 1 else "",
     )
 
 

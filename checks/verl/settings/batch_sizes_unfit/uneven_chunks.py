@@ -29,7 +29,6 @@ def explain(hits: Hits) -> Finding:
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=CONFIRMED,
-        size=f" of {size} samples" if size else "",
-        size_zh=f"({size} 个样本)" if size else "",
+        size=size or "",
         chunks=hits.get("chunks"),
     )
