@@ -14,8 +14,7 @@ LOG_MESSAGE = TOML["log"]
 def explain(hits: Hits) -> Finding:
     """Name the number of bits or the method, where the refusal does."""
     bits, method = hits.get("bits"), hits.get("method")
-    name = f"{bits}-bit" if bits else (method or "quantized")
+    name = TOML.phrase("bits", bits=bits) if bits else (method or TOML.phrase("quantized"))
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, model=name,
-        model_zh=f"{bits} 位" if bits else (method or "量化"),
     )  # fmt: skip

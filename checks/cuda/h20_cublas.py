@@ -100,14 +100,13 @@ def explain(hits: Hits) -> Finding | None:
     bad = cublas is not None and bool(is_older(cublas[0], GOOD))
     if not h20 and not inside and cublas is not None and not bad:
         return None
-    have = f"Here it is cuBLAS {cublas[0]}: {cublas[1]}. " if cublas and bad else ""
-    have_zh = f"此处为 cuBLAS {cublas[0]}({cublas[1]})。" if cublas and bad else ""
+    version, source = cublas if cublas and bad else ("", "")
     return found(
         PROBLEM,
         LOG_MESSAGE if h20 or inside else LOG_MESSAGE_MAYBE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=CONFIRMED if h20 and (inside or bad) else LIKELY,
-        have=have,
-        have_zh=have_zh,
+        version=version,
+        source=source,
     )

@@ -21,13 +21,8 @@ def explain(hits: Hits) -> Finding:
     """Name the repository, or the account or organisation, where a line does."""
     repo = hits.get("repo")
     owner = hits.get("owner") or next((name for hit in hits for name in _OWNER.findall(hit.text)), "")
-    if repo:
-        target, target_zh = f"the repository `{repo}`", f"仓库 `{repo}`"
-    elif owner:
-        target, target_zh = f"repositories of `{owner}`", f"属于 `{owner}` 的仓库"
-    else:
-        target, target_zh = "the repository that it pushes to", "所要推送的仓库"
+    target = TOML.phrases("target")["repository" if repo else "owner" if owner else "unknown"]
     return found(
-        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=LOG_COMMANDS, target=target,
-        target_zh=target_zh,
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=LOG_COMMANDS,
+        target=target.filled(repo=repo, owner=owner),
     )  # fmt: skip

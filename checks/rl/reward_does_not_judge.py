@@ -16,10 +16,7 @@ GARBAGE = TOML["garbage"]
 NOTHING = TOML["nothing"]
 
 #: kinds of worthless answers, and what they are called
-WORTHLESS = {
-    "empty": ("an empty answer", "空回答"), "refusal": ("a refusal", "拒绝回答"),
-    "repeated": ("one word over and over", "不断重复一个词"), "prompt": ("the prompt again", "重复提示"),
-}  # fmt: skip
+WORTHLESS = TOML.phrases("worthless")
 _RIGHT = "right:"
 #: answers that hold none at all, of the length of a short one
 _NO_ANSWER = ("empty", "refusal")
@@ -55,8 +52,8 @@ def of_rehearsal(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
             right=_number(right), garbage=_number(garbage),
         )  # fmt: skip
     return found(
-        PROBLEM, GARBAGE, confidence=LIKELY, evidence=evidence, worthless=WORTHLESS[kind][0],
-        worthless_zh=WORTHLESS[kind][1], garbage=_number(garbage), right=_number(right), column=column, rows=rows,
+        PROBLEM, GARBAGE, confidence=LIKELY, evidence=evidence, worthless=WORTHLESS[kind],
+        garbage=_number(garbage), right=_number(right), column=column, rows=rows,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence, Finding, Message, Skip, found
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence, Finding, Message, Phrase, Skip, found
 from doctor.catalogue.problem import ERROR, WARNING, Severity
 from doctor.catalogue.shared.named_models import means_yes
 from doctor.catalogue.shared.trackers import chosen, monitor, place, quoted, takes_all, verl_loggers
@@ -30,11 +30,10 @@ QUIET = frozenset({"offline", "disabled", "dryrun"})
 NO_TERMINAL = frozenset({"nohup", "srun", "setsid", "sbatch", "mpirun", "mpiexec"})
 OWN_WAYS = ("WANDB_API_KEY", "WANDB_MODE", "WANDB_DISABLED", "WANDB_IDENTITY_TOKEN_FILE")
 
-DIES = ("ends with `UsageError`, for there is no terminal to ask", "以 `UsageError` 结束,因为没有可供询问的终端")
-ASKS = ("asks for it and everything waits for an answer", "停下来等待输入,整个任务随之等待")
+DIES, ASKS = TOML.phrase("dies"), TOML.phrase("asks")
 
 
-def _manner(launch: Launch, hub: Hub) -> tuple[tuple[str, str], Severity, Confidence]:
+def _manner(launch: Launch, hub: Hub) -> tuple[Phrase, Severity, Confidence]:
     """What `wandb.init` does without a key: Ray's workers and batch jobs have no terminal."""
     if launch.kind in {"verl", "trinity"} or not NO_TERMINAL.isdisjoint(launch.wrappers):
         return DIES, ERROR, CONFIRMED
@@ -54,8 +53,7 @@ def _finding(launch: Launch, hub: Hub, message: Message, setting: Observed | Non
     return found(
         PROBLEM,
         message,
-        ends=ends[0],
-        ends_zh=ends[1],
+        ends=ends,
         severity=severity,
         confidence=confidence,
         where=place(setting),

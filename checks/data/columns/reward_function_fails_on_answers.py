@@ -15,13 +15,7 @@ RAISES = TOML["raises"]
 LONG = TOML["long"]
 SHAPE = TOML["shape"]
 
-_KINDS = {
-    "empty": ("an empty completion", "空的生成"), "refusal": ("a refusal", "拒绝回答的生成"),
-    "repeated": ("one word over and over", "不断重复一个词的生成"), "prompt": ("the prompt again", "重复提示的生成"),
-    "long": ("a long text full of brackets", "满是括号的长文本"),
-    "format": ("tags without content", "只有标签没有内容的生成"),
-}  # fmt: skip
-_RIGHT, _WRONG = ("a right answer", "正确答案"), ("a wrong answer", "错误答案")
+KINDS = TOML.phrases("kind")
 #: the most telling first: what a model writes soonest
 _ORDER = ("empty", "right", "wrong", "refusal", "prompt", "repeated", "format", "long")
 
@@ -42,11 +36,11 @@ def of_rehearsal(function: Mapping[str, Any]) -> Iterator[Finding]:
         if not error or error == "not tried" or message.en.headline in seen:
             continue
         seen.add(message.en.headline)
-        name, name_zh = _KINDS.get(kind) or (_RIGHT if kind.startswith("right") else _WRONG)
+        name = KINDS.get(kind) or KINDS["right" if kind.startswith("right") else "wrong"]
         file, _, line = (tried["frame"] or function["place"]).rpartition(":")
         yield found(
             PROBLEM, message, where=Where(file=file or None, line=int(line) if line.isdecimal() else None),
             evidence=(Observed.quoted(function["place"] or function["function"], f"{kind}: {error}"),),
-            function=function["function"], kind=name, kind_zh=name_zh, error=error.partition(":")[0],
+            function=function["function"], kind=name, error=error.partition(":")[0],
             seconds=f"{function['limit']:.0f}", usual=f"{function['usual']:.2g}",
         )  # fmt: skip

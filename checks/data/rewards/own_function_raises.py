@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.finding import LIKELY, Finding, found, joined
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 
@@ -55,41 +55,23 @@ MESSAGES = {
     "metric": TOML["metric"],
 }
 
-#: what the exception says, the first that fits -> what it means
+#: what it means -> what the exception says; the first that fits
 _MEANINGS = (
     (
+        "no_match",
         re.compile(r"^AttributeError: 'NoneType' object has no attribute '(?:group|groups|groupdict|start|end|span)'"),
-        ("A regular expression found nothing in the text (`re.search` gave `None`), and the match was used.",
-         "正则表达式在文本中没有匹配(`re.search` 返回 `None`),却仍使用了匹配结果。"),
     ),
+    ("none", re.compile(r"^(?:AttributeError|TypeError): [^\n]{0,40}'?NoneType")),
     (
-        re.compile(r"^(?:AttributeError|TypeError): [^\n]{0,40}'?NoneType"),
-        ("A value is `None`: a field that the row does not fill, or a search or a call that gave nothing.",
-         "某个值为 `None`:该行没有填写的字段,或没有结果的查找或调用。"),
-    ),
-    (
+        "not_parsed",
         re.compile(r"JSONDecodeError|^ValueError: (?:could not convert string to float|invalid literal for)"),
-        ("The text is not the number or the JSON as which it is read.", "该文本不是所要解析的数字或 JSON。"),
     ),
-    (
-        re.compile(r"^AttributeError: '(?:int|float|bool|dict|list)' object has no attribute"),
-        ("The value is a number or a list where text was expected: a column of another type (`str(value)`).",
-         "该值是数字或列表,而代码期望文本:列的类型不同(`str(value)`)。"),
-    ),
-    (
-        re.compile(r"^(?:KeyError|NameError|UnboundLocalError)"),
-        ("It asks for a name that is not there: a column, a key, a variable that only one branch sets.",
-         "它使用了不存在的名称:列、键,或只在某个分支中赋值的变量。"),
-    ),
-    (
-        re.compile(r"^(?:IndexError|ZeroDivisionError)"),
-        ("Something is empty or shorter than expected: no match, no word, no row.",
-         "某个内容为空或比预期短:没有匹配、没有词或没有行。"),
-    ),
+    ("other_type", re.compile(r"^AttributeError: '(?:int|float|bool|dict|list)' object has no attribute")),
+    ("no_name", re.compile(r"^(?:KeyError|NameError|UnboundLocalError)")),
+    ("empty", re.compile(r"^(?:IndexError|ZeroDivisionError)")),
 )  # fmt: skip
 #: the name that is not there
 _KEY = re.compile(r"^(?:KeyError: |NameError: name )'([\w./\- ]{1,60})'")
-_PLAIN = ("One row is not as the function expects.", "有一行与该函数的预期不符。")
 
 
 def explain(hits: Hits) -> Finding | None:
@@ -99,13 +81,13 @@ def explain(hits: Hits) -> Finding | None:
         return None
     role, outer, inner = called
     name = outer.rpartition(":")[2]
-    meaning, meaning_zh = next((told for pattern, told in _MEANINGS if pattern.search(hits.first.text)), _PLAIN)
+    meaning = next((name for name, pattern in _MEANINGS if pattern.search(hits.first.text)), "plain")
     key = _KEY.search(hits.first.text)
     asked = f"`{key[1]}`: " if key else ""
     return found(
         PROBLEM, MESSAGES[role], where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         name=name if name.isidentifier() else "lambda", kind=hits.first.groups["kind"],
-        place=re.split(r"[\\/]", inner)[-1], meaning=asked + meaning, meaning_zh=asked + meaning_zh,
+        place=re.split(r"[\\/]", inner)[-1], meaning=joined((asked, TOML.phrase(f"meaning.{meaning}")), en=""),
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import re
 
 from doctor.base.spelling import nearest
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence, Finding, found
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence, Finding, Phrase, found
 from doctor.catalogue.settings import number, place_of, whole
 from doctor.catalogue.shared.proofs import proof
 from doctor.catalogue.signature import Hits
@@ -134,37 +134,13 @@ def explain(hits: Hits) -> Finding | None:
             evidence=hits.evidence(),
             section=hits.get("section") or "",
             field=told["field"],
-            wanted=_wanted(told["reason"])[0],
-            wanted_zh=_wanted(told["reason"])[1],
-            advice=f"Take `{told['field']}` out of the DeepSpeed JSON, or correct its name."
-            if strange
-            else f"Correct the value of `{told['field']}` in the DeepSpeed JSON{_given(told)}.",
-            advice_zh=f"从 DeepSpeed JSON 中删除 `{told['field']}`,或改正其名称。"
-            if strange
-            else f"在 DeepSpeed JSON 中改正 `{told['field']}` 的值{_given(told)}。",
+            wanted=_wanted(told["reason"]),
+            advice=TOML.phrase("take_out" if strange else "correct", field=told["field"], value=told["value"]),
         )
     section = hits.get("section") or "zero_optimization.stage"
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), section=section)
 
 
-def _given(told: re.Match[str]) -> str:
-    return f" ({told['value']})" if told["value"] else ""
-
-
-#: a word of pydantic's reason -> what was wanted
-_WANTED = {
-    "Extra inputs": ("it has no such key", "没有这个键"),
-    "valid integer": ("it takes a whole number", "应为整数"),
-    "valid number": ("it takes a number", "应为数字"),
-    "valid boolean": ("it takes true or false", "应为 true 或 false"),
-    "valid string": ("it takes a text", "应为字符串"),
-    "valid list": ("it takes a list", "应为列表"),
-    "valid dictionary": ("it takes a section", "应为一个小节"),
-    "greater than": ("it takes a larger number", "应为更大的数"),
-    "less than": ("it takes a smaller number", "应为更小的数"),
-}
-
-
-def _wanted(reason: str) -> tuple[str, str]:
-    default = ("its value does not fit", "其值不符合要求")
-    return next((words for part, words in _WANTED.items() if part in reason), default)
+def _wanted(reason: str) -> Phrase:
+    """What was wanted; the names of these phrases are words of pydantic's reasons."""
+    return next((words for part, words in TOML.phrases("wanted").items() if part in reason), TOML.phrase("unfit"))

@@ -13,13 +13,6 @@ LARGE = TOML["large"]
 MESSAGE_SIZE = TOML["size"]
 
 
-_KINDS = {
-    "argument": "参数",
-    "actor class": "actor 类",
-    "function": "函数",
-    "put value": "对象",
-    "return value": "返回值",
-}
 _MIB = 2**20
 
 
@@ -28,10 +21,8 @@ def explain(hits: Hits) -> Finding:
     kind, culprit, type_ = hits.get("kind"), hits.get("culprit"), hits.get("type")
     size = int(hits.get("message") or 0) // _MIB or hits.get("size") or 0
     message = PICKLE if kind else LARGE if hits.get("large") else MESSAGE_SIZE
-    name = f"`{culprit}` in " if culprit else ""
     return found(
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-        what=f"`{hits.get('name')}`" if message is LARGE else f"{name}the {kind} ",
-        what_zh=f"{_KINDS.get(kind or '', '对象')}" + (f"中的 `{culprit}` " if culprit else " "),
+        name=hits.get("name") or "", culprit=culprit or "", kind=TOML.phrase(f"kind.{kind}") if kind else "",
         type_=type_, size=size, limit=int(hits.get("limit") or 0) // _MIB,
     )  # fmt: skip

@@ -71,12 +71,8 @@ def explain(hits: Hits) -> Finding | None:
     if several := hits.get("several"):
         return found(PROBLEM, SEVERAL, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, several=several)
     address = hits.get("address")
-    at, at_zh = (f" at {address}", f"(地址 {address})") if address else ("", "")
-    if address and address.startswith(":"):  # `--address=$HEAD:6379` with an empty variable
-        at, at_zh = (
-            f" at {address}, an address without a host (an unset variable?)",
-            f"(地址 {address} 没有主机名,变量未设置?)",
-        )
+    hostless = bool(address and address.startswith(":"))  # `--address=$HEAD:6379` with an empty variable
+    at = TOML.phrase("at.hostless" if hostless else "at.address", address=address) if address else ""
     return found(
         PROBLEM,
         LOG_MESSAGE,
@@ -84,5 +80,4 @@ def explain(hits: Hits) -> Finding | None:
         evidence=hits.evidence(),
         confidence=LIKELY,
         at=at,
-        at_zh=at_zh,
     )

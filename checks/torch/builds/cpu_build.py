@@ -63,6 +63,5 @@ def cpu_build(
         commands=(f'pip install --force-reinstall "torch=={public(build.version)}"{wheel}',),
         evidence=(Observed.quoted("torch/version.py", f"__version__ {build.version}, cuda None"),),
         version=build.version,
-        gpus_zh=f"{count} 块 NVIDIA GPU",
-        gpus=f"{count} NVIDIA GPU{'' if count == 1 else 's'}",
+        gpus=TOML.phrase("one_gpu") if count == 1 else TOML.phrase("gpus", count=count),
     )

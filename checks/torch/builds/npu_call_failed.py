@@ -24,17 +24,7 @@ _OF_DRIVER = frozenset({"ascend_hal", "drvdsmi_host", "c_sec"})
 
 
 #: first digits of an aclnn status -> what kind it is (ACLNN_ERR_PARAM_*, ACLNN_ERR_RUNTIME_*, ACLNN_ERR_INNER_*)
-_STATUS = {
-    "161": ("Its code stands for an argument that the operation does not take. ", "该错误码表示算子不接受某个参数。"),
-    "361": ("Its code stands for a failure in CANN's runtime. ", "该错误码表示 CANN runtime 失败。"),
-    "561": (
-        (
-            "Its code stands for an inner error: often the kernels of this chip are not installed, or CANN and the "
-            "card's driver and firmware do not match. "
-        ),
-        "该错误码表示内部错误:常为没有安装该芯片的 kernels,或 CANN 与驱动、固件版本不匹配。",
-    ),
-}
+STATUS = TOML.phrases("status")
 
 
 def _kernels(hits: Hits) -> Finding:
@@ -42,7 +32,7 @@ def _kernels(hits: Hits) -> Finding:
     name = hits.get("kernelless") or hits.get("type")
     return found(
         PROBLEM, KERNELS, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, commands=("npu-smi info",),
-        which=f": `{name}` is missing" if name else "", which_zh=f":缺少 `{name}`" if name else "",
+        which=name or "",
     )  # fmt: skip
 
 
@@ -66,7 +56,7 @@ def _other(hits: Hits) -> Finding | None:
         return None
     return found(
         PROBLEM, ABSENT if absent else COMPILER, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-        absent=absent or "", which=f": `{module}`" if module else "", which_zh=f":`{module}`" if module else "",
+        absent=absent or "", which=module or "",
     )  # fmt: skip
 
 
@@ -75,7 +65,6 @@ def explain(hits: Hits) -> Finding:
     other = _other(hits)
     if other is not None:
         return other
-    status, status_zh = _STATUS.get((hits.get("status") or "")[:3], ("", ""))
     library, operation = hits.get("library"), hits.get("operation")
     message = LOG_MESSAGE_DRIVER if library in _OF_DRIVER else LOG_MESSAGE_CANN if library else LOG_MESSAGE
     return found(
@@ -86,8 +75,7 @@ def explain(hits: Hits) -> Finding:
         confidence=CONFIRMED if library else LIKELY,
         library=library or "",
         operation=operation or "",
-        status=status,
-        status_zh=status_zh,
+        status=STATUS.get((hits.get("status") or "")[:3], ""),
         call=hits.get("call") or "",
         number=hits.get("number") or "",
         commands=("npu-smi info",),

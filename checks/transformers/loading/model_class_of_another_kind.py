@@ -12,8 +12,9 @@ LOG_MESSAGE = TOML["log"]
 TOKENIZER = TOML["tokenizer"]
 
 
-_IMAGES = ("a model with several modalities", "多模态模型", "`AutoModelForImageTextToText`")
-_OTHER = ("another kind of model", "另一类模型", "the `AutoModelFor...` class of its task, or its own class")
+_CLASSES = {
+    "images": "`AutoModelForImageTextToText`", "other": "the `AutoModelFor...` class of its task, or its own class",
+}  # fmt: skip
 _MARKS = ("VL", "Vision", "Llava", "Gemma3Config", "Gemma3nConfig", "Gemma4Config", "Mistral3Config", "Llama4Config",
           "Qwen3_5", "Idefics", "PaliGemma", "Mllama", "InternVL", "Omni")  # fmt: skip
 
@@ -25,10 +26,9 @@ def explain(hits: Hits) -> Finding | None:
         return found(
             PROBLEM, TOKENIZER, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, config=config
         )  # fmt: skip
-    seen = any(mark in config for mark in _MARKS)
-    kind, kind_zh, classes = _IMAGES if seen else _OTHER
+    kind = "images" if any(mark in config for mark in _MARKS) else "other"
     installed = hits.versions.get("transformers")
     return found(
-        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), config=config, auto=auto, kind=kind,
-        kind_zh=kind_zh, classes=classes, version=f" {installed}" if installed else "",
+        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), config=config, auto=auto,
+        kind=TOML.phrase(f"kind.{kind}"), classes=_CLASSES[kind], version=f" {installed}" if installed else "",
     )  # fmt: skip

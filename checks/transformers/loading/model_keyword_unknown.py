@@ -48,11 +48,7 @@ def explain(hits: Hits) -> Finding:
     through = any("unsloth" in frame for frame in hits.first.frames)
     new = _NEW.get(name)
     came = _CAME.get(name)
-    instead = f"Write {new}, or leave it out. " if new else f"Leave `{name}` out or correct its name. "
-    instead_zh = f"改写为 {new},或去掉。" if new else f"去掉 `{name}` 或改正其名称。"
-    if came:
-        instead = f'It came with Transformers {came}: `pip install -U "transformers>={came}"`, or leave it out. '
-        instead_zh = f'它从 Transformers {came} 起才有:`pip install -U "transformers>={came}"`,或去掉它。'
+    kind = "newer" if came else "new" if new else "correct"
     if name in _OF_TRL and any(re.search(r"trl[\\/](?:trainer|models)[\\/]", each) for each in hits.first.frames):
         return found(
             PROBLEM, OF_TRL, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=name,
@@ -61,5 +57,5 @@ def explain(hits: Hits) -> Finding:
     return found(
         PROBLEM, OF_UNSLOTH if through and (name in _UNSLOTH or not new) else LOG_MESSAGE, where=hits.where(),
         evidence=hits.evidence(), confidence=LIKELY, name=name, model=hits.get("model") or "the model's class",
-        instead=instead, instead_zh=instead_zh,
+        instead=TOML.phrase(f"instead.{kind}", name=name, new=new, came=came),
     )  # fmt: skip

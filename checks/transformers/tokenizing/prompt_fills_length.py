@@ -16,7 +16,5 @@ def explain(hits: Hits) -> Finding | None:
     room, length, limit = hits.get("room"), hits.get("length"), hits.get("limit")
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-        length=length, limit=limit,
-        excess=f", by {-int(room)} tokens more than allowed" if room and int(room) < 0 else "",
-        excess_zh=f",超出 {-int(room)} 个 token" if room and int(room) < 0 else "",
+        length=length, limit=limit, over=max(-int(room or 0), 0),
     )  # fmt: skip

@@ -26,20 +26,11 @@ _MEANT = {
 }  # fmt: skip
 
 
-#: what the right argument wants
-_HOW = {
-    "reward_funcs": (" (a function or a list of functions)", "(一个函数或函数列表)"),
-    "optimizers": (" (a pair: optimizer and scheduler)", "(一对:优化器与调度器)"),
-    "callbacks": (" (a list)", "(列表)"),
-}
-
-
 def explain(hits: Hits) -> Finding:
     """Name the trainer's own argument."""
     owner, name = hits.first.groups["owner"], hits.first.groups["name"]
     meant = _MEANT[name]
-    how, how_zh = _HOW.get(meant, ("", ""))
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, owner=owner, name=name,
-        meant=meant, how=how, how_zh=how_zh,
+        meant=meant, how=TOML.phrases("how").get(meant, ""),
     )  # fmt: skip

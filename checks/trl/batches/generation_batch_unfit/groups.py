@@ -105,7 +105,5 @@ def explain(hits: Hits) -> Finding | None:
         generations=generations,
         sum=" x ".join(map(str, factors)) + f" = {total}" if factors else str(total),
         fitting=listed,
-        choose=f"Set `num_generations` to one of {listed}, or " if fitting else "So ",
-        choose_zh=f"把 `num_generations` 设为 {listed} 之一,或" if fitting else "",
         next=next_batch,
     )
