@@ -73,6 +73,7 @@ def _messages(value: Any) -> Iterator[Message]:
 
 
 def _plain(text: str) -> str:
-    """With a mark where the finding says what it saw."""
-    whole = OPTION.sub(r"\3", text)
+    """With a mark where the finding says what it saw; of what is said otherwise where it saw nothing, no word."""
+    seen = {name for sign, name, _ in OPTION.findall(text) if sign == "?"}
+    whole = OPTION.sub(lambda part: "" if part[1] == "!" and part[2] in seen else part[3], text)
     return "".join(literal + (_HOLE if name is not None else "") for literal, name, _, _ in Formatter().parse(whole))

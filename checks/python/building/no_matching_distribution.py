@@ -41,8 +41,8 @@ def explain(hits: Hits) -> Finding:
             PROBLEM, UNREACHED, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED, wanted=wanted,
             name=name, broken=hits.get("broken"),
         )  # fmt: skip
+    told = TOML.phrase("none") if none else TOML.phrase("saw", newest=", ".join(seen[-3:])) if seen else ""
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=CONFIRMED,
-        wanted=wanted, name=name,
-        seen="" if none else ", ".join(seen[-3:]), none=none,
+        wanted=wanted, name=name, seen=told,
     )  # fmt: skip
