@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import found
-from doctor.catalogue.shared.proofs import COMMAND
 from doctor.catalogue.words import words_of
+from doctor.checks.vllm.serving._api_servers import started_by
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-MESSAGE = TOML["main"]
 
 
 @check(PROBLEM)
 def api_server_gone(launch: Launch, packages: Packages) -> Judgement:
-    """Judge the launch command alone; the engine has compared the version."""
-    if launch.kind != "vllm-api-server":
-        return
-    model = launch.arguments.get("model")
-    yield found(
-        PROBLEM,
-        MESSAGE,
-        version=packages.version("vllm"),
-        commands=(f"vllm serve {model.value if model else 'MODEL'}",),
-        evidence=(Observed.quoted(COMMAND, " ".join(launch.argv)),),
-    )
+    """The module that the command starts."""
+    yield from started_by("vllm-api-server", TOML, launch, packages)

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.shared.failed_imports import (
-    ABSENT,
-    LIBRARY,
-    OTHER_CUDA,
-    RAISED,
-    SIGNAL,
-    SYMBOL,
-    TIMEOUT,
-    failures,
-    finding,
-)
 from doctor.catalogue.words import words_of
+from doctor.checks.python.imports._failed_imports import WORDS, judged
 from doctor.facts.deep import Deep
 from doctor.facts.packages import Packages
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-
-
-MESSAGES = (ABSENT, SYMBOL, LIBRARY, OTHER_CUDA, SIGNAL, TIMEOUT, RAISED)
+MESSAGES = WORDS
 
 
 @check(PROBLEM, requires=("FLA003",))
 def import_fails(deep: Deep, packages: Packages | None) -> Judgement:
     """What a wrong build explains already is not told again."""
-    for each in failures(deep, "flash_attn"):
-        yield finding(PROBLEM, each, packages)
+    yield from judged(PROBLEM, deep, packages, "flash_attn")
