@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Skip, found
-from doctor.catalogue.settings import place_of
 from doctor.catalogue.shared.torch_builds import trains_on_cpu, used_gpus
-from doctor.catalogue.shared.trainers import quoted
 from doctor.catalogue.shared.wanted_attention import asked_attention, flash_version
 from doctor.catalogue.words import words_of
+from doctor.checks.gpu.gpu_too_old import first_older_than
 from doctor.facts.gpus import Gpus
 from doctor.facts.training import Training
 from doctor.facts.world import World
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-MESSAGE = TOML["main"]
 
 
 OLDEST = (8, 0)
@@ -30,22 +26,4 @@ def gpu_too_old(training: Training, gpus: Gpus, world: World | None) -> Judgemen
         return
     if flash_version(setting.value) != 2 and not setting.value.startswith("kernels-community/flash-attn"):
         return
-    for gpu in used_gpus(gpus, world):
-        if gpu.compute_capability is None:
-            yield Skip(f"{gpu.label} does not report its compute capability")
-        elif gpu.compute_capability < OLDEST:
-            capability = ".".join(map(str, gpu.compute_capability))
-            yield found(
-                PROBLEM,
-                MESSAGE,
-                where=place_of(setting),
-                evidence=(
-                    *quoted(setting),
-                    Observed.quoted("NVML", f"compute capability of GPU {gpu.index}: {capability}"),
-                ),
-                commands=('attn_implementation="sdpa"',),
-                attention=setting.value,
-                gpu=gpu.label,
-                capability=capability,
-            )
-            return
+    yield from first_older_than(OLDEST, TOML, setting, used_gpus(gpus, world))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Finding, Skip, found
+from doctor.catalogue.finding import Finding, Message, Skip, found
 from doctor.catalogue.shared.trackers import NEEDS, VERL_NEEDS, chosen, monitor, place, quoted, verl_loggers
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -24,28 +25,33 @@ TRINITY = TOML["trinity"]
 PACKAGES = {"AzureML": "azureml-sdk", "Comet": "comet-ml", "Flyte": "flytekit"}
 
 
+def _absent(
+    message: Message, name: str, needs: tuple[str, ...] | None, packages: Packages, setting: Observed | None, *also: str
+) -> Judgement:
+    """A tracker of which none of the packages that it `needs` is there; `also` is what mends it otherwise."""
+    if needs is None or (there := packages.has(*needs)):
+        return
+    if there is None:
+        yield Skip(packages.why_unknown(needs[0]))
+        return
+    yield found(
+        PROBLEM,
+        message,
+        name=name,
+        package=needs[0],
+        where=place(setting),
+        commands=(f"pip install {needs[0]}", *also),
+        evidence=quoted(setting),
+    )
+
+
 @check(PROBLEM)
 def of_the_trainer(training: Training | None, packages: Packages) -> Judgement:
     """One finding a tracker; names that nobody knows are another problem."""
     if training is None:
         return
     for name in chosen(training):
-        needs = NEEDS.get(name)
-        if needs is None or (there := packages.has(*needs)):
-            continue
-        if there is None:
-            yield Skip(packages.why_unknown(needs[0]))
-            continue
-        setting = training.get("report_to")
-        yield found(
-            PROBLEM,
-            TRAINER,
-            name=name,
-            package=needs[0],
-            where=place(setting),
-            commands=(f"pip install {needs[0]}",),
-            evidence=quoted(setting),
-        )
+        yield from _absent(TRAINER, name, NEEDS.get(name), packages, training.get("report_to"))
 
 
 @check(PROBLEM)
@@ -55,21 +61,7 @@ def of_verl(verl_config: VerlConfig | None, packages: Packages) -> Judgement:
         return
     loggers, setting = verl_loggers(verl_config, packages)
     for name in loggers:
-        needs = VERL_NEEDS.get(name)
-        if needs is None or (there := packages.has(*needs)):
-            continue
-        if there is None:
-            yield Skip(packages.why_unknown(needs[0]))
-            continue
-        yield found(
-            PROBLEM,
-            VERL,
-            name=name,
-            package=needs[0],
-            where=place(setting),
-            commands=(f"pip install {needs[0]}", "trainer.logger=['console']"),
-            evidence=quoted(setting),
-        )
+        yield from _absent(VERL, name, VERL_NEEDS.get(name), packages, setting, "trainer.logger=['console']")
 
 
 @check(PROBLEM)
@@ -77,21 +69,7 @@ def of_trinity(trinity_config: TrinityConfig, packages: Packages) -> Judgement:
     """Trinity-RFT's monitor: it requires wandb and tensorboard itself, and MLflow and SwanLab of nobody."""
     setting = monitor(trinity_config)
     name = str(setting.value) if setting is not None and setting.known else ""
-    needs = NEEDS.get(name)
-    if needs is None or (there := packages.has(*needs)):
-        return
-    if there is None:
-        yield Skip(packages.why_unknown(needs[0]))
-        return
-    yield found(
-        PROBLEM,
-        TRINITY,
-        name=name,
-        package=needs[0],
-        where=place(setting),
-        commands=(f"pip install {needs[0]}", "monitor_type: tensorboard"),
-        evidence=quoted(setting),
-    )
+    yield from _absent(TRINITY, name, NEEDS.get(name), packages, setting, "monitor_type: tensorboard")
 
 
 def explain(hits: Hits) -> Finding:
