@@ -196,6 +196,7 @@ def test_wrapping_anywhere_changes_no_words(words: list[str], data: st.DataObjec
     assert unwrapped(wrapped) == whole
 
 
+@pytest.mark.process
 def test_what_is_carried_needs_no_reader_of_toml(tmp_path: Path) -> None:
     """Python 3.9 has none, and the carried folder holds neither the TOML nor the index."""
     entry = next(each for each in load() if each.has_rule and each.words is not None)
