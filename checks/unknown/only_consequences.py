@@ -17,8 +17,9 @@ INTERRUPTED = TOML["interrupted"]
 TERMINATED = TOML["terminated"]
 
 
-#: what a signal says about who sent it, and where to look, stands in the phrases
+#: signals of which a phrase says who sends them, and another where to look
 #: https://man7.org/linux/man-pages/man7/signal.7.html
+_SIGNALS = frozenset(TOML.phrases("meaning"))
 
 
 def answer(unknown: Unknown) -> Finding | None:
@@ -40,7 +41,7 @@ def answer(unknown: Unknown) -> Finding | None:
             type=unknown.type,
             waiting=told,
         )
-    signal = unknown.signal if unknown.signal in TOML.phrases("meaning") else "itself"
+    signal = unknown.signal if unknown.signal in _SIGNALS else "itself"
     return found(
         PROBLEM, AT_EXIT if unknown.after_end else ENDED, where=unknown.where, evidence=unknown.evidence,
         confidence=LIKELY,
