@@ -174,7 +174,7 @@ def test_pages_are_written_checked_and_cleared_away(tmp_path: Path) -> None:
     assert {each.name for each in tmp_path.iterdir()} == set(wanted)
 
 
-@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
-def test_readme_names_every_area(name: str) -> None:
-    told = re.findall(r"^\| `(\w+)` \|", (ROOT / name).read_text(), re.MULTILINE)
+@pytest.mark.parametrize("name", ["output.md", "output.zh.md"])
+def test_the_docs_name_every_area(name: str) -> None:
+    told = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / name).read_text(), re.MULTILINE)
     assert [each for each in told if each in AREAS] == [each for each in AREAS if any(e.area == each for e in ENTRIES)]
