@@ -141,7 +141,7 @@ class Roots:
 
 
 def _search_path() -> tuple[str, ...]:
-    return tuple(each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each))
+    return tuple(each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(each).is_absolute())
 
 
 def _entries(top: Path) -> Iterator[Path]:

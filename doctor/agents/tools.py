@@ -62,7 +62,7 @@ class Tools:
         command: Command = "",
         python: Annotated[str, Field(description="Interpreter or virtual environment that will train.")] = "",
     ) -> Result:
-        """Find what will go wrong before a training is launched: this machine, its packages, and the command's settings.
+        """Find what will go wrong before a training is launched: machine, packages, and the command's settings.
 
         The command is read, never run; the interpreter is asked for its packages in isolation.
         """
@@ -144,10 +144,10 @@ class Tools:
     async def runs(self) -> Result:
         """List the newest runs below the working directory: command, state, exit code, duration, what stopped them."""
         found = list(runs.folders(self.roots))
-        data = {"runs": [runs.state_of(each, self.roots) for each in found[: runs.MOST]], "in_all": len(found)}
-        lines = [f"{each['path']}: {each['state']}, exit {each['exit']}" for each in data["runs"]]  # type: ignore[index,attr-defined]
+        states = [runs.state_of(each, self.roots) for each in found[: runs.MOST]]
+        lines = [f"{each['path']}: {each['state']}, exit {each['exit']}" for each in states]
         text = "\n".join(lines) or "There are no runs of `doctor run` below the working directory."
-        return _told(text, answers.answer("runs", 0, data))
+        return _told(text, answers.answer("runs", 0, {"runs": states, "in_all": len(found)}))
 
     async def fix_plan(self, context: Context[Any, Any], problem: Problem, command: Command = "") -> Result:
         """Show how a problem would be mended here, as a diff and a safety grade. Nothing is changed."""

@@ -38,7 +38,7 @@ def test_a_link_that_leads_out_is_refused_itself_and_inside_of_a_folder(inside: 
     roots = Roots([inside])
     with pytest.raises(OutsideError, match="leads out"):
         roots.path("logs/rank0.log")
-    with pytest.raises(OutsideError, match="rank0.log"):
+    with pytest.raises(OutsideError, match=r"rank0\.log"):
         roots.tree("logs")
 
 
@@ -62,7 +62,7 @@ def test_a_name_that_only_begins_like_a_root_is_outside(inside: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["python ../secret.txt", "python train.py --config=../secret.txt", "accelerate launch --config_file /etc/passwd x.py"],
+    ["python ../secret.txt", "python train.py --config=../secret.txt", "trl grpo --config_file /etc/passwd"],
 )
 def test_a_command_that_names_a_file_outside_is_refused(inside: Path, command: str) -> None:
     with pytest.raises(OutsideError):
