@@ -2,8 +2,8 @@
 
     pip install -e '.[docs]' && python tools/make_site.py [--only-lay-out]
 
-The pages open from the folder and fetch nothing from elsewhere; search wants a server, such as `python -m http.server -d site`.
-The build fails on a link that leads nowhere.
+The pages open from the folder and fetch nothing from elsewhere; their search wants a server, such as
+`python -m http.server -d site`. The build fails on a link that leads nowhere.
 """
 
 from __future__ import annotations

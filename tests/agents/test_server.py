@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -61,6 +62,50 @@ def served(tmp_path: Path) -> Callable[..., Any]:
 
     run.here = here  # type: ignore[attr-defined]
     return run
+
+
+def exchanged(folder: Path, lines: list[str], answers: int) -> list[dict[str, Any]]:
+    """What the server says to lines as they are; it is given its end only when that many answers were read."""
+    program = str(Path(sys.executable).with_name("doctor"))
+    with subprocess.Popen(
+        [program, "mcp"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write("".join(f"{line}\n" for line in lines))
+        server.stdin.flush()
+        said = [json.loads(server.stdout.readline()) for _ in range(answers)]
+        server.stdin.close()
+        assert server.stdout.read() == "", "something stands on standard output that is no message"
+        assert server.wait(30) == 0
+    return said
+
+
+def test_the_protocol_is_kept_where_a_client_does_not(tmp_path: Path) -> None:
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "tools/list"},  # before the handshake
+        {"id": 2, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 3, "method": "no/such/method"},
+        {"id": 4, "method": "tools/call", "params": {"name": 7}},
+        {"id": 5, "method": "ping"},
+    ]
+    lines = [json.dumps({"jsonrpc": "2.0", **each}) for each in messages]
+    lines[3:3] = ["this is no JSON", '{"jsonrpc": "2.0"}']
+    said = exchanged(tmp_path, lines, answers=5)
+    by_id = {each["id"]: each for each in said if each.get("id") is not None}
+    assert "error" in by_id[1]
+    assert by_id[2]["result"]["protocolVersion"] == "2025-06-18"
+    assert by_id[2]["result"]["serverInfo"]["name"] == "doctor"
+    assert by_id[3]["error"]["code"] == -32601
+    assert by_id[4]["error"]["code"] == -32602
+    assert by_id[5]["result"] == {}
 
 
 def told(result: Any) -> str:

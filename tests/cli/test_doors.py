@@ -102,6 +102,15 @@ def test_what_agents_prints(tmp_path: Path) -> None:
     assert run_doctor("agents", "--user", cwd=tmp_path).returncode == 2
 
 
+def test_the_server_says_what_it_needs(tmp_path: Path) -> None:
+    hidden = "import sys; sys.modules['mcp'] = None; from doctor.__main__ import main; main()"
+    argv = [sys.executable, "-c", hidden, "mcp"]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "needs the package mcp" in done.stderr
+    assert f"{sys.executable} -m pip install 'mcp>=2'" in done.stderr
+
+
 def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
     script = r"""
         eval "$(doctor completion bash)"
