@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
+import anyio
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, TextContent
@@ -55,6 +56,8 @@ class Tools:
 
     roots: Roots
     limit_s: float = TIME_LIMIT_S
+    #: commands at a time: the machine may be training
+    at_once: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(2))
 
     async def check(
         self,
@@ -158,12 +161,13 @@ class Tools:
 
         Plans that install something or change what is computed are refused: a person carries them out.
         """
-        inside = [word for each in self.roots.folders for word in ("--within", str(each))]
-        return await self._fix(context, "fix_apply", ["--apply", *inside, problem], command)
+        return await self._fix(context, "fix_apply", ["--apply", problem], command)
 
     async def _fix(self, context: Context[Any, Any], tool: str, arguments: Sequence[str], command: str) -> Result:
         words = self._words(command)
-        done = await self._run(context, ["fix", "--lang", "en", *arguments, *(["--", *words] if words else [])])
+        inside = [word for each in self.roots.folders for word in ("--within", str(each))]
+        asked = ["fix", "--lang", "en", *inside, *arguments]
+        done = await self._run(context, [*asked, *(["--", *words] if words else [])])
         return _told(done.out, answers.answer(tool, done.code, {"text": answers.bounded_text(done.out)}))
 
     async def _report(
@@ -188,7 +192,8 @@ class Tools:
             await context.report_progress(round(seconds, 1), None, said)
 
         try:
-            done = await child.run(arguments, self.roots.first, self.limit_s, tell)
+            async with self.at_once:
+                done = await child.run(arguments, self.roots.first, self.limit_s, tell)
         except child.ChildError as exc:
             raise ToolError(str(exc)) from None
         if done.code not in _ANSWERED:

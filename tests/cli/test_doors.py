@@ -17,6 +17,7 @@ from doctor.agents import guidance
 from doctor.cli.app import COMMANDS
 from doctor.diagnosis.brief import FINDINGS, brief_of
 from doctor.diagnosis.brief_schema import BRIEF
+from doctor.run.folder import RunDir
 from tests.commands import run_doctor
 
 pytestmark = pytest.mark.process
@@ -100,6 +101,16 @@ def test_what_agents_prints(tmp_path: Path) -> None:
     settings = json.loads(run_doctor("agents", "--mcp", cwd=tmp_path).stdout)
     assert settings["mcpServers"]["doctor"]["args"] == ["mcp"]
     assert run_doctor("agents", "--user", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_git_sees_nothing_of_a_run_folder(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    run = RunDir.create("python", tmp_path / "doctor-runs")
+    run.write_run(argv=["python", "train.py"])
+    (tmp_path / "train.py").touch()
+    seen = subprocess.run(["git", "status", "--short"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert seen.stdout == "?? train.py\n"
 
 
 def test_the_server_says_what_it_needs(tmp_path: Path) -> None:
