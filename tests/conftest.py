@@ -55,6 +55,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     add_keywords(item)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> None:
+    """The models of the tests are tiny, and several workers share the cores: more threads would wait for each other."""
+    torch = sys.modules.get("torch")  # what needs it has imported it by now
+    if torch is not None:
+        torch.set_num_threads(1)
+
+
 @pytest.fixture(scope="session")
 def _new_homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Names of folders that nobody has yet. `mktemp` lists all siblings for each new number: a minute for all tests."""

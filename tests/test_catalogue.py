@@ -138,18 +138,6 @@ def test_checks_are_pure_and_their_facts_exist(entry: Entry) -> None:
     assert not [each for each in modules if each.startswith(("doctor.logs", "doctor.render", "doctor.cli"))]
 
 
-def test_every_folder_with_an_init_is_packaged() -> None:
-    config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    folders = {"doctor": "doctor", "checks": "doctor.checks", "monitors": "doctor.monitors", "fixes": "doctor.fixes"}
-    wanted = set()
-    for folder, package in folders.items():
-        for path in (ROOT / folder).rglob("__init__.py"):
-            if not any(parent.is_symlink() for parent in path.parents):
-                relative = path.parent.relative_to(ROOT / folder).parts
-                wanted.add(".".join((package, *relative)))
-    assert set(config["packages"]) == wanted
-
-
 def test_every_problem_has_a_page_with_its_manual() -> None:
     made = pages()
     shown = [entry for entry in ENTRIES if not entry.is_row]

@@ -171,8 +171,11 @@ class SamplesOfOldPolicies:
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in that tell no age."""
-        if stretch[_AGE].values:
+        clips, sizes = stretch[_CLIP], stretch[_ESS]
+        if stretch[_AGE].values or not (clips.finite and sizes.finite):
             return False
-        for point in stretch.points((_CLIP, _ESS)):
-            self.update(point)
+        if sizes.values or clips.low < 0 or clips.high > 0:
+            self._unclipped = -(10**9)
+        else:
+            self._unclipped += len(clips)
         return True

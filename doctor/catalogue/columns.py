@@ -59,6 +59,7 @@ class Stretch:
         self.rows = rows
         names = rows[0][1]
         self.alike = all(map(is_, [row[1] for row in rows], [names] * len(rows)))
+        self._kinds: set[tuple[str, ...]] = set()  # names of rows, found when somebody asks
         self._parts: dict[frozenset[tuple[str, ...]], Stretch] = {}
         self.columns = self._of_one_kind(names) if self.alike else self._of_many_kinds()
 
@@ -75,7 +76,7 @@ class Stretch:
         """The rows that tell any of these metrics: a server's lines between a trainer's are nothing to its rules."""
         if self.alike:
             return self
-        kinds = {row[1] for row in self.rows}
+        kinds = self._kinds = self._kinds or {row[1] for row in self.rows}
         wanted = frozenset(kind for kind in kinds if not set(kind).isdisjoint(names))
         if not wanted or len(wanted) == len(kinds):
             return self

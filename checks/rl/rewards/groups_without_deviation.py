@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Optional
 
 from doctor.base.history import History
@@ -138,6 +139,12 @@ SOLVED, UNSOLVED = 0.7, 0.3
 _CONTENT = ("acc", "correct", "answer", "math", "solution", "verif", "exact", "equation", "result")
 
 
+@lru_cache(maxsize=1024)
+def _is_content(name: str) -> bool:
+    """Whether a metric is the mean of a reward function that looks at the answer."""
+    return name.startswith("rewards/") and not name.endswith("/std") and any(each in name.lower() for each in _CONTENT)
+
+
 @rule(
     PROBLEM, needs=("frac_reward_zero_std", "reward", "rewards/*"), symptom_of=("RLX006", "RLX008", "RLX019", "RLX005")
 )
@@ -158,7 +165,7 @@ class MostGroupsAlike:
             self._rewards.push(value)
             self._course.push(value, point.step)
         elif name != "frac_reward_zero_std":
-            if not name.endswith("/std") and any(each in name.lower() for each in _CONTENT):
+            if _is_content(name):
                 self._contents.push(value)
         else:
             self._shares.push(value)
@@ -185,13 +192,18 @@ class MostGroupsAlike:
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in where no share is that large."""
-        shares, names = stretch["frac_reward_zero_std"], stretch.columns
-        if any(not column.finite for column in names.values()) or max(shares.high, self._high()) >= WASTED:
+        shares, rewards = stretch["frac_reward_zero_std"], stretch["reward"]
+        contents = [name for name in stretch.columns if _is_content(name)]
+        judged = (shares, rewards, *(stretch[name] for name in contents))
+        if any(not column.finite for column in judged) or max(shares.high, self._high()) >= WASTED:
             return False
         self._shares.extend(shares.values)
-        self._alarm.rest(max(0, len(shares)))
-        for point in stretch.points([each for each in names if each != "frac_reward_zero_std"]):
-            self.update(point)
+        self._alarm.rest(len(shares))
+        self._rewards.extend(rewards.values)
+        self._course.extend(rewards.values, rewards.steps)
+        # of rows of one kind the last ones fill the window
+        for point in stretch.points(contents, WASTED_STEPS if stretch.alike else None):
+            self._contents.push(point.value)
         return True
 
     def _high(self) -> float:
@@ -237,3 +249,27 @@ class RewardAtItsBound:
             PROBLEM, BOUND, confidence=LIKELY, mean=f"{mean:.3g}", low=f"{low:.3g}", high=f"{high:.3g}",
             share=f"{100 * share:.0f} %", count=BOUND_RUNNING, step=step_text(began), **sighting(point, began),
         )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose mean stays clear of both bounds, wherever in the rows these move."""
+        means, mosts, leasts = stretch[_MEAN], stretch[_MOST], stretch[_LEAST]
+        if not (mosts.values or leasts.values or self._bounds or len(self._now) > 1):
+            if means.values:
+                self._now[_MEAN] = stretch.last(_MEAN)
+            return True
+        if self._now or self._bounds is None or not (means.finite and mosts.finite and leasts.finite):
+            return False
+        if not stretch.alike or not len(means) == len(mosts) == len(leasts) > 0:
+            return False
+        low, high = self._bounds
+        lowest, highest = min(low, leasts.low), max(high, mosts.high)
+        if not low < high:
+            return False
+        # the way falls as either bound rises, so the bounds before and behind these rows enclose it
+        if (means.low - low) / (highest - low) <= 1 - OF_THE_WAY or (means.high - lowest) / (
+            high - lowest
+        ) >= OF_THE_WAY:
+            return False
+        self._bounds = (lowest, highest)
+        self._alarm.rest(len(means))
+        return True

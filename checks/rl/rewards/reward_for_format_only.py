@@ -7,7 +7,7 @@ import re
 from typing import Optional
 
 from doctor.base.stats import Alarm, Window
-from doctor.catalogue.columns import Stretch
+from doctor.catalogue.columns import NO_VALUES, Stretch
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
@@ -148,18 +148,20 @@ class RewardMainlyForFormat:
         if not told and not self._paid:
             self._steps += len(stretch["reward"])
             return True
-        if not stretch.alike or set(told) != set(self._paid) or not all(each.full for each in self._paid.values()):
+        paid = self._paid
+        if not stretch.alike or not set(told) <= set(paid) or not all(each.full for each in paid.values()):
             return False
-        if not all(stretch[name].finite for name in told.values()):
+        columns = {own: stretch[told[own]] if own in told else NO_VALUES for own in paid}
+        if not all(column.finite for column in columns.values()):
             return False
-        form = [own for own in told if FORM.search(own)]
-        content = [own for own in told if own not in form and CONTENT.search(own)]
+        form = [own for own in paid if FORM.search(own)]
+        content = [own for own in paid if own not in form and CONTENT.search(own)]
         if form and content:
-            most = max(max(stretch[told[own]].high, self._paid[own].high) for own in form)
-            if not any(min(stretch[told[own]].low, self._paid[own].low) >= TWENTIETH * most for own in content):
+            most = max(max(columns[own].high, paid[own].high) for own in form)
+            if not any(min(columns[own].low, paid[own].low) >= TWENTIETH * most for own in content):
                 return False
-        for own, name in told.items():
-            self._paid[own].extend(stretch[name].values)
+        for own, column in columns.items():
+            paid[own].extend(column.values)
         self._steps += len(stretch["reward"])
         if form and content:
             self._alarm.rest(len(stretch["reward"]))

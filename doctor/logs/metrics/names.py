@@ -452,7 +452,12 @@ _OTHERS = (
 
 def parse_bar(text: bytes) -> Optional[Bar]:
     """A training progress bar, None for other text and for bars that count something else than steps."""
-    match = _BAR.match(text.strip())
+    return _bar(text.strip())
+
+
+@lru_cache(maxsize=16)  # what stood before a metric line is drawn again behind it
+def _bar(text: bytes) -> Optional[Bar]:
+    match = _BAR.match(text)
     if match is None or match[1].strip().rstrip(b":") not in _TRAINING_BARS:
         return None
     rate = _RATE.search(match[4])
@@ -460,12 +465,6 @@ def parse_bar(text: bytes) -> Optional[Bar]:
     if rate is not None and (figure := _value(rate[1])):
         step_s = figure if rate[2] == b"s/it" else 1 / figure
     return Bar(int(match[2]), int(match[3]), step_s)
-
-
-@lru_cache(maxsize=16)
-def _near_bar(text: bytes) -> Optional[Bar]:
-    """The same beside a metric line: what stood before the line is drawn again behind it."""
-    return parse_bar(text)
 
 
 def last_bar(text: bytes, *, cut: bool = False) -> Optional[Bar]:
@@ -480,7 +479,7 @@ def last_bar(text: bytes, *, cut: bool = False) -> Optional[Bar]:
     if at < 0:
         return None
     start, end = _segment(text, at)
-    if (start or not cut) and (bar := _near_bar(text[start:end])):
+    if (start or not cut) and (bar := parse_bar(text[start:end])):
         return bar
     for segment in reversed(re.split(rb"[\r\n]", text)[cut:]):
         if b"%|" in segment and (bar := parse_bar(segment)):
@@ -501,7 +500,7 @@ def look_behind(text: bytes) -> Behind:
     if at < 0:
         return _FOLLOWED if text.startswith(b"\n{'") or text.lstrip(b"\r\n").startswith(b"{'") else _NOTHING
     start, end = _segment(text, at)
-    if end < _FAR and start < _NEAR and b"{'" not in text[:start] and (bar := _near_bar(text[start:end])):
+    if end < _FAR and start < _NEAR and b"{'" not in text[:start] and (bar := parse_bar(text[start:end])):
         return Behind(bar, followed=False)
     for segment in re.split(rb"[\r\n]", text[:_FAR])[:6]:
         if segment.startswith(b"{'"):
