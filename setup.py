@@ -1,7 +1,11 @@
-"""Builds the catalogue into the wheel, index and words, and the one compiled module; the rest is in pyproject.toml."""
+"""Builds the catalogue into the wheel, index and words, and the one compiled module; the rest is in pyproject.toml.
+
+With DOCTOR_PURE=1 nothing is compiled: a wheel for every platform, for those that no compiled one fits.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -48,6 +52,6 @@ def packages() -> list[str]:
 setup(
     packages=packages(),
     cmdclass={"build_py": BuildWithIndex},
-    ext_modules=[QUICK],
+    ext_modules=[] if os.environ.get("DOCTOR_PURE") == "1" else [QUICK],
     options={"bdist_wheel": {"py_limited_api": "cp310"}},
 )

@@ -28,6 +28,9 @@ COMMANDS = {
     "list": ("list_problems", "List the problems the doctor knows."),
     "env": ("env", "Print a redacted environment report to paste into an issue."),
     "diff": ("diff", "Compare two saved environments, or a saved one with now."),
+    "mcp": ("mcp", "Serve the doctor to a coding agent (MCP over stdio)."),
+    "agents": ("agents", "Print or install the skill that tells coding agents how to use the doctor."),
+    "completion": ("completion", "Print shell completions for bash, zsh or fish."),
     "schema": ("schema", "Print the JSON schema of reports or facts."),
     "dev": ("dev", "Tools for those who write checks."),
 }

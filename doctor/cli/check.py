@@ -58,6 +58,7 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     from doctor.base.garbage import without_garbage_collection
 
     refuse_contradictions(chosen)
+    chosen["format"] = options.form_of(chosen)
     launch_command = as_words(launch_command)
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     language = options.language(chosen["lang"], settings)

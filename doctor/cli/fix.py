@@ -51,6 +51,10 @@ class FixCommand(click.Command):
 @click.option("--apply", is_flag=True, help="Carry the plan out, then check again.")
 @click.option("--undo", is_flag=True, help="Take back what was carried out here, byte for byte.")
 @click.option("--yes", is_flag=True, help="Do not ask before a plan that installs or changes what is computed.")
+@click.option(
+    "--within", multiple=True, metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Refuse a plan that changes a file outside of this folder.",
+)  # fmt: skip
 @click.option("--python", metavar="PATH", help="The interpreter, venv or conda prefix that was checked.")
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
 def command(problem: str | None, launch_command: tuple[str, ...], **chosen: Any) -> int:
@@ -77,7 +81,7 @@ def command(problem: str | None, launch_command: tuple[str, ...], **chosen: Any)
         asked = _asked(problem, launch_command, chosen["python"], language)
         if chosen["undo"]:
             return _undo(asked)
-        return _mend(asked, apply=chosen["apply"], yes=chosen["yes"])
+        return _mend(asked, apply=chosen["apply"], yes=chosen["yes"], within=chosen["within"])
     except Refused as exc:
         raise click.UsageError(str(exc)) from None
     except OSError as exc:
@@ -214,17 +218,17 @@ def _undo(asked: Asked) -> int:
     return 0
 
 
-def _mend(asked: Asked, *, apply: bool, yes: bool) -> int:
+def _mend(asked: Asked, *, apply: bool, yes: bool, within: tuple[Path, ...] = ()) -> int:
     """Show the plan; carry it out when asked: under one lock from the check to the check that follows."""
     from doctor.mend import journal
 
     if not apply:
-        return _planned(asked, apply=False, yes=yes)
+        return _planned(asked, apply=False, yes=yes, within=within)
     with journal.locked():
-        return _planned(asked, apply=True, yes=yes)
+        return _planned(asked, apply=True, yes=yes, within=within)
 
 
-def _planned(asked: Asked, *, apply: bool, yes: bool) -> int:
+def _planned(asked: Asked, *, apply: bool, yes: bool, within: tuple[Path, ...]) -> int:
     from doctor.catalogue.fix import load_fix
     from doctor.diagnosis.offers import offer
     from doctor.mend import journal
@@ -249,6 +253,7 @@ def _planned(asked: Asked, *, apply: bool, yes: bool) -> int:
     show(made, asked.entry, asked.language)
     if not made.holds:
         raise click.UsageError(objection(made, asked.entry, asked.language))
+    _refuse_outside(made.plan, within)
     if not apply:
         click.echo(asked.say("apply"))
         return 0
@@ -256,6 +261,21 @@ def _planned(asked: Asked, *, apply: bool, yes: bool) -> int:
     journal.apply(made.plan, Path.cwd(), made.contents)
     click.echo(asked.say("done" if made.plan.reversible else "done_for_good"))
     return _again(asked)
+
+
+def _refuse_outside(plan: Any, folders: tuple[Path, ...]) -> None:
+    """Refuse a plan that changes a file outside of the folders, where any are named.
+
+    Raises:
+        click.UsageError: it does.
+
+    """
+    allowed = [each.resolve() for each in folders]
+    for step in plan.steps if allowed else ():
+        path = getattr(step, "path", None)
+        if path is not None and not any(each in Path(path).resolve().parents for each in allowed):
+            msg = f"the plan changes `{redact_text(str(path), homes=False)}`, which lies outside of --within"
+            raise click.UsageError(msg)
 
 
 def _consent(plan: Any, asked: Asked, *, yes: bool) -> None:

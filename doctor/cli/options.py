@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +32,9 @@ stopped_exit = click.option(
     metavar="CODE",
     help="Exit code of a run that the guard stopped and that ended with 0; give 0 to keep that.",
 )
+brief = click.option(
+    "--brief", is_flag=True, help="With --format json: the ten findings that matter most, shortened (doctor-brief/1)."
+)
 strict = click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
 
 
@@ -41,10 +44,27 @@ def report(function: Function) -> Function:
         click.option("-v", "--verbose", is_flag=True, help="List what was skipped, and why."),
         click.option("--lang", type=click.Choice(LANGUAGES), help="Language of the findings (default: the locale's)."),
         click.option("-o", "--output", metavar="FILE", type=Output(), help="Write there instead."),
+        brief,
         click.option("--format", type=click.Choice(FORMATS), default="text", show_default=True),
     ):
         function = option(function)
     return function
+
+
+def form_of(chosen: Mapping[str, Any], name: str = "format") -> str:
+    """The form that was asked for: one of FORMATS, or `brief`.
+
+    Raises:
+        click.UsageError: `--brief` stands beside another form than JSON.
+
+    """
+    form = str(chosen[name])
+    if not chosen["brief"]:
+        return form
+    if form != "json":
+        msg = "--brief goes with --format json"
+        raise click.UsageError(msg)
+    return "brief"
 
 
 @record
@@ -149,7 +169,7 @@ def draw_report(data: dict[str, Any], form: str, output: Path | None, lang: str,
     """
     from doctor.diagnosis.report import shortened
 
-    drawn = data if form == "json" else shortened(data, Path.cwd())
+    drawn = data if form in {"json", "brief"} else shortened(data, Path.cwd())
     if form == "text" and output is None:
         from doctor.render.console import console_for, draw
 
@@ -168,7 +188,7 @@ def draw_report(data: dict[str, Any], form: str, output: Path | None, lang: str,
 
 
 def rendered(data: dict[str, Any], form: str, lang: str, *, verbose: bool) -> str:
-    """The report as text of one of FORMATS."""
+    """The report as text of one of FORMATS, or of `brief`."""
     import io
 
     if form == "text":
@@ -179,6 +199,10 @@ def rendered(data: dict[str, Any], form: str, lang: str, *, verbose: bool) -> st
         return stream.getvalue()
     if form == "json":
         return json_text(data, indent=2) + "\n"
+    if form == "brief":
+        from doctor.diagnosis.brief import brief_of
+
+        return json_text(brief_of(data), indent=2) + "\n"
     if form == "sarif":
         from doctor.render import sarif
 

@@ -75,6 +75,7 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
         msg = "give at least one log, a folder of logs, a capsule, or - for standard input"
         raise click.UsageError(msg)
     _refuse_wrong_pairs(paths, chosen)
+    chosen["format"] = options.form_of(chosen)
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     language = options.language(chosen["lang"], settings)
     if chosen["follow"]:

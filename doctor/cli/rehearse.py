@@ -50,6 +50,7 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     words = as_words(words)
     if not words:
         raise click.UsageError("give the command to rehearse: doctor rehearse -- accelerate launch train_grpo.py")
+    chosen["format"] = options.form_of(chosen)
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     language = options.language(chosen["lang"], settings)
     wishes = Wishes(

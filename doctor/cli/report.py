@@ -32,6 +32,7 @@ from doctor.cli.outputs import Output
 )
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of the findings (default: the locale's).")
 @click.option("-v", "--verbose", is_flag=True, help="List what was not judged, and why.")
+@options.brief
 @options.ignore
 @options.strict
 def command(paths: tuple[Path, ...], **chosen: Any) -> int:
@@ -51,6 +52,9 @@ def command(paths: tuple[Path, ...], **chosen: Any) -> int:
         raise click.UsageError(needs())
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     language = options.language(chosen["lang"], settings)
+    short = options.form_of(chosen, "form") == "brief"
+    if short and (chosen["compare"] or len(paths) > 1):
+        raise click.UsageError("--brief is about one run")
     if chosen["compare"]:
         return _compare(paths, chosen, language)
     if chosen["page"] and len(paths) > 1:
@@ -59,7 +63,7 @@ def command(paths: tuple[Path, ...], **chosen: Any) -> int:
     codes = [_one(path, chosen, settings, language, reports) for path in paths]
     if chosen["form"] == "json":  # one document, however many runs
         told = reports[0] if len(reports) == 1 else {"schema": "doctor-reports/1", "reports": reports}
-        click.echo(json_text(told, indent=2))
+        click.echo(options.rendered(told, "brief", language, verbose=False) if short else json_text(told, indent=2))
     return max(codes)
 
 

@@ -12,6 +12,7 @@ import re
 import socket
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -38,6 +39,9 @@ PHASES = ("generation", "reward", "reference", "update", "weight_sync", "checkpo
 TORN = b"#torn"
 _LONGEST_LINE = 16 << 20  # characters; an event with a long traceback has some thousands
 _TORN_END = TORN.decode() + "\n"
+
+#: what a run leaves is nobody's source: git sees nothing of the folder, this file included
+_NOT_FOR_GIT = "*\n"
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 40
@@ -79,6 +83,8 @@ class RunDir:
                 path.mkdir(parents=True)
             except FileExistsError:
                 continue
+            with suppress(OSError):  # a run without it is a run all the same
+                (path / ".gitignore").write_text(_NOT_FOR_GIT, encoding="utf-8")
             return cls(path)
         raise FileExistsError(f"{base / whole} and 999 like it exist already")
 
