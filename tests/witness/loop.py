@@ -97,6 +97,8 @@ class Loop:
             told = engine_at(address, "base", NAME)
         self.saved: list[int] = []
         self.watched = doctor.watch(self.model, self.optimizer, guard=self.guard, save=self.saved.append, engine=told)
+        if not case.witness:
+            self.engine.requests = 0  # finding out what serves there was of the loop, not of the witness
 
     def push(self, step: int) -> None:
         if self.case.adapter:

@@ -95,8 +95,10 @@ class ScriptedEngine:
         return found
 
     def _module(self) -> TinyLM:
-        model = TinyLM(experts=self.experts).to(self.precision).eval()
-        model.load_state_dict({name: each.clone() for name, each in self.checkpoint().items()})
+        """A module with the weights held. Nothing is drawn for it: this process is also that of the training."""
+        with torch.device("meta"):
+            model = TinyLM(experts=self.experts).to(self.precision).eval()
+        model.load_state_dict({name: each.clone() for name, each in self.checkpoint().items()}, assign=True)
         return model
 
     def push(self, weights: dict[str, Any], version: int) -> None:

@@ -96,7 +96,6 @@ def test_a_run_that_is_well_hears_nothing(at: int) -> None:
         pytest.param(Case(seed=5, protocol="sglang", experts=True), marks=pytest.mark.slow),
     ],
 )  # fmt: skip
-@pytest.mark.xfail(reason="open: losses differ; whether by the engine's draws or the run's is not known, so it is off")
 def test_a_seeded_run_is_the_same_with_and_without_the_witness(case: Case) -> None:
     with_it = run(case)
     case.witness = False
