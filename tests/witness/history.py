@@ -2,7 +2,7 @@
 
 The twenty were drawn after the witness was built, and two of its detectors came after them (temperature, and the gap
 that grows with the position), so that they are no blind sample. The eleven of `LATER` were drawn when it was complete,
-and put back in before it had seen any of them. The mechanism of each is injected again as it was before its fix, into an
+and put back in before it had seen any. The mechanism of each is injected again as it was before its fix, into an
 engine or a loop that computes for real.
 """
 

@@ -15,6 +15,9 @@ from doctor.monitors.guard.options import Options
 from .scripted import ScriptedEngine
 from .tiny_lm import VOCABULARY, Adapted, TinyLM
 
+#: more threads wait for each other longer than they compute, for a model of this size
+torch.set_num_threads(1)
+
 SEPARATOR, TOOL = 2, (5, 6, 7)
 NAME = "policy"
 
