@@ -156,6 +156,13 @@ ALIASES: dict[str, str] = {
     "batch/off_policy_level/mean": "sampling/staleness/mean",
     "off_policy_level/all/mean": "sampling/staleness/mean",
     "async/staleness_mean": "sampling/staleness/mean",
+    "timing_s/update_weights": "weights/update_time",
+    "perf/update_weights_time": "weights/update_time",
+    "timing/sync_weights": "weights/update_time",
+    "fully_async/count/dropped_stale_samples": "samples/dropped",
+    "fully_async/count/total_generated_samples": "samples/generated",
+    "fully_async/monitor/queue/mq_queue_size": "samples/waiting",
+    "async/discard_rate": "samples/dropped_share",
     "perf/throughput": "tokens_per_s_per_gpu",
     "perf/total_num_tokens": "tokens_of_step",
 }

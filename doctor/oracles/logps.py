@@ -238,9 +238,9 @@ def renormalised(trainer: Any, engine: Any, mask: Any = None, *, noise: float = 
 def tempered(trainer: Any, engine: Any, mask: Any = None) -> Verdict:
     """Whether one side's log probabilities are those of another temperature, or were scaled.
 
-    They then rise with the other side's by a slope that is not 1: steep where the one that gives them sampled colder than
-    the other one scores. At another temperature each place has a normaliser of its own, so that they scatter around the
-    line; and scatter alone bends a regression. The slope of either side over the other one bounds the true one
+    They then rise with the other side's by a slope that is not 1: steep where the one that gives them sampled colder
+    than the other one scores. At another temperature each place has a normaliser of its own, so that they scatter
+    around the line; and scatter alone bends a regression. The slopes of each side over the other one bound the true one
     (https://en.wikipedia.org/wiki/Errors-in-variables_model), so both must lie on the same side of 1.
 
     Args:

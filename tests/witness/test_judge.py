@@ -89,7 +89,9 @@ def test_another_adapter_is_told_from_another_model(seed: int) -> None:
     first = judge(round_, fixed(), known).findings[0].words("en").headline
     assert first.startswith("the engine samples with another adapter than the one trained")
     round_.asked.base = scores(seed + 4)
-    assert judge(round_, fixed(), known).findings[0].problem.name == "engine-not-the-policy", "nor is the model the same"
+    assert judge(round_, fixed(), known).findings[0].problem.name == "engine-not-the-policy", (
+        "nor is the model the same"
+    )
 
 
 def test_the_engines_word_counts_where_nothing_else_is_heard() -> None:
