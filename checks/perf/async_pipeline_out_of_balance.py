@@ -14,7 +14,7 @@ from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-UPDATES, DROPPED, QUEUE = TOML["updates"], TOML["dropped"], TOML["queue"]
+UPDATES, DROPPED, QUEUE, STRAGGLERS = TOML["updates"], TOML["dropped"], TOML["queue"], TOML["stragglers"]
 
 #: logged steps of the medians
 STEPS = 10
@@ -30,10 +30,15 @@ MOST_DROPPED = 0.1
 #: factor by which a queue must have grown, and samples that must wait at least
 TIMES, LEAST_WAITING = 3.0, 8.0
 
+#: medians that the slowest hundredth of the episodes takes, and the share of its time that the trainer waits meanwhile:
+#: without the wait a long tail costs nothing
+TAIL, IDLE = 5.0, 0.2
+
 #: veRL's and slime's names of them are translated in `doctor/catalogue/series.py`
 SENDING, STEP = "weights/update_time", "step_time"
 LOST, MADE = "samples/dropped", "samples/generated"
 LOST_SHARE, WAITING = "samples/dropped_share", "samples/waiting"
+MEDIAN, SLOWEST, IDLING = "episodes/time_median", "episodes/time_p99", "trainer/idle_ratio"
 
 
 @rule(PROBLEM, needs=(SENDING, STEP))
@@ -146,3 +151,36 @@ class QueueGrows:
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in that tell of no queue."""
         return not stretch[WAITING].values
+
+
+@rule(PROBLEM, needs=(MEDIAN, SLOWEST, IDLING))
+class EpisodesThatAllWaitFor:
+    """Compares the slowest episodes of a step with its median where the trainer waits."""
+
+    def __init__(self) -> None:
+        self._now: dict[str, Point] = {}
+        self._tails, self._idle = Window(STEPS), Window(STEPS)
+        self._alarm = Alarm(1, calm=STEPS)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge once all three figures of a step are there."""
+        self._now = {name: each for name, each in self._now.items() if each.step == point.step}
+        self._now[point.name] = point
+        if len(self._now) < 3:
+            return None
+        told, self._now = self._now, {}
+        if not all(math.isfinite(each.value) for each in told.values()) or told[MEDIAN].value <= 0:
+            return None
+        self._tails.push(told[SLOWEST].value / told[MEDIAN].value)
+        self._idle.push(told[IDLING].value)
+        bad = self._tails.full and self._tails.median >= TAIL and self._idle.median >= IDLE
+        if not self._alarm.see(bad, point.step):
+            return None
+        return found(
+            PROBLEM, STRAGGLERS, confidence=LIKELY, times=f"{self._tails.median:.3g}", idle=f"{self._idle.median:.0%}",
+            step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that tell of no episode's time."""
+        return not stretch[SLOWEST].values

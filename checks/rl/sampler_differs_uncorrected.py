@@ -26,9 +26,9 @@ _LOSS, _QUANTISATION = ACTOR + "policy_loss.loss_mode", ROLLOUT + "quantization"
 #: where the mode of replay stands in one release or another, with one engine or another
 _REPLAYS = tuple(ACTOR + each + "router_replay.mode" for each in ("", "megatron.", "veomni."))
 
-#: settings that cut a sampling off, with the values from which on they do
+#: settings that cut a sampling off, with the value that cuts nothing; all do from above 0 on, top_p below 1 alone
 #: (https://docs.vllm.ai/en/latest/api/vllm/sampling_params/)
-_CUTS = {"top_p": lambda value: 0 < value < 1, "top_k": lambda value: value > 0, "min_p": lambda value: value > 0}
+_CUTS = {"top_p": "1.0", "top_k": "0", "min_p": "None"}
 
 
 @check(PROBLEM)
@@ -85,11 +85,10 @@ def _cut_in_trl(training: Training, packages: Packages) -> Judgement:
     corrected = argument(training, "vllm_importance_sampling_correction", version)
     if corrected is None or corrected.value is not True:
         return
-    for name, cuts in _CUTS.items():
+    for name, whole in _CUTS.items():
         setting = training.get(name)
         value = number(setting.value) if setting is not None and setting.known else None
-        if setting is not None and value is not None and cuts(value):
-            whole = {"top_p": "1.0", "top_k": "0", "min_p": "None"}[name]
+        if setting is not None and value is not None and value > 0 and not (name == "top_p" and value >= 1):
             yield found(
                 PROBLEM, CUT, confidence=LIKELY, where=place_of(setting), evidence=quoted(setting),
                 commands=(f"{name}={whole}",), name=name, value=f"{value:g}",
