@@ -148,6 +148,18 @@ def test_an_engine_that_is_late_holds_nobody_and_is_told(monkeypatch: pytest.Mon
     assert loop.losses[:1] == plain.losses[:1]
 
 
+def test_an_engine_that_hangs_from_the_start_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE_S", 0.05)
+    began = time.monotonic()
+    ran = run(Case(steps=4, stalls_s=30.0))
+    assert time.monotonic() - began < 15.0, "the run waited for an answer"
+    witness = ran.watched._witness
+    assert (witness.rounds, witness.late) == (0, module.MOST_LATE)
+    assert witness.spent_s < 1.0
+    assert ran.printed[0].startswith("doctor: witness: the engine did not answer in time at step 0")
+    assert ran.losses == run(Case(steps=4, witness=False)).losses
+
+
 def test_an_engine_that_is_gone_is_said_once() -> None:
     from doctor.monitors.guard.guard import Guard
     from doctor.monitors.guard.options import Options
