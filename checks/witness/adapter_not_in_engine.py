@@ -31,3 +31,11 @@ def kept(step: int, past: int, agreement: Verdict) -> Finding:
         PROBLEM, TOML["kept"], confidence=LIKELY, where=Where(step=step),
         evidence=(Observed.quoted(_SOURCE, agreement.reason),), step=step, past=past,
     )  # fmt: skip
+
+
+def other(step: int, agreement: Verdict) -> Finding:
+    """The model below the adapter is the same on both sides, and with the adapter it is not."""
+    return found(
+        PROBLEM, TOML["other"], confidence=LIKELY, where=Where(step=step),
+        evidence=(Observed.quoted(_SOURCE, agreement.reason),), step=step, gap=f"{agreement.value:.2g}",
+    )  # fmt: skip

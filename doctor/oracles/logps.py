@@ -40,8 +40,8 @@ MIN_TOKENS, BUCKETS, BUCKET_TOKENS = 8, 4, 32
 #: the last bucket against the first, and the standard errors by which they must differ
 TIMES_FIRST, ERRORS = 2.0, 3.0
 
-#: how far the slope must be from 1, and the share of the gap that the line may leave over
-SLOPE, UNEXPLAINED = 0.1, 0.5
+#: how far the slope must be from 1, and by how many of its standard errors
+SLOPE, SLOPE_ERRORS = 0.1, 4.0
 
 #: share of tokens on one side that no rounding makes, and tokens needed to say so
 ONE_SIDED, ONE_SIDED_TOKENS = 0.9, 24
@@ -238,8 +238,10 @@ def renormalised(trainer: Any, engine: Any, mask: Any = None, *, noise: float = 
 def tempered(trainer: Any, engine: Any, mask: Any = None) -> Verdict:
     """Whether one side's log probabilities are those of another temperature, or were scaled.
 
-    They then lie on a line through the other side's, with a slope that is not 1: steep where the one that gives them
-    sampled colder than the other one scores.
+    They then rise with the other side's by a slope that is not 1: steep where the one that gives them sampled colder
+    than the other one scores. At another temperature each place has a normaliser of its own, so that they scatter
+    around the line; and scatter alone bends a regression. The slopes of each side over the other one bound the true one
+    (https://en.wikipedia.org/wiki/Errors-in-variables_model), so both must lie on the same side of 1.
 
     Args:
         trainer: log probabilities of sampled tokens.
@@ -247,12 +249,12 @@ def tempered(trainer: Any, engine: Any, mask: Any = None) -> Verdict:
         mask: 1 where a token counts.
 
     Returns:
-        `value` is the slope; `details["left"]` the share of the gap that the line does not explain.
+        `value` is the slope; `details["other"]` its other bound, `details["error"]` its standard error.
 
     >>> trainer = [-1.0, -0.3, -2.0, -0.7, -1.1, -0.2] * 5
     >>> tempered(trainer, [each / 0.7 for each in trainer]).state.value
     'broken'
-    >>> tempered(trainer, [each + (-1) ** at * 0.105 for at, each in enumerate(trainer)]).state.value
+    >>> tempered(trainer, [each + (-1) ** (at // 6) * 0.105 for at, each in enumerate(trainer)]).state.value
     'holds'
     """
     first, second, chosen = vectors(trainer, engine, mask)
@@ -262,11 +264,15 @@ def tempered(trainer: Any, engine: Any, mask: Any = None) -> Verdict:
     if len(one) < ONE_SIDED_TOKENS or deviation(one) < FLOOR or gap < FLOOR:
         return unseen("tempered", f"{len(one)} tokens differ too little", tokens=len(one))
     centred = one - mean(one)
-    slope = float((centred * (other - mean(other))).sum()) / float((centred * centred).sum())
-    left = mean(abs(other - mean(other) - centred * slope)) / gap
-    state = BROKEN if abs(slope - 1.0) > SLOPE and left < UNEXPLAINED else HOLDS
+    away, spread = other - mean(other), float((centred * centred).sum())
+    together = float((centred * away).sum())
+    slope = together / spread
+    bound = float((away * away).sum()) / together if together > 0.0 else -math.inf
+    error = deviation(away - centred * slope) / math.sqrt(spread)
+    beyond = min(slope, bound) > 1.0 + SLOPE or 0.0 < max(slope, bound) < 1.0 - SLOPE
+    state = BROKEN if beyond and abs(slope - 1.0) > SLOPE_ERRORS * error else HOLDS
     reason = f"the engine's log probabilities rise {slope:.2f} times as steeply as the trainer's"
-    return Verdict("tempered", state, slope, 1.0, reason, {"left": left})
+    return Verdict("tempered", state, slope, 1.0, reason, {"other": bound, "error": error})
 
 
 def _gaps(one: Any, other: Any, mask: Any) -> Any:

@@ -40,7 +40,7 @@ class Options:
     locate_s: float = 30.0
     hang_factor: float = 10.0
     hang_at_least_s: float = 120.0
-    witness: Optional[bool] = None
+    witness: bool = True
     witness_every: float = 50.0
     trackers: bool = True
     lang: Optional[str] = None

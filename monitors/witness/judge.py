@@ -189,7 +189,9 @@ def _whose(seen: Round, fixed: Fixed, known: Known, agreement: Verdict) -> Optio
     distances = [(_distance(held, scores, fixed), step) for step, scores in known.past if step < seen.step]
     best, past = min(distances, default=(agreement.value, -1))
     if best > near:
-        return None
+        if seen.base is None or seen.asked.base is None or _distance(seen.base, seen.asked.base, fixed) > near:
+            return None
+        return adapter_not_in_engine.other(seen.step, agreement)  # the model below it is the same on both sides
     if seen.base is not None:
         return adapter_not_in_engine.kept(seen.step, past, agreement)
     return engine_not_the_policy.of_step(seen.step, past, agreement)

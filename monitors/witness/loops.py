@@ -25,7 +25,7 @@ def witness_of_loop(guard: Guard, model: Any, engine: Any, tokenizer: Any = None
         tokenizer: of the model, or None.
 
     """
-    if engine is None or guard.rank or guard.options.witness is False:
+    if engine is None or guard.rank or not guard.options.witness:
         return None
     witness = Witness(
         guard, Policy(model), lambda: _engine(engine, model), lambda: guard.step or 0, tokenizer,

@@ -14,6 +14,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence
 
 from doctor.monitors.guard.shards import sharded
 from doctor.monitors.witness.asked import CannotAsk, Logps
+from doctor.monitors.witness.draws import draws_kept
 from doctor.oracles.weights import Checksum, precision_of, weight_checksums
 
 #: what stands around a model; the one inside computes the same on this rank alone
@@ -174,19 +175,12 @@ def _takes_names(model: Any) -> bool:
 @contextmanager
 def _undisturbed(model: Any) -> Iterator[None]:
     """Evaluation mode within, and afterwards modes and random states as they were."""
-    import torch
-
     training = [each for each in model.modules() if each.training]
-    here = torch.get_rng_state()
-    device = next(iter(model.parameters())).device
-    there = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
-    try:
-        for each in training:
-            each.training = False
-        yield
-    finally:
-        for each in training:
-            each.training = True
-        torch.set_rng_state(here)
-        if there is not None:
-            torch.cuda.set_rng_state(there, device)
+    with draws_kept():
+        try:
+            for each in training:
+                each.training = False
+            yield
+        finally:
+            for each in training:
+                each.training = True

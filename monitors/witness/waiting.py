@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Callable, Optional
 
+from doctor.monitors.witness.draws import draws_kept
 from doctor.monitors.witness.seen import Asked
 from doctor.oracles.weights import Checksum
 
@@ -34,9 +35,10 @@ class Waiting:
         self._thread: Optional[threading.Thread] = None
 
     def start(self, *, inside: bool) -> None:
-        """Ask here, or by a thread that the program's end does not wait for."""
+        """Ask here, with what the engine draws put back, or by a thread that the program's end does not wait for."""
         if inside:
-            self._run()
+            with draws_kept():
+                self._run()
             return
         self._thread = threading.Thread(target=self._run, name="doctor-witness", daemon=True)
         self._thread.start()

@@ -90,6 +90,8 @@ class Witness:
         self._last_step = -1
         self._due = self._batch_due = self._told_late = False
         self._waiting: Optional[Waiting] = None
+        self._opening: Optional[Waiting] = None
+        self._opened: list[Engine] = []
         self._checksums: dict[int, dict[str, Checksum]] = {}
         self._agrees = True
         self._told: set[str] = set()
@@ -126,10 +128,9 @@ class Witness:
         self._give_up_waiting()
         if not self.pushes and self._steps() > max(self._last_step, 0):
             self.pushed()  # steps were made, and nothing that is known to push was called: it is asked all the same
-        if self._due:
+        if self._due and self._open():
             self._due = False
-            if self._open():
-                self._take_round()
+            self._take_round()
         self.spent_s += time.monotonic() - began
 
     @property
@@ -181,8 +182,9 @@ class Witness:
             return False
         if self._engine is None:
             try:
-                engine = self._make()
-                engine.open()
+                engine = self._found()
+                if engine is None:
+                    return False
                 longest = [each for each in (engine.longest, self.policy.longest) if each]
                 prompts = beginnings(self._tokenizer, self.policy.vocabulary, min(longest, default=None))
                 precision = coarser(engine.precision, self.policy.precision)
@@ -194,6 +196,30 @@ class Witness:
                 return False
             self.known.precision, self._engine, self._fixed = precision, engine, Fixed(prompts)
         return True
+
+    def _found(self) -> Optional[Engine]:
+        """The engine, once it has said what it is; None as long as it has not, for which the run waits once only.
+
+        Raises:
+            CannotAsk: it cannot be asked at all.
+
+        """
+        patience_s = 0.0
+        if self._opening is None:
+            patience_s = PATIENCE_S
+            self._opening = Waiting(self._steps(), self.pushes, self._opens)
+            self._opening.start(inside=False)
+        if not self._opening.wait(patience_s):
+            self._is_late(self._opening)
+            return None
+        self._opening.reraise()
+        return self._opened[0]
+
+    def _opens(self) -> Asked:
+        engine = self._make()
+        engine.open()
+        self._opened.append(engine)
+        return Asked()
 
     def _take_round(self) -> None:
         engine, fixed = self._engine, self._fixed
@@ -244,7 +270,7 @@ class Witness:
 
     def _is_late(self, waiting: Waiting) -> None:
         self.late += 1
-        name = "" if self._engine is None else self._engine.name
+        name = "the engine" if self._engine is None else self._engine.name
         if not self._told_late and self.guard.rank == 0:
             self._told_late = True
             text = _LATE[self.guard.options.language]

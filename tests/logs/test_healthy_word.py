@@ -135,3 +135,19 @@ def test_the_words_of_an_open_end_are_not_those_of_health(tmp_path: Path, langua
         done = CliRunner().invoke(command, [str(path), "--lang", language, "--format", form])
         assert done.exit_code == 0
         assert word not in done.output
+
+
+@pytest.mark.parametrize(
+    ("metric", "seen"),
+    [
+        ("sampling/sampling_logp_difference/mean", True), ("rollout_corr/kl", True), ("async/staleness_mean", False),
+        ("my_own/number", False),
+    ],
+)  # fmt: skip
+def test_health_names_that_sampler_and_learner_were_not_compared(tmp_path: Path, metric: str, seen: bool) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(WELL.replace("'epoch'", f"'{metric}': 0.01, 'epoch'"))
+    told = CliRunner().invoke(command, [str(path), "--lang", "en"]).output
+    assert "Healthy" in told
+    assert ("sampler = learner" not in told) == seen
+    assert ("my_own/number" in told) == (metric == "my_own/number"), "no rule judges it"

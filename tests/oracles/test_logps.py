@@ -20,6 +20,7 @@ from doctor.oracles import (
     renormalised,
     repeat_noise,
     same_path,
+    tempered,
 )
 
 numpy = pytest.importorskip("numpy")
@@ -162,3 +163,32 @@ def test_too_little_proves_nothing() -> None:
 def test_the_effective_share_lies_between_one_sample_and_all(ratios: list[float]) -> None:
     value = effective_sample_size(ratios).value
     assert 1 / len(ratios) - 1e-9 <= value <= 1 + 1e-9
+
+
+def drawn(temperature: float, seed: int, size: int = 400) -> tuple[list[float], list[float]]:
+    """What a learner at temperature 1 and a sampler at another one give the tokens that the sampler drew."""
+    source, learner, sampler = random.Random(seed), [], []  # noqa: S311
+    for _ in range(size):
+        logits = [source.gauss(0, 2) for _ in range(40)]
+        colder = [each / temperature for each in logits]
+        chosen = source.choices(range(40), [math.exp(each) for each in colder])[0]
+        for of, into in ((logits, learner), (colder, sampler)):
+            into.append(of[chosen] - math.log(sum(math.exp(each) for each in of)))
+    return learner, sampler
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("temperature", [0.5, 0.7, 1.4, 2.0])
+def test_another_temperature_is_seen_though_each_place_has_a_normaliser_of_its_own(
+    temperature: float, seed: int
+) -> None:
+    verdict = tempered(*drawn(temperature, seed))
+    assert verdict.state is BROKEN
+    assert (verdict.value > 1) == (temperature < 1)
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("size", [0.02, 0.2, 1.0])
+def test_scatter_alone_is_no_other_temperature(size: float, seed: int) -> None:
+    source, (learner, _) = random.Random(seed), drawn(1.0, seed + 100, 128)  # noqa: S311
+    assert tempered(learner, [each + source.gauss(0, size) for each in learner]).state is not BROKEN

@@ -1,8 +1,9 @@
 """Twenty silent bugs with public fixes, each put back in.
 
-They were drawn after the witness was built, and two of its detectors came after them (temperature, and the gap that
-grows with the position), so that they are no blind sample. The mechanism of each is injected again as it was before its
-fix, into an engine or a loop that computes for real.
+The twenty were drawn after the witness was built, and two of its detectors came after them (temperature, and the gap
+that grows with the position), so that they are no blind sample. The eleven of `LATER` were drawn when it was complete,
+and put back in before it had seen any. The mechanism of each is injected again as it was before its fix, into an
+engine or a loop that computes for real.
 """
 
 from __future__ import annotations
@@ -55,6 +56,27 @@ BUGS = (
     _bug("verl-project/verl/pull/3595", "a kernel that is wrong far back", TOKENS, "long-context", answer=80),
     _bug("rllm-org/rllm/pull/710", "time-outs are graded 0", EPISODES, "time-outs"),
     _bug("NVIDIA-NeMo/Gym/pull/2015", "a grader that fails gives 0", EPISODES, "grader"),
+)  # fmt: skip
+
+LATER = (
+    _bug("verl-project/verl/pull/4248", "a flag of the cache switches the push off", POLICY, "never-pushed",
+         experts=True, rate=1e-2),
+    _bug("unslothai/unsloth-zoo/issues/941", "one half of an adapter in the place of the other", ADAPTER,
+         "adapter-halves", adapter=True),
+    _bug("vllm-project/vllm/issues/47724", "served with the adapter of somebody else", ADAPTER, "adapter-other",
+         adapter=True),
+    _bug("sgl-project/sglang/issues/14178", "derived tensors of weights that have not arrived", POLICY, "derived",
+         protocol="sglang"),
+    _bug("sgl-project/sglang/issues/14158", "loaded into tensors that are discarded", POLICY, "experts-discarded",
+         experts=True, protocol="sglang"),
+    _bug("verl-project/verl/issues/3960", "tool calls are cleared in what is trained", TOKENS, "call-cleared"),
+    _bug("verl-project/verl/pull/6921", "a separator lost on both sides", TOKENS, "separator-both"),
+    _bug("NVIDIA-NeMo/RL/pull/935", "the trainer's log probabilities at another temperature", CUT, "temperature"),
+    _bug("NVIDIA-NeMo/RL/pull/2586", "experts in the layout of another kernel", POLICY, "experts-layout",
+         experts=True),
+    _bug("NVIDIA-NeMo/RL/issues/2100", "a sixth of the sequences diverges", TOKENS, "outliers", answer=40),
+    _bug("unslothai/unsloth/issues/2009", "an adapter without effect", ADAPTER, "adapter-dropped", adapter=True, seed=6,
+         protocol="sglang"),
 )  # fmt: skip
 
 

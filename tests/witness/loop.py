@@ -15,8 +15,14 @@ from doctor.monitors.guard.options import Options
 from .scripted import ScriptedEngine
 from .tiny_lm import VOCABULARY, Adapted, TinyLM
 
+#: more threads wait for each other longer than they compute, for a model of this size
+torch.set_num_threads(1)
+
 SEPARATOR, TOOL = 2, (5, 6, 7)
 NAME = "policy"
+
+#: faults between the turns of a conversation; `turns` alone is none
+TURNS = ("separator", "turns", "observation", "call-cleared", "separator-both")
 
 
 @dataclass
@@ -84,6 +90,7 @@ class Loop:
         self.prompts = [torch.randint(8, VOCABULARY, (24,), generator=self.source).tolist() for _ in range(4)]
         self.losses: list[float] = []
         self.rewards: list[float] = []
+        self.rolled = 0
         self.guard = Guard(Options(policy=case.policy, witness=case.witness, witness_every=case.every), rules=[])
         self.printed: list[str] = []
         self.guard.alerts.print = self.printed.append  # type: ignore[method-assign]
@@ -97,6 +104,8 @@ class Loop:
             told = engine_at(address, "base", NAME)
         self.saved: list[int] = []
         self.watched = doctor.watch(self.model, self.optimizer, guard=self.guard, save=self.saved.append, engine=told)
+        if not case.witness:
+            self.engine.requests = 0  # finding out what serves there was of the loop, not of the witness
 
     def push(self, step: int) -> None:
         if self.case.adapter:
@@ -108,12 +117,13 @@ class Loop:
     def rollout(self, prompt: list[int]) -> tuple[list[int], list[int], list[int], list[float]]:
         """Ids as the engine had them, as the loss has them, its mask, and the engine's log probabilities."""
         top_p = 0.8 if self.case.fault == "top-p" else 1.0
+        temperature = 0.6 if self.case.fault == "temperature" else 1.0
         ids, mask, logps = list(prompt), [0] * len(prompt), [0.0] * len(prompt)
-        turns = 2 if self.case.fault in ("separator", "turns", "observation") else 1
+        turns = 2 if self.case.fault in TURNS else 1
         trained = list(ids)
         for turn in range(turns):
             taken, places = self.engine.generate(
-                ids, self.case.answer // turns, temperature=1.0, top_p=top_p, source=self.source,
+                ids, self.case.answer // turns, temperature=temperature, top_p=top_p, source=self.source,
                 adapter=NAME if self.case.adapter else None,
             )  # fmt: skip
             said = [float(place[each]) for each, place in zip(taken, places, strict=True)]
@@ -122,16 +132,21 @@ class Loop:
             if self.case.fault == "long-context":
                 size = [at / len(said) for at in range(len(said))]
                 said = [each + 0.4 * far * (-1) ** at for at, (each, far) in enumerate(zip(said, size, strict=True))]
-            ids, trained = ids + taken, trained + self.encoded_again(taken)
-            mask, logps = mask + [1] * len(taken), logps + said
+            if self.case.fault == "outliers" and not self.rolled % 6:
+                said = [each - 1.5 * (at % 3 == 0) for at, each in enumerate(said)]
+            ids, kept = ids + taken, self.encoded_again(taken)
+            if self.case.fault == "call-cleared" and turn + 1 < turns:
+                kept, said = kept[:3] + kept[6:], said[:3] + said[6:]
+            trained, mask, logps = trained + kept, mask + [1] * len(kept), logps + said
             if turn + 1 < turns:
-                between = [SEPARATOR, *TOOL]
+                between = [SEPARATOR, *TOOL][self.case.fault == "separator-both" :]
                 ids = ids + between
                 if self.case.fault == "separator":
                     between = between[1:]
                 if self.case.fault == "observation":
                     between = between[:1] + between[2:]
                 trained, mask, logps = trained + between, mask + [0] * len(between), logps + [0.0] * len(between)
+        self.rolled += 1
         return ids, trained, mask, logps
 
     def encoded_again(self, taken: list[int]) -> list[int]:

@@ -95,8 +95,10 @@ class ScriptedEngine:
         return found
 
     def _module(self) -> TinyLM:
-        model = TinyLM(experts=self.experts).to(self.precision).eval()
-        model.load_state_dict({name: each.clone() for name, each in self.checkpoint().items()})
+        """A module with the weights held. Nothing is drawn for it: this process is also that of the training."""
+        with torch.device("meta"):
+            model = TinyLM(experts=self.experts).to(self.precision).eval()
+        model.load_state_dict({name: each.clone() for name, each in self.checkpoint().items()}, assign=True)
         return model
 
     def push(self, weights: dict[str, Any], version: int) -> None:
@@ -105,8 +107,11 @@ class ScriptedEngine:
             self.pushes += 1
             if self.fault == "never-pushed" or (self.fault == "stops-after" and self.pushes > 2):
                 return
+            before = dict(self.held)
             self._load(self._sent(weights))
             self._spoil()
+            if self.fault == "derived":
+                self._keep_values_of(before)
             self.version = version
             if self.fault != "prefix-cache":
                 self.cache.clear()
@@ -119,6 +124,7 @@ class ScriptedEngine:
         lost = {
             "layer": lambda name: ".layers.1." in name, "head": lambda name: name == "lm_head.weight",
             "experts-unsent": lambda name: ".experts.2." in name or ".experts.3." in name,
+            "experts-discarded": lambda name: ".experts." in name,
         }.get(self.fault)  # fmt: skip
         kept = {} if lost is None else {name: each for name, each in self.checkpoint().items() if lost(name)}
         return {**weights, **kept}
@@ -130,16 +136,31 @@ class ScriptedEngine:
                 self.held[name] = self.held[name].roll(1, 0)
             if self.fault == "halves" and name.endswith("w13_weight"):
                 self.held[name] = torch.cat(self.held[name].chunk(2, 1)[::-1], 1)
+            if self.fault == "experts-layout" and name.endswith("w2_weight"):
+                self.held[name] = torch.cat(self.held[name].chunk(2, 2)[::-1], 2)
         if self.fault == "scaled":
             self.held["lm_head.weight"] *= 1.1
+
+    def _keep_values_of(self, before: dict[str, Any]) -> None:
+        """What is computed from several weights, from the ones that were there when the first of them arrived."""
+        for name, tensor in self.held.items():
+            if ".qkv_proj." in name:
+                rows = tensor.shape[0] // 4
+                tensor[-rows:] = before[name][-rows:]
 
     def load_adapter(self, name: str, delta: Any) -> None:
         """An adapter on the embedding under a name; one that is there already is kept, where that is the fault."""
         with self._lock:
             if not (self.fault == "adapter-kept" and name in self.adapters):
-                self.adapters[name] = delta.clone()
+                self.adapters[name] = self._received(delta.clone())
                 if self.fault != "prefix-cache":
                     self.cache.clear()
+
+    def _received(self, delta: Any) -> Any:
+        """What a fault does to an adapter that arrives."""
+        if self.fault == "adapter-halves":
+            delta[len(delta) // 2 :] = delta[: len(delta) // 2]
+        return delta.roll(7, 0) if self.fault == "adapter-other" else delta
 
     def _ready(self, adapter: str | None) -> tuple[TinyLM, TinyLM]:
         """Models of prefill and of decoding."""

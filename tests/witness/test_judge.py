@@ -79,6 +79,21 @@ def test_the_nearest_earlier_step_is_named_and_the_base_before_it(seed: int) -> 
     assert other.findings[0].words("en").headline.startswith("engine and trainer differ by")
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_another_adapter_is_told_from_another_model(seed: int) -> None:
+    trained, base = scores(seed), scores(seed + 1)
+    known = Known(noise=0.0, baseline=0.001, precision="bfloat16", past=[(0, scores(seed + 2))])
+    round_ = seen(trained, scores(seed + 3), 0.01, seed, step=3, base=base)
+    assert judge(round_, fixed(), known).findings[0].problem.name == "engine-not-the-policy", "the base was not asked"
+    round_.asked.base = near(base, 0.01, seed)
+    first = judge(round_, fixed(), known).findings[0].words("en").headline
+    assert first.startswith("the engine samples with another adapter than the trained one")
+    round_.asked.base = scores(seed + 4)
+    assert judge(round_, fixed(), known).findings[0].problem.name == "engine-not-the-policy", (
+        "nor is the model the same"
+    )
+
+
 def test_the_engines_word_counts_where_nothing_else_is_heard() -> None:
     known = Known(precision="bfloat16", versions={"3": 1, "4": 2})
     silent = Round(5, 6, Asked(version="4"), scores(1))

@@ -96,7 +96,6 @@ def test_a_run_that_is_well_hears_nothing(at: int) -> None:
         pytest.param(Case(seed=5, protocol="sglang", experts=True), marks=pytest.mark.slow),
     ],
 )  # fmt: skip
-@pytest.mark.xfail(reason="open: losses differ; whether by the engine's draws or the run's is not known, so it is off")
 def test_a_seeded_run_is_the_same_with_and_without_the_witness(case: Case) -> None:
     with_it = run(case)
     case.witness = False
@@ -147,6 +146,18 @@ def test_an_engine_that_is_late_holds_nobody_and_is_told(monkeypatch: pytest.Mon
         assert any("answered too late" in each for each in loop.printed)
         assert loop.guard.findings == []
     assert loop.losses[:1] == plain.losses[:1]
+
+
+def test_an_engine_that_hangs_from_the_start_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE_S", 0.05)
+    began = time.monotonic()
+    ran = run(Case(steps=4, stalls_s=30.0))
+    assert time.monotonic() - began < 15.0, "the run waited for an answer"
+    witness = ran.watched._witness
+    assert (witness.rounds, witness.late) == (0, module.MOST_LATE)
+    assert witness.spent_s < 1.0
+    assert ran.printed[0].startswith("doctor: witness: the engine did not answer in time at step 0")
+    assert ran.losses == run(Case(steps=4, witness=False)).losses
 
 
 def test_an_engine_that_is_gone_is_said_once() -> None:

@@ -7,9 +7,15 @@ from collections.abc import Set as AbstractSet
 from doctor.catalogue.held_out import HELD_OUT, is_score
 from doctor.logs.metrics.wanted import is_wanted
 
+#: metrics that compare what both sides give the same tokens; the age of samples (`sampling/staleness`) is none of them
+_COMPARED = (
+    "sampling/sampling_logp", "sampling/importance_", "sampling/prob", "rollout_corr/", "training/rollout_",
+    "inference/", "witness/logp_gap",
+)  # fmt: skip
+
 #: what a run of reinforcement learning can be judged by -> metrics of which one tells of it (beginnings of names)
 _OF_RL: dict[str, tuple[str, ...]] = {
-    "sampler_learner": ("sampling/", "rollout_corr/", "training/rollout_", "inference/"),
+    "sampler_learner": _COMPARED,
     "groups": ("frac_reward_zero_std", "reward_std", "critic/advantages/", "critic/score/max"),
     "entropy": ("entropy",),
     "kl": ("kl", "policy_drift", "clip_ratio/"),
@@ -18,8 +24,8 @@ _OF_RL: dict[str, tuple[str, ...]] = {
 _OF_ALL: dict[str, tuple[str, ...]] = {"gradient": ("grad_norm",)}
 _BEGINNINGS = tuple(each.rstrip("*") for each in HELD_OUT)
 
-#: bookkeeping that nobody would judge
-_PLAIN = ("epoch", "step", "num_tokens", "total_flos", "train_", "timing", "time", "training_step")
+#: bookkeeping that nobody would judge, and what the witness has judged itself
+_PLAIN = ("epoch", "step", "num_tokens", "total_flos", "train_", "timing", "time", "training_step", "witness/")
 _MOST_UNJUDGED = 40
 
 

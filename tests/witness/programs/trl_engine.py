@@ -51,7 +51,8 @@ class Engine:
 
     def __init__(self):
         self.model = AutoModelForCausalLM.from_pretrained(MODEL, dtype=torch.float32).eval()
-        self.source = torch.Generator().manual_seed(7)
+        # in one process with the trainer it draws from the trainer's generator, as vLLM does, for greedy ones too
+        self.source = None if MODE == "colocate" else torch.Generator().manual_seed(7)
         self.pushes = 0
         self.lock = threading.Lock()
 
@@ -87,10 +88,10 @@ class Engine:
                     logps = (
                         torch.full_like(logps, -math.inf).scatter(0, where[keep], logps[where[keep]]).log_softmax(-1)
                     )
-                greedy = not temperature
-                chosen = (
-                    int(logps.argmax()) if greedy else int(torch.multinomial(logps.exp(), 1, generator=self.source))
-                )
+                chosen = int(logps.argmax())
+                if temperature or self.source is None:
+                    drawn = int(torch.multinomial(logps.exp(), 1, generator=self.source))
+                    chosen = drawn if temperature else chosen
                 taken.append(chosen)
                 places.append(logps)
                 ids.append(chosen)

@@ -1,0 +1,96 @@
+"""Judges sampler-differs-uncorrected (RLX8389), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import LIKELY, Skip, found
+from doctor.catalogue.settings import number, place_of
+from doctor.catalogue.shared.trainers import argument, is_grpo, quoted, vllm_mode
+from doctor.catalogue.shared.verl_settings import ACTOR, ROLLOUT, UNKNOWN, Verl, place_settings, verl_of
+from doctor.catalogue.words import words_of
+from doctor.facts.launch import Launch
+from doctor.facts.model import Model
+from doctor.facts.packages import Packages
+from doctor.facts.training import Training
+from doctor.facts.verl_config import VerlConfig
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+QUANTISED, EXPERTS, CUT = TOML["quantised"], TOML["experts"], TOML["cut"]
+
+_CORRECTION = "algorithm.rollout_correction."
+#: any of them bounds what such samples do; with `bypass_mode` the loss's own ratio is that to the sampler
+#: (https://verl.readthedocs.io/en/latest/algo/rollout_corr.html)
+_WEIGHTS, _REJECTION, _BYPASS = (_CORRECTION + each for each in ("rollout_is", "rollout_rs", "bypass_mode"))
+_LOSS, _QUANTISATION = ACTOR + "policy_loss.loss_mode", ROLLOUT + "quantization"
+#: where the mode of replay stands in one release or another, with one engine or another
+_REPLAYS = tuple(ACTOR + each + "router_replay.mode" for each in ("", "megatron.", "veomni."))
+
+#: settings that cut a sampling off, with the value that cuts nothing; all do from above 0 on, top_p below 1 alone
+#: (https://docs.vllm.ai/en/latest/api/vllm/sampling_params/)
+_CUTS = {"top_p": "1.0", "top_k": "0", "min_p": "None"}
+
+
+@check(PROBLEM)
+def sampler_differs(
+    packages: Packages, verl_config: VerlConfig | None, launch: Launch | None, model: Model | None,
+    training: Training | None,
+) -> Judgement:  # fmt: skip
+    """Judge the settings of whichever of the two trains."""
+    if verl_config is not None and launch is not None:
+        yield from _in_verl(verl_of(verl_config, packages, launch), model)
+    elif training is not None:
+        yield from _cut_in_trl(training, packages)
+
+
+def _in_verl(verl: Verl | tuple[Skip, ...], model: Model | None) -> Judgement:
+    """Judge quantised rollouts and experts where it is sure that nothing corrects."""
+    if not isinstance(verl, Verl):
+        yield from verl
+        return
+    if _WEIGHTS not in verl.keys or not _uncorrected(verl):
+        return
+    precision = verl.value(_QUANTISATION)
+    if isinstance(precision, str) and precision.lower() not in ("", "none", "null"):
+        yield found(
+            PROBLEM, QUANTISED, confidence=LIKELY, where=place_of(*place_settings(verl, _QUANTISATION)),
+            evidence=verl.quoted(_QUANTISATION, _WEIGHTS), commands=(f"{_WEIGHTS}=token",), precision=precision,
+        )  # fmt: skip
+        return
+    replays = [each for each in _REPLAYS if each in verl.keys]
+    if model is None or not model.experts or not replays:
+        return
+    if all(str(verl.value(each)) in ("disabled", "None") for each in replays):
+        yield found(
+            PROBLEM, EXPERTS, confidence=LIKELY, evidence=verl.quoted(*replays, _WEIGHTS),
+            commands=(f"{_WEIGHTS}=token",), experts=model.experts,
+        )  # fmt: skip
+
+
+def _uncorrected(verl: Verl) -> bool:
+    """Whether a run learns by the ordinary loss, from samples that nothing weighs."""
+    values = [verl.value(each) for each in (_WEIGHTS, _REJECTION, _BYPASS, _LOSS)]
+    if any(each is UNKNOWN for each in values) or verl.is_on("trainer.val_only") is True:
+        return False
+    return values[:2] == [None, None] and not values[2] and values[3] == "vanilla"
+
+
+def _cut_in_trl(training: Training, packages: Packages) -> Judgement:
+    """Judge explicit values; no default cuts anything off."""
+    version = packages.version("trl")
+    if not is_grpo(training) or version is None or int(version.partition(".")[0]) < 1:
+        return
+    if vllm_mode(training, version) not in ("server", "colocate"):
+        return
+    corrected = argument(training, "vllm_importance_sampling_correction", version)
+    if corrected is None or corrected.value is not True:
+        return
+    for name, whole in _CUTS.items():
+        setting = training.get(name)
+        value = number(setting.value) if setting is not None and setting.known else None
+        if setting is not None and value is not None and value > 0 and not (name == "top_p" and value >= 1):
+            yield found(
+                PROBLEM, CUT, confidence=LIKELY, where=place_of(setting), evidence=quoted(setting),
+                commands=(f"{name}={whole}",), name=name, value=f"{value:g}",
+            )  # fmt: skip
+            return
