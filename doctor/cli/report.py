@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +45,6 @@ def command(paths: tuple[Path, ...], **chosen: Any) -> int:
     for path in paths:
         if not path.exists():
             raise click.UsageError(f"`{path}` does not exist")
-    if not available():
-        raise click.UsageError(needs())
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     language = options.language(chosen["lang"], settings)
     if chosen["compare"]:
@@ -63,19 +59,8 @@ def command(paths: tuple[Path, ...], **chosen: Any) -> int:
     return max(codes)
 
 
-def available() -> bool:
-    """Whether what the report is made with is installed."""
-    return all(find_spec(name) is not None for name in ("pandas", "tsdownsample"))
-
-
-def needs() -> str:
-    """What to type where something is missing: with this interpreter, which may be none of those on PATH."""
-    pip = f"{shlex.quote(sys.executable)} -m pip install pandas tsdownsample"
-    return f"the report needs pandas and tsdownsample: {pip}"
-
-
 def _load(path: Path) -> Any:
-    from doctor.monitors.usage.files import NotUsage
+    from doctor.monitors.usage.blocks import NotUsage
     from doctor.monitors.usage.foreign_csv import load_any
 
     try:

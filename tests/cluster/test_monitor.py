@@ -286,7 +286,6 @@ def test_one_sampler_a_node_and_every_command_keeps_its_code(collected: tuple[Ru
 
 @pytest.mark.process
 def test_the_report_of_a_shared_folder_tells_both_nodes(collected: tuple[RunDir, list[Any]]) -> None:
-    pytest.importorskip("pandas", reason="pandas is not installed (extra `report`)")
     usage = report(collected[0].path)["usage"]
     assert [each["label"] for each in usage["gpus"]] == ["n0:0", "n0:1", "n1:0", "n1:1"]
     assert [(each["hosts"], each["gpus"]) for each in usage["hosts"]] == [(["n0"], 2), (["n1"], 2)]

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pandas", reason="pandas is not installed (extra `report`)")
-
 from doctor.cluster.shared_run import unheard
 from doctor.monitors.sampler import columns
 from doctor.monitors.usage.files import load

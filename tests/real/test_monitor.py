@@ -55,7 +55,6 @@ def test_two_ranks_of_grpo(launcher: str, python: Path, model: Path, tmp_path: P
 
 def _reported(path: Path) -> None:
     """The report tells the phases by their marks."""
-    pytest.importorskip("pandas", reason="pandas is not installed (extra `report`)")
     words = [sys.executable, "-m", "doctor", "report", str(path), "--format", "json"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
