@@ -77,4 +77,4 @@ def summary(run: Any, csv: Path | None) -> None:
     settings = options.user_settings(Path.cwd(), ())
     language = options.spoken()
     diagnosis, summary = diagnose(usage, run_dir=str(run.path), language=language, ignored=settings.ignored)
-    report.draw(as_report(diagnosis, summary, language), language, sys.stderr)
+    report.draw(as_report(diagnosis, usage, summary, language), language, sys.stderr)

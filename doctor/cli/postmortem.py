@@ -80,10 +80,23 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     if chosen["follow"]:
         return _follow(paths, chosen, settings, language)
     result = _examined(paths, chosen, settings, language)
-    report = options.show(result.diagnosis, chosen["format"], chosen["output"], language, verbose=chosen["verbose"])
+    report = options.report_of(result.diagnosis, language)
+    if len(paths) == 1:
+        _add_run(Path(paths[0]), report)
+    options.show_report(report, chosen["format"], chosen["output"], language, verbose=chosen["verbose"])
     _extras(result, report, chosen, language)
     _remember(report)
     return int(result.diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict))
+
+
+def _add_run(path: Path, report: dict[str, Any]) -> None:
+    """What a run folder tells beside its findings: what changed since the last good run, how it was started."""
+    from doctor.logs.history.runs import is_run
+
+    if is_run(path):
+        from doctor.monitors.usage.whole import run_of
+
+        report["run"] = run_of(path.absolute(), report, len(report["findings"]))
 
 
 def _refuse_wrong_pairs(paths: tuple[str, ...], chosen: dict[str, Any]) -> None:
@@ -211,7 +224,7 @@ def _context(chosen: dict[str, Any]) -> tuple[Path, ...]:
     """What was given, and what a run folder holds: facts and the command."""
     context: tuple[Path, ...] = chosen["context"]
     if chosen["run_dir"]:
-        from doctor.cli.runs import context_of
+        from doctor.run.folder import context_of
 
         context += context_of(Path(chosen["run_dir"]))
     return context

@@ -79,6 +79,10 @@ def draw(report: dict[str, Any], console: Console, *, language: str = "en", verb
         from doctor.render.timeline import draw_timeline
 
         draw_timeline(report, console, words, plain=not can_draw(console, sparkline.BLOCKS))
+    if report.get("run"):
+        from doctor.render.run_text import draw_run
+
+        draw_run(report, console, language)
     if report.get("rehearsal"):
         from doctor.render.rehearsal import SIGNS, draw_rehearsal
 

@@ -17,6 +17,7 @@ from doctor.render.usage_report import (
     host_rows,
     hours_line,
     lacks_truth,
+    machine_rows,
     shown,
 )
 
@@ -120,15 +121,23 @@ _DRAW = """
 def render(page: str, usage: Mapping[str, Any], plots: Sequence[Lines], bands: Sequence[Band],
            moments: Sequence[Moment], language: str) -> str:  # fmt: skip
     """The page of the findings, with the figures put at its end. Drag to zoom, double click to zoom out."""
-    words = WORDS[language]
-    parts = [f"<style>{STYLE}</style>", _gpus(usage, words), f"<p>{escape(hours_line(usage, words))}</p>"]
-    if lacks_truth(usage):
-        parts.append(f"<p>{escape(words['no_truth'])}</p>")
-    parts.append(_phases(usage, words))
+    parts = [f"<style>{STYLE}</style>", tables(usage, language)]
     if plots:
-        parts.append(_plots(plots, bands, moments))
+        parts.append(over_time(plots, bands, moments))
     head, end, tail = page.rpartition("</main>")
     return head + "\n".join(parts) + end + tail
+
+
+def tables(usage: Mapping[str, Any], language: str) -> str:
+    """GPUs, machines, phases."""
+    words = WORDS[language]
+    rows = machine_rows(usage, words)
+    parts = [
+        _gpus(usage, words), f"<p>{escape(hours_line(usage, words))}</p>" if usage["gpu_hours"] else "",
+        f"<p>{escape(words['no_truth'])}</p>" if lacks_truth(usage) else "",
+        _table(rows[0], rows[1:]) if rows else "", _phases(usage, words),
+    ]  # fmt: skip
+    return "\n".join(each for each in parts if each)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -165,7 +174,8 @@ def _phases(usage: Mapping[str, Any], words: Mapping[str, str]) -> str:
     return f"{_table(heads, rows)}<p>{escape(note)}</p>"
 
 
-def _plots(plots: Sequence[Lines], bands: Sequence[Band], moments: Sequence[Moment]) -> str:
+def over_time(plots: Sequence[Lines], bands: Sequence[Band], moments: Sequence[Moment]) -> str:
+    """Plots over one axis of time, with all they need; phases behind them, moments across."""
     script, style = library()
     data = {
         "plots": [{"lines": [[name, list(t), list(v)] for name, t, v in plot.lines]} for plot in plots],

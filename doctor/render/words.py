@@ -41,6 +41,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_known": "Cause found: {id} {name}", "verdict_known_at": "Cause found: {id} {name}, {place}",
         "verdict_unknown": "Cause unknown: no known problem matches; below is where it began",
         "verdict_healthy": "Healthy: nothing in these logs went wrong",
+        "verdict_used": "The run went well; how it used the machine did not: see below",
         "not_seen": "not seen: {what}",
         "not_seen_sampler_learner": "sampler = learner (no log probabilities of the engine)",
         "not_seen_groups": "deviation within groups", "not_seen_entropy": "entropy", "not_seen_kl": "KL and clipping",
@@ -87,6 +88,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_known": "已找到原因:{id} {name}", "verdict_known_at": "已找到原因:{id} {name},{place}",
         "verdict_unknown": "原因未知:没有匹配的已知问题;下面说明从哪里开始",
         "verdict_healthy": "正常:这些日志中没有出错",
+        "verdict_used": "运行正常结束,但对机器的使用存在问题,见下文",
         "not_seen": "未看到:{what}",
         "not_seen_sampler_learner": "采样器 = 学习器(没有引擎的对数概率)",
         "not_seen_groups": "组内差异", "not_seen_entropy": "熵", "not_seen_kl": "KL 与裁剪",
@@ -234,8 +236,11 @@ def verdict_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
     verdict = report.get("verdict")
     if verdict is None:
         return ""
-    if verdict == "unknown" and all(each["severity"] == "info" for each in report["findings"]):
+    findings = report["findings"][: report["run"]["causes"] if "run" in report else None]
+    if verdict == "unknown" and all(each["severity"] == "info" for each in findings):
         return words["verdict_open"]
+    if verdict == "healthy" and any(each["severity"] != "info" for each in report["findings"]):
+        return words["verdict_used"]
     if verdict != "known":
         return words[f"verdict_{verdict}"]
     first = report["findings"][0]
