@@ -162,10 +162,10 @@ def folder_of(path: Path) -> Path:
         found = latest(Path(RUNS))
         if found is None:
             raise click.UsageError(f"no runs in `{RUNS}`: `doctor run -- COMMAND` makes one")
-        return found
+        return found.resolve()
     for each in (path, Path(RUNS) / path):
         if is_run(each):
-            return each.absolute()
+            return each.resolve()
     raise click.UsageError(f"`{path}` is no run folder")
 
 

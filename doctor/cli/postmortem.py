@@ -96,7 +96,7 @@ def _add_run(path: Path, report: dict[str, Any]) -> None:
     if is_run(path):
         from doctor.monitors.usage.whole import run_of
 
-        report["run"] = run_of(path.absolute(), report, len(report["findings"]))
+        report["run"] = run_of(path.resolve(), report, len(report["findings"]))
 
 
 def _refuse_wrong_pairs(paths: tuple[str, ...], chosen: dict[str, Any]) -> None:

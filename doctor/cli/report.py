@@ -97,7 +97,7 @@ def _run(path: Path, chosen: dict[str, Any], settings: Any, language: str, repor
     from doctor.monitors.usage.whole import whole_run
 
     try:
-        whole = whole_run(path.absolute(), language=language, ignored=settings.ignored)
+        whole = whole_run(path.resolve(), language=language, ignored=settings.ignored)
     except NotUsage as exc:
         raise click.UsageError(str(exc)) from None
     if chosen["form"] == "json":

@@ -31,7 +31,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "phases; dashed lines are findings and events.",
         "nobody": "The guard watched no trainer: metrics have no time, and are drawn over the steps.",
         "rounds": "{count} rounds, all that they compared agreed or was told above.", "off": "Off: {reason}.",
-        "versions": "Versions", "variables": "Variables", "settings": "Settings", "code": "Code",
+        "stopped": "stopped by the guard", "versions": "Versions", "variables": "Variables", "settings": "Settings", "code": "Code",
         "files": "Files of the command", "and_more": "and {count} more",
     },
     "zh": {
@@ -45,7 +45,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "time_hint": "所有图共用一条时间轴。拖动放大,双击还原。线后的颜色是阶段;虚线是发现与事件。",
         "nobody": "guard 没有监视任何 trainer:指标没有时间,按步绘制。",
         "rounds": "{count} 轮,比较结果一致或已在上文说明。", "off": "关闭:{reason}。",
-        "versions": "版本", "variables": "环境变量", "settings": "设置", "code": "代码", "files": "命令中的文件",
+        "stopped": "被 guard 停止", "versions": "版本", "variables": "环境变量", "settings": "设置", "code": "代码", "files": "命令中的文件",
         "and_more": "另有 {count} 项",
     },
 }  # fmt: skip
@@ -54,6 +54,8 @@ Plots = tuple[Sequence[Lines], Sequence[Band], Sequence[Moment]]
 
 _LEVELS = {"known": "error", "unknown": "warning", "healthy": "good"}
 _MOST_ROWS = 40
+#: share of a run that its steps take, from which on all of it is shown first
+_SMALL = 0.3
 
 STYLE = """
 main { max-width: 72rem; }
@@ -142,7 +144,7 @@ def _top(report: Mapping[str, Any], words: Mapping[str, str], common: Mapping[st
     facts = {
         "started": (run.get("started") or "").replace("T", " ").replace("Z", " UTC"),
         "took": None if run.get("seconds") is None else duration(run["seconds"]),
-        "exit": run.get("exit"), "steps": run.get("guard", {}).get("last_step"), "host": run.get("host"),
+        "exit": _exit(run, words), "steps": run.get("guard", {}).get("last_step"), "host": run.get("host"),
         "best": None,
     }  # fmt: skip
     told = [(words[name], str(value)) for name, value in facts.items() if name in words and value not in (None, "")]
@@ -157,6 +159,13 @@ def _top(report: Mapping[str, Any], words: Mapping[str, str], common: Mapping[st
         f'<p class="verdict {level}">{escape(title)}</p>{lead}{judged}<dl class="facts">{cells}</dl>'
         f'<p class="soft">{escape(counted(report, common))}</p></header>'
     )
+
+
+def _exit(run: Mapping[str, Any], words: Mapping[str, str]) -> str | None:
+    """The exit code, and that the guard stopped the run: its program then ends with 0."""
+    if run.get("exit") is None:
+        return None
+    return f"{run['exit']}, {words['stopped']}" if run.get("state") == "stopped" else str(run["exit"])
 
 
 def _findings(report: Mapping[str, Any], common: Mapping[str, str]) -> str:
@@ -205,10 +214,25 @@ def _time(report: Mapping[str, Any], plots: Plots, words: Mapping[str, str], lan
     parts = []
     if lines:
         parts.append(f'<p class="soft">{escape(words["time_hint"])}</p>')
-        parts.append(usage_page.over_time(lines, bands, moments))
+        parts.append(usage_page.over_time(lines, bands, moments, _focus(report, lines)))
     if over_steps:
         parts += [f'<p class="soft">{escape(words["nobody"])}</p>' if lines else "", over_steps]
     return "\n".join(parts)
+
+
+def _focus(report: Mapping[str, Any], lines: Sequence[Lines]) -> tuple[float, float] | None:
+    """The steps with some room beside them, where they are a small part of the run: a start of minutes hides them."""
+    metrics = {each["name"] for each in report.get("series", ())}
+    ends = [(t[0], t[-1]) for each in lines for _, t, _ in each.lines if t]
+    steps = [(t[0], t[-1]) for each in lines if each.title in metrics for _, t, _ in each.lines if t]
+    if not steps:
+        return None
+    begin, end = min(first for first, _ in ends), max(last for _, last in ends)
+    first, last = min(first for first, _ in steps), max(last for _, last in steps)
+    room = max(0.25 * (last - first), 0.5)
+    if last - first > _SMALL * (end - begin):
+        return None
+    return max(begin, first - room), min(end, last + room)
 
 
 def _inventory(inventory: Mapping[str, Any], words: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from doctor.monitors.usage.phases import marked
 from doctor.monitors.usage.whole import Whole
+from doctor.render import sparkline
 from doctor.render.usage_page import Band, Lines, Moment
 from doctor.render.usage_plots import MOST_BANDS, Line, of_run, thinned
 
@@ -60,11 +61,22 @@ def _metrics(report: Mapping[str, Any], times: Times) -> list[Lines]:
     drawn = []
     for each in report.get("series", ()):
         points = [(at, y) for x, y in each["points"] if each["x"] == "step" and (at := _at(x, times)) is not None]
-        if len(points) > 1:
+        if points and each["x"] == "step":
             judged = len(each["findings"]) > 0
             place = _FIRST.index(each["name"]) if each["name"] in _FIRST else len(_FIRST)
-            drawn.append(((not judged, place, each["name"]), Lines(each["name"], [_line(points)])))
+            drawn.append(
+                ((not judged, place, each["name"]), Lines(each["name"], [_line(points)], _broken(each, times)))
+            )
     return [lines for _, lines in sorted(drawn, key=lambda each: each[0])[:_MOST_METRICS]]
+
+
+def _broken(series: Mapping[str, Any], times: Times) -> tuple[float, float | None] | None:
+    """From and to when a metric is no number."""
+    steps = sparkline.not_finite(series)
+    begin = None if steps is None else _at(steps[0], times)
+    if steps is None or begin is None:
+        return None
+    return begin, None if steps[1] is None else _at(steps[1], times)
 
 
 def _line(points: Sequence[tuple[float, float]]) -> Line:
@@ -76,6 +88,7 @@ def _line(points: Sequence[tuple[float, float]]) -> Line:
 def _marks(whole: Whole, times: Times) -> list[Moment]:
     """Findings at their steps, and what happened at a moment of its own; each word once."""
     found: dict[str, float] = {}
+    severities = {each["id"]: each["severity"] for each in whole.report["findings"]}
     for finding in whole.report["findings"]:
         step = finding["where"].get("step")
         at = None if step is None else _at(step, times)
@@ -85,7 +98,7 @@ def _marks(whole: Whole, times: Times) -> list[Moment]:
         label = _label(event)
         if label:
             found.setdefault(label, event["t_ns"] / 1e9)
-    moments = [Moment(at, label) for label, at in found.items() if math.isfinite(at)]
+    moments = [Moment(at, label, severities.get(label, "error")) for label, at in found.items() if math.isfinite(at)]
     return sorted(moments, key=lambda each: each.at_s)[:_MOST_MARKS]
 
 

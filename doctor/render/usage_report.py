@@ -244,18 +244,25 @@ def _plain(rows: Sequence[Sequence[str]]) -> Table:
     return table
 
 
+def phase_heads(*, gpus: bool) -> tuple[str, ...]:
+    """Columns of the table of phases; those about GPUs where some were sampled."""
+    return ("time", "share", *(("activity", "hours", "idle") if gpus else ()))
+
+
+def phase_cells(phase: Mapping[str, Any], *, gpus: bool) -> list[str]:
+    """The cells below them."""
+    cells = [duration(phase["seconds"]), shown(phase["share"], ".0%")]
+    of_gpus = (("activity_pct", ".1f"), ("gpu_hours", "h"), ("idle_gpu_hours", "h"))
+    return cells + [shown(phase[name], form) for name, form in of_gpus if gpus]
+
+
 def _phases(usage: Mapping[str, Any], words: Mapping[str, str], width: int) -> Table:
-    figures = [
-        [
-            duration(phase["seconds"]), shown(phase["share"], ".0%"), shown(phase["activity_pct"], ".1f"),
-            shown(phase["gpu_hours"], "h"), shown(phase["idle_gpu_hours"], "h"),
-        ]
-        for phase in usage["phases"]
-    ]  # fmt: skip
+    gpus = bool(usage["gpus"])
+    figures = [phase_cells(phase, gpus=gpus) for phase in usage["phases"]]
     table = Table(box=None, pad_edge=False)
     table.add_column(words["phase"])
     beside = [words["phase"], *(phase["name"] for phase in usage["phases"])]
-    heads = [words[head] for head in ("time", "share", "activity", "hours", "idle")]
+    heads = [words[head] for head in phase_heads(gpus=gpus)]
     _add_figures(table, heads, figures, width - max(map(cell_len, beside)))
     for phase, cells in zip(usage["phases"], figures, strict=True):
         table.add_row(phase["name"], *cells)

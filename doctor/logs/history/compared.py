@@ -27,6 +27,8 @@ _SHELL = frozenset({
     "PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "TMUX",
     "TMUX_PANE", "WINDOWID", "XDG_SESSION_ID", "DBUS_SESSION_BUS_ADDRESS", "PS1", "LS_COLORS", "HISTSIZE", "STY",
 })  # fmt: skip
+#: lines of a diff that are none of a file
+_OF_GIT = ("diff --git", "index ", "@@", "--- ", "+++ ", "new file mode", "deleted file mode")
 #: lines of a file's difference, and differences of a part, that are told
 _MOST_LINES, _MOST_CHANGES, _LONGEST = 12, 40, 160
 
@@ -123,7 +125,7 @@ def _options(argv: Sequence[str]) -> dict[str, str]:
         elif word.startswith("-") and len(word) > 1:
             found[word] = "given"
         else:
-            found[f"word {place}"] = word
+            found[f"argument {place}"] = word
             place += 1
     return found
 
@@ -197,7 +199,7 @@ def _lines(old: list[str], new: list[str]) -> tuple[str, ...]:
     found = [
         line[:_LONGEST]
         for line in difflib.unified_diff(old, new, lineterm="", n=0)
-        if line[:1] in "+-" and not line.startswith(("+++", "---"))
+        if line[:1] in "+-" and not line.startswith(("+++", "---")) and not line[1:].startswith(_OF_GIT)
     ]
     more = [f"({len(found) - _MOST_LINES} more lines)"] if len(found) > _MOST_LINES else []
     return (*found[:_MOST_LINES], *more)

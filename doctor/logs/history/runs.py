@@ -142,8 +142,9 @@ def script_of(argv: tuple[str, ...]) -> str:
 
 def last_good(path: Path) -> Path | None:
     """The latest run before this one, beside it, that went well with the same script; None where there is none."""
+    path = path.resolve()
     script = script_of(read(path, with_metrics=False).argv)
-    for each in folders(path.absolute().parent):
+    for each in folders(path.parent):
         if each.name < path.name:
             past = read(each, with_metrics=False)
             if past.state == GOOD and script and script_of(past.argv) == script:
