@@ -31,7 +31,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "phases; dashed lines are findings and events.",
         "nobody": "The guard watched no trainer: metrics have no time, and are drawn over the steps.",
         "rounds": "{count} rounds, all that they compared agreed or was told above.", "off": "Off: {reason}.",
-        "stopped": "stopped by the guard", "versions": "Versions", "variables": "Variables", "settings": "Settings", "code": "Code",
+        "stopped": "stopped by the guard",
+        "versions": "Versions", "variables": "Variables", "settings": "Settings", "code": "Code",
         "files": "Files of the command", "and_more": "and {count} more",
     },
     "zh": {
@@ -45,7 +46,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "time_hint": "所有图共用一条时间轴。拖动放大,双击还原。线后的颜色是阶段;虚线是发现与事件。",
         "nobody": "guard 没有监视任何 trainer:指标没有时间,按步绘制。",
         "rounds": "{count} 轮,比较结果一致或已在上文说明。", "off": "关闭:{reason}。",
-        "stopped": "被 guard 停止", "versions": "版本", "variables": "环境变量", "settings": "设置", "code": "代码", "files": "命令中的文件",
+        "stopped": "被 guard 停止",
+        "versions": "版本", "variables": "环境变量", "settings": "设置", "code": "代码", "files": "命令中的文件",
         "and_more": "另有 {count} 项",
     },
 }  # fmt: skip
@@ -76,6 +78,8 @@ nav.jump a:hover { color: var(--ink); border-color: var(--soft); }
 section.part { margin-top: 2.2rem; scroll-margin-top: 1rem; }
 section.part > h2 { font-size: 1.12rem; margin: 0 0 .7rem; padding-bottom: .35rem;
   border-bottom: 1px solid var(--line); }
+
+.sheet + .sheet, .usage + .usage, .usage + p { margin-top: 1.1rem; }
 .soft { color: var(--soft); font-size: .88rem; } .sheet { overflow-x: auto; }
 .sheet table { border-collapse: collapse; width: 100%; }
 .sheet th { text-align: left; font-size: .78rem; color: var(--soft); font-weight: 600; padding: .25rem 1rem .25rem 0; }
