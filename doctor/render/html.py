@@ -210,6 +210,7 @@ def finding(finding: Mapping[str, Any], words: Any, echoes: str) -> str:
     lines = [
         f'<article class="{severity}" id="{finding["id"]}"><div class="tag">{"".join(tags)}</div>',
         f"<h2>{prose(finding['headline'])}</h2>",
+        *(f"<p>{prose(told)}</p>" for told in finding.get("cards", ())),
         f"<p><b>{escape(words['why'])}</b>{prose(finding['explanation'])}</p>",
         f"<p><b>{escape(words['do'])}</b>{prose(finding['remedy']['text'])}</p>",
     ]

@@ -22,6 +22,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "counts": "errors: {errors} · warnings: {warnings} · notes: {infos} · {checks} checks in {seconds:.1f} s",
         "skipped": "not judged ({count}): {reasons}",
         "skipped_hint": "--verbose lists them",
+        "footer": "`doctor explain ID` prints the manual: {ids}",
         "skipped_count": "not judged: {count}",
         "area": "{area} {checked}", "area_blind": "{area} {checked} (not judged: {blind})",
         "areas": "checked: {areas}", "closing_title": "errors, in the order in which they bite",
@@ -69,6 +70,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "counts": "错误 {errors} · 警告 {warnings} · 提示 {infos} · {checks} 项检查,用时 {seconds:.1f} 秒",
         "skipped": "未判断({count} 项):{reasons}",
         "skipped_hint": "--verbose 可逐项列出",
+        "footer": "`doctor explain ID` 显示手册:{ids}",
         "skipped_count": "未判断:{count}",
         "area": "{area} {checked}", "area_blind": "{area} {checked}(未判断 {blind})",
         "areas": "已检查:{areas}", "closing_title": "错误,按发作的先后",
@@ -152,7 +154,7 @@ def told_once(findings: Iterable[Mapping[str, Any]]) -> list[tuple[Mapping[str, 
     A cause and the general problem it is a case of both know one line of a log; the reader needs the cause.
     """
     drawn: list[tuple[Mapping[str, Any], list[str]]] = []
-    for finding in findings:
+    for finding in over_cards(findings):
         quoted = finding["evidence"][:1]
         first = next((names for each, names in drawn if quoted and each["evidence"][:1] == quoted), None)
         if first is not None and finding["role"] == "symptom":
@@ -160,6 +162,30 @@ def told_once(findings: Iterable[Mapping[str, Any]]) -> list[tuple[Mapping[str, 
         else:
             drawn.append((finding, []))
     return drawn
+
+
+def over_cards(findings: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Findings of one kind on several cards as one: `gpu` names all of them, `cards` holds what the others say."""
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for number, each in enumerate(findings):
+        where = each.get("where") or {}
+        alike: tuple[Any, ...] = (number,)
+        if isinstance(where.get("gpu"), int) and not each.get("nodes"):
+            alike = (each["id"], each["severity"], each["role"], each["remedy"]["text"], where.get("host"))
+        groups.setdefault(alike, []).append(each)
+    return [each[0] if len(each) == 1 else _of_cards(each) for each in groups.values()]
+
+
+#: cards whose own words are drawn
+_MOST_CARDS = 8
+
+
+def _of_cards(group: list[Mapping[str, Any]]) -> Mapping[str, Any]:
+    first = group[0]
+    told = [str(each["headline"]) for each in group[1:] if each["headline"] != first["headline"]]
+    more = [f"+{len(told) - _MOST_CARDS}"] if len(told) > _MOST_CARDS else []
+    cards = ranks_text(sorted({each["where"]["gpu"] for each in group}))
+    return {**first, "where": {**first["where"], "gpu": cards}, "cards": [*told[:_MOST_CARDS], *more]}
 
 
 def counted(report: Mapping[str, Any], words: Mapping[str, str]) -> str:

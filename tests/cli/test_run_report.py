@@ -31,9 +31,11 @@ def stopped(base: Path) -> Path:
     words = {"headline": "`loss` is NaN at step 3", "explanation": "Everything behind it is lost.",
              "remedy": "Go back to a checkpoint."}  # fmt: skip
     alarm = {"severity": "error", "confidence": "confirmed", "words": {"en": words}, "role": "cause",
-             "where": {"rank": 0, "step": 3}, "evidence": [], "commands": [], "links": [], "policy": "checkpoint"}  # fmt: skip
+             "where": {"rank": 0, "step": 3}, "evidence": [], "commands": [], "links": [],
+             "policy": "checkpoint"}  # fmt: skip
     events = [
-        *({"t_ns": BEGIN_NS + at * 10**9, **who, "step": at, "kind": "step", "id": None, "data": {}} for at in range(4)),
+        *({"t_ns": BEGIN_NS + at * 10**9, **who, "step": at, "kind": "step", "id": None, "data": {}}
+          for at in range(4)),
         {"t_ns": BEGIN_NS + 3 * 10**9, **who, "step": 3, "kind": "alarm", "id": "NUM006", "data": alarm},
         {"t_ns": BEGIN_NS + 4 * 10**9, **who, "step": 3, "kind": "stop", "id": "NUM006", "data": stop},
     ]  # fmt: skip
