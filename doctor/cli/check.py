@@ -87,6 +87,10 @@ def _examine(context: Any, chosen: dict[str, Any], settings: options.UserSetting
     options.warn_of_unknown(settings.ignored, diagnosis, script)
     if chosen["save_facts"]:
         _save(collectors[0], chosen["save_facts"])
+    if chosen["deep"] and collectors:
+        from doctor.cli.deep_words import with_speeds
+
+        diagnosis = with_speeds(diagnosis, collectors[0].states)
     report = options.show(diagnosis, chosen["format"], chosen["output"], language, verbose=chosen["verbose"])
     if not chosen["sources"]:
         _remember(report)
