@@ -12,6 +12,7 @@ import click
 
 from doctor.cli import options
 from doctor.cli.outputs import Output
+from doctor.cli.working import WORKING, working
 
 _POLL_S = 2.0
 _REST_TIMES = 9  # what is read anew takes at most a tenth of the time
@@ -145,7 +146,8 @@ def _examined(
     from doctor.readers.saved import NotFacts
 
     try:
-        with rare_garbage_collection(), _cluster(chosen) as nodes, _table(chosen) as table:
+        what = WORKING[language]["reading"].format(what=paths[0] if paths else "", more=max(0, len(paths) - 1))
+        with working(what), rare_garbage_collection(), _cluster(chosen) as nodes, _table(chosen) as table:
             result = examine(
                 paths, context=_context(chosen), ignored=settings.ignored, language=language,
                 run_dir=chosen["run_dir"], prepared=prepared, table=table, work=nodes,
