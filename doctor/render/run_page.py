@@ -85,6 +85,7 @@ section.part > h2 { font-size: 1.12rem; margin: 0 0 .7rem; padding-bottom: .35re
 .sheet th { text-align: left; font-size: .78rem; color: var(--soft); font-weight: 600; padding: .25rem 1rem .25rem 0; }
 .sheet td { border-top: 1px solid var(--line); padding: .3rem 1rem .3rem 0; }
 .sheet td:first-child { font-family: ui-monospace, monospace; font-size: .84rem; }
+.sheet td:not(:first-child) { overflow-wrap: normal; }
 .gone { color: var(--error); } .came { color: var(--good); }
 pre.diff { max-height: 22rem; } pre.diff span { display: block; }
 dl.pairs { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .15rem 1.2rem; margin: 0; }
@@ -93,7 +94,7 @@ dl.pairs dd, dl.pairs dt { padding: .1rem 0; }
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1.4rem 2.4rem; }
 .columns h3 { font-size: .92rem; margin: 0 0 .4rem; }
 @media (max-width: 36rem) { .top { padding: 1rem; } .top .verdict { font-size: 1.15rem; }
-  dl.pairs { grid-template-columns: 1fr; } dl.pairs dd { margin-bottom: .4rem; } }
+  dl.pairs { grid-template-columns: minmax(0, 45%) 1fr; } dl.pairs dt { overflow-wrap: anywhere; } }
 @media print {
   :root { --ink: #111; --soft: #555; --paper: #fff; --card: #fff; --line: #ccc; --code: #f3f3f3; }
   body { font-size: 11pt; } main { max-width: none; padding: 0; } nav.jump { display: none; }

@@ -31,7 +31,7 @@ _MOST_CHANGES = 8
 def draw_run(report: Mapping[str, Any], console: Console, language: str) -> None:
     """What changed since the last good run, figures of the machine, the command."""
     words, run = WORDS[language], report["run"]
-    if since := run.get("since"):
+    if (since := run.get("since")) and run.get("state") != "good":
         _draw_since(since, run["name"], console, words)
     if report.get("usage"):
         console.print()

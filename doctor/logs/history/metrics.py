@@ -21,7 +21,7 @@ _OF_TIME = ("step_time", "time", "_per_second", "runtime", "num_tokens", "epoch"
 _FEWEST, _IN_A_ROW, _STAYS = 3, 3, 0.8
 #: typical changes from step to step that are no chance any more
 _TIMES = 4.0
-_LARGEST_LOG = 64 << 20
+_LARGEST_LOG = 16 << 20
 
 Series = Mapping[str, Mapping[int, float]]
 
