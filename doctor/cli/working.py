@@ -35,10 +35,12 @@ def working(text: str) -> Iterator[None]:
     if not os.isatty(_STDERR) or threading.current_thread() is not threading.main_thread():
         yield
         return
-    began = time.monotonic()
+    from doctor.render.plain import plain
+
+    began, shown = time.monotonic(), plain(text)
 
     def say(_number: int, _frame: object) -> None:
-        _write(f"\r{text} … {time.monotonic() - began:.0f} s\x1b[K")
+        _write(f"\r{shown} … {time.monotonic() - began:.0f} s\x1b[K")
 
     before = signal.signal(signal.SIGALRM, say)
     signal.setitimer(signal.ITIMER_REAL, _BEGIN_S, _EVERY_S)

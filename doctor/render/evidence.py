@@ -46,6 +46,8 @@ def terse(report: Mapping[str, Any], where: str, language: str = "en") -> list[s
     words, said = WORDS[language], _SAID[language]
     lines = [verdict_of(report, words)]
     wrong = [each for each in report["findings"] if each["severity"] != "info"]
+    if not wrong and report.get("verdict") != "healthy":
+        wrong = list(report["findings"])
     if wrong:
         lines += _first(wrong[0], report, words, said)
         if others := [f"{each['id']} {each['name']}" for each in wrong[1:4]]:

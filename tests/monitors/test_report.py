@@ -157,7 +157,7 @@ def test_the_busy_figure_is_never_called_activity_of_the_sms(tmp_path: Path) -> 
     shown = doctor(str(tmp_path)).stdout
     assert "activity from gpu_busy_pct, renewed by the driver every 167 ms" in " ".join(shown.split())
     assert "power asked as seldom as every 500 ms" in " ".join(shown.split())
-    assert "No true SM activity" in shown
+    assert "True SM activity is not available" in shown
     assert "SM active %" not in shown
 
 
