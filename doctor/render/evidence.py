@@ -63,7 +63,8 @@ def _first(
     finding: Mapping[str, Any], report: Mapping[str, Any], words: Mapping[str, str], said: Mapping[str, str]
 ) -> Iterator[str]:
     likely = f" ({said['likely']})" if finding["confidence"] == "likely" else ""
-    yield _labelled(said["what"], finding["headline"] + likely)
+    who = "" if finding["id"] in verdict_of(report, words) else f"{finding['id']}: "  # of an unknown cause
+    yield _labelled(said["what"], who + finding["headline"] + likely)
     place = _place(finding, report.get("run", {}))
     if place:
         yield _labelled(said["where"], place)
