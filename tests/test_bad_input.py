@@ -68,7 +68,8 @@ DAMAGED: dict[str, tuple[bytes, int | None]] = {
 
 @pytest.mark.parametrize("damage", DAMAGED)
 def test_the_whole_rows_of_a_damaged_table_are_read(damage: str, tmp_path: Path) -> None:
-    from doctor.monitors.usage.files import NotUsage, load
+    from doctor.monitors.usage.blocks import NotUsage
+    from doctor.monitors.usage.files import load
 
     content, whole = DAMAGED[damage]
     path = tmp_path / "g.csv"

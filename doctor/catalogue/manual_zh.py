@@ -1,7 +1,8 @@
-"""The manual of a problem in Chinese, made of what its findings say: what is seen, what it does, what to do."""
+"""The manual of a problem in Chinese, made of what its findings say, and of the manual."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from string import Formatter
@@ -14,25 +15,58 @@ from doctor.catalogue.problem_files import code_of, declared
 from doctor.catalogue.words import ProblemWords
 
 SEVERITIES = {"error": "错误", "warning": "警告", "info": "提示"}
-_REFERENCES = "参考"
-#: stands for what is only known when the problem is found
-_HOLE = "…"
+_EXPLAINED, _REMEDIES = "影响", "处理方法"
+#: sections of a manual
+_HEADINGS = {
+    "What it means": "含义(英文手册)", "What it does to a run": "对运行的影响(英文手册)",
+    "What to do": "怎么办(英文手册)", "How it is found": "如何发现(英文手册)", "References": "参考",
+}  # fmt: skip
+_SENTENCE = re.compile(r"[^。!?;]*[。!?;]?")
 _SHARED = "doctor.catalogue.shared."  # judgement, and so words, of problems in several areas
 
 
 def manual_zh(entry: Entry) -> Manual | None:
-    """Headline -> explanation and remedy, for each way in which the problem shows; None where it has no text."""
+    """What it does and what to do in Chinese, then the manual; None where the problem has no Chinese text.
+
+    The Chinese is that of its findings, without the sentences that say what was seen: those are filled when the problem
+    is found. The manual's own sections are English, below Chinese headings.
+    """
     words = list(dict.fromkeys(_words(entry)))
     if not words:
         return None
-    sections: dict[str, str] = {}
-    for each in words:
-        text = f"说明:{_plain(each.explanation)}\n\n处理方法:{_plain(each.remedy)}"
-        heading = _plain(each.headline)
-        sections[heading] = f"{sections[heading]}\n\n{text}" if heading in sections else text
-    if references := manual(entry).sections.get("References"):
-        sections[_REFERENCES] = references
-    return Manual(next(iter(sections)), sections)
+    sections = {
+        heading: text
+        for heading, parts in (
+            (_EXPLAINED, [each.explanation for each in words]), (_REMEDIES, [each.remedy for each in words]),
+        )
+        if (text := _sentences(parts))
+    }  # fmt: skip
+    for heading, text in manual(entry).sections.items():
+        sections[_HEADINGS.get(heading, heading)] = text
+    title = next((each.headline for each in words if _is_whole(each.headline)), None)
+    return Manual(title or f"{entry.id} {entry.name}", sections)
+
+
+def _sentences(texts: list[str]) -> str:
+    """The sentences that say the same wherever the problem is found, each once; a text a paragraph."""
+    seen: set[str] = set()
+    paragraphs = []
+    for text in texts:
+        kept = [each for each in _SENTENCE.findall(_unfolded(text)) if _is_whole(each) and each not in seen]
+        seen.update(kept)
+        if any(each.strip() for each in kept):
+            paragraphs.append("".join(_plain(each) for each in kept).strip())
+    return "\n\n".join(paragraphs)
+
+
+def _unfolded(text: str) -> str:
+    """Without what is said only where something was seen."""
+    return OPTION.sub("", text)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether nothing in it is filled when the problem is found."""
+    return not OPTION.search(text) and all(name is None for _, name, _, _ in Formatter().parse(text))
 
 
 def found_by(entry: Entry) -> str:
@@ -73,7 +107,5 @@ def _messages(value: Any) -> Iterator[Message]:
 
 
 def _plain(text: str) -> str:
-    """With a mark where the finding says what it saw; of what is said otherwise where it saw nothing, no word."""
-    seen = {name for sign, name, _ in OPTION.findall(text) if sign == "?"}
-    whole = OPTION.sub(lambda part: "" if part[1] == "!" and part[2] in seen else part[3], text)
-    return "".join(literal + (_HOLE if name is not None else "") for literal, name, _, _ in Formatter().parse(whole))
+    """As it is read: doubled braces are one."""
+    return "".join(literal for literal, _, _, _ in Formatter().parse(text))

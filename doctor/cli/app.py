@@ -19,12 +19,16 @@ COMMANDS = {
     "rehearse": ("rehearse", "Rehearse the whole run in miniature, with a tiny model, before its hours are spent."),
     "run": ("run", "Run a training command checked, guarded, sampled, and diagnosed when it fails."),
     "monitor": ("monitor", "Sample what the GPUs really do, live or while a command runs."),
-    "report": ("report", "Say where the GPU hours of a run went, from what was sampled."),
+    "report": ("report", "Say what became of a run, and where its GPU hours went."),
     "postmortem": ("postmortem", "Say why a run died, from its logs."),
+    "last": ("past_runs:last", "Show the verdict of the last run."),
+    "runs": ("past_runs:runs", "List runs: verdict, time, best metric, command."),
+    "compare": ("past_runs:compare", "Say what differs between two runs, or since the last good one."),
+    "checkpoint": ("checkpoint", "Name the last complete checkpoint of a folder, and what a resume needs."),
     "fix": ("fix", "Mend what was found: shown first, reversible."),
     "serve": ("serve", "Start a vLLM server with what it lacks put right."),
     "plan": ("plan", "Size a run: memory of each GPU, batches, and the files that start it."),
-    "explain": ("explain", "Print the manual of a problem."),
+    "explain": ("explain", "Print the manual of a problem, or find the problem of an error text."),
     "list": ("list_problems", "List the problems the doctor knows."),
     "env": ("env", "Print a redacted environment report to paste into an issue."),
     "diff": ("diff", "Compare two saved environments, or a saved one with now."),
@@ -54,7 +58,8 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _ = COMMANDS[cmd_name]
-        command = importlib.import_module(f"doctor.cli.{module}").command
+        module, _, name = module.partition(":")
+        command = getattr(importlib.import_module(f"doctor.cli.{module}"), name or "command")
         assert isinstance(command, click.Command)  # noqa: S101 - our own modules, for the type checker
         return command
 
@@ -91,14 +96,40 @@ def app() -> None:
     \b
     doctor check                                     this machine and environment
     doctor check -- accelerate launch train_grpo.py  this machine with this command
+    doctor run -- accelerate launch train_grpo.py    run it checked, guarded, and diagnosed when it fails
+    doctor train.log                                 why a run died
     doctor explain VLL001                            what a problem is and how to mend it
     """
+
+
+#: scripts -> what starts them
+_STARTS = {".py": "python", ".sh": "bash"}
+
+
+def routed(argv: list[str]) -> list[str]:
+    """The words with the command that a file or a launch command stands for; commands win over files of their name.
+
+    `doctor -- COMMAND` and `doctor train.py ...` are checks, `doctor train.log` and a folder of logs are post-mortems,
+    a run folder is a report.
+    """
+    if len(argv) > 1 and argv[0] == "--":
+        return ["check", *argv]
+    if not argv or argv[0] in COMMANDS or argv[0].startswith("-") or not os.path.exists(argv[0]):  # noqa: PTH110
+        return argv
+    path, rest = argv[0], argv[1:]
+    end = os.path.splitext(path)[1].lower()  # noqa: PTH122 - pathlib is not imported for `doctor --version`
+    if os.path.isdir(path):  # noqa: PTH112
+        is_run = os.path.isfile(os.path.join(path, "run.json"))  # noqa: PTH113, PTH118
+        return ["report" if is_run else "postmortem", path, *rest]
+    if end in _STARTS:
+        return ["check", "--", _STARTS[end], path, *rest]
+    return ["report" if end == ".csv" else "postmortem", path, *rest]
 
 
 def run(argv: list[str]) -> int:
     """Run the command line; returns the exit code and prints no traceback for what the user did."""
     try:
-        result: Any = app.main(argv, prog_name="doctor", standalone_mode=False)
+        result: Any = app.main(routed(argv), prog_name="doctor", standalone_mode=False)
     except click.exceptions.Exit as exc:
         return exc.exit_code
     except (click.Abort, KeyboardInterrupt):

@@ -12,6 +12,7 @@ import click
 
 from doctor.cli import options
 from doctor.cli.outputs import Output
+from doctor.cli.working import WORKING, working
 
 
 @click.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False})
@@ -77,17 +78,22 @@ def _examine(context: Any, chosen: dict[str, Any], settings: options.UserSetting
     """Judge, draw, and give the exit code."""
     from doctor.diagnosis.diagnose import diagnose
 
-    diagnosis, collectors = diagnose(
-        context,
-        **_patients(context, chosen),
-        ignored=settings.ignored,
-        also_collect=_every_fact() if chosen["save_facts"] else (),
-        language=language,
-    )
+    with working(WORKING[language]["deep" if chosen["deep"] else "looking"]):
+        diagnosis, collectors = diagnose(
+            context,
+            **_patients(context, chosen),
+            ignored=settings.ignored,
+            also_collect=_every_fact() if chosen["save_facts"] else (),
+            language=language,
+        )
     script = collectors[0].states.get("script") if collectors else None
     options.warn_of_unknown(settings.ignored, diagnosis, script)
     if chosen["save_facts"]:
         _save(collectors[0], chosen["save_facts"])
+    if chosen["deep"] and collectors:
+        from doctor.cli.deep_words import with_speeds
+
+        diagnosis = with_speeds(diagnosis, collectors[0].states)
     report = options.show(diagnosis, chosen["format"], chosen["output"], language, verbose=chosen["verbose"])
     if not chosen["sources"]:
         _remember(report)

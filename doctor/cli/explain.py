@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,21 @@ from doctor.cli.app import USAGE
 
 
 @click.command()
-@click.argument("problem")
+@click.argument("words", nargs=-1, required=True, metavar="ID|NAME|ERROR TEXT")
 @click.option("--format", "form", type=click.Choice(("text", "markdown", "json")), default="text", show_default=True)
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of the manual (default: the locale's).")
-def command(problem: str, form: str, lang: str | None) -> int:
-    """Print the manual of a problem, by id (VLL001) or name (api-server-engine-client).
+def command(words: tuple[str, ...], form: str, lang: str | None) -> int:
+    """Print the manual of a problem, by id (VLL001) or name (api-server-engine-client), or find it by an error text.
+
+    A text of several words is looked for among all problems, as a log would be; - reads it from standard input.
 
     \b
     doctor explain VLL001
     doctor explain generation-batch-unfit --format markdown
     doctor explain VLL001 --lang zh
+    doctor explain "RuntimeError: CUDA error: device-side assert triggered"
     """
+    problem = sys.stdin.read() if words == ("-",) else " ".join(words)
     from doctor.catalogue.index import load
     from doctor.catalogue.manual import manual
     from doctor.catalogue.retired_ids import successor
@@ -32,6 +37,8 @@ def command(problem: str, form: str, lang: str | None) -> int:
     language = options.language(lang, options.user_settings(Path.cwd(), ()))
     entries = load()
     entry = named(entries, successor(problem) or problem)
+    if entry is None and len(problem.split()) > 1:
+        return _of_text(problem, form, language)
     if entry is None:
         _say_unknown(problem, entries)
         return USAGE
@@ -55,6 +62,21 @@ def command(problem: str, form: str, lang: str | None) -> int:
     else:
         click.echo(body, nl=False)
     return 0
+
+
+def _of_text(text: str, form: str, language: str) -> int:
+    """What is found in a pasted text, as a post-mortem says it; 1 where it is no known problem."""
+    from doctor.base.scratch import Folder
+    from doctor.logs.postmortem import examine
+
+    folder = Folder("pasted")
+    path = Path(folder.name) / "text"
+    path.write_text(f"{text.strip()}\n", "utf-8")
+    done = examine((str(path),), language=language)
+    report = options.report_of(done.diagnosis, language)
+    report = json.loads(json_text(report).replace(json.dumps(str(path))[1:-1], "text"))
+    options.show_report(report, form, None, language, verbose=False)
+    return 0 if report["verdict"] == "known" else 1
 
 
 def named(entries: Any, name: str) -> Any:

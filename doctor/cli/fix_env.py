@@ -16,6 +16,7 @@ import click
 from doctor.cli import options
 from doctor.cli.fix import recover
 from doctor.cli.outputs import Output
+from doctor.cli.working import working
 
 _PHRASES: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -188,13 +189,13 @@ def _mend(seen: _Seen, wishes: Any, chosen: Mapping[str, Any], language: str) ->
     of_machine = knowledge.of_machine(seen.packages, seen.gpus or Gpus(), seen.interpreter)
     limits = (*of_machine, *knowledge.least(wishes.names, installed))
     environment = solve.Environment(installed, limits)
-    if sys.stderr.isatty():
-        click.echo(phrases["working"], err=True)
     try:
-        answer = solve.smallest(environment, wishes, solver)
+        with working(phrases["working"]):
+            answer = solve.smallest(environment, wishes, solver)
     except uv.Unsolvable as exc:
         until[0] = time.monotonic() + _WAYS_S
-        ways = solve.in_the_way(environment, wishes, solver)
+        with working(phrases["working"]):
+            ways = solve.in_the_way(environment, wishes, solver)
         changes = [(wish, _change(each, installed, wishes) if each is not None else None) for wish, each in ways]
         draw_conflict(_title(seen), str(exc), changes, _reasons(of_machine, (), language), console, language)
         return 1

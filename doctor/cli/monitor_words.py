@@ -56,11 +56,9 @@ def summary(run: Any, csv: Path | None) -> None:
     """Where the figures lie, and what they come to, on stderr: the command has stdout to itself."""
     _say_where(run, csv)
     from doctor.cli import report
-    from doctor.monitors.usage.files import NotUsage, load, read_gpu_files
+    from doctor.monitors.usage.blocks import NotUsage
+    from doctor.monitors.usage.files import load, read_gpu_files
 
-    if not report.available():
-        options.notice(f"doctor: {report.needs()}")
-        return
     if (held := _bytes_of(run, csv)) > MOST_BYTES:
         options.notice(
             f"doctor: {held / 1e9:.1f} GB of figures are not summed up here: doctor report {short(run.path)}"
@@ -79,4 +77,4 @@ def summary(run: Any, csv: Path | None) -> None:
     settings = options.user_settings(Path.cwd(), ())
     language = options.spoken()
     diagnosis, summary = diagnose(usage, run_dir=str(run.path), language=language, ignored=settings.ignored)
-    report.draw(as_report(diagnosis, summary, language), language, sys.stderr)
+    report.draw(as_report(diagnosis, usage, summary, language), language, sys.stderr)

@@ -140,11 +140,16 @@ def show(diagnosis: Any, form: str, output: Path | None, lang: str, *, verbose: 
     A reader that has read enough (`head`, `less`) changes neither the exit code nor what else is to be written.
     """
     data = report_of(diagnosis, lang)
+    show_report(data, form, output, lang, verbose=verbose)
+    return data
+
+
+def show_report(data: dict[str, Any], form: str, output: Path | None, lang: str, *, verbose: bool) -> None:
+    """Print or write a redacted report in the chosen form; a reader that has read enough changes nothing else."""
     try:
         draw_report(data, form, output, lang, verbose=verbose)
     except (BrokenPipeError, SystemExit):  # rich makes an exit of it
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - nothing may be flushed at exit
-    return data
 
 
 def report_of(diagnosis: Any, lang: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import click
 from doctor.base.json_text import json_text
 from doctor.cli import options
 from doctor.cli.outputs import Output
+from doctor.cli.working import WORKING, working
 from doctor.sizing.setup import ATTENTIONS, HEADS, STRATEGIES
 
 _POSITIVE = click.IntRange(min=1)
@@ -93,7 +94,8 @@ def command(context: click.Context, /, model: str | None, **chosen: Any) -> int:
     argv = as_words(context.meta.get(_LAUNCH, ()))
     refuse_wrong_python(Context(argv, Path.cwd(), dict(os.environ), chosen["python"]))
     try:
-        plan = planning.make(model, argv, chosen, Path.cwd(), dict(os.environ))
+        with working(WORKING[language]["sizing"]):
+            plan = planning.make(model, argv, chosen, Path.cwd(), dict(os.environ))
     except (planning.PlanError, SizeError, UnreadableConfigError) as exc:
         raise click.UsageError(str(exc)) from None
     if chosen["form"] == "json":

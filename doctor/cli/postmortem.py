@@ -12,6 +12,7 @@ import click
 
 from doctor.cli import options
 from doctor.cli.outputs import Output
+from doctor.cli.working import WORKING, working
 
 _POLL_S = 2.0
 _REST_TIMES = 9  # what is read anew takes at most a tenth of the time
@@ -81,10 +82,23 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     if chosen["follow"]:
         return _follow(paths, chosen, settings, language)
     result = _examined(paths, chosen, settings, language)
-    report = options.show(result.diagnosis, chosen["format"], chosen["output"], language, verbose=chosen["verbose"])
+    report = options.report_of(result.diagnosis, language)
+    if len(paths) == 1:
+        _add_run(Path(paths[0]), report)
+    options.show_report(report, chosen["format"], chosen["output"], language, verbose=chosen["verbose"])
     _extras(result, report, chosen, language)
     _remember(report)
     return int(result.diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict))
+
+
+def _add_run(path: Path, report: dict[str, Any]) -> None:
+    """What a run folder tells beside its findings: what changed since the last good run, how it was started."""
+    from doctor.logs.history.runs import is_run
+
+    if is_run(path):
+        from doctor.monitors.usage.whole import run_of
+
+        report["run"] = run_of(path.resolve(), report, len(report["findings"]))
 
 
 def _refuse_wrong_pairs(paths: tuple[str, ...], chosen: dict[str, Any]) -> None:
@@ -133,7 +147,8 @@ def _examined(
     from doctor.readers.saved import NotFacts
 
     try:
-        with rare_garbage_collection(), _cluster(chosen) as nodes, _table(chosen) as table:
+        what = WORKING[language]["reading"].format(what=paths[0] if paths else "", more=max(0, len(paths) - 1))
+        with working(what), rare_garbage_collection(), _cluster(chosen) as nodes, _table(chosen) as table:
             result = examine(
                 paths, context=_context(chosen), ignored=settings.ignored, language=language,
                 run_dir=chosen["run_dir"], prepared=prepared, table=table, work=nodes,
@@ -212,7 +227,7 @@ def _context(chosen: dict[str, Any]) -> tuple[Path, ...]:
     """What was given, and what a run folder holds: facts and the command."""
     context: tuple[Path, ...] = chosen["context"]
     if chosen["run_dir"]:
-        from doctor.cli.runs import context_of
+        from doctor.run.folder import context_of
 
         context += context_of(Path(chosen["run_dir"]))
     return context

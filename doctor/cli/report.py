@@ -1,10 +1,8 @@
-"""`doctor report`: where the GPU hours of a run went."""
+"""`doctor report`: what became of a run, and where its GPU hours went."""
 
 from __future__ import annotations
 
-import shlex
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +34,7 @@ from doctor.cli.outputs import Output
 @options.ignore
 @options.strict
 def command(paths: tuple[Path, ...], **chosen: Any) -> int:
-    """Say where the GPU hours went, from a run folder or from CSV files.
+    """Say what became of a run and where its GPU hours went, from a run folder or from CSV files.
 
     Also read: nvidia-smi --query-gpu=timestamp,... --format=csv, and nvidia-smi dmon.
 
@@ -48,8 +46,6 @@ def command(paths: tuple[Path, ...], **chosen: Any) -> int:
     for path in paths:
         if not path.exists():
             raise click.UsageError(f"`{path}` does not exist")
-    if not available():
-        raise click.UsageError(needs())
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     language = options.language(chosen["lang"], settings)
     short = options.form_of(chosen, "form") == "brief"
@@ -67,19 +63,8 @@ def command(paths: tuple[Path, ...], **chosen: Any) -> int:
     return max(codes)
 
 
-def available() -> bool:
-    """Whether what the report is made with is installed."""
-    return all(find_spec(name) is not None for name in ("pandas", "tsdownsample"))
-
-
-def needs() -> str:
-    """What to type where something is missing: with this interpreter, which may be none of those on PATH."""
-    pip = f"{shlex.quote(sys.executable)} -m pip install pandas tsdownsample"
-    return f"the report needs pandas and tsdownsample: {pip}"
-
-
 def _load(path: Path) -> Any:
-    from doctor.monitors.usage.files import NotUsage
+    from doctor.monitors.usage.blocks import NotUsage
     from doctor.monitors.usage.foreign_csv import load_any
 
     try:
@@ -92,12 +77,15 @@ def _load(path: Path) -> Any:
 
 def _one(path: Path, chosen: dict[str, Any], settings: Any, language: str, reports: list[dict[str, Any]]) -> int:
     """Report on one run; what is told as JSON goes to `reports`."""
+    from doctor.logs.history.runs import is_run
     from doctor.monitors.usage.report import as_report, diagnose
 
+    if is_run(path):
+        return _run(path, chosen, settings, language, reports)
     usage = _load(path)
     run_dir = str(path) if path.is_dir() else None
     diagnosis, summary = diagnose(usage, run_dir=run_dir, language=language, ignored=settings.ignored)
-    report = as_report(diagnosis, summary, language)
+    report = as_report(diagnosis, usage, summary, language)
     if chosen["form"] == "json":
         reports.append(report)
     else:
@@ -107,14 +95,38 @@ def _one(path: Path, chosen: dict[str, Any], settings: Any, language: str, repor
     return diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict)
 
 
+def _run(path: Path, chosen: dict[str, Any], settings: Any, language: str, reports: list[dict[str, Any]]) -> int:
+    """Report on a run folder: verdict, what happened, figures, in one."""
+    from doctor.monitors.usage.blocks import NotUsage
+    from doctor.monitors.usage.whole import whole_run
+
+    try:
+        whole = whole_run(path.resolve(), language=language, ignored=settings.ignored)
+    except NotUsage as exc:
+        raise click.UsageError(str(exc)) from None
+    if chosen["form"] == "json":
+        reports.append(whole.report)
+    else:
+        draw(whole.report, language, sys.stdout, verbose=chosen["verbose"])
+    if chosen["page"]:
+        from doctor.diagnosis.report import shortened
+        from doctor.render import run_page
+        from doctor.render.run_plots import plots_of
+
+        _put(chosen["page"], run_page.render(shortened(whole.report, Path.cwd()), plots_of(whole), language))
+    return whole.diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict)
+
+
 def draw(report: dict[str, Any], language: str, stream: Any, *, verbose: bool = False) -> None:
     """The report on a terminal: figures, then what is wrong with them."""
+    from doctor.diagnosis.report import shortened
     from doctor.render import console
     from doctor.render.usage_report import draw_usage
 
     screen = console.console_for(stream)
-    draw_usage(report["usage"], screen, language)
-    console.draw(report, screen, language=language, verbose=verbose)
+    if "run" not in report:
+        draw_usage(report["usage"], screen, language)
+    console.draw(shortened(report, Path.cwd()), screen, language=language, verbose=verbose)
 
 
 def _write_page(path: Path, report: dict[str, Any], usage: Any, summary: Any, language: str) -> None:
@@ -145,7 +157,7 @@ def _compare(paths: tuple[Path, ...], chosen: dict[str, Any], language: str) -> 
     usages = [_load(path) for path in paths]
     one, other = ((usage, summarise(usage)) for usage in usages)
     parts = [_as_row(each) for each in compare(one, other)]
-    first, second = figures(one[1]), figures(other[1])
+    first, second = figures(*one), figures(*other)
     if chosen["form"] == "json":
         rows = [{"what": what, "first": one, "second": other} for what, one, other in compared(first, second)]
         changed = [each for each in parts if each["changed"]]

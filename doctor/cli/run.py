@@ -16,9 +16,10 @@ import click
 from doctor.base.json_text import json_text
 from doctor.cli import options
 from doctor.cli.run_words import Voice
-from doctor.cli.runs import bare, context_of, new_run, short
+from doctor.cli.runs import bare, last_of, new_run, short
 from doctor.run.folder import host_name
 from doctor.run.guard_stop import exit_code
+from doctor.run.kept import keep
 from doctor.run.supervise import NOT_EXECUTABLE, NOT_FOUND, answers, within
 
 REFUSED = 1
@@ -76,6 +77,7 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
         voice.say("no_folder", reason=exc.strerror)
         return bare(words)
     within(_KEEP_S, lambda: _keep(run, checked))
+    within(_KEEP_S, lambda: keep(run, words, Path.cwd()))
     variables = None if chosen["no_guard"] else _guarded(run, voice)
     began_ns = time.time_ns()
     code = _supervised(words, run, chosen, variables or {}, voice)
@@ -222,23 +224,24 @@ def _never_started(run: Any, code: int) -> bool:
 
 
 def _postmortem(run: Any, code: int, settings: Any, voice: Voice) -> None:
+    """Say why it failed in a few plain lines; all of it lies in the run folder."""
     from doctor.base.state import keep_last
-    from doctor.diagnosis.report import as_dict
-    from doctor.logs.postmortem import NotReadable, examine
-    from doctor.logs.read.layouts import NoLogs
+    from doctor.diagnosis.report import shortened
+    from doctor.monitors.usage.blocks import NotUsage
+    from doctor.monitors.usage.whole import whole_run
+    from doctor.render import evidence
 
     try:
-        done = examine(
-            (str(run.path),), ignored=settings.ignored, language=voice.language, run_dir=str(run.path),
-            context=context_of(run.path),
-        )  # fmt: skip
-    except (NoLogs, NotReadable) as exc:
+        report = whole_run(run.path, language=voice.language, ignored=settings.ignored).report
+    except NotUsage as exc:
         voice.say("nothing_to_examine", code=code, reason=exc)
         return
-    report = as_dict(done.diagnosis)
-    if code != 0:
-        voice.say("ended", code=code)
-    _draw(report, voice.language)
+    where = last_of(run.path)
     with suppress(OSError):
         keep_last("postmortem", Path.cwd(), report)
         (run.path / "report.json").write_text(json_text(report, indent=1) + "\n", "utf-8")
+        (run.path / "EVIDENCE.md").write_text(evidence.page(report, where, voice.language), "utf-8")
+    if code != 0:
+        voice.say("ended", code=code)
+    for line in evidence.terse(shortened(report, Path.cwd()), where, voice.language):
+        click.echo(line, err=True)

@@ -16,6 +16,9 @@ import click
 from doctor.run.folder import RUNS, RunDir
 from doctor.run.supervise import NOT_EXECUTABLE, NOT_FOUND, ROOM, within
 
+#: link to the latest run, beside it
+LAST = "last"
+
 #: how long a launch waits for the disk of its run folder
 _DISK_S = 3.0
 
@@ -54,6 +57,7 @@ def _written(make: Callable[[], RunDir]) -> RunDir:
         try:
             run = make()
             (run.path / ROOM).touch()
+            _point(run.path)
             made.append(run)
         except OSError as exc:
             failed.append(exc)
@@ -64,6 +68,28 @@ def _written(make: Callable[[], RunDir]) -> RunDir:
     if not made:
         raise TimeoutError(errno.ETIMEDOUT, f"the disk has not answered for {_DISK_S:g} s")
     return made[0]
+
+
+def _point(path: Path) -> None:
+    """Let `last` beside the run lead to it, and git leave the runs alone; neither is worth a run."""
+    with suppress(OSError):
+        ignored = path.parent / ".gitignore"
+        if not ignored.exists():
+            ignored.write_text("*\n", "utf-8")
+        link = path.parent / LAST
+        if link.is_symlink() or not link.exists():
+            made = path.parent / f".{LAST}.{os.getpid()}"
+            made.symlink_to(path.name)
+            made.replace(link)
+
+
+def last_of(path: Path) -> str:
+    """A run folder as a user may type it: by its link where that leads to it."""
+    link = path.parent / LAST
+    with suppress(OSError):
+        if link.resolve() == path.resolve():
+            return short(link)
+    return short(path)
 
 
 def bare(words: tuple[str, ...]) -> int:
@@ -80,11 +106,6 @@ def bare(words: tuple[str, ...]) -> int:
         return NOT_FOUND
     except OSError:
         return NOT_EXECUTABLE
-
-
-def context_of(folder: Path) -> tuple[Path, ...]:
-    """What a run folder holds that a post-mortem reads beside the logs: facts of its hosts, and the command."""
-    return tuple(each for each in (*sorted((folder / "facts").glob("*.json")), folder / "run.json") if each.is_file())
 
 
 def short(path: Path) -> str:

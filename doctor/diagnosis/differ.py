@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from doctor.base.change import Change, Input
@@ -35,6 +35,23 @@ def differences(before: Mapping[str, Observed], after: Mapping[str, Observed]) -
             Change(Input("fact", f"{name}.{path}" if path else name), a, b) for path, a, b in _walk(old, new, "")
         ]
     return changes
+
+
+#: parts of facts in the order in which they explain a failure: versions, then the machine, then the rest
+_FIRST = ("packages.distributions.", "packages.torch_build", "interpreter.version", "cuda", "nvidia", "gpus", "host",
+          "environment")  # fmt: skip
+
+
+def by_weight(changes: Iterable[Change]) -> list[Change]:
+    """Versions first, lists of paths and the like last."""
+
+    def weight(change: Change) -> tuple[int, str]:
+        name = change.input.name
+        if name.startswith(_FIRST[0]) and not name.endswith(".version"):
+            return len(_FIRST), name  # where a package lies, and the like
+        return next((at for at, each in enumerate(_FIRST) if name.startswith(each)), len(_FIRST)), name
+
+    return sorted(changes, key=weight)
 
 
 def _plain(state: Observed | None) -> Any:

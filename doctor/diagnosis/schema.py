@@ -276,6 +276,7 @@ REPORT: dict[str, Any] = {
             "type": "object",
             "required": ["seconds", "gpu_hours", "idle_gpu_hours", "gpus", "phases_from", "phases"],
         },
+        "run": {"type": "object", "required": ["name", "state", "causes"]},
         "nodes": _NODES,
         "rehearsal": _REHEARSAL,
         "findings": {"type": "array", "items": _FINDING},

@@ -36,6 +36,16 @@ class Matmul:
 
 
 @record
+class Speed:
+    """What one GPU did for a second: dense products (TFLOPS, 10**12 a second), and bytes read and written (10**9)."""
+
+    gpu: int
+    dtype: str
+    tflops: float
+    gb_s: float
+
+
+@record
 class Mapped:
     """A CUDA library that the process really mapped, from /proc/PID/maps."""
 
@@ -64,3 +74,4 @@ class Deep:
     collective: Collective | None = None
     torch_arch_list: tuple[str, ...] = ()
     cuda_available: bool | None = None
+    speeds: tuple[Speed, ...] = ()

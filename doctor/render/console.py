@@ -34,6 +34,7 @@ _UNKNOWN = "UNK"  # ids of answers that know no problem
 _VERDICTS = {"known": "bold red", "unknown": "bold yellow", "healthy": "bold green"}
 _LABEL_COLUMNS = 8
 _REASONS_SHOWN = 4
+_MOST_EXPLAINED = 12  # ids that the footer names
 _SCROLLS = 3  # findings that fill a screen
 _WIDEST = 110  # longer lines tire the eye
 
@@ -79,6 +80,10 @@ def draw(report: dict[str, Any], console: Console, *, language: str = "en", verb
         from doctor.render.timeline import draw_timeline
 
         draw_timeline(report, console, words, plain=not can_draw(console, sparkline.BLOCKS))
+    if report.get("run"):
+        from doctor.render.run_text import draw_run
+
+        draw_run(report, console, language)
     if report.get("rehearsal"):
         from doctor.render.rehearsal import SIGNS, draw_rehearsal
 
@@ -145,6 +150,9 @@ def _draw_finding(
         console.print(line)
     if finding["confidence"] == "likely":
         console.print(Text(f"  {words['likely']}", style="italic"))
+    for told in finding.get("cards", ()):
+        for line in _wrapped(prose(told, "dim"), console, indent=4):
+            console.print(line)
     quotes = list(finding["evidence"])
     if quotes and finding["id"].startswith(_UNKNOWN):  # where nothing is known, the program's own sentence comes first
         _quoted(console, words["seen"], quotes.pop(0), words)
@@ -154,8 +162,8 @@ def _draw_finding(
         _command(console, command)
     for number, evidence in enumerate(quotes):
         _quoted(console, words["seen"] if number == 0 else "", evidence, words)
-    more = " · ".join(each for each in (f"doctor explain {finding['id']}", echoes) if each)
-    _labelled(console, words["more"], Text(more, style="dim"))
+    if echoes:
+        _labelled(console, words["more"], Text(echoes, style="dim"))
 
 
 def _quoted(console: Console, label: str, evidence: Mapping[str, Any], words: Any) -> None:
@@ -213,6 +221,7 @@ def _draw_counts(report: dict[str, Any], console: Console, words: Any, *, verbos
     if not report["findings"] and not report["crashed"] and "verdict" not in report:
         console.print(Text(quiet_of(report, words), style="bold green"))
     console.print(counted(report, words))
+    _draw_footer(report, console, words)
     if areas := areas_of(report, words):
         for part in _wrapped(Text(areas, style="dim"), console, indent=0):
             console.print(part)
@@ -237,6 +246,15 @@ def _draw_counts(report: dict[str, Any], console: Console, words: Any, *, verbos
         console.print(Text(words["ignored"].format(ids=", ".join(ignored)), style="dim"))
     if console.is_terminal:
         _draw_closing(report, console, words)
+
+
+def _draw_footer(report: dict[str, Any], console: Console, words: Any) -> None:
+    """Where the manuals of the findings are: once, not at each of them."""
+    ids = list(dict.fromkeys(each["id"] for each, _ in told_once(report["findings"])))
+    if ids:
+        shown = " ".join(ids[:_MOST_EXPLAINED]) + (" …" if len(ids) > _MOST_EXPLAINED else "")
+        for part in _wrapped(prose(words["footer"].format(ids=shown), "dim"), console, indent=0):
+            console.print(part)
 
 
 def _draw_closing(report: dict[str, Any], console: Console, words: Any) -> None:

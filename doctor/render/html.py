@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -93,19 +93,11 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
         f"<p>{escape(' · '.join(report['target']['summary']))}</p>",
         f"<p><code>{escape(argv)}</code></p>" if argv else "",
         f"</header>\n{_verdict(report, words, level, counts)}",
-        *(_finding(finding, words, echoes_of(echoes, words)) for finding, echoes in told_once(report["findings"])),
+        *(finding(each, words, echoes_of(echoes, words)) for each, echoes in told_once(report["findings"])),
         _chain(report, words),
         rehearsal.page(report["rehearsal"], language, prose) if report.get("rehearsal") else "",
         matrix.page(report["nodes"], language) if report.get("nodes") else "",
-        _figures(report, words),
-        plots.fragment(
-            [*series, *_plots(report)],
-            _marks(report),
-            title=words["plots_title"],
-            hint=words["plots_hint"],
-            step=words["step"],
-            value=words["value"],
-        ),
+        over_steps(report, language, series=series),
         "" if report["findings"] or "verdict" in report else f"<p>{escape(quiet_of(report, words))}</p>",
         *(
             f"<p>{escape(words['crashed'].format(id=each['id'], error=each['error']))}</p>"
@@ -115,6 +107,18 @@ def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.
         "</main>\n</body>\n</html>\n",
     ]
     return "\n".join(part for part in parts if part)
+
+
+def over_steps(
+    report: Mapping[str, Any], language: str, series: Sequence[plots.Plot] = (), without: Collection[str] = ()
+) -> str:
+    """Metrics of which there is one value each, and plots of the others but those that are drawn elsewhere."""
+    words = WORDS[language]
+    drawn = [*series, *(each for each in _plots(report) if each.name not in without)]
+    return _figures(report, words) + plots.fragment(
+        drawn, _marks(report), title=words["plots_title"], hint=words["plots_hint"], step=words["step"],
+        value=words["value"],
+    )  # fmt: skip
 
 
 def bare(body: str, title: str, style: str, language: str) -> str:
@@ -131,7 +135,7 @@ def _style(report: dict[str, Any]) -> str:
     return _STYLE + (matrix.STYLE if report.get("nodes") else "")
 
 
-def _plots(report: dict[str, Any]) -> list[plots.Plot]:
+def _plots(report: Mapping[str, Any]) -> list[plots.Plot]:
     """The metrics that the report holds; those that share an axis are shown over the same steps."""
     series = [each for each in report.get("series", ()) if not _is_one_point(each)]
     spans = {kind: _span([each["span"] for each in series if each["x"] == kind]) for kind in ("step", "sample")}
@@ -150,7 +154,7 @@ def _is_one_point(series: Mapping[str, Any]) -> bool:
     return len(series["points"]) == 1 and sparkline.not_finite(series) is None
 
 
-def _figures(report: dict[str, Any], words: Any) -> str:
+def _figures(report: Mapping[str, Any], words: Any) -> str:
     """Metrics of which there is one value each, as a table."""
     told = [each for each in report.get("series", ()) if _is_one_point(each)]
     if not told:
@@ -166,7 +170,7 @@ def _span(spans: Sequence[Sequence[float]]) -> tuple[float, float] | None:
     return (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
 
 
-def _marks(report: dict[str, Any]) -> list[plots.Mark]:
+def _marks(report: Mapping[str, Any]) -> list[plots.Mark]:
     """Steps that findings name, each once."""
     found: dict[int, list[dict[str, Any]]] = {}
     for each in report["findings"]:
@@ -195,7 +199,8 @@ def _chain(report: dict[str, Any], words: Any) -> str:
     return f'<h2>{escape(words["chain_title"])}</h2><table class="chain">{rows}</table>'
 
 
-def _finding(finding: Mapping[str, Any], words: Any, echoes: str) -> str:
+def finding(finding: Mapping[str, Any], words: Any, echoes: str) -> str:
+    """One finding; `echoes`: what else knows the same words."""
     place = place_in(finding, words)
     severity = finding["severity"]
     tags = [f"<b>{escape(words[severity])}</b>", f"<span>{finding['id']} {escape(finding['name'])}</span>"]
@@ -205,6 +210,7 @@ def _finding(finding: Mapping[str, Any], words: Any, echoes: str) -> str:
     lines = [
         f'<article class="{severity}" id="{finding["id"]}"><div class="tag">{"".join(tags)}</div>',
         f"<h2>{prose(finding['headline'])}</h2>",
+        *(f"<p>{prose(told)}</p>" for told in finding.get("cards", ())),
         f"<p><b>{escape(words['why'])}</b>{prose(finding['explanation'])}</p>",
         f"<p><b>{escape(words['do'])}</b>{prose(finding['remedy']['text'])}</p>",
     ]

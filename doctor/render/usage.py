@@ -10,6 +10,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
+from doctor.base.ranks import ranks_text
 from doctor.catalogue.reasons import translated
 
 WORDS: Mapping[str, Mapping[str, str]] = {
@@ -157,6 +158,7 @@ def live(latest: Any, where: str, why_no_gpu: str | None, language: str = "en") 
     words = WORDS[language]
     parts: list[RenderableType] = []
     if latest.gpus:
+        parts += [Text(line, style="dim") for line in card_lines(latest.cards)]
         parts.append(_gpus(latest, words))
     elif why_no_gpu:
         parts.append(Text(words["why_no_gpu"].format(reason=translated(why_no_gpu, language))))
@@ -166,6 +168,18 @@ def live(latest: Any, where: str, why_no_gpu: str | None, language: str = "en") 
         parts.append(_processes(latest, words))
     parts += [_host(latest.host, words), _Parts([words["written"].format(path=where), words["quit"]], "dim")]
     return Group(*parts)
+
+
+def card_lines(cards: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """`GPU 0-7  NVIDIA H200 · 140.4 GiB`, a line for each kind of card."""
+    kinds: dict[str, list[int]] = {}
+    for index, card in cards.items():
+        total = card.get("memory_total_mib")
+        told = [str(card["name"])] if card.get("name") else []
+        told += [f"{total / 1024:.1f} GiB"] if isinstance(total, int) else []
+        if told and index.isdecimal():
+            kinds.setdefault(" · ".join(told), []).append(int(index))
+    return [f"GPU {ranks_text(sorted(indices))}  {kind}" for kind, indices in kinds.items()]
 
 
 def live_nodes(latest: Any, where: str, lines: int, language: str = "en") -> RenderableType:

@@ -13,10 +13,12 @@ from doctor.render.usage_report import (
     COLUMNS,
     MOST_GPU_ROWS,
     WORDS,
-    duration,
     host_rows,
     hours_line,
     lacks_truth,
+    machine_rows,
+    phase_cells,
+    phase_heads,
     shown,
 )
 
@@ -27,6 +29,7 @@ class Lines:
 
     title: str
     lines: Sequence[tuple[str, Sequence[float], Sequence[float]]]
+    broken: tuple[float, float | None] | None = None  # from and to when the values are no numbers
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Moment:
 
     at_s: float
     label: str
+    severity: str = "error"
 
 
 STYLE = """
@@ -52,10 +56,12 @@ STYLE = """
 .usage td { text-align: right; font-variant-numeric: tabular-nums; padding: .2rem .6rem; white-space: nowrap;
   border-top: 1px solid var(--line); }
 .usage th:first-child, .usage td:first-child { text-align: left; padding-left: 0; }
-.times { display: grid; gap: 1rem; }
-.time { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .6rem .4rem .2rem;
+.times { display: grid; gap: .55rem; }
+.time { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .45rem .3rem .1rem;
   min-width: 0; }
-.time h3 { font: 600 .85rem ui-monospace, monospace; margin: 0 .5rem .2rem; }
+.time h3 { font: 600 .8rem ui-monospace, monospace; margin: 0 .6rem .1rem; display: flex; gap: 1rem;
+  justify-content: space-between; overflow-wrap: anywhere; }
+.time h3 span { font-weight: 400; color: var(--soft); white-space: nowrap; }
 .time .u-legend { font-size: .75rem; color: var(--soft); } .keys { font-size: .82rem; color: var(--soft); }
 .keys span { display: inline-block; margin-right: .9rem; } .keys i { display: inline-block; width: .8em; height: .8em;
   border-radius: 2px; margin-right: .3em; vertical-align: -.05em; }
@@ -65,49 +71,105 @@ _DRAW = """
 (() => {
   const data = JSON.parse(document.getElementById('doctor-usage').textContent);
   const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const hues = {generation: 210, reward: 42, reference: 172, update: 268, weight_sync: 328, checkpoint: 128, eval: 18,
+    active: 150};
   const names = [...new Set(data.bands.map(b => b[0]))];
-  const tint = name => `hsl(${(names.indexOf(name) * 67 + 205) % 360} 65% 50% / .16)`;
-  const line = k => `hsl(${(k * 47 + 215) % 360} 70% 52%)`;
+  const tint = (name, strength = .17) => name in {idle: 1, other: 1} ? 'hsl(220 8% 50% / .14)'
+    : `hsl(${hues[name] ?? (names.indexOf(name) * 67 + 95) % 360} 70% 50% / ${strength})`;
+  const line = k => k ? `hsl(${(k * 47 + 215) % 360} 70% 52%)` : css('--info');
+  const all = data.plots.flatMap(plot => plot.lines.flatMap(([, x]) => x.length ? [x[0], x[x.length - 1]] : []));
+  const begin = data.begin ?? Math.min(...all), last = Math.max(...all);
+  const clock = (s, step = 1) => {
+    const sign = s < 0 ? '-' : '', whole = Math.abs(s) + 1e-6, pad = v => String(v).padStart(2, '0');
+    if (step < 1) return sign + +whole.toFixed(step < .1 ? 2 : 1) + ' s';
+    const h = Math.floor(whole / 3600), m = Math.floor(whole / 60) % 60, t = pad(Math.floor(whole % 60));
+    return sign + (h ? `${h}:${pad(m)}:${t}` : `${m}:${t}`);
+  };
+  const short = v => v == null ? '' : v !== 0 && (Math.abs(v) >= 1e6 || Math.abs(v) < 1e-3)
+    ? v.toExponential(1) : (+v.toPrecision(4)).toLocaleString('en');
+  // of values that lie close together four digits would all read the same
+  const ticks = (u, values, axis, space, step) => {
+    const told = values.map(short), shown = told.filter(each => each !== '');
+    if (new Set(shown).size === shown.length) return told;
+    return values.map(each => each == null ? '' : Math.abs(each) < 1e-3 && each ? each.toExponential(2)
+      : each.toFixed(Math.min(8, Math.max(0, Math.ceil(-Math.log10(step || 1))))));
+  };
+  const focus = data.focus ? data.focus.map(each => each - begin) : [0, last - begin || 1];
   const drawn = [];
   const clip = (u, t) => Math.min(Math.max(u.valToPos(t, 'x', true), u.bbox.left), u.bbox.left + u.bbox.width);
-  const room = (u, labels) => Math.max(50, 18 + 7 * Math.max(0, ...(labels || []).map(each => String(each).length)));
-  const bands = u => {
+  // the same for all, so that moments stand below each other
+  const left = 62;
+  const bands = (u, plot) => {
     u.ctx.save();
     for (const [name, from, to] of data.bands) {
-      const a = clip(u, from), b = clip(u, to);
+      const a = clip(u, from - begin), b = clip(u, to - begin);
       if (b - a < .5) continue;
       u.ctx.fillStyle = tint(name); u.ctx.fillRect(a, u.bbox.top, b - a, u.bbox.height);
     }
-    u.ctx.restore();
-  };
-  const marks = u => {
-    u.ctx.save();
-    u.ctx.strokeStyle = u.ctx.fillStyle = css('--error'); u.ctx.setLineDash([4, 4]);
-    u.ctx.font = `${11 * devicePixelRatio}px sans-serif`;
-    for (const [at, label] of data.moments) {
-      const x = u.valToPos(at, 'x', true);
-      if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) continue;
-      u.ctx.beginPath(); u.ctx.moveTo(x, u.bbox.top); u.ctx.lineTo(x, u.bbox.top + u.bbox.height); u.ctx.stroke();
-      u.ctx.fillText(label, x + 3, u.bbox.top + 12 * devicePixelRatio);
+    if (plot.broken) {
+      const a = clip(u, plot.broken[0] - begin), b = clip(u, (plot.broken[1] ?? last) - begin);
+      u.ctx.globalAlpha = .2; u.ctx.fillStyle = css('--error');
+      u.ctx.fillRect(a, u.bbox.top, Math.max(b - a, 3), u.bbox.height);
+      u.ctx.globalAlpha = 1; u.ctx.font = `600 ${11 * devicePixelRatio}px system-ui`; u.ctx.textBaseline = 'bottom';
+      u.ctx.textAlign = a > u.bbox.left + u.bbox.width - 40 * devicePixelRatio ? 'right' : 'left';
+      u.ctx.fillText('NaN', a + (u.ctx.textAlign === 'right' ? -4 : 4) * devicePixelRatio,
+        u.bbox.top + u.bbox.height - 2 * devicePixelRatio);
     }
     u.ctx.restore();
+  };
+  const marks = (u, first) => {
+    const size = 10.5 * devicePixelRatio, right = u.bbox.left + u.bbox.width, ends = [];
+    u.ctx.save();
+    u.ctx.setLineDash([4, 4]); u.ctx.lineWidth = devicePixelRatio;
+    u.ctx.font = `600 ${size}px system-ui`; u.ctx.textBaseline = 'top'; u.ctx.textAlign = 'left';
+    for (const [at, label, severity] of data.moments) {
+      const x = Math.round(u.valToPos(at - begin, 'x', true));
+      if (x < u.bbox.left - 1 || x > right + 1) continue;
+      u.ctx.strokeStyle = u.ctx.fillStyle = css('--' + severity);
+      u.ctx.globalAlpha = first ? 1 : .55;
+      u.ctx.beginPath(); u.ctx.moveTo(x, u.bbox.top); u.ctx.lineTo(x, u.bbox.top + u.bbox.height); u.ctx.stroke();
+      if (!first) continue;
+      const wide = u.ctx.measureText(label).width, back = x + wide + 8 * devicePixelRatio > right;
+      const from = back ? x - wide - 4 * devicePixelRatio : x + 4 * devicePixelRatio;
+      let row = ends.findIndex(each => from > each);  // the first row that is free here
+      if (row < 0) row = ends.length;
+      ends[row] = from + wide + 6 * devicePixelRatio;
+      u.ctx.fillText(label, from, u.bbox.top + (2 + 13 * row) * devicePixelRatio);
+    }
+    u.ctx.restore();
+  };
+  const range = (plot, low, high) => {
+    if (low == null) return [0, 1];
+    if (plot.title.includes('%') && low >= 0 && high <= 101) return [0, 104];
+    const room = (high - low) * .08 || Math.abs(high) * .1 || 1;
+    return [low >= 0 && low - room < 0 ? Math.min(0, low) : low - room, high + room];
   };
   const draw = () => {
     while (drawn.length) drawn.pop().destroy();
     document.querySelectorAll('.time').forEach((box, i) => {
-      const plot = data.plots[i], rule = {stroke: css('--line'), width: 1};
-      const axis = {stroke: css('--soft'), grid: rule, ticks: rule, size: 50};
-      const lines = plot.lines.map(([label], k) =>
-        ({label, stroke: line(k), width: 1.2, spanGaps: true, points: {show: false}}));
+      const plot = data.plots[i], rule = {stroke: css('--line'), width: 1}, several = plot.lines.length > 1;
+      const axis = {stroke: css('--soft'), grid: rule, ticks: rule, font: '11px system-ui'};
+      const lines = plot.lines.map(([label, x], k) =>
+        ({label, stroke: line(k), width: 1.5, spanGaps: true, points: {show: x.length < 40, size: 4}}));
+      const value = box.querySelector('h3 span');
       drawn.push(new uPlot({
-        width: box.clientWidth - 8, height: 190,
-        cursor: {sync: {key: 'doctor-usage'}, drag: {x: true, y: false}},
-        scales: {x: {time: true}}, axes: [{...axis, size: 30}, {...axis, size: room}], series: [{}, ...lines],
-        hooks: {drawClear: [bands], draw: [marks]},
-      }, uPlot.join(plot.lines.map(([, x, y]) => [x, y])), box.querySelector('div')));
+        width: box.clientWidth - 8, height: i ? 132 : 158, legend: {show: several},
+        cursor: {sync: {key: 'doctor-usage'}, drag: {x: true, y: false}}, padding: [11, 12, 0, 0],
+        scales: {x: {time: false, range: (u, low, high) => u.zoomed ? [low, high] : focus},
+          y: {range: (u, low, high) => range(plot, low, high)}},
+        axes: [{...axis, size: 26, values: (u, values, i, space, step) => values.map(v => clock(v, step))},
+          {...axis, size: left, values: ticks}],
+        series: [{label: data.words[0], value: (u, v) => v == null ? '--' : clock(v)}, ...lines],
+        hooks: {drawClear: [u => bands(u, plot)], draw: [u => marks(u, i === 0)],
+          setSelect: [u => { u.zoomed = u.select.width > 0; }],
+          setCursor: [u => { const at = u.cursor.idx; if (value) value.textContent = several || at == null ? ''
+            : `${clock(u.data[0][at])} · ${short(u.data[1][at])}`; }]},
+      }, uPlot.join(plot.lines.map(([, x, y]) => [x.map(each => each - begin), y])), box.querySelector('div')));
+      drawn[i].root.addEventListener('dblclick', () => drawn.forEach(u => {
+        u.zoomed = true; u.setScale('x', {min: 0, max: last - begin || 1}); }));
     });
   };
-  document.querySelectorAll('.keys i').forEach(key => { key.style.background = tint(key.dataset.name); });
+  document.querySelectorAll('.keys i').forEach(key => { key.style.background = tint(key.dataset.name, .55); });
   draw();
   window.doctorPlots = drawn;
   let waiting;
@@ -120,15 +182,23 @@ _DRAW = """
 def render(page: str, usage: Mapping[str, Any], plots: Sequence[Lines], bands: Sequence[Band],
            moments: Sequence[Moment], language: str) -> str:  # fmt: skip
     """The page of the findings, with the figures put at its end. Drag to zoom, double click to zoom out."""
-    words = WORDS[language]
-    parts = [f"<style>{STYLE}</style>", _gpus(usage, words), f"<p>{escape(hours_line(usage, words))}</p>"]
-    if lacks_truth(usage):
-        parts.append(f"<p>{escape(words['no_truth'])}</p>")
-    parts.append(_phases(usage, words))
+    parts = [f"<style>{STYLE}</style>", tables(usage, language)]
     if plots:
-        parts.append(_plots(plots, bands, moments))
+        parts.append(over_time(plots, bands, moments))
     head, end, tail = page.rpartition("</main>")
     return head + "\n".join(parts) + end + tail
+
+
+def tables(usage: Mapping[str, Any], language: str) -> str:
+    """GPUs, machines, phases."""
+    words = WORDS[language]
+    rows = machine_rows(usage, words)
+    parts = [
+        _gpus(usage, words), f"<p>{escape(hours_line(usage, words))}</p>" if usage["gpu_hours"] else "",
+        f"<p>{escape(words['no_truth'])}</p>" if lacks_truth(usage) else "",
+        _table(rows[0], rows[1:]) if rows else "", _phases(usage, words),
+    ]  # fmt: skip
+    return "\n".join(each for each in parts if each)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -153,31 +223,49 @@ def _gpus(usage: Mapping[str, Any], words: Mapping[str, str]) -> str:
 def _phases(usage: Mapping[str, Any], words: Mapping[str, str]) -> str:
     if not usage["phases"]:
         return ""
-    rows = [
-        [
-            each["name"], duration(each["seconds"]), shown(each["share"], ".0%"), shown(each["activity_pct"], ".1f"),
-            shown(each["gpu_hours"], "h"), shown(each["idle_gpu_hours"], "h"),
-        ]
-        for each in usage["phases"]
-    ]  # fmt: skip
-    heads = [words[each] for each in ("phase", "time", "share", "activity", "hours", "idle")]
+    rows = [[each["name"], *phase_cells(each, gpus=bool(usage["gpus"]))] for each in usage["phases"]]
+    heads = [words[each] for each in ("phase", *phase_heads(gpus=bool(usage["gpus"])))]
     note = words["marks" if usage["phases_from"] == "marks" else "activity_from"]
     return f"{_table(heads, rows)}<p>{escape(note)}</p>"
 
 
-def _plots(plots: Sequence[Lines], bands: Sequence[Band], moments: Sequence[Moment]) -> str:
+def over_time(
+    plots: Sequence[Lines],
+    bands: Sequence[Band],
+    moments: Sequence[Moment],
+    focus: tuple[float, float] | None = None,
+) -> str:
+    """Plots over one axis of time, with all they need; phases behind them, moments across.
+
+    Args:
+        plots: one below the other.
+        bands: behind all of them.
+        moments: across all of them.
+        focus: stretch that is shown first (s since the epoch); None for all.
+
+    """
     script, style = library()
-    data = {
-        "plots": [{"lines": [[name, list(t), list(v)] for name, t, v in plot.lines]} for plot in plots],
+    data: dict[str, Any] = {
+        "plots": [
+            {
+                "title": plot.title,
+                "broken": plot.broken,
+                "lines": [[name, list(t), list(v)] for name, t, v in plot.lines],
+            }
+            for plot in plots
+        ],
+        "words": ["time"],
         "bands": [[each.name, each.begin_s, each.end_s] for each in bands],
-        "moments": [[each.at_s, each.label] for each in moments],
+        "moments": [[each.at_s, each.label, each.severity] for each in moments],
     }
+    if focus is not None:
+        data["focus"] = list(focus)
     text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     keys = "".join(
         f'<span><i data-name="{escape(name)}"></i>{escape(name)}</span>'
         for name in dict.fromkeys(each.name for each in bands)
     )
-    boxes = "".join(f'<div class="time"><h3>{escape(plot.title)}</h3><div></div></div>' for plot in plots)
+    boxes = "".join(f'<div class="time"><h3>{escape(plot.title)}<span></span></h3><div></div></div>' for plot in plots)
     return (
         f'<style>{style}</style>\n<p class="keys">{keys}</p>\n<section class="times">{boxes}</section>\n'
         f'<script type="application/json" id="doctor-usage">{text}</script>\n'

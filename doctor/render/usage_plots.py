@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from statistics import median
 
-from doctor.monitors.usage.judged import Grid, Summary, binned
+from doctor.monitors.usage.judged import Summary
+from doctor.monitors.usage.numbers import Grid, binned, told
 from doctor.monitors.usage.peers import medians
 from doctor.monitors.usage.tracks import Track, Usage
 from doctor.render.usage_page import Band, Lines, Moment
@@ -44,29 +46,38 @@ def of_run(usage: Usage, summary: Summary) -> tuple[list[Lines], list[Band], lis
 
 def _lines(tracks: dict[str, Track], named: list[str], of: str, grid: Grid) -> list[Line]:
     """A line for each; of many, what the middle, the lowest and the highest of all did, and those that depart."""
-    import numpy as np
-
     if len(tracks) <= MOST_LINES:
         return [_line(label, track) for label, track in tracks.items()]
     coarse = Grid(grid.begin_s, max(grid.width_s, grid.width_s * grid.count / POINTS), min(grid.count, POINTS))
-    table = np.array([binned(track, coarse) for track in tracks.values()])
-    told = ~np.isnan(table).all(axis=0)
-    t = (coarse.begin_s + coarse.width_s * (np.arange(coarse.count) + 0.5))[told]
-    every = (("median", np.nanmedian), ("lowest", np.nanmin), ("highest", np.nanmax))
-    found = [_line(f"{name} of {len(tracks)} {of}", Track(t, how(table[:, told], axis=0))) for name, how in every]
+    columns = enumerate(zip(*(binned(track, coarse) for track in tracks.values()), strict=True))
+    kept = [(at, values) for at, column in columns if (values := told(column))]
+    middles = [coarse.begin_s + coarse.width_s * (at + 0.5) for at, _ in kept]
+    every: tuple[tuple[str, Callable[[list[float]], float]], ...] = (
+        ("median", median), ("lowest", min), ("highest", max),
+    )  # fmt: skip
+    found = [
+        _line(f"{name} of {len(tracks)} {of}", Track.of(zip(middles, (how(each) for _, each in kept), strict=True)))
+        for name, how in every
+    ]
     return found + [_line(label, tracks[label]) for label in named if label in tracks]
 
 
 def _line(name: str, track: Track) -> Line:
-    import numpy as np
+    kept = thinned(track.v)
+    return name, [round(track.t[at], 2) for at in kept], [round(track.v[at], 3) for at in kept]
 
-    t, v = np.ascontiguousarray(track.t), np.ascontiguousarray(track.v, dtype="float64")
-    if len(t) > POINTS:
-        from tsdownsample import MinMaxLTTBDownsampler
 
-        kept: Any = MinMaxLTTBDownsampler().downsample(t, v, n_out=POINTS)
-        t, v = t[kept], v[kept]
-    return name, np.round(t, 2).tolist(), np.round(v, 3).tolist()
+def thinned(values: Sequence[float]) -> Sequence[int]:
+    """Positions of at most POINTS values: of each stretch the lowest and the highest, so that no peak is lost."""
+    if len(values) <= POINTS:
+        return range(len(values))
+    stretches = POINTS // 2 - 1
+    kept = [0]
+    for number in range(stretches):
+        first, last = number * len(values) // stretches, (number + 1) * len(values) // stretches
+        within = list(values[first:last])
+        kept += sorted((first + within.index(min(within)), first + within.index(max(within))))
+    return list(dict.fromkeys([*kept, len(values) - 1]))
 
 
 def _moments(usage: Usage) -> list[Moment]:

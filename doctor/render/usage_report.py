@@ -22,9 +22,10 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "activity_from": "No phase was marked: found from the activity itself.",
         "hours_line": "{idle:.2f} of {all:.2f} GPU-hours were idle ({share:.0f} %).",
         "minutes_line": "{idle:.1f} of {all:.1f} GPU-minutes were idle ({share:.0f} %).",
-        "no_truth": "No true SM activity is to be had here: `busy` counts time in which some kernel was resident, on "
+        "no_truth": "True SM activity is not available here: `busy` counts time in which some kernel was resident, on "
         "however few SMs. Read it together with the power.",
-
+        "machine": "machine", "cpu": "CPU %", "cpu_max": "highest", "ram": "memory GiB", "shm": "shared memory GiB",
+        "swap": "swap GiB", "read": "read", "written": "written", "received": "received", "sent": "sent",
     },
     "zh": {
         "gpu": "GPU", "sm": "SM 活跃 %", "busy": "占用 %", "tensor": "张量 %", "dram": "显存带宽 %", "power": "瓦",
@@ -38,7 +39,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "hours_line": "{all:.2f} GPU 小时中有 {idle:.2f} 空闲({share:.0f} %)。",
         "minutes_line": "{all:.1f} GPU 分钟中有 {idle:.1f} 空闲({share:.0f} %)。",
         "no_truth": "此处无法得到真实的 SM 活跃度:`占用` 只表示有内核驻留,无论用了多少 SM。请与功率一起看。",
-
+        "machine": "机器", "cpu": "CPU %", "cpu_max": "最高", "ram": "内存 GiB", "shm": "共享内存 GiB",
+        "swap": "交换 GiB", "read": "读盘", "written": "写盘", "received": "接收", "sent": "发送",
     },
 }  # fmt: skip
 
@@ -115,6 +117,10 @@ def draw_usage(usage: Mapping[str, Any], console: Console, language: str) -> Non
         console.print(Text(hours_line(usage, words)))
     if lacks_truth(usage):
         console.print(Text(words["no_truth"], style="dim"))
+    if rows := machine_rows(usage, words):
+        if usage["gpus"]:
+            console.print()
+        console.print(_plain(rows))
     if usage["phases"]:
         console.print()
         console.print(_phases(usage, words, console.width))
@@ -191,18 +197,72 @@ def host_rows(usage: Mapping[str, Any], words: Mapping[str, str]) -> list[tuple[
     return [head, *cells]
 
 
-def _phases(usage: Mapping[str, Any], words: Mapping[str, str], width: int) -> Table:
-    figures = [
-        [
-            duration(phase["seconds"]), shown(phase["share"], ".0%"), shown(phase["activity_pct"], ".1f"),
-            shown(phase["gpu_hours"], "h"), shown(phase["idle_gpu_hours"], "h"),
-        ]
-        for phase in usage["phases"]
+#: figure of a machine, and the one that says of how much it is; `GiB of`, sizes and percent
+_OF_MACHINE = (
+    ("cpu", "cpu_pct", None, "pct"), ("cpu_max", "cpu_max_pct", None, "pct"),
+    ("ram", "memory_peak_mib", "memory_total_mib", "gib"), ("shm", "shm_peak_mib", "shm_total_mib", "gib"),
+    ("swap", "swap_peak_mib", None, "gib"), ("read", "disk_read_mib", None, "size"),
+    ("written", "disk_write_mib", None, "size"), ("received", "net_rx_mib", None, "size"),
+    ("sent", "net_tx_mib", None, "size"),
+)  # fmt: skip
+
+
+def machine_rows(usage: Mapping[str, Any], words: Mapping[str, str]) -> list[list[str]]:
+    """Head and a row for each machine; what no machine tells, and swap that none used, has no column."""
+    machines = usage.get("machines") or []
+    columns = [
+        each for each in _OF_MACHINE if any(row[each[1]] is not None and (row[each[1]] or each[0] != "swap")
+                                            for row in machines)
     ]  # fmt: skip
+    if not columns:
+        return []
+    rows = [
+        [str(row["host"]), *(_of_machine(row[name], row[whole] if whole else None, form)
+                             for _, name, whole, form in columns)]
+        for row in machines
+    ]  # fmt: skip
+    return [[words["machine"], *(words[head] for head, *_ in columns)], *rows]
+
+
+def _of_machine(value: float | None, whole: float | None, form: str) -> str:
+    if value is None:
+        return "·"
+    if form == "pct":
+        return f"{value:.0f}"
+    if form == "gib":
+        return f"{value / 1024:.1f}" + (f" of {whole / 1024:.0f}" if whole else "")
+    return f"{value / 1024:.1f} GiB" if value >= 1024 else f"{value:.0f} MiB"
+
+
+def _plain(rows: Sequence[Sequence[str]]) -> Table:
+    """A table whose first column stands left; heads fold."""
+    table = Table(box=None, pad_edge=False)
+    for number, head in enumerate(rows[0]):
+        table.add_column(head, justify="right" if number else "left", overflow="fold")
+    for row in rows[1:]:
+        table.add_row(*row)
+    return table
+
+
+def phase_heads(*, gpus: bool) -> tuple[str, ...]:
+    """Columns of the table of phases; those about GPUs where some were sampled."""
+    return ("time", "share", *(("activity", "hours", "idle") if gpus else ()))
+
+
+def phase_cells(phase: Mapping[str, Any], *, gpus: bool) -> list[str]:
+    """The cells below them."""
+    cells = [duration(phase["seconds"]), shown(phase["share"], ".0%")]
+    of_gpus = (("activity_pct", ".1f"), ("gpu_hours", "h"), ("idle_gpu_hours", "h"))
+    return cells + [shown(phase[name], form) for name, form in of_gpus if gpus]
+
+
+def _phases(usage: Mapping[str, Any], words: Mapping[str, str], width: int) -> Table:
+    gpus = bool(usage["gpus"])
+    figures = [phase_cells(phase, gpus=gpus) for phase in usage["phases"]]
     table = Table(box=None, pad_edge=False)
     table.add_column(words["phase"])
     beside = [words["phase"], *(phase["name"] for phase in usage["phases"])]
-    heads = [words[head] for head in ("time", "share", "activity", "hours", "idle")]
+    heads = [words[head] for head in phase_heads(gpus=gpus)]
     _add_figures(table, heads, figures, width - max(map(cell_len, beside)))
     for phase, cells in zip(usage["phases"], figures, strict=True):
         table.add_row(phase["name"], *cells)

@@ -22,6 +22,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "counts": "errors: {errors} · warnings: {warnings} · notes: {infos} · {checks} checks in {seconds:.1f} s",
         "skipped": "not judged ({count}): {reasons}",
         "skipped_hint": "--verbose lists them",
+        "footer": "`doctor explain ID` prints the manual: {ids}",
         "skipped_count": "not judged: {count}",
         "area": "{area} {checked}", "area_blind": "{area} {checked} (not judged: {blind})",
         "areas": "checked: {areas}", "closing_title": "errors, in the order in which they bite",
@@ -41,6 +42,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_known": "Cause found: {id} {name}", "verdict_known_at": "Cause found: {id} {name}, {place}",
         "verdict_unknown": "Cause unknown: no known problem matches; below is where it began",
         "verdict_healthy": "Healthy: nothing in these logs went wrong",
+        "verdict_used": "The run went well; how it used the machine did not: see below",
         "not_seen": "not seen: {what}",
         "not_seen_sampler_learner": "sampler = learner (no log probabilities of the engine)",
         "not_seen_groups": "deviation within groups", "not_seen_entropy": "entropy", "not_seen_kl": "KL and clipping",
@@ -68,6 +70,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "counts": "错误 {errors} · 警告 {warnings} · 提示 {infos} · {checks} 项检查,用时 {seconds:.1f} 秒",
         "skipped": "未判断({count} 项):{reasons}",
         "skipped_hint": "--verbose 可逐项列出",
+        "footer": "`doctor explain ID` 显示手册:{ids}",
         "skipped_count": "未判断:{count}",
         "area": "{area} {checked}", "area_blind": "{area} {checked}(未判断 {blind})",
         "areas": "已检查:{areas}", "closing_title": "错误,按发作的先后",
@@ -87,6 +90,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_known": "已找到原因:{id} {name}", "verdict_known_at": "已找到原因:{id} {name},{place}",
         "verdict_unknown": "原因未知:没有匹配的已知问题;下面说明从哪里开始",
         "verdict_healthy": "正常:这些日志中没有出错",
+        "verdict_used": "运行正常结束,但对机器的使用存在问题,见下文",
         "not_seen": "未看到:{what}",
         "not_seen_sampler_learner": "采样器 = 学习器(没有引擎的对数概率)",
         "not_seen_groups": "组内差异", "not_seen_entropy": "熵", "not_seen_kl": "KL 与裁剪",
@@ -150,7 +154,7 @@ def told_once(findings: Iterable[Mapping[str, Any]]) -> list[tuple[Mapping[str, 
     A cause and the general problem it is a case of both know one line of a log; the reader needs the cause.
     """
     drawn: list[tuple[Mapping[str, Any], list[str]]] = []
-    for finding in findings:
+    for finding in over_cards(findings):
         quoted = finding["evidence"][:1]
         first = next((names for each, names in drawn if quoted and each["evidence"][:1] == quoted), None)
         if first is not None and finding["role"] == "symptom":
@@ -158,6 +162,30 @@ def told_once(findings: Iterable[Mapping[str, Any]]) -> list[tuple[Mapping[str, 
         else:
             drawn.append((finding, []))
     return drawn
+
+
+def over_cards(findings: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Findings of one kind on several cards as one: `gpu` names all of them, `cards` holds what the others say."""
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for number, each in enumerate(findings):
+        where = each.get("where") or {}
+        alike: tuple[Any, ...] = (number,)
+        if isinstance(where.get("gpu"), int) and not each.get("nodes"):
+            alike = (each["id"], each["severity"], each["role"], each["remedy"]["text"], where.get("host"))
+        groups.setdefault(alike, []).append(each)
+    return [each[0] if len(each) == 1 else _of_cards(each) for each in groups.values()]
+
+
+#: cards whose own words are drawn
+_MOST_CARDS = 8
+
+
+def _of_cards(group: list[Mapping[str, Any]]) -> Mapping[str, Any]:
+    first = group[0]
+    told = [str(each["headline"]) for each in group[1:] if each["headline"] != first["headline"]]
+    more = [f"+{len(told) - _MOST_CARDS}"] if len(told) > _MOST_CARDS else []
+    cards = ranks_text(sorted({each["where"]["gpu"] for each in group}))
+    return {**first, "where": {**first["where"], "gpu": cards}, "cards": [*told[:_MOST_CARDS], *more]}
 
 
 def counted(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
@@ -234,8 +262,11 @@ def verdict_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
     verdict = report.get("verdict")
     if verdict is None:
         return ""
-    if verdict == "unknown" and all(each["severity"] == "info" for each in report["findings"]):
+    findings = report["findings"][: report["run"]["causes"] if "run" in report else None]
+    if verdict == "unknown" and all(each["severity"] == "info" for each in findings):
         return words["verdict_open"]
+    if verdict == "healthy" and any(each["severity"] != "info" for each in report["findings"]):
+        return words["verdict_used"]
     if verdict != "known":
         return words[f"verdict_{verdict}"]
     first = report["findings"][0]

@@ -334,6 +334,11 @@ def whole_lines(path: Path) -> Iterator[str]:
         return
 
 
+def context_of(folder: Path) -> tuple[Path, ...]:
+    """What a run folder holds that a post-mortem reads beside the logs: facts of its hosts, and the command."""
+    return tuple(each for each in (*sorted((folder / "facts").glob("*.json")), folder / "run.json") if each.is_file())
+
+
 def cell(value: Any) -> str:
     """Text of a value that is told; never holds what would end the cell."""
     if isinstance(value, str):

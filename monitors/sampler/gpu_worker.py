@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -121,8 +121,21 @@ class Worker:
         watched = xid.watch(self.nvml, handles, self._xid)
         self.events.write(
             "monitor", what="gpus", gpus=sorted(handles), xids_watched=watched, sources=self._sources(),
+            cards=self._cards(handles),
             busy_period_s={str(reader.card.index): reader.busy_period_s for reader in self.readers},
         )  # fmt: skip
+
+    def _cards(self, handles: Mapping[int, Any]) -> dict[str, dict[str, Any]]:
+        """Index -> name and memory (MiB) of each card, None where the driver does not tell."""
+        found = {}
+        for index, handle in handles.items():
+            memory = self.nvml.query("nvmlDeviceGetMemoryInfo", handle)
+            name = self.nvml.query("nvmlDeviceGetName", handle)
+            found[str(index)] = {
+                "name": name.decode("utf-8", "replace") if isinstance(name, bytes) else name,
+                "memory_total_mib": None if memory is None else int(memory.total) >> 20,
+            }
+        return found
 
     def _paces(self, interval_s: float | None) -> None:
         """How often what is read, to begin with."""

@@ -6,7 +6,7 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 from doctor.run.folder import RunDir, host_name, read_events
 
@@ -85,9 +85,13 @@ class Latest:
         self.processes: dict[str, dict[str, str]] = {}
         self.gpu_processes: dict[tuple[str, str, str], dict[str, str]] = {}
         self._mono_s = 0.0
+        self.cards: dict[str, dict[str, Any]] = {}  # index -> name, memory_total_mib; as the sampler told when it began
+        self._host = host
 
     def read(self) -> None:
         """Take in what has been written since the last call."""
+        if not self.cards and self.gpus:
+            self.cards = self._told_cards()
         gpus, host, processes, on_gpus = (tail.rows() for tail in self._tails)
         for row in gpus:
             key = (row["gpu"], row["mig"])
@@ -122,6 +126,13 @@ class Latest:
         """A text of a GPU or instance; empty where it is not told or has not come for a while."""
         since = self._since.get((key[0], key[1], column))
         return "" if since is None or self._mono_s - since > STALE_S else self.gpus[key][column]
+
+    def _told_cards(self) -> dict[str, dict[str, Any]]:
+        for event in self._run.read_events():
+            cards = event["data"].get("cards")
+            if isinstance(cards, dict) and event["host"] == (self._host or host_name()):
+                return {index: each for index, each in cards.items() if isinstance(each, dict)}
+        return {}
 
     def why_no_gpu(self) -> str | None:
         """Why no GPU is sampled; None while that is not known or some are."""

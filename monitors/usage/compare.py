@@ -2,7 +2,7 @@
 
 What a figure varies by chance is taken from the run itself: the standard error of its mean over a dozen stretches of
 the run, of a phase over its turns. A difference counts when it is more than three of its standard errors and worth a
-word. Needs numpy.
+word.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from statistics import fmean
 
-from doctor.monitors.usage.judged import Grid, Summary, binned
+from doctor.monitors.usage.judged import Summary
+from doctor.monitors.usage.numbers import Grid, Row, binned, row_mean, told
 from doctor.monitors.usage.tracks import GpuKey, Track, Usage
 
 #: stretches of a run, turns of a phase that its chance is taken from, and standard errors that are no chance any more
@@ -95,34 +97,27 @@ def parts(usage: Usage, summary: Summary) -> Parts:
     return found
 
 
-def _of_run(grid: Grid, rows: Sequence[Any]) -> dict[str, Figure]:
+def _of_run(grid: Grid, rows: Sequence[Row]) -> dict[str, Figure]:
     if not rows:
         return {}
-    import numpy as np
-
-    table = np.array(rows)
-    told = ~np.isnan(table).all(axis=0)
-    middle = np.nanmean(table[:, told], axis=0)
-    return _only({"activity_pct": _of_stretches(middle), "seconds": Figure(grid.width_s * grid.count)})
+    return _only({"activity_pct": _of_stretches(row_mean(rows)), "seconds": Figure(grid.width_s * grid.count)})
 
 
 def _of_phases(summary: Summary, cards: Sequence[GpuKey]) -> Iterator[tuple[tuple[str, str], dict[str, Figure]]]:
     """Seconds and activity of a turn of each phase that the run marked, and its share of the run."""
-    import numpy as np
-
     if summary.phases_from != "marks":
         return
     grid = summary.grid
     rows = [grid.activity[key] for key in cards if key in grid.activity]
-    table = np.array(rows) if rows else np.full((1, grid.count), np.nan)
     for phase in summary.phases:
         turns = [each for each in summary.stretches if each.name == phase.name]
         active = []
         for turn in turns:
             first = math.ceil((turn.begin_s - grid.begin_s) / grid.width_s)
-            inside = table[:, max(0, first) : max(0, int((turn.end_s - grid.begin_s) / grid.width_s))]
-            if inside.size and not np.isnan(inside).all():
-                active.append(float(np.nanmean(inside)))
+            within = slice(max(0, first), max(0, int((turn.end_s - grid.begin_s) / grid.width_s)))
+            inside = [value for row in rows for value in told(row[within])]
+            if inside:
+                active.append(fmean(inside))
         yield ("phase", phase.name), _only({
             "seconds_a_turn": _mean([turn.end_s - turn.begin_s for turn in turns]),
             "activity_pct": _mean(active), "share_pct": Figure(100 * phase.share),
@@ -141,7 +136,7 @@ def _of_gpu(usage: Usage, key: GpuKey, grid: Grid) -> dict[str, Figure]:
 
 
 def _highest(track: Track) -> Figure:
-    return Figure(float(track.v.max()), exact=True)
+    return Figure(float(max(track.v)), exact=True)
 
 
 def _together(cards: Sequence[dict[str, Figure]]) -> dict[str, Figure]:
@@ -158,16 +153,17 @@ def _together(cards: Sequence[dict[str, Figure]]) -> dict[str, Figure]:
     return found
 
 
-def _of_stretches(values: Any) -> Figure | None:
+def _of_stretches(values: Row) -> Figure | None:
     """Mean of a series and its error, from a dozen stretches of it; None where nothing is told."""
-    import numpy as np
-
-    told = values[~np.isnan(values)]
-    if not len(told):
+    kept = told(values)
+    if not kept:
         return None
-    pieces = [float(piece.mean()) for piece in np.array_split(told, STRETCHES) if len(piece)]
+    # the first stretches are one longer where the dozen does not divide them
+    length, longer = divmod(len(kept), STRETCHES)
+    edges = [number * length + min(number, longer) for number in range(STRETCHES + 1)]
+    pieces = [fmean(kept[a:b]) for a, b in pairwise(edges) if b > a]
     error = _mean(pieces)
-    return Figure(float(told.mean()), error.error if error is not None and len(pieces) == STRETCHES else None)
+    return Figure(fmean(kept), error.error if error is not None and len(pieces) == STRETCHES else None)
 
 
 def _mean(values: Sequence[float]) -> Figure | None:

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from itertools import pairwise
 from pathlib import Path
 
-from doctor.monitors.usage.files import NotUsage
+from doctor.monitors.usage.blocks import NotUsage
 from doctor.monitors.usage.tracks import GpuKey, Track, Usage
 
 #: nvidia-smi's property, without unit -> column
@@ -77,8 +77,6 @@ Row = tuple[int, float, dict[str, float]]
 
 
 def _fill(usage: Usage, rows: Iterator[Row]) -> None:
-    import numpy as np
-
     found: dict[int, dict[str, list[tuple[float, float]]]] = {}
     for gpu, t_s, values in rows:
         figures = found.setdefault(gpu, {})
@@ -86,8 +84,7 @@ def _fill(usage: Usage, rows: Iterator[Row]) -> None:
             figures.setdefault(name, []).append((t_s, value))
     for gpu, figures in sorted(found.items()):
         key = GpuKey("", gpu)
-        arrays = ((name, np.array(sorted(pairs)).T) for name, pairs in figures.items())
-        usage.gpus[key] = {name: Track(t, v) for name, (t, v) in arrays}
+        usage.gpus[key] = {name: Track.of(sorted(pairs)) for name, pairs in figures.items()}
         usage.sources[key] = "dmon --gpm-metrics" if "sm_active_pct" in figures else ""
 
 

@@ -1,15 +1,17 @@
-"""What the figures of a run come to: means, idle hours, phases, and a coarse series for the rules. Needs numpy.
+"""What the figures of a run come to: means, idle hours, phases, and a coarse series for the rules.
 
-A figure is a mean over its window where it says so (`sm_window_s`), else it holds until the next one, at most HOLD_S.
+What a figure stands for is told by `numbers.weights`.
 """
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from statistics import fmean, median
 
 from doctor.monitors.usage.files import SERVER_ROLES
+from doctor.monitors.usage.numbers import Grid, Row, binned, mean, row_mean, told
 from doctor.monitors.usage.phases import Phase, marked
 from doctor.monitors.usage.tracks import GpuKey, Track, Usage
 
@@ -17,8 +19,6 @@ from doctor.monitors.usage.tracks import GpuKey, Track, Usage
 IDLE_PCT = 5.0
 #: without marks, the run as a whole is "active" above this mean activity
 ACTIVE_PCT = 10.0
-#: a figure that does not come again is not believed for longer (dcgm-exporter asks every 30 s as shipped)
-HOLD_S = 60.0
 #: bins of the coarse series, and the shortest one; of all GPUs together, and at the least
 MOST_BINS, SHORTEST_BIN_S = 10_000, 1.0
 MOST_CELLS, FEWEST_BINS = 2_000_000, 250
@@ -62,16 +62,6 @@ class PhaseSummary:
 
 
 @dataclass
-class Grid:
-    """The run cut into equal bins: `begin_s` of the first, `width_s`, and activity per GPU (NaN: not told)."""
-
-    begin_s: float
-    width_s: float
-    count: int
-    activity: dict[GpuKey, Any] = field(default_factory=dict)
-
-
-@dataclass
 class Summary:
     """The run at a glance."""
 
@@ -102,27 +92,6 @@ def activity_track(usage: Usage, key: GpuKey) -> tuple[Track | None, str]:
     return None, ""
 
 
-def weights(track: Track, windows: Track | None) -> Any:
-    """Seconds that each value stands for."""
-    import numpy as np
-
-    if windows is not None and len(windows.v) == len(track.v) and bool((windows.t == track.t).all()):
-        return windows.v.astype("float64")
-    if len(track.t) < 2:
-        return np.ones(len(track.t))
-    gaps = np.diff(track.t)
-    return np.minimum(np.append(gaps, np.median(gaps)), HOLD_S)
-
-
-def mean(track: Track | None, windows: Track | None = None) -> float | None:
-    """Mean over time."""
-    if track is None or not len(track.v):
-        return None
-    weight = weights(track, windows)
-    total = float(weight.sum())
-    return float((track.v * weight).sum() / total) if total else float(track.v.mean())
-
-
 def summarise(usage: Usage) -> Summary:
     """Everything that the report tells in numbers."""
     begin_s, end_s = span(usage)
@@ -146,32 +115,7 @@ def summarise(usage: Usage) -> Summary:
     )  # fmt: skip
 
 
-def binned(track: Track, grid: Grid, windows: Track | None = None) -> Any:
-    """Mean of a figure in each bin; NaN where nothing is told. A value spreads over the time that it stands for."""
-    import numpy as np
-
-    seconds = weights(track, windows)
-    before = windows is not None or len(track.t) < 2
-    starts = track.t - seconds if before else track.t
-    ends = starts + seconds
-    first = np.clip(((starts - grid.begin_s) / grid.width_s).astype(int), 0, grid.count - 1)
-    last = np.clip(((ends - 1e-9 - grid.begin_s) / grid.width_s).astype(int), 0, grid.count - 1)
-    total, weight = np.zeros(grid.count), np.zeros(grid.count)
-    bins, values = first, track.v
-    while len(bins):
-        low = np.maximum(starts, grid.begin_s + bins * grid.width_s)
-        part = np.maximum(np.minimum(ends, grid.begin_s + (bins + 1) * grid.width_s) - low, 0.0)
-        total += np.bincount(bins, part * values, grid.count)
-        weight += np.bincount(bins, part, grid.count)
-        on = bins < last  # few reach into the next bin
-        starts, ends, values, last, bins = starts[on], ends[on], values[on], last[on], bins[on] + 1
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return total / np.where(weight > 0, weight, np.nan)
-
-
 def _gpu(usage: Usage, key: GpuKey, name: str, grid: Grid) -> GpuSummary:
-    import numpy as np
-
     figures = usage.gpus[key]
     windows = figures.get("sm_window_s")
     summary = GpuSummary(usage.label(key), name, host=key.host)
@@ -180,68 +124,84 @@ def _gpu(usage: Usage, key: GpuKey, name: str, grid: Grid) -> GpuSummary:
     summary.gpu_busy_pct, summary.power_w = mean(figures.get("gpu_busy_pct")), mean(figures.get("power_w"))
     for attribute, column in (("memory_peak_mib", "memory_used_mib"), ("temperature_max_c", "temperature_c")):
         if column in figures:
-            setattr(summary, attribute, float(figures[column].v.max()))
+            setattr(summary, attribute, float(max(figures[column].v)))
     if "sm_clock_mhz" in figures:
-        summary.sm_clock_mhz = float(np.median(figures["sm_clock_mhz"].v))
+        summary.sm_clock_mhz = float(median(figures["sm_clock_mhz"].v))
     if "throttle" in figures:
-        slowed = (figures["throttle"].v.astype(int) & BAD_REASONS) != 0
-        summary.slowed_share = mean(Track(figures["throttle"].t, slowed.astype(float)))
+        summary.slowed_share = mean(slowed(figures["throttle"]))
     summary.roles = sorted(role if rank is None else f"{role} {rank}" for role, rank in usage.gpu_roles.get(key, ()))
     activity = grid.activity.get(key)
     if activity is not None:
-        told = ~np.isnan(activity)
-        summary.activity_pct = float(activity[told].mean()) if told.any() else None
-        summary.hours = float(told.sum()) * grid.width_s / 3600
-        summary.idle_hours = float((activity[told] < IDLE_PCT).sum()) * grid.width_s / 3600
+        active = told(activity)
+        summary.activity_pct = fmean(active) if active else None
+        summary.hours = len(active) * grid.width_s / 3600
+        summary.idle_hours = sum(value < IDLE_PCT for value in active) * grid.width_s / 3600
     return summary
+
+
+def slowed(throttle: Track) -> Track:
+    """1 where a card was under heat or a power brake, 0 where it was not."""
+    bad: dict[float, float] = {}  # a few sets of reasons, a million times each
+    values = array("f", bytes(4 * len(throttle.v)))
+    for at, bits in enumerate(throttle.v):
+        known = bad.get(bits)
+        if known is None:
+            known = bad[bits] = float(int(bits) & BAD_REASONS != 0)
+        values[at] = known
+    return Track(throttle.t, values)
 
 
 def _stretches(usage: Usage, grid: Grid) -> tuple[list[Phase], str]:
     """Phases as marked, or else as the activity of all GPUs together shows them."""
     if found := marked(usage.events):
         return found, "marks"
-    import numpy as np
-
     if not _of_cards(grid):
         return [], ""
-    rows = np.array(_of_cards(grid))
-    told = ~np.isnan(rows).all(axis=0)
-    active: Any = np.zeros(grid.count, dtype=bool)
-    active[told] = np.nanmean(rows[:, told], axis=0) >= ACTIVE_PCT
-    edges = [0, *(np.flatnonzero(np.diff(active.astype(int))) + 1).tolist(), grid.count]
+    active = [value >= ACTIVE_PCT for value in row_mean(_of_cards(grid))]  # NaN is no activity
+    edges = [0, *(at for at in range(1, grid.count) if active[at] != active[at - 1]), grid.count]
     return [
         Phase("active" if active[a] else "idle", grid.begin_s + a * grid.width_s, grid.begin_s + b * grid.width_s)
         for a, b in pairwise(edges)
     ], "activity"
 
 
-def _of_cards(grid: Grid) -> list[Any]:
+def _of_cards(grid: Grid) -> list[Row]:
     """Activity of whole cards."""
     return [row for key, row in grid.activity.items() if key.mig is None]
 
 
 def _phases(grid: Grid, stretches: list[Phase]) -> list[PhaseSummary]:
-    import numpy as np
-
     whole = sum(each.end_s - each.begin_s for each in stretches)
-    rows = np.array(_of_cards(grid)) if _of_cards(grid) else np.zeros((0, grid.count))
-    share: dict[str, Any] = {}
+    rows = _of_cards(grid)
+    share: dict[str, list[float]] = {}
     for each in stretches:
         first = max(0, int((each.begin_s - grid.begin_s) / grid.width_s))
         last = min(grid.count - 1, int((each.end_s - grid.begin_s) / grid.width_s))
-        covered = share.setdefault(each.name, np.zeros(grid.count))
+        covered = share.setdefault(each.name, [0.0] * grid.count)
         for number in range(first, last + 1):
             low = grid.begin_s + number * grid.width_s
             covered[number] += max(0.0, min(each.end_s, low + grid.width_s) - max(each.begin_s, low))
     found = []
     for name, seconds in share.items():
-        told = np.where(np.isnan(rows), 0.0, 1.0) * seconds
-        spent = float(told.sum())
-        activity = float((np.nan_to_num(rows) * told).sum() / spent) if spent else None
-        idle = float((told * (np.nan_to_num(rows, nan=100.0) < IDLE_PCT)).sum()) / 3600
+        spent, active, idle = _spent(rows, seconds)
         total = sum(each.end_s - each.begin_s for each in stretches if each.name == name)
-        found.append(PhaseSummary(name, total, total / whole if whole else 0.0, activity, spent / 3600, idle))
+        activity = active / spent if spent else None
+        found.append(PhaseSummary(name, total, total / whole if whole else 0.0, activity, spent / 3600, idle / 3600))
     return sorted(found, key=lambda each: -each.seconds)
+
+
+def _spent(rows: list[Row], seconds: list[float]) -> tuple[float, float, float]:
+    """GPU-seconds in a phase of which something is told, the same times the activity, and those that were idle."""
+    spent = active = idle = 0.0
+    within = [(number, each) for number, each in enumerate(seconds) if each]
+    for row in rows:
+        for number, each in within:
+            value = row[number]
+            if value == value:  # noqa: PLR0124 - NaN: not told
+                spent += each
+                active += value * each
+                idle += each if value < IDLE_PCT else 0.0
+    return spent, active, idle
 
 
 def groups(usage: Usage) -> tuple[list[GpuKey], list[GpuKey]]:

@@ -1,11 +1,12 @@
-"""Which GPUs work side by side, and how far each is from the median of the others, bin by bin. Needs numpy."""
+"""Which GPUs work side by side, and how far each is from the median of the others, bin by bin."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from statistics import fmean, median
 
 from doctor.monitors.usage.files import SERVER_ROLES
-from doctor.monitors.usage.judged import Grid
+from doctor.monitors.usage.numbers import NAN, Grid, Row, row_median, told
 from doctor.monitors.usage.tracks import GpuKey, Usage
 
 #: GPUs that make a median; cards for which it is told; mean points of departure that are worth telling
@@ -24,60 +25,46 @@ def groups(usage: Usage, grid: Grid) -> list[list[GpuKey]]:
     return [keys for keys in found.values() if len(keys) >= FEWEST]
 
 
-def medians(usage: Usage, grid: Grid) -> dict[GpuKey, tuple[int, Any]]:
+def medians(usage: Usage, grid: Grid) -> dict[GpuKey, tuple[int, list[float]]]:
     """Card that departs -> number of its peers, and their median in each bin; NaN where nothing is told."""
-    import numpy as np
-
-    found: dict[GpuKey, tuple[int, Any]] = {}
+    found: dict[GpuKey, tuple[int, list[float]]] = {}
     for keys in groups(usage, grid):
-        table = np.array([grid.activity[key] for key in keys])
-        middle = _median(table)
-        apart = np.nan_to_num(np.abs(np.nan_to_num(table - middle)).mean(axis=1))
-        for number in np.argsort(-apart, kind="stable")[:MOST_TOLD].tolist():
+        table = [grid.activity[key] for key in keys]
+        middle = row_median(table)
+        apart = [_apart(row, middle) for row in table]
+        for number in sorted(range(len(keys)), key=lambda each: -apart[each])[:MOST_TOLD]:
             if apart[number] >= LEAST_APART:
                 # of many, one more or less moves no median
-                others = middle if len(keys) > MANY else _median_of_others(table, number)
+                others = middle if len(keys) > MANY else row_median([*table[:number], *table[number + 1 :]])
                 found[keys[number]] = (len(keys) - 1, others)
     return found
 
 
-def _median(table: Any) -> Any:
-    """Of what is told in each bin; NaN where nothing is."""
-    import numpy as np
-
-    told = ~np.isnan(table).all(axis=0)
-    found = np.full(table.shape[1], np.nan)
-    found[told] = np.nanmedian(table[:, told], axis=0)
-    return found
-
-
-def _median_of_others(table: Any, number: int) -> Any:
-    import numpy as np
-
-    return _median(np.delete(table, number, axis=0))
+def _apart(row: Row, middle: Row) -> float:
+    """Mean distance over all bins; where nothing is told there is none."""
+    return math.fsum(told(abs(a - b) for a, b in zip(row, middle, strict=True))) / max(1, len(row))
 
 
 def watched(usage: Usage, grid: Grid) -> list[GpuKey]:
     """Cards that the rules look at one by one: all, or of many those that differ most and some ordinary ones."""
-    import numpy as np
-
     keys = list(usage.gpus)
     if len(keys) <= MOST_WATCHED:
         return keys
     figures = ("sm_clock_mhz", "memory_used_mib", "power_w", "temperature_c")
-    columns = [[_mean(grid.activity.get(key)) for key in keys]]
-    columns += [[_mean(usage.gpus[key][name].v) if name in usage.gpus[key] else np.nan for key in keys]
-                for name in figures]  # fmt: skip
-    table = np.array(columns)
-    told = ~np.isnan(table).all(axis=1)
-    middle = np.nanmedian(table[told], axis=1, keepdims=True)
-    apart = np.nanmax(np.abs(table[told] - middle) / np.maximum(np.abs(middle), 1.0), axis=0)
-    order = np.argsort(-np.nan_to_num(apart), kind="stable").tolist()
+    columns = [[_mean(grid.activity.get(key, ())) for key in keys]]
+    columns += [[_mean(usage.gpus[key][name].v if name in usage.gpus[key] else ()) for key in keys] for name in figures]
+    apart = [0.0] * len(keys)
+    for column in columns:
+        if kept := told(column):
+            middle = median(kept)
+            for number, value in enumerate(column):
+                distance = abs(value - middle) / max(abs(middle), 1.0)
+                apart[number] = max(apart[number], distance if distance == distance else 0.0)  # noqa: PLR0124 - NaN
+    order = sorted(range(len(keys)), key=lambda each: -apart[each])
     chosen = {*order[: MOST_WATCHED - ORDINARY], *order[len(order) - ORDINARY :]}
     return [key for number, key in enumerate(keys) if number in chosen]
 
 
-def _mean(values: Any) -> float:
-    import numpy as np
-
-    return float(np.nanmean(values)) if values is not None and not np.isnan(values).all() else float("nan")
+def _mean(values: Row) -> float:
+    kept = told(values)
+    return fmean(kept) if kept else NAN

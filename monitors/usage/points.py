@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Any
+from statistics import median
 
 from doctor.catalogue.series import Point
-from doctor.monitors.usage.judged import Grid, Summary, binned, groups
+from doctor.monitors.usage.judged import Summary, groups
+from doctor.monitors.usage.numbers import NAN, Grid, binned, row_mean
 from doctor.monitors.usage.peers import medians, watched
 from doctor.monitors.usage.sides import sides
 from doctor.monitors.usage.tracks import GpuKey, Track, Usage
@@ -21,8 +22,6 @@ BUSY_PCT = 95.0
 
 def points(usage: Usage, summary: Summary) -> Iterator[Point]:
     """Points in order of time."""
-    import numpy as np
-
     grid = summary.grid
     compared = medians(usage, grid)
     series = _series(usage, grid, compared)
@@ -32,14 +31,14 @@ def points(usage: Usage, summary: Summary) -> Iterator[Point]:
         yield Point(f"gpu/{usage.label(key)}/peers", peers, 0, int(grid.begin_s * 1e9), source=usage.name)
     for key in watched(usage, grid):
         if "power_limit_w" in usage.gpus[key]:
-            limit = float(np.median(usage.gpus[key]["power_limit_w"].v))
+            limit = float(median(usage.gpus[key]["power_limit_w"].v))
             yield Point(f"gpu/{usage.label(key)}/power_limit_w", limit, 0, int(grid.begin_s * 1e9), source=usage.name)
     phases = _phase_of_bins(summary) if compared else {}
-    series += [(f"gpu/{usage.label(key)}/peers_pct", others.tolist()) for key, (_, others) in compared.items()]
+    series += [(f"gpu/{usage.label(key)}/peers_pct", others) for key, (_, others) in compared.items()]
     for side, keys in zip(("one", "other"), sides(usage, grid), strict=True):
         if keys:
             yield Point(f"sides/{side}/gpus", len(keys), 0, int(grid.begin_s * 1e9), source=usage.name)
-            series.append((f"sides/{side}/activity_pct", _mean([grid.activity[key] for key in keys]).tolist()))
+            series.append((f"sides/{side}/activity_pct", row_mean([grid.activity[key] for key in keys])))
     for moment, name, value in _link_errors(usage):
         seldom.setdefault(_bin(grid, moment), []).append((name, value))
     for number in range(grid.count):
@@ -66,7 +65,7 @@ def _phase_of_bins(summary: Summary) -> dict[int, str]:
 
 def _series(usage: Usage, grid: Grid, compared: Iterable[GpuKey]) -> list[tuple[str, list[float]]]:
     """Name and value of each bin; the activity of a GPU stands before its other figures."""
-    found: list[tuple[str, Any]] = []
+    found: list[tuple[str, list[float]]] = []
     for key in dict.fromkeys([*watched(usage, grid), *compared]):
         figures = usage.gpus[key]
         begin = f"gpu/{usage.label(key)}"
@@ -80,15 +79,15 @@ def _series(usage: Usage, grid: Grid, compared: Iterable[GpuKey]) -> list[tuple[
     for role, keys in (("trainer", trainers), ("server", servers)):
         if keys:
             found.append(
-                (f"role/{role}/activity_pct", _mean([grid.activity[each] for each in keys if each in grid.activity]))
+                (f"role/{role}/activity_pct", row_mean([grid.activity[each] for each in keys if each in grid.activity]))
             )
     if whole := [values for key, values in grid.activity.items() if key.mig is None]:
-        found.append(("usage/activity_pct", _mean(whole)))
+        found.append(("usage/activity_pct", row_mean(whole)))
     if len(usage.hosts) == 1:
         (figures,) = usage.hosts.values()
         of_host = [name for name in ("cpu_pct", "memory_used_mib", "shm_used_mib") if name in figures]
         found += [(f"host/{name}", binned(figures[name], grid)) for name in of_host]
-    return [(name, values.tolist()) for name, values in found]
+    return found
 
 
 def _bin(grid: Grid, at_s: float) -> int:
@@ -116,8 +115,8 @@ def _engines(usage: Usage, summary: Summary) -> dict[int, list[tuple[str, float]
     marks = summary.stretches if {each.name for each in summary.stretches} >= set(_STATES) else []
     begins = [each.begin_s for each in marks]
     for (key, pid), track in usage.engines.items():
-        middle = float(track.v.min() + track.v.max()) / 2
-        for at_s, mib in zip(track.t.tolist(), track.v.tolist(), strict=True):
+        middle = (min(track.v) + max(track.v)) / 2
+        for at_s, mib in zip(track.t, track.v, strict=True):
             state: str | None = "awake" if mib > middle else "asleep"
             if marks:
                 phase = marks[max(0, bisect_right(begins, at_s) - 1)]
@@ -129,20 +128,10 @@ def _engines(usage: Usage, summary: Summary) -> dict[int, list[tuple[str, float]
     return found
 
 
-def _power_when_busy(figures: dict[str, Track], grid: Grid) -> Any:
+def _power_when_busy(figures: dict[str, Track], grid: Grid) -> list[float]:
     """Percent of the power limit in the bins in which the busy figure says that the card worked throughout."""
-    import numpy as np
-
+    limit = float(median(figures["power_limit_w"].v))
+    if limit <= 0:
+        return [NAN] * grid.count
     busy, power = binned(figures["gpu_busy_pct"], grid), binned(figures["power_w"], grid)
-    limit = float(np.median(figures["power_limit_w"].v))
-    return np.where(busy >= BUSY_PCT, 100 * power / limit, np.nan) if limit > 0 else np.full(grid.count, np.nan)
-
-
-def _mean(rows: list[Any]) -> Any:
-    """Mean of what is told in each bin; NaN where nothing is."""
-    import numpy as np
-
-    table = np.array(rows)
-    told = (~np.isnan(table)).sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.nansum(table, axis=0) / np.where(told > 0, told, np.nan)
+    return [100 * watts / limit if share >= BUSY_PCT else NAN for share, watts in zip(busy, power, strict=True)]

@@ -18,6 +18,7 @@ from doctor.logs.events import stopped
 from doctor.monitors.usage.hosts import folded as alike
 from doctor.monitors.usage.hosts import of_gpus
 from doctor.monitors.usage.judged import Summary, summarise
+from doctor.monitors.usage.machines import machines
 from doctor.monitors.usage.peers import MOST_WATCHED
 from doctor.monitors.usage.points import points
 from doctor.monitors.usage.sampled import judged
@@ -135,7 +136,7 @@ def _busy_period(usage: Usage) -> str:
     return f"{periods[0]} ms" if len(periods) == 1 else f"{periods[0]} to {periods[-1]} ms"
 
 
-def figures(summary: Summary) -> dict[str, Any]:
+def figures(usage: Usage, summary: Summary) -> dict[str, Any]:
     """The numbers of the report, for programs."""
     hosts = of_gpus(summary.gpus)
     rows, left_out = alike(hosts)
@@ -149,6 +150,7 @@ def figures(summary: Summary) -> dict[str, Any]:
             {"label": folded(each.hosts, 3), "nodes": len(each.hosts), **_rounded(asdict(each))} for each in rows
         ],
         "hosts_left_out": left_out,
+        "machines": [_rounded(asdict(each)) for each in machines(usage)],
         "phases_from": summary.phases_from,
         "phases": [_rounded(asdict(each)) for each in summary.phases],
     }
@@ -158,11 +160,11 @@ def _rounded(row: dict[str, Any]) -> dict[str, Any]:
     return {name: round(value, 4) if isinstance(value, float) else value for name, value in row.items()}
 
 
-def as_report(diagnosis: Diagnosis, summary: Summary, language: str = "en") -> dict[str, Any]:
+def as_report(diagnosis: Diagnosis, usage: Usage, summary: Summary, language: str = "en") -> dict[str, Any]:
     """The report of the contract, with the figures beside the findings."""
     report = as_dict(diagnosis)
     if language != "en":
         from doctor.catalogue.reasons import localised
 
         report = localised(report, language)
-    return {**report, "usage": figures(summary)}
+    return {**report, "usage": figures(usage, summary)}

@@ -1,4 +1,4 @@
-"""What happened to the cards of a run, as the fact that checks of the catalogue judge. Needs numpy."""
+"""What happened to the cards of a run, as the fact that checks of the catalogue judge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Outcome
 from doctor.diagnosis.runner import run_checks
 from doctor.facts.sampled import Sampled, SampledEvent, SampledGpu
-from doctor.monitors.usage.judged import BAD_REASONS, Summary, mean, span
+from doctor.monitors.usage.judged import BAD_REASONS, Summary, slowed, span
+from doctor.monitors.usage.numbers import mean
 from doctor.monitors.usage.tracks import GpuKey, Track, Usage
 from doctor.readers.machine.gpu_queries import REASONS
 
@@ -68,12 +69,13 @@ def _gpu(usage: Usage, key: GpuKey) -> SampledGpu:
     return SampledGpu(
         usage.label(key), key.index, key.host if usage.several_hosts else None, share, reasons,
         None if errors is None else float(errors.v[0]), None if errors is None else float(errors.v[-1]),
-        None if width is None else float(width.v.max()), None if most is None else float(most.v.max()),
+        None if width is None else float(max(width.v)), None if most is None else float(max(most.v)),
     )  # fmt: skip
 
 
 def _slowed(track: Track) -> tuple[float, tuple[str, ...]]:
     """Share of the time under heat or a power brake, and which it was."""
-    bits = track.v.astype(int) & BAD_REASONS
-    share = mean(Track(track.t, (bits != 0).astype(float))) or 0.0
-    return share, tuple(name for bit, name in REASONS if bit & BAD_REASONS and bool((bits & bit).any()))
+    told = {int(bits) & BAD_REASONS for bits in set(track.v)}
+    return mean(slowed(track)) or 0.0, tuple(
+        name for bit, name in REASONS if bit & BAD_REASONS and any(bits & bit for bits in told)
+    )

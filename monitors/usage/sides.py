@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
-from doctor.monitors.usage.judged import IDLE_PCT, Grid
+from doctor.monitors.usage.judged import IDLE_PCT
+from doctor.monitors.usage.numbers import Grid, Row
 from doctor.monitors.usage.tracks import GpuKey, Usage
 
 #: correlation of two GPUs' working bins from which they work together, and below which (negated) they take turns
@@ -30,14 +31,17 @@ def sides(usage: Usage, grid: Grid) -> tuple[list[GpuKey], list[GpuKey]]:
     return (together, against) if against else ([], [])
 
 
-def _correlation(one: Any, other: Any) -> float | None:
-    """Of "works" and "rests" of two GPUs, bin by bin; None where one of them never changes."""
-    import numpy as np
+def _correlation(one: Row, other: Row) -> float | None:
+    """Of "works" and "rests" of two GPUs, bin by bin; None where one of them never changes.
 
-    told = ~(np.isnan(one) | np.isnan(other))
-    if told.sum() < _FEWEST_BINS:
+    Of two series of zeros and ones it is the phi coefficient.
+    """
+    both = [(a >= IDLE_PCT, b >= IDLE_PCT) for a, b in zip(one, other, strict=True) if a == a and b == b]  # noqa: PLR0124
+    if len(both) < _FEWEST_BINS:
         return None
-    a, b = (one[told] >= IDLE_PCT).astype(float), (other[told] >= IDLE_PCT).astype(float)
-    if a.std() == 0 or b.std() == 0:
+    count = len(both)
+    first, second = sum(a for a, _ in both), sum(b for _, b in both)
+    spread = first * (count - first) * second * (count - second)
+    if not spread:
         return None
-    return float(np.corrcoef(a, b)[0, 1])
+    return (count * sum(a and b for a, b in both) - first * second) / math.sqrt(spread)

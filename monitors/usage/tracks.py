@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,10 +26,16 @@ class GpuKey:
 
 @dataclass
 class Track:
-    """Times (s since the epoch, ascending) and values of one figure; numpy arrays of one length."""
+    """Times (s since the epoch, ascending) and values of one figure: arrays of one length, `d` and `f` or `d`."""
 
-    t: Any
-    v: Any
+    t: array[float]
+    v: array[float]
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[float, float]]) -> Track:
+        """From (time, value), ascending."""
+        told = list(pairs)
+        return cls(array("d", [at for at, _ in told]), array("d", [value for _, value in told]))
 
 
 @dataclass

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pandas", reason="pandas is not installed (extra `report`)")
-
 from doctor.cluster.shared_run import unheard
 from doctor.monitors.sampler import columns
 from doctor.monitors.usage.files import load
@@ -71,12 +69,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunDir:
 
 
 def test_the_card_that_the_others_wait_for_is_named_with_its_phase(run: RunDir) -> None:
-    diagnosis, summary = diagnose(load(run.path), run_dir=None, language="en")
+    loaded = load(run.path)
+    diagnosis, summary = diagnose(loaded, run_dir=None, language="en")
     (finding,) = [each for each in diagnosis.outcome.findings if each.problem.id == "PRF017"]
     words = finding.words()
     assert words.headline == f"GPU {SLOW}:6: 95 % active, the 159 peers 60 % (`update`)"
     assert (finding.where.host, finding.where.gpu) == (SLOW, 6)
-    usage = as_report(diagnosis, summary)["usage"]
+    usage = as_report(diagnosis, loaded, summary)["usage"]
     assert [(each["label"], each["nodes"]) for each in usage["hosts_shown"]] == [(SLOW, 1), ("n[00-02,04-19]", 19)]
     assert len(usage["hosts"]) == 20
     said = " · ".join(diagnosis.target.summary)

@@ -122,7 +122,6 @@ def test_settings_and_the_locale_choose_it_too(tmp_path: Path) -> None:
 
 
 def test_what_the_monitor_says_is_chinese(tmp_path: Path) -> None:
-    pytest.importorskip("pandas")
     code, told = doctor_said("monitor", "--lang", "zh", "--during-run", "--", "sleep", "2", cwd=tmp_path)
     assert code == 0
     assert "doctor: 采样数据写入 doctor-runs/" in told

@@ -75,7 +75,6 @@ def test_what_was_examined_in_chinese(english: str, chinese: str) -> None:
 
 
 def test_a_sampled_run_is_reported_in_chinese(tmp_path: Path) -> None:
-    pytest.importorskip("pandas")
     query = Path(__file__).parents[1] / "monitors/samples/query.csv"
     said = run_doctor("report", "--lang", "zh", str(query), cwd=tmp_path).stdout
     assert " 张 GPU · " in said, said

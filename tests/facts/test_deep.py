@@ -276,6 +276,7 @@ def test_an_absent_interface_breaks_the_collective():
 
 @needs_torch
 def test_a_matmul_without_the_device_is_an_error_and_not_a_crash():
-    results, _ = probes.matmul(patient(CUDA_VISIBLE_DEVICES=""), 0, 0)
+    results, _, speeds = probes.matmul(patient(CUDA_VISIBLE_DEVICES=""), 0, 0)
+    assert not speeds
     assert [(each.dtype, each.outcome) for each in results] == [("float16", "error"), ("bfloat16", "error")]
     assert all(each.error and each.finite is None for each in results)

@@ -37,7 +37,7 @@ def doctor_run(folder: Path, *words: str, **variables: str) -> subprocess.Comple
 
 
 def run_of(folder: Path) -> RunDir:
-    (path,) = (folder / "doctor-runs").iterdir()
+    (path,) = (folder / "doctor-runs").glob("2*")
     return RunDir(path)
 
 

@@ -98,9 +98,7 @@ def test_a_general_problem_that_knows_the_same_words_takes_one_clause(
     )
     run(["postmortem", "refused.log"])
     out = " ".join(capsys.readouterr().out.split())
-    assert (
-        "more doctor explain TRL3814/groups · the same words are known as LCH6560/trl configuration-refused, too" in out
-    )
+    assert "more the same words are known as LCH6560/trl configuration-refused, too" in out
     assert out.count("must be divisible by num_generations (3)") == 1
     run(["postmortem", "refused.log", "--format", "markdown", "--lang", "zh"])
     assert "*同一段文字也符合 LCH6560/trl configuration-refused*" in capsys.readouterr().out

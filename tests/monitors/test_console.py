@@ -151,7 +151,7 @@ def test_a_full_disk_costs_the_record_and_not_the_run(small: Path, words: tuple[
     assert done.stderr.count("the console is not kept completely: No space left on device") == 1, done.stderr
     assert "start-up hook" not in done.stderr  # what could not be laid down is said as that
     if left_kb == 3000:
-        (path,) = (small / "doctor-runs").iterdir()
+        (path,) = (small / "doctor-runs").glob("2*")
         told = RunDir(path).read_run()
         assert (told["exit"], told["console"]["reason"]) == (5, "ENOSPC")
         kept = console(path).splitlines()
@@ -163,7 +163,7 @@ def test_the_post_mortem_names_the_full_disk(small: Path) -> None:
     done = doctor(small, "run", "--no-check", "--no-guard", "--no-monitor", "--", sys.executable, "-c", PRINTS)
     assert "UNK004" in done.stderr
     assert "UNK003" not in done.stderr
-    (path,) = (small / "doctor-runs").iterdir()
+    (path,) = (small / "doctor-runs").glob("2*")
     diagnosis = examine((str(path),), run_dir=str(path)).diagnosis
     first = diagnosis.outcome.findings[0]
     assert (first.problem.id, diagnosis.verdict) == ("UNK004", "unknown")

@@ -56,7 +56,6 @@ def _write(path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_day_of_eight_gpus(tmp_path: Path) -> None:
-    pytest.importorskip("pandas", reason="pandas is not installed (extra `report`)")
     _write(tmp_path / "gpu.csv")
     command = [sys.executable, "-c", _MEASURED, sys.executable, "-m", "doctor", "report", str(tmp_path / "gpu.csv")]
     done = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, timeout=280, check=False)

@@ -88,6 +88,27 @@ def test_a_file_that_grew_by_much_is_read_near_its_end(tmp_path: Path) -> None:
     tail.close()
 
 
+def test_name_and_memory_of_the_cards_stand_above_the_table(tmp_path: Path) -> None:
+    run = one_machine(tmp_path)
+    card = {"name": "NVIDIA H200", "memory_total_mib": 143771}
+    event = {
+        "t_ns": 1,
+        "host": host_name(),
+        "kind": "monitor",
+        "data": {"what": "gpus", "cards": {"0": card, "1": card}},
+    }
+    run.events(host_name(), 1).parent.mkdir()
+    run.events(host_name(), 1).write_text(json.dumps(event) + "\n")
+    latest = Latest(run)
+    latest.read()
+    latest.read()
+    screen = Console(file=io.StringIO(), width=100)
+    screen.print(live(latest, "doctor-runs/x", None))
+    text = screen.file.getvalue()  # type: ignore[attr-defined]
+    assert text.startswith("GPU 0, 1  NVIDIA H200 · 140.4 GiB\n")
+    latest.close()
+
+
 def one_machine(folder: Path) -> RunDir:
     """Two cards, the second slowed down, and a process on each."""
     run = RunDir(folder)

@@ -43,7 +43,7 @@ sys.exit(7)
 
 
 def run_of(folder: Path) -> RunDir:
-    (path,) = (folder / "doctor-runs").iterdir()
+    (path,) = (folder / "doctor-runs").glob("2*")
     return RunDir(path)
 
 
@@ -69,7 +69,7 @@ def test_during_a_run(folder: Path, tmp_path: Path) -> None:
     env = {**scenario_env(folder, SCENARIO), "RANK": "0"}
     words = ("--during-run", "--gpus", "0,1", "--", sys.executable, "-c", TRAIN)
     with started(tmp_path, env, *words) as process:
-        wait_for(lambda: list(tmp_path.glob("doctor-runs/*")))
+        wait_for(lambda: list(tmp_path.glob("doctor-runs/2*")))
         run = run_of(tmp_path)
         wait_for(lambda: any(row["sm_active_pct"] for row in rows_of(run.gpu())) and list(rows_of(run.processes())))
         (tmp_path / "go").touch()
@@ -142,7 +142,7 @@ def test_codes_of_the_command_are_kept_whatever_happens_to_the_folder(tmp_path: 
 
 def test_without_a_gpu_one_line_says_so(tmp_path: Path) -> None:
     with started(tmp_path, dict(os.environ)) as process:
-        wait_for(lambda: list(tmp_path.glob("doctor-runs/*")))
+        wait_for(lambda: list(tmp_path.glob("doctor-runs/2*")))
         host = run_of(tmp_path).host()
         wait_for(lambda: len(rows := rows_of(host)) > 1 and rows[-1]["gpu_sampling"] == "absent")
         process.send_signal(signal.SIGTERM)

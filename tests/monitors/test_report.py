@@ -16,14 +16,12 @@ import jsonschema
 import pytest
 from rich.console import Console
 
-pytest.importorskip("pandas", reason="pandas is not installed (extra `report`)")
-pytest.importorskip("tsdownsample", reason="tsdownsample is not installed (extra `report`)")
-
 from doctor.diagnosis.schema import REPORT
 from doctor.monitors.sampler import columns
 from doctor.monitors.sampler.clock import Now
 from doctor.monitors.sampler.table import Table
-from doctor.monitors.usage.files import NotUsage, load
+from doctor.monitors.usage.blocks import NotUsage
+from doctor.monitors.usage.files import load
 from doctor.monitors.usage.foreign_csv import load_any
 from doctor.monitors.usage.judged import summarise
 from doctor.monitors.usage.phases import marked
@@ -159,7 +157,7 @@ def test_the_busy_figure_is_never_called_activity_of_the_sms(tmp_path: Path) -> 
     shown = doctor(str(tmp_path)).stdout
     assert "activity from gpu_busy_pct, renewed by the driver every 167 ms" in " ".join(shown.split())
     assert "power asked as seldom as every 500 ms" in " ".join(shown.split())
-    assert "No true SM activity" in shown
+    assert "True SM activity is not available" in shown
     assert "SM active %" not in shown
 
 

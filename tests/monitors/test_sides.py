@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("numpy")
-
 
 def write(path: Path, patterns: list[str], period_s: float = 5.0) -> Path:
     """An nvidia-smi CSV; `patterns` gives a GPU's busy (1) and idle (0) minutes."""

@@ -37,7 +37,7 @@ def finding(severity: Any, **values: Any) -> Finding:
     return found(
         Problem(names[severity], "made-up-problem", severity, "0.1", {"trl": ">=0.15"}),
         MESSAGE,
-        where=Where(file="/run/train.py", line=33, column=9),
+        where=values.pop("where", Where(file="/run/train.py", line=33, column=9)),
         commands=("num_generations=8", "echo a very long command that must stay on one line " + "x" * 120),
         evidence=(Observed.quoted("/run/train.py", "num_generations=6, # hf_abcdefghijklmnopqrst", 33),),
         **{"n": 6, "text": HOSTILE, **values},
@@ -89,6 +89,26 @@ def test_nothing_secret_is_in_any_form(report: dict[str, Any]) -> None:
 def test_terminal_text_is_pinned(report: dict[str, Any]) -> None:
     expected = (Path(__file__).parent / "expected" / "console.txt").read_text()
     assert drawn(shortened(report, Path("/run"))) == expected
+
+
+def test_one_problem_on_several_cards_is_one_finding() -> None:
+    cards = [finding(ERROR, n=each, where=Where(gpu=each)) for each in (0, 1, 2, 5)]
+    other = finding(WARNING, where=Where(gpu=3))
+    outcome = Outcome((*cards[:2], other, *cards[2:]), (), (), 5, 0.1)
+    report = as_dict(Diagnosis("check", Target(), outcome))
+    text = drawn(report)
+    assert text.count("✗ TRL901") == 1
+    assert re.search(r"TRL901 made-up-problem +GPU 0, 1, 2, 5\n", text)
+    assert text.count("num_generations=") >= 4, "what each card says is kept"
+    assert "errors: 1 · warnings: 1" in text
+    assert len(report["findings"]) == 5, "programs get all of them"
+    assert html.render(report).count("<article") == 2
+
+
+def test_manuals_are_named_once_at_the_foot(report: dict[str, Any]) -> None:
+    text = drawn(report)
+    assert text.count("doctor explain") == 1
+    assert "doctor explain ID prints the manual: TRL901 TRL902 TRL903" in text
 
 
 @pytest.mark.parametrize("width", [40, 80, 110])

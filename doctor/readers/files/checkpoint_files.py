@@ -90,7 +90,7 @@ def _rank_shards(folder: Path, names: set[str]) -> Checkpoint | None:
         whole_weights=_for_all(folder / "huggingface") or _for_all(folder),
         trinity=any((job / each).exists() for each in _TRINITY_FILES),
         described="fsdp_config.json" in names,
-        cut_off=_cut_off(folder, (each[0] for each in shards)),
+        cut_off=cut_off(folder, (each[0] for each in shards)),
     )  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def _zero(folder: Path, names: set[str]) -> Checkpoint | None:
         whole_weights=_for_all(folder),
         converter=None if script is None else "output_dir" if '"output_dir"' in script else "output_file",
         safe=script is not None and "--safe_serialization" in script,
-        cut_off=_cut_off(folder, (f"{tag}/{each[0]}" for each in found)),
+        cut_off=cut_off(folder, (f"{tag}/{each[0]}" for each in found)),
     )  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def _sharded(folder: Path, names: set[str]) -> Checkpoint | None:
     return Checkpoint(
         folder=str(folder), kind=SHARDED_STATE, files=len(shards), step=_step(folder),
         missing=() if ".metadata" in pieces else (f"{inner.name}/.metadata",), described=".metadata" in pieces,
-        whole_weights=_for_all(folder), cut_off=_cut_off(folder, (f"{inner.name}/{each}" for each in shards)),
+        whole_weights=_for_all(folder), cut_off=cut_off(folder, (f"{inner.name}/{each}" for each in shards)),
     )  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def _weights(folder: Path, names: set[str]) -> Checkpoint | None:
     if not files and not names & {"model.safetensors.index.json", "pytorch_model.bin.index.json"}:
         return None
     weights = model_weights.read(folder, dtype=None, quantization="")
-    cut = _cut_off(folder, (each for each in files if each not in weights.pointers))
+    cut = cut_off(folder, (each for each in files if each not in weights.pointers))
     if not (weights.missing or weights.pointers or cut):
         return None
     return Checkpoint(
@@ -193,7 +193,8 @@ def _text(path: Path) -> str:
 # --- files that are not whole ---
 
 
-def _cut_off(folder: Path, names: Iterable[str]) -> tuple[CutFile, ...]:
+def cut_off(folder: Path, names: Iterable[str]) -> tuple[CutFile, ...]:
+    """Files of a folder that end too early, by their headers and last bytes; names of others are passed over."""
     cut = (_cut(folder, name) for name in sorted(names))
     return tuple(each for each in cut if each is not None)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.base.fact import Context, DoesNotApply, Unavailable, fact
 from doctor.facts.collectives import Collectives
-from doctor.facts.deep import Deep, Import, Matmul
+from doctor.facts.deep import Deep, Import, Matmul, Speed
 from doctor.facts.gpus import Gpus
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.launch import Launch
@@ -57,10 +57,12 @@ def _with_torch(patient: Patient, imports: tuple[Import, ...], gpus: Gpus | None
 
     devices = probes.devices(patient)
     matmuls: list[Matmul] = []
+    speeds: list[Speed] = []
     mapped = devices.mapped
     for index, uuid in enumerate(devices.uuids):
-        results, libraries = probes.matmul(patient, index, _nvml_index(index, uuid, gpus))
+        results, libraries, fast = probes.matmul(patient, index, _nvml_index(index, uuid, gpus))
         matmuls += results
+        speeds += fast
         mapped = libraries or mapped  # after a product more is loaded than after the import
     backend = "nccl" if len(devices.uuids) > 1 else "gloo"
     return Deep(
@@ -70,6 +72,7 @@ def _with_torch(patient: Patient, imports: tuple[Import, ...], gpus: Gpus | None
         collective=probes.collective(patient, backend),
         torch_arch_list=devices.arch_list,
         cuda_available=devices.cuda_available,
+        speeds=tuple(speeds),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from doctor.base.record import record
 from doctor.base.redact import redact_text
 from doctor.base.scratch import Folder
-from doctor.facts.deep import Collective, Import, Mapped, Matmul
+from doctor.facts.deep import Collective, Import, Mapped, Matmul, Speed
 from doctor.readers.patient import folder as _patient_child
 
 IMPORT_TIMEOUT_S = 60.0
@@ -108,11 +108,11 @@ def devices(patient: Patient) -> Devices:
     )
 
 
-def matmul(patient: Patient, device: int, gpu: int) -> tuple[tuple[Matmul, ...], tuple[Mapped, ...]]:
-    """Multiply on torch's device `device`, reported as GPU `gpu`; () when the time is used up."""
+def matmul(patient: Patient, device: int, gpu: int) -> tuple[tuple[Matmul, ...], tuple[Mapped, ...], tuple[Speed, ...]]:
+    """Multiply on torch's device `device`, reported as GPU `gpu`, and its speed; () when the time is used up."""
     timeout_s = patient.time_for(DEVICE_TIMEOUT_S)
     if timeout_s < 1.0:
-        return (), ()
+        return (), (), ()
     ended = patient.run("matmul", str(device), ",".join(_STEMS), timeout_s=timeout_s)
     results = {
         line["dtype"]: Matmul(
@@ -126,7 +126,9 @@ def matmul(patient: Patient, device: int, gpu: int) -> tuple[tuple[Matmul, ...],
             outcome = "timeout" if ended.timed_out else "signal" if ended.signal else "error"
             error = _last_line(ended.stderr) if outcome == "error" else None
             results[dtype] = Matmul(gpu, dtype, outcome, error=error, signal=ended.signal)
-    return tuple(results.values()), _mapped(ended)
+    told = (line["speed"] for line in ended.all("speed"))
+    speeds = tuple(Speed(gpu, str(each["dtype"]), float(each["tflops"]), float(each["gb_s"])) for each in told)
+    return tuple(results.values()), _mapped(ended), speeds
 
 
 def collective(patient: Patient, backend: str) -> Collective | None:

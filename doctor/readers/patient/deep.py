@@ -151,6 +151,53 @@ def probe_matmul(device_index: str, stems: str) -> None:
         else:
             say(dtype=name, outcome="ok", finite=finite)
     say_mapped(stems)
+    try:
+        if torch.cuda.mem_get_info(device)[0] > ROOM_BYTES:  # never the memory that a training needs
+            name = "bfloat16" if torch.cuda.get_device_capability(device)[0] >= 8 else "float16"
+            say(speed=measured(torch, device, getattr(torch, name), 8192, 1 << 30))
+    except Exception as error:
+        say(unmeasured=failure(error))
+
+
+#: free memory below which no speed is measured
+ROOM_BYTES = 8 << 30
+
+
+def measured(torch: Any, device: Any, dtype: Any, size: int, copied: int, seconds: float = 1.0) -> Dict[str, Any]:
+    """How fast a device multiplies (TFLOPS of dense products) and copies (10**9 bytes read and written a second).
+
+    The median of portions, for others may use the card meanwhile; the clock rises in the first third.
+
+    The matrices are `size` x `size`, the block that is copied has `copied` bytes; each takes about `seconds`.
+
+    """
+    left = torch.full((size, size), 0.01, device=device, dtype=dtype)
+    right, out = left.clone(), torch.empty_like(left)
+    product = timed(torch, device, lambda: torch.mm(left, right, out=out), seconds)
+    source = torch.zeros(copied, device=device, dtype=torch.uint8)
+    target = torch.empty_like(source)
+    copy = timed(torch, device, lambda: target.copy_(source), seconds)
+    name = str(dtype).replace("torch.", "")
+    return {"dtype": name, "tflops": 2e-12 * size**3 / product, "gb_s": 2e-9 * copied / copy}
+
+
+def timed(torch: Any, device: Any, work: Any, seconds: float) -> float:
+    """Seconds that one piece of work takes."""
+
+    def portion(count: int) -> float:
+        started = time.perf_counter()
+        for _ in range(count):
+            work()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        return time.perf_counter() - started
+
+    portion(2)
+    count = max(1, int(seconds / 12 / max(portion(2) / 2, 1e-6)))
+    until = time.perf_counter() + seconds / 3
+    while time.perf_counter() < until:
+        portion(count)
+    return sorted(portion(count) for _ in range(7))[3] / count
 
 
 def say_mapped(stems: str) -> None:
