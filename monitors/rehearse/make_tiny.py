@@ -195,6 +195,8 @@ def _adapter(wish: dict[str, Any], into: Path) -> dict[str, Any]:
     from peft import PeftConfig, get_peft_model
     from transformers import AutoModelForCausalLM
 
+    from doctor.monitors.rehearse.adapter_keys import compared
+
     config = PeftConfig.from_pretrained(wish["name"])
     torch.manual_seed(_SEED)
     model = AutoModelForCausalLM.from_pretrained(wish["base"])
@@ -206,7 +208,8 @@ def _adapter(wish: dict[str, Any], into: Path) -> dict[str, Any]:
     path.write_text(json.dumps(written, indent=1), encoding="utf-8")
     for each in _tokenizer_files(Path(wish["name"])):
         shutil.copyfile(each, into / each.name)
-    return {"parameters": None, "quantised": None, "missing": [], "unexpected": []}
+    keys = compared(wish["name"], PeftConfig.from_pretrained(wish["name"]))  # anew: PEFT writes into one that is used
+    return {"parameters": None, "quantised": None, "missing": [], "unexpected": [], "adapter": keys}
 
 
 def _tokenizer_files(folder: Path) -> Iterator[Path]:
