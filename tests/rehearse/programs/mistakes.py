@@ -155,7 +155,6 @@ CASES = {
         trainer=lambda data: {"eval_dataset": data.select(range(16))},
     ),
     "right-lora": Case(trainer=lambda _: {"peft_config": LORA}, settings={"gradient_checkpointing": True}),
-    "right-eager": Case(loading={"attn_implementation": "eager"}),
     "right-bf16": Case(loading={"dtype": torch.bfloat16}, settings={"warmup_steps": 10, "max_steps": 200}),
     # rewards
     "reward-raises-on-empty": Case(rewards=[raises_on_empty]),
