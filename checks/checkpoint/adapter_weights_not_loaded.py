@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from doctor.base.evidence import Observed
 from doctor.catalogue.finding import Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -22,3 +26,20 @@ def explain(hits: Hits) -> Finding:
     return found(
         PROBLEM, RENAMED, where=hits.where(), evidence=hits.evidence(), confidence=LOG_CONFIDENCE, missing=short
     )
+
+
+def of_rehearsal(adapter: Mapping[str, Any]) -> Finding | None:
+    """Judge a saved adapter beside its real base model.
+
+    Args:
+        adapter: `folder`, and the names that PEFT misses in it (`missing`) and does not know (`unexpected`).
+
+    """
+    missing = adapter.get("missing") or ()
+    if not missing:
+        return None
+    words = [f"missing: {', '.join(missing[:3])}"]
+    words += [f"in the file: {', '.join(adapter['unexpected'][:3])}"] if adapter.get("unexpected") else []
+    evidence = tuple(Observed.quoted(adapter["folder"], each) for each in words)
+    short = ".".join(missing[0].split(".")[-5:])
+    return found(PROBLEM, RENAMED, evidence=evidence, confidence=LOG_CONFIDENCE, missing=short)

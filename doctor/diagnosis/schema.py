@@ -235,6 +235,7 @@ _REHEARSAL: dict[str, Any] = {
         },
         "inventory": {"type": "object"},
         "memory": {"type": "object"},
+        "weight_update": _TEXT,
         "steps": _COUNT,
         "scale": {"enum": ["tiny", "real"]},
         "null": {"type": "boolean"},

@@ -13,6 +13,7 @@ from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import load
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
 from doctor.catalogue.problem import ERROR
+from doctor.checks.checkpoint import adapter_weights_not_loaded
 from doctor.checks.checkpoint.of_another_model import shapes
 from doctor.checks.data.columns import reward_function_fails_on_answers
 from doctor.checks.launch import rehearsal_not_finished
@@ -105,6 +106,7 @@ def _own(session: Session) -> Iterator[Finding]:
     for each in done.of("resume_own")[:1]:
         differing = shapes.of_rehearsal(each)
         yield from [] if differing is None else [differing]
+    yield from _adapters(done)
     for each in done.of("conversation")[:1]:
         told = template_rewrites_history.of_rehearsal(each)
         yield from [] if told is None else [told]
@@ -120,6 +122,13 @@ def _own(session: Session) -> Iterator[Finding]:
                 null=session.wishes.null,
             )
             yield from [] if found is None else [found]
+
+
+def _adapters(done: Rehearsed) -> Iterator[Finding]:
+    """Saved adapters that do not fit their real base models."""
+    for keys in (each["adapter"] for each in done.of("made") if each.get("adapter")):
+        differing = shapes.of_rehearsal(keys) or adapter_weights_not_loaded.of_rehearsal(keys)
+        yield from [] if differing is None else [differing]
 
 
 def inventory_of(run: RunDir) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from doctor.rehearse.memory import memory_of
 from doctor.rehearse.record import phases
 from doctor.rehearse.session import Session
 from doctor.rehearse.told import contacted, extrapolated, not_rehearsed
+from doctor.rehearse.updates import weight_update
 
 
 def report(session: Session, diagnosis: Diagnosis, language: str = "en") -> dict[str, Any]:
@@ -35,7 +36,7 @@ def section(session: Session, language: str) -> dict[str, Any]:
         ],
         "rewards": _rewards(session),
         "inventory": _inventory(session),
-        "memory": memory_of(session.rehearsed),
+        "memory": memory_of(session.rehearsed), "weight_update": weight_update(session, language),
         "steps": session.wishes.steps, "scale": session.wishes.scale, "null": session.wishes.null,
         "held": session.apart.held,
     }  # fmt: skip

@@ -153,7 +153,7 @@ def _rehearsed(
 
 def _variables(run: RunDir, guard: Mapping[str, Any], settings: Settings, wishes: Wishes) -> dict[str, str]:
     """The environment of a pass: the user's own, the hook, and trackers that are off."""
-    own = lay(run, {"lang": "en", **guard}, also=_CARRIED)
+    own = lay(run, {"lang": "en", "witness": True, **guard}, also=_CARRIED)
     path = run.path / "rehearsal.json"
     path.write_text(settings.as_json(), encoding="utf-8")
     silent = {**_SILENT, **({"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"} if wishes.offline else {})}

@@ -9,6 +9,7 @@ from typing import Any
 from doctor.monitors.rehearse.arguments import COMPLETION
 from doctor.rehearse.record import Rehearsed, left_out
 from doctor.rehearse.session import Session, Wishes
+from doctor.rehearse.updates import unseen
 from doctor.rehearse.words import REASONS, SENTENCES
 
 
@@ -73,6 +74,9 @@ def _reasons(session: Session) -> Iterator[tuple[str, str, tuple[tuple[str, Any]
         yield "files", "refused", (("path", each["path"]),)
     yield from _of_rewards(done)
     yield from _of_resume(session)
+    reason = unseen(session)
+    if reason:
+        yield "weight_update", "not_seen", (("reason", reason),)
     hosts = sorted({str(each["host"]) for each in done.of("contacted") if each.get("refused")})
     if hosts:
         yield "network", "remote", (("hosts", ", ".join(hosts)),)

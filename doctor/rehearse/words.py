@@ -12,6 +12,8 @@ REASONS: Mapping[str, Mapping[str, str]] = {
             "tried",
         "server": "a running vLLM server is never contacted: generation went through Transformers; the weight update "
             "was not tried",
+        "in_parts": "whether the engine follows was not tried: each rank holds a part of the policy only",
+        "not_seen": "whether the engine follows was not seen: {reason}",
         "no_vllm": "the run has no engine of its own: completions come from the model that is trained",
         "uploads": "nothing is uploaded and no repository is made",
         "trackers": "trackers are off: what they need was imported, nothing was sent",
@@ -47,6 +49,8 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "no_gpu": "本机没有 GPU:未尝试 GPU 上的精度、内核、显存和速度",
         "no_engine": "vLLM 无法在此运行:生成改由 Transformers 完成;未尝试引擎和权重更新",
         "server": "绝不联系正在运行的 vLLM 服务器:生成改由 Transformers 完成;未尝试权重更新",
+        "in_parts": "未尝试引擎是否跟随:每个 rank 只持有策略的一部分",
+        "not_seen": "未看到引擎是否跟随:{reason}",
         "no_vllm": "该运行没有自己的引擎:生成来自被训练的模型",
         "uploads": "不上传任何内容,也不创建仓库",
         "trackers": "跟踪器已关闭:所需的包已导入,没有发送任何内容",
@@ -84,6 +88,9 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "step": "one step took {seconds:.2f} s with the tiny model; it says nothing of the real one's speed",
         "mapping": "mapping all {rows:,} rows will take about {duration} (measured on {measured:,} rows)",
         "memory": "memory of the real model: `doctor plan -- {command}`",
+        "follows": "after a large step trainer and engine give the same tokens the same log probabilities, {gap:.2g} "
+        "apart (before it {before:.2g}, the engine from itself {noise:.2g})",
+        "does_not_follow": "after a large step trainer and engine differ by {gap:.2g} a token (before it {before:.2g})",
         "interrupted": "interrupted: nothing is left running",
     },
     "zh": {
@@ -91,6 +98,9 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "step": "微型模型的一步用时 {seconds:.2f} 秒;这不代表真实模型的速度",
         "mapping": "映射全部 {rows:,} 行大约需要 {duration}(在 {measured:,} 行上测得)",
         "memory": "真实模型的显存:`doctor plan -- {command}`",
+        "follows": "一大步之后,trainer 和引擎对相同 token 给出相同的对数概率,相差 {gap:.2g}(之前 {before:.2g},"
+        "引擎与自身相差 {noise:.2g})",
+        "does_not_follow": "一大步之后,trainer 和引擎每个 token 相差 {gap:.2g}(之前 {before:.2g})",
         "interrupted": "已中断:没有留下任何进程",
     },
 }

@@ -125,9 +125,10 @@ def _lists(section: Mapping[str, Any], words: Mapping[str, str]) -> list[tuple[s
     ]
     inventory = [f"{words.get(name, name)}: {value}" for name, value in section.get("inventory", {}).items()]
     memory = [f"{name}: {value}" for name, value in section.get("memory", {}).items()]
+    update = [section["weight_update"]] if section.get("weight_update") else []
     found = (
-        ("inventory", inventory), ("rewards", rewards), ("memory", memory), ("extrapolated", section["extrapolated"]),
-        ("contacted", contacted), ("not_rehearsed", left_out),
+        ("weight_update", update), ("inventory", inventory), ("rewards", rewards), ("memory", memory),
+        ("extrapolated", section["extrapolated"]), ("contacted", contacted), ("not_rehearsed", left_out),
     )  # fmt: skip
     return [(words[name], list(lines)) for name, lines in found if lines]
 

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import os
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -180,9 +181,21 @@ def _engine(args: Any) -> None:
     mode = str(getattr(args, "vllm_mode", "server"))
     if not _vllm_installed():  # the trainer says so itself
         return
-    if mode == "server" or not _has_gpu():
-        journal.left_out("engine", "server" if _has_gpu() else "no_engine", mode=mode)
+    runs = _has_gpu() or _vllm_of_cpu()
+    if mode == "server" or not runs:
+        journal.left_out("engine", "server" if runs else "no_engine", mode=mode)
         args.use_vllm = False
+
+
+def _vllm_of_cpu() -> bool:
+    """Whether vLLM is its build for CPUs, whose version ends in `+cpu`; the usual one runs on none.
+
+    https://docs.vllm.ai/en/stable/getting_started/installation/cpu/
+    """
+    try:
+        return "+cpu" in metadata.version("vllm")
+    except metadata.PackageNotFoundError:
+        return False
 
 
 def _vllm_installed() -> bool:

@@ -55,6 +55,7 @@ def _model(wish: dict[str, Any], into: Path) -> dict[str, Any]:
     tiny = _as_config(small, config, target)
     torch.manual_seed(_SEED)
     model = _built(tiny, real, wish)
+    _fill_padding(model)
     told["parameters"] = sum(each.numel() for each in model.parameters())
     saved = {"variant": wish["variant"]} if wish.get("variant") else {}
     model.save_pretrained(target, **saved)
@@ -111,6 +112,23 @@ def _built(config: Any, real: dict[str, Any], wish: dict[str, Any]) -> Any:
         return auto.from_config(config, trust_remote_code=bool(wish.get("trust_remote_code")))
     finally:
         torch.set_default_dtype(before)
+
+
+def _fill_padding(model: Any) -> None:
+    """Give the padding's row of embeddings values, as trained models have them; a new model's is zeros.
+
+    Behind RMSNorm the gradient at a row of zeros is 1/sqrt(eps) times larger in every layer, and soon infinite, where a
+    trainer does not mask the padding.
+    https://docs.pytorch.org/docs/stable/generated/torch.nn.Embedding.html
+    https://docs.pytorch.org/docs/stable/generated/torch.nn.RMSNorm.html
+    """
+    import torch
+
+    for each in model.modules():
+        if isinstance(each, torch.nn.Embedding) and each.padding_idx is not None:
+            with torch.no_grad():
+                spread = float(each.weight.detach().float().std())
+                each.weight[each.padding_idx] = torch.randn(each.embedding_dim).to(each.weight.dtype) * spread
 
 
 def _auto_class(real: dict[str, Any]) -> Any:
@@ -195,6 +213,8 @@ def _adapter(wish: dict[str, Any], into: Path) -> dict[str, Any]:
     from peft import PeftConfig, get_peft_model
     from transformers import AutoModelForCausalLM
 
+    from doctor.monitors.rehearse.adapter_keys import compared
+
     config = PeftConfig.from_pretrained(wish["name"])
     torch.manual_seed(_SEED)
     model = AutoModelForCausalLM.from_pretrained(wish["base"])
@@ -206,7 +226,8 @@ def _adapter(wish: dict[str, Any], into: Path) -> dict[str, Any]:
     path.write_text(json.dumps(written, indent=1), encoding="utf-8")
     for each in _tokenizer_files(Path(wish["name"])):
         shutil.copyfile(each, into / each.name)
-    return {"parameters": None, "quantised": None, "missing": [], "unexpected": []}
+    keys = compared(wish["name"], PeftConfig.from_pretrained(wish["name"]))  # anew: PEFT writes into one that is used
+    return {"parameters": None, "quantised": None, "missing": [], "unexpected": [], "adapter": keys}
 
 
 def _tokenizer_files(folder: Path) -> Iterator[Path]:

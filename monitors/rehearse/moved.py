@@ -12,6 +12,8 @@ _VALUES = 256
 
 class _Before:
     samples: ClassVar[dict[str, Any]] = {}
+    #: names whose values had moved when they were last remembered anew
+    moved: ClassVar[set[str]] = set()
 
 
 def _sample(parameter: Any) -> Any:
@@ -34,6 +36,17 @@ def remember(trainer: Any, model: Any) -> None:
     _Before.samples = {name: _sample(each) for name, each in wanted if each.requires_grad or settings().null}
 
 
+def so_far(trainer: Any, model: Any) -> None:
+    """Keep which parameters have moved already, before they are remembered anew."""
+    now = dict(_model(trainer, model).named_parameters())
+    _Before.moved |= {name for name, before in _Before.samples.items() if name in now and _differs(now[name], before)}
+
+
+def _differs(parameter: Any, before: Any) -> bool:
+    after = _sample(parameter)
+    return after.shape != before.shape or not bool((after == before).all())
+
+
 @journal.shielded
 def compare(trainer: Any, model: Any) -> None:
     """Say how many of them are other numbers now."""
@@ -45,10 +58,9 @@ def compare(trainer: Any, model: Any) -> None:
     for name, before in _Before.samples.items():
         if name not in now:
             continue
-        after = _sample(now[name])
         if not before.numel():
             continue
-        (still if after.shape == before.shape and bool((after == before).all()) else moved).append(name)
+        (moved if name in _Before.moved or _differs(now[name], before) else still).append(name)
     rates = [each.get("lr") for each in getattr(trainer.optimizer, "param_groups", [])]
     journal.write(
         "moved", moved=len(moved), still=len(still), examples=moved[:5], unmoved=still[:20],

@@ -1,4 +1,7 @@
-"""Rows that a trainer draws: the longest of its data come first, evaluation sees a few."""
+"""Rows that a trainer draws: odd ones and the longest of its data come first, evaluation sees a few.
+
+A row whose value is missing where nearly all others have one fails in the step that draws it, hours later.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from doctor.monitors.rehearse.settings import settings
 
 #: rows looked at in search of the longest; rows of an evaluation
 _LOOKED_AT, _EVALUATED = 2000, 8
+#: odd rows that come first, and the share of the rows above which a missing value is no oddity
+_ODD, _USUAL = 2, 0.1
 #: columns that are decoded when they are read
 _MEDIA = ("Image", "Audio", "Video", "Pdf")
 
@@ -52,9 +57,9 @@ def longest_first(trainer: Any) -> None:
     """Have the longest rows drawn first, and few rows evaluated."""
     data: Any = getattr(trainer, "train_dataset", None)
     if hasattr(data, "__len__") and hasattr(data, "column_names"):
-        longest = _longest(data)
-        journal.write("rows", rows=len(data), looked_at=min(len(data), _LOOKED_AT), longest=longest[:1])
-        _around_sampler(trainer, longest)
+        longest, odd = _longest(data), _odd(data)
+        journal.write("rows", rows=len(data), looked_at=min(len(data), _LOOKED_AT), longest=longest[:1], odd=odd)
+        _around_sampler(trainer, [*odd, *(each for each in longest if each not in odd)])
     trainer.eval_dataset = _few(getattr(trainer, "eval_dataset", None), trainer)
 
 
@@ -68,15 +73,29 @@ def _few(data: Any, trainer: Any) -> Any:
     return data.select(range(wanted)) if len(data) > wanted else data
 
 
+def _readable(data: Any) -> list[str]:
+    """Columns whose values are read without decoding files."""
+    kinds = getattr(data, "features", None) or {}
+    return [each for each in data.column_names if type(kinds.get(each)).__name__ not in _MEDIA]
+
+
+def _odd(data: Any) -> list[int]:
+    """Indices of a few rows in which a value is missing or empty that nearly all others have, in their own order."""
+    count = min(len(data), _LOOKED_AT)
+    names = _readable(data)
+    columns = data[:count] if names else {}
+    found: set[int] = set()
+    for name in names:
+        lacking = [row for row, value in enumerate(columns[name]) if value is None or value in ("", [])]
+        if len(lacking) <= _USUAL * count:
+            found.update(lacking)
+    return sorted(found)[:_ODD]
+
+
 def _longest(data: Any) -> list[int]:
     """Indices of the longest rows among those looked at, the longest first: half of them, at most a handful."""
     count = min(len(data), _LOOKED_AT)
-    kinds = getattr(data, "features", None) or {}
-    names = [
-        each
-        for each in data.column_names
-        if each not in ("attention_mask", "labels") and type(kinds.get(each)).__name__ not in _MEDIA
-    ]
+    names = [each for each in _readable(data) if each not in ("attention_mask", "labels")]
     columns = data[:count] if names else {}
     sizes = [sum(_size(columns[name][row]) for name in names) for row in range(count)]
     wanted = 4 if settings().tiny else 64  # at real scale whole batches are of the longest

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, Callable, Optional
 
-from doctor.monitors.rehearse import conversations, journal, memory, moved, rewards, rows
+from doctor.monitors.rehearse import conversations, journal, memory, moved, rewards, rows, updates
 from doctor.monitors.rehearse.checkpoints import checkpoints, of_the_user
 from doctor.monitors.rehearse.loops import Current, RehearsalOver
 from doctor.monitors.rehearse.settings import settings
@@ -183,6 +183,7 @@ def _callback(base: Any) -> Any:
             journal.write("step", edge="end", step=state.global_step)
             made = state.global_step - (self._first or 0)
             if made < (1 if settings().resume else settings().steps) and state.global_step < state.max_steps:
+                updates.enlarge(self._trainer, kwargs.get("model"), made)
                 return
             moved.compare(self._trainer, kwargs.get("model"))
             control.should_training_stop = True

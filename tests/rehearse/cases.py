@@ -45,7 +45,12 @@ def _mistake(name: str, finding: str = "", phase: str = "") -> Case:
     return Case(_train(name), finding, phase, ("--no-resume",))
 
 
+def _of_pool(name: str, finding: str = "", phase: str = "") -> Case:
+    return Case((f"{PROGRAMS}/pool.py", SMALL, name), finding, phase, ("--no-resume",))
+
+
 WELL = {
+    "pool-right": _of_pool("right"),
     "grpo-7b": Case(_train("right", BASE)),
     "grpo-evaluation": Case(_train("right-eval")),
     "grpo-lora": Case(_train("right-lora")),
@@ -56,6 +61,7 @@ WELL = {
     "grpo-zero3": Case(("torchrun", f"{PROGRAMS}/chat.py", BASE, "right", f"{PROGRAMS}/zero3.json")),
     "sft": Case((f"{PROGRAMS}/sft.py", SMALL, "right")),
     "loop": Case((f"{PROGRAMS}/loop.py", BASE)),
+    "engine-follows": Case((f"{PROGRAMS}/engine.py", SMALL, "right"), options=("--no-resume",)),
     "null": Case(_train("right"), options=("--null",)),
     "scale-real": Case(_train("right"), options=("--scale", "real")),
     "trl-0.17": Case(_train("right", BASE), beside="trl-0.17"),
@@ -102,9 +108,18 @@ MISTAKES = {
     "resume-from-nothing": _mistake("resume-from-nothing", phase="any"),
     "resume-last-of-none": _mistake("resume-last-of-none", phase="any"),
     "tracker-missing": _mistake("tracker-missing", phase="any"),
+    # an engine that does not follow the trained weights, at a rate of 1e-6
+    "engine-keeps-a-layer": Case((f"{PROGRAMS}/engine.py", SMALL, "layer"), "WIT9046", options=("--no-resume",)),
+    "engine-is-never-pushed-to": Case((f"{PROGRAMS}/engine.py", SMALL, "never"), "WIT9046", options=("--no-resume",)),
     # supervised, and loops of one's own
-    "sft-rows-cut-to-nothing": Case((f"{PROGRAMS}/sft.py", SMALL, "too-short"), "DAT058", options=("--no-resume",)),
+    "sft-rows-cut-to-nothing": Case(
+        (f"{PROGRAMS}/sft.py", SMALL, "too-short"), "DAT1752/empty", options=("--no-resume",)
+    ),
     "sft-assistant-mask": Case((f"{PROGRAMS}/sft.py", SMALL, "assistant-only"), phase="any", options=("--no-resume",)),
     "sft-eos-unknown": Case((f"{PROGRAMS}/sft.py", SMALL, "eos-unknown"), phase="any", options=("--no-resume",)),
+    # of public threads: cases of tests/pool, of its first half
+    "pool-turns-ignored": _of_pool("turns-ignored", "NUM5191"),
+    "pool-experts-inert": _of_pool("experts-inert", "RLX4202"),
+    "pool-cell-not-run": _of_pool("cell-not-run", phase="any"),
     "loop-column": Case((f"{PROGRAMS}/loop.py", SMALL, "labels"), phase="any"),
 }

@@ -167,6 +167,22 @@ def test_the_longest_rows_come_first_and_all_others_as_before(repeats: int) -> N
     assert list(dict.fromkeys(list(rows.LongestFirst(order, [5])))) == list(dict.fromkeys(order)), "it is first already"
 
 
+def test_a_row_without_its_value_is_odd_and_a_column_that_often_has_none_is_not() -> None:
+    class Data(dict[str, list[Any]]):
+        column_names = ("prompt", "note", "answer")
+
+        def __len__(self) -> int:
+            return 40
+
+        def __getitem__(self, _: Any) -> Any:
+            return {name: dict.__getitem__(self, name) for name in self.column_names}
+
+    prompts: list[Any] = [f"p{row}" for row in range(40)]
+    prompts[7], prompts[23], prompts[31] = None, "", None
+    made = Data(prompt=prompts, note=[None] * 30 + ["x"] * 10, answer=["1"] * 40)
+    assert rows._odd(made) == [7, 23], "a few of them suffice"
+
+
 def test_half_of_the_completions_end_and_the_others_go_on() -> None:
     torch = pytest.importorskip("torch")
     ending = completions.Ending(6, 3, 8, 2)

@@ -62,6 +62,7 @@ class Bench:
 
         scenario = more.pop("scenario", "h100x8")
         library = build_standin(self.folder.parent)
+        kept["OMP_NUM_THREADS"] = "1"  # small models on a busy machine: several threads wait for each other
         return {**kept, **scenario_env(library, scenario), "PYTHONPATH": path, **more}
 
     def doctor(self, *words: str, limit_s: float = 120, **more: str) -> subprocess.CompletedProcess[str]:

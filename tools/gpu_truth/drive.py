@@ -22,8 +22,8 @@ HERE = Path(__file__).resolve().parent
 
 #: step -> seconds that it may take; in order of value
 STEPS = {
-    "machine": 60, "sampler": 240, "guard": 420, "capsule": 300, "memory": 580, "deep": 240, "postmortem": 300,
-    "provoked": 300,
+    "machine": 60, "sampler": 360, "guard": 420, "witness": 590, "capsule": 300, "memory": 590,
+    "rehearsal": 560, "deep": 240, "postmortem": 300, "provoked": 300,
 }  # fmt: skip
 DONE = ("measured", "impossible")
 #: of a file that a step leaves, where the archive is to stay small

@@ -37,7 +37,7 @@ def _longer_table(weight: str, saved: str, here: str) -> bool:
 
 
 def of_rehearsal(checkpoint: Mapping[str, Any]) -> Finding | None:
-    """Judge a checkpoint to resume from beside the model that the run starts from, by the headers of both.
+    """Judge a checkpoint or an adapter beside the model that it is loaded into, by the headers of both.
 
     Args:
         checkpoint: `folder`, and `shapes`: weight -> [shape in the checkpoint, shape in the model].
@@ -49,7 +49,8 @@ def of_rehearsal(checkpoint: Mapping[str, Any]) -> Finding | None:
     weight, (saved, here) = next(iter(shapes.items()))
     told = [", ".join(map(str, each or ())) for each in (saved, here)]
     evidence = Observed.quoted(checkpoint["folder"], f"{len(shapes)} weights of another shape, first {weight}: {told}")
-    return found(PROBLEM, LOG_MESSAGE, evidence=(evidence,), weight=weight, saved=told[0], here=told[1])
+    message = LOG_MESSAGE_LORA if "lora_" in weight else LOG_MESSAGE
+    return found(PROBLEM, message, evidence=(evidence,), weight=weight, saved=told[0], here=told[1])
 
 
 def explain(hits: Hits) -> Finding | None:

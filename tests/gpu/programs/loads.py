@@ -4,11 +4,13 @@ loads.py SECONDS. A line of JSON each: {name, begin_s, end_s (epoch), sm (share 
 it is not known beforehand), busy (share of the time in which a kernel was resident), mib (bytes of tensors)}.
 
 `torch.cuda._sleep` is a kernel of one thread that spins: it keeps exactly one SM active, and the driver's
-`utilization.gpu` at 100 %. Sixteen of them in as many streams keep sixteen SMs active.
+`utilization.gpu` at 100 %. Sixteen of them in as many streams keep sixteen SMs active. Where Triton is there, a kernel
+of one block an SM keeps half of the SMs active, and all of them: blocks are laid on the emptiest SMs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -48,6 +50,37 @@ def spinning(streams: int, cycles: int):
         torch.cuda.synchronize()
 
     return once
+
+
+def blocks(count: int):
+    """A kernel of Triton's in so many blocks, each of which multiplies for about SPIN_S.
+
+    Raises:
+        ImportError: there is no Triton.
+
+    """
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def turning(pointer, rounds):
+        place = pointer + tl.program_id(0) * 128 + tl.arange(0, 128)
+        value = tl.load(place)
+        for _ in range(rounds):
+            value = value * 0.999999 + 0.000001
+        tl.store(place, value)
+
+    values = torch.ones(128 * count, device="cuda")
+
+    def seconds(rounds: int) -> float:
+        at = time.perf_counter()
+        turning[(count,)](values, rounds)
+        torch.cuda.synchronize()
+        return time.perf_counter() - at
+
+    seconds(1000)
+    rounds = int(SPIN_S * 10**6 / seconds(10**6))
+    return lambda: seconds(rounds)
 
 
 def products(size: int):
@@ -108,6 +141,9 @@ run("idle", lambda: time.sleep(0.1), sm=None)
 run("one SM", spinning(1, cycles), sm=1 / MULTIPROCESSORS)
 run("sixteen SMs", spinning(16, cycles), sm=16 / MULTIPROCESSORS)
 run("one SM, half of the time", spinning(1, cycles), sm=1 / MULTIPROCESSORS, pause_s=GAP_S)
+with contextlib.suppress(ImportError):
+    for name, count in (("half of the SMs", MULTIPROCESSORS // 2), ("all SMs", MULTIPROCESSORS)):
+        run(name, blocks(count), sm=count / MULTIPROCESSORS)
 run("products", products(8192), sm=1.0)
 run("copies", copies(4096), sm=None)
 run("from host", from_host(1024), sm=None)

@@ -38,6 +38,8 @@ def run(bench: Bench) -> None:
         "python": platform.python_version(), "kernel": platform.release(), "packages": versions(),
         "root": os.geteuid() == 0, "driver": gpus["driver_version"], "names": [each["name"] for each in gpus["gpus"]],
         "memory_mib": [each["memory_total_bytes"] >> 20 for each in gpus["gpus"]],
+        "mig": [bool(each.get("mig_enabled")) for each in gpus["gpus"]],
+        "mig_instances": [len(each.get("mig_devices") or ()) for each in gpus["gpus"]],
     }  # fmt: skip
     if not bench.on_card:
         bench.without("nvidia-smi reads no stand-in", "facts_that_differ")

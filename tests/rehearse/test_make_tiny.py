@@ -1,0 +1,36 @@
+"""What a tiny model is given that a new one lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.monitors.rehearse.make_tiny import _fill_padding
+
+torch = pytest.importorskip("torch")
+
+
+class Norms(torch.nn.Module):  # type: ignore[misc, unused-ignore]
+    """An embedding, and as many layers as make the gradient at a row of zeros infinite."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = torch.nn.Embedding(8, 16, padding_idx=0)
+        self.norms = torch.nn.ModuleList(torch.nn.RMSNorm(16, eps=1e-6) for _ in range(28))
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        hidden = self.table(ids)
+        for each in self.norms:
+            hidden = each(hidden)
+        return hidden
+
+
+@pytest.mark.parametrize("filled", [True, False])
+def test_padding_that_nobody_masks_has_a_finite_gradient(filled: bool) -> None:
+    torch.manual_seed(0)
+    model = Norms()
+    if filled:
+        _fill_padding(model)
+    hidden = model(torch.tensor([[0, 3]]))
+    (hidden * torch.randn(hidden.shape)).sum().backward()
+    finite = all(bool(each.grad.isfinite().all()) for each in model.parameters())
+    assert finite is filled
