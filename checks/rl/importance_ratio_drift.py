@@ -100,6 +100,7 @@ class SamplerAgainstLearner:
 
     def __init__(self) -> None:
         self._recent: dict[str, Window] = {}
+        self._last: dict[str, Point] = {}
         self._alarm = Alarm(1, calm=LEVEL_STEPS * len(LEVELS))
 
     def update(self, point: Point) -> Optional[Finding]:
@@ -108,15 +109,29 @@ class SamplerAgainstLearner:
             return None
         recent = self._recent.setdefault(point.name, Window(LEVEL_STEPS))
         recent.push(point.value)
+        self._last[point.name] = point
+        low, high = LEVELS[point.name]
+        if not recent.full or not self._alarm.see(not low <= recent.median <= high, point.step):
+            return None
+        return self._found(point, recent)
+
+    @staticmethod
+    def _found(point: Point, recent: Window) -> Finding:
         low, high = LEVELS[point.name]
         median = recent.median
-        if not recent.full or not self._alarm.see(not low <= median <= high, point.step):
-            return None
         bound = low if median < low else high
         return found(
             PROBLEM, LEVEL, confidence=LIKELY, metric=point.name, value=f"{median:.3g}", bound=f"{bound:g}",
-            count=LEVEL_STEPS, step=step_text(point.step), **sighting(point),
+            count=len(recent), step=step_text(point.step), **sighting(point),
         )  # fmt: skip
+
+    def finish(self) -> Optional[Finding]:
+        """Judge a run, or a piece of a log, that ended before a window was full: a bound holds for each value."""
+        for name, recent in self._recent.items():
+            low, high = LEVELS[name]
+            if not recent.full and not self._alarm.on and not low <= recent.median <= high:
+                return self._found(self._last[name], recent)
+        return None
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in whose figures all lie within the bounds."""

@@ -22,7 +22,7 @@ from doctor.logs import artifacts, events
 from doctor.logs.artifacts import Artifacts
 from doctor.logs.capsules import read
 from doctor.logs.capsules import told as told_by_capsules
-from doctor.logs.failures import hangs
+from doctor.logs.failures import hangs, spoken
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.ends import end_of
 from doctor.logs.match import problems as catalogue_module
@@ -139,11 +139,12 @@ def examine(
         ranked.findings, evidence.case, catalogue.entries, unknown, well=bool(end_of(evidence.case))
     )
     findings = told_by_capsules.told(findings, held, unknown)
+    findings, misheard = spoken.told(findings, evidence.case, catalogue.entries, unknown)
     findings = told_by_source.told(findings, evidence.case, unknown)
     findings, doubts = _reviewed(findings, evidence.case)
     seconds = time.monotonic() - started
     skipped = (*_skipped(evidence, opened, beside, told), *held.skipped)
-    crashed = (*ranked.crashed, *live.crashed, *beside.crashed, *misjudged, *doubts)
+    crashed = (*ranked.crashed, *live.crashed, *beside.crashed, *misjudged, *misheard, *doubts)
     outcome = suppress(Outcome(findings, skipped, crashed, catalogue.problems, seconds), ignored, None)
     alarming = any(each.severity is not INFO for each in findings)  # the user may ignore it, the run did not
     whole = not (skipped or crashed or alarming) and bool(end_of(evidence.case))
