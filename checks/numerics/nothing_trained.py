@@ -8,7 +8,8 @@ from typing import Optional
 from doctor.base.history import History
 from doctor.base.stats import Window
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, Message, found
+from doctor.catalogue.courses import Course, Courses
+from doctor.catalogue.finding import LIKELY, Finding, Message, Where, found
 from doctor.catalogue.problem import WARNING
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
@@ -19,6 +20,7 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 VANISHED = TOML["vanished"]
 MASKED, CUT_OFF, CHANCE, TIMES = TOML["masked"], TOML["cut_off"], TOML["chance"], TOML["times"]
+SHARE, NORMS, STANDS = TOML["share"], TOML["norms"], TOML["stands"]
 
 
 #: norms of healthy runs are above 1e-4; below this, a step of any usual learning rate is lost in rounding
@@ -245,3 +247,52 @@ class LossTimesAccumulation:
             return False
         self._losses = [*self._losses, *stretch["loss"].values][-9:]
         return True
+
+
+#: settings that say how many micro batches make a step
+_ACCUMULATION = (
+    "gradient_accumulation_steps", "grad_accumulation_steps", "accumulation_steps", "grad_accum_steps",
+    "accumulate_grad_batches",
+)  # fmt: skip
+#: how near the ratio of two losses must lie to the setting: evaluation data differs from training data by as much
+NEAR_SETTING = 0.1
+#: values that are the same to the last of at least so many digits stand still; by chance one pair in ten thousand is
+STANDING, DIGITS = 4, 4
+
+
+def of_courses(courses: Courses) -> Finding | None:
+    """Laws that need settings, or all values: a loss off by the accumulation, a loss or a norm that never moves."""
+    loss, norm = courses.of.get("loss"), courses.of.get("grad_norm")
+    if any(name in courses.of for name in _REWARDS):
+        return None
+    finding = _by_accumulation(loss, courses) if loss is not None else None
+    if finding is None and loss is not None and _stands_still(loss):
+        finding = _of_course(STANDS, loss, loss=f"{loss.last:.6g}", count=loss.count)
+    if finding is None and norm is not None and loss is None and norm.count > 1 and norm.low == norm.high == 0:
+        rate = courses.of.get("learning_rate")
+        finding = _of_course(NORMS, norm, count=norm.count) if rate is None or rate.high > 0 else None
+    return finding
+
+
+def _by_accumulation(loss: Course, courses: Courses) -> Finding | None:
+    held_out, steps = courses.of.get("eval_loss"), courses.number(*_ACCUMULATION)
+    if held_out is None or steps is None or steps < 2 or not loss.last > 0 or not held_out.last > 0:
+        return None
+    ratio = held_out.last / loss.last
+    off = min(abs(ratio / steps - 1), abs(ratio * steps - 1))
+    if off > NEAR_SETTING:
+        return None
+    return _of_course(
+        SHARE, loss, loss=f"{loss.last:.3g}", evaluation=f"{held_out.last:.3g}", steps=f"{steps:g}",
+        smaller=ratio > 1, larger=ratio < 1,
+    )  # fmt: skip
+
+
+def _stands_still(loss: Course) -> bool:
+    digits = len(f"{loss.last:.12g}".replace(".", "").lstrip("-0"))
+    return loss.count >= STANDING and loss.low == loss.high and abs(loss.last) > LIVING and digits >= DIGITS
+
+
+def _of_course(message: Message, course: Course, **values: object) -> Finding:
+    where = Where(file=course.source, step=course.last_step)
+    return found(PROBLEM, message, confidence=LIKELY, severity=WARNING, where=where, **values)

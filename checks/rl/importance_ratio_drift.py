@@ -7,7 +7,8 @@ from typing import NamedTuple, Optional
 
 from doctor.base.stats import Alarm, Baseline, Window
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -15,7 +16,7 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
-LEVEL, OLD = TOML["level"], TOML["old"]
+LEVEL, OLD, TRUNCATED = TOML["level"], TOML["old"], TOML["truncated"]
 
 
 #: logged steps of the medians; factor by which the ratio must have moved, and from 1
@@ -191,3 +192,31 @@ class SamplesOfOldPolicies:
         for point in stretch.points((_CLIP, _ESS)):
             self.update(point)
         return True
+
+
+_DIFFERENCE, _RATIO = "sampling/sampling_logp_difference/mean", "sampling/importance_sampling_ratio/mean"
+#: settings of sampling that leave a part of the vocabulary out, and their values that leave out nothing. The engine
+#: renormalises over what is left, the trainer over all of it: the ratio is then the mass S that is left, in each token
+#: https://github.com/huggingface/trl/issues/6789
+_WHOLE = {"top_p": 1.0, "top_k": 0.0, "min_p": 0.0}
+
+
+def of_courses(courses: Courses) -> Finding | None:
+    """A gap between sampler and learner that the settings of sampling explain."""
+    cut = {
+        name: value
+        for name, whole in _WHOLE.items()
+        if (value := courses.number(name, f"sampling_{name}")) is not None and value not in (whole, -1.0)
+    }
+    gap, ratio = courses.of.get(_DIFFERENCE), courses.of.get(_RATIO)
+    course = ratio or gap
+    if not cut or course is None:
+        return None
+    # log S of top_p = 0.95 is 0.05, above what rounding leaves
+    if (ratio is not None and ratio.last > 0.97) or (gap is not None and abs(gap.last) < 0.04):
+        return None
+    return found(
+        PROBLEM, TRUNCATED, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
+        metric=course.name, value=f"{course.last:.3g}",
+        settings=", ".join(f"{name}={value:g}" for name, value in cut.items()),
+    )  # fmt: skip

@@ -27,9 +27,10 @@ from doctor.logs.failures.case import Case
 from doctor.logs.failures.ends import end_of
 from doctor.logs.match import problems as catalogue_module
 from doctor.logs.match.problems import Catalogue
+from doctor.logs.metrics import courses, loose
 from doctor.logs.metrics.files import MetricFileError, MetricsCsv
 from doctor.logs.metrics.lines import numbered
-from doctor.logs.metrics.live import Judge, Live, track_of, track_of_log
+from doctor.logs.metrics.live import Judge, Live, merged, track_of, track_of_log
 from doctor.logs.metrics.sources import MetricSource, in_folder, metric_file
 from doctor.logs.read import context as context_module
 from doctor.logs.read.appended import Last, rows_since
@@ -131,7 +132,7 @@ def examine(
     folders = [each for each in paths if each != STDIN]
     events.with_end(evidence.case, folders)
     evidence.unread.extend(events.with_unrecorded(evidence.case, folders))
-    live = _judged(evidence, metrics, table)
+    live, odd = _judged(evidence, metrics, table, catalogue)
     beyond = _beyond(evidence, live, beside, catalogue, told)
     ranked = judge(evidence.case, evidence.hits, evidence.counts, catalogue, beyond)
     unknown = unknown_problems(catalogue.entries.values())
@@ -144,7 +145,7 @@ def examine(
     findings, doubts = _reviewed(findings, evidence.case)
     seconds = time.monotonic() - started
     skipped = (*_skipped(evidence, opened, beside, told), *held.skipped)
-    crashed = (*ranked.crashed, *live.crashed, *beside.crashed, *misjudged, *misheard, *doubts)
+    crashed = (*ranked.crashed, *live.crashed, *beside.crashed, *misjudged, *misheard, *odd, *doubts)
     outcome = suppress(Outcome(findings, skipped, crashed, catalogue.problems, seconds), ignored, None)
     alarming = any(each.severity is not INFO for each in findings)  # the user may ignore it, the run did not
     whole = not (skipped or crashed or alarming) and bool(end_of(evidence.case))
@@ -314,12 +315,30 @@ def _read(
     return _Evidence(case, hits, counts, judge, endings, len(found), lost, unread, appended, several)
 
 
-def _judged(evidence: _Evidence, metrics: Sequence[MetricSource], table: MetricsCsv | None) -> Live:
-    """What the live rules say to all metrics: those of the logs, and then those of files of metrics."""
+def _judged(
+    evidence: _Evidence, metrics: Sequence[MetricSource], table: MetricsCsv | None, catalogue: Catalogue
+) -> tuple[Live, tuple[Crashed, ...]]:
+    """What the live rules say to all metrics, those of the logs and then those of files of metrics; and the laws."""
+    total = _of_excerpts(evidence)
     for place, metric in enumerate(metrics, evidence.sources):
         rows = _readable(metric, evidence.lost)
         evidence.judge.take(place, track_of(metric.path, table.passed(rows) if table is not None else rows))
-    return evidence.judge.finish()
+    live = evidence.judge.finish()
+    found, crashed = courses.judged(evidence.case, live.courses, total, catalogue.entries)
+    return (replace(live, findings=merged((*found, *live.findings))) if found else live), crashed
+
+
+def _of_excerpts(evidence: _Evidence) -> int | None:
+    """Judge the metrics of short logs in a notation of their own; how many steps their run is to have."""
+    case, total = evidence.case, None
+    if case.lines > loose.MOST_LINES or case.failures:
+        return None
+    for place, (source, kept) in enumerate(zip(case.sources, case.kept, strict=False)):
+        if not evidence.judge.knows(place):
+            excerpt = loose.read(source.path, kept)
+            evidence.judge.take(place, track_of(source.path, excerpt.rows))
+            total = excerpt.total if excerpt.total is not None else total
+    return total
 
 
 def _readable(metric: MetricSource, lost: list[str]) -> Iterator[MetricRow]:

@@ -58,6 +58,7 @@ _OF_RUNS = (
     _Predicate("instead", later(r"\b[Ff]all(?:ing|s|en)? ?back\b|\b[Dd]isabling\b|\bwill be (?:disabled|overridden|"
                                 r"overwritten|replaced|reset|truncated|clamped|set to)\b|\bhas no effect\b"
                                 r"|\bnot (?:be )?(?:applied|used|honou?red)\b|\bpatch(?:ing)? (?:may have |has )?fail")),
+    _Predicate("not_known", later(r"(?:^|\] )(?:Invalid|Unknown|Unsupported|Unrecogni[sz]ed) \w+:")),
 )  # fmt: skip
 #: of exceptions, the firmest first
 _BEYOND = later(
@@ -293,5 +294,5 @@ def _clause(text: str) -> str:
     parts = _SENTENCE.split(" ".join(text.split()))
     with_predicate = (part for part in parts if any(each.pattern.search(part) for each in _OF_RUNS))
     clause = next(with_predicate, parts[0]) if parts else text
-    clause = clause.replace("`", "'").rstrip(".!: ")
+    clause = _SPEAKER.sub("", clause.replace("`", "'").rstrip(".!: "))
     return clause if len(clause) <= _LONGEST_CLAUSE else clause[: _LONGEST_CLAUSE - 1].rsplit(" ", 1)[0] + " …"
