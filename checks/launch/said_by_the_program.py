@@ -12,7 +12,8 @@ MESSAGES = {
     "not_a_number": TOML["not_a_number"], "no_gradient": TOML["no_gradient"], "left_out": TOML["left_out"],
     "not_read": TOML["not_read"], "not_same": TOML["not_same"], "gone": TOML["gone"], "absent": TOML["absent"],
     "instead": TOML["instead"], "beyond": TOML["beyond"], "disagree": TOML["disagree"],
-    "not_known": TOML["not_known"], "not_set_up": TOML["not_set_up"],
+    "not_known": TOML["not_known"], "not_set_up": TOML["not_set_up"], "by_zero": TOML["by_zero"],
+    "required": TOML["required"],
 }  # fmt: skip
 
 
@@ -21,5 +22,5 @@ def of_words(spoken: Spoken) -> Finding | None:
     return found(
         PROBLEM, MESSAGES[spoken.sense], where=spoken.where, evidence=spoken.evidence, confidence=LIKELY,
         what=spoken.what, who=spoken.who or "the program", who_zh=spoken.who or "程序", library=spoken.who, times=spoken.times, many=spoken.times > 1, first=spoken.first,
-        second=spoken.second, place=spoken.place,
+        second=spoken.second, place=spoken.place, settings=", ".join(f"`{each}`" for each in spoken.settings),
     )  # fmt: skip

@@ -263,6 +263,9 @@ STANDING, DIGITS = 4, 4
 def of_courses(courses: Courses) -> Finding | None:
     """Laws that need settings, or all values: a loss off by the accumulation, a loss or a norm that never moves."""
     loss, norm = courses.of.get("loss"), courses.of.get("grad_norm")
+    spread = courses.of.get("reward_std")
+    if spread is not None and spread.low > 0 and norm is not None and norm.count > 1 and norm.low == norm.high == 0:
+        return _of_course(NORMS, norm, count=norm.count)  # groups differ, so there is something to learn
     if any(name in courses.of for name in _REWARDS):
         return None
     finding = _by_accumulation(loss, courses) if loss is not None else None

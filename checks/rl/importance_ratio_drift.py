@@ -16,7 +16,7 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
-LEVEL, OLD, TRUNCATED = TOML["level"], TOML["old"], TOML["truncated"]
+LEVEL, OLD, TRUNCATED, SUMMED = TOML["level"], TOML["old"], TOML["truncated"], TOML["summed"]
 
 
 #: logged steps of the medians; factor by which the ratio must have moved, and from 1
@@ -201,6 +201,10 @@ _DIFFERENCE, _RATIO = "sampling/sampling_logp_difference/mean", "sampling/import
 _WHOLE = {"top_p": 1.0, "top_k": 0.0, "min_p": 0.0}
 
 
+#: a gap per token that rounding makes, and a mean ratio that tokens which agree so well cannot have: exp(0.015) is 1.015
+AGREES, LEFT = 0.015, 0.8
+
+
 def of_courses(courses: Courses) -> Finding | None:
     """A gap between sampler and learner that the settings of sampling explain."""
     cut = {
@@ -210,6 +214,11 @@ def of_courses(courses: Courses) -> Finding | None:
     }
     gap, ratio = courses.of.get(_DIFFERENCE), courses.of.get(_RATIO)
     course = ratio or gap
+    if not cut and ratio is not None and gap is not None and abs(gap.last) < AGREES and ratio.last < LEFT:
+        return found(
+            PROBLEM, SUMMED, confidence=LIKELY, where=Where(file=ratio.source, step=ratio.last_step),
+            value=f"{ratio.last:.3g}", gap=f"{gap.last:.2g}",
+        )  # fmt: skip
     if not cut or course is None:
         return None
     # log S of top_p = 0.95 is 0.05, above what rounding leaves

@@ -1,8 +1,8 @@
 """Understands what a program says of itself by the predicate of its sentence, where no signature knows the sentence.
 
 A few dozen predicates carry most warnings and refusals of the stack ("will be ignored", "failed to decode", "longer
-than", "is not registered"), whatever they are about: the sentence brings its subject along. The verbs were collected
-from the sources of TRL, Transformers, PEFT, Accelerate, DeepSpeed, vLLM, SGLang, veRL, AReaL, slime and ms-swift.
+than", "is not registered"), whatever they are about: the sentence brings its subject along. The verbs are those of public
+threads about TRL, Transformers, vLLM, SGLang, veRL, AReaL, slime, rLLM and ms-swift (`tests/logs/test_spoken.py`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
 from doctor.logs.failures.tracebacks import Raised
 from doctor.logs.lines.prefixes import strip
+from doctor.logs.metrics.courses import settings_of
 
 _AREA = "launch"
 #: lines that a person quotes of a run; in a whole log something is always skipped or falls back
@@ -46,6 +47,7 @@ _OF_RUNS = (
     _Predicate("left_out", later(r"\(ignored\)|\b(?:will be|is|are|was|were|being|be) (?:\w+ly )?(?:ignored|skipped|"
                                  r"dropped|discarded|filtered out|masked out|left out)\b|\b(?:[Ii]gnoring|[Ss]kipping|"
                                  r"[Dd]ropping|[Dd]iscarding)\b|\b(?:using|keeping) (?:the )?remaining\b"
+                                 r"|\b[Ss]etting [\w.]{2,40} to (?:all )?(?:0s?|zeros?|None|empty)\b"
                                  r"|\b[Nn]o (?:valid )?(?:labels?|tokens?|samples?)\b.{0,30}\b(?:left|found|remain)")),
     _Predicate("not_same", later(r"\bmay (?:\w+ ){1,3}(?:different|differ|inaccurate|incorrect|wrong|unexpected)\b"
                                  r"|\brounding errors?\b|\b[Mm]ismatch(?:es)? (?:between|of|in)\b"
@@ -78,6 +80,14 @@ _NOT_KNOWN = later(
 _NOT_SET_UP = later(
     r"(?i)\b(?:is|was|are|has|have)(?: not|n't) (?:yet )?(?:been )?(?:initiali[sz]ed|set up|started|created|built|loaded)"
 )
+_REQUIRED = later(
+    r"(?i)\b(?:must|should|has to|have to|needs? to) (?:not )?(?:be|have|equal|match|contain|divide|support|set|use)\b"
+    r"|\brequires?\b|\bonly supports?\b|\bplease (?:set|use|choose|pass|specify|enable|disable|provide|either|install)\b"
+    r"|(?:^|\. )(?:Enable|Disable|Set|Use|Pass|Specify|Choose) [\w`'\"-]"
+)
+_BY_ZERO = later(r"(?i)\b(?:division|modulo)\b.{0,20}\bzero\b")
+_MOST_SETTINGS, _SHORTEST = 4, 6
+_WORDS = later(r"[A-Za-z_][A-Za-z0-9_]{2,60}")
 #: `assert` of C++, with the sentence that its author put in: `'false and "Unsupported hidden"'`
 _IN_CODE = later(r"Assertion error (?P<path>[^\s:]{3,200}):\d{1,6} '[^'\n]{0,80}\"(?P<words>[^\"\n]{3,120})\"")
 #: exceptions with which code refuses in words of its own
@@ -151,10 +161,13 @@ def _said_by_exception(first: Finding, case: Case) -> Spoken | None:
     understood = of_message(raised.name or raised.type, message)
     if understood is None:
         return None
+    settings = _named(message, settings_of(case), zero=understood.sense == "by_zero")
+    if understood.sense == "by_zero" and not settings:
+        return None
     place = str(first.values.get("place", "")) if raised.frames else ""
     return Spoken(
         understood.sense, understood.what, first.where, first.evidence, understood.who or _library(raised), 1,
-        understood.first, understood.second, raised=True, place=place,
+        understood.first, understood.second, settings, raised=True, place=place,
     )  # fmt: skip
 
 
@@ -176,6 +189,8 @@ def of_message(kind: str, message: str) -> Understood | None:
         message: its words, without secrets.
 
     """
+    if kind == "ZeroDivisionError" and _BY_ZERO.search(message):
+        return Understood("by_zero", _clause(message))
     if kind not in _REFUSALS:
         return None
     if code := _IN_CODE.search(message):
@@ -213,7 +228,36 @@ def _refused(message: str) -> Understood | None:
         return Understood("gone", _clause(message))
     if _NOT_KNOWN.search(message):
         return Understood("not_known", _clause(message))
+    if _REQUIRED.search(message):
+        return Understood("required", _clause(message))
     return None
+
+
+def _named(message: str, settings: Mapping[str, object], *, zero: bool) -> tuple[str, ...]:
+    """Settings that a message names, whole or by the end of a dotted name; or those that are 0."""
+    words = {each.lower() for each in _WORDS.findall(message)}
+    found = []
+    for name, value in settings.items():
+        if not isinstance(value, bool | int | float | str) or "." not in name and any(
+            other.endswith(f".{name}") for other in settings
+        ):
+            continue
+        own = name.rpartition(".")[2].lower()
+        meant = value == 0 and not isinstance(value, bool) if zero else _is_meant(own, words)
+        if meant:
+            found.append(f"{name}={value}")
+    return tuple(found[:_MOST_SETTINGS])
+
+
+def _is_meant(name: str, words: Collection[str]) -> bool:
+    """Whether a message writes a setting, in full or cut short: `training_batch_size`, `ppo_mini_batch`."""
+    if len(name) < _SHORTEST:
+        return False
+    return any(
+        word == name or (len(word) >= _SHORTEST and (name.startswith(word) or name.split("_", 1)[-1] == word.split("_", 1)[-1]))
+        for word in words
+        if "_" in word
+    )
 
 
 def _library(raised: Raised) -> str:
