@@ -205,7 +205,36 @@ _WHOLE = {"top_p": 1.0, "top_k": 0.0, "min_p": 0.0}
 AGREES, LEFT = 0.015, 0.8
 
 
-def of_courses(courses: Courses) -> Finding | None:
+@rule(PROBLEM, needs=(_DIFFERENCE, _RATIO))
+class RatioOfSequences:
+    """A mean ratio far below 1 beside tokens that agree: it is taken over sequences, and cut at its cap."""
+
+    def __init__(self) -> None:
+        self._ratios = Window(LEVEL_STEPS)
+        self._gaps = Window(LEVEL_STEPS)
+        self._last: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one figure in."""
+        if math.isfinite(point.value):
+            if point.name == _RATIO:
+                self._ratios.push(point.value)
+                self._last = point
+            else:
+                self._gaps.push(abs(point.value))
+        return None
+
+    def finish(self) -> Optional[Finding]:
+        """Judge the last values."""
+        if self._last is None or not self._gaps or self._ratios.median >= LEFT or self._gaps.median >= AGREES:
+            return None
+        return found(
+            PROBLEM, SUMMED, confidence=LIKELY, value=f"{self._ratios.median:.3g}", gap=f"{self._gaps.median:.2g}",
+            **sighting(self._last),
+        )  # fmt: skip
+
+
+def of_courses(courses: Courses) -> Optional[Finding]:
     """A gap between sampler and learner that the settings of sampling explain."""
     cut = {
         name: value
@@ -214,11 +243,6 @@ def of_courses(courses: Courses) -> Finding | None:
     }
     gap, ratio = courses.of.get(_DIFFERENCE), courses.of.get(_RATIO)
     course = ratio or gap
-    if not cut and ratio is not None and gap is not None and abs(gap.last) < AGREES and ratio.last < LEFT:
-        return found(
-            PROBLEM, SUMMED, confidence=LIKELY, where=Where(file=ratio.source, step=ratio.last_step),
-            value=f"{ratio.last:.3g}", gap=f"{gap.last:.2g}",
-        )  # fmt: skip
     if not cut or course is None:
         return None
     # log S of top_p = 0.95 is 0.05, above what rounding leaves

@@ -148,7 +148,7 @@ ENDS_FROM, WARM_UNTIL = 0.9, 0.05
 _PROCESSES = ("num_processes", "nproc_per_node", "world_size", "n_gpus_per_node", "num_gpus", "gpus")
 
 
-def of_courses(courses: Courses) -> Finding | None:
+def of_courses(courses: Courses) -> Optional[Finding]:
     """A rate of exactly 0 long before the end of the run: its schedule was stepped too often."""
     rate, total = courses.of.get("learning_rate"), courses.total
     if rate is None or not total or rate.last_step is None or rate.last != 0:
