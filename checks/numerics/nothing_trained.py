@@ -255,7 +255,7 @@ STANDING, DIGITS = 4, 4
 
 @rule(PROBLEM, needs=("loss", "grad_norm", "learning_rate", "reward_std", "reward", "frac_reward_zero_std"))
 class NothingMoves:
-    """All values of a run, or of a piece of it: a loss that is always the same, or norms that are 0 without exception."""
+    """All values of a run, or of a piece of it: a loss that is always the same, or norms that are all 0."""
 
     def __init__(self) -> None:
         self._losses = self._norms = 0

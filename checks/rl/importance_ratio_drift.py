@@ -201,7 +201,7 @@ _DIFFERENCE, _RATIO = "sampling/sampling_logp_difference/mean", "sampling/import
 _WHOLE = {"top_p": 1.0, "top_k": 0.0, "min_p": 0.0}
 
 
-#: a gap per token that rounding makes, and a mean ratio that tokens which agree so well cannot have: exp(0.015) is 1.015
+#: a gap per token that rounding makes, and a mean ratio that tokens which agree so well cannot have: exp(0.015) = 1.015
 AGREES, LEFT = 0.015, 0.8
 
 

@@ -119,11 +119,11 @@ class ReferenceIsThePolicy:
         return self._settled
 
 
-#: Before the first update policy and reference are the same weights, and what is left is arithmetic: log probabilities of
-#: the same tokens that differ by d with mean 0 and standard deviation s. The mean of every estimator in use is then s^2/2
-#: or less (k1: d; k2: d^2/2; k3: exp(-d) - 1 + d; http://joschu.net/blog/kl-approx.html), and the mean over a batch of n
-#: tokens scatters by s/sqrt(n) at most. In bf16 s is 0.05, whatever is compared: chunks of other sizes, engines
-#: (https://github.com/huggingface/trl/issues/6789). Six times that is no precision any more: s = 0.3
+#: Before the first update policy and reference are the same weights, and what is left is arithmetic: log probabilities
+#: of the same tokens that differ by d with mean 0 and standard deviation s. The mean of every estimator in use is then
+#: s^2/2 or less (k1: d; k2: d^2/2; k3: exp(-d) - 1 + d; http://joschu.net/blog/kl-approx.html), and the mean over a
+#: batch of n tokens scatters by s/sqrt(n) at most. In bf16 s is 0.05, whatever is compared: chunks of other sizes,
+#: engines (https://github.com/huggingface/trl/issues/6789). Six times that is no precision any more: s = 0.3
 WORST_PRECISION = 0.3
 AT_START = WORST_PRECISION**2 / 2
 
@@ -150,7 +150,9 @@ class ReferenceIsAnother:
             self._drift = point if self._first is None else self._drift
             return None
         if self._first is None:
-            several = self._drift is not None and self._drift.step == point.step and abs(self._drift.value) > AT_START / 5
+            several = (
+                self._drift is not None and self._drift.step == point.step and abs(self._drift.value) > AT_START / 5
+            )
             self._settled = point.step is None or point.step > 1 or several
             self._first = point
         self._count += 1

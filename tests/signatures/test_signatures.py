@@ -15,7 +15,6 @@ import tomllib
 
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import Entry, load
-from doctor.catalogue.problem import INFO
 from doctor.catalogue.problem_files import declared as problem_of
 from doctor.catalogue.scaffold import UNFILLED
 from doctor.catalogue.signature import Hit

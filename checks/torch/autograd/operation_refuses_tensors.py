@@ -1,7 +1,7 @@
 """Words of operation-refuses-tensors (TOR052), whose texts stand in the TOML beside it.
 
-Names and sizes of a shape error mean something: two log probabilities whose names differ by a role belong to two models,
-and a size of millions beside one of hundreds is a parameter that a sharding engine made flat.
+Names and sizes of a shape error mean something: two log probabilities whose names differ by a role belong to two
+models, and a size of millions beside one of hundreds is a parameter that a sharding engine made flat.
 """
 
 from __future__ import annotations
@@ -25,10 +25,20 @@ _CASES = (
 LEAST_FLAT = 1_000_000
 _SHARDING = later(r"(?i)\bfsdp|\bzero.?3|\bstage.?3|deepspeed|fully_shard")
 #: roles by which two tensors of one kind are told apart
-_ROLES = ("ref", "reference", "old", "teacher", "student", "policy", "actor", "rollout", "sampling", "behavior", "target")
-_OPERATED = later(
-    r"(?P<a>[A-Za-z_][\w.]{2,60})(?:\[[^\]\n]{0,40}\])? ?[-+*/] ?(?P<b>[A-Za-z_][\w.]{2,60})(?![\w(])"
+_ROLES = (
+    "ref",
+    "reference",
+    "old",
+    "teacher",
+    "student",
+    "policy",
+    "actor",
+    "rollout",
+    "sampling",
+    "behavior",
+    "target",
 )
+_OPERATED = later(r"(?P<a>[A-Za-z_][\w.]{2,60})(?:\[[^\]\n]{0,40}\])? ?[-+*/] ?(?P<b>[A-Za-z_][\w.]{2,60})(?![\w(])")
 
 
 class Sides(NamedTuple):

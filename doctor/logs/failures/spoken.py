@@ -1,8 +1,8 @@
 """Understands what a program says of itself by the predicate of its sentence, where no signature knows the sentence.
 
 A few dozen predicates carry most warnings and refusals of the stack ("will be ignored", "failed to decode", "longer
-than", "is not registered"), whatever they are about: the sentence brings its subject along. The verbs are those of public
-threads about TRL, Transformers, vLLM, SGLang, veRL, AReaL, slime, rLLM and ms-swift (`tests/logs/test_spoken.py`).
+than", "is not registered"), whatever they are about: the sentence brings its subject along. The verbs are those of
+public threads about the stack (`tests/logs/test_spoken.py`).
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ _OF_RUNS = (
                                r"|\b(?:[Cc]ould not|[Cc]annot|[Uu]nable to) find\b|\bnot found\b")),
     _Predicate("instead", later(r"\b[Ff]all(?:ing|s|en)? ?back\b|\b[Dd]isabling\b|\bwill be (?:disabled|overridden|"
                                 r"overwritten|replaced|reset|truncated|clamped|set to)\b|\bhas no effect\b"
-                                r"|\bnot (?:be )?(?:applied|used|honou?red)\b|\bpatch(?:ing)? (?:may have |has )?fail")),
+                                r"|\bnot (?:be )?(?:applied|used|honou?red)\b"
+                                r"|\bpatch(?:ing)? (?:may have |has )?fail")),
     _Predicate("not_known", later(r"(?:^|\] )(?:Invalid|Unknown|Unsupported|Unrecogni[sz]ed) \w+:")),
 )  # fmt: skip
 #: of exceptions, the firmest first
@@ -68,21 +69,25 @@ _BEYOND = later(
     r"|beyond|does not fit)\D{0,90}?(?P<b>\d[\d,]*)"
 )
 _COMPARED = later(
-    r"(?P<n1>[A-Za-z_][\w.]{1,40}(?: in \w+(?: \w+)?)?) (?P<a>-?\d[\d.]*) (?:is not equal to|must be equal to|!=|differs? "
-    r"from|does not match|is not) (?P<n2>[A-Za-z_][\w.]{1,40} )?(?P<b>-?\d[\d.]*)"
+    r"(?P<n1>[A-Za-z_][\w.]{1,40}(?: in \w+(?: \w+)?)?) (?P<a>-?\d[\d.]*) (?:is not equal to|must be equal to|!=|"
+    r"differs? from|does not match|is not) (?P<n2>[A-Za-z_][\w.]{1,40} )?(?P<b>-?\d[\d.]*)"
 )
-_AT_ODDS = later(r"(?i)\bmismatch|\bmust (?:match|share|agree|equal|be equal|be the same)|\binconsisten|\bnot the same\b")
+_AT_ODDS = later(
+    r"(?i)\bmismatch|\bmust (?:match|share|agree|equal|be equal|be the same)|\binconsisten|\bnot the same\b"
+)
 _PAIR = later(r"(?<![\w.])(?P<name>[A-Za-z_][\w.]{1,40})\s?[=:]\s?(?P<value>-?\d[\d.]*)(?![\w.]*\d*\s?:)")
 _NOT_KNOWN = later(
     r"(?i)\bnot (?:been )?(?:registered|recogni[sz]ed|supported|implemented|a valid|among|one of|known)\b"
     r"|\b(?:unrecogni[sz]ed|unsupported|unknown|invalid|unexpected)\s+(?:\w+\s+){0,2}\w+"
 )
 _NOT_SET_UP = later(
-    r"(?i)\b(?:is|was|are|has|have)(?: not|n't) (?:yet )?(?:been )?(?:initiali[sz]ed|set up|started|created|built|loaded)"
+    r"(?i)\b(?:is|was|are|has|have)(?: not|n't) (?:yet )?(?:been )?(?:initiali[sz]ed|set up|started|created|"
+    r"built|loaded)"
 )
 _REQUIRED = later(
     r"(?i)\b(?:must|should|has to|have to|needs? to) (?:not )?(?:be|have|equal|match|contain|divide|support|set|use)\b"
-    r"|\brequires?\b|\bonly supports?\b|\bplease (?:set|use|choose|pass|specify|enable|disable|provide|either|install)\b"
+    r"|\brequires?\b|\bonly supports?\b"
+    r"|\bplease (?:set|use|choose|pass|specify|enable|disable|provide|either|install)\b"
     r"|(?:^|\. )(?:Enable|Disable|Set|Use|Pass|Specify|Choose) [\w`'\"-]"
 )
 _BY_ZERO = later(r"(?i)\b(?:division|modulo)\b.{0,20}\bzero\b")
@@ -238,8 +243,8 @@ def _named(message: str, settings: Mapping[str, object], *, zero: bool) -> tuple
     words = {each.lower() for each in _WORDS.findall(message)}
     found = []
     for name, value in settings.items():
-        if not isinstance(value, bool | int | float | str) or "." not in name and any(
-            other.endswith(f".{name}") for other in settings
+        if not isinstance(value, bool | int | float | str) or (
+            "." not in name and any(other.endswith(f".{name}") for other in settings)
         ):
             continue
         own = name.rpartition(".")[2].lower()
@@ -254,7 +259,8 @@ def _is_meant(name: str, words: Collection[str]) -> bool:
     if len(name) < _SHORTEST:
         return False
     return any(
-        word == name or (len(word) >= _SHORTEST and (name.startswith(word) or name.split("_", 1)[-1] == word.split("_", 1)[-1]))
+        word == name
+        or (len(word) >= _SHORTEST and (name.startswith(word) or name.split("_", 1)[-1] == word.split("_", 1)[-1]))
         for word in words
         if "_" in word
     )
@@ -279,7 +285,7 @@ def _said_by_lines(first: Finding, case: Case) -> Spoken | None:
     """What lines of an excerpt say that shows no failure, no end and no steps."""
     if first.where.rank is not None or case.failures or case.exits or case.marks.steps is not None:
         return None
-    if "judged" in first.values and first.values["judged"]:
+    if first.values.get("judged"):
         return None  # figures of a living run were judged
     if case.lines > _EXCERPT:
         return None

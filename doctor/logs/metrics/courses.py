@@ -28,7 +28,9 @@ _OTHER = later(
     r"(?i)\b(?:with|without|under|using|before|after|in|on)\s+(?P<other>(?!the same\b)[A-Za-z][^\s:,;]{1,60}"
     r"(?:\s(?!the\b|logs?\b|reads?\b|gives?\b|shows?\b|it\b|this\b)[^\s:,;]{1,30}){0,3})"
 )
-_SAME = later(r"(?i)\bthe same (?:run|data|seed|model|command|script|setup|config\w*)\b|\botherwise (?:identical|equal)\b")
+_SAME = later(
+    r"(?i)\bthe same (?:run|data|seed|model|command|script|setup|config\w*)\b|\botherwise (?:identical|equal)\b"
+)
 _NAME = later(r"[A-Za-z][\w./@\-]{1,80}")
 _FIGURE = later(r"(?<![\w.<>=])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?(?![\w.]*\d)")
 _THE_ONE = later(r"(?i)\bthe metric\b|\bthis (?:metric|value)\b|\bthese values\b")
@@ -134,5 +136,3 @@ def _apart(one: float, other: float) -> float:
         return math.inf
     small, large = sorted((abs(one), abs(other)))
     return large / small
-
-

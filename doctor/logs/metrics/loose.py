@@ -21,7 +21,10 @@ _LONGEST = 2_000
 _FIGURE = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?|[-+]?(?:nan|inf|NaN|Inf)"
 _PAIR = later(rf"['\"]?(?P<name>[A-Za-z][\w./@\-]{{0,80}})['\"]?\s{{0,2}}[:=]\s{{0,2}}(?P<value>{_FIGURE})(?![\w.%])")
 _CELL = later(rf"^\s*(?P<name>[A-Za-z][\w ./\-]{{0,40}}?)\s+(?P<value>{_FIGURE})\s*$")
-_STEP = later(r"\b(?:global[ _]?)?(?:[Ss]tep|[Ii]ter(?:ation)?|[Rr]ollout)\s{0,2}[:=]?\s{0,2}(?P<step>\d{1,9})(?:\s?/\s?(?P<all>\d{1,9}))?")
+_STEP = later(
+    r"\b(?:global[ _]?)?(?:[Ss]tep|[Ii]ter(?:ation)?|[Rr]ollout)\s{0,2}[:=]?\s{0,2}(?P<step>\d{1,9})"
+    r"(?:\s?/\s?(?P<all>\d{1,9}))?"
+)
 _NAMES = {
     "train_loss": "loss", "training_loss": "loss", "training loss": "loss", "train loss": "loss", "Train loss": "loss",
     "val_loss": "eval_loss", "validation_loss": "eval_loss", "validation loss": "eval_loss", "eval loss": "eval_loss",
@@ -40,7 +43,8 @@ class Excerpt(NamedTuple):
 
 def read(path: str, lines: Sequence[tuple[int, str]]) -> Excerpt:
     """Metrics of the lines of one log, in order."""
-    rows, total = [], None
+    rows: list[MetricRow] = []
+    total: int | None = None
     for number, text in lines[:MOST_LINES]:
         row = _row(path, number, text[:_LONGEST])
         if row is not None:
@@ -64,8 +68,8 @@ def _pairs(text: str) -> Iterator[tuple[str, float]]:
     for match in _PAIR.finditer(text):
         yield _name(match["name"]), float(match["value"])
     for cell in text.split("|") if "|" in text else ():
-        if match := _CELL.match(cell):
-            yield _name(match["name"]), float(match["value"])
+        if told := _CELL.match(cell):
+            yield _name(told["name"]), float(told["value"])
 
 
 def _name(name: str) -> str:
