@@ -14,7 +14,10 @@ from doctor.base.record import record
 
 @record
 class Course:
-    """One metric of a run: how many values, the first, the last, the least and the greatest, and where they stand."""
+    """One metric of a run: how many values, which of them, and where they stand.
+
+    `mean` is that of the points kept for a plot: exact up to some hundred values, and near it beyond.
+    """
 
     name: str
     count: int
@@ -22,6 +25,7 @@ class Course:
     last: float
     low: float
     high: float
+    mean: float
     last_step: int | None
     source: str
 

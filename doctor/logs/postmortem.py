@@ -27,7 +27,7 @@ from doctor.logs.failures.case import Case
 from doctor.logs.failures.ends import end_of
 from doctor.logs.match import problems as catalogue_module
 from doctor.logs.match.problems import Catalogue
-from doctor.logs.metrics import courses, loose
+from doctor.logs.metrics import courses, loose, waste
 from doctor.logs.metrics.files import MetricFileError, MetricsCsv
 from doctor.logs.metrics.lines import numbered
 from doctor.logs.metrics.live import Judge, Live, merged, track_of, track_of_log
@@ -98,6 +98,7 @@ def examine(
     table: MetricsCsv | None = None,
     work: Work | None = None,
     capsule_files: Sequence[str] = (),
+    price: float | None = None,
 ) -> Postmortem:
     """Read logs and say what went wrong first.
 
@@ -111,6 +112,7 @@ def examine(
         table: where every metric is written.
         work: who reads the files; None: the cores of this machine.
         capsule_files: capsules that lie outside of a run folder among the paths.
+        price: money that a GPU costs in an hour.
 
     Raises:
         NoLogs: nothing to read at the given paths.
@@ -150,10 +152,13 @@ def examine(
     alarming = any(each.severity is not INFO for each in findings)  # the user may ignore it, the run did not
     whole = not (skipped or crashed or alarming) and bool(end_of(evidence.case))
     files = (*(each.path for each in logs), *(each.path for each in metrics), *beside.files)
+    settings = courses.settings_of(evidence.case) if live.courses else {}
+    spent = waste.wasted(live.courses, live.findings, settings, evidence.case.world_size, price)
     witness = _witness(evidence.case, live) if whole else ()
     seen = (
         *_summary(evidence.case, live),
         *witness,
+        *(each.clause for each in spent),
         *evidence.appended,
         *_unclear(evidence),
         *told.summary,
@@ -170,7 +175,7 @@ def examine(
         "postmortem", target, outcome, dict(catalogue.entries), language, seconds,
         fixes=fixable(catalogue.entries.values()), verdict=_verdict(outcome.findings, catalogue, whole=whole),
         chain=tuple(vars(each) for each in ranked.chain), series=live.series, not_seen=live.not_seen,
-        unjudged=live.unjudged,
+        unjudged=live.unjudged, wasted=tuple(each.as_data() for each in spent),
     )  # fmt: skip
     return Postmortem(diagnosis, evidence.case, ranked, opened, held, written)
 

@@ -389,7 +389,8 @@ def _course(series: Series, source: str) -> Course:
     first = series.first.value if series.first else math.nan
     values = [value for _, value in series.points()]
     low, high = min(values, default=math.nan), max(values, default=math.nan)
-    return Course(series.name, series.count, first, series.last_value, low, high, series.last_step, source)
+    mean = sum(values) / len(values) if values else math.nan
+    return Course(series.name, series.count, first, series.last_value, low, high, mean, series.last_step, source)
 
 
 def _span(series: Series) -> list[int]:
