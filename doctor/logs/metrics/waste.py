@@ -1,7 +1,7 @@
 """What a run spent on rollouts that could teach nothing: GPU-hours, rollouts and, with a price, money.
 
-Two things are counted, each only where the metrics show it: groups whose rewards are all equal, which have no
-advantage and so no gradient; and all that came after a plateau of the reward began. Where time, GPUs or rollouts of a step are not
+Two things are counted, each only where the metrics show it: groups whose rewards are all equal, which have no advantage
+and so no gradient; and what came after a plateau of the reward began. Where time, GPUs or rollouts of a step are not
 known, that figure is left out: none is made up.
 """
 
