@@ -23,6 +23,8 @@ from doctor.catalogue.spoken import Sense, Spoken
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
 from doctor.logs.failures.tracebacks import Raised
+from doctor.logs.failures.unrecognised import is_report
+from doctor.logs.lines.nature import FOREIGN
 from doctor.logs.lines.prefixes import strip
 from doctor.logs.metrics.courses import settings_of
 
@@ -160,8 +162,8 @@ def _said_by_exception(first: Finding, case: Case) -> Spoken | None:
         ),
         None,
     )
-    if raised is None:
-        return None
+    if raised is None or (raised.frames and raised.frames[-1].own):
+        return None  # what one's own code refuses is known to its author
     message = redact_text(raised.message[:_LONGEST_MESSAGE], homes=False)
     understood = of_message(raised.name or raised.type, message)
     if understood is None:
@@ -287,7 +289,7 @@ def _said_by_lines(first: Finding, case: Case) -> Spoken | None:
         return None
     if first.values.get("judged"):
         return None  # figures of a living run were judged
-    if case.lines > _EXCERPT:
+    if case.lines > _EXCERPT or is_report(case) or {*case.natures.values()} - {"", FOREIGN}:
         return None
     lines = [each for place in range(len(case.kept)) for each in _lines(case, place)]
     for predicate in _OF_RUNS:
