@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -10,11 +11,23 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 LOG_MESSAGE = TOML["log"]
 LOG_MESSAGE_HERE = TOML["log_here"]
+_ZERO = later(r"(?i)zero|stage.?3|deepspeed")
+_SURE = 3  # weights of one element each
 
 
 def explain(hits: Hits) -> Finding | None:
     """Say which side is empty."""
+    if not hits.get("saved") and hits.values("here") == ["1"] and not _is_placeholder(hits):
+        return None  # a parameter may be of one element
     message = LOG_MESSAGE if hits.get("saved") else LOG_MESSAGE_HERE
     return found(
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, weight=hits.get("weight")
     )  # fmt: skip
+
+
+def _is_placeholder(hits: Hits) -> bool:
+    """Whether several weights are of one element here: ZeRO-3 up to DeepSpeed 0.3 left that of each partitioned one.
+
+    https://github.com/Lightning-AI/pytorch-lightning/issues/7282
+    """
+    return len(hits.values("weight")) > 1 and bool(_ZERO.search(hits.context) or len(hits.values("weight")) > _SURE)

@@ -6,7 +6,7 @@ import math
 from typing import Optional
 
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -23,12 +23,15 @@ class EvalLossNotFinite:
     def __init__(self) -> None:
         self._loss: Optional[float] = None
         self._told = False
+        self._alone: Optional[Point] = None
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge one value."""
         if point.name == "loss":
             self._loss = point.value
             return None
+        if self._loss is None and not math.isfinite(point.value):
+            self._alone = self._alone or point
         if self._told or math.isfinite(point.value) or self._loss is None or not math.isfinite(self._loss):
             return None
         self._told = True
@@ -41,3 +44,12 @@ class EvalLossNotFinite:
         if len(stretch["loss"]):
             self._loss = stretch.last("loss").value
         return True
+
+    def finish(self) -> Optional[Finding]:
+        """Judge an evaluation of which no training loss is told beside it."""
+        point = self._alone
+        if point is None or self._told or self._loss is not None:
+            return None
+        return found(
+            PROBLEM, MESSAGE, confidence=LIKELY, value=f"{point.value:g}", step=step_text(point.step), **sighting(point)
+        )

@@ -53,7 +53,8 @@ class LossOrGradientNotFinite:
             bad = math.isnan(value)
             self._seen = self._seen or math.isfinite(value)
         message = MESSAGE if self._finite or (point.step or 0) > 1 else FROM_START
-        self._finite = self._finite or not bad
+        # the Trainer paints a NaN loss as 0, so that a 0 beside a NaN is no finite step to go back to
+        self._finite = self._finite or (not bad and value != 0)
         if bad:
             self._bad[point.name] += 1
             self._last = point

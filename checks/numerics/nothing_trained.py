@@ -8,7 +8,8 @@ from typing import Optional
 from doctor.base.history import History
 from doctor.base.stats import Window
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, Message, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Message, Where, found
 from doctor.catalogue.problem import WARNING
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
@@ -19,6 +20,7 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 VANISHED = TOML["vanished"]
 MASKED, CUT_OFF, CHANCE, TIMES = TOML["masked"], TOML["cut_off"], TOML["chance"], TOML["times"]
+SHARE, NORMS, STANDS = TOML["share"], TOML["norms"], TOML["stands"]
 
 
 #: norms of healthy runs are above 1e-4; below this, a step of any usual learning rate is lost in rounding
@@ -245,3 +247,85 @@ class LossTimesAccumulation:
             return False
         self._losses = [*self._losses, *stretch["loss"].values][-9:]
         return True
+
+
+#: values that are the same to the last of at least so many digits stand still; by chance one pair in ten thousand is
+STANDING, DIGITS = 4, 4
+
+
+@rule(PROBLEM, needs=("loss", "grad_norm", "learning_rate", "reward_std", "reward", "frac_reward_zero_std"))
+class NothingMoves:
+    """All values of a run, or of a piece of it: a loss that is always the same, or norms that are all 0."""
+
+    def __init__(self) -> None:
+        self._losses = self._norms = 0
+        self._loss: Optional[Point] = None
+        self._norm: Optional[Point] = None
+        self._rewarded = self._spread = self._rate = False
+        self._loss_moves = self._norm_moves = False
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one figure in."""
+        name, value = point.name, point.value
+        if name == "loss":
+            self._loss_moves = self._loss_moves or (self._loss is not None and self._loss.value != value)
+            self._losses, self._loss = self._losses + 1, point
+        elif name == "grad_norm":
+            self._norm_moves = self._norm_moves or value != 0
+            self._norms, self._norm = self._norms + 1, point
+        elif name == "learning_rate":
+            self._rate = self._rate or value > 0
+        else:
+            self._rewarded = True
+            self._spread = self._spread or (name == "reward_std" and value > 0)
+        return None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose loss and norm may be anything, once these have moved."""
+        losses, norms = stretch["loss"].values, stretch["grad_norm"].values
+        return (self._loss_moves or not losses) and (self._norm_moves or not norms) and bool(losses or norms)
+
+    def finish(self) -> Optional[Finding]:
+        """Judge what never moved."""
+        loss, norm = self._loss, self._norm
+        if loss is not None and not self._rewarded and not self._loss_moves and self._losses >= STANDING:
+            digits = len(f"{loss.value:.12g}".replace(".", "").lstrip("-0"))
+            if math.isfinite(loss.value) and abs(loss.value) > LIVING and digits >= DIGITS:
+                return self._found(loss, STANDS, self._losses)
+        told = self._spread or (loss is None and not self._rewarded and self._rate)
+        if norm is not None and told and not self._norm_moves and self._norms > 1:
+            return self._found(norm, NORMS, self._norms)
+        return None
+
+    @staticmethod
+    def _found(point: Point, message: Message, count: int) -> Finding:
+        return found(
+            PROBLEM, message, confidence=LIKELY, severity=WARNING, count=count, loss=f"{point.value:.6g}",
+            **sighting(point),
+        )  # fmt: skip
+
+
+#: settings that say how many micro batches make a step
+_ACCUMULATION = (
+    "gradient_accumulation_steps", "grad_accumulation_steps", "accumulation_steps", "grad_accum_steps",
+    "accumulate_grad_batches",
+)  # fmt: skip
+#: how near the ratio of two losses must lie to the setting: evaluation data differs from training data by as much
+NEAR_SETTING = 0.1
+
+
+def of_courses(courses: Courses) -> Optional[Finding]:
+    """A loss that is off from the one of an evaluation by just the accumulation that is set."""
+    loss, held_out = courses.of.get("loss"), courses.of.get("eval_loss")
+    steps = courses.number(*_ACCUMULATION)
+    if loss is None or held_out is None or steps is None or any(name in courses.of for name in _REWARDS):
+        return None
+    if steps < 2 or not loss.last > 0 or not held_out.last > 0:
+        return None
+    ratio = held_out.last / loss.last
+    if min(abs(ratio / steps - 1), abs(ratio * steps - 1)) > NEAR_SETTING:
+        return None
+    return found(
+        PROBLEM, SHARE, confidence=LIKELY, severity=WARNING, where=Where(file=loss.source, step=loss.last_step),
+        loss=f"{loss.last:.3g}", evaluation=f"{held_out.last:.3g}", steps=f"{steps:g}", larger=ratio < 1,
+    )  # fmt: skip

@@ -7,7 +7,8 @@ from typing import NamedTuple, Optional
 
 from doctor.base.stats import Alarm, Baseline, Window
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -15,7 +16,7 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
-LEVEL, OLD = TOML["level"], TOML["old"]
+LEVEL, OLD, TRUNCATED, SUMMED = TOML["level"], TOML["old"], TOML["truncated"], TOML["summed"]
 
 
 #: logged steps of the medians; factor by which the ratio must have moved, and from 1
@@ -100,6 +101,7 @@ class SamplerAgainstLearner:
 
     def __init__(self) -> None:
         self._recent: dict[str, Window] = {}
+        self._last: dict[str, Point] = {}
         self._alarm = Alarm(1, calm=LEVEL_STEPS * len(LEVELS))
 
     def update(self, point: Point) -> Optional[Finding]:
@@ -108,15 +110,29 @@ class SamplerAgainstLearner:
             return None
         recent = self._recent.setdefault(point.name, Window(LEVEL_STEPS))
         recent.push(point.value)
+        self._last[point.name] = point
+        low, high = LEVELS[point.name]
+        if not recent.full or not self._alarm.see(not low <= recent.median <= high, point.step):
+            return None
+        return self._found(point, recent)
+
+    @staticmethod
+    def _found(point: Point, recent: Window) -> Finding:
         low, high = LEVELS[point.name]
         median = recent.median
-        if not recent.full or not self._alarm.see(not low <= median <= high, point.step):
-            return None
         bound = low if median < low else high
         return found(
             PROBLEM, LEVEL, confidence=LIKELY, metric=point.name, value=f"{median:.3g}", bound=f"{bound:g}",
-            count=LEVEL_STEPS, step=step_text(point.step), **sighting(point),
+            count=len(recent), step=step_text(point.step), **sighting(point),
         )  # fmt: skip
+
+    def finish(self) -> Optional[Finding]:
+        """Judge a run, or a piece of a log, that ended before a window was full: a bound holds for each value."""
+        for name, recent in self._recent.items():
+            low, high = LEVELS[name]
+            if not recent.full and not self._alarm.on and not low <= recent.median <= high:
+                return self._found(self._last[name], recent)
+        return None
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in whose figures all lie within the bounds."""
@@ -179,3 +195,64 @@ class SamplesOfOldPolicies:
         else:
             self._unclipped += len(clips)
         return True
+
+
+_DIFFERENCE, _RATIO = "sampling/sampling_logp_difference/mean", "sampling/importance_sampling_ratio/mean"
+#: settings of sampling that leave a part of the vocabulary out, and their values that leave out nothing. The engine
+#: renormalises over what is left, the trainer over all of it: the ratio is then the mass S that is left, in each token
+#: https://github.com/huggingface/trl/issues/6789
+_WHOLE = {"top_p": 1.0, "top_k": 0.0, "min_p": 0.0}
+
+
+#: a gap per token that rounding makes, and a mean ratio that tokens which agree so well cannot have: exp(0.015) = 1.015
+AGREES, LEFT = 0.015, 0.8
+
+
+@rule(PROBLEM, needs=(_DIFFERENCE, _RATIO))
+class RatioOfSequences:
+    """A mean ratio far below 1 beside tokens that agree: it is taken over sequences, and cut at its cap."""
+
+    def __init__(self) -> None:
+        self._ratios = Window(LEVEL_STEPS)
+        self._gaps = Window(LEVEL_STEPS)
+        self._last: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one figure in."""
+        if math.isfinite(point.value):
+            if point.name == _RATIO:
+                self._ratios.push(point.value)
+                self._last = point
+            else:
+                self._gaps.push(abs(point.value))
+        return None
+
+    def finish(self) -> Optional[Finding]:
+        """Judge the last values."""
+        if self._last is None or not self._gaps or self._ratios.median >= LEFT or self._gaps.median >= AGREES:
+            return None
+        return found(
+            PROBLEM, SUMMED, confidence=LIKELY, value=f"{self._ratios.median:.3g}", gap=f"{self._gaps.median:.2g}",
+            **sighting(self._last),
+        )  # fmt: skip
+
+
+def of_courses(courses: Courses) -> Optional[Finding]:
+    """A gap between sampler and learner that the settings of sampling explain."""
+    cut = {
+        name: value
+        for name, whole in _WHOLE.items()
+        if (value := courses.number(name, f"sampling_{name}")) is not None and value not in (whole, -1.0)
+    }
+    gap, ratio = courses.of.get(_DIFFERENCE), courses.of.get(_RATIO)
+    course = ratio or gap
+    if not cut or course is None:
+        return None
+    # log S of top_p = 0.95 is 0.05, above what rounding leaves
+    if (ratio is not None and ratio.last > 0.97) or (gap is not None and abs(gap.last) < 0.04):
+        return None
+    return found(
+        PROBLEM, TRUNCATED, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
+        metric=course.name, value=f"{course.last:.3g}",
+        settings=", ".join(f"{name}={value:g}" for name, value in cut.items()),
+    )  # fmt: skip

@@ -119,32 +119,61 @@ class ReferenceIsThePolicy:
         return self._settled
 
 
-#: nats a token at the first step, at which both are the same weights: other precision or kernels leave 0.001
-AT_START = 0.1
+#: Before the first update policy and reference are the same weights, and what is left is arithmetic: log probabilities
+#: of the same tokens that differ by d with mean 0 and standard deviation s. The mean of every estimator in use is then
+#: s^2/2 or less (k1: d; k2: d^2/2; k3: exp(-d) - 1 + d; http://joschu.net/blog/kl-approx.html), and the mean over a
+#: batch of n tokens scatters by s/sqrt(n) at most. In bf16 s is 0.05, whatever is compared: chunks of other sizes,
+#: engines (https://github.com/huggingface/trl/issues/6789). Six times that is no precision any more: s = 0.3
+WORST_PRECISION = 0.3
+AT_START = WORST_PRECISION**2 / 2
+
+#: The least of so many values must lie above the bound. A reference of other weights stays away, while a bad batch or a
+#: figure that is smeared over steps comes alone: were one value in ten above it by chance, five running are one in 10^5
+FIRST_VALUES = 5
 
 
 @rule(PROBLEM, needs=("kl", "policy_drift"), symptom_of=("RLX014",))
 class ReferenceIsAnother:
-    """A KL at the very first step, before any update: the reference is not the model that training starts from."""
+    """A KL from the very first step on, before any update: the reference is not the model that training starts from."""
 
     def __init__(self) -> None:
         self._settled = False
         self._drift: Optional[Point] = None
+        self._first: Optional[Point] = None
+        self._least, self._count = math.inf, 0
 
     def update(self, point: Point) -> Optional[Finding]:
-        """Judge the first KL only, and only where it is that of step 0 or 1."""
+        """Judge the first values only, and only where they begin at step 0 or 1."""
         if self._settled:
             return None
         if point.name == "policy_drift":
-            self._drift = point
+            self._drift = point if self._first is None else self._drift
             return None
+        if self._first is None:
+            several = (
+                self._drift is not None and self._drift.step == point.step and abs(self._drift.value) > AT_START / 5
+            )
+            self._settled = point.step is None or point.step > 1 or several
+            self._first = point
+        self._count += 1
+        self._least = min(self._least, point.value)
+        if self._settled or not AT_START < point.value < math.inf:
+            self._settled = True
+            return None
+        return self._found() if self._count == FIRST_VALUES else None
+
+    def _found(self) -> Optional[Finding]:
         self._settled = True
-        several = self._drift is not None and self._drift.step == point.step and abs(self._drift.value) > AT_START / 10
-        if point.step is None or point.step > 1 or several or not AT_START < point.value < math.inf:
+        first = self._first
+        if first is None:
             return None
         return found(
-            PROBLEM, OTHER, confidence=LIKELY, kl=f"{point.value:.2g}", step=step_text(point.step), **sighting(point)
+            PROBLEM, OTHER, confidence=LIKELY, kl=f"{first.value:.2g}", step=step_text(first.step), **sighting(first)
         )
+
+    def finish(self) -> Optional[Finding]:
+        """Judge a run that is shorter: by twice the bound, for fewer values prove less."""
+        return self._found() if not self._settled and self._count and self._least > 2 * AT_START else None
 
     def calm(self, _stretch: Stretch) -> bool:
         """Take every row in once the beginning is over."""

@@ -6,7 +6,9 @@ import math
 from typing import Optional
 
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
+from doctor.catalogue.problem import WARNING
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -16,6 +18,7 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 MOVES = TOML["moves"]
 WARM_UP = TOML["warm_up"]
+EARLY = TOML["early"]
 
 
 #: metrics of the policy that stand still with it
@@ -138,3 +141,24 @@ class WarmUpLongerThanRun:
         return found(
             PROBLEM, WARM_UP, confidence=LIKELY, value=f"{last.value:.3g}", step=step_text(last.step), **sighting(last)
         )
+
+
+#: share of the run at which a schedule may be at its end, and at which its warm-up is surely over
+ENDS_FROM, WARM_UNTIL = 0.9, 0.05
+_PROCESSES = ("num_processes", "nproc_per_node", "world_size", "n_gpus_per_node", "num_gpus", "gpus")
+
+
+def of_courses(courses: Courses) -> Optional[Finding]:
+    """A rate of exactly 0 long before the end of the run: its schedule was stepped too often."""
+    rate, total = courses.of.get("learning_rate"), courses.total
+    if rate is None or not total or rate.last_step is None or rate.last != 0:
+        return None
+    if not WARM_UNTIL * total < rate.last_step < ENDS_FROM * total or (rate.count > 1 and rate.high == 0):
+        return None
+    processes = courses.number(*_PROCESSES)
+    times = total / rate.last_step
+    return found(
+        PROBLEM, EARLY, confidence=LIKELY, severity=WARNING, where=Where(file=rate.source, step=rate.last_step),
+        step=rate.last_step, total=total, times=f"{times:.2g}",
+        processes=f"{processes:g}" if processes is not None and processes >= times * ENDS_FROM else "",
+    )  # fmt: skip

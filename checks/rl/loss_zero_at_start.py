@@ -18,7 +18,11 @@ PROBLEM = TOML.problem
 FEWEST, MOST = 2, 100
 
 
-@rule(PROBLEM, needs=("loss", "grad_norm", "reward"))
+#: what the Trainer prints once it has ended: of a run that came to its end nobody asks why its loss begins with 0
+ENDED = "train_runtime"
+
+
+@rule(PROBLEM, needs=("loss", "grad_norm", "reward", ENDED))
 class LossZeroAtStart:
     """Counts the zeros; one other loss, or a gradient of 0, and there is nothing to say."""
 
@@ -38,6 +42,7 @@ class LossZeroAtStart:
             self._other = self._other or not (0 < point.value < math.inf)
         else:
             self._rewarded = True
+            self._other = self._other or point.name == ENDED
         return None
 
     def calm(self, stretch: Stretch) -> bool:

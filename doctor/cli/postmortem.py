@@ -55,6 +55,10 @@ _REST_TIMES = 9  # what is read anew takes at most a tenth of the time
     "--ray", metavar="auto|ADDRESS",
     help="Let the nodes of a running Ray cluster read the logs, where these lie on a file system that they share.",
 )  # fmt: skip
+@click.option(
+    "--price", metavar="MONEY", type=click.FloatRange(min=0),
+    help="What a GPU costs in an hour, to say what was spent on rollouts that taught nothing.",
+)  # fmt: skip
 @click.option("--python", metavar="PATH", help="With --ray: the interpreter, venv or conda prefix that has Ray.")
 @options.ignore
 @options.strict
@@ -152,7 +156,7 @@ def _examined(
             result = examine(
                 paths, context=_context(chosen), ignored=settings.ignored, language=language,
                 run_dir=chosen["run_dir"], prepared=prepared, table=table, work=nodes,
-                capsule_files=_whole(chosen["capsules"]),
+                capsule_files=_whole(chosen["capsules"]), price=chosen["price"],
             )  # fmt: skip
         for note in nodes.notes if nodes is not None else ():
             options.notice(f"--ray: {note}")

@@ -60,6 +60,7 @@ class Diagnosis:
     machines: int = 0  # of a monitored run
     not_seen: tuple[str, ...] = ()  # what the metrics of a post-mortem cannot tell of
     unjudged: tuple[str, ...] = ()  # metrics that no rule judges
+    wasted: tuple[Mapping[str, Any], ...] = ()  # what a post-mortem saw spent for nothing
 
 
 def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -74,6 +75,8 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
         report["judged"] = {
             "not_seen": list(diagnosis.not_seen), "unjudged": [inert(redact_text(each)) for each in diagnosis.unjudged],
         }  # fmt: skip
+    if diagnosis.wasted:
+        report["wasted"] = [dict(each) for each in diagnosis.wasted]
     return {**report, **({"series": [_series(each) for each in diagnosis.series]} if diagnosis.series else {})}
 
 

@@ -273,6 +273,18 @@ REPORT: dict[str, Any] = {
             "required": ["not_seen", "unjudged"],
             "properties": {"not_seen": _TEXTS, "unjudged": _TEXTS},
         },
+        "wasted": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["of", "share", "gpu_hours", "rollouts", "money"],
+                "properties": {
+                    "of": {"enum": ["groups", "plateau"]},
+                    "share": {"type": "number"},
+                    **{name: {"type": ["number", "null"]} for name in ("gpu_hours", "rollouts", "money")},
+                },
+            },
+        },
         "usage": {
             "type": "object",
             "required": ["seconds", "gpu_hours", "idle_gpu_hours", "gpus", "phases_from", "phases"],

@@ -22,14 +22,15 @@ from doctor.logs import artifacts, events
 from doctor.logs.artifacts import Artifacts
 from doctor.logs.capsules import read
 from doctor.logs.capsules import told as told_by_capsules
-from doctor.logs.failures import hangs
+from doctor.logs.failures import hangs, spoken
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.ends import end_of
 from doctor.logs.match import problems as catalogue_module
 from doctor.logs.match.problems import Catalogue
+from doctor.logs.metrics import courses, loose, waste
 from doctor.logs.metrics.files import MetricFileError, MetricsCsv
 from doctor.logs.metrics.lines import numbered
-from doctor.logs.metrics.live import Judge, Live, track_of, track_of_log
+from doctor.logs.metrics.live import Judge, Live, merged, track_of, track_of_log
 from doctor.logs.metrics.sources import MetricSource, in_folder, metric_file
 from doctor.logs.read import context as context_module
 from doctor.logs.read.appended import Last, rows_since
@@ -97,6 +98,7 @@ def examine(
     table: MetricsCsv | None = None,
     work: Work | None = None,
     capsule_files: Sequence[str] = (),
+    price: float | None = None,
 ) -> Postmortem:
     """Read logs and say what went wrong first.
 
@@ -110,6 +112,7 @@ def examine(
         table: where every metric is written.
         work: who reads the files; None: the cores of this machine.
         capsule_files: capsules that lie outside of a run folder among the paths.
+        price: money that a GPU costs in an hour.
 
     Raises:
         NoLogs: nothing to read at the given paths.
@@ -131,7 +134,7 @@ def examine(
     folders = [each for each in paths if each != STDIN]
     events.with_end(evidence.case, folders)
     evidence.unread.extend(events.with_unrecorded(evidence.case, folders))
-    live = _judged(evidence, metrics, table)
+    live, odd = _judged(evidence, metrics, table, catalogue)
     beyond = _beyond(evidence, live, beside, catalogue, told)
     ranked = judge(evidence.case, evidence.hits, evidence.counts, catalogue, beyond)
     unknown = unknown_problems(catalogue.entries.values())
@@ -139,19 +142,23 @@ def examine(
         ranked.findings, evidence.case, catalogue.entries, unknown, well=bool(end_of(evidence.case))
     )
     findings = told_by_capsules.told(findings, held, unknown)
+    findings, misheard = spoken.told(findings, evidence.case, catalogue.entries, unknown)
     findings = told_by_source.told(findings, evidence.case, unknown)
     findings, doubts = _reviewed(findings, evidence.case)
     seconds = time.monotonic() - started
     skipped = (*_skipped(evidence, opened, beside, told), *held.skipped)
-    crashed = (*ranked.crashed, *live.crashed, *beside.crashed, *misjudged, *doubts)
+    crashed = (*ranked.crashed, *live.crashed, *beside.crashed, *misjudged, *misheard, *odd, *doubts)
     outcome = suppress(Outcome(findings, skipped, crashed, catalogue.problems, seconds), ignored, None)
     alarming = any(each.severity is not INFO for each in findings)  # the user may ignore it, the run did not
     whole = not (skipped or crashed or alarming) and bool(end_of(evidence.case))
     files = (*(each.path for each in logs), *(each.path for each in metrics), *beside.files)
+    settings = courses.settings_of(evidence.case) if live.courses else {}
+    spent = waste.wasted(live.courses, live.findings, settings, evidence.case.world_size, price)
     witness = _witness(evidence.case, live) if whole else ()
     seen = (
         *_summary(evidence.case, live),
         *witness,
+        *(each.clause for each in spent),
         *evidence.appended,
         *_unclear(evidence),
         *told.summary,
@@ -168,7 +175,7 @@ def examine(
         "postmortem", target, outcome, dict(catalogue.entries), language, seconds,
         fixes=fixable(catalogue.entries.values()), verdict=_verdict(outcome.findings, catalogue, whole=whole),
         chain=tuple(vars(each) for each in ranked.chain), series=live.series, not_seen=live.not_seen,
-        unjudged=live.unjudged,
+        unjudged=live.unjudged, wasted=tuple(each.as_data() for each in spent),
     )  # fmt: skip
     return Postmortem(diagnosis, evidence.case, ranked, opened, held, written)
 
@@ -313,12 +320,30 @@ def _read(
     return _Evidence(case, hits, counts, judge, endings, len(found), lost, unread, appended, several)
 
 
-def _judged(evidence: _Evidence, metrics: Sequence[MetricSource], table: MetricsCsv | None) -> Live:
-    """What the live rules say to all metrics: those of the logs, and then those of files of metrics."""
+def _judged(
+    evidence: _Evidence, metrics: Sequence[MetricSource], table: MetricsCsv | None, catalogue: Catalogue
+) -> tuple[Live, tuple[Crashed, ...]]:
+    """What the live rules say to all metrics, those of the logs and then those of files of metrics; and the laws."""
+    total = _of_excerpts(evidence)
     for place, metric in enumerate(metrics, evidence.sources):
         rows = _readable(metric, evidence.lost)
         evidence.judge.take(place, track_of(metric.path, table.passed(rows) if table is not None else rows))
-    return evidence.judge.finish()
+    live = evidence.judge.finish()
+    found, crashed = courses.judged(evidence.case, live.courses, total, catalogue.entries)
+    return (replace(live, findings=merged((*found, *live.findings))) if found else live), crashed
+
+
+def _of_excerpts(evidence: _Evidence) -> int | None:
+    """Judge the metrics of short logs in a notation of their own; how many steps their run is to have."""
+    case, total = evidence.case, None
+    if case.lines > loose.MOST_LINES or case.failures:
+        return None
+    for place, (source, kept) in enumerate(zip(case.sources, case.kept, strict=False)):
+        if not evidence.judge.knows(place):
+            excerpt = loose.read(source.path, kept)
+            evidence.judge.take(place, track_of(source.path, excerpt.rows))
+            total = excerpt.total if excerpt.total is not None else total
+    return total
 
 
 def _readable(metric: MetricSource, lost: list[str]) -> Iterator[MetricRow]:

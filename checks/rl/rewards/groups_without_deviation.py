@@ -38,7 +38,7 @@ class GroupsWithoutDeviation:
 
     def __init__(self) -> None:
         self._alarm = Alarm(RUNNING, calm=5)
-        self._has_share = self._moved = False
+        self._has_share = self._moved = self._stood = False
         self._rows = self._bad_rows = 0
         self._last: Optional[Point] = None
 
@@ -46,6 +46,7 @@ class GroupsWithoutDeviation:
         """Take one figure in."""
         if point.name == "grad_norm":
             self._moved = self._moved or not point.value <= NO_GRADIENT
+            self._stood = True
             return None
         if point.name == "frac_reward_zero_std":
             if not self._has_share:  # what `reward_std` of this first row said counts no more
@@ -69,6 +70,7 @@ class GroupsWithoutDeviation:
         if shares.high >= 1 or (not self._has_share and deviations.low <= 0):
             return False
         self._moved = self._moved or norms.high > NO_GRADIENT
+        self._stood = self._stood or bool(norms.values)
         count = len(stretch[name])
         self._rows += count
         self._alarm.rest(count)
@@ -83,7 +85,9 @@ class GroupsWithoutDeviation:
         """Judge a short run as a whole."""
         if self._alarm.on or self._moved or self._last is None:
             return None
-        return self._found(self._last, self._rows) if self._rows == self._bad_rows >= WHOLE_RUN else None
+        # the share of all groups and a gradient of 0 say the same of one step, each by itself
+        least = 1 if self._has_share and self._stood else WHOLE_RUN
+        return self._found(self._last, self._rows) if self._rows == self._bad_rows >= least else None
 
 
 #: logged steps running of a whole batch without any advantage

@@ -12,6 +12,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 LOG_MESSAGE = TOML["log"]
 LOG_MESSAGE_OWN = TOML["log_own"]
+LOG_MESSAGE_UNNAMED = TOML["log_unnamed"]
 LOG_MESSAGE_SYSTEM = TOML["log_system"]
 LOG_MESSAGE_OTHER = TOML["log_other"]
 LOG_MESSAGE_BUILT = TOML["log_built"]
@@ -64,10 +65,16 @@ def explain(hits: Hits) -> Finding | None:
     told_elsewhere = any(part in library for part in ("flash_attn", "torchvision", "libtorchaudio"))
     if symbol.startswith("__nvJitLink") or told_elsewhere:
         return None  # told by problems of their own
+    short = symbol[:36] + ("..." if len(symbol) > 36 else "")
+    if not library:
+        return found(
+            PROBLEM, LOG_MESSAGE_UNNAMED, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, symbol=short
+        )
     folder, base = ["", *library.split("/")][-2:]
     name = (f"{folder}/" if folder not in ("", "site-packages", "dist-packages") else "") + base.partition(".")[0]
     after = re.split(r"(?:site|dist)-packages/", library)[-1] if "-packages/" in library else ""
-    package = after.partition("/")[0].partition(".")[0] or base.partition(".")[0]
+    beside = folder if folder and not library.startswith(("/", "~")) else ""  # the path begins with the package
+    package = after.partition("/")[0].partition(".")[0] or beside or base.partition(".")[0]
     own = package in ("torch", "nvidia") or base.startswith(("libtorch", "libc10"))
     of_torch = any(part in symbol for part in ("3c10", "5torch", "N2at", "THP", "_ZN6caffe2"))
     if of_torch and "-packages/" not in library and re.search(r"/build/|torch_extensions/", library):

@@ -113,7 +113,7 @@ def of_silence(case: Case) -> Unknown:
     where = Where(file=last.file, line=last.number) if last else Where(file=case.sources[0].path)
     return Unknown(
         "abrupt", where, evidence, steps=case.marks.steps, folded=case.marks.folded is not None,
-        partial=not case.whole, nature="report" if _is_report(case) else _nature(case), unrecorded=case.unrecorded,
+        partial=not case.whole, nature="report" if is_report(case) else _nature(case), unrecorded=case.unrecorded,
     )  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def _nature(case: Case) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def _is_report(case: Case) -> bool:
+def is_report(case: Case) -> bool:
     """Whether what was given says what is installed on a machine, and nothing of a run."""
     stamped = sum(len(each) for each in case.clocks.values())
     if case.marks.steps is not None or case.lines > _LONGEST_REPORT or stamped > _MOST_STAMPS:

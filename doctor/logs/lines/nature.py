@@ -72,11 +72,15 @@ def nature_of(path: str, lines: Sequence[tuple[int, str]]) -> str:
 def _is_wrapped(told: Sequence[str]) -> bool:
     """Whether most lines end at one column, no line goes beyond it, and words are cut there.
 
-    Lines of a table have one width as well, and end in its border.
+    Lines of a table have one width as well, and end in its border; lines that a program prints step by step have one by
+    chance, and begin alike.
     """
     width = max(map(len, told))
     full = sum(len(text) == width for text in told)
     if not _NARROWEST <= width <= _WIDEST or full * 2 < len(told):
         return False
-    cuts = (len(one) == width and bool(_CUT.match(one[-1] + two[0])) for one, two in itertools.pairwise(told))
+    cuts = (
+        len(one) == width and bool(_CUT.match(one[-1] + two[0])) and one.split()[:1] != two.split()[:1]
+        for one, two in itertools.pairwise(told)
+    )  # fmt: skip
     return sum(cuts) >= _FEWEST_CUTS

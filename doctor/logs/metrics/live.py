@@ -12,6 +12,7 @@ from typing import Any
 
 from doctor.base.record import record
 from doctor.catalogue.columns import MetricRow, Stretch, points_of, stretches
+from doctor.catalogue.courses import Course
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.outcome import Crashed
 from doctor.catalogue.rules import RuleEngine
@@ -51,6 +52,7 @@ class Live:
         judged: names of the usual metrics that were told and that rules have judged, the first few.
         not_seen: what the metrics cannot tell of, so that "healthy" does not cover it, see `doctor.logs.metrics.seen`.
         unjudged: metrics that no rule judges, in alphabetical order.
+        courses: the metrics that rules judge or reports draw, by name.
 
     """
 
@@ -62,6 +64,7 @@ class Live:
     judged: tuple[str, ...] = ()
     not_seen: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
+    courses: Mapping[str, Course] = field(default_factory=dict)
 
 
 @dataclass
@@ -202,6 +205,10 @@ class Judge:
                 self._longest[name] = (place, track, series)
         track.timeline.series = {}  # thousands of ranks may tell the same metrics
 
+    def knows(self, place: int) -> bool:
+        """Whether the source at a position told any metric."""
+        return any(known == place for known, _ in self._tracks)
+
     def finish(self) -> Live:
         """What came of all sources."""
         self._tracks.sort(key=lambda each: each[0])
@@ -220,6 +227,7 @@ class Judge:
             tuple(track.pace for track in tracks if track.pace is not None),
             tuple(name for name in USUAL if name in longest and longest[name][1].count > 1)[:_MOST_JUDGED],
             *seen.witness({name for track in tracks for names in track.names for name in names}),
+            {name: _course(series, track.source) for name, (track, series) in longest.items() if series.first},
         )
 
 
@@ -375,6 +383,14 @@ def _drawable(series: Series, source: str, findings: list[str]) -> dict[str, Any
         "points": [list(each) for each in thinned(sorted(series.points()), MOST_POINTS_SHOWN)],
         "not_finite_from": min(steps, default=None),
     }
+
+
+def _course(series: Series, source: str) -> Course:
+    first = series.first.value if series.first else math.nan
+    values = [value for _, value in series.points()]
+    low, high = min(values, default=math.nan), max(values, default=math.nan)
+    mean = sum(values) / len(values) if values else math.nan
+    return Course(series.name, series.count, first, series.last_value, low, high, mean, series.last_step, source)
 
 
 def _span(series: Series) -> list[int]:

@@ -1,0 +1,27 @@
+"""Words said-by-the-program (LCH8772), whose texts stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.spoken import Spoken
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGES = {
+    "not_a_number": TOML["not_a_number"], "no_gradient": TOML["no_gradient"], "left_out": TOML["left_out"],
+    "not_read": TOML["not_read"], "not_same": TOML["not_same"], "gone": TOML["gone"], "absent": TOML["absent"],
+    "instead": TOML["instead"], "beyond": TOML["beyond"], "disagree": TOML["disagree"],
+    "not_known": TOML["not_known"], "not_set_up": TOML["not_set_up"], "by_zero": TOML["by_zero"],
+    "required": TOML["required"],
+}  # fmt: skip
+
+
+def of_words(spoken: Spoken) -> Finding | None:
+    """What follows from a sentence, by what it says."""
+    return found(
+        PROBLEM, MESSAGES[spoken.sense], where=spoken.where, evidence=spoken.evidence, confidence=LIKELY,
+        what=spoken.what, who=spoken.who or "the program", who_zh=spoken.who or "程序", library=spoken.who,
+        times=spoken.times, many=spoken.times > 1, first=spoken.first, second=spoken.second, place=spoken.place,
+        settings=", ".join(f"`{each}`" for each in spoken.settings),
+    )  # fmt: skip

@@ -1,0 +1,43 @@
+"""Words other-run-differs (NUM1516), whose texts stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from doctor.base.patterns import later
+from doctor.catalogue.courses import Compared, Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE = TOML["main"]
+
+#: what kind of thing differs, the most telling words first
+_KINDS = (
+    (later(r"(?i)accum|micro.?batch"), TOML["accumulation"]),
+    (later(r"(?i)fp8|fp16|bf16|fp32|int[48]|4.?bit|8.?bit|quant|precision|awq|gptq"), TOML["precision"]),
+    (later(r"(?i)vllm|sglang|hugging ?face|\bhf\b|transformers\b(?!.*[<>=\d])|engine"), TOML["engine"]),
+    (later(r"(?:[<>=]=?\s?v?\d|\bv?\d+\.\d+)"), TOML["release"]),
+    (later(r"(?i)zero|stage|fsdp|ddp|deepspeed"), TOML["stage"]),
+)
+_PLAIN = {"grad_norm": ("gradient norm", "梯度范数"), "loss": ("loss", "损失"), "kl": ("KL divergence", "KL 散度")}
+
+
+def of_courses(courses: Courses) -> Finding | None:
+    """The largest difference that somebody tells."""
+    if not courses.compared:
+        return None
+    most = max(courses.compared, key=_factor)
+    plain, plain_zh = _PLAIN.get(most.metric, (f"values of `{most.metric}`", f" `{most.metric}` 的值"))
+    message = next((each for pattern, each in _KINDS if pattern.search(most.other)), MESSAGE)
+    course = courses.of[most.metric]
+    factor = _factor(most)
+    return found(
+        PROBLEM, message, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
+        evidence=(most.evidence,), metric=most.metric, other=most.other, here=f"{most.here:.4g}",
+        there=f"{most.there:.4g}", factor=f"{factor:.2g}" if factor < 1e6 else "10^6", plain=plain, plain_zh=plain_zh,
+    )  # fmt: skip
+
+
+def _factor(each: Compared) -> float:
+    small, large = sorted((abs(each.here), abs(each.there)))
+    return large / small if small > 0 else float("inf")

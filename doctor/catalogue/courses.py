@@ -1,0 +1,77 @@
+"""Metrics of a whole run beside its settings and beside what a person says of another run: facts for laws over them.
+
+A rule (`doctor.catalogue.series`) sees values as they come and no settings. What needs both, the length of a run, or
+the same metric elsewhere, is judged when all of it is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from doctor.base.evidence import Observed
+from doctor.base.record import record
+
+
+@record
+class Course:
+    """One metric of a run: how many values, which of them, and where they stand.
+
+    `mean` is that of the points kept for a plot: exact up to some hundred values, and near it beyond.
+    """
+
+    name: str
+    count: int
+    first: float
+    last: float
+    low: float
+    high: float
+    mean: float
+    last_step: int | None
+    source: str
+
+
+@record
+class Compared:
+    """What a person says of the same metric in another run.
+
+    Args:
+        metric: canonical name.
+        other: what differs there, in the person's words: "zero3", "deepspeed<0.17.6".
+        here, there: the values.
+        evidence: the sentence.
+
+    """
+
+    metric: str
+    other: str
+    here: float
+    there: float
+    evidence: Observed
+
+
+@record
+class Courses:
+    """All metrics of a run that rules judge or reports draw.
+
+    A file under ``checks/rl/`` or ``checks/numerics/`` declares ``of_courses(courses: Courses) -> Finding | None``.
+
+    Args:
+        of: by canonical name.
+        settings: by their own names and, where that is no other's, the last part of a dotted one; values as read.
+        total: steps that the run is to have.
+        compared: what is said of other runs.
+
+    """
+
+    of: Mapping[str, Course]
+    settings: Mapping[str, object]
+    total: int | None = None
+    compared: tuple[Compared, ...] = ()
+
+    def number(self, *names: str) -> float | None:
+        """The first of these settings that is a number."""
+        for name in names:
+            value = self.settings.get(name)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return float(value)
+        return None

@@ -1,0 +1,50 @@
+"""What a program says of itself in plain words, where no signature knows it: the facts for an answer's words."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from doctor.base.evidence import Observed
+from doctor.base.record import record
+from doctor.catalogue.finding import Where
+
+#: what a sentence says, whatever it is about. Of a run that goes on: a value is no number; no gradient passes; rows or
+#: samples are left out; an answer cannot be read; another program is gone; a result is not the same; something is not
+#: there; something else is taken instead. Of an exception: a size is beyond a limit; two figures that must agree do
+#: not; a value is not known; something has not been set up; a division by 0; something is required.
+Sense = Literal[
+    "not_a_number", "no_gradient", "left_out", "not_read", "gone", "not_same", "absent", "instead",
+    "beyond", "disagree", "not_known", "not_set_up", "by_zero", "required",
+]  # fmt: skip
+
+
+@record
+class Spoken:
+    """One sentence, understood by its predicate.
+
+    A file under ``checks/launch/`` declares ``of_words(spoken: Spoken) -> Finding | None``.
+
+    Args:
+        sense: what it says.
+        what: its clause, without level, logger and path, at most 140 characters.
+        who: the library or component that says it, "" where nothing tells.
+        times: how often it was said, lines that Ray folded included.
+        first, second: two figures with their names, as `student=93`, where it compares any.
+        settings: those that the sentence names, or that are 0, as `name=value`.
+        raised: the exception was raised; else it is a line of a run that goes on.
+        place: innermost frame of the exception, in backquotes.
+        where, evidence: the line.
+
+    """
+
+    sense: Sense
+    what: str
+    where: Where
+    evidence: tuple[Observed, ...]
+    who: str = ""
+    times: int = 1
+    first: str = ""
+    second: str = ""
+    settings: tuple[str, ...] = ()
+    raised: bool = False
+    place: str = ""

@@ -1,0 +1,350 @@
+"""Understands what a program says of itself by the predicate of its sentence, where no signature knows the sentence.
+
+A few dozen predicates carry most warnings and refusals of the stack ("will be ignored", "failed to decode", "longer
+than", "is not registered"), whatever they are about: the sentence brings its subject along. The verbs are those of
+public threads about the stack (`tests/logs/test_spoken.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from doctor.base.evidence import Observed
+from doctor.base.patterns import later
+from doctor.base.redact import redact_text
+from doctor.catalogue.finding import Finding, Role, Where
+from doctor.catalogue.index import Entry
+from doctor.catalogue.outcome import Crashed, crash_of
+from doctor.catalogue.problem_files import function_of
+from doctor.catalogue.spoken import Sense, Spoken
+from doctor.logs.failures.case import Case
+from doctor.logs.failures.frames import Frame
+from doctor.logs.failures.tracebacks import Raised
+from doctor.logs.failures.unrecognised import is_report
+from doctor.logs.lines.nature import FOREIGN
+from doctor.logs.lines.prefixes import strip
+from doctor.logs.metrics.courses import settings_of
+
+_AREA = "launch"
+#: lines that a person quotes of a run; in a whole log something is always skipped or falls back
+_EXCERPT = 60
+_LONGEST_LINE, _LONGEST_CLAUSE, _LONGEST_MESSAGE = 1_000, 140, 1_500
+
+
+class _Predicate(NamedTuple):
+    sense: Sense
+    pattern: re.Pattern[str]
+
+
+#: of a run that goes on, what spoils it most first
+_OF_RUNS = (
+    _Predicate("not_a_number", later(r"\b(?:NaNs?|nans?|Infs?|infs?)\b.{0,20}\b(?:detected|found|encountered|appear)"
+                                     r"|\b(?:detected|found|encountered) (?:an? )?(?:NaN|nan|Inf|inf)s?\b")),
+    _Predicate("no_gradient", later(r"\b[Gg]radients? (?:will be|is|are) (?:None|zero|not )")),
+    _Predicate("not_read", later(r"\b(?:[Ff]ailed|[Uu]nable|[Cc]ould not|[Cc]annot|[Cc]an't|[Cc]an not)(?: to)? "
+                                 r"(?:decode|parse|extract|read|interpret)\b")),
+    _Predicate("left_out", later(r"\(ignored\)|\b(?:will be|is|are|was|were|being|be) (?:\w+ly )?(?:ignored|skipped|"
+                                 r"dropped|discarded|filtered out|masked out|left out)\b|\b(?:[Ii]gnoring|[Ss]kipping|"
+                                 r"[Dd]ropping|[Dd]iscarding)\b|\b(?:using|keeping) (?:the )?remaining\b"
+                                 r"|\b[Ss]etting [\w.]{2,40} to (?:all )?(?:0s?|zeros?|None|empty)\b"
+                                 r"|\b[Nn]o (?:valid )?(?:labels?|tokens?|samples?)\b.{0,30}\b(?:left|found|remain)")),
+    _Predicate("not_same", later(r"\bmay (?:\w+ ){1,3}(?:different|differ|inaccurate|incorrect|wrong|unexpected)\b"
+                                 r"|\brounding errors?\b|\b[Mm]ismatch(?:es)? (?:between|of|in)\b"
+                                 r"|\bmismatch: \S+ vs\.? ")),
+    _Predicate("gone", later(r"\b(?:process|worker|server|backend|engine|service|actor)(?: process)? (?:has |was |is )?"
+                             r"(?:shut ?down|died|dead|exited|terminated|crashed|gone|lost)\b")),
+    _Predicate("absent", later(r"\b(?:compiled|built|installed) without\b|\bdoes not (?:contain|have|support|include|"
+                               r"provide)\b|\b(?:is|are) (?:unavailable|not available|missing|not supported)\b"
+                               r"|\b(?:[Cc]ould not|[Cc]annot|[Uu]nable to) find\b|\bnot found\b")),
+    _Predicate("instead", later(r"\b[Ff]all(?:ing|s|en)? ?back\b|\b[Dd]isabling\b|\bwill be (?:disabled|overridden|"
+                                r"overwritten|replaced|reset|truncated|clamped|set to)\b|\bhas no effect\b"
+                                r"|\bnot (?:be )?(?:applied|used|honou?red)\b"
+                                r"|\bpatch(?:ing)? (?:may have |has )?fail")),
+    _Predicate("not_known", later(r"(?:^|\] )(?:Invalid|Unknown|Unsupported|Unrecogni[sz]ed) \w+:")),
+)  # fmt: skip
+#: of exceptions, the firmest first
+_BEYOND = later(
+    r"(?P<a>\d[\d,]*)\D{0,60}?(?:too long|too large|longer than|exceed\w*|larger than|greater than|more than"
+    r"|beyond|does not fit)\D{0,90}?(?P<b>\d[\d,]*)"
+)
+_COMPARED = later(
+    r"(?P<n1>[A-Za-z_][\w.]{1,40}(?: in \w+(?: \w+)?)?) (?P<a>-?\d[\d.]*) (?:is not equal to|must be equal to|!=|"
+    r"differs? from|does not match|is not) (?P<n2>[A-Za-z_][\w.]{1,40} )?(?P<b>-?\d[\d.]*)"
+)
+_AT_ODDS = later(
+    r"(?i)\bmismatch|\bmust (?:match|share|agree|equal|be equal|be the same)|\binconsisten|\bnot the same\b"
+)
+_PAIR = later(r"(?<![\w.])(?P<name>[A-Za-z_][\w.]{1,40})\s?[=:]\s?(?P<value>-?\d[\d.]*)(?![\w.]*\d*\s?:)")
+_NOT_KNOWN = later(
+    r"(?i)\bnot (?:been )?(?:registered|recogni[sz]ed|supported|implemented|a valid|among|one of|known)\b"
+    r"|\b(?:unrecogni[sz]ed|unsupported|unknown|invalid|unexpected)\s+(?:\w+\s+){0,2}\w+"
+)
+_NOT_SET_UP = later(
+    r"(?i)\b(?:is|was|are|has|have)(?: not|n't) (?:yet )?(?:been )?(?:initiali[sz]ed|set up|started|created|"
+    r"built|loaded)"
+)
+_REQUIRED = later(
+    r"(?i)\b(?:must|should|has to|have to|needs? to) (?:not )?(?:be|have|equal|match|contain|divide|support|set|use)\b"
+    r"|\brequires?\b|\bonly supports?\b"
+    r"|\bplease (?:set|use|choose|pass|specify|enable|disable|provide|either|install)\b"
+    r"|(?:^|\. )(?:Enable|Disable|Set|Use|Pass|Specify|Choose) [\w`'\"-]"
+)
+_BY_ZERO = later(r"(?i)\b(?:division|modulo)\b.{0,20}\bzero\b")
+_MOST_SETTINGS, _SHORTEST = 4, 6
+_WORDS = later(r"[A-Za-z_][A-Za-z0-9_]{2,60}")
+#: `assert` of C++, with the sentence that its author put in: `'false and "Unsupported hidden"'`
+_IN_CODE = later(r"Assertion error (?P<path>[^\s:]{3,200}):\d{1,6} '[^'\n]{0,80}\"(?P<words>[^\"\n]{3,120})\"")
+#: exceptions with which code refuses in words of its own
+_REFUSALS = ("ValueError", "AssertionError", "RuntimeError", "NotImplementedError", "Exception", "TypeError")
+#: kinds of failure that no sentence explains
+_NO_REFUSAL = later(r"(?i)CUDA|NCCL|out of memory|undefined symbol|unexpected keyword|positional argument|HTTP|socket")
+
+_WARNING = later(r"(?:^|: )(?:\w{0,40}Warning|WARNING|Warning|WARN|ERROR|Error|Exception)\b:?\s*")
+_STATEMENT = later(r"^\s*(?:warnings\.warn|warn|logger\.\w+|print|raise)\(")
+_CODE_PATH = later(r"^(?P<path>(?:[A-Za-z]:)?[\w./\\\-+@ ]{1,300}\.py):\d{1,6}: \w{0,40}Warning: ")
+_LOGGER = later(r"^(?:\[[\w.:/ \-]{2,60}\]\s*)+|^(?:ERROR|WARNING|INFO|WARN)\b[:\s]\S{0,40}[:\s]\s*")
+_STAMPS = later(r"^(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d{1,6})?\s?[:|-]?\s*")
+_SENTENCE = later(r"(?<=[a-z)`'\"\]])[.!] +(?=[A-Z`'])")
+_INSTALLED = later(r"(?:site|dist)-packages[/\\](?P<name>\w{2,40})[/\\]")
+_SPEAKER = later(r"^(?P<who>[A-Z]\w{3,40}): ")
+_FOLDED = later(r" \[repeated (?P<times>\d{1,6})x across cluster\]")
+_FIGURES = later(r"\d+|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"")
+
+
+def told(
+    findings: Sequence[Finding], case: Case, entries: Mapping[str, Entry], unknown: Collection[str]
+) -> tuple[tuple[Finding, ...], tuple[Crashed, ...]]:
+    """The findings, an answer that knew nothing replaced by what the program itself says, where that is understood.
+
+    Args:
+        findings: root cause first.
+        case: what the logs say.
+        entries: the catalogue.
+        unknown: ids of the problems that say only that nothing is known.
+
+    """
+    first = findings[0] if findings else None
+    if first is None or first.problem.id not in unknown:
+        return tuple(findings), ()
+    try:
+        spoken = _said_by_exception(first, case) or _said_by_lines(first, case)
+        answer = _answer(spoken, entries.values()) if spoken is not None else None
+    except Exception as exc:  # noqa: BLE001 - that nothing is known is an answer, too
+        return tuple(findings), (crash_of("spoken", exc),)
+    if answer is None:
+        return tuple(findings), ()
+    rest = [each for each in findings[1:] if each.problem.id != answer.problem.id]
+    return (replace(answer, role=Role.CAUSE), *rest), ()
+
+
+def _answer(spoken: Spoken, entries: Iterable[Entry]) -> Finding | None:
+    for entry in entries:
+        function = function_of(entry, "of_words") if entry.area == _AREA else None
+        finding = function(spoken) if function is not None else None
+        if isinstance(finding, Finding):
+            return finding
+    return None
+
+
+# exceptions -------------------------------------------------------------------------------------------------------
+
+
+def _said_by_exception(first: Finding, case: Case) -> Spoken | None:
+    """What the message of an unknown exception says."""
+    raised = next(
+        (
+            each.cause
+            for each in case.failures
+            if (each.cause.line.file, each.cause.line.number) == (first.where.file, first.where.line)
+        ),
+        None,
+    )
+    if raised is None or (raised.frames and raised.frames[-1].own):
+        return None  # what one's own code refuses is known to its author
+    message = redact_text(raised.message[:_LONGEST_MESSAGE], homes=False)
+    understood = of_message(raised.name or raised.type, message)
+    if understood is None:
+        return None
+    settings = _named(message, settings_of(case), zero=understood.sense == "by_zero")
+    if understood.sense == "by_zero" and not settings:
+        return None
+    place = str(first.values.get("place", "")) if raised.frames else ""
+    return Spoken(
+        understood.sense, understood.what, first.where, first.evidence, understood.who or _library(raised), 1,
+        understood.first, understood.second, settings, raised=True, place=place,
+    )  # fmt: skip
+
+
+class Understood(NamedTuple):
+    """A sentence: what it says, its clause, who says it, and two figures that it compares."""
+
+    sense: Sense
+    what: str
+    who: str = ""
+    first: str = ""
+    second: str = ""
+
+
+def of_message(kind: str, message: str) -> Understood | None:
+    """What the message of an exception says; None where its predicate is none that is known.
+
+    Args:
+        kind: type of the exception, without its module.
+        message: its words, without secrets.
+
+    """
+    if kind == "ZeroDivisionError" and _BY_ZERO.search(message):
+        return Understood("by_zero", _clause(message))
+    if kind not in _REFUSALS:
+        return None
+    if code := _IN_CODE.search(message):
+        folders = [each for each in code["path"].split("/") if each not in {"", "csrc", "src", "kernels", "workspace"}]
+        who = next((each for each in folders if any(letter.isupper() for letter in each)), folders[0])
+        return Understood("not_known", code["words"], who)
+    if _NO_REFUSAL.search(message):
+        return None
+    lines = " ".join(message.split())
+    return _compared(lines) or _refused(lines)
+
+
+def _compared(message: str) -> Understood | None:
+    """Two figures that do not fit together."""
+    if match := _COMPARED.search(message):
+        second = (match["n2"] or "").strip()
+        return Understood(
+            "disagree", _clause(message), "", f"{match['n1']} = {match['a']}", f"{second} = {match['b']}".strip(" =")
+        )
+    if match := _BEYOND.search(message):
+        return Understood("beyond", _clause(message), "", match["a"], match["b"])
+    pairs = [(each["name"], each["value"].rstrip(".")) for each in _PAIR.finditer(message)]
+    unequal = len(pairs) >= 2 and len({value for _, value in pairs[:2]}) > 1
+    if unequal and _AT_ODDS.search(message):
+        (one, a), (other, b) = pairs[:2]
+        return Understood("disagree", _clause(message), "", f"{one} = {a}", f"{other} = {b}")
+    return None
+
+
+def _refused(message: str) -> Understood | None:
+    """Something that is not known, or not there yet."""
+    if _NOT_SET_UP.search(message):
+        return Understood("not_set_up", _clause(message))
+    if _OF_RUNS[5].pattern.search(message):
+        return Understood("gone", _clause(message))
+    if _NOT_KNOWN.search(message):
+        return Understood("not_known", _clause(message))
+    if _REQUIRED.search(message):
+        return Understood("required", _clause(message))
+    return None
+
+
+def _named(message: str, settings: Mapping[str, object], *, zero: bool) -> tuple[str, ...]:
+    """Settings that a message names, whole or by the end of a dotted name; or those that are 0."""
+    words = {each.lower() for each in _WORDS.findall(message)}
+    found = []
+    for name, value in settings.items():
+        if not isinstance(value, bool | int | float | str) or (
+            "." not in name and any(other.endswith(f".{name}") for other in settings)
+        ):
+            continue
+        own = name.rpartition(".")[2].lower()
+        meant = value == 0 and not isinstance(value, bool) if zero else _is_meant(own, words)
+        if meant:
+            found.append(f"{name}={value}")
+    return tuple(found[:_MOST_SETTINGS])
+
+
+def _is_meant(name: str, words: Collection[str]) -> bool:
+    """Whether a message writes a setting, in full or cut short: `training_batch_size`, `ppo_mini_batch`."""
+    if len(name) < _SHORTEST:
+        return False
+    return any(
+        word == name
+        or (len(word) >= _SHORTEST and (name.startswith(word) or name.split("_", 1)[-1] == word.split("_", 1)[-1]))
+        for word in words
+        if "_" in word
+    )
+
+
+def _library(raised: Raised) -> str:
+    frames: list[Frame] = [each for each in raised.frames if each.package]
+    return frames[-1].package if frames else ""
+
+
+# lines of a run ---------------------------------------------------------------------------------------------------
+
+
+class _Line(NamedTuple):
+    source: int
+    number: int
+    text: str
+    times: int
+
+
+def _said_by_lines(first: Finding, case: Case) -> Spoken | None:
+    """What lines of an excerpt say that shows no failure, no end and no steps."""
+    if first.where.rank is not None or case.failures or case.exits or case.marks.steps is not None:
+        return None
+    if first.values.get("judged"):
+        return None  # figures of a living run were judged
+    if case.lines > _EXCERPT or is_report(case) or {*case.natures.values()} - {"", FOREIGN}:
+        return None
+    lines = [each for place in range(len(case.kept)) for each in _lines(case, place)]
+    for predicate in _OF_RUNS:
+        hits = [each for each in lines if predicate.pattern.search(each.text)]
+        if hits:
+            return _of_lines(predicate.sense, hits, lines, case)
+    return None
+
+
+def _lines(case: Case, source: int) -> Iterator[_Line]:
+    for number, whole in case.kept[source]:
+        if not whole.strip() or _STATEMENT.match(whole):
+            continue
+        stripped = strip(whole[:_LONGEST_LINE])
+        folded = _FOLDED.search(stripped.text)
+        text = stripped.text[: folded.start()] if folded else stripped.text
+        yield _Line(source, number, text, 1 + stripped.repeated + (int(folded["times"]) if folded else 0))
+
+
+def _of_lines(sense: Sense, hits: Sequence[_Line], lines: Sequence[_Line], case: Case) -> Spoken:
+    one = hits[0]
+    shape = _FIGURES.sub("#", _clause(one.text))[:40]
+    alike = [each for each in hits if _FIGURES.sub("#", _clause(each.text))[:40] == shape]
+    file = case.sources[one.source].path
+    text = redact_text(one.text, homes=False)
+    quotes = tuple(
+        Observed.quoted(case.sources[each.source].path, redact_text(each.text)[:500], each.number) for each in alike[:3]
+    )
+    return Spoken(
+        sense, _clause(text), Where(file=file, line=one.number), quotes, _speaker(one.text, lines),
+        sum(each.times for each in alike),
+    )  # fmt: skip
+
+
+def _speaker(text: str, lines: Sequence[_Line]) -> str:
+    """The library, or the class, that says a line."""
+    if path := _CODE_PATH.match(text):
+        installed = _INSTALLED.search(path["path"])
+        inner = path["path"].replace("\\", "/").rpartition("site-packages/")[2].rpartition("dist-packages/")[2]
+        name = (inner or path["path"]).removesuffix(".py").replace("/", ".")
+        return name if installed else name.rpartition(".")[2]
+    bare = _WARNING.sub("", text, count=1)
+    if who := _SPEAKER.match(bare.strip()):
+        return who["who"]
+    nearby = (_INSTALLED.search(each.text) for each in lines)
+    return next((each["name"] for each in nearby if each), "")
+
+
+def _clause(text: str) -> str:
+    """The sentence that carries the predicate, without level, logger, stamps and path."""
+    text = _CODE_PATH.sub("", text.strip())
+    for head in (_LOGGER, _STAMPS, _WARNING, _LOGGER):
+        text = head.sub("", text, count=1).strip()
+    parts = _SENTENCE.split(" ".join(text.split()))
+    with_predicate = (part for part in parts if any(each.pattern.search(part) for each in _OF_RUNS))
+    clause = next(with_predicate, parts[0]) if parts else text
+    clause = _SPEAKER.sub("", clause.replace("`", "'").rstrip(".!: "))
+    return clause if len(clause) <= _LONGEST_CLAUSE else clause[: _LONGEST_CLAUSE - 1].rsplit(" ", 1)[0] + " …"

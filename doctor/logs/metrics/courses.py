@@ -1,0 +1,138 @@
+"""Metrics of a run that is over, held against its settings and against what its owner says of another run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from doctor.base.evidence import UNKNOWN, Observed
+from doctor.base.patterns import later
+from doctor.catalogue.courses import Compared, Course, Courses
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.index import Entry
+from doctor.catalogue.outcome import Crashed, crash_of
+from doctor.catalogue.problem_files import function_of
+from doctor.catalogue.series import ALIASES
+from doctor.logs.failures.case import Case
+from doctor.logs.told.context import said_in
+from doctor.logs.told.said import value_of
+
+_AREAS = ("rl", "numerics")
+_NOT_SETTINGS = frozenset({"variable", "package", "python", "gpu", "command", "raised", "fact"})
+_OPTION = later(r"(?:^|[\s(,])-{0,2}(?P<name>[A-Za-z][\w.\-]{1,60}?)\s?[=:]\s?(?P<value>[-+\w.]{1,30})")
+_FLAG = later(r"--(?P<name>[A-Za-z][\w\-]{1,50}) (?P<value>[-+]?\d[\w.]{0,20})(?=\s|$)")
+#: lines of a log that may hold a sentence of its owner
+_EXCERPT = 60
+
+_OTHER = later(
+    r"(?i)\b(?:with|without|under|using|before|after|in|on)\s+(?P<other>(?!the same\b)[A-Za-z][^\s:,;]{1,60}"
+    r"(?:\s(?!the\b|logs?\b|reads?\b|gives?\b|shows?\b|it\b|this\b)[^\s:,;]{1,30}){0,3})"
+)
+_SAME = later(
+    r"(?i)\bthe same (?:run|data|seed|model|command|script|setup|config\w*)\b|\botherwise (?:identical|equal)\b"
+)
+_NAME = later(r"[A-Za-z][\w./@\-]{1,80}")
+_FIGURE = later(r"(?<![\w.<>=])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?(?![\w.]*\d)")
+_THE_ONE = later(r"(?i)\bthe metric\b|\bthis (?:metric|value)\b|\bthese values\b")
+_TIMES = later(r"(?i)\b(?:(?P<twice>twice|double)|(?P<half>half)|(?P<n>\d{1,3}) times)\b")
+#: two runs of one thing differ by chance; by this factor they do not
+FACTOR = 1.5
+
+
+def judged(case: Case, found: Mapping[str, Course], total: int | None, entries: Mapping[str, Entry]) -> tuple[
+    tuple[Finding, ...], tuple[Crashed, ...]
+]:  # fmt: skip
+    """What the laws over whole courses say; a bug of ours costs only that."""
+    if not found:
+        return (), ()
+    try:
+        total = total if total is not None else (case.marks.steps or (0, None))[1]
+        courses = Courses(found, settings_of(case), total, tuple(compared(case, found)))
+        answers = (
+            function(courses)
+            for entry in entries.values()
+            if entry.area in _AREAS and entry.has_code and (function := function_of(entry, "of_courses")) is not None
+        )
+        return tuple(each for each in answers if isinstance(each, Finding)), ()
+    except Exception as exc:  # noqa: BLE001 - what the rules found is worth more
+        return (), (crash_of("courses", exc),)
+
+
+def settings_of(case: Case) -> dict[str, object]:
+    """Settings that logs and context tell, by their own names and by the last part of dotted ones."""
+    told: dict[str, object] = {}
+    for text in case.given.text.splitlines()[:5_000]:
+        for pattern in (_OPTION, _FLAG):
+            for match in pattern.finditer(text[:2_000]):
+                told[match["name"].replace("-", "_")] = value_of(match["value"])
+    told |= {name: value_of(str(value)) for name, value in {**case.config, **case.given.config}.items()}
+    for each in (*case.told, *said_in(case.given)):
+        if each.owner not in _NOT_SETTINGS:
+            told[each.name] = each.value
+    told = {name: value for name, value in told.items() if value is not UNKNOWN}
+    ends: dict[str, list[object]] = {}
+    for name, value in told.items():
+        ends.setdefault(name.rpartition(".")[2], []).append(value)
+    return {**{name: values[0] for name, values in ends.items() if len({repr(each) for each in values}) == 1}, **told}
+
+
+# the same metric elsewhere ----------------------------------------------------------------------------------------
+
+
+def compared(case: Case, found: Mapping[str, Course]) -> Iterator[Compared]:
+    """What context, or a note within a short log, says of the same metric in another run."""
+    name = case.given.names[0] if case.given.names else ""
+    for number, text in enumerate(case.given.text.splitlines()[:2_000], 1):
+        yield from _of_sentence(text[:600], found, Observed.quoted(name, text.strip()[:300], number))
+    if case.lines <= _EXCERPT:
+        for source, kept in enumerate(case.kept):
+            for number, text in kept:
+                if _SAME.search(text):
+                    quote = Observed.quoted(case.sources[source].path, text.strip()[:300], number)
+                    yield from _of_sentence(text[:600], found, quote)
+
+
+def _of_sentence(text: str, found: Mapping[str, Course], quote: Observed) -> Iterator[Compared]:
+    other = _OTHER.search(text)
+    if other is None:
+        return
+    label = _FIGURE.sub(lambda match: match[0], other["other"]).strip(" .")
+    for course, values in _told(text, found, other.end()):
+        there = next(iter(values), None)
+        if there is None and (times := _TIMES.search(text)):
+            there = course.first * (2.0 if times["twice"] else 0.5 if times["half"] else float(times["n"]))
+        if there is None or not math.isfinite(there):
+            continue
+        here = max((course.first, course.last), key=lambda value: _apart(value, there))
+        if _apart(here, there) >= FACTOR:
+            yield Compared(course.name, label, here, there, quote)
+
+
+def _told(text: str, found: Mapping[str, Course], behind: int) -> Iterator[tuple[Course, Sequence[float]]]:
+    """Metrics that a sentence names behind the words that say what differs, each with the figures after it."""
+    names = [(match, found[known]) for match in _NAME.finditer(text, behind) if (known := _known(match[0], found))]
+    for place, (match, course) in enumerate(names):
+        end = names[place + 1][0].start() if place + 1 < len(names) else len(text)
+        yield course, [float(each[0]) for each in _FIGURE.finditer(text, match.end(), end)]
+    if not names and len(found) == 1 and (one := _THE_ONE.search(text, behind)):
+        yield next(iter(found.values())), [float(each[0]) for each in _FIGURE.finditer(text, one.end())]
+
+
+def _known(word: str, found: Mapping[str, Course]) -> str:
+    word = word.strip(".")
+    name = ALIASES.get(word, word)
+    if name in found:
+        return name
+    ends = {known for alias, known in ALIASES.items() if alias.endswith(f"/{word}") and known in found}
+    ends |= {known for known in found if known.endswith(f"/{word}")}
+    return ends.pop() if len(ends) == 1 else ""
+
+
+def _apart(one: float, other: float) -> float:
+    """Factor between two values; infinite where only one of them is 0 or their signs differ."""
+    if one == other:
+        return 1.0
+    if one == 0 or other == 0 or (one < 0) != (other < 0):
+        return math.inf
+    small, large = sorted((abs(one), abs(other)))
+    return large / small

@@ -1,0 +1,77 @@
+"""Metrics of a short excerpt that is written in no notation of a known trainer: `step 20/100 | loss 1.2 | lr 0.0`.
+
+People quote three lines of their own loop, or the half of a dict that matters. What the one pass over a log takes for
+metrics has to be sure and quick; here a few lines are read with care, and only where nothing else was found in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from doctor.base.patterns import later
+from doctor.catalogue.columns import MetricRow
+from doctor.catalogue.series import ALIASES
+from doctor.logs.metrics.names import shared
+from doctor.logs.metrics.wanted import is_wanted
+
+#: longer logs are those of a program, whose notation is known or is none of metrics
+MOST_LINES = 60
+_LONGEST = 2_000
+_FIGURE = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?|[-+]?(?:nan|inf|NaN|Inf)"
+_PAIR = later(rf"['\"]?(?P<name>[A-Za-z][\w./@\-]{{0,80}})['\"]?\s{{0,2}}[:=]\s{{0,2}}(?P<value>{_FIGURE})(?![\w.%])")
+_CELL = later(rf"^\s*(?P<name>[A-Za-z][\w ./\-]{{0,40}}?)\s+(?P<value>{_FIGURE})\s*$")
+_STEP = later(
+    r"\b(?:global[ _]?)?(?:[Ss]tep|[Ii]ter(?:ation)?|[Rr]ollout)\s{0,2}[:=]?\s{0,2}(?P<step>\d{1,9})"
+    r"(?:\s?/\s?(?P<all>\d{1,9}))?"
+)
+_NAMES = {
+    "train_loss": "loss", "training_loss": "loss", "training loss": "loss", "train loss": "loss", "Train loss": "loss",
+    "val_loss": "eval_loss", "validation_loss": "eval_loss", "validation loss": "eval_loss", "eval loss": "eval_loss",
+    "Val loss": "eval_loss", "gradient norm": "grad_norm", "gnorm": "grad_norm",
+}  # fmt: skip
+#: a line of settings has these as well; one of metrics has one of the others
+_SETTINGS_TOO = frozenset({"learning_rate", "kl", "step_time", "loss_scale"})
+
+
+class Excerpt(NamedTuple):
+    """Rows of an excerpt, and how many steps the run is to have, None where it does not say."""
+
+    rows: list[MetricRow]
+    total: int | None
+
+
+def read(path: str, lines: Sequence[tuple[int, str]]) -> Excerpt:
+    """Metrics of the lines of one log, in order."""
+    rows: list[MetricRow] = []
+    total: int | None = None
+    for number, text in lines[:MOST_LINES]:
+        row = _row(path, number, text[:_LONGEST])
+        if row is not None:
+            rows.append(row)
+            step = _STEP.search(text)
+            total = int(step["all"]) if step and step["all"] else total
+    return Excerpt(rows, total)
+
+
+def _row(path: str, number: int, text: str) -> MetricRow | None:
+    told = dict(_pairs(text))
+    step = _STEP.search(text)
+    known = {name: value for name, value in told.items() if is_wanted(name)}
+    if not known or not (step or set(known) - _SETTINGS_TOO) or ("(" in text and step is None):
+        return None
+    place = int(step["step"]) if step else None
+    return MetricRow(place, shared(tuple(known)), tuple(known.values()), None, None, f"{path}:{number}")
+
+
+def _pairs(text: str) -> Iterator[tuple[str, float]]:
+    for match in _PAIR.finditer(text):
+        yield _name(match["name"]), float(match["value"])
+    for cell in text.split("|") if "|" in text else ():
+        if told := _CELL.match(cell):
+            yield _name(told["name"]), float(told["value"])
+
+
+def _name(name: str) -> str:
+    name = _NAMES.get(name, name)
+    return ALIASES.get(name, name)

@@ -1,0 +1,134 @@
+"""Metrics of a whole run beside its settings and beside what is said of another run; excerpts in any notation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doctor.catalogue.finding import Finding
+from doctor.logs.metrics import loose
+from doctor.logs.postmortem import Prepared, examine, prepare
+
+
+@pytest.fixture(scope="module")
+def prepared() -> Prepared:
+    return prepare()
+
+
+def findings(prepared: Prepared, tmp_path: Path, text: str, context: str = "") -> tuple[Finding, ...]:
+    (tmp_path / "train.log").write_text(text, encoding="utf-8")
+    (tmp_path / "context.txt").write_text(context, encoding="utf-8")
+    told = [tmp_path / "context.txt"] if context else []
+    outcome = examine([str(tmp_path / "train.log")], context=told, prepared=prepared).diagnosis.outcome
+    assert not outcome.crashed
+    return outcome.findings
+
+
+# --- notations ---
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("step 2500/10000 | lr 0.0", (2500, {"learning_rate": 0.0})),
+        ("step:100 train_loss:0.34 val_loss:10.9", (100, {"loss": 0.34, "eval_loss": 10.9})),
+        (
+            "step 2: {'train/train_rollout_logprob_abs_diff': 0.271}",
+            (2, {"sampling/sampling_logp_difference/mean": 0.271}),
+        ),
+        (
+            "loss: 1.44 | lr: 5.5e-06 | grad_norm: 1.6",
+            (None, {"loss": 1.44, "learning_rate": 5.5e-06, "grad_norm": 1.6}),
+        ),
+    ],
+)
+def test_an_excerpt_is_read_in_its_own_notation(line: str, told: tuple[int | None, dict[str, float]]) -> None:
+    row = loose.read("x.log", [(1, line)]).rows[0]
+    assert (row.step, dict(zip(row.names, row.values, strict=True))) == told
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["learning_rate: 0.0", "GRPOConfig(learning_rate=1e-6, loss_type='grpo')", "see step 3 of the manual", "kl: 0.1"],
+)
+def test_settings_and_sentences_are_no_metrics(line: str) -> None:
+    assert loose.read("x.log", [(1, line)]).rows == []
+
+
+# --- against settings ---
+
+
+def test_a_schedule_that_ended_early(prepared: Prepared, tmp_path: Path) -> None:
+    found = findings(prepared, tmp_path, "step 2500/10000 | lr 0.0\n", "accelerate launch --num_processes 4 train.py\n")
+    assert found[0].problem.id == "RLX017"
+    assert "at step 2500 of 10000" in found[0].words().headline
+    assert "there are 4 processes" in found[0].words().explanation
+
+
+def test_a_schedule_at_its_end(prepared: Prepared, tmp_path: Path) -> None:
+    assert findings(prepared, tmp_path, "step 9990/10000 | lr 0.0\n")[0].problem.id == "UNK003"
+
+
+@pytest.mark.parametrize(("steps", "finds"), [(32, True), (8, False)])
+def test_a_loss_that_is_off_by_the_accumulation(prepared: Prepared, tmp_path: Path, steps: int, *, finds: bool) -> None:
+    context = f"grad_accumulation_steps={steps}\n"
+    found = findings(prepared, tmp_path, "step:100 train_loss:0.34 val_loss:10.9\n", context)
+    assert (found[0].problem.id == "NUM016") is finds
+
+
+def test_a_gap_that_truncated_sampling_makes(prepared: Prepared, tmp_path: Path) -> None:
+    row = "{'loss': 0.01, 'sampling/importance_sampling_ratio/mean': 0.1676}\n"
+    first = findings(prepared, tmp_path, row, "GRPOConfig(top_p=0.9, top_k=50, use_vllm=True)\n")[0]
+    assert (first.problem.id, first.confidence.value) == ("RLX015", "likely")
+    assert "top_p=0.9, top_k=50" in first.words().headline
+    assert findings(prepared, tmp_path, row, "GRPOConfig(top_p=1.0, top_k=0)\n")[0].problem.id == "UNK003"
+
+
+# --- against another run ---
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "headline", "kind"),
+    [
+        (
+            "{'grad_norm': 1656}\n",
+            "with zero3 the same run logs grad_norm 0.025 at the same loss\n",
+            "`grad_norm` is 1656 here and 0.025 with zero3",
+            "stage of ZeRO",
+        ),
+        (
+            "loss: 1.44 | lr: 5.56e-06 | grad_norm: 1.62\n",
+            "the same run with deepspeed<0.17.6: grad_norm 4.7373, 3.9810\n",
+            "`grad_norm` is 1.62 here and 4.737 with deepspeed<0.17.6",
+            "It is the release",
+        ),
+        (
+            "{'loss': 10.5949}\n{'loss': 8.2312}\n",
+            "with gradient_accumulation_steps 2 the same data logs twice these values\n",
+            "`loss` is 8.231 here and 21.19 with gradient_accumulation_steps 2",
+            "each micro batch is divided",
+        ),
+    ],
+)
+def test_what_is_said_of_another_run(
+    prepared: Prepared, tmp_path: Path, text: str, context: str, headline: str, kind: str
+) -> None:
+    first = findings(prepared, tmp_path, text, context)[0]
+    assert first.problem.id == "NUM1516"
+    assert first.words().headline.startswith(headline)
+    assert kind in " ".join(first.words().explanation.split())
+    assert first.words("zh").explanation
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        "with zero3 the same run logs grad_norm 1.5\n",  # within what chance makes
+        "trained with zero3, seed 42\n",  # says nothing of the metric
+        "grad_norm was 0.01 once\n",  # says nothing of what differs
+    ],
+)
+def test_what_decides_nothing(prepared: Prepared, tmp_path: Path, context: str) -> None:
+    found = findings(prepared, tmp_path, "{'loss': 0.5, 'grad_norm': 1.6}\n", context)
+    assert "NUM1516" not in {each.problem.id for each in found}
