@@ -23,6 +23,7 @@ class Model:
         has_chat_template: from tokenizer_config.json or chat_template.jinja; None without tokenizer files.
         missing_weights: files that the weights' index names and that are not there.
         base_model: of an adapter, what it was trained on.
+        tokenizer_class: that tokenizer_config.json names.
         rope_type, rope_factor: of `rope_scaling`, by which servers extend `max_position_embeddings`.
 
     """
@@ -60,6 +61,7 @@ class Model:
     sources: tuple[str, ...] = ()
     gated: bool | None = None
     own_code: bool | None = None
+    tokenizer_class: str | None = None
 
     @property
     def here(self) -> bool:

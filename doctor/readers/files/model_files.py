@@ -267,7 +267,9 @@ def _tokenizer(folder: _Folder) -> dict[str, Any]:
     template = any(folder.has(each) for each in ("chat_template.jinja", "chat_template.json"))
     pad = _token(config.get("pad_token")) or _token(special.get("pad_token"))
     known = bool(config or special)
+    named = config.get("tokenizer_class")
     return {
+        "tokenizer_class": named if isinstance(named, str) else None,
         "has_tokenizer": True,
         "has_chat_template": template or bool(config.get("chat_template")) if known or template else None,
         "has_pad_token": pad is not None if known else None,
