@@ -27,6 +27,7 @@ from doctor.data.records import (
     ComputeCapability,
     ConfigKey,
     DeepspeedRelease,
+    FrameworkKeys,
     KnownBad,
     Release,
     TorchRelease,
@@ -40,6 +41,7 @@ __all__ = [
     "ComputeCapability",
     "ConfigKey",
     "DeepspeedRelease",
+    "FrameworkKeys",
     "KnownBad",
     "Release",
     "Standing",
@@ -51,6 +53,7 @@ __all__ = [
     "built",
     "config_arguments",
     "deepspeed_release",
+    "framework_keys",
     "known_bad",
     "lora_argument",
     "lora_arguments",
@@ -559,6 +562,16 @@ def _flatten(
 def trinity_versions() -> tuple[str, ...]:
     """Trinity-RFT releases whose keys the data hold, oldest first."""
     return tuple(load("trinity_keys")["versions"])
+
+
+@cache
+def framework_keys(framework: str) -> FrameworkKeys | None:
+    """Names of configuration keys of a training framework by release; None where its sources were not read."""
+    content = load("framework_keys")["frameworks"].get(framework)
+    if content is None:
+        return None
+    keys = {name: (first, last) for name, (first, last) in content["keys"].items()}
+    return FrameworkKeys(tuple(content["releases"]), MappingProxyType(keys), content["source"])
 
 
 # --- the overlay ------------------------------------------------------------------------------------------------------
