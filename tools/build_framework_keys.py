@@ -122,9 +122,8 @@ def main() -> None:
         base = mirrors / entry["repository"].replace("/", "+")
         repository = next(each for each in (base / "repo", base / ".git", base) if each.exists())
         made["frameworks"][name] = history(repository, entry)
-        print(
-            f"{name}: {len(made['frameworks'][name]['releases'])} releases, {len(made['frameworks'][name]['keys'])} keys"
-        )
+        one = made["frameworks"][name]
+        print(f"{name}: {len(one['releases'])} releases, {len(one['keys'])} keys")
     TARGET.write_text(
         json.dumps(made, separators=(",", ":"), sort_keys=True).replace('"keys"', '\n"keys"') + "\n", "utf-8"
     )

@@ -27,6 +27,7 @@ from doctor.data.records import (
     ComputeCapability,
     ConfigKey,
     DeepspeedRelease,
+    Defect,
     FrameworkKeys,
     KnownBad,
     Release,
@@ -41,6 +42,7 @@ __all__ = [
     "ComputeCapability",
     "ConfigKey",
     "DeepspeedRelease",
+    "Defect",
     "FrameworkKeys",
     "KnownBad",
     "Release",
@@ -53,6 +55,7 @@ __all__ = [
     "built",
     "config_arguments",
     "deepspeed_release",
+    "defects",
     "framework_keys",
     "known_bad",
     "lora_argument",
@@ -572,6 +575,20 @@ def framework_keys(framework: str) -> FrameworkKeys | None:
         return None
     keys = {name: (first, last) for name, (first, last) in content["keys"].items()}
     return FrameworkKeys(tuple(content["releases"]), MappingProxyType(keys), content["source"])
+
+
+@cache
+def defects() -> tuple[Defect, ...]:
+    """Defects of releases that show with certain settings, kept by hand, each with its public sources."""
+    return tuple(
+        Defect(
+            id=each["id"], name=each.get("name", ""), when=MappingProxyType(dict(each["when"])),
+            conditions=tuple((key, relation, value) for key, relation, value in each["if"]), severity=each["severity"],
+            what=(each["what"], each["what_zh"]), why=(each["why"], each["why_zh"]), fix=(each["fix"], each["fix_zh"]),
+            commands=tuple(each["commands"]), links=tuple(each["links"]),
+        )
+        for each in load("defects")["defects"]
+    )  # fmt: skip
 
 
 # --- the overlay ------------------------------------------------------------------------------------------------------

@@ -249,6 +249,26 @@ class ConfigKey:
 
 
 @record
+class Defect:
+    """A defect of a release that shows with certain settings; words in English and Chinese.
+
+    ``when`` maps a distribution to a version specifier; `name` says whose defect it is where that is empty.
+    ``conditions``: (key, relation, value), all of which hold; `doctor.checks.python.known_defect` says what they mean.
+    """
+
+    id: str
+    name: str
+    when: Mapping[str, str]
+    conditions: tuple[tuple[str, str, object], ...]
+    severity: str  # "error", "warning" or "info"
+    what: tuple[str, str]
+    why: tuple[str, str]
+    fix: tuple[str, str]
+    commands: tuple[str, ...]
+    links: tuple[str, ...]
+
+
+@record
 class FrameworkKeys:
     """Names of a framework's configuration keys, wherever they stand.
 

@@ -24,6 +24,7 @@ class Model:
         missing_weights: files that the weights' index names and that are not there.
         base_model: of an adapter, what it was trained on.
         tokenizer_class: that tokenizer_config.json names.
+        marks_assistant: its chat template marks the assistant's words (`{% generation %}`); None without a template.
         rope_type, rope_factor: of `rope_scaling`, by which servers extend `max_position_embeddings`.
 
     """
@@ -62,6 +63,7 @@ class Model:
     gated: bool | None = None
     own_code: bool | None = None
     tokenizer_class: str | None = None
+    marks_assistant: bool | None = None
 
     @property
     def here(self) -> bool:

@@ -269,6 +269,7 @@ def _tokenizer(folder: _Folder) -> dict[str, Any]:
     known = bool(config or special)
     named = config.get("tokenizer_class")
     return {
+        "marks_assistant": _marks_assistant(folder, config.get("chat_template")),
         "tokenizer_class": named if isinstance(named, str) else None,
         "has_tokenizer": True,
         "has_chat_template": template or bool(config.get("chat_template")) if known or template else None,
@@ -276,6 +277,18 @@ def _tokenizer(folder: _Folder) -> dict[str, Any]:
         "eos_token": _token(config.get("eos_token")) or _token(special.get("eos_token")),
         "pad_token": pad,
     }
+
+
+def _marks_assistant(folder: _Folder, written: Any) -> bool | None:
+    """Of the template's own file, which counts first, else of the configuration; one of several is not known.
+
+    https://huggingface.co/docs/transformers/chat_templating_writing
+    """
+    text = written
+    if folder.has("chat_template.jinja"):
+        with suppress(NotReadable):
+            text = read_regular(str(folder.path / "chat_template.jinja"), _JSON_LIMIT_BYTES).decode("utf-8", "replace")
+    return re.search(r"\{%-?\s*generation\b", text) is not None if isinstance(text, str) else None
 
 
 def _token(value: Any) -> str | None:
