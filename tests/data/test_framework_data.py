@@ -48,7 +48,8 @@ def test_defects_are_whole(defect):
     assert defect.links
     assert all(each.startswith("https://") for each in defect.links)
     for english, chinese in (defect.what, defect.why, defect.fix):
-        assert english and not re.search(r"[\u4e00-\u9fff]", english)
+        assert english
+        assert not re.search(r"[\u4e00-\u9fff]", english)
         assert re.search(r"[\u4e00-\u9fff]", chinese)
     assert "{" not in "".join((*defect.what, *defect.why, *defect.fix))
 
