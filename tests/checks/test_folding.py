@@ -15,9 +15,10 @@ from trl import GRPOConfig, GRPOTrainer
 def reward(completions, **kwargs):
     return [1.0] * len(completions)
 
-GRPOTrainer(model="Qwen/Qwen2.5-7B", reward_funcs=reward, args=GRPOConfig(output_dir="o", bf16=True)).train()
+args = GRPOConfig(output_dir="o", bf16=True, use_vllm=True, vllm_mode="colocate")
+GRPOTrainer(model="Qwen/Qwen2.5-7B", reward_funcs=reward, args=args).train()
 """
-VERSIONS = {"torch": "2.13.0", "trl": "1.16.0", "transformers": "5.23.0", "accelerate": "1.15.0"}
+VERSIONS = {"torch": "2.13.0", "trl": "1.16.0", "transformers": "5.23.0", "accelerate": "1.15.0", "vllm": "0.31.0"}
 
 
 def test_a_machine_without_a_gpu_is_one_finding(tmp_path: Path) -> None:
@@ -32,5 +33,5 @@ def test_a_machine_without_a_gpu_is_one_finding(tmp_path: Path) -> None:
     command = ("accelerate", "launch", "--num_processes", "4", "train.py")
     context = Context(command, tmp_path, {"HOME": str(tmp_path), "PATH": ""})
     report = as_dict(diagnose(context, [Patient(states(facts, {}), "here")])[0])
-    assert [each["id"] for each in report["findings"] if each["severity"] != "info"] == ["LCH008"]
+    assert {each["id"] for each in report["findings"]} & {"LCH008", "TRF007", "ACC007"} == {"LCH008"}
     assert {"TRF007", "ACC007"} <= {each["id"] for each in report["skipped"] if each["reason"] == "LCH008 was found"}
