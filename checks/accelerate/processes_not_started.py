@@ -19,7 +19,7 @@ MESSAGE = TOML["main"]
 KINDS = ("multi_gpu", "tpu", "use_deepspeed", "use_fsdp", "use_megatron_lm")
 
 
-@check(PROBLEM)
+@check(PROBLEM, requires=("LCH008",))
 def processes_not_started(launch: Launch, world: World, accelerate: AccelerateConfig | None) -> Judgement:
     """A file made for one process is silent while there is one GPU: nobody loses anything."""
     if launch.kind != "accelerate" or any(launch.option(name) for name in KINDS):

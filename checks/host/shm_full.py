@@ -44,6 +44,7 @@ def shm_full(
         PROBLEM,
         MESSAGE,
         free=size(free),
+        unowned=size(host.shm_unowned_bytes) if host.shm_unowned_bytes else "",
         total=size(total),
         confidence=LIKELY,
         commands=("ls -lhS /dev/shm", "fuser -v /dev/shm/*"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from doctor.base.record import record
+from doctor.catalogue.foretold import foretold
 from doctor.catalogue.index import Entry
 from doctor.catalogue.problem import AREAS
+from doctor.catalogue.words import words_of
 
 TIMES = ("before", "during", "after")
 #: nobody has written the detector, and nothing is known that forbids it
@@ -21,12 +23,13 @@ _IN_THE_RUN: Mapping[str, str] = {
     "memory": "what the run holds is known when it holds it",
 }  # fmt: skip
 _NO_FIGURES = "no figure of a run shows it"
+_BY_ROWS = "its rows are seen, each by itself"
 _SILENT = "it prints nothing and leaves no figure"
 
 
 @record
 class Seen:
-    """One problem: how it is seen at each time ("check", "rule", "log"), or why not, or `OPEN`."""
+    """One problem: how it is seen at each time ("check", "rule", "log", "series"), or why not, or `OPEN`."""
 
     id: str
     name: str
@@ -41,10 +44,12 @@ class Seen:
 
 def coverage(entries: Iterable[Entry]) -> tuple[Seen, ...]:
     """Every problem of the catalogue."""
-    return tuple(map(_seen, entries))
+    entries = tuple(entries)
+    tables = {entry.id.partition("/")[0] for entry in entries if "/" in entry.id}
+    return tuple(_seen(entry, is_table=entry.id in tables) for entry in entries)
 
 
-def _seen(entry: Entry) -> Seen:
+def _seen(entry: Entry, *, is_table: bool) -> Seen:
     how = {}
     if entry.checks:
         how["before"] = "check"
@@ -54,9 +59,21 @@ def _seen(entry: Entry) -> Seen:
         how["during"] = "log"  # `doctor run` and `monitor` follow the command's output
     if entry.has_signatures or entry.has_rule:
         how["after"] = "log" if entry.has_signatures else "series"
+    elif entry.checks and _follows(entry):
+        how["after"] = "check"  # judged over what the log tells, and its failure is the one that it foretells
     usual = {"before": _before(entry), "during": _NO_FIGURES if entry.checks else OPEN, "after": _after(entry)}
+    if is_table and not how:
+        usual = dict.fromkeys(TIMES, _BY_ROWS)
     why_not = {time: entry.unseen.get(time) or usual[time] for time in TIMES if time not in how}
     return Seen(entry.id, entry.name, entry.area, how, why_not)
+
+
+def _follows(entry: Entry) -> bool:
+    """Whether a log can show the failure that a check foretells: by `leads_to`, or by an error that its words quote."""
+    if entry.words is None:
+        return False
+    words = words_of(entry.module)
+    return bool(words.leads_to or foretold(words.told))
 
 
 def _before(entry: Entry) -> str:

@@ -134,6 +134,13 @@ class ProblemWords:
         return tuple(self._declared.get("leads_to", ()))
 
     @property
+    def told(self) -> tuple[str, ...]:
+        """Texts that say what the failure will look like: the manual's, and the explanations of the messages."""
+        manual = self._declared.get("manual", {})
+        explanations = (each.words("en").explanation for each in self.messages.values())
+        return (*(str(manual[name]) for name in ("meaning", "effect") if name in manual), *explanations)
+
+    @property
     def links(self) -> tuple[str, ...]:
         """Links for what is said of hits."""
         return tuple(self._declared.get("links", ()))

@@ -27,6 +27,8 @@ from doctor.data.records import (
     ComputeCapability,
     ConfigKey,
     DeepspeedRelease,
+    Defect,
+    FrameworkKeys,
     KnownBad,
     Release,
     TorchRelease,
@@ -40,6 +42,8 @@ __all__ = [
     "ComputeCapability",
     "ConfigKey",
     "DeepspeedRelease",
+    "Defect",
+    "FrameworkKeys",
     "KnownBad",
     "Release",
     "Standing",
@@ -51,6 +55,8 @@ __all__ = [
     "built",
     "config_arguments",
     "deepspeed_release",
+    "defects",
+    "framework_keys",
     "known_bad",
     "lora_argument",
     "lora_arguments",
@@ -559,6 +565,30 @@ def _flatten(
 def trinity_versions() -> tuple[str, ...]:
     """Trinity-RFT releases whose keys the data hold, oldest first."""
     return tuple(load("trinity_keys")["versions"])
+
+
+@cache
+def framework_keys(framework: str) -> FrameworkKeys | None:
+    """Names of configuration keys of a training framework by release; None where its sources were not read."""
+    content = load("framework_keys")["frameworks"].get(framework)
+    if content is None:
+        return None
+    keys = {name: (first, last) for name, (first, last) in content["keys"].items()}
+    return FrameworkKeys(tuple(content["releases"]), MappingProxyType(keys), content["source"])
+
+
+@cache
+def defects() -> tuple[Defect, ...]:
+    """Defects of releases that show with certain settings, kept by hand, each with its public sources."""
+    return tuple(
+        Defect(
+            id=each["id"], name=each.get("name", ""), when=MappingProxyType(dict(each["when"])),
+            conditions=tuple((key, relation, value) for key, relation, value in each["if"]), severity=each["severity"],
+            what=(each["what"], each["what_zh"]), why=(each["why"], each["why_zh"]), fix=(each["fix"], each["fix_zh"]),
+            commands=tuple(each["commands"]), links=tuple(each["links"]),
+        )
+        for each in load("defects")["defects"]
+    )  # fmt: skip
 
 
 # --- the overlay ------------------------------------------------------------------------------------------------------

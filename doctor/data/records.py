@@ -249,6 +249,46 @@ class ConfigKey:
 
 
 @record
+class Defect:
+    """A defect of a release that shows with certain settings; words in English and Chinese.
+
+    ``when`` maps a distribution to a version specifier; `name` says whose defect it is where that is empty.
+    ``conditions``: (key, relation, value), all of which hold; `doctor.checks.python.known_defect` says what they mean.
+    """
+
+    id: str
+    name: str
+    when: Mapping[str, str]
+    conditions: tuple[tuple[str, str, object], ...]
+    severity: str  # "error", "warning" or "info"
+    what: tuple[str, str]
+    why: tuple[str, str]
+    fix: tuple[str, str]
+    commands: tuple[str, ...]
+    links: tuple[str, ...]
+
+
+@record
+class FrameworkKeys:
+    """Names of a framework's configuration keys, wherever they stand.
+
+    `releases` oldest first; `keys`: name -> indices of the first and the last release that has it. None for the last:
+    the newest source still has it; the first may be one behind all releases.
+    """
+
+    releases: tuple[str, ...]
+    keys: Mapping[str, tuple[int, int | None]]
+    source: str
+
+    def lacks(self, name: str, version: str) -> str | None:
+        """How a release lacks a known name: "not yet", "gone"; None where it has it, or the release is not known."""
+        if version not in self.releases or name not in self.keys:
+            return None
+        at, (first, last) = self.releases.index(version), self.keys[name]
+        return "not yet" if at < first else "gone" if last is not None and at > last else None
+
+
+@record
 class KnownBad:
     """A known-bad pair or range that no package's metadata states, kept by hand with its sources.
 

@@ -23,6 +23,7 @@ from doctor.readers.collector import Collector, about_command
 if TYPE_CHECKING:
     from doctor.facts.cluster import Cluster
     from doctor.facts.launch import Launch
+    from doctor.facts.network import Endpoint, Network
 
 #: packages named in the line that says what was examined
 SHOWN_PACKAGES = (
@@ -239,3 +240,20 @@ def summary(states: Mapping[str, Observed]) -> Iterable[str]:
             yield f"{count}x {name}"
         if gpus.driver_version:
             yield f"driver {gpus.driver_version}"
+    yield from _asked(_value(states, "network"))
+
+
+def _asked(network: Network | None) -> Iterable[str]:
+    """The addresses of the command that were asked, and what they said."""
+    for endpoint in network.endpoints if network is not None else ():
+        if endpoint.answers is not None:
+            yield f"asked {endpoint.host}:{endpoint.port}{_of(endpoint)}"
+
+
+def _of(endpoint: Endpoint) -> str:
+    """What an address said of itself, in brackets."""
+    if not endpoint.answers:
+        return " (no answer)"
+    if endpoint.version or endpoint.served:
+        return f" (vLLM {endpoint.version or '?'}, {', '.join(endpoint.served[:2]) or 'no model named'})"
+    return f" ({endpoint.answer_s:.1f} s)" if endpoint.answer_s is not None else ""

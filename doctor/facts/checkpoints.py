@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.base.record import record
+from doctor.facts.model import Model
 
 #: layouts: weights as `from_pretrained` reads them; pieces a rank of veRL's and Trinity-RFT's FSDP; Megatron's
 #: distributed checkpoint below veRL; ZeRO partitions; torch's distributed checkpoint as Accelerate names it
@@ -61,7 +62,11 @@ class Checkpoint:
 
 @record
 class Checkpoints:
-    """Checkpoints that were looked at; `model`: the command loads this one as its model."""
+    """Checkpoints that were looked at; `model`: the command loads this one as its model.
+
+    `resumed`: what `config.json` says in the folder that the run is to go on from, where it has one.
+    """
 
     found: tuple[Checkpoint, ...] = ()
     model: str | None = None
+    resumed: Model | None = None

@@ -35,6 +35,7 @@ class Cuda:
     nvcc_version: "12.4" of that toolkit's nvcc, None without nvcc.
     toolkits: all that were found, newest first.
     shadowing: libraries in LD_LIBRARY_PATH that torch's wheel also brings.
+    driver_library: libcuda.so.1 that LD_LIBRARY_PATH puts before the driver's own.
 
     """
 
@@ -46,3 +47,4 @@ class Cuda:
     shadowing: tuple[Library, ...] = ()
     has_cxx_compiler: bool | None = None
     has_ninja: bool | None = None
+    driver_library: Library | None = None

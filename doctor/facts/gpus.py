@@ -44,6 +44,7 @@ class Gpu:
         throttle_reasons: active clock event reasons by NVML's short names: "hw_thermal_slowdown", "sw_power_cap" ...
         pcie_*: current and greatest link generation and width (an idle card lowers its generation, never its width).
         compute_mode: "default", "exclusive_process", "prohibited".
+        fabric_state: of NVSwitch: "not started", "in progress", "completed"; None where there is none.
 
     """
 
@@ -81,6 +82,7 @@ class Gpu:
     bus_id: str | None = None
     numa_node: int | None = None
     error: str | None = None
+    fabric_state: str | None = None
 
     @property
     def label(self) -> str:

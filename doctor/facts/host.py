@@ -31,6 +31,8 @@ class Host:
     open_files_soft/hard, memlock_soft_bytes: limits of a process started here; None = unlimited is -1.
     container: "docker", "podman", "kubernetes", "apptainer", "lxc", None outside of one; `wsl` 1, 2 or
         None.
+    shm_unowned_bytes: of files in /dev/shm that no process has open or mapped; looked for where little is free, and
+        only among this user's files and processes.
     cpus: usable ones (affinity and cgroup quota counted).
 
     """
@@ -49,6 +51,7 @@ class Host:
     open_files_hard: int | None = None
     memlock_soft_bytes: int | None = None
     max_processes_soft: int | None = None
+    shm_unowned_bytes: int | None = None
     wsl: int | None = None
     container: str | None = None
     disks: tuple[Disk, ...] = ()

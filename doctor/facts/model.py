@@ -23,6 +23,8 @@ class Model:
         has_chat_template: from tokenizer_config.json or chat_template.jinja; None without tokenizer files.
         missing_weights: files that the weights' index names and that are not there.
         base_model: of an adapter, what it was trained on.
+        tokenizer_class: that tokenizer_config.json names.
+        marks_assistant: its chat template marks the assistant's words (`{% generation %}`); None without a template.
         rope_type, rope_factor: of `rope_scaling`, by which servers extend `max_position_embeddings`.
 
     """
@@ -60,6 +62,8 @@ class Model:
     sources: tuple[str, ...] = ()
     gated: bool | None = None
     own_code: bool | None = None
+    tokenizer_class: str | None = None
+    marks_assistant: bool | None = None
 
     @property
     def here(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from doctor.base.record import record
+from doctor.facts.node import Port
 
 
 @record
@@ -33,7 +34,8 @@ class Listener:
 class Endpoint:
     """An address that the run will talk to.
 
-    `purpose`: "vllm_server", "master". `resolves`: None when the name servers gave no answer in time; `answers`: a TCP
+    `purpose`: "vllm_server", "master", "hub" (the mirror that HF_ENDPOINT names).
+    `resolves`: None when the name servers gave no answer in time; `answers`: a TCP
     connection within 1 s, None when it was not tried (the master is not up before launch).
     `connection`: of the master, tried from each of several nodes: "accepted", "refused" (nothing listens yet, or a
     firewall answers for it), "timed out" (a firewall drops it, or there is no way back), "unreachable" (no way there).
@@ -41,6 +43,8 @@ class Endpoint:
     "vllm-native" (with the development routes that TRL 1.11 and newer need), "vllm-openai" (vLLM without them),
     "vllm-demo" (`vllm.entrypoints.api_server`), "other" (it has none of their routes); None where it did not say. Both
     None with `answers` True: something accepts the connection but says nothing within the time.
+    `served`: models that it says it serves; `version` as it states it; `answer_s`: time to its first answer;
+    `clock_ahead_s`: this machine's clock against the date that it stamped on that answer, to a second.
     """
 
     purpose: str
@@ -52,6 +56,10 @@ class Endpoint:
     http_status: int | None = None
     http_kind: str | None = None
     connection: str | None = None
+    served: tuple[str, ...] = ()
+    version: str | None = None
+    answer_s: float | None = None
+    clock_ahead_s: float | None = None
 
 
 @record
@@ -60,6 +68,7 @@ class Network:
 
     `hostname_addresses`: what this host's own name resolves to (127.0.1.1 breaks gloo and NCCL bootstrap);
     `hostname_answered` False: the name servers did not answer in time, so the addresses are unknown.
+    `ports`: of RDMA devices, read where a variable chooses among their addresses.
     `listeners`: all listening TCP ports; the process only for ports that the stack or this run uses.
     """
 
@@ -70,6 +79,7 @@ class Network:
     endpoints: tuple[Endpoint, ...] = ()
     infiniband: tuple[str, ...] = ()
     hostname_answered: bool = True
+    ports: tuple[Port, ...] = ()
 
     def endpoint(self, purpose: str) -> Endpoint | None:
         """The endpoint asked for a purpose."""

@@ -24,7 +24,10 @@ class Clock:
 
 @record
 class Port:
-    """A port of an RDMA device: `state` "ACTIVE", `physical_state` "LinkUp"; `link_layer` "InfiniBand", "Ethernet"."""
+    """A port of an RDMA device: `state` "ACTIVE", `physical_state` "LinkUp"; `link_layer` "InfiniBand", "Ethernet".
+
+    `gids`: index of each address that is set -> its kind, "RoCE v2", "IB/RoCE v1"; empty where they were not read.
+    """
 
     device: str
     number: int
@@ -32,6 +35,7 @@ class Port:
     physical_state: str | None = None
     rate_gbps: float | None = None
     link_layer: str | None = None
+    gids: Mapping[int, str] = field(default_factory=dict)
 
 
 @record

@@ -19,6 +19,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "checkpoints",
         "dataset",
         "deepspeed_config",
+        "framework_config",
         "model",
         "trinity_config",
         "verl_config",

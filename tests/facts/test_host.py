@@ -13,7 +13,7 @@ from doctor.base.evidence import Observed
 from doctor.base.fact import Context
 from doctor.facts.environment import Environment
 from doctor.facts.training import Training
-from doctor.readers.machine import cgroup, host, machine
+from doctor.readers.machine import cgroup, host, machine, shared_memory
 from doctor.readers.machine import disks as _disks
 
 GIB = 1 << 30
@@ -160,3 +160,18 @@ def test_output_dir_in_the_home_folder(tmp_path):
 def test_unreadable_output_dir_is_left_out(tmp_path):
     training = Training(arguments={"output_dir": Observed.written("output_dir", None, known=False, text="args.out")})
     assert host.collect(Context(cwd=tmp_path), Environment({}), training).disk("output_dir") is None
+
+
+def test_files_without_an_owner_are_counted_where_little_is_free(tmp_path):
+    """One file is open, one mapped, one left over."""
+    import mmap
+
+    size = 1 << 16
+    for name in ("open", "mapped", "left"):
+        (tmp_path / name).write_bytes(b"x" * size)
+    mapped = os.open(tmp_path / "mapped", os.O_RDWR)
+    with mmap.mmap(mapped, 0), (tmp_path / "open").open("rb"):
+        os.close(mapped)
+        assert shared_memory.unowned_bytes(100, 10, tmp_path) == size
+    assert shared_memory.unowned_bytes(100, 10, tmp_path) == 3 * size
+    assert shared_memory.unowned_bytes(100, 50, tmp_path) is None

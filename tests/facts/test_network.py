@@ -274,3 +274,32 @@ def test_http_answers_of_any_content():
 def test_listeners_survive_being_saved():
     found = collect()
     assert codec.load(network.Network, json.loads(json.dumps(codec.dump(found)))) == found
+
+
+def test_a_server_says_which_model_and_version_it_is():
+    listed = {"object": "list", "data": [{"id": "grpo", "root": "/models/Qwen2.5-7B"}]}
+    with server({**VLLM_DEVELOPMENT, "/v1/models": (200, listed)}) as port:
+        found = collect(training(vllm_mode="server", vllm_server_host="localhost", vllm_server_port=port))
+    endpoint = found.endpoint("vllm_server")
+    assert (endpoint.served, endpoint.version) == (("/models/Qwen2.5-7B",), "0.30.0")
+    assert abs(endpoint.clock_ahead_s) <= 2
+
+
+def test_a_mirror_is_asked_once_and_its_clock_is_compared():
+    with server({"/": (200, "hello")}) as port:
+        found = collect(training(), HF_ENDPOINT=f"http://127.0.0.1:{port}")
+    endpoint = found.endpoint("hub")
+    assert (endpoint.answers, endpoint.http_status) == (True, 200)
+    assert 0 < endpoint.answer_s < 1
+    assert abs(endpoint.clock_ahead_s) <= 2
+
+
+@pytest.mark.parametrize("without", ["HTTPS_PROXY", "HF_HUB_OFFLINE"])
+def test_no_mirror_is_asked_through_a_proxy_or_offline(without):
+    assert collect(training(), HF_ENDPOINT="http://127.0.0.1:9", **{without: "1"}).endpoint("hub") is None
+
+
+def test_a_mirror_that_is_not_there():
+    with server({}) as port:
+        pass
+    assert collect(training(), HF_ENDPOINT=f"http://127.0.0.1:{port}").endpoint("hub").answers is False

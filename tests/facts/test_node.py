@@ -104,3 +104,17 @@ def test_this_machine_and_the_files_of_the_run(tmp_path: Path) -> None:
     assert used.exists
     assert used.filesystem
     assert used.total_bytes
+
+
+def test_addresses_of_a_port_are_read_by_their_index(tmp_path: Path) -> None:
+    """An unset one is zeros, and its kind cannot be read."""
+    folder = tmp_path / "mlx5_0" / "ports" / "1"
+    for index, (gid, kind) in enumerate((("fe80::1", "IB/RoCE v1"), ("0000:0000:0000", None), ("::ffff:a", "RoCE v2"))):
+        (folder / "gids").mkdir(parents=True, exist_ok=True)
+        (folder / "gid_attrs" / "types").mkdir(parents=True, exist_ok=True)
+        (folder / "gids" / str(index)).write_text(f"{gid}\n")
+        if kind is not None:
+            (folder / "gid_attrs" / "types" / str(index)).write_text(f"{kind}\n")
+    (port,) = rdma.ports(tmp_path, gids=frozenset(range(5)))
+    assert dict(port.gids) == {0: "IB/RoCE v1", 2: "RoCE v2"}
+    assert dict(rdma.ports(tmp_path)[0].gids) == {}

@@ -6,15 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from doctor.base.evidence import Observed
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
+from doctor.facts.checkpoints import Checkpoints
+from doctor.facts.model import Model
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 LOG_MESSAGE_VOCABULARY = TOML["log_vocabulary"]
 LOG_MESSAGE_LORA = TOML["log_lora"]
 LOG_MESSAGE = TOML["log"]
+RESUMED = TOML["resumed"]
+
+#: sizes of a model that no script changes between loading and training, as the vocabulary may be
+_SIZES = ("hidden_size", "layers", "attention_heads", "kv_heads", "intermediate_size")
 
 
 #: no other table of a language model has as many rows as its vocabulary
@@ -34,6 +41,27 @@ def _longer_table(weight: str, saved: str, here: str) -> bool:
     return any(part in weight for part in _TABLES) or (
         weight == "weight" and len(width) == 1 and min(int(rows), int(own_rows)) > _ROWS
     )
+
+
+@check(PROBLEM)
+def resumed_from_another(checkpoints: Checkpoints, model: Model) -> Judgement:
+    """The configuration in the checkpoint against that of the model that the run starts from."""
+    there = checkpoints.resumed
+    if there is None or there.is_adapter or model.is_adapter:
+        return
+    both = ((name, getattr(there, name), getattr(model, name)) for name in _SIZES)
+    differing = [(name, old, new) for name, old, new in both if old is not None and new is not None and old != new]
+    if not differing:
+        return
+    name, old, new = differing[0]
+    file = f"{there.folder}/config.json"
+    yield found(
+        PROBLEM, RESUMED, where=Where(file=file), confidence=LIKELY, folder=there.name, model=model.name,
+        size=name, saved=old, here=new,
+        evidence=(
+            Observed.quoted(file, f"{name}: {old}"), Observed.quoted(model.stated_in, f"{name}: {new}"),
+        ),
+    )  # fmt: skip
 
 
 def of_rehearsal(checkpoint: Mapping[str, Any]) -> Finding | None:

@@ -7,8 +7,9 @@ import shlex
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, found
-from doctor.catalogue.problem import ERROR
+from doctor.catalogue.problem import ERROR, INFO
 from doctor.catalogue.words import words_of
+from doctor.facts.framework_config import FrameworkConfig
 from doctor.facts.launch import Launch
 
 TOML = words_of(__name__)
@@ -16,6 +17,7 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 REFUSED = TOML["refused"]
 MISSPELT = TOML["misspelt"]
+KEYS_ALONE = TOML["keys_alone"]
 
 
 #: what the parser says of options, see `doctor.readers.command.argv.Parsed.complaint`
@@ -23,7 +25,7 @@ _OF_OPTIONS = (" has no option `", "` lacks its value", "` fits several options 
 
 
 @check(PROBLEM)
-def command_not_understood(launch: Launch) -> Judgement:
+def command_not_understood(launch: Launch, framework_config: FrameworkConfig | None) -> Judgement:
     """Say what stopped the parser."""
     if launch.missing or (launch.not_understood is None and launch.kind != "unknown"):
         return  # a file that does not exist is another problem
@@ -36,6 +38,12 @@ def command_not_understood(launch: Launch) -> Judgement:
         yield found(
             PROBLEM, MISSPELT, severity=ERROR, confidence=LIKELY, word=launch.misspelt, meant=launch.meant,
             commands=(shlex.join(words),), evidence=evidence,
+        )  # fmt: skip
+        return
+    if framework_config is not None:
+        yield found(
+            PROBLEM, KEYS_ALONE, severity=INFO, framework=framework_config.framework,
+            count=len(framework_config.settings), evidence=evidence,
         )  # fmt: skip
         return
     refused = any(each in reason for each in _OF_OPTIONS)

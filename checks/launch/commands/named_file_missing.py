@@ -12,6 +12,7 @@ from doctor.checks.launch._broken_files import KINDS, MISSING, broken_files
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.dataset import Dataset
 from doctor.facts.deepspeed_config import DeepspeedConfig
+from doctor.facts.framework_config import FrameworkConfig
 from doctor.facts.launch import Launch
 from doctor.facts.model import Model
 from doctor.facts.script import Script
@@ -40,6 +41,15 @@ def started_file_missing(launch: Launch | None) -> Judgement:
         where = at(place) if place is not None else None
         evidence = (Observed.quoted("path", path),)
         yield found(PROBLEM, STARTED, file=launch.missing, where=where, evidence=evidence)
+
+
+@check(PROBLEM)
+def framework_file_missing(framework_config: FrameworkConfig | None, launch: Launch | None) -> Judgement:
+    """The one file of settings that a command of LLaMA-Factory, axolotl and their kin names."""
+    if framework_config is None or framework_config.files or (launch is not None and launch.image is not None):
+        return
+    for name in framework_config.absent[:1]:
+        yield found(PROBLEM, STARTED, file=name, confidence=LIKELY, evidence=(Observed.quoted("path", name),))
 
 
 @check(PROBLEM)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.problem import WARNING
+from doctor.catalogue.settings import whole
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.facts.environment import Environment
@@ -15,9 +17,12 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 LOG_MESSAGE = TOML["log"]
 MESSAGE = TOML["main"]
+LEFT = TOML["left"]
 
 
 NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+#: what starts a process a rank itself and sets these variables for it
+STARTERS = ("KUBERNETES_SERVICE_HOST", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
 
 @check(PROBLEM)
@@ -39,6 +44,12 @@ def rank_variables_incomplete(launch: Launch, environment: Environment, training
             commands=("unset LOCAL_RANK",),
             evidence=(Observed.quoted("environment", f"LOCAL_RANK={local_rank}"),),
         )
+    elif (others := (whole(environment.get("WORLD_SIZE")) or 1) - 1) > 0 and not any(map(environment.get, STARTERS)):
+        yield found(
+            PROBLEM, LEFT, severity=WARNING, confidence=LIKELY, rank=environment.get("RANK"), others=others,
+            world=others + 1, commands=("unset LOCAL_RANK RANK WORLD_SIZE MASTER_ADDR MASTER_PORT",),
+            evidence=tuple(Observed.quoted("environment", f"{name}={environment.get(name)}") for name in NEEDED),
+        )  # fmt: skip
 
 
 def explain(hits: Hits) -> Finding | None:

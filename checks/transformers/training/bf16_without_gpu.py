@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor import data
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Skip, found
+from doctor.catalogue.finding import Message, Skip, found
 from doctor.catalogue.settings import place_of, truth
 from doctor.catalogue.shared.trainers import config_place, installed, quoted
 from doctor.catalogue.words import words_of
@@ -52,15 +52,28 @@ def _no_cuda(packages: Packages, nvidia: Nvidia | None, gpus: Gpus | None) -> st
 
 
 @check(PROBLEM)
+def bf16_on_cpu_build(
+    training: Training, packages: Packages, interpreter: Interpreter, nvidia: Nvidia | None, gpus: Gpus | None
+) -> Judgement:
+    """A build of torch without CUDA, whatever the machine has."""
+    if _no_cuda(packages, nvidia, gpus) == "build":
+        yield from _judged(training, packages, interpreter, BUILD)
+
+
+@check(PROBLEM, requires=("LCH008",))
 def bf16_without_gpu(
     training: Training, packages: Packages, interpreter: Interpreter, nvidia: Nvidia | None, gpus: Gpus | None
 ) -> Judgement:
-    """Judge only where the absence of a GPU is proven."""
+    """A machine without a GPU; where that is found of the command itself, this follows from it."""
+    if _no_cuda(packages, nvidia, gpus) == "machine":
+        yield from _judged(training, packages, interpreter, MACHINE)
+
+
+def _judged(training: Training, packages: Packages, interpreter: Interpreter, message: Message) -> Judgement:
     if interpreter.platform != "linux" or truth(training.value("use_cpu")) or truth(training.value("no_cuda")):
         return
     known_class = training.config_class == "TrainingArguments" or data.trl_class(training.config_class or "")
-    why = _no_cuda(packages, nvidia, gpus)
-    if not known_class or why is None:
+    if not known_class:
         return
     wanted = _wants_bf16(training, installed(packages, "trl"))
     use_cpu = training.get("use_cpu")
@@ -70,7 +83,7 @@ def bf16_without_gpu(
     if wanted:
         yield found(
             PROBLEM,
-            BUILD if why == "build" else MACHINE,
+            message,
             where=place_of(training.get("bf16"), otherwise=config_place(training)),
             evidence=quoted(training.get("bf16")),
             commands=("use_cpu=True",),

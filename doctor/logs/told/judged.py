@@ -15,6 +15,7 @@ from doctor.base.evidence import AFTER_DEATH, Observed, Origin, World
 from doctor.base.opened import NotSeen, opened, tellers_asked
 from doctor.base.record import record
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Role
+from doctor.catalogue.foretold import foretold
 from doctor.catalogue.index import CheckEntry, Entry
 from doctor.catalogue.outcome import Crashed, Outcome, crash_of
 from doctor.catalogue.problem import ERROR
@@ -139,7 +140,8 @@ def _judged(entries: Iterable[Entry], world: World, crashed: list[Crashed]) -> I
         firm = _headlines(run_checks([judged], _with_unseen(checks, world))) if affects == entry.affects else set()
         for finding in outcome.findings:
             said = finding.words().headline in firm
-            yield Judged(_with_lines(finding, asked), said, declared(entry).leads_to)
+            words = declared(entry)
+            yield Judged(_with_lines(finding, asked), said, (*words.leads_to, *foretold(words.told)))
 
 
 def _headlines(outcome: Outcome) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 from doctor.base.evidence import Observed
@@ -36,7 +37,7 @@ def collect(
     """
     from doctor.readers.files import model_files
 
-    name = _name(training, serving, verl_config, trinity_config)
+    name = _name(training, serving, verl_config, trinity_config) or _of_sglang(launch)
     if launch is not None and launch.kind == "ray" and launch.not_understood is None:
         raise DoesNotApply("the command starts a node of Ray, which loads no model")
     if name is None:
@@ -77,6 +78,16 @@ def _name(
     if trinity_config is not None and _TRINITY_KEY in trinity_config.settings:
         candidates.append(trinity_config.settings[_TRINITY_KEY].value)
     return next((each for each in candidates if isinstance(each, str) and each.strip()), None)
+
+
+def _of_sglang(launch: Launch | None) -> str | None:
+    """What `python -m sglang.launch_server --model-path` names."""
+    words = launch.argv if launch is not None and "sglang.launch_server" in launch.argv else ()
+    for word, following in pairwise(words):
+        name, equals, text = word.partition("=")
+        if name in {"--model-path", "--model"}:
+            return text if equals else following
+    return None
 
 
 def _text(setting: Observed | None) -> str | None:

@@ -267,13 +267,28 @@ def _tokenizer(folder: _Folder) -> dict[str, Any]:
     template = any(folder.has(each) for each in ("chat_template.jinja", "chat_template.json"))
     pad = _token(config.get("pad_token")) or _token(special.get("pad_token"))
     known = bool(config or special)
+    named = config.get("tokenizer_class")
     return {
+        "marks_assistant": _marks_assistant(folder, config.get("chat_template")),
+        "tokenizer_class": named if isinstance(named, str) else None,
         "has_tokenizer": True,
         "has_chat_template": template or bool(config.get("chat_template")) if known or template else None,
         "has_pad_token": pad is not None if known else None,
         "eos_token": _token(config.get("eos_token")) or _token(special.get("eos_token")),
         "pad_token": pad,
     }
+
+
+def _marks_assistant(folder: _Folder, written: Any) -> bool | None:
+    """Of the template's own file, which counts first, else of the configuration; one of several is not known.
+
+    https://huggingface.co/docs/transformers/chat_templating_writing
+    """
+    text = written
+    if folder.has("chat_template.jinja"):
+        with suppress(NotReadable):
+            text = read_regular(str(folder.path / "chat_template.jinja"), _JSON_LIMIT_BYTES).decode("utf-8", "replace")
+    return re.search(r"\{%-?\s*generation\b", text) is not None if isinstance(text, str) else None
 
 
 def _token(value: Any) -> str | None:

@@ -19,6 +19,11 @@ _VLLM_HOST, _VLLM_PORT = "0.0.0.0", 8000  # noqa: S104 - an address to call
 _RENDEZVOUS = ("rdzv_endpoint", "main_process_ip", "master_addr")
 _RENDEZVOUS_PORT = 29500  # torchrun's and accelerate's default
 _TOTAL_S = 2.4
+#: a proxy, or no network at all
+_NO_WAY_OUT = (
+    "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HF_HUB_OFFLINE",
+    "TRANSFORMERS_OFFLINE",
+)  # fmt: skip
 _OK = 200
 #: what a server says of a route that it does not have: not found, a redirect to it without its slash, no such method
 _NO_SUCH_ROUTE = frozenset({301, 302, 307, 308, 404, 405})
@@ -38,8 +43,8 @@ class Target:
 def targets(
     variables: Mapping[str, str], launch: Launch | None, training: Training | None, world: World | None
 ) -> tuple[Target, ...]:
-    """List what the run names: the vLLM server of a TRL trainer, the master of its rendezvous."""
-    found = (_vllm_server(training), _master(variables, launch, world))
+    """List what the run names: the vLLM server of a TRL trainer, the master of its rendezvous, a mirror of the hub."""
+    found = (_vllm_server(training), _master(variables, launch, world), _mirror(variables, training))
     return tuple(target for target in found if target is not None)
 
 
@@ -67,6 +72,23 @@ def _vllm_server(training: Training | None) -> Target | None:
     if not isinstance(host, str) or not isinstance(port_value, int):
         return None
     return Target("vllm_server", host, port_value)
+
+
+def _mirror(variables: Mapping[str, str], training: Training | None) -> Target | None:
+    """The mirror that HF_ENDPOINT names; none where a proxy stands between, or the run goes without a network.
+
+    The hub itself is nobody's choice, and is not asked.
+    """
+    url = variables.get("HF_ENDPOINT", "")
+    if training is None or "://" not in url or any(variables.get(name) for name in _NO_WAY_OUT):
+        return None
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    tls = parts.scheme == "https"
+    return Target("hub", parts.hostname, port or (443 if tls else 80), tls, "") if parts.hostname else None
 
 
 def _master(variables: Mapping[str, str], launch: Launch | None, world: World | None) -> Target | None:
@@ -98,16 +120,57 @@ def look(target: Target, *, knock: bool = False) -> Endpoint:
     if target.purpose == "master" and knock and addresses:
         outcome = sockets.knock(target.host, target.port or _RENDEZVOUS_PORT)
         return Endpoint(target.purpose, target.host, target.port, True, addresses, connection=outcome)
+    if target.purpose == "hub" and addresses:
+        return _asked_mirror(target, addresses)
     if target.purpose != "vllm_server" or not addresses:
         return Endpoint(target.purpose, target.host, target.port, bool(addresses), addresses)
     assert target.port is not None  # noqa: S101 - a server always has one
     answers = sockets.connects(target.host, target.port)
-    status, kind = _who(target, deadline) if answers else (None, None)
-    return Endpoint(target.purpose, target.host, target.port, True, addresses, answers, status, kind)
+    said = _who(target, deadline) if answers else _Said()
+    return Endpoint(
+        target.purpose, target.host, target.port, True, addresses, answers, said.status, said.kind, served=said.served,
+        version=said.version, clock_ahead_s=said.clock_ahead_s,
+    )  # fmt: skip
 
 
-def _who(target: Target, deadline: float) -> tuple[int | None, str | None]:
-    """(status of the health route, kind of server), by the routes of each era.
+def _asked_mirror(target: Target, addresses: tuple[str, ...]) -> Endpoint:
+    """One GET of its first page; the time counts from the connection on."""
+    assert target.port is not None  # noqa: S101 - a mirror always has one
+    started = time.monotonic()
+    reply = sockets.get(target.host, target.port, "/", tls=target.tls, timeout_s=1.0)
+    took = time.monotonic() - started
+    return Endpoint(
+        target.purpose, target.host, target.port, True, addresses, reply is not None,
+        reply.status if reply is not None else None, answer_s=took if reply is not None else None,
+        clock_ahead_s=_ahead(reply),
+    )  # fmt: skip
+
+
+def _ahead(reply: sockets.Reply | None) -> float | None:
+    """The clock of this machine against the date of an answer that has just come."""
+    if reply is None or not reply.date:
+        return None
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return round(time.time() - parsedate_to_datetime(reply.date).timestamp(), 1)
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+@record
+class _Said:
+    """What a server says of itself: status of the health route, kind, models, version, and its clock."""
+
+    status: int | None = None
+    kind: str | None = None
+    served: tuple[str, ...] = ()
+    version: str | None = None
+    clock_ahead_s: float | None = None
+
+
+def _who(target: Target, deadline: float) -> _Said:
+    """Ask the health route, then the routes of each era.
 
     TRL's own server has its routes with a slash at the end, and answers a redirect without it; vLLM's has none:
     `/get_tensor_parallel_size/` is TRL 0.16, `/get_world_size/` TRL 0.17 to 1.10 (trl/scripts/vllm_serve.py),
@@ -123,7 +186,7 @@ def _who(target: Target, deadline: float) -> tuple[int | None, str | None]:
 
     health = get("/health/")
     if health is None:  # busy or no HTTP: further questions would only wait
-        return None, None
+        return _Said()
     slashed = health.status not in {301, 302, 307, 308, 404}
     if not slashed:
         health = get("/health") or health
@@ -139,7 +202,22 @@ def _who(target: Target, deadline: float) -> tuple[int | None, str | None]:
     kind = next((kind for kind, reply, key in replies if reply is not None and reply.has(key)), None)
     if kind is None and all(reply is not None and reply.status in _NO_SUCH_ROUTE for _, reply, _ in replies):
         kind = _outsider(get("/openapi.json"))
-    return health.status, kind
+    version = next((reply.object().get(key) for _, reply, key in replies if key == "version" and reply), None)
+    return _Said(
+        health.status, kind, _served(get("/v1/models")) if kind in _OPENAI else (),
+        str(version) if version else None, _ahead(health),
+    )  # fmt: skip
+
+
+#: kinds of servers that list their models as OpenAI's do
+_OPENAI = ("vllm-native", "vllm-openai")
+
+
+def _served(reply: sockets.Reply | None) -> tuple[str, ...]:
+    """The models of a server, by the name or path that it was started with (adapters by theirs); https://docs.vllm.ai/en/latest/serving/openai_compatible_server/"""
+    listed = reply.object().get("data") if reply is not None else None
+    rows = listed if isinstance(listed, list) else ()
+    return tuple(str(each.get("root") or each.get("id")) for each in rows if isinstance(each, dict))
 
 
 def _outsider(described: sockets.Reply | None) -> str:

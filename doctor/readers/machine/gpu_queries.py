@@ -125,6 +125,20 @@ def _health(nvml: Nvml, handle: Any) -> dict[str, Any]:
     }
 
 
+#: nvmlGpuFabricState_t (nvml.h); a card without NVSwitch answers "not supported"
+_FABRIC = {1: "not started", 2: "in progress", 3: "completed"}
+
+
+def _fabric(nvml: Nvml, handle: Any) -> dict[str, Any]:
+    """How far the registration with the fabric manager of NVSwitch is (Hopper and newer)."""
+    import ctypes
+
+    info = nvml.structure("c_nvmlGpuFabricInfo_t")
+    if info is None or nvml.query("nvmlDeviceGetGpuFabricInfo", handle, ctypes.byref(info)) is None:
+        return {}
+    return {"fabric_state": _FABRIC.get(info.state)}
+
+
 def _power(nvml: Nvml, handle: Any) -> dict[str, Any]:
     return {
         "temperature_c": nvml.first(
@@ -190,6 +204,7 @@ _PARTS: tuple[Callable[[Nvml, Any], dict[str, Any]], ...] = (
     _identity,
     _memory,
     _health,
+    _fabric,
     _power,
     _link,
     _modes,

@@ -17,14 +17,14 @@ def collect(context: Context, environment: Environment, training: Training | Non
     """The machine as a process started here would find it; disks for where this run writes."""
     import resource
 
-    from doctor.readers.machine import cgroup, disks, machine
+    from doctor.readers.machine import cgroup, disks, machine, shared_memory
 
     system = os.uname()
     memory = machine.memory()
     total = memory.get("MemTotal")
     limit = cgroup.memory_limit_bytes()
     open_soft, open_hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    shm = _shared_memory()
+    shm = shared_memory.size()
     return Host(
         hostname=system.nodename,
         kernel=system.release,
@@ -36,6 +36,7 @@ def collect(context: Context, environment: Environment, training: Training | Non
         swap_total_bytes=memory.get("SwapTotal"),
         shm_total_bytes=shm[0],
         shm_free_bytes=shm[1],
+        shm_unowned_bytes=shared_memory.unowned_bytes(*shm),
         open_files_soft=open_soft,
         open_files_hard=open_hard,
         memlock_soft_bytes=resource.getrlimit(resource.RLIMIT_MEMLOCK)[0],
@@ -51,15 +52,6 @@ def _cpus(quota: float | None) -> int:
     """CPUs that may be used: the affinity mask, and no more than the quota rounded up."""
     allowed = len(os.sched_getaffinity(0))
     return allowed if quota is None else max(1, min(allowed, math.ceil(quota)))
-
-
-def _shared_memory() -> tuple[int | None, int | None]:
-    """(size, free) of /dev/shm in bytes; a bare folder on another file system is no shared memory."""
-    try:
-        state = os.statvfs("/dev/shm")  # noqa: S108 - the very folder that NCCL and data workers use
-    except OSError:
-        return None, None
-    return state.f_blocks * state.f_frsize, state.f_bavail * state.f_frsize
 
 
 def written_paths(context: Context, environment: Environment, training: Training | None) -> dict[str, str]:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import socket
 import time
+from collections.abc import Mapping
 from functools import partial
 
 from doctor.base.fact import Context, fact
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.network import Endpoint, Network
+from doctor.facts.node import Port
 from doctor.facts.training import Training
 from doctor.facts.world import World
 
 _PATIENCE_S = 2.7  # for everything that may hang, within the fact's 3 s
 _RESOLVE_S = 1.5
+_FIRST_GIDS = 8  # two kinds for each of IPv4, link-local and a VLAN or two
+GID_INDEX = "NCCL_IB_GID_INDEX"
 
 
 @fact()
@@ -52,7 +56,19 @@ def collect(
         listeners=listeners,
         endpoints=tuple(endpoints),
         infiniband=_infiniband(),
+        ports=_rdma_ports(environment.variables, training),
     )
+
+
+def _rdma_ports(variables: Mapping[str, str], training: Training | None) -> tuple[Port, ...]:
+    """With the first addresses and the chosen one, where `NCCL_IB_GID_INDEX` chooses."""
+    own = training.environment_set.get(GID_INDEX) if training is not None else None
+    chosen = str(own.value) if own is not None and own.known else variables.get(GID_INDEX, "")
+    if not chosen.strip().isdecimal() or len(chosen.strip()) > len("255"):
+        return ()
+    from doctor.readers.machine import rdma
+
+    return rdma.ports(gids=frozenset({*range(_FIRST_GIDS), int(chosen)}))
 
 
 def _infiniband() -> tuple[str, ...]:

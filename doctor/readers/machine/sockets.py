@@ -9,6 +9,7 @@ import socket
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from doctor.base.deadline import within
 from doctor.base.record import record
@@ -124,20 +125,25 @@ def knock(host: str, port: int, timeout_s: float = 1.5) -> str:
 
 @record
 class Reply:
-    """Status and beginning of the body of an HTTP answer."""
+    """Status and beginning of the body of an HTTP answer; `date` as its head states it, "" where it does not."""
 
     status: int
     body: str
+    date: str = ""
+
+    def object(self) -> dict[str, Any]:
+        """The JSON object of a success, {} where it is none."""
+        if self.status != 200:
+            return {}
+        try:
+            value = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
 
     def has(self, key: str) -> bool:
         """Whether it is a success whose body is a JSON object with `key`."""
-        if self.status != 200:
-            return False
-        try:
-            value = json.loads(self.body)
-        except ValueError:
-            return False
-        return isinstance(value, dict) and key in value
+        return key in self.object()
 
 
 def get(host: str, port: int, path: str, *, tls: bool = False, timeout_s: float = 1.0) -> Reply | None:
@@ -160,7 +166,8 @@ def get(host: str, port: int, path: str, *, tls: bool = False, timeout_s: float 
         return None
     head, _, body = data.decode("utf-8", "replace").partition("\r\n\r\n")
     match = re.match(r"HTTP/\d\.\d (\d{3})", head)
-    return Reply(int(match.group(1)), body) if match else None
+    date = re.search(r"(?i)\r\ndate: *([^\r\n]{1,60})", head)
+    return Reply(int(match.group(1)), body, date.group(1) if date else "") if match else None
 
 
 def _is_whole(data: bytes) -> bool:

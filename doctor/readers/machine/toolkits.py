@@ -176,6 +176,17 @@ def libraries(search_path: str, ours: Mapping[str, str]) -> tuple[Library, ...]:
     return tuple(found.values())
 
 
+def driver_library(search_path: str) -> Library | None:
+    """The libcuda.so.1 that LD_LIBRARY_PATH offers first; the version of a driver stands in its file's name."""
+    for folder in dict.fromkeys(part for part in search_path.replace(";", ":").split(":") if part):
+        path = os.path.join(folder, "libcuda.so.1")  # noqa: PTH118
+        real = os.path.realpath(path)
+        if os.path.isfile(real):  # noqa: PTH113
+            version = version_in(real)
+            return Library("libcuda", path, version if version and "." in version else None, folder)
+    return None
+
+
 def _names(folder: str) -> list[str]:
     try:
         return sorted(entry.name for entry in os.scandir(folder))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from doctor.base.evidence import Observed
 from doctor.base.stats import median_of_sorted
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Where, found
+from doctor.catalogue.finding import LIKELY, Where, found
 from doctor.catalogue.nodes.hosts import folded
 from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.words import words_of
 from doctor.facts.cluster import Cluster
 from doctor.facts.launch import Launch
+from doctor.facts.network import Network
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
@@ -18,9 +19,28 @@ MESSAGE = TOML["main"]
 PAIR = TOML["pair"]
 
 
+SERVER = TOML["server"]
+#: certificates of TLS and signed addresses of stores begin to be refused
+#: (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, RequestTimeTooSkewed: 15 minutes)
+REFUSED_S = 15 * 60
 LEAST_S = 1.0
 DEAD_S = 15.0  # keep_alive_interval 5 s, keep_alive_max_attempt 3 in dynamic_rendezvous.py
 _DYNAMIC = frozenset({"c10d", "etcd-v2"})  # rendezvous back ends that are built on it
+
+
+@check(PROBLEM)
+def clock_against_server(network: Network | None) -> Judgement:
+    """Of one machine, against a server that was asked anyway; the server's clock may be the wrong one."""
+    told = [each for each in (network.endpoints if network is not None else ()) if each.clock_ahead_s is not None]
+    endpoint = max(told, key=lambda each: abs(each.clock_ahead_s or 0.0), default=None)
+    if endpoint is None or endpoint.clock_ahead_s is None or abs(endpoint.clock_ahead_s) < REFUSED_S:
+        return
+    address = f"{endpoint.host}:{endpoint.port}"
+    yield found(
+        PROBLEM, SERVER, severity=WARNING, confidence=LIKELY, address=address,
+        most=f"{endpoint.clock_ahead_s / 60:+.0f}", commands=("timedatectl status",),
+        evidence=(Observed.quoted(f"Date of {address}", f"{endpoint.clock_ahead_s:+.0f} s"),),
+    )  # fmt: skip
 
 
 @check(PROBLEM)

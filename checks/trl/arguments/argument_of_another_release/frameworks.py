@@ -1,0 +1,86 @@
+"""Judges TRL2205/frameworks, whose words stand in the TOML of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from doctor import data
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import LIKELY, found
+from doctor.catalogue.problem import ERROR, WARNING
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.trainers import quoted
+from doctor.catalogue.words import words_of
+from doctor.facts.framework_config import DISTRIBUTIONS, FrameworkConfig
+from doctor.facts.packages import Packages
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MISSPELT, NOT_YET, GONE = TOML["misspelt"], TOML["not_yet"], TOML["gone"]
+
+#: frameworks that refuse a key which they do not know: HfArgumentParser, argparse, a structured OmegaConf; the others
+#: pass over it, or hand it on
+REFUSE = frozenset({"llamafactory", "openrlhf", "oumi", "areal"})
+#: below such keys stands what another program reads
+FREE = ("kwargs", "env", "env_vars", "overrides", "columns", "metadata", "extra", "deepspeed", "hf_overrides")
+#: arguments of TrainingArguments' child for sequences, which LLaMA-Factory takes too
+_OF_SEQUENCES = frozenset({
+    "sortish_sampler", "predict_with_generate", "generation_max_length", "generation_num_beams", "generation_config",
+})  # fmt: skip
+_SHORTEST, _NEAR = 6, 0.9
+
+
+@check(PROBLEM)
+def key_of_framework(framework_config: FrameworkConfig, packages: Packages | None) -> Judgement:
+    """The names of keys alone are known, not where each may stand: a name is told only where one is nearly it."""
+    known = data.framework_keys(framework_config.framework)
+    if known is None:
+        return
+    version = _installed(framework_config.framework, packages)
+    severity = ERROR if framework_config.framework in REFUSE else WARNING
+    for setting, name in _names(framework_config):
+        if name in known.keys:
+            lack = known.lacks(name, version) if version else None
+            if lack is not None:
+                first, last = known.keys[name]
+                yield found(
+                    PROBLEM, NOT_YET if lack == "not yet" else GONE, severity=severity, confidence=LIKELY,
+                    where=place_of(setting), evidence=quoted(setting), name=name, version=version,
+                    framework=framework_config.framework, links=(known.source,),
+                    first=known.releases[first] if first < len(known.releases) else "its newest source",
+                    last=known.releases[last] if last is not None and last < len(known.releases) else "",
+                )  # fmt: skip
+            continue
+        alike = _near(name, known)
+        if alike:
+            yield found(
+                PROBLEM, MISSPELT, severity=severity, confidence=LIKELY, where=place_of(setting),
+                evidence=quoted(setting), name=name, near=alike, framework=framework_config.framework,
+                links=(known.source,), commands=(f"{alike}: {setting.text or setting.value}",),
+            )  # fmt: skip
+
+
+def _installed(framework: str, packages: Packages | None) -> str | None:
+    versions = (packages.version(each) for each in DISTRIBUTIONS[framework]) if packages is not None else ()
+    return next(filter(None, versions), None)
+
+
+def _names(config: FrameworkConfig) -> Iterator[tuple[Observed, str]]:
+    """The last part of every key that does not stand below a free one, once."""
+    seen: set[str] = set()
+    for key, setting in config.settings.items():
+        *above, name = (each for each in key.split(".") if not each.isdecimal())
+        if name in seen or any(each.endswith(FREE) for each in above):
+            continue
+        seen.add(name)
+        yield setting, name
+
+
+def _near(name: str, known: data.FrameworkKeys) -> str | None:
+    if len(name) < _SHORTEST or name in _OF_SEQUENCES or data.training_argument(name) is not None:
+        return None
+    near = get_close_matches(name, known.keys, 3, _NEAR)
+    # a name with a part more, or a plural, is more often another key than a slip
+    return next((each for each in near if each not in name and name not in each), None)

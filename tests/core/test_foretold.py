@@ -1,0 +1,38 @@
+"""Errors that a problem's words quote are known in a log without a signature of their own."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from doctor.catalogue.coverage import OPEN, coverage
+from doctor.catalogue.foretold import foretold
+from doctor.catalogue.index import load_with_faults
+
+QUOTES = {
+    "`ValueError: Rollout mode 'sync' has been removed`": "ValueError: Rollout mode 'sync' has been removed, use async",
+    "`ValueError: Invalid setting: Key 'x' not in 'Config'`": "ValueError: Invalid setting: Key 'st' not in 'Config'",
+    "`RuntimeError: variable {first} is expected\nbut not set`": "RuntimeError: variable RANK is expected but not set",
+}
+
+
+@pytest.mark.parametrize(("quote", "line"), QUOTES.items())
+def test_an_error_that_is_quoted_becomes_a_pattern(quote, line):
+    (pattern,) = foretold([f"The start ends with {quote}."])
+    assert re.search(pattern, line)
+    assert not re.search(pattern, "ValueError: something else")
+
+
+@pytest.mark.parametrize(
+    "text", ["Run `pip install x`.", "raises `ValueError`", "`ValueError: {message}`", "`KeyError: 'x'`"]
+)
+def test_what_could_be_anybodys_is_no_pattern(text):
+    assert foretold([text]) == ()
+
+
+def test_checks_that_foretell_their_error_are_seen_after_the_end():
+    rows = {row.id: row for row in coverage(load_with_faults()[0])}
+    assert rows["VRL013"].how == {"before": "check", "after": "check"}
+    assert rows["TRL2205"].how == {}
+    assert OPEN not in rows["TRL2205"].why_not.values()

@@ -1,0 +1,61 @@
+"""Mini projects of the cases of half 1 that leave a trace before launch: which are caught, and by what."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.base.fact import Context
+from doctor.diagnosis.diagnose import Patient, diagnose
+from doctor.diagnosis.report import as_dict
+from tests.case_files import read_cases
+from tests.checks.cases import states
+
+PROJECTS: dict[str, dict[str, Any]] = read_cases(Path(__file__).with_name("projects.yaml"))
+#: case -> the finding that names its cause
+CAUGHT = {
+    "accelerate-deepspeed-world-one": "PYT1494", "askanything-torch-after-vllm": "PYT014",
+    "deepspeed-zero2-gradients-too-small": "PYT1494", "dstack-fabric-manager-version": "CUD011",
+    "flash-attn-torch-23": "FLA003", "liquid-assistant-mask-all-zero": "DAT033",
+    "megatron-fsdp-gradients-doubled": "PYT1494", "miles-fp8-rollout-gap": "PYT1494",
+    "nccl-foreign-connection": "PYT1494", "nemorl-prefix-cache-outlives-weights": "PYT1494",
+    "ollama-fabric-manager": "CUD011", "openr1-liger-without-logits": "PYT1494",
+    "openrlhf-worker-use-ray": "PYT1494", "peft-llama-targets-on-bloom": "PYT1494",
+    "sglang-deepep-hidden": "PYT1494", "sglang-fp8-deepep-nan": "PYT1494", "sglang-update-weights-dp": "PYT1494",
+    "swift-async-rollout-ignores-lora": "PYT1494", "trl-top-k-top-p-gone": "PYT1494",
+    "verl-fsdp-size-one-no-sync": "PYT1494", "vllm-other-torch": "PYT014",
+    "vllm-qwen25vl-inductor-strides": "PYT1494",
+}  # fmt: skip
+
+
+def findings(project: dict[str, Any], folder: Path) -> set[str]:
+    """Ids of what is found in a project, on a machine of which nothing else is known."""
+    for name, text in project.get("files", {}).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    packages = {"complete": False, **project.get("packages", {})}
+    interpreter = {"executable": "/p/bin/python", "version": "3.11.7"}
+    given = states({"interpreter": interpreter, "packages": packages, **project.get("facts", {})}, {})
+    context = Context(tuple(shlex.split(project["command"])), folder, {"HOME": str(folder), "PATH": ""})
+    report = as_dict(diagnose(context, [Patient(given, "projects.yaml")])[0])
+    assert not report["crashed"]
+    return {each["id"] for each in report["findings"]}
+
+
+@pytest.mark.parametrize("case", sorted(name for name in PROJECTS if "not_built" not in PROJECTS[name]))
+def test_project_before_launch(case: str, tmp_path: Path) -> None:
+    found = findings(dict(PROJECTS[case]), tmp_path)
+    if case in CAUGHT:
+        assert CAUGHT[case] in found
+    else:
+        assert not found & {"PYT1494", "DAT033", "CUD011"}  # what a case does not have is not found in it
+
+
+def test_most_of_what_can_be_built_is_caught() -> None:
+    built = [name for name in PROJECTS if "not_built" not in PROJECTS[name]]
+    assert set(CAUGHT) <= set(built)
+    assert len(CAUGHT) * 2 > len(built)
