@@ -20,6 +20,7 @@ COMMANDS = {
     "run": ("run", "Run a training command checked, guarded, sampled, and diagnosed when it fails."),
     "monitor": ("monitor", "Sample what the GPUs really do, live or while a command runs."),
     "report": ("report", "Say where the GPU hours of a run went, from what was sampled."),
+    "hang": ("hang", "Say who waits for whom in a run that stands still."),
     "postmortem": ("postmortem", "Say why a run died, from its logs."),
     "fix": ("fix", "Mend what was found: shown first, reversible."),
     "serve": ("serve", "Start a vLLM server with what it lacks put right."),
