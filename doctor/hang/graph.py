@@ -107,13 +107,12 @@ def _may_end(wait: Wait, stuck: set[int]) -> bool:
 def _cycles(stuck: set[int], ahead: Mapping[int, Iterable[int]]) -> Iterable[tuple[int, ...]]:
     """One cycle of each group of stuck processes that reach each other."""
     inside = {pid: [each for each in ahead.get(pid, ()) if each in stuck] for pid in stuck}
+    reached = {pid: _reached(pid, inside) for pid in stuck}
     done: set[int] = set()
     for pid in sorted(stuck):
-        group = {other for other in _reached(pid, inside) if pid in _reached(other, inside)}
-        if pid in done or pid not in group:
-            continue
-        done |= group
-        yield _shortest(pid, inside)
+        if pid not in done and pid in reached[pid]:
+            done |= {other for other in reached[pid] if pid in reached[other]}
+            yield _shortest(pid, inside)
 
 
 def _shortest(pid: int, inside: Mapping[int, Sequence[int]]) -> tuple[int, ...]:

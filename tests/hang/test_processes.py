@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -259,3 +260,41 @@ ask("sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF", "What is the meaning o
 def test_what_is_refused(tmp_path: Path) -> None:
     for words in (("hang", "4194304999"), ("hang", str(tmp_path))):
         assert run_doctor(*words, cwd=tmp_path).returncode == 2
+
+
+ACTORS = (
+    READY
+    + """
+import time
+import ray
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+@ray.remote
+class Judge:
+    def simplify(self, terms):
+        ready("judges")
+        time.sleep(terms)
+@ray.remote
+class Rollout:
+    def __init__(self, judge):
+        self.judge = judge
+    def step(self):
+        return ray.get(self.judge.simplify.remote(600))
+ray.get(Rollout.remote(Judge.remote()).step.remote())
+"""
+)
+
+
+def test_actors_by_rays_own_state(standing: Standing) -> None:
+    pytest.importorskip("ray")
+    driver = standing.start(ACTORS, name="train_actors.py")
+    standing.ready("judges")
+    time.sleep(3)  # Ray reports the events of its tasks every second
+    hang, said = standing.said()
+    first = said.splitlines()[0]
+    assert hang.graph.cycles == ()
+    assert "ray::Judge.simplify" in first, said
+    assert "sleeps in `simplify" in first or "sleeps in `Judge.simplify" in first, said
+    waits = {each.who: each for each in hang.graph.waits if each.kind == "ray"}
+    assert "Rollout.step" in waits[driver].what
+    assert len(waits) == 2
+    assert all(each.sure for each in waits.values())
