@@ -8,7 +8,7 @@ from pathlib import Path
 
 from doctor.run.folder import RunDir
 
-#: folder among the run's hangs into which the guards put their capsules; its name stands in `doctor.monitors.guard.stuck`
+#: folder among the run's hangs for the guards' capsules; `doctor.monitors.guard.stuck` has the same name
 GUARDS = "guard"
 _LOOK_EVERY_S = 3.0
 #: other ranks notice at their own tick, and all of them are to be seen in the same look

@@ -16,7 +16,7 @@ def tokenizer():
     made = Tokenizer(models.BPE(vocab=vocab, merges=[]))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>", eos_token="<eos>", padding_side="left")
+    return PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>", eos_token="<eos>", padding_side="left")  # noqa: S106
 
 
 def model(vocab_size=258, **more):
@@ -29,7 +29,8 @@ def model(vocab_size=258, **more):
     return Qwen2ForCausalLM(
         Qwen2Config(
             vocab_size=vocab_size, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-            num_key_value_heads=2, max_position_embeddings=256, pad_token_id=0, eos_token_id=1, bos_token_id=None, **more,
+            num_key_value_heads=2, max_position_embeddings=256, pad_token_id=0, eos_token_id=1, bos_token_id=None,
+            **more,
         )
     )  # fmt: skip
 
@@ -41,7 +42,7 @@ def rows(*columns, count=8):
     return Dataset.from_list([{each: f"{each[0]}{number}+1=" for each in columns} for number in range(count)])
 
 
-COMMON = dict(
+COMMON = dict(  # noqa: C408 - names of settings
     output_dir="out", use_cpu=True, bf16=False, report_to=[], max_steps=2, logging_steps=1, save_strategy="no",
     disable_tqdm=True, per_device_train_batch_size=2,
 )  # fmt: skip
@@ -75,5 +76,5 @@ def dpo(data=None, made=None, words=None, trainer=None, also=None, **settings):
     (trainer or DPOTrainer)(
         model=made or model(), args=DPOConfig(**{**COMMON, "max_length": 24, **settings}),
         train_dataset=data or rows("prompt", "chosen", "rejected"), processing_class=words or tokenizer(),
-        **(also or {}),
+        **{"ref_model": model(), **(also or {})},
     ).train()  # fmt: skip

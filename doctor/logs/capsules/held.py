@@ -331,7 +331,7 @@ def _shapes(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
 
 
 def _names_both(message: str, sizes: Sequence[int]) -> bool:
-    """Whether the message speaks of these sizes, or of none: tensors of a statement that differ need not be the odd ones.
+    """Whether the message speaks of these sizes, or of none: tensors of a line that differ need not be the odd ones.
 
     `labels` and `predictions` of one line differ in their classes, and the comparison of the line fails elsewhere.
     """
