@@ -20,6 +20,7 @@ COMMANDS = {
     "run": ("run", "Run a training command checked, guarded, sampled, and diagnosed when it fails."),
     "monitor": ("monitor", "Sample what the GPUs really do, live or while a command runs."),
     "report": ("report", "Say what became of a run, and where its GPU hours went."),
+    "hang": ("hang", "Say who waits for whom in a run that stands still."),
     "postmortem": ("postmortem", "Say why a run died, from its logs."),
     "last": ("past_runs:last", "Show the verdict of the last run."),
     "runs": ("past_runs:runs", "List runs: verdict, time, best metric, command."),

@@ -168,11 +168,13 @@ def _supervised(
     words: tuple[str, ...], run: Any, chosen: dict[str, Any], variables: dict[str, str], voice: Voice
 ) -> int:
     """The command's exit code, with guard and sampler beside it."""
+    from doctor.hang.watching import Watching
     from doctor.monitors.sampler import start
     from doctor.run.supervise import supervise
 
     variables = variables | ({"DOCTOR_CAPSULE_TEXT": "1"} if chosen["capsule_text"] else {})
     samplers: list[Any] = []
+    watching = Watching(run) if variables else None
 
     def on_start(pid: int) -> None:
         if not chosen["no_monitor"]:
@@ -184,6 +186,8 @@ def _supervised(
     with suppress(Exception, KeyboardInterrupt):
         for each in samplers:
             start.end(each)
+        if watching is not None:
+            watching.close()
     return code
 
 

@@ -12,6 +12,7 @@ import threading
 import time
 import types
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Callable, ClassVar, Optional
 
 from doctor.monitors.capsule import looks, process, siblings, write
@@ -143,29 +144,42 @@ def _ended(run: RunDir, error: BaseException, source: str) -> None:
                 write.write(write.path_of(run), _State.capsule)
 
 
-def stand() -> None:
-    """Tell where the main thread stands, because a sibling failed."""
+def stand(to: Optional[str] = None) -> None:
+    """Tell where the main thread stands.
+
+    Args:
+        to: folder among the run's hangs, for a run that stands still; None: because a sibling failed, once.
+
+    """
     run = RunDir.of_environment()
     if run is None:
         return
     _begin()
-    if _State.capsule.get("failures") or _State.capsule.get("stands"):
+    if to is None and (_State.capsule.get("failures") or _State.capsule.get("stands")):
         return
     begin_s, trouble = time.monotonic(), list[str]()
     teller = Teller(begin_s + VALUES_S, _text())
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     frames = _tried(lambda: teller.stack(frame), trouble) or []
-    _put(run, {"stands": {"t_ns": time.time_ns(), "frames": frames}}, teller, begin_s, trouble)
+    told = {"stands": {"t_ns": time.time_ns(), "frames": frames}}
+    if to is None:
+        _put(run, told, teller, begin_s, trouble)
+    else:
+        path = write.path_of(run)
+        _put(run, told, teller, begin_s, trouble, {}, run.path / write.HANGS / to / path.name)
 
 
-def _put(run: RunDir, told: dict[str, Any], teller: Teller, begin_s: float, trouble: list[str]) -> None:
-    """Add what was told to the capsule of this process and write it."""
+def _put(
+    run: RunDir, told: dict[str, Any], teller: Teller, begin_s: float, trouble: list[str],
+    beside: Optional[dict[str, Any]] = None, path: Optional[Path] = None,
+) -> None:  # fmt: skip
+    """Add what was told to the capsule of this process, or to one beside it, and write it."""
     links = [link for each in told.get("failures", []) for link in each["chain"]]
     frames = links[0]["frames"] if links else told.get("stands", {}).get("frames", [])
     phase = process.phase_of([each["function"] for each in frames])
     device_fails = any(_of_device(link) for link in links)
     with _State.lock:
-        capsule = _State.capsule
+        capsule = _State.capsule if beside is None else beside
         described = _tried(lambda: process.describe(touch_device=not device_fails, phase=phase), trouble) or {}
         capsule.setdefault("schema", write.SCHEMA)
         capsule["captured_ns"] = time.time_ns()
@@ -176,7 +190,7 @@ def _put(run: RunDir, told: dict[str, Any], teller: Teller, begin_s: float, trou
         capsule["modules"] = [*capsule.get("modules", []), *teller.modules][:8]
         capsule["trouble"] = [*capsule.get("trouble", []), *trouble][:20]
         capsule["seconds"] = round(time.monotonic() - begin_s, 3)
-        write.write(write.path_of(run), capsule)
+        write.write(path or write.path_of(run), capsule)
 
 
 def _of_device(link: dict[str, Any]) -> bool:

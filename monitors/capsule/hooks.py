@@ -21,7 +21,7 @@ _RUN = "DOCTOR_RUN_DIR"
 #: modules in which there is something to look on at, when they are imported
 AWAITED = (
     "threading", "logging", "multiprocessing.util", "multiprocessing.pool", "concurrent.futures.process", "torch",
-    "torch._utils", "ray.exceptions",
+    "torch._utils", "ray.exceptions", "http.server", "uvicorn.server",
 )  # fmt: skip
 
 _installed: set[str] = set()
@@ -243,6 +243,7 @@ def _sent(self: Any, error: Any = None, *_: Any, **__: Any) -> None:
 def _of_ray(module: Any) -> None:
     """Tasks and actors of Ray hand their exceptions on in a RayTaskError, which is made where it happened."""
     _wrap(module.RayTaskError, "__init__", _of_task)
+    _to_answer(module)
 
 
 def _of_task(self: Any, name: Any = "", text: Any = "", cause: Any = None, *_: Any, **__: Any) -> None:
@@ -250,18 +251,18 @@ def _of_task(self: Any, name: Any = "", text: Any = "", cause: Any = None, *_: A
         record(cause, "ray", ends=False)
 
 
-def _of_torch(module: Any) -> None:
-    """A process that computes: it answers when a sibling fails."""
+def _to_answer(_: Any) -> None:
+    """A process that computes or serves: it answers when a sibling fails, and when the run stands still."""
     from doctor.monitors.capsule import siblings
 
     siblings.listen(_stand)
 
 
-def _stand() -> None:
+def _stand(to: Optional[str]) -> None:
     """Tell where this process stands, for a sibling that failed; what that needs is imported only then."""
     from doctor.monitors.capsule import capture
 
-    capture.stand()
+    capture.stand(to)
 
 
 def _wrap(owner: Any, name: str, look: Callable[..., Any]) -> None:
@@ -281,7 +282,7 @@ def _wrap(owner: Any, name: str, look: Callable[..., Any]) -> None:
 
 
 _PUT: dict[str, Callable[[Any], None]] = {
-    "threading": _of_threads, "logging": _of_logging, "multiprocessing.util": _of_processes, "torch": _of_torch,
+    "threading": _of_threads, "logging": _of_logging, "multiprocessing.util": _of_processes, "torch": _to_answer,
     "torch._utils": _of_workers, "ray.exceptions": _of_ray, "multiprocessing.pool": _of_pools,
-    "concurrent.futures.process": _of_pools,
+    "concurrent.futures.process": _of_pools, "http.server": _to_answer, "uvicorn.server": _to_answer,
 }  # fmt: skip

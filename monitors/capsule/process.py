@@ -260,13 +260,13 @@ def _collectives() -> Any:
 
 def _threads() -> list[Fact]:
     """Where every thread stands, this one left out."""
-    names = {each.ident: each.name for each in threading.enumerate()}
+    known = {each.ident: (each.name, each.native_id) for each in threading.enumerate()}
     me = threading.get_ident()
     told = []
     for ident, frame in list(sys._current_frames().items())[:_MOST_THREADS]:
-        name = names.get(ident, "")
+        name, tid = known.get(ident, ("", None))
         if ident != me and not name.startswith("doctor-"):
-            told.append({"name": name[:60], "frames": list(_stack(frame))})
+            told.append({"name": name[:60], "tid": tid, "frames": list(_stack(frame))})
     return told
 
 

@@ -1,6 +1,8 @@
 """The failing rank asks the other ranks of its machine where they stand, before the launcher kills them.
 
-Each rank has a thread that sleeps in the kernel until a datagram comes; nobody polls. The address is a name of Linux's
+`doctor hang` asks them, too, and with them the engines, servers and actors that are no ranks.
+
+Each has a thread that sleeps in the kernel until a datagram comes; nobody polls. The address is a name of Linux's
 abstract sockets (https://man7.org/linux/man-pages/man7/unix.7.html), so that nothing is left behind; elsewhere, and
 between machines, nobody is asked, and every rank tells of its own failure.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import socket
 import struct
 import sys
@@ -24,6 +27,9 @@ from doctor.run.folder import VARIABLE
 WAIT_S = 2.0
 _LOOK_EVERY_S = 0.02
 _CREDENTIALS = struct.Struct("3i")
+#: of a process that is no rank: a rank that fails does not wait for its answer
+_ALSO = "+"
+_TO = re.compile(rb"stand ([A-Za-z0-9.-]{1,60})")
 
 
 class _Listening:
@@ -31,31 +37,39 @@ class _Listening:
     socket: Optional[socket.socket] = None
 
 
-def _stem() -> str:
-    folder = os.path.realpath(os.environ.get(VARIABLE, ""))
+def _stem(folder: str) -> str:
+    folder = os.path.realpath(folder)
     return f"doctor-{hashlib.sha256(folder.encode('utf-8', 'replace')).hexdigest()[:16]}-"
 
 
-def listen(stand: Callable[[], object]) -> None:
-    """Answer to siblings from now on, where this is one rank of several: by `stand`, which tells where it stands.
+def listen(stand: Callable[[Optional[str]], object]) -> None:
+    """Answer from now on, by `stand`, which tells where this process stands.
+
+    Args:
+        stand: given None it tells a sibling; given a name, it puts a capsule below that name among the hangs.
 
     Raises:
         OSError: there are no such sockets here.
 
     """
-    world = os.environ.get("WORLD_SIZE", "1")
-    if sys.platform != "linux" or not os.environ.get("RANK", "").isdecimal() or world in ("", "1"):
+    if sys.platform != "linux" or _Listening.pid == os.getpid():
         return
-    if _Listening.pid == os.getpid():
+    is_rank = _is_rank()
+    if not is_rank and sys.warnoptions:  # Python 3.12 warns of a fork beside threads, and here a warning may be fatal
         return
     ear = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
     ear.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    ear.bind(f"\0{_stem()}{os.getpid()}")
+    ear.bind(f"\0{_stem(os.environ.get(VARIABLE, ''))}{os.getpid()}{'' if is_rank else _ALSO}")
     first = _Listening.pid is None
     _Listening.pid, _Listening.socket = os.getpid(), ear
     if first:
         os.register_at_fork(after_in_child=_after_fork)
     threading.Thread(target=_answer, args=(ear, stand), daemon=True, name="doctor-capsule-siblings").start()
+
+
+def _is_rank() -> bool:
+    """Whether this is one rank of several."""
+    return os.environ.get("RANK", "").isdecimal() and os.environ.get("WORLD_SIZE", "1") not in ("", "1")
 
 
 def _after_fork() -> None:
@@ -66,41 +80,63 @@ def _after_fork() -> None:
             _Listening.socket = None
 
 
-def _answer(ear: socket.socket, stand: Callable[[], object]) -> None:
+def _answer(ear: socket.socket, stand: Callable[[Optional[str]], object]) -> None:
     with suppress(Exception):
         while True:
-            data, ancillary, _, _ = ear.recvmsg(64, socket.CMSG_SPACE(_CREDENTIALS.size))
-            if data == b"where" and _is_mine(ancillary):
-                stand()
+            data, ancillary, _, _ = ear.recvmsg(128, socket.CMSG_SPACE(_CREDENTIALS.size))
+            to = _TO.fullmatch(data)
+            if (data == b"where" or to) and _is_mine(ancillary):
+                stand(to[1].decode() if to else None)
 
 
 def _is_mine(ancillary: list[tuple[int, int, bytes]]) -> bool:
-    """Whether a process of the same user asks; a stranger gets no answer."""
+    """Whether a process of the same user asks, or root; a stranger gets no answer."""
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
-            return bool(_CREDENTIALS.unpack(data[: _CREDENTIALS.size])[1] == os.getuid())
+            return _CREDENTIALS.unpack(data[: _CREDENTIALS.size])[1] in (os.getuid(), 0)
     return False
 
 
 def ask() -> list[int]:
-    """Ask the siblings on this machine; gives the ids of those that were asked."""
+    """Ask the other ranks on this machine; gives the ids of those that were asked."""
     if sys.platform != "linux" or not os.environ.get("RANK", "").isdecimal():
         return []
-    stem, asked = _stem(), []
+    return _asked(b"where", {pid: name for pid, name in _names(os.environ.get(VARIABLE, "")).items()
+                             if not name.endswith(_ALSO) and pid != os.getpid()})  # fmt: skip
+
+
+def ask_all(folder: Path, to: str) -> list[int]:
+    """Ask every process of a run on this machine that listens for a capsule in `hangs/<to>`; gives their ids.
+
+    Args:
+        folder: of the run.
+        to: letters, digits, points and hyphens.
+
+    Raises:
+        OSError: there are no such sockets here.
+
+    """
+    return _asked(b"stand " + to.encode(), _names(str(folder)))
+
+
+def _asked(question: bytes, names: dict[int, str]) -> list[int]:
+    asked = []
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as mouth:
         mouth.setblocking(False)
-        for pid in _addresses(stem):
-            if pid != os.getpid():
-                with suppress(OSError):
-                    mouth.sendto(b"where", f"\0{stem}{pid}")
-                    asked.append(pid)
+        for pid, name in names.items():
+            with suppress(OSError):
+                mouth.sendto(question, f"\0{name}")
+                asked.append(pid)
     return asked
 
 
-def _addresses(stem: str) -> list[int]:
+def _names(folder: str) -> dict[int, str]:
+    """Process -> its address, of all that listen in a run."""
+    stem = _stem(folder)
     with open("/proc/net/unix", encoding="utf-8", errors="replace") as file:
         names = [line.rpartition("@")[2].strip() for line in file if f"@{stem}" in line]
-    return [int(name[len(stem) :]) for name in names if name.startswith(stem) and name[len(stem) :].isdecimal()]
+    pids = {name: name[len(stem) :].rstrip(_ALSO) for name in names if name.startswith(stem)}
+    return {int(pid): name for name, pid in pids.items() if pid.isdecimal()}
 
 
 def wait(asked: list[int], folder: Path, until_s: float) -> None:

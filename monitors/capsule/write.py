@@ -15,6 +15,8 @@ from doctor.run.folder import RunDir, host_name
 SCHEMA = "doctor-capsule/1"
 #: folder of the run that holds the capsules
 FOLDER = "capsules"
+#: folder of the run that holds, below a name for each time, the capsules of a run that stood still
+HANGS = "hangs"
 
 _MOST_BYTES = 900_000
 _LONGEST_TEXT = 8_000

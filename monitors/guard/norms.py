@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Callable, Optional
@@ -49,6 +50,8 @@ class Norms:
     def _around(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def total(*args: Any, **kwargs: Any) -> Any:
+            if _compiles():  # what a compiler traces is the program's own; nothing of ours is to be in the graph
+                return original(*args, **kwargs)
             kept: list[tuple[list[int], list[Any]]] = []
             try:
                 with _recorded(kept):
@@ -87,6 +90,12 @@ class Norms:
         self._kept = []
 
 
+def _compiles() -> bool:
+    """Whether torch traces this call; `is_compiling` folds to a constant there (torch 2.3 and newer)."""
+    asked = getattr(getattr(sys.modules["torch"], "compiler", None), "is_compiling", None)
+    return asked is not None and bool(asked())
+
+
 def _code(norm: float) -> int:
     """Of a norm as it was read."""
     return NAN if norm != norm else INF if norm in (float("inf"), -float("inf")) else FINITE  # noqa: PLR0124
@@ -96,15 +105,19 @@ def _code(norm: float) -> int:
 def _recorded(kept: list[tuple[list[int], list[Any]]]) -> Iterator[None]:
     """While a norm of all is computed, keep what torch's kernels say of each tensor that they are given."""
     torch: Any = sys.modules["torch"]
+    mine = threading.get_ident()  # another thread may compute norms of its own meanwhile: it is passed through
     many, one = torch._foreach_norm, torch.linalg.vector_norm  # noqa: SLF001 - what clip_grad itself calls
 
     def of_many(tensors: Any, *args: Any, **kwargs: Any) -> Any:
         norms = many(tensors, *args, **kwargs)
-        kept.append((list(map(id, tensors)), list(norms)))
+        if threading.get_ident() == mine:
+            kept.append((list(map(id, tensors)), list(norms)))
         return norms
 
     def of_one(tensor: Any, *args: Any, **kwargs: Any) -> Any:
         norm = one(tensor, *args, **kwargs)
+        if threading.get_ident() != mine:
+            return norm
         with suppress(RuntimeError):  # no storage: a wrapper's. FSDP1 hands over `grad.detach()`, with the same one
             kept.append(([tensor.data_ptr()], [norm]))  # the norm of all is among them, and belongs to no gradient
         return norm

@@ -46,6 +46,9 @@ _LATE_S = 20.0  # some time after that on a busy machine, or where a file system
 #: a gap between two looks of so many ticks: the process was stopped, or the machine slept
 _PAUSED_TICKS = 4
 
+#: name of the folder among the run's hangs for what the guards tell; `doctor.hang.watching` looks there
+_CAPSULES = "guard"
+
 _MAY_BE_OVER = Observed.quoted(
     "guard", "nothing tells when a loop of one's own is over: `close()` what `doctor.watch` gave"
 )
@@ -244,7 +247,11 @@ class Watch:
         return str(path)
 
     def _write_more(self, beside: Path) -> None:
-        """Native frames and NCCL's recorder, where there are any."""
+        """What this process holds, native frames and NCCL's recorder, where there are any."""
+        with suppress(Exception):
+            from doctor.monitors.capsule import capture
+
+            capture.stand(_CAPSULES)
         with suppress(Exception):
             stacks.py_spy(beside.with_name(f"{beside.stem}-native.txt"))
         with suppress(Exception):

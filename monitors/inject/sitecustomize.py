@@ -18,7 +18,7 @@ _AWAITED = ("transformers.trainer", "deepspeed")
 #: modules in which the capsule sees exceptions; threads and workers, Ray's tasks
 _OF_CAPSULE = (
     "threading", "logging", "multiprocessing.util", "multiprocessing.pool", "concurrent.futures.process", "torch",
-    "torch._utils", "ray.exceptions",
+    "torch._utils", "ray.exceptions", "http.server", "uvicorn.server",
 )  # fmt: skip
 
 

@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import Finding, Message, Where, Words
+from doctor.catalogue.problem import ERROR, Problem
 from doctor.logs.capsules import read as capsules
 from doctor.logs.capsules.held import judge
-from doctor.logs.capsules.told import Matched, odd_ranks
+from doctor.logs.capsules.told import Matched, odd_ranks, told
 
 from .conftest import Run
 
@@ -176,3 +179,51 @@ def test_a_capsule_alone_and_in_a_bundle(hooked: Run, tmp_path: Path) -> None:
         opened = archive.extractfile(name)
         assert opened is not None
         assert b"hf_abcdef" not in opened.read()
+
+
+def test_tensors_of_a_line_that_the_message_does_not_speak_of_are_not_the_odd_ones(tmp_path: Path) -> None:
+    capsule = made(
+        tmp_path / "c.json", "ValueError: operands could not be broadcast together with shapes (8,5) (8,6)",
+        frame("right = predictions.argmax(-1)[:, :-1] == labels",
+              {"predictions": tensor(8, 6, 258), "labels": tensor(8, 6, dtype="torch.int64")}),
+    )  # fmt: skip
+    held = judge(capsule, capsule.failures[0].chain[0])
+    assert held is not None
+    assert held.kind == "values"
+    assert "differ" not in held.en
+
+
+def test_the_rank_that_left_is_told_and_not_the_one_that_lost_it(hooked: Run, tmp_path: Path) -> None:
+    program = """
+import os, subprocess, sys, time
+if "RANK" not in os.environ:
+    ranks = [subprocess.Popen([sys.executable, __file__], env={**os.environ, "RANK": str(r), "WORLD_SIZE": "2"})
+             for r in range(2)]
+    codes = [each.wait() for each in ranks]
+    sys.exit(max(codes))
+def begin(rows, needed):
+    if rows < needed:
+        sys.exit(3)
+    time.sleep(2)
+    raise RuntimeError("Connection closed by peer")
+begin(17 if os.environ["RANK"] == "1" else 100, 64)
+"""
+    ended = hooked(program)
+    by_rank = {each["process"]["rank"]: each for each in ended.capsules}
+    failure = by_rank[1]["failures"][0]
+    assert (failure["source"], failure["code"]) == ("exit", 3)
+    assert by_rank[0]["failures"][0]["chain"][0]["type"] == "RuntimeError"
+    found = capsules.read([str(tmp_path / "run")]).capsules
+    finding = found_of_rank(1)
+    told_ = told((finding,), capsules.Capsules(found), {finding.problem.id})[0]
+    assert "`rows` = 17" in told_.words("en").explanation
+    assert "`needed` = 64" in told_.words("en").explanation
+    assert told((found_of_rank(0),), capsules.Capsules(found), {finding.problem.id})[0].where.rank == 0
+
+
+def found_of_rank(rank: int) -> Finding:
+    """What is said where nothing is known but the rank that ended."""
+    problem = Problem(id="UNK002", name="only-consequences", severity=ERROR, since="0.1")
+    words = Words("rank ended", "Nothing is known.", "Look.")
+    return Finding(problem, Message(words, words), where=Where(rank=rank),
+                   evidence=(Observed.quoted("log", "RuntimeError: Connection closed by peer"),))  # fmt: skip

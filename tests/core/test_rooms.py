@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 #: a room imports from itself and from those before it; `checks`, `monitors` and `fixes` lie beside `doctor`
 ROOMS = (
     "base", "oracles", "data", "facts", "catalogue", "checks", "readers", "mend", "diagnosis", "run", "fixes", "logs",
-    "monitors", "cluster", "sizing", "rehearse", "serve", "render", "agents", "cli",
+    "monitors", "cluster", "hang", "sizing", "rehearse", "serve", "render", "agents", "cli",
 )  # fmt: skip
 
 #: that many files of Python a person can take in; the areas of `checks` are counted apart

@@ -143,3 +143,69 @@ def test_where_nothing_is_shown_nothing_is_said(forward):
     model = model_with(nn.Linear(4, 3))
     model = nn.Sequential(model[0], model[1])
     assert first_nan(model, lambda: forward(model)) is None
+
+
+def test_a_compiled_step_is_left_alone():
+    dynamo = pytest.importorskip("torch._dynamo")
+    model, before = model_with(nn.Linear(4, 3)), clip_grad._get_total_norm
+    parameters = [each for each in model.parameters() if each.requires_grad]
+    for each in parameters:
+        each.grad = torch.ones_like(each)
+    seen = []
+
+    def kept_graph(graph, _):
+        seen.append({str(node.target) for node in graph.graph.nodes if node.op == "call_function"})
+        return graph.forward
+
+    def step():
+        return clip_grad._get_total_norm([each.grad for each in parameters])
+
+    plain = step()
+    dynamo.reset()
+    bare = torch.compile(step, backend=kept_graph, fullgraph=True)()
+    norms = Norms()
+    try:
+        dynamo.reset()
+        compiled = torch.compile(step, backend=kept_graph, fullgraph=True)()
+        assert norms.codes() == {}
+        assert torch.equal(bare, compiled)
+        assert torch.allclose(plain, compiled)
+        assert seen[0] == seen[1], "the same operations, with and without"
+    finally:
+        norms.close()
+        dynamo.reset()
+    assert clip_grad._get_total_norm is before
+
+
+def test_norms_of_another_thread_pass_through():
+    import threading
+
+    norms, foreign = Norms(), torch.ones(3)
+    begun, ended = threading.Event(), threading.Event()
+
+    def other():
+        begun.wait(30)
+        torch.linalg.vector_norm(foreign)
+        ended.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+
+    class Slow(torch.Tensor):
+        """Lets the other thread compute its norm while this one's is computed."""
+
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            begun.set()
+            ended.wait(30)
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    mine = torch.ones(2).as_subclass(Slow)
+    clip_grad._get_total_norm([mine], foreach=False)
+    thread.join()
+    try:
+        kept = [key for keys, _ in norms._kept for key in keys]
+        assert foreign.data_ptr() not in kept
+        assert mine.data_ptr() in kept
+    finally:
+        norms.close()

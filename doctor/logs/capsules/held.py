@@ -7,6 +7,7 @@ that guards the `raise` is told with its values. A family speaks only where the 
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ _MOST_VALUES, _MOST_SETTINGS = 6, 2
 #: smaller numbers are anything's
 _TELLING_FROM = 8
 _LONGEST_HEAD = 150
+_NUMBER = re.compile(r"\d{1,18}")
 
 
 @record
@@ -318,12 +320,23 @@ def _shapes(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
         if odd is None:
             continue
         english, chinese, numbers = odd
+        if not _names_both(link.message, numbers):
+            continue
         behind, behind_zh = _behind(capsule, numbers)
         return Held(
             "shapes", f"In {frame.place} {english}{behind}", f"{frame.place} 中{chinese}{behind_zh}",
             _evidence(capsule, frame, _tensors(frame)), frame,
         )  # fmt: skip
     return None
+
+
+def _names_both(message: str, sizes: Sequence[int]) -> bool:
+    """Whether the message speaks of these sizes, or of none: tensors of a line that differ need not be the odd ones.
+
+    `labels` and `predictions` of one line differ in their classes, and the comparison of the line fails elsewhere.
+    """
+    named = {int(each) for each in _NUMBER.findall(message)}
+    return len(named) < 2 or named.issuperset(sizes)
 
 
 def _pairs(frame: Frame, message: str) -> Iterator[tuple[tuple[str, Fact], tuple[str, Fact]]]:

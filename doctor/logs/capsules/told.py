@@ -43,6 +43,8 @@ def told(findings: Sequence[Finding], capsules: Capsules, unknown: Container[str
     matched = match(first, capsules.capsules) or (
         _first_to_end(capsules.capsules) if first.problem.id in unknown else None
     )
+    if first.problem.id in unknown:
+        matched = _of_its_rank(first, matched, capsules.capsules)
     if matched is None:
         return tuple(findings)
     held = judge(matched.capsule, matched.link)
@@ -64,6 +66,14 @@ def match(finding: Finding, capsules: Sequence[Capsule]) -> Matched | None:
         fits, key=lambda each: (rank is not None and each.capsule.rank not in (rank, None), each.failure.t_ns),
         default=None,
     )  # fmt: skip
+
+
+def _of_its_rank(finding: Finding, matched: Matched | None, capsules: Sequence[Capsule]) -> Matched | None:
+    """The failure that ended first, where the finding names its rank and quotes only what another rank said of it."""
+    ended = _first_to_end(capsules)
+    if ended is None or finding.where.rank is None or ended.capsule.rank != finding.where.rank:
+        return matched
+    return matched if matched is not None and matched.capsule.rank == finding.where.rank else ended
 
 
 def _all(capsules: Sequence[Capsule]) -> Iterator[Matched]:
@@ -138,10 +148,10 @@ def _comparable(fact: Fact) -> bool:
 
 
 def _opened(name: str, fact: Fact) -> Iterator[tuple[str, Fact]]:
-    """A value, and the tensors inside of a batch."""
+    """A value, and inside of a batch or of metrics the tensors, and what is missing."""
     yield name, fact
     for key, inside in fact.get("entries", ()):
-        if isinstance(key, str) and inside.get("tensor"):
+        if isinstance(key, str) and (inside.get("tensor") or inside.get("type") == "NoneType"):
             yield f'{name}["{key}"]', inside
 
 
