@@ -21,7 +21,7 @@ def of_words(spoken: Spoken) -> Finding | None:
     """What follows from a sentence, by what it says."""
     return found(
         PROBLEM, MESSAGES[spoken.sense], where=spoken.where, evidence=spoken.evidence, confidence=LIKELY,
-        what=spoken.what, who=spoken.who or "the program", who_zh=spoken.who or "程序", library=spoken.who,
+        what=spoken.what, who=spoken.who or TOML.phrase("program"), library=spoken.who,
         times=spoken.times, many=spoken.times > 1, first=spoken.first, second=spoken.second, place=spoken.place,
         settings=", ".join(f"`{each}`" for each in spoken.settings),
     )  # fmt: skip

@@ -19,7 +19,6 @@ _KINDS = (
     (later(r"(?:[<>=]=?\s?v?\d|\bv?\d+\.\d+)"), TOML["release"]),
     (later(r"(?i)zero|stage|fsdp|ddp|deepspeed"), TOML["stage"]),
 )
-_PLAIN = {"grad_norm": ("gradient norm", "梯度范数"), "loss": ("loss", "损失"), "kl": ("KL divergence", "KL 散度")}
 
 
 def of_courses(courses: Courses) -> Finding | None:
@@ -27,14 +26,14 @@ def of_courses(courses: Courses) -> Finding | None:
     if not courses.compared:
         return None
     most = max(courses.compared, key=_factor)
-    plain, plain_zh = _PLAIN.get(most.metric, (f"values of `{most.metric}`", f" `{most.metric}` 的值"))
+    plain = TOML.phrases("plain").get(most.metric) or TOML.phrase("values", metric=most.metric)
     message = next((each for pattern, each in _KINDS if pattern.search(most.other)), MESSAGE)
     course = courses.of[most.metric]
     factor = _factor(most)
     return found(
         PROBLEM, message, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
         evidence=(most.evidence,), metric=most.metric, other=most.other, here=f"{most.here:.4g}",
-        there=f"{most.there:.4g}", factor=f"{factor:.2g}" if factor < 1e6 else "10^6", plain=plain, plain_zh=plain_zh,
+        there=f"{most.there:.4g}", factor=f"{factor:.2g}" if factor < 1e6 else "10^6", plain=plain,
     )  # fmt: skip
 
 

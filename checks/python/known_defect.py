@@ -102,8 +102,7 @@ def known_defect(
             PROBLEM, MESSAGE, severity=Severity(defect.severity), confidence=LIKELY,
             where=place_of(*settings), evidence=(*quoted(*settings), *versions), commands=defect.commands,
             links=defect.links, who=f"{first} {packages.version(first)}" if first else defect.name,
-            what=defect.what[0], what_zh=defect.what[1], why=defect.why[0], why_zh=defect.why[1],
-            fix=defect.fix[0], fix_zh=defect.fix[1],
+            what=said(*defect.what), why=said(*defect.why), fix=said(*defect.fix),
         )  # fmt: skip
 
 
