@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from doctor import data
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import LIKELY, found
+from doctor.catalogue.finding import LIKELY, found, said
 from doctor.catalogue.problem import Severity
 from doctor.catalogue.settings import number, place_of, truth
 from doctor.catalogue.shared.trainers import quoted
@@ -86,16 +86,16 @@ def known_defect(
     script: Script | None,
 ) -> Judgement:
     """A defect whose versions are installed and whose conditions all hold, as is known; a build may be mended."""
-    said = Said(
+    run = Said(
         _settings(launch, training, verl, framework_config),
         _others(world, training, framework_config, model, script),
     )
     for defect in data.defects():
         if not all(packages.matches(name, versions) for name, versions in defect.when.items()):
             continue
-        if not all(said.holds(*condition) for condition in defect.conditions):
+        if not all(run.holds(*condition) for condition in defect.conditions):
             continue
-        settings = tuple(filter(None, (said.setting(key) for key, _, _ in defect.conditions)))
+        settings = tuple(filter(None, (run.setting(key) for key, _, _ in defect.conditions)))
         versions = tuple(Observed.quoted("packages", f"{name} {packages.version(name)}") for name in defect.when)
         first = next(iter(defect.when), "")
         yield found(
