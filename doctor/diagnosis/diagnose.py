@@ -225,7 +225,7 @@ def summary(states: Mapping[str, Observed]) -> Iterable[str]:
         yield from _read_from(launch)
     if interpreter := _value(states, "interpreter"):
         if _nobodys(interpreter, packages):
-            yield f"python {interpreter.version}, the doctor's own: it trains nothing, name yours with --python"
+            yield f"python {interpreter.version}, the doctor's own environment: pass --python to check yours"
         elif interpreter.chosen_because.startswith(INACTIVE):
             yield f"python {interpreter.version}, {interpreter.chosen_because}"
         else:

@@ -58,7 +58,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "chain_waited": "waited for another process in vain ({detail})",
         "chain_ended": "ended with exit code {detail}", "chain_signal": "was ended by {detail}",
         "chain_closed": "was told to end by the launcher ({detail})", "chain_more": "and {count} more",
-        "chain_alike": " and {count} more processes", "echoes": "the same words are known as {ids}, too",
+        "chain_alike": " and {count} more processes", "echoes": "also matches {ids}",
     },
     "zh": {
         "error": "错误", "warning": "警告", "info": "提示", "why": "原因", "do": "处理", "seen": "依据",

@@ -85,8 +85,8 @@ _LOSS = Message(
 _GRADIENT = Message(
     en=Words(
         "`{name}` is {value} at step {step}, first in the gradient of `{parameter}`",
-        "The forward and the loss are finite, the way back is not: a slope that does not exist (the root or the norm "
-        "of zero), zero times infinity behind a mask, or an overflow of half precision in the backward.",
+        "The forward pass and the loss are finite, the backward pass is not: an undefined derivative (the square root "
+        "or the norm of zero), zero times infinity behind a mask, or an overflow of half precision.",
         "Look at what is computed from this module's output: add a small number under roots and norms, and mask before "
         "the operation rather than behind it. The weights are still good where the step is dropped.",
     ),
@@ -100,7 +100,7 @@ _GRADIENT = Message(
 _BEHIND = Message(
     en=Words(
         "`{name}` is {value} at step {step}: the model's outputs are finite, what follows is not",
-        "Either the loss that is made of the outputs is not finite, or the way back from it is not. The guard does not "
+        "Either the loss computed from the outputs or its backward pass is not finite. The guard does not "
         "see the loss of a plain loop. The first gradient that is not finite, in the order of the backward, is that of "
         "`{parameter}`.",
         "Print the loss of this step first: logarithms, rewards, advantages, or a division by a number of tokens that "
@@ -118,8 +118,8 @@ _BEHIND = Message(
 _BACKWARD = Message(
     en=Words(
         "`{name}` is {value} at step {step}, born in the backward",
-        "The forward and the loss are finite, the way back is not: a slope that does not exist (the root or the norm "
-        "of zero), zero times infinity behind a mask, or an overflow of half precision in the backward. Where it began "
+        "The forward pass and the loss are finite, the backward pass is not: an undefined derivative (the square root "
+        "or the norm of zero), zero times infinity behind a mask, or an overflow of half precision. Where it began "
         "cannot be told any more: every gradient is {kind} by now, as clipping with such a norm leaves them.",
         "Add a small number under roots and norms, and mask before such an operation rather than behind it. Without "
         "clipping, the guard names the first gradient that is not finite. The weights are still good where the step is "

@@ -64,7 +64,7 @@ def test_the_chinese_keeps_every_value() -> None:
         ("trl 1.16.0", "trl 1.16.0"),
         ("python 3.11.7 (venv)", "python 3.11.7 (venv)"),
         (
-            "python 3.11.7, the doctor's own: it trains nothing, name yours with --python",
+            "python 3.11.7, the doctor's own environment: pass --python to check yours",
             "python 3.11.7,doctor 自己的环境:其中没有训练所需的包,请用 --python 指定你的",
         ),
     ],

@@ -16,7 +16,7 @@ def clauses(because: str, *packages: str, complete: bool = True) -> list[str]:
 
 def test_an_environment_made_for_the_doctor_is_told_as_such() -> None:
     nothing = clauses("the doctor's own", "grpo-doctor", "click")
-    assert nothing == ["python 3.11.7, the doctor's own: it trains nothing, name yours with --python"]
+    assert nothing == ["python 3.11.7, the doctor's own environment: pass --python to check yours"]
     assert clauses("the doctor's own, for `accelerate` is not on PATH", "click") == nothing
 
 

@@ -98,12 +98,12 @@ def test_a_general_problem_that_knows_the_same_words_takes_one_clause(
     )
     run(["postmortem", "refused.log"])
     out = " ".join(capsys.readouterr().out.split())
-    assert "more the same words are known as LCH6560/trl configuration-refused, too" in out
+    assert "more also matches LCH6560/trl configuration-refused" in out
     assert out.count("must be divisible by num_generations (3)") == 1
     run(["postmortem", "refused.log", "--format", "markdown", "--lang", "zh"])
     assert "*同一段文字也符合 LCH6560/trl configuration-refused*" in capsys.readouterr().out
     run(["postmortem", "refused.log", "--format", "html"])
-    assert "<small>the same words are known as LCH6560/trl" in capsys.readouterr().out
+    assert "<small>also matches LCH6560/trl" in capsys.readouterr().out
     run(["postmortem", "refused.log", "--format", "json"])
     assert [each["id"] for each in json.loads(capsys.readouterr().out)["findings"]] == ["TRL3814/groups", "LCH6560/trl"]
 
