@@ -136,7 +136,7 @@ _BACKWARD = Message(
 _BEHIND_ALL = Message(
     en=Words(
         "`{name}` is {value} at step {step}: the model's outputs are finite, what follows is not",
-        "Either the loss that is made of the outputs is not finite, or the way back from it is not. The guard does not "
+        "Either the loss computed from the outputs or its backward pass is not finite. The guard does not "
         "see the loss of a plain loop, and every gradient is {kind}.",
         "Print the loss of this step first: logarithms, rewards, advantages, or a division by a number of tokens that "
         "is zero make it NaN. Where it is finite, look at roots, norms and masks. The weights are still good where the "
