@@ -91,7 +91,7 @@ def first_frame(run: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _labelled(label: str, text: str) -> str:
-    flat = " ".join(text.replace("`", "").split())
+    flat = " ".join(text.split())
     return f"  {label:<9}{flat if len(flat) <= _LONGEST else flat[: _LONGEST - 1] + '…'}"
 
 
