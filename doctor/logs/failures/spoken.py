@@ -130,7 +130,8 @@ def told(
     if first is None or first.problem.id not in unknown:
         return tuple(findings), ()
     try:
-        spoken = _said_by_exception(first, case) or _said_by_lines(first, case)
+        known = {(one.origin.source, one.origin.line) for each in findings[1:] for one in each.evidence}
+        spoken = _said_by_exception(first, case) or _said_by_lines(first, case, known)
         answer = _answer(spoken, entries.values()) if spoken is not None else None
     except Exception as exc:  # noqa: BLE001 - that nothing is known is an answer, too
         return tuple(findings), (crash_of("spoken", exc),)
@@ -283,15 +284,20 @@ class _Line(NamedTuple):
     times: int
 
 
-def _said_by_lines(first: Finding, case: Case) -> Spoken | None:
-    """What lines of an excerpt say that shows no failure, no end and no steps."""
+def _said_by_lines(first: Finding, case: Case, known: Collection[tuple[str, int | None]]) -> Spoken | None:
+    """What lines of an excerpt say that shows no failure, no end and no steps; not what a problem knows already."""
     if first.where.rank is not None or case.failures or case.exits or case.marks.steps is not None:
         return None
     if first.values.get("judged"):
         return None  # figures of a living run were judged
     if case.lines > _EXCERPT or is_report(case) or {*case.natures.values()} - {"", FOREIGN}:
         return None
-    lines = [each for place in range(len(case.kept)) for each in _lines(case, place)]
+    lines = [
+        each
+        for place in range(len(case.kept))
+        for each in _lines(case, place)
+        if (case.sources[place].path, each.number) not in known
+    ]
     for predicate in _OF_RUNS:
         hits = [each for each in lines if predicate.pattern.search(each.text)]
         if hits:

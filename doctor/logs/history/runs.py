@@ -62,8 +62,13 @@ class PastRun:
 
 
 def clock(at_s: float | None) -> str | None:
-    """`2026-03-01T10:15:00Z` of seconds since the epoch."""
-    return None if at_s is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at_s))
+    """`2026-03-01T10:15:00Z` of seconds since the epoch; None for what is no time of this world, in a damaged file."""
+    if at_s is None:
+        return None
+    try:
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at_s))
+    except (OverflowError, ValueError, OSError):
+        return None
 
 
 def is_run(path: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 from doctor.base.evidence import Observed
@@ -83,7 +82,7 @@ def _name(
 def _of_sglang(launch: Launch | None) -> str | None:
     """What `python -m sglang.launch_server --model-path` names."""
     words = launch.argv if launch is not None and "sglang.launch_server" in launch.argv else ()
-    for word, following in pairwise(words):
+    for word, following in zip(words, words[1:]):  # noqa: B905, RUF007 - Python 3.9
         name, equals, text = word.partition("=")
         if name in {"--model-path", "--model"}:
             return text if equals else following
