@@ -49,7 +49,7 @@ def inventory(case: str, python: Path, folder: Path) -> dict[str, Any]:  # noqa:
         capture_output=True, text=True, timeout=200, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    (path,) = folder.glob("doctor-runs/*/inventory.json")
+    (path,) = folder.glob("doctor-runs/2*/inventory.json")
     found: dict[str, Any] = json.loads(path.read_text())
     return found
 
