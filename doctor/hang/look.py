@@ -95,6 +95,9 @@ def look(members: Sequence[Process], run: Path | None, to: str, proc: Path = PRO
     files = files_of(_visible(processes), proc)
     ticks = {pid: ticks_of(pid, proc) for pid in processes}
     _add_peers(seen, files, processes, proc)
+    time.sleep(max(0.0, begin_s + _WATCHED_S - time.monotonic()))
+    took = (time.monotonic() - begin_s) * os.sysconf("SC_CLK_TCK")
+    used = {pid: ticks_of(pid, proc) for pid in seen}  # before they are asked: to answer takes processor time, too
     answers = asked.answers([*seen], [pid for pid, each in seen.items() if _is_python(each.process)], run, to)
     seen = {
         pid: Seen(each.process, each.who, each.threads, answers.get(pid, each.answer)) for pid, each in seen.items()
@@ -104,10 +107,8 @@ def look(members: Sequence[Process], run: Path | None, to: str, proc: Path = PRO
     of_ray = ray_state.waits_in_ray(seen, under_way)
     inside = {each.who for each in of_ray}
     graph = graph_of([*(each for each in waits if each.who not in inside), *of_ray])
-    time.sleep(max(0.0, begin_s + _WATCHED_S - time.monotonic()))
-    took = (time.monotonic() - begin_s) * os.sysconf("SC_CLK_TCK")
     nodes = {
-        pid: _node(each, processes.get(each.process.parent), graph, ticks.get(pid, {}), ticks_of(pid, proc), took)
+        pid: _node(each, processes.get(each.process.parent), graph, ticks.get(pid, {}), used.get(pid, {}), took)
         for pid, each in seen.items()
     }
     notes = tuple(dict.fromkeys(each for each in (no_ray, *(node.blind for node in nodes.values())) if each))
@@ -170,7 +171,7 @@ def _place(stack: asked.Stack | None) -> tuple[str, str]:
 def _state(thread: Thread | None, cores: float, waits: bool) -> str:
     if thread is not None and thread.state == "D":
         return "stuck"
-    if cores >= _BUSY or (thread is not None and thread.state == "R"):
+    if cores >= _BUSY or (cores and thread is not None and thread.state == "R"):
         return "runs"
     if waits:
         return "waits"
