@@ -26,7 +26,7 @@ from doctor.mend.processes import table
 from doctor.readers.machine.ray_processes import Raylet, raylets
 
 _WAIT_S = 10.0
-#: how the cluster checks who asks; Ray reads the token itself, by default below the home that the cluster was started in
+#: how the cluster checks who asks; Ray reads the token itself, mostly below the home that the cluster was started in
 #: (https://docs.ray.io/en/latest/ray-security/token-auth.html)
 _SETTINGS = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN_PATH", "HOME")
 _TITLE = "ray::"
