@@ -66,7 +66,10 @@ class TrainerWitness:
         self._episodes: tuple[Any, Any] = (None, None)
         self._undo: list[Callable[[], None]] = []
         self._original = getattr(self._talks, "generate", None)
-        policy = Policy(trainer.model, _context(trainer), lambda: getattr(trainer, "model_wrapped", None))
+        policy = Policy(
+            trainer.model, _context(trainer), lambda: getattr(trainer, "model_wrapped", None),
+            together=forwards_together(trainer),
+        )  # fmt: skip
         self.witness = Witness(
             guard, policy, self._engine, lambda: int(trainer.state.global_step), self._tokenizer,
             every=guard.options.witness_every,
@@ -217,6 +220,17 @@ def _tokenizer(trainer: Any) -> Any:
     """The tokenizer, also within a processor of images."""
     found = getattr(trainer, "processing_class", None) or getattr(trainer, "tokenizer", None)
     return getattr(found, "tokenizer", found)
+
+
+def forwards_together(trainer: Any) -> bool:
+    """Whether a forward on one rank alone would wait for others: each takes a part of a sequence, or of a layer.
+
+    https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/parallelism_config.py
+    """
+    config = getattr(getattr(trainer, "accelerator", None), "parallelism_config", None)
+    sizes = [getattr(config, name, 1) for name in ("sp_size", "cp_size", "tp_size")]
+    sizes.append(getattr(getattr(trainer, "args", None), "sequence_parallel_size", 1))
+    return any(isinstance(size, int) and size > 1 for size in sizes)
 
 
 def _context(trainer: Any) -> Optional[Callable[[], Any]]:

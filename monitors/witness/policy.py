@@ -28,13 +28,20 @@ class Policy:
         model: a torch module that gives logits, wrapped or not.
         context: gives the context of the trainer's own forwards (autocast).
         whole: gives the model as it is trained, with all that stands around it, where `model` is what stands inside.
+        together: whether a forward of this rank waits for others though each holds the whole model: a sequence that is
+            divided among ranks (Ulysses) goes through collectives in every attention.
 
     """
 
     def __init__(
-        self, model: Any, context: Optional[Callable[[], Any]] = None, whole: Optional[Callable[[], Any]] = None
+        self,
+        model: Any,
+        context: Optional[Callable[[], Any]] = None,
+        whole: Optional[Callable[[], Any]] = None,
+        *,
+        together: bool = False,
     ) -> None:
-        self._given = model
+        self._given, self._together = model, together
         self._context = context or nullcontext
         self._whole = whole or (lambda: model)
 
@@ -43,9 +50,11 @@ class Policy:
         """The model without what computes on all ranks together.
 
         Raises:
-            CannotAsk: each rank holds a part of it only.
+            CannotAsk: each rank holds a part of it only, or of each sequence.
 
         """
+        if self._together:
+            raise CannotAsk("each rank takes a part of every sequence, and a forward would need all of them")
         if any(_in_parts(each) for each in (self._given, self._whole()) if each is not None):
             raise CannotAsk("each rank holds a part of the policy only, and a forward would need all of them")
         model = self._given

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from doctor.monitors.guard.agree import decode, encode
 from doctor.monitors.guard.policy import Policy
-from doctor.monitors.witness.asked import Continued
+from doctor.monitors.witness.asked import CannotAsk, Continued
+from doctor.monitors.witness.hooks import forwards_together
 from doctor.monitors.witness.judge import Batch, Known, judge, judge_batch
+from doctor.monitors.witness.policy import Policy as TrainedPolicy
 from doctor.monitors.witness.seen import Asked, Fixed, Round
 from doctor.monitors.witness.sequences import ANSWER_TOKENS, beginnings
 
@@ -145,3 +148,24 @@ def test_the_beginnings_fit_and_are_always_the_same(longest: int | None) -> None
     assert len(first[0]) + ANSWER_TOKENS < (longest or 99)
     assert all(0 <= each < 500 for row in first for each in row)
     assert beginnings(None, 500, 12) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "arguments", "together"),
+    [
+        ({"sp_size": 2, "cp_size": 1, "tp_size": 1}, {}, True),
+        ({"sp_size": 1, "cp_size": 1, "tp_size": 4}, {}, True),
+        ({"sp_size": None, "cp_size": 1, "tp_size": 1}, {}, False),
+        (None, {}, False),
+        (None, {"sequence_parallel_size": 2}, True),
+    ],
+)
+def test_no_forward_is_made_that_would_wait_for_other_ranks(
+    config: dict[str, Any] | None, arguments: dict[str, Any], together: bool
+) -> None:
+    sizes = None if config is None else SimpleNamespace(**config)
+    trainer = SimpleNamespace(accelerator=SimpleNamespace(parallelism_config=sizes), args=SimpleNamespace(**arguments))
+    assert forwards_together(trainer) is together
+    if together:
+        with pytest.raises(CannotAsk, match="would need all of them"):
+            _ = TrainedPolicy(None, together=True).model
