@@ -86,12 +86,12 @@ def _one(path: Path, chosen: dict[str, Any], settings: Any, language: str, repor
     run_dir = str(path) if path.is_dir() else None
     diagnosis, summary = diagnose(usage, run_dir=run_dir, language=language, ignored=settings.ignored)
     report = as_report(diagnosis, usage, summary, language)
+    if chosen["page"]:  # first, as in `_run`
+        _write_page(chosen["page"], report, usage, summary, language)
     if chosen["form"] == "json":
         reports.append(report)
     else:
         draw(report, language, sys.stdout, verbose=chosen["verbose"])
-    if chosen["page"]:
-        _write_page(chosen["page"], report, usage, summary, language)
     return diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict)
 
 
@@ -104,16 +104,16 @@ def _run(path: Path, chosen: dict[str, Any], settings: Any, language: str, repor
         whole = whole_run(path.resolve(), language=language, ignored=settings.ignored)
     except NotUsage as exc:
         raise click.UsageError(str(exc)) from None
-    if chosen["form"] == "json":
-        reports.append(whole.report)
-    else:
-        draw(whole.report, language, sys.stdout, verbose=chosen["verbose"])
-    if chosen["page"]:
+    if chosen["page"]:  # first: who reads the text may hang up early (`| head`)
         from doctor.diagnosis.report import shortened
         from doctor.render import run_page
         from doctor.render.run_plots import plots_of
 
         _put(chosen["page"], run_page.render(shortened(whole.report, Path.cwd()), plots_of(whole), language))
+    if chosen["form"] == "json":
+        reports.append(whole.report)
+    else:
+        draw(whole.report, language, sys.stdout, verbose=chosen["verbose"])
     return whole.diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict)
 
 

@@ -155,3 +155,13 @@ def test_doctor_run_ends_with_the_verdict(tmp_path: Path) -> None:
     assert json.loads((last / "report.json").read_text())["verdict"] == "known"
     shown = run_doctor("last", cwd=tmp_path).stdout
     assert shown.startswith("Cause found: TOR012")
+
+
+@pytest.mark.process
+def test_the_page_is_written_though_nobody_reads_the_text(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "doctor", "report", str(stopped(tmp_path)), "--html", "page.html"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as started:
+        assert started.stdout is not None
+        started.stdout.close()
+        started.wait(timeout=60)
+    assert "</html>" in (tmp_path / "page.html").read_text()
