@@ -17,7 +17,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 #: compute capability of Ampere, the first with TF32
 #: (https://docs.nvidia.com/cuda/ampere-tuning-guide/index.html)
-AMPERE = 8
+AMPERE = (8, 0)
 
 
 @check(PROBLEM)
@@ -38,7 +38,7 @@ def tf32_before_ampere(training: Training, gpus: Gpus | None, world: World | Non
     if world.visible_gpus is None or world.order_uncertain:
         return
     cards = [gpu for gpu in gpus.gpus if gpu.index in world.visible_gpus]
-    if cards and all(gpu.compute_capability is not None and gpu.compute_capability[0] < AMPERE for gpu in cards):
+    if cards and all(gpu.compute_capability is not None and gpu.compute_capability < AMPERE for gpu in cards):
         yield _refused(training)
 
 
