@@ -8,7 +8,7 @@ from doctor.catalogue.settings import place_of, truth
 from doctor.catalogue.shared.trainers import quoted
 from doctor.catalogue.words import words_of
 from doctor.checks.transformers.training.training_settings_unfit import certainty, written
-from doctor.facts.gpus import Gpus
+from doctor.facts.gpus import Gpu, Gpus
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 from doctor.facts.world import World
@@ -17,7 +17,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 #: compute capability of Ampere, the first with TF32
 #: (https://docs.nvidia.com/cuda/ampere-tuning-guide/index.html)
-AMPERE = (8, 0)
+AMPERE = 8
 
 
 @check(PROBLEM)
@@ -38,8 +38,15 @@ def tf32_before_ampere(training: Training, gpus: Gpus | None, world: World | Non
     if world.visible_gpus is None or world.order_uncertain:
         return
     cards = [gpu for gpu in gpus.gpus if gpu.index in world.visible_gpus]
-    if cards and all(gpu.compute_capability is not None and gpu.compute_capability < AMPERE for gpu in cards):
+    if cards and all(map(_is_older, cards)):
         yield _refused(training)
+
+
+def _is_older(gpu: Gpu) -> bool:
+    if gpu.compute_capability is None:
+        return False
+    major, _ = gpu.compute_capability
+    return major < AMPERE
 
 
 def _refused(training: Training) -> Finding:
