@@ -51,7 +51,7 @@ def answer_of(mistake: Mistake, python: Path, folder: Path) -> dict[str, Any]:
             [*words, *command_of(mistake, python)], cwd=folder, env={**os.environ, **variables}, stdout=said,
             stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=_LIMIT_S, check=False,
         )  # fmt: skip
-    reports = sorted((folder / "doctor-runs").glob("*/report.json"))
+    reports = sorted((folder / "doctor-runs").glob("2*/report.json"))
     findings = json.loads(reports[-1].read_text("utf-8"))["findings"] if reports else []
     return dict(findings[0]) if findings else {}
 

@@ -43,7 +43,7 @@ def died(bench: Bench, case: str) -> dict[str, Any]:
         place.doctor("run", "--no-check", "--no-monitor", "--", *command, limit_s=LIMIT_S)
     except subprocess.TimeoutExpired:
         hung = True
-    files = sorted(place.folder.glob("doctor-runs/*/capsules/*.json"))
+    files = sorted(place.folder.glob("doctor-runs/2*/capsules/*.json"))
     told = json.loads(files[0].read_text()) if files else {}
     return {
         "capsule": bool(files), "bytes": sum(each.stat().st_size for each in files), "hung": hung,

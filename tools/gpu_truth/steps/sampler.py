@@ -44,7 +44,7 @@ class Watched:
     """Our rows of a run, and what the loads were."""
 
     def __init__(self, folder: Path, loads: dict[str, dict[str, Any]]) -> None:
-        (self.path,) = (folder / "doctor-runs").iterdir()
+        (self.path,) = (folder / "doctor-runs").glob("2*")  # beside the link to it
         self.loads = loads
         self.rows = list(read_rows(RunDir(self.path).gpu()))
         self.host = list(read_rows(RunDir(self.path).host()))
@@ -285,7 +285,7 @@ def unprivileged(bench: Bench) -> None:
 
 def columns(folder: Path) -> list[str]:
     """Columns that have a figure in any row of the newest run."""
-    path = max((folder / "doctor-runs").iterdir())
+    path = max((folder / "doctor-runs").glob("2*"))
     return sorted({name for row in read_rows(RunDir(path).gpu()) for name, cell in row.items() if cell})
 
 
