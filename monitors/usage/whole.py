@@ -13,6 +13,7 @@ from doctor.diagnosis.report import Diagnosis, as_dict
 from doctor.diagnosis.suppress import Ignored
 from doctor.logs.postmortem import NotReadable, examine
 from doctor.logs.read.layouts import NoLogs
+from doctor.logs.verdict import unknown_problems
 from doctor.monitors.usage import about as about_run
 from doctor.monitors.usage.blocks import NotUsage
 from doctor.monitors.usage.files import load
@@ -86,7 +87,7 @@ def whole_run(path: Path, *, language: str, ignored: Iterable[Ignored] = (), pas
 
 def _printed_nothing(path: Path, died: Diagnosis) -> bool:
     """Whether a program that ended well printed nothing at all: then there is no log to judge, and nothing amiss."""
-    if [each.problem.name for each in died.outcome.findings] != ["log-breaks-off"]:
+    if {each.problem.id for each in died.outcome.findings} - unknown_problems(died.entries.values()):
         return False
     return RunDir(path).read_run().get("exit") == 0 and not any(each.stat().st_size for each in path.glob("logs/*"))
 
