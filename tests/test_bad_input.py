@@ -287,12 +287,14 @@ def test_what_unpacks_to_much_takes_little_memory(name: str, make, tmp_path: Pat
     assert int(done.stdout.split()[-1]) < 300  # MB; 80 of them are the doctor
 
 
-@pytest.mark.parametrize(("code", "accused"), [(0, False), (1, True)])
-def test_a_program_that_ended_well_may_print_nothing(code: int, accused: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["report", "postmortem"])
+@pytest.mark.parametrize(("code", "accused"), [(0, False), (1, True), (137, True)])
+def test_a_program_that_ended_well_may_print_nothing(command: str, code: int, accused: bool, tmp_path: Path) -> None:
     for folder in ("gpu", "logs"):
         (tmp_path / folder).mkdir()
     (tmp_path / "gpu/h.csv").write_bytes(DAMAGED["as written"][0])
     (tmp_path / "logs/console.log").touch()
     (tmp_path / "run.json").write_text(json.dumps({"schema": "doctor-run/1", "argv": ["a"], "exit": code}))
-    told = json.loads(run("report", str(tmp_path), "--format", "json").stdout)
+    told = json.loads(run(command, str(tmp_path), "--format", "json").stdout)
     assert any(each["id"].startswith("UNK") for each in told["findings"]) is accused
+    assert told["verdict"] == "unknown"  # nothing was judged, so it is not healthy either

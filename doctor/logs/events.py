@@ -176,20 +176,18 @@ def with_place(findings: Sequence[Finding], told: Told) -> tuple[Finding, ...]:
 def with_end(case: Case, paths: Iterable[str]) -> None:
     """Add to the case how the command ended, where a run folder among the paths tells it.
 
-    An end that went well is told by the last line of the log, for the log itself may not say so.
+    An end that went well is told by the last line of the log, for the log itself may not say so; where it has none, by
+    the note of the run itself.
     """
     for path in paths:
         run = RunDir(path)
         code = run.read_run().get("exit") if run.run_json.is_file() else None
-        last = case.last
-        if not isinstance(code, int) or last is None:
+        if not isinstance(code, int):
             continue
+        line = Line(f"exit code {code}", "", None, None, str(run.run_json), 1, source=len(case.sources))
         if code == 0:
-            case.marks.success = case.marks.success or last
-            continue
-        said = f"exit code {code}"
-        line = Line(said, "", None, None, str(run.run_json), 1, source=len(case.sources))
-        if signal_of(code) == "SIGINT":
+            case.marks.success = case.marks.success or case.last or line
+        elif signal_of(code) == "SIGINT":
             case.marks.asked = case.marks.asked or line
         elif not any(each.code or each.signal for each in case.exits):
             case.exits.append(Exit(None, None, code, signal_of(code), line))

@@ -151,11 +151,13 @@ def examine(
     crashed = (*ranked.crashed, *live.crashed, *beside.crashed, *misjudged, *misheard, *odd, *doubts)
     outcome = suppress(Outcome(findings, skipped, crashed, catalogue.problems, seconds), ignored, None)
     alarming = any(each.severity is not INFO for each in findings)  # the user may ignore it, the run did not
-    whole = not (skipped or crashed or alarming) and bool(end_of(evidence.case))
+    ended = bool(end_of(evidence.case)) and not alarming
+    judged = evidence.case.lines > 0 or bool(live.judged)  # a program that printed nothing gave nothing to judge
+    whole = ended and judged and not (skipped or crashed)
     files = (*(each.path for each in logs), *(each.path for each in metrics), *beside.files)
     settings = courses.settings_of(evidence.case) if live.courses else {}
     spent = waste.wasted(live.courses, live.findings, settings, evidence.case.world_size, price)
-    witness = _witness(evidence.case, live) if whole else ()
+    witness = _witness(evidence.case, live) if ended else ()
     seen = (
         *_summary(evidence.case, live),
         *witness,

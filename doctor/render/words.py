@@ -48,7 +48,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "not_seen_groups": "deviation within groups", "not_seen_entropy": "entropy", "not_seen_kl": "KL and clipping",
         "not_seen_lengths": "lengths of the answers", "not_seen_gradient": "gradient norm",
         "not_seen_held_out": "a held-out score", "unjudged": "metrics that no rule judges: {names}",
-        "verdict_open": "Nothing wrong found, but the end of the run was not seen, or not everything could be read",
+        "verdict_open": "Nothing wrong found, but too little was seen to call the run healthy",
         "nodes": "{count:,} of {of:,} nodes",
         "cause": "cause", "symptom": "consequence", "contributing": "contributing",
         "counts_log": "errors: {errors} · warnings: {warnings} · notes: {infos} · {checks} problems looked for "
@@ -96,7 +96,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "not_seen_groups": "组内差异", "not_seen_entropy": "熵", "not_seen_kl": "KL 与裁剪",
         "not_seen_lengths": "回答长度", "not_seen_gradient": "梯度范数",
         "not_seen_held_out": "留出集得分", "unjudged": "没有规则判断的指标:{names}",
-        "verdict_open": "没有发现问题,但未看到运行的结束,或有内容无法读取",
+        "verdict_open": "没有发现问题,但看到的内容太少,不能说运行是健康的",
         "nodes": "{of:,} 个节点中的 {count:,} 个",
         "cause": "原因", "symptom": "后果", "contributing": "促成因素",
         "counts_log": "错误 {errors} · 警告 {warnings} · 提示 {infos} · 查找了 {checks} 个问题,用时 {seconds:.1f} 秒",

@@ -13,7 +13,6 @@ from doctor.diagnosis.report import Diagnosis, as_dict
 from doctor.diagnosis.suppress import Ignored
 from doctor.logs.postmortem import NotReadable, examine
 from doctor.logs.read.layouts import NoLogs
-from doctor.logs.verdict import unknown_problems
 from doctor.monitors.usage import about as about_run
 from doctor.monitors.usage.blocks import NotUsage
 from doctor.monitors.usage.files import load
@@ -68,8 +67,6 @@ def whole_run(path: Path, *, language: str, ignored: Iterable[Ignored] = (), pas
         if died is None:
             raise
         usage = None
-    if died is not None and usage is not None and _printed_nothing(path, died):
-        died = None
     used, summary = (
         (None, None) if usage is None else diagnose(usage, run_dir=str(path), language=language, ignored=kept)
     )
@@ -83,13 +80,6 @@ def whole_run(path: Path, *, language: str, ignored: Iterable[Ignored] = (), pas
     if usage is not None and summary is not None:
         report["usage"] = figures(usage, summary)
     return Whole(diagnosis, report, usage, summary, tuple(RunDir(path).read_events()))
-
-
-def _printed_nothing(path: Path, died: Diagnosis) -> bool:
-    """Whether a program that ended well printed nothing at all: then there is no log to judge, and nothing amiss."""
-    if {each.problem.id for each in died.outcome.findings} - unknown_problems(died.entries.values()):
-        return False
-    return RunDir(path).read_run().get("exit") == 0 and not any(each.stat().st_size for each in path.glob("logs/*"))
 
 
 def run_of(path: Path, report: Mapping[str, Any], causes: int, *, past: bool = True) -> dict[str, Any]:

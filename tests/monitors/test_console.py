@@ -316,10 +316,10 @@ class Terminal:
     def __init__(self, *words: str, columns: int = 100) -> None:
         self.pid, self.leader = pty.fork()
         if self.pid == 0:
-            for name in ("COLUMNS", "LINES"):
-                os.environ.pop(name, None)
+            # readline, which pytest imports, sets these two past os.environ
+            environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
-            os.execvp(words[0], words)  # noqa: S606 - in the forked child
+            os.execvpe(words[0], words, environment)  # noqa: S606 - in the forked child
         self.shown = b""
 
     def read(self, until: bytes, seconds: float = 30) -> bytes:

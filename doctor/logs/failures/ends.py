@@ -37,10 +37,10 @@ def is_bad(case: Case, each: Exit) -> bool:
 def breaks_off(case: Case) -> bool:
     """Whether a log just stops: it shows a run under way and no end of it."""
     marks = case.marks
-    if case.last is None or not _told(case):
-        return bool(case.sources)  # there is nothing in it
     if marks.success is not None or marks.asked is not None:
         return False
+    if case.last is None or not _told(case):
+        return bool(case.sources)  # there is nothing in it
     if marks.steps is not None:  # a trainer may well ask servers, or start one
         return marks.steps[0] < marks.steps[1]
     done = (place in case.finished and not case.natures.get(place) for place in _told(case))
@@ -50,10 +50,10 @@ def breaks_off(case: Case) -> bool:
 def end_of(case: Case) -> str:
     """What shows the end of the run, as words that a reader can check; "" where nothing that was read shows it."""
     marks, told = case.marks, _told(case)
-    if case.last is None or not told:
-        return ""
     if line := marks.success or marks.asked:
         return f"{PurePath(line.file).name}:{line.number}"
+    if case.last is None or not told:
+        return ""
     if marks.steps is not None:
         return "step {} of {}".format(*marks.steps) if marks.steps[0] >= marks.steps[1] else ""
     if ended := next((each for each in case.exits if each.code == 0 and not each.signal), None):
