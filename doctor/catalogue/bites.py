@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from doctor.catalogue.problem import AREAS
+from doctor.catalogue.problem import AREA_OF
 
 #: in this order: nothing starts; before the model is loaded; in the first step; later; the run is only slow
 STAGES = ("start", "load", "step", "later", "speed")
@@ -15,14 +15,13 @@ _OF_AREA: Mapping[str, str] = {
     "nccl": "step", "fsdp": "step", "trl": "step", "memory": "step", "host": "step", "numerics": "later",
     "checkpoint": "later", "tracking": "later", "rl": "later", "unknown": "later", "perf": "speed",
 }  # fmt: skip
-_BY_PREFIX = {prefix: area for area, prefix in AREAS.items()}
 
 
 def stage_of(problem_id: str, declared: Mapping[str, str], *, ends_run: bool = True) -> str:
     """Stage of a problem: what its file says (`bites`), else what is usual in its area."""
     if problem_id in declared:
         return declared[problem_id]
-    usual = _OF_AREA.get(_BY_PREFIX.get(problem_id[:3], "unknown"), "later")
+    usual = _OF_AREA.get(AREA_OF.get(problem_id[:3], "unknown"), "later")
     return "speed" if not ends_run and usual in {"step", "later"} else usual
 
 

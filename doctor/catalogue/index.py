@@ -25,7 +25,7 @@ from typing import Any
 from doctor.base.record import record
 from doctor.catalogue.check import wanted_facts
 from doctor.catalogue.malformed import CHINESE, CatalogueError
-from doctor.catalogue.problem import AREAS, ERROR, INFO, ROW, WARNING, Severity
+from doctor.catalogue.problem import AREA_OF, ERROR, INFO, ROW, WARNING, Severity
 
 FORMAT = 7  # raise when Entry or the index changes
 CATALOGUE = "doctor.checks"
@@ -83,7 +83,7 @@ class Entry:
     @property
     def area(self) -> str:
         """Folder below ``checks/`` that holds it, itself or in a folder by topic: ``vllm``."""
-        return next((area for area, prefix in AREAS.items() if prefix == self.id[:3]), self.module.split(".")[-2])
+        return AREA_OF.get(self.id[:3]) or self.module.split(".")[-2]
 
     @property
     def family(self) -> str:

@@ -37,6 +37,8 @@ AREAS: Mapping[str, str] = {
     "rl": "RLX", "perf": "PRF", "memory": "MEM", "launch": "LCH", "unknown": "UNK",
     "witness": "WIT",
 }  # fmt: skip
+#: prefix of an id -> area
+AREA_OF: Mapping[str, str] = {prefix: area for area, prefix in AREAS.items()}
 
 #: of a problem, and of a row of one that is a table: ``LCH4821/deepspeed``
 _ID = re.compile(r"[A-Z]{3}[0-9]{3,4}(/[a-z0-9]+(_[a-z0-9]+)*)?")
@@ -82,7 +84,7 @@ class Problem:
     @property
     def area(self) -> str:
         """The folder under ``checks/`` that holds it."""
-        return next(area for area, prefix in AREAS.items() if prefix == self.id[:3])
+        return AREA_OF[self.id[:3]]
 
     @property
     def family(self) -> str:

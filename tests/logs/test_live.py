@@ -53,9 +53,11 @@ def told(findings: Any) -> dict[str, tuple[int | None, str, str]]:
     return {each.problem.id: (each.where.step, each.severity.value, each.words().headline) for each in findings}
 
 
+WITH_RULES = frozenset(entry.id for entry in load() if entry.has_rule)
+
+
 def live(result: Postmortem) -> dict[str, tuple[int | None, str, str]]:
-    known = {entry.id for entry in load() if entry.has_rule}
-    return told(each for each in result.diagnosis.outcome.findings if each.problem.id in known)
+    return told(each for each in result.diagnosis.outcome.findings if each.problem.id in WITH_RULES)
 
 
 def directly(points: list[Point]) -> dict[str, tuple[int | None, str, str]]:

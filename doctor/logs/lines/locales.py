@@ -55,6 +55,8 @@ SAID = {
     "bad interpreter": ("错误的解释器",),
 }
 _ENGLISH = {chinese: english for english, all_of_it in SAID.items() for chinese in all_of_it}
+_ALL_ENGLISH = "\n".join(SAID)
+_ANY_ENGLISH = re.compile("|".join(map(re.escape, SAID)))
 _ANY = re.compile("|".join(map(re.escape, sorted(_ENGLISH, key=len, reverse=True))))
 #: bash's own: "(core dumped)", and the number of a script's line before and behind its unit
 _DUMPED = re.compile(r" ?[(（](?:核心已转储|吐核)[)）]")
@@ -74,6 +76,8 @@ def in_chinese(literals: Iterable[bytes]) -> Iterator[bytes]:
     """What stands in a Chinese line for literals that hold English words of shell or C library, or a part of them."""
     for literal in literals:
         text = literal.decode("utf-8", "replace")
+        if text.strip() not in _ALL_ENGLISH and not _ANY_ENGLISH.search(text):
+            continue  # nearly all of the thousands that a catalogue has
         for english, all_of_it in SAID.items():
             if english in text or text.strip() in english:
                 yield from (each.encode() for each in all_of_it)
