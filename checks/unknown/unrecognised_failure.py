@@ -8,6 +8,7 @@ from typing import Any
 from doctor.base.patterns import later
 from doctor.base.ranks import ranks_text
 from doctor.catalogue.finding import LIKELY, Finding, Phrase, found, joined
+from doctor.catalogue.shared.numbers import told
 from doctor.catalogue.unrecognised import Unknown
 from doctor.catalogue.words import words_of
 from doctor.checks.unknown._advice import advice_of
@@ -59,6 +60,8 @@ def _details(unknown: Unknown) -> dict[str, Any]:
         "names": ", ".join(f"`{each}`" for each in unknown.names),
         "library": f"`{unknown.library}` {unknown.library_version}".strip() if unknown.library else "",
         "others": ranks_text(unknown.others),
+        "said": unknown.said,
+        "sizes": told(unknown.sizes),
     }
 
 

@@ -13,6 +13,7 @@ from doctor.base.redact import redact_text
 from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry
 from doctor.catalogue.problem_files import function_of
+from doctor.catalogue.shared.numbers import meanings, numbers_in
 from doctor.catalogue.unrecognised import INTERRUPT, Unknown
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
@@ -21,6 +22,7 @@ from doctor.logs.failures.victims import is_victim
 from doctor.logs.lines.exits import Exit
 from doctor.logs.lines.lines import Line
 from doctor.logs.lines.nature import EMPTY
+from doctor.logs.metrics.courses import settings_of
 
 _AREA = "unknown"
 _NAME = re.compile(r"[`'\"](?P<name>[A-Za-z_][\w.\-\[\]/]{0,47})[`'\"]")
@@ -41,6 +43,10 @@ _BETWEEN = (*_ASKED, "_call_impl", "_wrapped_call_impl")
 _FROM = re.compile(r"^raise [^\n]{1,400} from (?!None\b)\w{1,40}$")
 #: signals by which native code ends its own process
 _CRASHES = frozenset({"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL"})
+#: a name alone, or two of them, are no sentence
+_FEWEST_WORDS, _LONGEST_SENTENCE, _LONGEST_MESSAGE = 3, 180, 1_000
+_WORD = re.compile(r"(?<![\w.'\"/])[A-Za-z\u4e00-\u9fff][A-Za-z\u4e00-\u9fff'-]+(?![\w./'\"])")
+_SENTENCE_END = re.compile(r"(?<=[a-z0-9)'\"\]])[.!] +(?=[A-Z`'])")
 _WAITED = re.compile(r"[Tt]imed out|[Tt]imeout|wait timeout")
 
 
@@ -80,6 +86,7 @@ def of_failure(case: Case, failure: Failure) -> Unknown:
         ended.code if ended else None, ended.signal if ended else "", steps=case.marks.steps,
         folded=case.marks.folded is not None, partial=not case.whole, callers=tuple(callers)[:_MOST_OWN],
         instead=failure.cause is failure.chain[0] and bool(cause.frames and _FROM.match(cause.frames[-1].code.strip())),
+        said=sentence_of(cause.message), sizes=meanings(numbers_in(cause.message[:600]), settings_of(case)),
     )  # fmt: skip
 
 
@@ -129,6 +136,15 @@ def quoted(case: Case, line: Line) -> str:
 def _without_secrets(raised: Raised) -> Raised:
     """The exception as words may be taken of it; paths stay as they are."""
     return replace(raised, message=redact_text(raised.message, homes=False))
+
+
+def sentence_of(message: str) -> str:
+    """What a message says in its first sentence, at most so long that it can be a headline; "" where it says nothing."""
+    line = next((each for each in message.splitlines() if each.strip()), "")
+    text = _SENTENCE_END.split(" ".join(line[:_LONGEST_MESSAGE].split()), maxsplit=1)[0].replace("`", "'").rstrip(".:;, ")
+    if len(_WORD.findall(text)) < _FEWEST_WORDS:
+        return ""
+    return text if len(text) <= _LONGEST_SENTENCE else text[: _LONGEST_SENTENCE - 1].rsplit(" ", 1)[0] + " …"
 
 
 def _nature(case: Case) -> str:
