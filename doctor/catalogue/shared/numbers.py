@@ -40,7 +40,7 @@ def meanings(numbers: Iterable[int], settings: Mapping[str, object]) -> tuple[tu
 
 
 def told(found: Iterable[tuple[int, tuple[str, ...]]]) -> str:
-    """As "512 is `moe_intermediate_size`, 2048 is `hidden_size`"; digits and names alone need no translation but "is"."""
+    """As "`moe_intermediate_size` = 512, `hidden_size` = 2048"."""
     return ", ".join(f"`{' / '.join(names)}` = {number}" for number, names in found)
 
 

@@ -95,7 +95,7 @@ _REQUIRED = later(
 #: of what there may be one only, or what is there already
 _TAKEN = later(
     r"(?i)\bonly one\b.{0,90}\b(?:allowed|supported|permitted|possible|can be)\b|\balready (?:exists?|registered|"
-    r"initiali[sz]ed|in use|running|started|taken|has an?|been (?:registered|initiali[sz]ed|added|called|set))\b"
+    r"initiali[sz]ed|in use|running|started|taken|has an?|been (?:registered|initiali[sz]ed|added))\b"
     r"|\bcannot (?:be )?(?:add|create|register|initiali[sz]e|call)\w*\b.{0,40}\b(?:twice|again|more than once)\b"
 )
 #: of a step, a batch or a set that holds nothing any more

@@ -139,9 +139,11 @@ def _without_secrets(raised: Raised) -> Raised:
 
 
 def sentence_of(message: str) -> str:
-    """What a message says in its first sentence, at most so long that it can be a headline; "" where it says nothing."""
+    """What a message says in its first sentence, so long as a headline may be; "" where it says nothing."""
     line = next((each for each in message.splitlines() if each.strip()), "")
-    text = _SENTENCE_END.split(" ".join(line[:_LONGEST_MESSAGE].split()), maxsplit=1)[0].replace("`", "'").rstrip(".:;, ")
+    text = (
+        _SENTENCE_END.split(" ".join(line[:_LONGEST_MESSAGE].split()), maxsplit=1)[0].replace("`", "'").rstrip(".:;, ")
+    )
     if len(_WORD.findall(text)) < _FEWEST_WORDS:
         return ""
     return text if len(text) <= _LONGEST_SENTENCE else text[: _LONGEST_SENTENCE - 1].rsplit(" ", 1)[0] + " …"

@@ -18,6 +18,8 @@ _TELLING_LENGTH = 12
 
 #: where the name of a base class may begin in that of a subclass
 _CAPITAL = later(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+#: torch's module hands on what its caller passes
+_MODULE = later(r"[\\/]torch[\\/](?:nn[\\/]modules[\\/]module|_dynamo[\\/]eval_frame)\.py:")
 OVERRIDDEN, REFUSED = TOML["overridden"], TOML["refused"]
 MESSAGES = CASES
 
@@ -40,7 +42,7 @@ def explain(hits: Hits) -> Finding | None:
 
 
 def _of_base(hits: Hits, function: str, wanted: str) -> Finding | None:
-    """What the history of the class says after which a subclass is named: `AxolotlGRPOConfig`, `MyModel(PreTrainedModel)`."""
+    """What the history of the class says after which a subclass is named, as `AxolotlGRPOConfig` after `GRPOConfig`."""
     owner, _, method = function.rpartition(".")
     for start in _CAPITAL.finditer(owner, 1):
         base = owner[start.start() :]
@@ -70,7 +72,7 @@ def _overridden(hits: Hits, known: Known, base: str, function: str, wanted: str)
 
 def _refused(hits: Hits, function: str, wanted: str) -> Finding | None:
     """No history tells of it: who passes it to whom is all that is known, and that is half of the answer."""
-    asker = asker_of(hits.first.frames)
+    asker = asker_of([each for each in hits.first.frames if not _MODULE.search(each)])
     if "." not in function or asker is None:
         return None
     owner, _, method = function.rpartition(".")
