@@ -62,6 +62,8 @@ class Unknown:
             (cut into lines by a terminal); "" for a log, as far as can be told.
         unrecorded: what a console log lacks because it could not be written.
         sizes: (number, settings that have it) of numbers in the message.
+        subject: expression in the innermost frame's line that lacks the attribute; `of_itself`: it is the library's own
+            object, asked in its own code.
         begins: ids of problems whose messages begin as one that somebody cut off.
 
     """
@@ -95,4 +97,6 @@ class Unknown:
     after_end: bool = False
     judged: Sequence[str] = ()
     said: str = ""
+    subject: str = ""
+    of_itself: bool = False
     sizes: Sequence[tuple[int, tuple[str, ...]]] = ()

@@ -201,8 +201,8 @@ MESSAGES = {
             "lies outside. Often it was computed: a length that is left after the prompt, a size divided by the GPUs."
             "[?zero| A size that came out as 0 was divided among more GPUs (or parts) than it has to give.?]",
             "Set {settings} within the bounds that the installed release documents; where it is computed, correct "
-            "the settings that it is computed from[?zero|: raise it, or what multiplies it (samples per prompt), until each "
-            "GPU that shares it has at least 1, or use fewer GPUs?].",
+            "the settings that it is computed from[?zero|: raise it, or what multiplies it (samples per prompt), until "
+            "each GPU that shares it has at least 1, or use fewer GPUs?].",
         ),
         zh=Words(
             "{program} 拒绝该配置:{settings} 超出允许范围[?numbers|(实际为 {numbers})?]",
@@ -261,6 +261,7 @@ MESSAGES = {
     ),
 }
 
+_QUOTED = re.compile(r"'<[^'\n]{1,40}>'|\"<[^\"\n]{1,40}>\"|<\|?[/\w]{1,30}\|?>")
 #: words of sentences that are about a package, a device or an object in code, where no setting is at fault
 _OTHER_CAUSES = re.compile(
     r"[<>=]=\s?v?\d+\.\d"
@@ -284,7 +285,8 @@ def read(text: str) -> Optional[Refusal]:
     formula = _FORMULA.search(text)
     if formula and _SETTING.search(formula["formula"]):
         return _asked(formula["formula"], text)
-    relation = next((name for name, pattern in _RELATIONS if pattern.search(text)), None)
+    plain = _QUOTED.sub("''", text)  # the sign in '</think>' compares nothing
+    relation = next((name for name, pattern in _RELATIONS if pattern.search(plain)), None)
     settings = list(dict.fromkeys(_plain(name) for name in _SETTING.findall(text) if name not in _NO_SETTING))
     settings += [each for each in dict.fromkeys(_spoken(text)) if each not in settings]
     bare = _BARE.match(text)

@@ -87,7 +87,8 @@ _NOT_SET_UP = later(
     r"built|loaded)"
 )
 _REQUIRED = later(
-    r"(?i)\b(?:must|should|has to|have to|needs? to) (?:not )?(?:be|have|equal|match|contain|divide|support|set|use)\b"
+    r"(?i)\b(?:must|should|has to|have to|needs? to) (?:not )?"
+    r"(?:be|have|equal|match|contain|divide|support|set|use|encode|include|provide|return|define|exist|come|start|end)\b"
     r"|\brequires?\b|\bonly supports?\b"
     r"|\bplease (?:set|use|choose|pass|specify|enable|disable|provide|either|install)\b"
     r"|(?:^|\. )(?:Enable|Disable|Set|Use|Pass|Specify|Choose) [\w`'\"-]"
@@ -107,6 +108,15 @@ _NOTHING_LEFT = later(
     r"(?:left|remain\w*|found|available|survived)\b"
     r"|\b(?:num_gen_batches|generation batches?)\b.{0,60}\b(?:max|exceed|generated too many)\w*"
 )
+#: what a library calls so is its own affair: no setting is asked for
+_PRIVATE = later(r"[`'\"]_[a-z]\w{2,60}[`'\"]")
+#: parts of names of options that hundreds of sentences hold
+_EVERYDAY = frozenset({
+    "parallel", "training", "gradient", "checkpoint", "maximum", "learning", "precision", "sequence", "attention",
+    "sampling", "completion", "completions", "generation", "generations", "optimizer", "distributed", "processing",
+    "pipeline", "tokenizer", "embedding", "response", "position", "evaluation",
+})  # fmt: skip
+_LEAST_LETTERS = 8
 _BY_ZERO = later(r"(?i)\b(?:division|modulo)\b.{0,20}\bzero\b")
 _MOST_SETTINGS, _SHORTEST = 4, 6
 _WORDS = later(r"[A-Za-z_][A-Za-z0-9_]{2,60}")
@@ -254,7 +264,7 @@ def _refused(message: str) -> Understood | None:
         return Understood("gone", _clause(message))
     if _NOT_KNOWN.search(message):
         return Understood("not_known", _clause(message))
-    if _REQUIRED.search(message):
+    if _REQUIRED.search(message) and not _PRIVATE.search(message):
         return Understood("required", _clause(message))
     return None
 
@@ -269,10 +279,18 @@ def _named(message: str, settings: Mapping[str, object], *, zero: bool) -> tuple
         ):
             continue
         own = name.rpartition(".")[2].lower()
-        meant = value == 0 and not isinstance(value, bool) if zero else _is_meant(own, words)
+        meant = (
+            value == 0 and not isinstance(value, bool) if zero else _is_meant(own, words) or _shares_a_word(own, words)
+        )
         if meant:
             found.append(f"{name}={value}")
     return tuple(found[:_MOST_SETTINGS])
+
+
+def _shares_a_word(name: str, words: Collection[str]) -> bool:
+    """Whether a rare word of a setting's name stands in a message by itself: `reasoning_parser` and "reasoning"."""
+    parts = {each for each in name.split("_") if len(each) >= _LEAST_LETTERS and each not in _EVERYDAY}
+    return bool(parts & set(words))
 
 
 def _is_meant(name: str, words: Collection[str]) -> bool:

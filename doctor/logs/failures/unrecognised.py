@@ -43,6 +43,13 @@ _BETWEEN = (*_ASKED, "_call_impl", "_wrapped_call_impl")
 _FROM = re.compile(r"^raise [^\n]{1,400} from (?!None\b)\w{1,40}$")
 #: signals by which native code ends its own process
 _CRASHES = frozenset({"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL"})
+#: of a long path its end tells more than its beginning
+_LONG_PATH = re.compile(r"'(?:[^'\n]*/)(?P<tail>[^'\n/]{0,60}/[^'\n/]{1,60})'(?<=.{50})")
+#: an attribute that an object of some class lacks, and how code asks for it
+_LACKING = re.compile(r"'(?P<class>\w{1,80})' object has no attribute '(?P<name>\w{1,80})'")
+_ASKED_OF = r"(?P<of>[A-Za-z_][\w.]*(?:\[[^\]\n]{1,40}\]|\(\)|\.\w+){0,4})\.%s\b"
+#: Ray's own programs that call other libraries; the rest of Ray only carries calls
+_RAYS_PROGRAMS = re.compile(r"[\\/]ray[\\/](?:llm|serve|train|tune|data|rllib)[\\/]")
 #: a name alone, or two of them, are no sentence
 _FEWEST_WORDS, _LONGEST_SENTENCE, _LONGEST_MESSAGE = 3, 180, 1_000
 _WORD = re.compile(r"(?<![\w.'\"/])[A-Za-z\u4e00-\u9fff][A-Za-z\u4e00-\u9fff'-]+(?![\w./'\"])")
@@ -68,7 +75,12 @@ def of_failure(case: Case, failure: Failure) -> Unknown:
     inner = _meaningful(cause)
     library = inner.package if inner is not None else ""
     version = case.versions.get(_DISTRIBUTIONS.get(library, library), "")
-    callers = dict.fromkeys(each.package for each in reversed(cause.frames) if each.package not in {"", library})
+    callers = dict.fromkeys(
+        each.package
+        for each in reversed(cause.frames)
+        if each.package not in {"", library} and (each.package != "ray" or _RAYS_PROGRAMS.search(each.path))
+    )
+    asked = _asked_of(cause, inner)
     own = [place_of(each) for each in reversed(cause.frames) if each.own]
     ended = _exit_of(case, failure.rank)
     others = sorted(
@@ -86,7 +98,8 @@ def of_failure(case: Case, failure: Failure) -> Unknown:
         ended.code if ended else None, ended.signal if ended else "", steps=case.marks.steps,
         folded=case.marks.folded is not None, partial=not case.whole, callers=tuple(callers)[:_MOST_OWN],
         instead=failure.cause is failure.chain[0] and bool(cause.frames and _FROM.match(cause.frames[-1].code.strip())),
-        said=sentence_of(cause.message), sizes=meanings(numbers_in(cause.message[:600]), settings_of(case)),
+        said=sentence_of(cause.message), subject=asked, of_itself=asked == "self" and bool(library),
+        sizes=meanings(numbers_in(cause.message[:600]), settings_of(case)),
     )  # fmt: skip
 
 
@@ -138,9 +151,19 @@ def _without_secrets(raised: Raised) -> Raised:
     return replace(raised, message=redact_text(raised.message, homes=False))
 
 
+def _asked_of(raised: Raised, inner: Frame | None) -> str:
+    """The expression of which the innermost frame's line asks what is not there; "" where it does not tell."""
+    lacking = _LACKING.search(raised.message)
+    if lacking is None or inner is None:
+        return ""
+    match = re.search(_ASKED_OF % re.escape(lacking["name"]), redact_text(inner.code, homes=False))
+    return match["of"] if match else ""
+
+
 def sentence_of(message: str) -> str:
     """What a message says in its first sentence, so long as a headline may be; "" where it says nothing."""
     line = next((each for each in message.splitlines() if each.strip()), "")
+    line = _LONG_PATH.sub(r"'…\g<tail>'", line)
     text = (
         _SENTENCE_END.split(" ".join(line[:_LONGEST_MESSAGE].split()), maxsplit=1)[0].replace("`", "'").rstrip(".:;, ")
     )
