@@ -48,6 +48,7 @@ _LONG_PATH = re.compile(r"'(?:[^'\n]*/)(?P<tail>[^'\n/]{0,60}/[^'\n/]{1,60})'(?<
 #: an attribute that an object of some class lacks, and how code asks for it
 _LACKING = re.compile(r"'(?P<class>\w{1,80})' object has no attribute '(?P<name>\w{1,80})'")
 _ASKED_OF = r"(?P<of>[A-Za-z_][\w.]*(?:\[[^\]\n]{1,40}\]|\(\)|\.\w+){0,4})\.%s\b"
+_ASSERTION = re.compile(r"assert (?P<asked>[^\n]{3,400}?)(?:, ?f?[\"'(].*)?$")
 #: Ray's own programs that call other libraries; the rest of Ray only carries calls
 _RAYS_PROGRAMS = re.compile(r"[\\/]ray[\\/](?:llm|serve|train|tune|data|rllib)[\\/]")
 #: a name alone, or two of them, are no sentence
@@ -98,7 +99,7 @@ def of_failure(case: Case, failure: Failure) -> Unknown:
         ended.code if ended else None, ended.signal if ended else "", steps=case.marks.steps,
         folded=case.marks.folded is not None, partial=not case.whole, callers=tuple(callers)[:_MOST_OWN],
         instead=failure.cause is failure.chain[0] and bool(cause.frames and _FROM.match(cause.frames[-1].code.strip())),
-        said=sentence_of(cause.message), subject=asked, of_itself=asked == "self" and bool(library),
+        said=sentence_of(cause.message) or _asserted(cause), subject=asked, of_itself=asked == "self" and bool(library),
         sizes=meanings(numbers_in(cause.message[:600]), settings_of(case)),
     )  # fmt: skip
 
@@ -149,6 +150,13 @@ def quoted(case: Case, line: Line) -> str:
 def _without_secrets(raised: Raised) -> Raised:
     """The exception as words may be taken of it; paths stay as they are."""
     return replace(raised, message=redact_text(raised.message, homes=False))
+
+
+def _asserted(raised: Raised) -> str:
+    """What an assertion without a message asks for, as the traceback quotes it."""
+    code = raised.frames[-1].code.strip() if raised.frames and raised.type == "AssertionError" else ""
+    match = _ASSERTION.match(redact_text(code, homes=False)) if not raised.message.strip() else None
+    return f"assert {match['asked']}".replace("`", "'")[:_LONGEST_SENTENCE] if match else ""
 
 
 def _asked_of(raised: Raised, inner: Frame | None) -> str:
