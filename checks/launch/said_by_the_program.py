@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.finding import LIKELY, Finding, found, joined
 from doctor.catalogue.spoken import Spoken
 from doctor.catalogue.words import words_of
 
@@ -13,7 +13,7 @@ MESSAGES = {
     "not_read": TOML["not_read"], "not_same": TOML["not_same"], "gone": TOML["gone"], "absent": TOML["absent"],
     "instead": TOML["instead"], "beyond": TOML["beyond"], "disagree": TOML["disagree"],
     "not_known": TOML["not_known"], "not_set_up": TOML["not_set_up"], "by_zero": TOML["by_zero"],
-    "required": TOML["required"],
+    "required": TOML["required"], "taken": TOML["taken"], "nothing_left": TOML["nothing_left"],
 }  # fmt: skip
 
 
@@ -23,5 +23,6 @@ def of_words(spoken: Spoken) -> Finding | None:
         PROBLEM, MESSAGES[spoken.sense], where=spoken.where, evidence=spoken.evidence, confidence=LIKELY,
         what=spoken.what, who=spoken.who or TOML.phrase("program"), library=spoken.who,
         times=spoken.times, many=spoken.times > 1, first=spoken.first, second=spoken.second, place=spoken.place,
+        callers=joined([f"`{each}`" for each in spoken.callers], " and ", "、"),
         settings=", ".join(f"`{each}`" for each in spoken.settings),
     )  # fmt: skip

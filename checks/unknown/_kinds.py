@@ -53,6 +53,7 @@ NOTHING = _kind("nothing")
 OTHER_TYPE = _kind("other_type")
 ENTRY = _kind("entry")
 
+SLIP = _kind("slip")
 INVARIANT = _kind("invariant")
 EMPTY = _kind("empty")
 

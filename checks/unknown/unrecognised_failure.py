@@ -8,10 +8,22 @@ from typing import Any
 from doctor.base.patterns import later
 from doctor.base.ranks import ranks_text
 from doctor.catalogue.finding import LIKELY, Finding, Phrase, found, joined
+from doctor.catalogue.shared.numbers import told
 from doctor.catalogue.unrecognised import Unknown
 from doctor.catalogue.words import words_of
 from doctor.checks.unknown._advice import advice_of
-from doctor.checks.unknown._kinds import ARGUMENT, COLLECTIVE, CUDA, DEFINITION, MEMORY, NETWORK, NOTHING, Kind, kind_of
+from doctor.checks.unknown._kinds import (
+    ARGUMENT,
+    COLLECTIVE,
+    CUDA,
+    DEFINITION,
+    MEMORY,
+    NETWORK,
+    NOTHING,
+    SLIP,
+    Kind,
+    kind_of,
+)
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
@@ -21,7 +33,7 @@ MESSAGE = TOML["main"]
 #: kinds that a library's own release brings and another one mends
 _OF_RELEASES = (ARGUMENT, NOTHING, DEFINITION)
 #: packages through which everything is called
-_BELOW = ("torch", "pydantic", "click", "hydra", "ray", "typer", "fire", "IPython", "uvicorn", "starlette", "fastapi")
+_BELOW = ("torch", "pydantic", "click", "hydra", "typer", "fire", "IPython", "uvicorn", "starlette", "fastapi")
 
 #: functions of one's own that score completions
 _SCORING = later(r"\((?P<name>\w{0,60}(?:reward|score|grade|judge|verif)\w{0,60})\)$")
@@ -33,6 +45,7 @@ def answer(unknown: Unknown) -> Finding | None:
         return None
     own = bool(unknown.own) and unknown.own[0] == unknown.raised_in
     kind = kind_of(unknown.type, own_code=own, message=unknown.message, worded=unknown.worded, place=unknown.raised_in)
+    kind = SLIP if unknown.of_itself and kind is ARGUMENT else kind
     general = kind in (CUDA, MEMORY)  # these messages name the same switches whatever went wrong
     advice = [] if general else advice_of(unknown.type, f"{unknown.message}\n{unknown.worded}")
     scoring = next((found_ for each in unknown.own if (found_ := _SCORING.search(each))), None)
@@ -59,6 +72,9 @@ def _details(unknown: Unknown) -> dict[str, Any]:
         "names": ", ".join(f"`{each}`" for each in unknown.names),
         "library": f"`{unknown.library}` {unknown.library_version}".strip() if unknown.library else "",
         "others": ranks_text(unknown.others),
+        "said": unknown.said,
+        "none": f"`{unknown.subject}`" if unknown.subject and "NoneType" in unknown.message[:40] else "",
+        "sizes": told(unknown.sizes),
     }
 
 

@@ -11,10 +11,11 @@ from doctor.catalogue.finding import Where
 #: what a sentence says, whatever it is about. Of a run that goes on: a value is no number; no gradient passes; rows or
 #: samples are left out; an answer cannot be read; another program is gone; a result is not the same; something is not
 #: there; something else is taken instead. Of an exception: a size is beyond a limit; two figures that must agree do
-#: not; a value is not known; something has not been set up; a division by 0; something is required.
+#: not; a value is not known; something has not been set up; a division by 0; something is required; there may be
+#: one only; nothing is left.
 Sense = Literal[
     "not_a_number", "no_gradient", "left_out", "not_read", "gone", "not_same", "absent", "instead",
-    "beyond", "disagree", "not_known", "not_set_up", "by_zero", "required",
+    "beyond", "disagree", "not_known", "not_set_up", "by_zero", "required", "taken", "nothing_left",
 ]  # fmt: skip
 
 
@@ -33,6 +34,7 @@ class Spoken:
         settings: those that the sentence names, or that are 0, as `name=value`.
         raised: the exception was raised; else it is a line of a run that goes on.
         place: innermost frame of the exception, in backquotes.
+        callers: libraries whose code led there, nearest first.
         where, evidence: the line.
 
     """
@@ -48,3 +50,4 @@ class Spoken:
     settings: tuple[str, ...] = ()
     raised: bool = False
     place: str = ""
+    callers: tuple[str, ...] = ()

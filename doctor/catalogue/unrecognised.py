@@ -45,7 +45,7 @@ class Unknown:
             another one, or how one ended; "abrupt": no failure and no end.
         process, rank: who; "" and None where nothing tells.
         type: exception type without its module; `names`: short names its message quotes; `message`: what it says,
-            from which its kind is told and which no answer repeats; `worded`: what a later link of the chain says;
+            from which its kind is told; `said`: its first sentence, where it is one; `worded`: what a later link says;
             `instead`: it was raised `from` another exception, which was not given.
         raised_in: innermost frame as "trainer.py:1576 (train)"; `library`, `library_version` of that file, "" unknown;
             `callers`: the libraries on the way there, nearest first.
@@ -61,6 +61,9 @@ class Unknown:
             log), "foreign" (nothing of a run in it), "report" (about a machine), "notes" (on many problems), "wrapped"
             (cut into lines by a terminal); "" for a log, as far as can be told.
         unrecorded: what a console log lacks because it could not be written.
+        sizes: (number, settings that have it) of numbers in the message.
+        subject: expression in the innermost frame's line that lacks the attribute; `of_itself`: it is the library's own
+            object, asked in its own code.
         begins: ids of problems whose messages begin as one that somebody cut off.
 
     """
@@ -93,3 +96,7 @@ class Unknown:
     unrecorded: Unrecorded | None = None
     after_end: bool = False
     judged: Sequence[str] = ()
+    said: str = ""
+    subject: str = ""
+    of_itself: bool = False
+    sizes: Sequence[tuple[int, tuple[str, ...]]] = ()

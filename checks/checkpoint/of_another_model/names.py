@@ -11,11 +11,16 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 LOG_MESSAGE = TOML["log"]
-ADAPTER_ONLY = TOML["adapter_only"]
+ADAPTER_ONLY, EXTRA_STATE = TOML["adapter_only"], TOML["extra_state"]
 
 
 #: a weight of the frozen model below PEFT's wrapper
 _BASE_KEY = re.compile(r"^base_model\.model\.(?!.*(?:lora_|modules_to_save|prompt_))")
+
+
+#: what a layer saves besides its weights:
+#: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html (get_extra_state)
+_EXTRA = re.compile(r"\._extra_state\d*$")
 
 
 def explain(hits: Hits) -> Finding:
@@ -23,6 +28,11 @@ def explain(hits: Hits) -> Finding:
     model = hits.get("model") or ""
     lacking = [each.groups["key"] for each in hits.of(1) if each.text.lstrip().startswith("Missing")]
     unexpected = [each for each in hits.of(1) if each.text.lstrip().startswith("Unexpected")]
+    if lacking and all(_EXTRA.search(key) for key in lacking) and not unexpected:
+        return found(
+            PROBLEM, EXTRA_STATE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, model=model,
+            key=lacking[0],
+        )  # fmt: skip
     adapter = "Peft" in model and not unexpected and any(_BASE_KEY.search(key) for key in lacking)
     return found(
         PROBLEM, ADAPTER_ONLY if adapter else LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(),

@@ -1,7 +1,10 @@
 """Words of operation-refuses-tensors (TOR052), whose texts stand in the TOML beside it.
 
 Names and sizes of a shape error mean something: two log probabilities whose names differ by a role belong to two
-models, and a size of millions beside one of hundreds is a parameter that a sharding engine made flat.
+models, a size of millions beside one of hundreds is a parameter that a sharding engine made flat, a first matrix as
+wide as the second was multiplied with it already, and a size that a setting has is that setting. Where library code
+alone stands between the script and the line, the part of the library tells what met: an adapter and its layer, the
+heads of an attention, positions of images and ids.
 """
 
 from __future__ import annotations
@@ -10,17 +13,30 @@ from typing import Any, NamedTuple, Optional
 
 from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, Message, found
+from doctor.catalogue.shared.numbers import LEAST, meanings, told
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
+from doctor.data.libraries import package_of
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 FLAT, TWO_SIDES, SIZES = TOML["flat"], TOML["two_sides"], TOML["tensors_different_sizes"]
+MATRICES = TOML["matrices_fit_times"]
 _CASES = (
-    TOML["matrices_fit_times"], SIZES, TOML["tensor_viewed_shape"], TOML["tensor_become_numpy"],
+    MATRICES, SIZES, TOML["tensor_viewed_shape"], TOML["tensor_become_numpy"],
     TOML["operation_fractions_got"],
 )  # fmt: skip
 
+#: part of a library -> what two tensors of different sizes are there
+_PARTS = (
+    (later(r"(?i)lora|adapter|[\\/]peft[\\/]"), TOML["of_adapter"]),
+    (later(r"(?i)get_rope_index|rope|rotary|position_ids|placeholder|mrope"), TOML["of_positions"]),
+    (later(r"(?i)attention|sdpa"), TOML["of_attention"]),
+)
+#: frames of torch, and the call of a module, stand between what calls and what is called
+_BETWEEN = later(r"[\\/]torch[\\/]")
+#: innermost frames that tell the part
+_LOOKED_AT = 2
 #: elements of the smallest layer that is worth sharding; no sequence, hidden size or vocabulary is as long
 LEAST_FLAT = 1_000_000
 _SHARDING = later(r"(?i)\bfsdp|\bzero.?3|\bstage.?3|deepspeed|fully_shard")
@@ -50,8 +66,11 @@ class Sides(NamedTuple):
 
 def explain(hits: Hits) -> Optional[Finding]:
     """By names and sizes where they tell more than the words of the operation."""
-    if _CASES[hits.first.signature] is not SIZES:
-        return _said(_CASES[hits.first.signature], hits)
+    case = _CASES[hits.first.signature]
+    if case is MATRICES and (width := _multiplied_already(hits)) is not None:
+        return _said(TOML["multiplied_already"], hits, width=width)
+    if case is not SIZES:
+        return _said(case, hits)
     one, two = int(hits.get("one") or 0), int(hits.get("two") or 0)
     if (sides := sides_of(hits.first.code)) is not None:
         return _said(TWO_SIDES, hits, a=sides.a, b=sides.b)
@@ -59,7 +78,32 @@ def explain(hits: Hits) -> Optional[Finding]:
     frames = " ".join((*hits.first.frames, hits.context, hits.first.code))
     if long >= LEAST_FLAT and long > 100 * short and (_SHARDING.search(frames) or "optim" in frames):
         return _said(FLAT, hits, short=short, long=long)
-    return _said(SIZES, hits)
+    return _said(_of_part(hits) or SIZES, hits, part=_part(hits))
+
+
+def _multiplied_already(hits: Hits) -> Optional[str]:
+    """The columns of both matrices, where they are the same: the first is wide as only the product should be."""
+    (rows, width), (inner, other) = ((hits.get(name) or "x").split("x") for name in ("one", "two"))
+    return width if width == other and width not in (rows, inner) else None
+
+
+def _frames_of_libraries(hits: Hits) -> list[str]:
+    """The innermost frames but those of torch, where they are a library's, not the user's own."""
+    frames = [each for each in hits.first.frames if not _BETWEEN.search(each)][-_LOOKED_AT:]
+    return frames if frames and package_of(frames[-1].rpartition(":")[0]) else []
+
+
+def _of_part(hits: Hits) -> Optional[Message]:
+    """What met, by the part of the library that the innermost frames belong to."""
+    shown = "\n".join(_frames_of_libraries(hits))
+    return next((message for pattern, message in _PARTS if pattern.search(shown)), None) if shown else None
+
+
+def _part(hits: Hits) -> str:
+    """The innermost frame of a library, as its package and function."""
+    frames = _frames_of_libraries(hits)
+    path, _, function = frames[-1].rpartition(":") if frames else ("", "", "")
+    return f"{package_of(path)}, {function}" if frames else ""
 
 
 def sides_of(code: str) -> Optional[Sides]:
@@ -75,5 +119,10 @@ def sides_of(code: str) -> Optional[Sides]:
 
 
 def _said(message: Message, hits: Hits, **values: Any) -> Finding:
-    told: dict[str, Any] = {**hits.first.groups, **values}
-    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, **told)
+    groups = hits.first.groups
+    numbers = [int(each) for name in ("one", "two") for each in (groups.get(name) or "").split("x") if each.isdigit()]
+    known = told(meanings((each for each in numbers if each >= LEAST), hits.config))
+    return found(
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, sizes=known,
+        **{**groups, **values},
+    )  # fmt: skip

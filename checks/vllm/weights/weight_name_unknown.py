@@ -16,6 +16,12 @@ LOG_MESSAGE_PEFT = TOML["log_peft"]
 LOG_MESSAGE_KEY = TOML["log_key"]
 
 
+#: what a wrapper puts in front of names: https://docs.pytorch.org/docs/stable/generated/torch.compile.html,
+#: https://github.com/pytorch/pytorch/blob/main/torch/distributed/fsdp/_common_utils.py (FSDP_WRAPPED_MODULE)
+_WRAPPERS = (
+    ("_orig_mod", "compile"), ("_fsdp_wrapped_module", "fsdp"), ("_checkpoint_wrapped_module", "checkpoint"),
+    ("module", "ddp"),
+)  # fmt: skip
 #: https://github.com/vllm-project/vllm/pull/19054
 _VISION = ("visual.", "model.visual.", "language_model.", "model.language_model.")
 _TRANSFER = re.compile(r":(?:_?update_weights?\w{0,40}|update_named_param|update_params|_load_weights_from_\w{1,30})$")
@@ -44,6 +50,12 @@ def explain(hits: Hits) -> Finding | None:
     if not hits.of(0):
         return _of_key(hits)
     name = hits.get("name") or ""
+    wrapper = next((phrase for prefix, phrase in _WRAPPERS if prefix in name.split(".")), None)
+    if wrapper is not None:
+        return found(
+            PROBLEM, TOML["log_wrapped"], where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=name,
+            model=hits.get("model"), wrapper=TOML.phrase(f"wrapper.{wrapper}"),
+        )  # fmt: skip
     peft = name.startswith("base_model") or "lora_" in name
     return found(
         PROBLEM,

@@ -6,7 +6,7 @@ Used by signatures of frameworks that check their settings with plain assertions
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Optional
 
@@ -69,6 +69,14 @@ _FORMULA = re.compile(
 )
 _NO_SETTING = frozenset(
     {"res.text", "res.status_code", "e.g", "i.e", "less_than", "non-empty", "pre-trained", "self.config", "self.model"}
+)
+
+#: what is split over GPUs, and what it is multiplied or divided by on its way to one of them
+#: (veRL: https://github.com/verl-project/verl/blob/v0.5.0/verl/workers/fsdp_workers.py, `normalize`)
+_SPLIT = re.compile(r"batch_size(?:_per_gpu)?$|^(?:global|mini|micro|train)_batch")
+_FACTOR = re.compile(
+    r"(?:^|\.)(?:n_gpus_per_node|nnodes|num_nodes|num_processes|num_gpus|world_size|rollout\.n|num_generations|n_samples_per_prompt"
+    r"|gradient_accumulation_steps|\w*(?:tensor|pipeline|context|sequence|ulysses_sequence)_(?:model_)?parallel_size)$"
 )
 
 #: what a message speaks of when data, not a setting, is at fault
@@ -190,15 +198,19 @@ MESSAGES = {
         en=Words(
             "{program} refuses the configuration: {settings} is out of bounds[?numbers| (it met {numbers})?]",
             "Its validation knows the smallest or largest value that makes sense for this setting, and the one it got "
-            "lies outside. Often it was computed: a length that is left after the prompt, a size divided by the GPUs.",
+            "lies outside. Often it was computed: a length that is left after the prompt, a size divided by the GPUs."
+            "[?zero| A size that came out as 0 was divided among more GPUs (or parts) than it has to give.?]",
             "Set {settings} within the bounds that the installed release documents; where it is computed, correct "
-            "the settings that it is computed from.",
+            "the settings that it is computed from[?zero|: raise it, or what multiplies it (samples per prompt), until "
+            "each GPU that shares it has at least 1, or use fewer GPUs?].",
         ),
         zh=Words(
             "{program} 拒绝该配置:{settings} 超出允许范围[?numbers|(实际为 {numbers})?]",
             "其校验限定了该设置的最小或最大值,而收到的值在范围之外。该值往往是计算得到的:"
-            "prompt 之后剩余的长度,或除以 GPU 数后的大小。",
-            "把 {settings} 设在所装版本文档给出的范围内;若为计算所得,请更正参与计算的设置。",
+            "prompt 之后剩余的长度,或除以 GPU 数后的大小。"
+            "[?zero|结果为 0 说明它被分给了多于其数量的 GPU(或份)。?]",
+            "把 {settings} 设在所装版本文档给出的范围内;若为计算所得,请更正参与计算的设置"
+            "[?zero|:提高它或与之相乘的量(每个 prompt 的样本数),使分担它的每个 GPU 至少得到 1,或使用更少的 GPU?]。",
         ),
     ),
     "formula": Message(
@@ -249,6 +261,7 @@ MESSAGES = {
     ),
 }
 
+_QUOTED = re.compile(r"'<[^'\n]{1,40}>'|\"<[^\"\n]{1,40}>\"|<\|?[/\w]{1,30}\|?>")
 #: words of sentences that are about a package, a device or an object in code, where no setting is at fault
 _OTHER_CAUSES = re.compile(
     r"[<>=]=\s?v?\d+\.\d"
@@ -272,7 +285,8 @@ def read(text: str) -> Optional[Refusal]:
     formula = _FORMULA.search(text)
     if formula and _SETTING.search(formula["formula"]):
         return _asked(formula["formula"], text)
-    relation = next((name for name, pattern in _RELATIONS if pattern.search(text)), None)
+    plain = _QUOTED.sub("''", text)  # the sign in '</think>' compares nothing
+    relation = next((name for name, pattern in _RELATIONS if pattern.search(plain)), None)
     settings = list(dict.fromkeys(_plain(name) for name in _SETTING.findall(text) if name not in _NO_SETTING))
     settings += [each for each in dict.fromkeys(_spoken(text)) if each not in settings]
     bare = _BARE.match(text)
@@ -358,9 +372,10 @@ def _worded(problem: Problem, program: str, hits: Hits, refusal: Refusal) -> Opt
     if not refusal.settings:
         return None
     met = ", ".join(refusal.numbers)
+    here = values_of(refusal.settings, hits.config)
     return found(
         problem,
-        MESSAGES[refusal.relation],
+        _with_values(MESSAGES[refusal.relation]) if here else MESSAGES[refusal.relation],
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
@@ -368,6 +383,38 @@ def _worded(problem: Problem, program: str, hits: Hits, refusal: Refusal) -> Opt
         settings=", ".join(f"`{each}`" for each in refusal.settings),
         **_compared(refusal.sides),
         numbers=met,
+        zero="0" in refusal.numbers,
+        here=", ".join(f"`{each}`" for each in here),
+    )
+
+
+def values_of(settings: Sequence[str], config: Mapping[str, str]) -> tuple[str, ...]:
+    """What logs or context give the settings of a refusal; of a batch also what multiplies or divides it.
+
+    Args:
+        settings: as the message names them: whole, or by the end of a dotted name.
+        config: every setting that is known, by its whole name.
+
+    """
+    wanted = tuple(_last(each) for each in settings)
+    named = [f"{name}={value}" for name, value in config.items() if _last(name) in wanted]
+    if not named or not any(_SPLIT.search(each) for each in wanted):
+        return tuple(named[:_NAMES])
+    return tuple(
+        dict.fromkeys([*named[:_NAMES], *(f"{name}={value}" for name, value in config.items() if _FACTOR.search(name))])
+    )
+
+
+def _last(name: str) -> str:
+    return name.lstrip("-").replace("-", "_").rpartition(".")[2]
+
+
+def _with_values(message: Message) -> Message:
+    """The message with a sentence on what is set, which is there only where something is known."""
+    en, zh = message.en, message.zh
+    return Message(
+        replace(en, explanation=f"{en.explanation} What is set here: {{here}}."),
+        replace(zh, explanation=f"{zh.explanation}此处的设置:{{here}}。") if zh is not None else None,
     )
 
 

@@ -87,11 +87,36 @@ _NOT_SET_UP = later(
     r"built|loaded)"
 )
 _REQUIRED = later(
-    r"(?i)\b(?:must|should|has to|have to|needs? to) (?:not )?(?:be|have|equal|match|contain|divide|support|set|use)\b"
+    r"(?i)\b(?:must|should|has to|have to|needs? to) (?:not )?"
+    r"(?:be|have|equal|match|contain|divide|support|set|use|encode|include|provide|return|define|exist|come|start|end)\b"
     r"|\brequires?\b|\bonly supports?\b"
     r"|\bplease (?:set|use|choose|pass|specify|enable|disable|provide|either|install)\b"
     r"|(?:^|\. )(?:Enable|Disable|Set|Use|Pass|Specify|Choose) [\w`'\"-]"
 )
+#: of what there may be one only, or what is there already
+_TAKEN = later(
+    r"(?i)\bonly one\b.{0,90}\b(?:allowed|supported|permitted|possible|can be)\b|\balready (?:exists?|registered|"
+    r"initiali[sz]ed|in use|running|started|taken|has an?|been (?:registered|initiali[sz]ed|added))\b"
+    r"|\bcannot (?:be )?(?:add|create|register|initiali[sz]e|call)\w*\b.{0,40}\b(?:twice|again|more than once)\b"
+)
+#: of a step, a batch or a set that holds nothing any more
+_NOTHING_LEFT = later(
+    r"(?i)\b(?:consecutive )?empty (?:batch|step|group|sample|rollout|response|split|dataset)\w*"
+    r"|\b(?:produced|returned|yielded|generated|collected|kept|left with|has|got) (?:0|no|zero) (?:\w+ )?"
+    r"(?:samples?|rollouts?|groups?|examples?|rows?|batch(?:es)?|trajector\w+|prompts?|data)\b"
+    r"|\bno (?:\w+ )?(?:samples?|rollouts?|groups?|examples?|rows?|batch(?:es)?|trajector\w+|prompts?) "
+    r"(?:left|remain\w*|found|available|survived)\b"
+    r"|\b(?:num_gen_batches|generation batches?)\b.{0,60}\b(?:max|exceed|generated too many)\w*"
+)
+#: what a library calls so is its own affair: no setting is asked for
+_PRIVATE = later(r"[`'\"]_[a-z]\w{2,60}[`'\"]")
+#: parts of names of options that hundreds of sentences hold
+_EVERYDAY = frozenset({
+    "parallel", "training", "gradient", "checkpoint", "maximum", "learning", "precision", "sequence", "attention",
+    "sampling", "completion", "completions", "generation", "generations", "optimizer", "distributed", "processing",
+    "pipeline", "tokenizer", "embedding", "response", "position", "evaluation",
+})  # fmt: skip
+_LEAST_LETTERS = 8
 _BY_ZERO = later(r"(?i)\b(?:division|modulo)\b.{0,20}\bzero\b")
 _MOST_SETTINGS, _SHORTEST = 4, 6
 _WORDS = later(r"[A-Za-z_][A-Za-z0-9_]{2,60}")
@@ -175,7 +200,7 @@ def _said_by_exception(first: Finding, case: Case) -> Spoken | None:
     place = str(first.values.get("place", "")) if raised.frames else ""
     return Spoken(
         understood.sense, understood.what, first.where, first.evidence, understood.who or _library(raised), 1,
-        understood.first, understood.second, settings, raised=True, place=place,
+        understood.first, understood.second, settings, raised=True, place=place, callers=_callers(raised),
     )  # fmt: skip
 
 
@@ -229,14 +254,17 @@ def _compared(message: str) -> Understood | None:
 
 
 def _refused(message: str) -> Understood | None:
-    """Something that is not known, or not there yet."""
+    """Something that is not known, not there yet, there already, or not there any more."""
+    for sense, pattern in (("nothing_left", _NOTHING_LEFT), ("taken", _TAKEN)):
+        if pattern.search(message):
+            return Understood(sense, _clause(message, pattern))  # type: ignore[arg-type]
     if _NOT_SET_UP.search(message):
         return Understood("not_set_up", _clause(message))
     if _OF_RUNS[5].pattern.search(message):
         return Understood("gone", _clause(message))
     if _NOT_KNOWN.search(message):
         return Understood("not_known", _clause(message))
-    if _REQUIRED.search(message):
+    if _REQUIRED.search(message) and not _PRIVATE.search(message):
         return Understood("required", _clause(message))
     return None
 
@@ -251,10 +279,18 @@ def _named(message: str, settings: Mapping[str, object], *, zero: bool) -> tuple
         ):
             continue
         own = name.rpartition(".")[2].lower()
-        meant = value == 0 and not isinstance(value, bool) if zero else _is_meant(own, words)
+        meant = (
+            value == 0 and not isinstance(value, bool) if zero else _is_meant(own, words) or _shares_a_word(own, words)
+        )
         if meant:
             found.append(f"{name}={value}")
     return tuple(found[:_MOST_SETTINGS])
+
+
+def _shares_a_word(name: str, words: Collection[str]) -> bool:
+    """Whether a rare word of a setting's name stands in a message by itself: `reasoning_parser` and "reasoning"."""
+    parts = {each for each in name.split("_") if len(each) >= _LEAST_LETTERS and each not in _EVERYDAY}
+    return bool(parts & set(words))
 
 
 def _is_meant(name: str, words: Collection[str]) -> bool:
@@ -267,6 +303,13 @@ def _is_meant(name: str, words: Collection[str]) -> bool:
         for word in words
         if "_" in word
     )
+
+
+def _callers(raised: Raised) -> tuple[str, ...]:
+    """Libraries on the way to the one that raised, nearest first; through torch everything is called."""
+    own = _library(raised)
+    others = (each.package for each in reversed(raised.frames) if each.package not in {"", own, "torch"})
+    return tuple(dict.fromkeys(others))[:2]
 
 
 def _library(raised: Raised) -> str:
@@ -344,13 +387,14 @@ def _speaker(text: str, lines: Sequence[_Line]) -> str:
     return next((each["name"] for each in nearby if each), "")
 
 
-def _clause(text: str) -> str:
-    """The sentence that carries the predicate, without level, logger, stamps and path."""
+def _clause(text: str, predicate: re.Pattern[str] | None = None) -> str:
+    """The sentence that carries the predicate, or one of those of runs, without level, logger, stamps and path."""
     text = _CODE_PATH.sub("", text.strip())
     for head in (_LOGGER, _STAMPS, _WARNING, _LOGGER):
         text = head.sub("", text, count=1).strip()
     parts = _SENTENCE.split(" ".join(text.split()))
-    with_predicate = (part for part in parts if any(each.pattern.search(part) for each in _OF_RUNS))
+    patterns = [predicate] if predicate is not None else [each.pattern for each in _OF_RUNS]
+    with_predicate = (part for part in parts if any(each.search(part) for each in patterns))
     clause = next(with_predicate, parts[0]) if parts else text
     clause = _SPEAKER.sub("", clause.replace("`", "'").rstrip(".!: "))
     return clause if len(clause) <= _LONGEST_CLAUSE else clause[: _LONGEST_CLAUSE - 1].rsplit(" ", 1)[0] + " …"

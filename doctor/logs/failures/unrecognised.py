@@ -13,6 +13,7 @@ from doctor.base.redact import redact_text
 from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry
 from doctor.catalogue.problem_files import function_of
+from doctor.catalogue.shared.numbers import meanings, numbers_in
 from doctor.catalogue.unrecognised import INTERRUPT, Unknown
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
@@ -21,6 +22,7 @@ from doctor.logs.failures.victims import is_victim
 from doctor.logs.lines.exits import Exit
 from doctor.logs.lines.lines import Line
 from doctor.logs.lines.nature import EMPTY
+from doctor.logs.metrics.courses import settings_of
 
 _AREA = "unknown"
 _NAME = re.compile(r"[`'\"](?P<name>[A-Za-z_][\w.\-\[\]/]{0,47})[`'\"]")
@@ -41,6 +43,18 @@ _BETWEEN = (*_ASKED, "_call_impl", "_wrapped_call_impl")
 _FROM = re.compile(r"^raise [^\n]{1,400} from (?!None\b)\w{1,40}$")
 #: signals by which native code ends its own process
 _CRASHES = frozenset({"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL"})
+#: of a long path its end tells more than its beginning
+_LONG_PATH = re.compile(r"'(?:[^'\n]*/)(?P<tail>[^'\n/]{0,60}/[^'\n/]{1,60})'(?<=.{50})")
+#: an attribute that an object of some class lacks, and how code asks for it
+_LACKING = re.compile(r"'(?P<class>\w{1,80})' object has no attribute '(?P<name>\w{1,80})'")
+_ASKED_OF = r"(?P<of>[A-Za-z_][\w.]*(?:\[[^\]\n]{1,40}\]|\(\)|\.\w+){0,4})\.%s\b"
+_ASSERTION = re.compile(r"assert (?P<asked>[^\n]{3,400}?)(?:, ?f?[\"'(].*)?$")
+#: Ray's own programs that call other libraries; the rest of Ray only carries calls
+_RAYS_PROGRAMS = re.compile(r"[\\/]ray[\\/](?:llm|serve|train|tune|data|rllib)[\\/]")
+#: a name alone, or two of them, are no sentence
+_FEWEST_WORDS, _LONGEST_SENTENCE, _LONGEST_MESSAGE = 3, 180, 1_000
+_WORD = re.compile(r"(?<![\w.'\"/])[A-Za-z\u4e00-\u9fff][A-Za-z\u4e00-\u9fff'-]+(?![\w./'\"])")
+_SENTENCE_END = re.compile(r"(?<=[a-z0-9)'\"\]])[.!] +(?=[A-Z`'])")
 _WAITED = re.compile(r"[Tt]imed out|[Tt]imeout|wait timeout")
 
 
@@ -62,7 +76,12 @@ def of_failure(case: Case, failure: Failure) -> Unknown:
     inner = _meaningful(cause)
     library = inner.package if inner is not None else ""
     version = case.versions.get(_DISTRIBUTIONS.get(library, library), "")
-    callers = dict.fromkeys(each.package for each in reversed(cause.frames) if each.package not in {"", library})
+    callers = dict.fromkeys(
+        each.package
+        for each in reversed(cause.frames)
+        if each.package not in {"", library} and (each.package != "ray" or _RAYS_PROGRAMS.search(each.path))
+    )
+    asked = _asked_of(cause, inner)
     own = [place_of(each) for each in reversed(cause.frames) if each.own]
     ended = _exit_of(case, failure.rank)
     others = sorted(
@@ -80,6 +99,8 @@ def of_failure(case: Case, failure: Failure) -> Unknown:
         ended.code if ended else None, ended.signal if ended else "", steps=case.marks.steps,
         folded=case.marks.folded is not None, partial=not case.whole, callers=tuple(callers)[:_MOST_OWN],
         instead=failure.cause is failure.chain[0] and bool(cause.frames and _FROM.match(cause.frames[-1].code.strip())),
+        said=sentence_of(cause.message) or _asserted(cause), subject=asked, of_itself=asked == "self" and bool(library),
+        sizes=meanings(numbers_in(cause.message[:600]), settings_of(case)),
     )  # fmt: skip
 
 
@@ -129,6 +150,34 @@ def quoted(case: Case, line: Line) -> str:
 def _without_secrets(raised: Raised) -> Raised:
     """The exception as words may be taken of it; paths stay as they are."""
     return replace(raised, message=redact_text(raised.message, homes=False))
+
+
+def _asserted(raised: Raised) -> str:
+    """What an assertion without a message asks for, as the traceback quotes it."""
+    code = raised.frames[-1].code.strip() if raised.frames and raised.type == "AssertionError" else ""
+    match = _ASSERTION.match(redact_text(code, homes=False)) if not raised.message.strip() else None
+    return f"assert {match['asked']}".replace("`", "'")[:_LONGEST_SENTENCE] if match else ""
+
+
+def _asked_of(raised: Raised, inner: Frame | None) -> str:
+    """The expression of which the innermost frame's line asks what is not there; "" where it does not tell."""
+    lacking = _LACKING.search(raised.message)
+    if lacking is None or inner is None:
+        return ""
+    match = re.search(_ASKED_OF % re.escape(lacking["name"]), redact_text(inner.code, homes=False))
+    return match["of"] if match else ""
+
+
+def sentence_of(message: str) -> str:
+    """What a message says in its first sentence, so long as a headline may be; "" where it says nothing."""
+    line = next((each for each in message.splitlines() if each.strip()), "")
+    line = _LONG_PATH.sub(r"'…\g<tail>'", line)
+    text = (
+        _SENTENCE_END.split(" ".join(line[:_LONGEST_MESSAGE].split()), maxsplit=1)[0].replace("`", "'").rstrip(".:;, ")
+    )
+    if len(_WORD.findall(text)) < _FEWEST_WORDS:
+        return ""
+    return text if len(text) <= _LONGEST_SENTENCE else text[: _LONGEST_SENTENCE - 1].rsplit(" ", 1)[0] + " …"
 
 
 def _nature(case: Case) -> str:

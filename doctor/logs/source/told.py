@@ -184,8 +184,8 @@ def _with(finding: Finding, condition: Condition, read: _Traced) -> Finding:
 
 
 _HEADS = {
-    "en": "{who}: `{type}` raised in `{raised_at}`, {condition}{set}",
-    "zh": "{who}:`{raised_at}` 抛出 `{type}`,{condition}{set}",
+    "en": "[?said|{said} · ?]{who}: `{type}` raised in `{raised_at}`, {condition}{set}",
+    "zh": "[?said|{said} · ?]{who}:`{raised_at}` 抛出 `{type}`,{condition}{set}",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -20,10 +21,12 @@ HINTS = (
     "Num GPUs = ", "Batch size per device = ", "batch size per device = ", "Accumulation steps = ",
     "accumulation steps = ", "change the batch size of", "total capacity of", "NVIDIA-SMI", "CUDA Version:",
     "_IFNAME", "NCCL_", "VLLM_", "CUDA_VISIBLE_DEVICES", "PYTORCH_CUDA_ALLOC_CONF",
-    "actor_rollout_ref", "json = {", "SLURM_", "Package  ",
+    "actor_rollout_ref", "with overrides: [", "json = {", "SLURM_", "Package  ",
 )  # fmt: skip
 
 _ENGINE = "with config: "
+_OVERRIDES = "Error executing job with overrides: "
+_OVERRIDE = later(r"\+{0,2}(?P<name>[A-Za-z_][\w.]{1,120})=(?P<value>.{0,400})\Z")
 #: engine's names for arguments of the server
 _ENGINE_NAMES = {"max_seq_len": "max_model_len", "quantization_config": "", "tokenizer_mode": "tokenizer_mode"}
 _DUMPS = (("non-default args: ", "vllm"), ("args: ", "vllm"), ("server_args=", "sglang"))
@@ -71,6 +74,7 @@ def of_line(text: str, number: int) -> Iterator[Said]:
     yield from _dumped(text, number)
     yield from _variables(text, number)
     yield from _sizes(text, number)
+    yield from _overridden(text, number)
     yield from commands(text, number)
 
 
@@ -97,6 +101,23 @@ def _dumped(text: str, number: int) -> Iterator[Said]:
 def _shown(name: str, text: str) -> object:
     value = value_of(text)
     return hide(name, value) if isinstance(value, str) else value
+
+
+def _overridden(text: str, number: int) -> Iterator[Said]:
+    """Settings of veRL's command line, as Hydra repeats them where the job raises.
+
+    https://github.com/facebookresearch/hydra/blob/v1.3.2/hydra/core/utils.py (`run_job`)
+    """
+    dump = text.partition(_OVERRIDES)[2]
+    if "actor_rollout_ref." not in dump:  # other programs have sections of the same names
+        return
+    try:
+        words = ast.literal_eval(dump[: dump.rindex("]") + 1])
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return  # cut off
+    for word in words if isinstance(words, list) else ():
+        if isinstance(word, str) and (match := _OVERRIDE.match(word)):
+            yield Said("verl", match["name"], _shown(match["name"], match["value"]), number, text)
 
 
 def _variables(text: str, number: int) -> Iterator[Said]:
