@@ -70,6 +70,8 @@ _OF_RUNS = (
                                 r"|sequences|parameters|params|adapters|episodes)\b(?! (?:were |was )?(?:skipped"
                                 r"|dropped|failed|filtered|truncated|rejected|ignored|lost|missing)))"
                                 r"|[=:] ?(?:\[\]|\{\})(?:$|[\s,;])")),
+    _Predicate("twice", later(r"(?P<token><[|\uff5c]?(?:s|bos|begin[\w\u2581]{0,20}|startoftext|eos|eot_id|im_end"
+                              r"|im_start)[|\uff5c]?>)\s?(?P=token)")),
     _Predicate("not_known", later(r"(?:^|\] )(?:Invalid|Unknown|Unsupported|Unrecogni[sz]ed) \w+:")),
 )  # fmt: skip
 #: of exceptions, the firmest first
