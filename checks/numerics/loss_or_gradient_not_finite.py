@@ -120,7 +120,7 @@ _SUSPECTS = later(
     r"|load_in_[48]bit|quantization_bit|\w{0,20}(?:expert|context|sequence)_parallel\w{0,12}|ep_size|torch_compile"
     r"|use_unsloth|rope_scaling|moe_\w{2,30})$"
 )
-_PLAIN = (False, None, 0, 1, "false", "off", "no", "none", "eager", "disabled", "False", "None")
+_PLAIN = ("0", "1", "false", "off", "no", "none", "eager", "disabled")
 #: metrics of rollouts, which have other sources of a NaN
 _ROLLOUTS = ("reward", "kl", "completions/mean_length", "reward_std")
 
@@ -134,11 +134,13 @@ def of_courses(courses: Courses) -> Optional[Finding]:
         return None
     if any(math.isfinite(value) and value != 0 for value in (loss.first, loss.last)):
         return None  # a finite loss beside it may be a loss scale on its way down
-    suspects = (
+    suspects = [
         f"`{name}={value}`"
         for name, value in courses.settings.items()
-        if _SUSPECTS.search(name) and value not in _PLAIN and isinstance(value, (str, int, float))
-    )
+        if _SUSPECTS.search(name) and str(value).lower() not in _PLAIN
+    ]
+    if not suspects:
+        return None  # the rule has said all that is known
     return found(
         PROBLEM, SUPERVISED, confidence=LIKELY, where=Where(file=norm.source, step=norm.last_step),
         count=norm.count, suspects=", ".join(dict.fromkeys(suspects)),

@@ -129,9 +129,12 @@ def of_courses(courses: Courses) -> Optional[Finding]:
     if shares is None:
         return None
     limit = next((name for name in _LIMITS if courses.number(name) is not None), "")
+    unrewarded = courses.always("reward", 0.0, 0.0) is not None
+    if not limit and not unrewarded:
+        return None  # a few steps of a test with a tiny model are cut, too
     return found(
         PROBLEM, SHOWN, confidence=LIKELY, where=Where(file=shares.source, step=shares.last_step),
         share=f"{100 * shares.low:.0f} %", count=shares.count,
         limit=f"{limit}={courses.number(limit):g}" if limit else "", name=limit or "max_completion_length",
-        unrewarded=courses.always("reward", 0.0, 0.0) is not None,
+        unrewarded=unrewarded,
     )  # fmt: skip
