@@ -11,7 +11,9 @@ PROBLEM = TOML.problem
 MESSAGES = {
     "not_a_number": TOML["not_a_number"], "no_gradient": TOML["no_gradient"], "left_out": TOML["left_out"],
     "not_read": TOML["not_read"], "not_same": TOML["not_same"], "gone": TOML["gone"], "absent": TOML["absent"],
-    "instead": TOML["instead"], "beyond": TOML["beyond"], "disagree": TOML["disagree"],
+    "instead": TOML["instead"],
+    "all_fail": TOML["all_fail"], "none_of": TOML["none_of"],
+    "twice": TOML["twice"], "beyond": TOML["beyond"], "disagree": TOML["disagree"],
     "not_known": TOML["not_known"], "not_set_up": TOML["not_set_up"], "by_zero": TOML["by_zero"],
     "required": TOML["required"], "taken": TOML["taken"], "nothing_left": TOML["nothing_left"],
 }  # fmt: skip

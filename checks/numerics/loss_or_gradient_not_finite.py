@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.base.patterns import later
 from doctor.base.stats import Alarm
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Message, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Message, Where, found
 from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
@@ -17,6 +19,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 FROM_START = TOML["from_start"]
+SUPERVISED = TOML["supervised"]
 PASSED = TOML["passed"]
 PASSED_MANY = TOML["passed_many"]
 
@@ -109,3 +112,36 @@ class LossOrGradientNotFinite:
             return None
         message = PASSED if self._bad[self._first.name] == 1 else PASSED_MANY
         return self._found(message, self._first, LIKELY)
+
+
+#: settings that change how the first forward and backward pass are computed, and values that leave it plain
+_SUSPECTS = later(
+    r"(?i)^(?:.{0,60}[._])?(?:flash_attn|attn_impl\w*|neat_packing|packing|padding_free|use_liger\w*|enable_liger\w*|fp16|fp8"
+    r"|load_in_[48]bit|quantization_bit|\w{0,20}(?:expert|context|sequence)_parallel\w{0,12}|ep_size|torch_compile"
+    r"|use_unsloth|rope_scaling|moe_\w{2,30})$"
+)
+_PLAIN = ("0", "1", "false", "off", "no", "none", "eager", "disabled")
+#: metrics of rollouts, which have other sources of a NaN
+_ROLLOUTS = ("reward", "kl", "completions/mean_length", "reward_std")
+
+
+def of_courses(courses: Courses) -> Optional[Finding]:
+    """A NaN from the first step on where nothing is sampled: the pass itself makes it, and settings say how it runs."""
+    norm, loss = courses.of.get("grad_norm"), courses.of.get("loss")
+    if norm is None or loss is None or any(each in courses.of for each in _ROLLOUTS):
+        return None
+    if not (math.isnan(norm.first) and math.isnan(norm.last)):
+        return None
+    if any(math.isfinite(value) and value != 0 for value in (loss.first, loss.last)):
+        return None  # a finite loss beside it may be a loss scale on its way down
+    suspects = [
+        f"`{name}={value}`"
+        for name, value in courses.settings.items()
+        if _SUSPECTS.search(name) and str(value).lower() not in _PLAIN
+    ]
+    if not suspects:
+        return None  # the rule has said all that is known
+    return found(
+        PROBLEM, SUPERVISED, confidence=LIKELY, where=Where(file=norm.source, step=norm.last_step),
+        count=norm.count, suspects=", ".join(dict.fromkeys(suspects)),
+    )  # fmt: skip

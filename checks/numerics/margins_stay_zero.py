@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Optional
 
 from doctor.catalogue.columns import Stretch
@@ -13,6 +14,7 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
+ITSELF = TOML["itself"]
 
 
 #: logged steps: a long warm-up in bf16 may lose the first updates
@@ -54,3 +56,40 @@ class MarginsStayZero:
         if self._settled or self._last is None or self._count < WHOLE_RUN:
             return None
         return self._found(self._last)
+
+
+_EVAL, _TRAIN = "eval_rewards/margins", "rewards/margins"
+
+
+@rule(PROBLEM, needs=(_EVAL, _TRAIN))
+class EvaluatedAgainstItself:
+    """A margin of exactly 0 in an evaluation behind steps that have one: the reference there is the trained model."""
+
+    def __init__(self) -> None:
+        self._learnt = self._settled = False
+        self._zero: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take margins of training in, and keep the first evaluation without any."""
+        if self._settled or not math.isfinite(point.value):
+            return None
+        if point.name == _TRAIN:
+            self._learnt = self._learnt or point.value != 0
+        elif point.value != 0:
+            self._settled = True  # an evaluation that is one
+        elif self._learnt:
+            self._zero = self._zero or point
+        return None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in without an evaluation."""
+        if stretch[_EVAL].values and not self._settled:
+            return False
+        self._learnt = self._learnt or any(stretch[_TRAIN].values)
+        return True
+
+    def finish(self) -> Optional[Finding]:
+        """Say so where no evaluation had a margin."""
+        if self._settled or self._zero is None:
+            return None
+        return found(PROBLEM, ITSELF, confidence=LIKELY, step=step_text(self._zero.step), **sighting(self._zero))

@@ -16,6 +16,11 @@ _KINDS = (
     (later(r"(?i)accum|micro.?batch"), TOML["accumulation"]),
     (later(r"(?i)fp8|fp16|bf16|fp32|int[48]|4.?bit|8.?bit|quant|precision|awq|gptq"), TOML["precision"]),
     (later(r"(?i)vllm|sglang|hugging ?face|\bhf\b|transformers\b(?!.*[<>=\d])|engine"), TOML["engine"]),
+    (
+        later(r"(?i)(?:context|tensor|sequence|pipeline|expert)[_ -]?parallel|\b[cts]p[_ ]?(?:size)?[ =]?\d"),
+        TOML["parallel"],
+    ),
+    (later(r"(?i)world.?size|\bgpus?\b|\branks?\b|\bprocess(?:es)?\b|\bnodes?\b|\bcards?\b"), TOML["ranks"]),
     (later(r"(?:[<>=]=?\s?v?\d|\bv?\d+\.\d+)"), TOML["release"]),
     (later(r"(?i)zero|stage|fsdp|ddp|deepspeed"), TOML["stage"]),
 )

@@ -7,7 +7,8 @@ from typing import Optional
 
 from doctor.base.stats import Alarm, Baseline, Window
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -16,6 +17,15 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 MORE, SHORTER = TOML["more"], TOML["shorter"]
+SHOWN = TOML["shown"]
+#: what the limit is called
+_LIMITS = (
+    "max_completion_length",
+    "max_response_length",
+    "max_new_tokens",
+    "rollout_max_response_len",
+    "response_length",
+)
 
 
 #: share that counts as all, and logged steps of the median
@@ -111,3 +121,20 @@ class MoreCompletionsCutOff:
         self._length.extend(lengths.values)
         self._alarm.rest(len(shares))
         return True
+
+
+def of_courses(courses: Courses) -> Optional[Finding]:
+    """All completions of the lines that a person quotes are cut off; a short test of one's own has an end."""
+    shares = courses.always("completions/clipped_ratio", SHARE, 1.0) if courses.excerpt else None
+    if shares is None:
+        return None
+    limit = next((name for name in _LIMITS if courses.number(name) is not None), "")
+    unrewarded = courses.always("reward", 0.0, 0.0) is not None
+    if not limit and not unrewarded:
+        return None  # a few steps of a test with a tiny model are cut, too
+    return found(
+        PROBLEM, SHOWN, confidence=LIKELY, where=Where(file=shares.source, step=shares.last_step),
+        share=f"{100 * shares.low:.0f} %", count=shares.count,
+        limit=f"{limit}={courses.number(limit):g}" if limit else "", name=limit or "max_completion_length",
+        unrewarded=unrewarded,
+    )  # fmt: skip

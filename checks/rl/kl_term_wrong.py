@@ -132,7 +132,12 @@ AT_START = WORST_PRECISION**2 / 2
 FIRST_VALUES = 5
 
 
-@rule(PROBLEM, needs=("kl", "policy_drift"), symptom_of=("RLX014",))
+#: where a log tells no steps, rows are counted from 1, and the epoch says whether that is so: the first row of a run is
+#: as far from 0 as the next one from it. Printed epochs are rounded; a single row is the first only at epoch 0
+ROUNDED = 0.02
+
+
+@rule(PROBLEM, needs=("kl", "policy_drift", "epoch"), symptom_of=("RLX014",))
 class ReferenceIsAnother:
     """A KL from the very first step on, before any update: the reference is not the model that training starts from."""
 
@@ -141,10 +146,15 @@ class ReferenceIsAnother:
         self._drift: Optional[Point] = None
         self._first: Optional[Point] = None
         self._least, self._count = math.inf, 0
+        self._epochs: list[float] = []
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge the first values only, and only where they begin at step 0 or 1."""
         if self._settled:
+            return None
+        if point.name == "epoch":
+            self._epochs = [*self._epochs, point.value][:2]
+            self._settled = len(self._epochs) > 1 and self._begins_later()
             return None
         if point.name == "policy_drift":
             self._drift = point if self._first is None else self._drift
@@ -162,10 +172,16 @@ class ReferenceIsAnother:
             return None
         return self._found() if self._count == FIRST_VALUES else None
 
+    def _begins_later(self) -> bool:
+        """Whether the epochs of the first rows are not those of a run's beginning."""
+        if len(self._epochs) < 2:
+            return bool(self._epochs) and self._epochs[0] > ROUNDED
+        return self._epochs[0] > 1.5 * (self._epochs[1] - self._epochs[0]) + ROUNDED
+
     def _found(self) -> Optional[Finding]:
         self._settled = True
         first = self._first
-        if first is None:
+        if first is None or self._begins_later():
             return None
         return found(
             PROBLEM, OTHER, confidence=LIKELY, kl=f"{first.value:.2g}", step=step_text(first.step), **sighting(first)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Skip, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Skip, Where, found
 from doctor.catalogue.problem import INFO, WARNING
 from doctor.catalogue.settings import number, place_of
 from doctor.catalogue.shared.trainers import is_grpo, quoted
@@ -15,6 +16,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 FULL = TOML["full"]
 LORA = TOML["lora"]
+ABOVE = TOML["above"]
 
 
 #: OpenRLHF's examples, and Open-R1's recipes/Qwen2.5-1.5B-Instruct/grpo/config_demo.yaml
@@ -53,3 +55,36 @@ def learning_rate_unusual(training: Training, script: Script | None) -> Judgemen
             severity=WARNING if rate >= FAR * (LORA_USUAL if adapter else FULL_USUAL) else INFO,
             rate=f"{rate:g}",
         )
+
+
+#: what a rate is set by, the optimizer that is logged first
+_SET_BY = ("learning_rate", "actor_rollout_ref.actor.optim.lr", "actor_learning_rate", "optimizer.params.lr", "lr")
+#: settings by which a rate is meant to be another one: scaled by ranks or batch, or several groups of parameters
+_MEANT = (
+    "scale_lr",
+    "loraplus_lr_ratio",
+    "embedding_learning_rate",
+    "lr_scale",
+    "auto_scale_lr",
+    "vit_lr",
+    "aligner_lr",
+)
+
+#: a schedule goes up to the rate that was set and down from it; printing rounds to four digits at worst
+ABOVE_SET = 1.2
+
+
+def of_courses(courses: Courses) -> Finding | None:
+    """A rate that runs above the one that was set: another place has the word."""
+    rate = courses.of.get("learning_rate")
+    asked = next(((each, value) for each in _SET_BY if (value := courses.number(each)) is not None), None)
+    if rate is None or asked is None or any(each in courses.settings for each in _MEANT):
+        return None
+    name, value = asked
+    if not 0 < value * ABOVE_SET < rate.high:
+        return None
+    return found(
+        PROBLEM, ABOVE, confidence=LIKELY, severity=WARNING, where=Where(file=rate.source, step=rate.last_step),
+        name=name, asked=f"{value:.3g}", runs=f"{rate.high:.3g}", times=f"{rate.high / value:.2g}",
+        scheduler=str(courses.settings.get("scheduler.type") or courses.settings.get("lr_scheduler_type") or ""),
+    )  # fmt: skip

@@ -60,6 +60,8 @@ class Courses:
         settings: by their own names and, where that is no other's, the last part of a dotted one; values as read.
         total: steps that the run is to have.
         compared: what is said of other runs.
+        excerpt: a person quotes a few lines from the middle of a run: what they show is the trouble, so that a level
+            may be judged of as few values as there are.
 
     """
 
@@ -67,6 +69,12 @@ class Courses:
     settings: Mapping[str, object]
     total: int | None = None
     compared: tuple[Compared, ...] = ()
+    excerpt: bool = False
+
+    def always(self, name: str, low: float, high: float) -> Course | None:
+        """The metric, where all of its values lie within these bounds."""
+        course = self.of.get(name)
+        return course if course is not None and low <= course.low and course.high <= high else None
 
     def number(self, *names: str) -> float | None:
         """The first of these settings that is a number."""

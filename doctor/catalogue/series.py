@@ -89,6 +89,8 @@ ALIASES: dict[str, str] = {
     "response_length": "completions/mean_length",
     "completion_length": "completions/mean_length",
     "response_length/clip_ratio": "completions/clipped_ratio",
+    "response_length/min": "completions/min_length",
+    "response_length/max": "completions/max_length",
     "timing_s/step": "step_time",
     "timing/step_total": "step_time",
     "training/rollout_probs_diff_mean": "sampling/probs_difference/mean",

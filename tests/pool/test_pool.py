@@ -24,9 +24,11 @@ def _label(folder: Path) -> dict[str, Any]:
 
 
 LABELS = [_label(each) for each in FOLDERS]
+#: drawn later, silent ones alone
+SECOND = sorted(each.parent for each in (POOL / "silent").glob("*/label.json"))
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("folder", [*FOLDERS, *SECOND], ids=lambda each: each.name)
 def test_a_label_is_complete(folder: Path) -> None:
     label = _label(folder)
     assert set(label) == FIELDS
@@ -60,13 +62,22 @@ def test_a_case_lies_in_the_half_that_the_hash_of_its_name_gives() -> None:
         assert first == {each["id"] for each in LABELS if each["kind"] == kind and each["half"] == 1}
 
 
+def test_halves_of_the_second_draw_are_those_of_the_hash() -> None:
+    names = sorted((each.name for each in SECOND), key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+    assert len(names) == 30
+    assert set(names[:15]) == {each.name for each in SECOND if _label(each)["half"] == 1}
+    assert {_label(each)["kind"] for each in SECOND} == {"silent"}
+
+
 def test_no_thread_and_no_log_is_there_twice() -> None:
-    assert len({each["source"].lower() for each in LABELS}) == len(LABELS)
-    texts = [b"\0".join(file.read_bytes() for file in sorted(each.glob("*.txt"))) for each in FOLDERS]
+    folders = [*FOLDERS, *SECOND]
+    assert len({_label(each)["source"].lower() for each in folders}) == len(folders)
+    texts = [b"\0".join(file.read_bytes() for file in sorted(each.glob("*.txt"))) for each in folders]
     assert len(set(texts)) == len(texts)
 
 
-def test_the_queries_are_written_down_once() -> None:
-    rows = [line.split("\t") for line in (POOL / "queries.tsv").read_text(encoding="utf-8").splitlines()]
+@pytest.mark.parametrize("folder", [POOL, POOL / "silent"], ids=["first", "second"])
+def test_the_queries_are_written_down_once(folder: Path) -> None:
+    rows = [line.split("\t") for line in (folder / "queries.tsv").read_text(encoding="utf-8").splitlines()]
     assert len({row[0] for row in rows if row[0] != "id"}) == sum(row[0] != "id" for row in rows)
     assert {len(row) for row in rows} == {5}

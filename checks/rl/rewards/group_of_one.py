@@ -7,7 +7,8 @@ from typing import Optional
 
 from doctor.base.stats import Alarm
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -15,6 +16,12 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
+ALONE = TOML["alone"]
+#: what the number of answers to one prompt is called
+_SIZES = (
+    "num_generations", "rollout.n", "n_samples_per_prompt", "num_generations_per_prompt", "group_size", "n_samples",
+    "repeat_times",
+)  # fmt: skip
 
 
 @rule(PROBLEM, needs=("reward", "reward_std"))
@@ -45,3 +52,23 @@ class GroupOfOne:
         if rewards.values:
             self._step, self._is_number = rewards.steps[-1], math.isfinite(rewards.values[-1])
         return True
+
+
+def of_courses(courses: Courses) -> Optional[Finding]:
+    """No advantage in any step, and the settings say why: each prompt is answered once."""
+    alone = next((name for name in _SIZES if courses.number(name) == 1), None)
+    zero = next(
+        (
+            course
+            for name in ("critic/advantages/max", "reward_std")
+            if (course := courses.always(name, 0.0, 0.0)) is not None
+        ),
+        None,
+    )
+    lowest = courses.of.get("critic/advantages/min")
+    if alone is None or zero is None or (lowest is not None and lowest.low < 0):
+        return None
+    return found(
+        PROBLEM, ALONE, confidence=LIKELY, where=Where(file=zero.source, step=zero.last_step), setting=f"{alone}=1",
+        metric=zero.name, count=zero.count,
+    )  # fmt: skip

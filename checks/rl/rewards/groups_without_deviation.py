@@ -102,6 +102,8 @@ class AdvantagesAllZero:
     def __init__(self) -> None:
         self._alarm = Alarm(NONE_RUNNING, calm=5)
         self._highest: Optional[Point] = None
+        self._rows, self._moved = 0, False
+        self._last: Optional[Point] = None
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge a step when its smallest advantage follows its largest."""
@@ -111,12 +113,23 @@ class AdvantagesAllZero:
         highest, self._highest = self._highest, None
         if highest is None or highest.step != point.step:
             return None
+        self._rows, self._last = self._rows + 1, point
+        self._moved = self._moved or not highest.value == 0 == point.value
         if not self._alarm.see(highest.value == 0 == point.value, point.step):
             return None
+        return self._found(point, NONE_RUNNING)
+
+    def _found(self, point: Point, count: int) -> Finding:
         began = self._alarm.since
         return found(
-            PROBLEM, ADVANTAGES, confidence=LIKELY, count=NONE_RUNNING, step=step_text(began), **sighting(point, began)
-        )  # fmt: skip
+            PROBLEM, ADVANTAGES, confidence=LIKELY, count=count, step=step_text(began), **sighting(point, began)
+        )
+
+    def finish(self) -> Optional[Finding]:
+        """Judge a short run as a whole."""
+        if self._moved or self._alarm.on or self._last is None or self._rows < WHOLE_RUN:
+            return None
+        return self._found(self._last, self._rows)
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in that all have some advantage."""
@@ -125,6 +138,7 @@ class AdvantagesAllZero:
             return False
         if len(highest) and (highest.low <= 0 or lowest.high >= 0):
             return False
+        self._moved = self._moved or len(lowest) > 0
         self._alarm.rest(len(lowest))
         return True
 

@@ -18,6 +18,7 @@ from doctor.base.redact import redact_text
 from doctor.catalogue.finding import Finding, Role, Where
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Crashed, crash_of
+from doctor.catalogue.problem import INFO
 from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.spoken import Sense, Spoken
 from doctor.logs.failures.case import Case
@@ -63,6 +64,14 @@ _OF_RUNS = (
                                 r"overwritten|replaced|reset|truncated|clamped|set to)\b|\bhas no effect\b"
                                 r"|\bnot (?:be )?(?:applied|used|honou?red)\b"
                                 r"|\bpatch(?:ing)? (?:may have |has )?fail")),
+    _Predicate("all_fail", later(r"(?i)(?:\b|_)(?:fail\w*|errors?|rejected|invalid|truncated|skipped|dropped)\b"
+                                 r"\D{0,12}\b(?P<all>[1-9]\d{0,6})/(?P=all)\b")),
+    _Predicate("none_of", later(r"\b0 (?:of (?:them|the|\d)|(?:batches|samples|rows|tokens|tensors|examples|labels"
+                                r"|sequences|parameters|params|adapters|episodes)\b(?! (?:were |was )?(?:skipped"
+                                r"|dropped|failed|filtered|truncated|rejected|ignored|lost|missing)))"
+                                r"|[=:] ?(?:\[\]|\{\})(?:$|[\s,;])")),
+    _Predicate("twice", later(r"(?P<token><[|\uff5c]?(?:s|bos|begin[\w\u2581]{0,20}|startoftext|eos|eot_id|im_end"
+                              r"|im_start)[|\uff5c]?>)\s?(?P=token)")),
     _Predicate("not_known", later(r"(?:^|\] )(?:Invalid|Unknown|Unsupported|Unrecogni[sz]ed) \w+:")),
 )  # fmt: skip
 #: of exceptions, the firmest first
@@ -155,7 +164,9 @@ def told(
     if first is None or first.problem.id not in unknown:
         return tuple(findings), ()
     try:
-        known = {(one.origin.source, one.origin.line) for each in findings[1:] for one in each.evidence}
+        # what is only noted beside it may well be the answer
+        loud = (each for each in findings[1:] if each.severity is not INFO)
+        known = {(one.origin.source, one.origin.line) for each in loud for one in each.evidence}
         spoken = _said_by_exception(first, case) or _said_by_lines(first, case, known)
         answer = _answer(spoken, entries.values()) if spoken is not None else None
     except Exception as exc:  # noqa: BLE001 - that nothing is known is an answer, too

@@ -14,6 +14,8 @@ from doctor.catalogue.outcome import Crashed, crash_of
 from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.series import ALIASES
 from doctor.logs.failures.case import Case
+from doctor.logs.failures.ends import end_of
+from doctor.logs.metrics import loose
 from doctor.logs.told.context import said_in
 from doctor.logs.told.said import value_of
 
@@ -47,7 +49,8 @@ def judged(case: Case, found: Mapping[str, Course], total: int | None, entries: 
         return (), ()
     try:
         total = total if total is not None else (case.marks.steps or (0, None))[1]
-        courses = Courses(found, settings_of(case), total, tuple(compared(case, found)))
+        short = case.lines <= _EXCERPT and not (case.failures or case.exits or end_of(case))
+        courses = Courses(found, settings_of(case), total, tuple(compared(case, found)), short)
         answers = (
             function(courses)
             for entry in entries.values()
@@ -81,6 +84,7 @@ def settings_of(case: Case) -> dict[str, object]:
 
 def compared(case: Case, found: Mapping[str, Course]) -> Iterator[Compared]:
     """What context, or a note within a short log, says of the same metric in another run."""
+    yield from _labelled(case, found)
     name = case.given.names[0] if case.given.names else ""
     for number, text in enumerate(case.given.text.splitlines()[:2_000], 1):
         yield from _of_sentence(text[:600], found, Observed.quoted(name, text.strip()[:300], number))
@@ -90,6 +94,22 @@ def compared(case: Case, found: Mapping[str, Course]) -> Iterator[Compared]:
                 if _SAME.search(text):
                     quote = Observed.quoted(case.sources[source].path, text.strip()[:300], number)
                     yield from _of_sentence(text[:600], found, quote)
+
+
+def _labelled(case: Case, found: Mapping[str, Course]) -> Iterator[Compared]:
+    """Values of one metric that lines of an excerpt set side by side: `grad_norm: 0.31 (world size 8)`."""
+    first: dict[str, tuple[str, float]] = {}
+    for source, kept in enumerate(case.kept) if case.lines <= _EXCERPT else ():
+        for number, text in kept:
+            told = loose.LABELLED.match(text)
+            name = _known(told["name"], found) if told else ""
+            if told is None or not name:
+                continue
+            label, value = told["label"].strip(), float(told["value"])
+            before, here = first.setdefault(name, (label, value))
+            if before != label and _apart(here, value) >= FACTOR:
+                quote = Observed.quoted(case.sources[source].path, text.strip()[:300], number)
+                yield Compared(name, label, here, value, quote)
 
 
 def _of_sentence(text: str, found: Mapping[str, Course], quote: Observed) -> Iterator[Compared]:

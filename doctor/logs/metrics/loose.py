@@ -21,6 +21,11 @@ _LONGEST = 2_000
 _FIGURE = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?|[-+]?(?:nan|inf|NaN|Inf)"
 _PAIR = later(rf"['\"]?(?P<name>[A-Za-z][\w./@\-]{{0,80}})['\"]?\s{{0,2}}[:=]\s{{0,2}}(?P<value>{_FIGURE})(?![\w.%])")
 _CELL = later(rf"^\s*(?P<name>[A-Za-z][\w ./\-]{{0,40}}?)\s+(?P<value>{_FIGURE})\s*$")
+#: a value with what it was measured under behind it
+LABELLED = later(
+    rf"^\s*['\"]?(?P<name>[A-Za-z][\w./@\-]{{0,80}})['\"]?\s{{0,2}}[:=]\s{{0,2}}(?P<value>{_FIGURE})"
+    r"\s{0,3}\((?P<label>[A-Za-z][^()\n]{1,60})\)\s*$"
+)
 _STEP = later(
     r"\b(?:global[ _]?)?(?:[Ss]tep|[Ii]ter(?:ation)?|[Rr]ollout)\s{0,2}[:=]?\s{0,2}(?P<step>\d{1,9})"
     r"(?:\s?/\s?(?P<all>\d{1,9}))?"
@@ -58,7 +63,7 @@ def _row(path: str, number: int, text: str) -> MetricRow | None:
     told = dict(_pairs(text))
     step = _STEP.search(text)
     known = {name: value for name, value in told.items() if is_wanted(name)}
-    if not known or not (step or set(known) - _SETTINGS_TOO) or ("(" in text and step is None):
+    if not known or not (step or set(known) - _SETTINGS_TOO) or ("(" in text and not (step or LABELLED.match(text))):
         return None
     place = int(step["step"]) if step else None
     return MetricRow(place, shared(tuple(known)), tuple(known.values()), None, None, f"{path}:{number}")

@@ -1,0 +1,105 @@
+"""Levels that a few quoted lines show, and what a library says of itself before a run is called healthy."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.problem import INFO
+from doctor.logs.postmortem import Prepared, examine, prepare
+
+REPOSITORY = Path(__file__).parent.parent.parent
+HEALTHY = REPOSITORY / "tests/rules/runs/healthy-sft-full-0.log.gz"
+WARNINGS = sorted((REPOSITORY / "tests/signatures/LCH2060").glob("*/hit-said.log"))
+CUT = (
+    "{'loss': 0.01, 'grad_norm': 1.2, 'reward': %s, 'completions/mean_length': 80.0, 'completions/clipped_ratio': %s}\n"
+)
+NAN = "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1e-05, 'epoch': 0.1}\n" * 3
+MARGINS = "{'loss': 0.41, 'grad_norm': 3.2, 'rewards/margins': 1.31, 'epoch': 1.0}\n"
+EVALUATED = "{'eval_loss': 0.69, 'eval_rewards/margins': %s, 'epoch': 1.0}\n"
+ZERO = "critic/advantages/max: 0.0 critic/advantages/min: %s critic/score/mean: 0.3\n"
+
+
+@pytest.fixture(scope="module")
+def prepared() -> Prepared:
+    return prepare()
+
+
+def first(prepared: Prepared, tmp_path: Path, text: str, context: str = "") -> Finding:
+    (tmp_path / "train.log").write_text(text, encoding="utf-8")
+    (tmp_path / "context.txt").write_text(context, encoding="utf-8")
+    told = [tmp_path / "context.txt"] if context else []
+    outcome = examine([str(tmp_path / "train.log")], context=told, prepared=prepared).diagnosis.outcome
+    assert not outcome.crashed
+    return outcome.findings[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "problem", "said"),
+    [
+        (CUT % (0.4, 1.0), "max_completion_length=80", "RLX011", "max_completion_length=80"),
+        (CUT % (0.0, 1.0), "", "RLX011", "no answer is reached"),
+        (ZERO % "0.0" * 3, "group_size: 1", "RLX007", "group_size=1"),
+        (ZERO % "0.0" * 3, "group_size: 8", "RLX010", ""),
+        (MARGINS + EVALUATED % "0.0", "", "NUM018", "evaluated against itself"),
+        (NAN, "neat_packing: true\nflash_attn: auto", "NUM006", "`flash_attn=auto`"),
+        ("grad_norm: 0.31 (world size 8)\ngrad_norm: 0.88 (world size 1)\n", "", "NUM1516", "not reduced"),
+        ("grad_norm: 1.9\ngrad_norm: 1.8\n", "with context_parallel_size=1 it has grad_norm 0.95", "NUM1516", "once too often"),
+        ("step 10: loss: 1.4 lr: 0.001\n", "learning_rate: 5e-7", "RLX001", "a rate of 0.001"),
+        ("epoch 3: 0 batches\n", "", "LCH8772", "of something there is none"),
+        ("every sync: 399 tensors / 8,414.1 MiB / 0 of them lora_\n", "", "LCH8772", "0 of them lora_"),
+        ("pred_extract_failed 64/64\n", "", "LCH8772", "all of them fail"),
+        ("<|begin_of_text|><|begin_of_text|>Solve the following\n", "", "LCH8772", "stands twice"),
+    ],
+)  # fmt: skip
+def test_a_level_of_an_excerpt(
+    prepared: Prepared, tmp_path: Path, text: str, context: str, problem: str, said: str
+) -> None:
+    found = first(prepared, tmp_path, text, context)
+    words = found.words()
+    assert found.problem.id == problem
+    assert said in f"{words.headline} {words.explanation} {words.remedy}"
+
+
+@pytest.mark.parametrize(
+    ("text", "context"),
+    [
+        (CUT % (0.4, 1.0) + CUT % (0.4, 0.5), ""),
+        (ZERO % "-0.4" * 3, "group_size: 1"),
+        (MARGINS + EVALUATED % "0.7", ""),
+        (EVALUATED % "0.0" + MARGINS, ""),
+        ("grad_norm: 0.31 (world size 8)\ngrad_norm: 0.33 (world size 1)\n", ""),
+        ("step 10: loss: 1.4 lr: 0.001\n", "learning_rate: 0.001"),
+        ("step 10: loss: 1.4 lr: 0.001\n", "learning_rate: 5e-4\nscale_lr: true"),
+        ("0 rows failed\nfailed 0/64\nerrors 3/64\n", ""),
+        ("<s>Solve <s>the following\n", ""),
+    ],
+)
+def test_what_is_no_such_level(prepared: Prepared, tmp_path: Path, text: str, context: str) -> None:
+    assert first(prepared, tmp_path, text, context).problem.id == "UNK003"
+
+
+def test_a_short_test_with_an_end_may_cut_all(prepared: Prepared, tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(CUT % (0.4, 1.0) * 3 + "{'train_runtime': 12.5, 'train_loss': 0.5}\n")
+    assert examine([str(tmp_path / "train.log")], prepared=prepared).diagnosis.verdict == "healthy"
+
+
+@pytest.mark.parametrize("said", WARNINGS, ids=lambda each: each.parent.name)
+def test_a_library_is_heard_before_a_whole_run_is_called_healthy(
+    prepared: Prepared, tmp_path: Path, said: Path
+) -> None:
+    line = said.read_text(encoding="utf-8").splitlines()[0]
+    with gzip.open(HEALTHY, "rt", encoding="utf-8") as run:
+        (tmp_path / "train.log").write_text(f"{line}\n{run.read()}", encoding="utf-8")
+    diagnosis = examine([str(tmp_path / "train.log")], prepared=prepared).diagnosis
+    (found,) = diagnosis.outcome.findings
+    assert found.problem.id == f"LCH2060/{said.parent.name}"
+    assert (diagnosis.verdict == "healthy") is (found.severity is INFO)
+
+
+def test_both_ranks_of_such_warnings_are_there(prepared: Prepared) -> None:
+    rows = [each for each in prepared.catalogue.entries.values() if each.id.startswith("LCH2060/")]
+    assert len(rows) == len(WARNINGS)
