@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from packaging.version import Version
+
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Skip, found
 from doctor.catalogue.settings import number, place_of
@@ -25,6 +27,11 @@ _WEIGHTS, _REJECTION, _BYPASS = (_CORRECTION + each for each in ("rollout_is", "
 _LOSS, _QUANTISATION = ACTOR + "policy_loss.loss_mode", ROLLOUT + "quantization"
 #: where the mode of replay stands in one release or another, with one engine or another
 _REPLAYS = tuple(ACTOR + each + "router_replay.mode" for each in ("", "megatron.", "veomni."))
+
+#: how TRL gets its log probabilities -> first release that asks vLLM for those of what was left ("processed"); before,
+#: they were those of the whole distribution (https://github.com/huggingface/trl/pull/4163, and for servers
+#: https://github.com/huggingface/trl/pull/4873)
+_PROCESSED_SINCE = {"colocate": "0.24.0", "server": "0.28.0"}
 
 #: settings that cut a sampling off, with the value that cuts nothing; all do from above 0 on, top_p below 1 alone
 #: (https://docs.vllm.ai/en/latest/api/vllm/sampling_params/)
@@ -78,9 +85,10 @@ def _uncorrected(verl: Verl) -> bool:
 def _cut_in_trl(training: Training, packages: Packages) -> Judgement:
     """Judge explicit values; no default cuts anything off."""
     version = packages.version("trl")
-    if not is_grpo(training) or version is None or int(version.partition(".")[0]) < 1:
+    if not is_grpo(training) or version is None:
         return
-    if vllm_mode(training, version) not in ("server", "colocate"):
+    since = _PROCESSED_SINCE.get(vllm_mode(training, version) or "")
+    if since is None or Version(version) < Version(since):
         return
     corrected = argument(training, "vllm_importance_sampling_correction", version)
     if corrected is None or corrected.value is not True:
