@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Count broken runs that `doctor postmortem` calls "Healthy", and healthy runs that it accuses.
 
-Broken: labelled cases (half 1 of tests/pool, tests/postmortem, tests/witness/threads) and the spoilt runs of the real TRL
-in tests/rules/runs. Healthy: labels that say so, tests/healthy, and the runs there that are well. Silent cases are
+Broken: labelled cases (half 1 of tests/pool, tests/postmortem, tests/witness/threads) and the spoilt runs of the real
+TRL in tests/rules/runs. Healthy: labels that say so, tests/healthy, and the runs there that are well. Silent cases are
 judged a second time as runs that came to their end, for most threads quote a few lines from the middle, of which nobody
 says "Healthy" anyway.
 
@@ -125,14 +125,17 @@ def _print(words: list[Word], most: float, *, everything: bool) -> int:
     broken, well = [each for each in words if not each.run.well], [each for each in words if each.run.well]
     called = [each for each in broken if each.verdict == "healthy"]
     for each in words if everything else []:
-        print(f"{each.verdict:8} {' '.join(each.found) or '-':24} {'well' if each.run.well else 'broken':7} {each.run.name}")
+        print(
+            f"{each.verdict:8} {' '.join(each.found) or '-':24} {'well' if each.run.well else 'broken':6} {each.run.name}"
+        )
     for each in called:
         print(f'called "Healthy": {each.run.name}; not seen: {", ".join(each.not_seen) or "-"}')
     for each in well:
         if accused(each):
             print(f"accused: {each.run.name}: {' '.join(each.found)}")
     share = 100 * len(called) / max(1, len(broken))
-    print(f'{len(called)} of {len(broken)} broken runs are called "Healthy": {share:.1f} %, at most {most:g} % wanted')
+    print(f'{len(called)} of {len(broken)} broken runs are called "Healthy": {share:.1f} %')
+    print(f"  wanted: {most:g} % at most")
     ended = [each for each in broken if each.run.ended]
     print(f"  of them {sum(each.run.ended for each in called)} of {len(ended)} silent ones that came to their end")
     named = sum(accused(each) for each in ended)
