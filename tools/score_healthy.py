@@ -125,9 +125,8 @@ def _print(words: list[Word], most: float, *, everything: bool) -> int:
     broken, well = [each for each in words if not each.run.well], [each for each in words if each.run.well]
     called = [each for each in broken if each.verdict == "healthy"]
     for each in words if everything else []:
-        print(
-            f"{each.verdict:8} {' '.join(each.found) or '-':24} {'well' if each.run.well else 'broken':6} {each.run.name}"
-        )
+        state = "well" if each.run.well else "broken"
+        print(f"{each.verdict:8} {' '.join(each.found) or '-':24} {state:7} {each.run.name}")
     for each in called:
         print(f'called "Healthy": {each.run.name}; not seen: {", ".join(each.not_seen) or "-"}')
     for each in well:
