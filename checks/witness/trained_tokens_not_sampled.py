@@ -32,6 +32,16 @@ def other_sequence(step: int, verdict: Verdict, names: Callable[[int], str]) -> 
     )  # fmt: skip
 
 
+def without_separator(step: int, verdict: Verdict, names: Callable[[int], str]) -> Finding:
+    """Behind the sampled turns is missing what the template puts there, on both sides."""
+    told = verdict.details
+    return found(
+        PROBLEM, TOML["separator"], confidence=LIKELY, where=Where(step=step),
+        evidence=(Observed.quoted(_SOURCE, verdict.reason),), step=step, count=told["turns"],
+        token=names(told["dropped"]), end=names(told["end"]),
+    )  # fmt: skip
+
+
 def masked_wrongly(step: int, verdict: Verdict) -> Finding:
     """The loss counts tokens that the policy did not sample."""
     return found(

@@ -175,9 +175,9 @@ def examine(
     )
     diagnosis = Diagnosis(
         "postmortem", target, outcome, dict(catalogue.entries), language, seconds,
-        fixes=fixable(catalogue.entries.values()), verdict=_verdict(outcome.findings, catalogue, whole=whole and not untold),
-        chain=tuple(vars(each) for each in ranked.chain),
-        series=live.series,
+        fixes=fixable(catalogue.entries.values()),
+        verdict=_verdict(outcome.findings, catalogue, whole=whole and not untold),
+        chain=tuple(vars(each) for each in ranked.chain), series=live.series,
         not_seen=("metrics", *live.not_seen) if untold else live.not_seen,
         unjudged=live.unjudged, wasted=tuple(each.as_data() for each in spent),
     )  # fmt: skip
