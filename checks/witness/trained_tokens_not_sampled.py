@@ -50,6 +50,15 @@ def masked_wrongly(step: int, verdict: Verdict) -> Finding:
     )  # fmt: skip
 
 
+def of_record(strange: int, trained: int, source: str) -> Finding:
+    """The same of a record of what was trained on, to which the engine's own log probabilities belong."""
+    text = f"{strange} of {trained} trained tokens have no log probability of the engine"
+    return found(
+        PROBLEM, TOML["record"], confidence=LIKELY, where=Where(file=source),
+        evidence=(Observed.quoted(source, text),), count=strange, share=f"{strange / trained:.0%}",
+    )  # fmt: skip
+
+
 def of_place(step: int, verdict: Verdict) -> Finding:
     """Log probabilities of a batch differ by class or position while fixed sequences agree."""
     told = verdict.details

@@ -213,7 +213,8 @@ def prefix_property(turns: Sequence[Sequence[int]]) -> Verdict:
         turns: ids of the conversation after each turn, growing.
 
     Returns:
-        `value` is the number of turns whose rendering is no beginning of the next one; `details["at"]` the first place.
+        `value` is the number of turns whose rendering is no beginning of the next one; `details["turns"]` names them
+        (from 0), `turn` and `at` the first of them and its first place that differs.
 
     >>> prefix_property([[1, 2], [1, 2, 3], [1, 2, 3, 4, 5]]).state.value
     'holds'
@@ -231,7 +232,8 @@ def prefix_property(turns: Sequence[Sequence[int]]) -> Verdict:
         return Verdict("prefix-property", HOLDS, 0.0, 0.0, f"{len(turns)} turns each begin as the one before")
     number, at = broken[0]
     reason = f"the rendering of turn {number} is no beginning of that of turn {number + 1}: they differ at token {at}"
-    return Verdict("prefix-property", BROKEN, float(len(broken)), 0.0, reason, {"turn": number, "at": at})
+    details = {"turn": number, "at": at, "turns": [each for each, _ in broken]}
+    return Verdict("prefix-property", BROKEN, float(len(broken)), 0.0, reason, details)
 
 
 def template_prefix(render: Callable[[Sequence[Any]], Sequence[int]], messages: Sequence[Any]) -> Verdict:
