@@ -77,6 +77,19 @@ def test_a_loss_that_is_off_by_the_accumulation(prepared: Prepared, tmp_path: Pa
     assert (found[0].problem.id == "NUM016") is finds
 
 
+@pytest.mark.parametrize(("allowed", "told"), [("max_weight_staleness: 2", True), ("max_weight_staleness: 8", False)])
+def test_samples_that_are_older_than_the_settings_allow(
+    prepared: Prepared, tmp_path: Path, allowed: str, *, told: bool
+) -> None:
+    rows = "".join(
+        f"rollout {step}: {{'rollout/raw_reward': 0.{step}, 'train/pg_clipfrac': 0.02, "
+        f"'rollout/fully_async/avg_staleness': 4.{step}}}\n"
+        for step in range(1, 8)
+    )
+    found = [each.words().headline for each in findings(prepared, tmp_path, rows, allowed)]
+    assert ("samples are 4.4 updates old, and the settings allow 2" in found) is told
+
+
 def test_a_gap_that_truncated_sampling_makes(prepared: Prepared, tmp_path: Path) -> None:
     row = "{'loss': 0.01, 'sampling/importance_sampling_ratio/mean': 0.1676}\n"
     first = findings(prepared, tmp_path, row, "GRPOConfig(top_p=0.9, top_k=50, use_vllm=True)\n")[0]
