@@ -388,7 +388,8 @@ def _witness(case: Case, live: Live) -> Iterable[str]:
 
 def _untold(case: Case, live: Live) -> bool:
     """Whether a training says that it has ended and no metric of it was judged: nobody can say that it went well."""
-    return case.marks.success is not None and not (live.judged or case.marks.served)
+    said = case.marks.success
+    return said is not None and "train" in said.text.lower() and not (live.judged or case.marks.served)
 
 
 def _last_of(source: Source, last: Last) -> str:

@@ -23,7 +23,7 @@ from doctor.oracles.episodes import Episodes, episode, infrastructure
 from doctor.oracles.logps import healthy_gap, logp_agreement, renormalised, same_path, tempered
 from doctor.oracles.sampling import staleness
 from doctor.oracles.tokens import mask_audit, same_tokens, turn_separators
-from doctor.oracles.verdict import BROKEN, DOUBTFUL, HOLDS, Verdict
+from doctor.oracles.verdict import BROKEN, DOUBTFUL, HOLDS, UNSEEN, Verdict
 
 #: tokens that neither side takes for likelier than this say more of a precision than of the weights
 UNLIKELY = -12.0
@@ -326,7 +326,8 @@ def _sequences(batch: Batch, step: int, names: Callable[[int], str], judged: Jud
     whose = batch.trained_mask if batch.sampled_mask is None else batch.sampled_mask
     if batch.trained_ids is not None and whose is not None and batch.ends:
         verdict = turn_separators(batch.trained_ids, whose, batch.ends)
-        judged.verdicts["separators"] = verdict
+        if verdict.state is not UNSEEN:  # most batches have no turns
+            judged.verdicts["separators"] = verdict
         if verdict.state is BROKEN:
             judged.findings.append(trained_tokens_not_sampled.without_separator(step, verdict, names))
 
