@@ -17,6 +17,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 LEVEL, OLD, TRUNCATED, SUMMED = TOML["level"], TOML["old"], TOML["truncated"], TOML["summed"]
+AHEAD, BEYOND, AT_ONCE = TOML["ahead"], TOML["beyond"], TOML["at_once"]
 
 
 #: logged steps of the medians; factor by which the ratio must have moved, and from 1
@@ -78,8 +79,13 @@ _CORR = "rollout_corr/"
 #:   https://docs.nvidia.com/nemo/rl/latest/adding-new-models.html
 #: - log probabilities differ by 0.01 to 0.02 in runs that are well (SkyRL gates its CI at 0.0104 to 0.05), and by 0.1
 #:   where the engine has other weights: https://github.com/vllm-project/vime/issues/94
-#: - probabilities of the same tokens correlate above 0.99 where both sides compute the same:
-#:   https://github.com/verl-project/verl/pull/3595
+#: - KL between both: prime-rl and tinker-cookbook call below 0.01 well, the estimators of NeMo-RL, slime and AReaL are
+#:   of the same size, and 0.23 was a bug: https://github.com/PrimeIntellect-ai/prime-rl/pull/2346
+#: - probabilities of the same tokens differ by 0.005 where all is well (0.004 for experts in bf16,
+#:   https://github.com/verl-project/verl-omni/issues/637), above 0.01 a precision is wrong, says veRL's FAQ
+#:   (https://verl.readthedocs.io/en/latest/faq/faq.html): the bound is three times the first
+#: - they correlate by 0.998 then, by "0.9x" with a head in another precision (https://arxiv.org/abs/2506.13585), by 0.6
+#:   with experts that are not replayed (https://github.com/verl-project/verl/issues/5392)
 #: TRL's own mean ratio has no such bounds: a ratio per sequence is far below 1 for long answers, whatever is well
 LEVELS = {
     _CORR + "rollout_is_mean": Bounds(0.5, 2.0),
@@ -88,7 +94,8 @@ LEVELS = {
     _CORR + "rollout_is_veto_fraction": Bounds(-_ANY, 0.1),
     _CORR + "kl": Bounds(-0.1, 0.1),
     _CORR + "chi2_token": Bounds(-_ANY, 1.0),
-    "training/rollout_actor_probs_pearson_corr": Bounds(0.9, _ANY),
+    "sampling/probs_difference/mean": Bounds(-_ANY, 0.015),
+    "training/rollout_actor_probs_pearson_corr": Bounds(0.95, _ANY),
     "sampling/sampling_logp_difference/mean": Bounds(-_ANY, 0.1),
     "sampling/probability_error": Bounds(-_ANY, 1.05),
 }
@@ -155,9 +162,10 @@ class SamplerAgainstLearner:
 #: that says whether a loss clips, and the effective sample size that says whether the samples still count
 OLD_BY, OLD_STEPS = 2.0, 10
 _AGE, _CLIP, _ESS = "sampling/staleness/mean", "clip_ratio/region_mean", _CORR + "rollout_is_eff_sample_size"
+_OLDEST, _VERSION = "sampling/staleness/max", "sampling/model_version"
 
 
-@rule(PROBLEM, needs=(_AGE, _CLIP, _ESS), symptom_of=("RLX021",))
+@rule(PROBLEM, needs=(_AGE, _VERSION, _CLIP, _ESS), symptom_of=("RLX021",))
 class SamplesOfOldPolicies:
     """Watches the age of the samples where the log shows that nothing bounds its effect: a clip ratio of exactly 0."""
 
@@ -167,7 +175,7 @@ class SamplesOfOldPolicies:
         self._unclipped = 0
 
     def update(self, point: Point) -> Optional[Finding]:
-        """Take one figure in, or judge an age."""
+        """Take one figure in, or judge an age; Trinity tells the step whose weights sampled."""
         if not math.isfinite(point.value):
             return None
         if point.name == _CLIP:
@@ -176,7 +184,9 @@ class SamplesOfOldPolicies:
         if point.name == _ESS:
             self._unclipped = -(10**9)  # a correction is at work, whose sample size is judged by itself
             return None
-        self._ages.push(point.value)
+        if point.name == _VERSION and point.step is None:
+            return None
+        self._ages.push((point.step or 0) - point.value if point.name == _VERSION else point.value)
         bad = self._ages.full and self._ages.median >= OLD_BY and self._unclipped >= OLD_STEPS
         if not self._alarm.see(bad, point.step):
             return None
@@ -188,13 +198,91 @@ class SamplesOfOldPolicies:
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in that tell no age."""
         clips, sizes = stretch[_CLIP], stretch[_ESS]
-        if stretch[_AGE].values or not (clips.finite and sizes.finite):
+        if stretch[_AGE].values or stretch[_VERSION].values or not (clips.finite and sizes.finite):
             return False
         if sizes.values or clips.low < 0 or clips.high > 0:
             self._unclipped = -(10**9)
         else:
             self._unclipped += len(clips)
         return True
+
+
+@rule(PROBLEM, needs=(_AGE, _OLDEST), symptom_of=("RLX021",))
+class SamplesFromTheFuture:
+    """A sample cannot be newer than the policy that learns from it: whoever counts versions began anew.
+
+    A bound on the age is then none, for it lets the oldest samples in: https://github.com/radixark/miles/pull/2244
+    """
+
+    def __init__(self) -> None:
+        self._alarm = Alarm(2, calm=OLD_STEPS)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge one age; more than a version, for some count the one that is being made."""
+        if not self._alarm.see(point.value < -1, point.step):
+            return None
+        return found(
+            PROBLEM, AHEAD, confidence=LIKELY, metric=point.name, age=f"{point.value:.3g}", step=step_text(point.step),
+            **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose ages are none below 0."""
+        ages = [stretch[name] for name in (_AGE, _OLDEST) if stretch[name].values]
+        if not all(each.finite and each.low >= 0 for each in ages):
+            return False
+        self._alarm.rest(sum(map(len, ages)))
+        return True
+
+
+#: Before the first update old and new policy are the same weights. What is left is arithmetic where one engine computes
+#: both: exactly 0 where it is the same forward (slime and Miles assert < 1e-8 in CI with kernels made deterministic,
+#: https://github.com/THUDM/slime/blob/main/slime/backends/megatron_utils/model.py), and s^2 / 2 = 0.001 or less with
+#: s = 0.05 in bf16 (https://github.com/huggingface/trl/issues/6789). A first step has several updates, too, which move
+#: a policy by 0.001 and less where it learns. The bound is that of a KL to the reference (RLX7581): s = 0.3
+AT_START, FIRST_VALUES = 0.3**2 / 2, 5
+
+
+@rule(PROBLEM, needs=("policy_drift",), symptom_of=("RLX014", "NUM008"))
+class DriftFromTheFirstStep:
+    """A policy that is far from itself at the first step and stays there: its old log probabilities are an engine's."""
+
+    def __init__(self) -> None:
+        self._settled = False
+        self._first: Optional[Point] = None
+        self._count, self._least = 0, math.inf
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge the first values only, and only where they begin at step 0 or 1."""
+        if self._settled:
+            return None
+        if self._first is None:
+            self._settled = point.step is None or point.step > 1
+            self._first = point
+        self._count += 1
+        self._least = min(self._least, abs(point.value))
+        if self._settled or not AT_START < abs(point.value) < math.inf:
+            self._settled = True
+            return None
+        return self._found() if self._count == FIRST_VALUES else None
+
+    def _found(self) -> Optional[Finding]:
+        self._settled = True
+        first = self._first
+        if first is None:
+            return None
+        return found(
+            PROBLEM, AT_ONCE, confidence=LIKELY, value=f"{first.value:.2g}", step=step_text(first.step),
+            **sighting(first),
+        )  # fmt: skip
+
+    def finish(self) -> Optional[Finding]:
+        """Judge a run that is shorter: by twice the bound, for fewer values prove less."""
+        return self._found() if not self._settled and self._count and self._least > 2 * AT_START else None
+
+    def calm(self, _stretch: Stretch) -> bool:
+        """Take every row in once the beginning is over."""
+        return self._settled
 
 
 _DIFFERENCE, _RATIO = "sampling/sampling_logp_difference/mean", "sampling/importance_sampling_ratio/mean"
@@ -237,7 +325,30 @@ class RatioOfSequences:
         )  # fmt: skip
 
 
+#: what the frameworks call the greatest age that they allow: Miles, NeMo-RL, AReaL, SkyRL, prime-rl, Trinity-RFT
+_ALLOWED = (
+    "max_weight_staleness", "max_trajectory_age_steps", "max_head_offpolicyness", "max_staleness_steps",
+    "max_off_policy_steps", "max_staleness", "max_staleness_versions",
+)  # fmt: skip
+
+
 def of_courses(courses: Courses) -> Optional[Finding]:
+    """What settings say of a gap between sampler and learner, or of an age."""
+    return _older_than_allowed(courses) or _cut(courses)
+
+
+def _older_than_allowed(courses: Courses) -> Optional[Finding]:
+    """A mean age above the greatest one that is allowed; a batch's greatest may well be one that was let through."""
+    allowed, course = courses.number(*_ALLOWED), courses.of.get(_AGE)
+    if allowed is None or course is None or allowed < 0 or course.mean <= allowed + 1:
+        return None
+    return found(
+        PROBLEM, BEYOND, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
+        age=f"{course.mean:.3g}", allowed=f"{allowed:g}",
+    )  # fmt: skip
+
+
+def _cut(courses: Courses) -> Optional[Finding]:
     """A gap between sampler and learner that the settings of sampling explain."""
     cut = {
         name: value

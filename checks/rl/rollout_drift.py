@@ -15,7 +15,7 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 WEIGHTS = TOML["weights"]
-PROBABILITIES = TOML["probabilities"]
+PROBABILITIES, KL = TOML["probabilities"], TOML["kl"]
 
 
 #: hydra override of veRL, https://github.com/verl-project/verl/pull/3595
@@ -24,15 +24,17 @@ NO_CASCADE = "+actor_rollout_ref.rollout.engine_kwargs.vllm.disable_cascade_attn
 #: a rise by this factor; TRL issue 5312 measured 0.20 at the third step against 0.015 with the right weights
 TIMES = 3.0
 
-#: below these means nobody need worry: bf16 alone gives 0.015 (log probability) and 0.005 (probability)
-FLOORS = {"sampling/sampling_logp_difference/mean": 0.04, "sampling/probs_difference/mean": 0.015}
+#: below these means nobody need worry: bf16 alone gives 0.015 (log probability), 0.005 (probability), below 0.01 (KL)
+FLOORS = {
+    "sampling/sampling_logp_difference/mean": 0.04, "sampling/probs_difference/mean": 0.015, "rollout_corr/kl": 0.02,
+}  # fmt: skip
 
 #: logged steps of the medians, and rises running at the beginning of a run that are enough
 STEPS, RISES = 10, 2
 
 
 class _Side:
-    """State of one of the two metrics."""
+    """State of one of the metrics."""
 
     def __init__(self) -> None:
         self.base, self.recent = Baseline(STEPS), Window(STEPS)
@@ -44,7 +46,7 @@ class _Side:
 
 @rule(PROBLEM, needs=tuple(FLOORS))
 class RolloutDrift:
-    """Two ways to see it: a climb from the very first step, or a median far above the first one."""
+    """Two ways to see it in each metric: a climb from the very first step, or a median far above the first one."""
 
     def __init__(self) -> None:
         self._sides = {name: _Side() for name in FLOORS}
@@ -67,8 +69,8 @@ class RolloutDrift:
         now = max(now, value) if climbed else now
         if not side.alarm.see(climbed and now >= FLOORS[point.name], point.step):
             return None
-        message = WEIGHTS if "logp" in point.name else PROBABILITIES
-        commands = () if message is WEIGHTS else (NO_CASCADE,)
+        message = WEIGHTS if "logp" in point.name else KL if point.name.endswith("/kl") else PROBABILITIES
+        commands = (NO_CASCADE,) if message is PROBABILITIES else ()
         return found(
             PROBLEM, message, confidence=LIKELY, commands=commands, first=f"{first:.2g}", value=f"{now:.2g}",
             step=step_text(point.step), **sighting(point),

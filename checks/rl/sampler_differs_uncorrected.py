@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from packaging.version import Version
+
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import LIKELY, Skip, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Skip, found
 from doctor.catalogue.settings import number, place_of
 from doctor.catalogue.shared.trainers import argument, is_grpo, quoted, vllm_mode
 from doctor.catalogue.shared.verl_settings import ACTOR, ROLLOUT, UNKNOWN, Verl, place_settings, verl_of
@@ -25,6 +28,11 @@ _WEIGHTS, _REJECTION, _BYPASS = (_CORRECTION + each for each in ("rollout_is", "
 _LOSS, _QUANTISATION = ACTOR + "policy_loss.loss_mode", ROLLOUT + "quantization"
 #: where the mode of replay stands in one release or another, with one engine or another
 _REPLAYS = tuple(ACTOR + each + "router_replay.mode" for each in ("", "megatron.", "veomni."))
+
+#: how TRL gets its log probabilities -> first release that asks vLLM for those of what was left ("processed"); before,
+#: they were those of the whole distribution (https://github.com/huggingface/trl/pull/4163, and for servers
+#: https://github.com/huggingface/trl/pull/4873)
+_PROCESSED_SINCE = {"colocate": "0.24.0", "server": "0.28.0"}
 
 #: settings that cut a sampling off, with the value that cuts nothing; all do from above 0 on, top_p below 1 alone
 #: (https://docs.vllm.ai/en/latest/api/vllm/sampling_params/)
@@ -78,9 +86,10 @@ def _uncorrected(verl: Verl) -> bool:
 def _cut_in_trl(training: Training, packages: Packages) -> Judgement:
     """Judge explicit values; no default cuts anything off."""
     version = packages.version("trl")
-    if not is_grpo(training) or version is None or int(version.partition(".")[0]) < 1:
+    if not is_grpo(training) or version is None:
         return
-    if vllm_mode(training, version) not in ("server", "colocate"):
+    since = _PROCESSED_SINCE.get(vllm_mode(training, version) or "")
+    if since is None or Version(version) < Version(since):
         return
     corrected = argument(training, "vllm_importance_sampling_correction", version)
     if corrected is None or corrected.value is not True:
@@ -94,3 +103,34 @@ def _cut_in_trl(training: Training, packages: Packages) -> Judgement:
                 commands=(f"{name}={whole}",), name=name, value=f"{value:g}",
             )  # fmt: skip
             return
+
+
+#: what slime and Miles print of their arguments: any of them weighs what the other engine sampled, or is a loss of
+#: sequences; https://github.com/THUDM/slime/blob/main/slime/utils/arguments.py
+_SLIME = ("use_tis", "use_rollout_logprobs", "use_rollout_routing_replay")
+#: NeMo-RL's, https://docs.nvidia.com/nemo/rl/latest/fp8.html; only the engine's `precision` may be fp8
+_NEMO, _PRECISION = "use_importance_sampling_correction", "precision"
+
+
+def of_courses(courses: Courses) -> Finding | None:
+    """The same of settings that a log tells, of the trainers that print all of theirs."""
+    told = courses.settings
+    if all(told.get(each) is False for each in _SLIME):
+        experts = courses.number("num_experts")
+        if experts is not None and experts > 1 and told.get("advantage_estimator") != "gspo":
+            return found(
+                PROBLEM, EXPERTS, confidence=LIKELY, commands=("--use-rollout-routing-replay",), experts=int(experts)
+            )
+        return _quantised(told.get("sglang_quantization"), "--use-tis")
+    if told.get(_NEMO) is False:
+        named = (value for name, value in told.items() if name.rpartition(".")[2] == _PRECISION)
+        every = (_quantised(each, f"loss_fn.{_NEMO}=true") for each in named)
+        return next((each for each in every if each is not None), None)
+    return None
+
+
+def _quantised(precision: object, command: str) -> Finding | None:
+    """Rollouts in a precision of eight bits or fewer."""
+    if not isinstance(precision, str) or not precision.lower().startswith(("fp8", "mxfp8", "fp4", "nvfp4", "int8")):
+        return None
+    return found(PROBLEM, QUANTISED, confidence=LIKELY, commands=(command,), precision=precision)

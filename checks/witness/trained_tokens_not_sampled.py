@@ -32,11 +32,30 @@ def other_sequence(step: int, verdict: Verdict, names: Callable[[int], str]) -> 
     )  # fmt: skip
 
 
+def without_separator(step: int, verdict: Verdict, names: Callable[[int], str]) -> Finding:
+    """Behind the sampled turns is missing what the template puts there, on both sides."""
+    told = verdict.details
+    return found(
+        PROBLEM, TOML["separator"], confidence=LIKELY, where=Where(step=step),
+        evidence=(Observed.quoted(_SOURCE, verdict.reason),), step=step, count=told["turns"],
+        token=names(told["dropped"]), end=names(told["end"]),
+    )  # fmt: skip
+
+
 def masked_wrongly(step: int, verdict: Verdict) -> Finding:
     """The loss counts tokens that the policy did not sample."""
     return found(
         PROBLEM, TOML["mask"], confidence=CONFIRMED, where=Where(step=step),
         evidence=(Observed.quoted(_SOURCE, verdict.reason),), step=step, count=int(verdict.value),
+    )  # fmt: skip
+
+
+def of_record(strange: int, trained: int, source: str) -> Finding:
+    """The same of a record of what was trained on, to which the engine's own log probabilities belong."""
+    text = f"{strange} of {trained} trained tokens have no log probability of the engine"
+    return found(
+        PROBLEM, TOML["record"], confidence=LIKELY, where=Where(file=source),
+        evidence=(Observed.quoted(source, text),), count=strange, share=f"{strange / trained:.0%}",
     )  # fmt: skip
 
 

@@ -158,6 +158,7 @@ def examine(
     settings = courses.settings_of(evidence.case) if live.courses else {}
     spent = waste.wasted(live.courses, live.findings, settings, evidence.case.world_size, price)
     witness = _witness(evidence.case, live) if ended else ()
+    untold = whole and _untold(evidence.case, live)
     seen = (
         *_summary(evidence.case, live),
         *witness,
@@ -176,8 +177,10 @@ def examine(
     )
     diagnosis = Diagnosis(
         "postmortem", target, outcome, dict(catalogue.entries), language, seconds,
-        fixes=fixable(catalogue.entries.values()), verdict=_verdict(outcome.findings, catalogue, whole=whole),
-        chain=tuple(vars(each) for each in ranked.chain), series=live.series, not_seen=live.not_seen,
+        fixes=fixable(catalogue.entries.values()),
+        verdict=_verdict(outcome.findings, catalogue, whole=whole and not untold),
+        chain=tuple(vars(each) for each in ranked.chain), series=live.series,
+        not_seen=("metrics", *live.not_seen) if untold else live.not_seen,
         unjudged=live.unjudged, wasted=tuple(each.as_data() for each in spent),
     )  # fmt: skip
     return Postmortem(diagnosis, evidence.case, ranked, opened, held, written)
@@ -383,6 +386,12 @@ def _witness(case: Case, live: Live) -> Iterable[str]:
     yield f"the end was seen: {end_of(case)}"
     if live.judged:
         yield f"judged: {', '.join(live.judged)}"
+
+
+def _untold(case: Case, live: Live) -> bool:
+    """Whether a training says that it has ended and no metric of it was judged: nobody can say that it went well."""
+    said = case.marks.success
+    return said is not None and "train" in said.text.lower() and not (live.judged or case.marks.served)
 
 
 def _last_of(source: Source, last: Last) -> str:

@@ -24,11 +24,18 @@ from doctor.oracles.episodes import (
 )
 from doctor.oracles.logps import healthy_gap, logp_agreement, renormalised, repeat_noise, same_path, tempered
 from doctor.oracles.sampling import effective_sample_size, group_variance, staleness
-from doctor.oracles.tokens import mask_audit, prefix_property, round_trip, same_tokens, template_prefix
+from doctor.oracles.tokens import (
+    mask_audit,
+    prefix_property,
+    round_trip,
+    same_tokens,
+    template_prefix,
+    turn_separators,
+)
 from doctor.oracles.verdict import BROKEN, DOUBTFUL, HOLDS, UNSEEN, State, Verdict
 from doctor.oracles.weights import Checksum, checksum, compare_weights, digest, weight_checksums
 
-VERSION = "1.0"
+VERSION = "1.1"
 
 __all__ = [
     "BROKEN",
@@ -64,5 +71,6 @@ __all__ = [
     "tempered",
     "template_prefix",
     "tool_failures",
+    "turn_separators",
     "weight_checksums",
 ]

@@ -170,8 +170,9 @@ def _judged(
 
 
 def same_path(
-    one: Any, other: Any, mask: Any = None, *, noise: float = 0.0, precision: Optional[str] = None, what: str = "paths"
-) -> Verdict:
+    one: Any, other: Any, mask: Any = None, *, noise: float = 0.0, precision: Optional[str] = None,
+    before: Optional[float] = None, what: str = "paths",
+) -> Verdict:  # fmt: skip
     """Whether two ways through one engine give the same tokens the same log probabilities.
 
     With and without the prefix cache, decoded and prefilled, before and after a push of unmodified weights: the
@@ -183,16 +184,22 @@ def same_path(
         mask: 1 where a token counts; None: everywhere.
         noise: of the engine, `repeat_noise(...).value`.
         precision: of the engine.
+        before: what the two ways, or two others through the same engine, differ by where all is well: three times that
+            is too much then, though never less than a quarter of what the precision explains.
         what: the two ways, for the sentence.
 
     >>> plain = [-1.0, -0.3, -2.0, -0.7, -1.1, -0.2, -0.9, -1.5]
     >>> same_path(plain, [each - 0.3 for each in plain], what="cached and salted").reason
     'cached and salted differ by 0.3 a token'
+    >>> same_path(plain, [each - 0.02 for each in plain], precision="bfloat16", before=0.001).state.value
+    'broken'
     """
     gaps = _gaps(one, other, mask)
     if len(gaps) < MIN_TOKENS:
         return unseen("same-path", f"{len(gaps)} tokens are too few", tokens=len(gaps))
     value, limit = mean(gaps), max(healthy_gap(precision), TIMES_NOISE * noise)
+    if before is not None:
+        limit = min(limit, max(TIMES_BEFORE * before, TIMES_NOISE * noise, healthy_gap(precision) / 4))
     details = {"max": float(gaps.max()), "tokens": len(gaps), "share_over_ln2": count(gaps > LN2) / len(gaps)}
     state = BROKEN if value > limit else HOLDS
     return Verdict("same-path", state, value, limit, f"{what} differ by {value:.3g} a token", details)

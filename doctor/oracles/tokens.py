@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Optional, Sequence
+from collections import Counter
+from typing import Any, Callable, Collection, Iterable, Optional, Sequence
 
 from doctor.oracles.vectors import rows
 from doctor.oracles.verdict import BROKEN, DOUBTFUL, HOLDS, Verdict, unseen
 
 #: ids shown on both sides of a place
 _SHOWN = 4
+
+#: turns on each side before separators are compared, and the share of them that must agree
+LEAST_TURNS, AGREED = 8, 0.95
 
 
 def mask_audit(
@@ -90,6 +94,51 @@ def _left_out(learns: list[list[Any]], whose: Optional[list[list[Any]]]) -> floa
     return sum(bool(s and not m) for m, s in pairs) / sampled if sampled else 0.0
 
 
+def turn_separators(ids: Any, sampled: Any, ends: Collection[int]) -> Verdict:
+    """Whether behind a sampled turn stands what the template puts behind the same token elsewhere in the prompt.
+
+    A model stops at the token that closes its turn and never writes what the template puts behind it. Where the next
+    turn is rendered alone and appended, that separator is lost, for engine and trainer alike: both score the same
+    sequence, and it is none of the template. The prompt, which was rendered whole, shows what belongs there.
+    https://github.com/verl-project/verl/pull/6921
+
+    Args:
+        ids: token ids [sequences, tokens], arrays or nested sequences.
+        sampled: 1 where the policy sampled a token.
+        ends: ids that close a turn: the tokenizer's special ones.
+
+    Returns:
+        `value` is the share of the sampled turns that lack it; broken where nearly all do. Unseen where too few turns
+        are followed by another one, or the prompts do not agree on what belongs there. `details["dropped"]` is the id.
+
+    >>> prompt, told = [5, 1, 198, 6], [0] * 4
+    >>> rows = [[*prompt, 7, 1, 6, 8, 7, 1]] * 8
+    >>> turn_separators(rows, [[*told, 1, 1, 0, 0, 1, 1]] * 8, ends={1}).details["dropped"]
+    198
+    """
+    behind, elsewhere = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+    for tokens, whose in zip(rows(ids), rows(sampled)):  # noqa: B905 - Python 3.9
+        own = [at for at, each in enumerate(whose) if each]
+        for at in range(own[0] - 1 if own else 0):
+            elsewhere[(int(tokens[at]), int(tokens[at + 1]))] += 1
+        for at, later in zip(own, own[1:]):  # noqa: B905, RUF007 - Python 3.9
+            if later > at + 1:
+                behind[(int(tokens[at]), int(tokens[at + 1]))] += 1
+    closing = Counter[int]()
+    for (end, _), times in behind.items():
+        if end in ends:
+            closing[end] += times
+    end, turns = next(iter(closing.most_common(1)), (-1, 0))
+    expected = Counter({token: times for (close, token), times in elsewhere.items() if close == end})
+    token, times = next(iter(expected.most_common(1)), (-1, 0))
+    if turns < LEAST_TURNS or times < LEAST_TURNS or times < AGREED * sum(expected.values()):
+        return unseen("turn-separators", f"{turns} sampled turns and {times} of the prompts tell too little")
+    share = 1 - behind[(end, token)] / turns
+    details = {"dropped": token, "end": end, "turns": turns, "of_prompts": times}
+    reason = f"behind {share:.0%} of {turns} sampled turns id {token} is missing, which follows id {end} in the prompts"
+    return Verdict("turn-separators", BROKEN if share >= AGREED else HOLDS, share, AGREED, reason, details)
+
+
 def same_tokens(engine: Iterable[Sequence[int]], trained: Iterable[Sequence[int]]) -> Verdict:
     """Whether each sequence that is trained on is one that the engine saw, token by token.
 
@@ -164,7 +213,8 @@ def prefix_property(turns: Sequence[Sequence[int]]) -> Verdict:
         turns: ids of the conversation after each turn, growing.
 
     Returns:
-        `value` is the number of turns whose rendering is no beginning of the next one; `details["at"]` the first place.
+        `value` is the number of turns whose rendering is no beginning of the next one; `details["turns"]` names them
+        (from 0), `turn` and `at` the first of them and its first place that differs.
 
     >>> prefix_property([[1, 2], [1, 2, 3], [1, 2, 3, 4, 5]]).state.value
     'holds'
@@ -182,7 +232,8 @@ def prefix_property(turns: Sequence[Sequence[int]]) -> Verdict:
         return Verdict("prefix-property", HOLDS, 0.0, 0.0, f"{len(turns)} turns each begin as the one before")
     number, at = broken[0]
     reason = f"the rendering of turn {number} is no beginning of that of turn {number + 1}: they differ at token {at}"
-    return Verdict("prefix-property", BROKEN, float(len(broken)), 0.0, reason, {"turn": number, "at": at})
+    details = {"turn": number, "at": at, "turns": [each for each, _ in broken]}
+    return Verdict("prefix-property", BROKEN, float(len(broken)), 0.0, reason, details)
 
 
 def template_prefix(render: Callable[[Sequence[Any]], Sequence[int]], messages: Sequence[Any]) -> Verdict:

@@ -77,7 +77,7 @@ class Watched:
             batch: any of `engine_ids` and `trained_ids` (whole sequences of both sides), `trained_mask` and
                 `sampled_mask` (of the trained ids), `sampled_logps` and `trained_logps` (of the answers, from engine
                 and trainer) with their `mask` and `classes`, `answers` (texts or messages of the episodes) and their
-                `rewards`. Arrays, tensors or nested lists.
+                `rewards`, `ends` (ids that close a turn). Arrays, tensors or nested lists.
 
         Raises:
             TypeError: there is no such part of a batch.

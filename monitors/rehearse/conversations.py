@@ -7,9 +7,11 @@ https://github.com/huggingface/trl/issues/5224 https://github.com/volcengine/ver
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Optional, Sequence
 
 from doctor.monitors.rehearse import journal
+from doctor.oracles.tokens import prefix_property, round_trip
+from doctor.oracles.verdict import BROKEN, HOLDS, Verdict
 
 _CALL: dict[str, Any] = {"type": "function", "function": {"name": "add", "arguments": {"a": 2, "b": 3}}}
 _WITH_TOOL: list[dict[str, Any]] = [
@@ -39,10 +41,11 @@ def look(trainer: Any) -> None:
         tools = False
         messages = _merged(_PLAIN)
         ids = _turns(tokenizer, messages)
-    broken = _broken(ids)
+    kept = prefix_property(ids)
+    broken = [each + 1 for each in kept.details.get("turns", ())]  # answers, from 1
     journal.write(
         "conversation", several=_several(trainer), tools=tools, broken=broken, ends=_ends(tokenizer, messages, ids),
-        same=_same(tokenizer, ids[-1]), text=_difference(tokenizer, ids, broken), turns=len(messages),
+        same=_same(tokenizer, ids[-1]), text=_difference(tokenizer, ids, kept), turns=len(messages),
     )  # fmt: skip
 
 
@@ -68,22 +71,12 @@ def _ids(tokenizer: Any, messages: list[dict[str, Any]]) -> list[int]:
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def _broken(turns: list[list[int]]) -> list[int]:
-    """Numbers of the answers, from 1, whose tokens are not the beginning of the longer conversation."""
-    return [
-        at + 1
-        for at, (short, long) in enumerate(zip(turns, turns[1:]))  # noqa: B905, RUF007 - Python 3.9
-        if long[: len(short)] != short
-    ]
-
-
-def _difference(tokenizer: Any, turns: list[list[int]], broken: list[int]) -> str:
+def _difference(tokenizer: Any, turns: list[list[int]], kept: Verdict) -> str:
     """What stands in the shorter conversation where the longer one begins to differ."""
-    if not broken:
+    if kept.state is not BROKEN:
         return ""
-    short, long = turns[broken[0] - 1], turns[broken[0]]
-    at = next((place for place, (one, other) in enumerate(zip(short, long)) if one != other), len(long))  # noqa: B905
-    return str(tokenizer.decode(short[at : at + 12]))
+    at = kept.details["at"]
+    return str(tokenizer.decode(turns[kept.details["turn"]][at : at + 12]))
 
 
 def _ends(tokenizer: Any, messages: list[dict[str, Any]], turns: list[list[int]]) -> Optional[bool]:
@@ -94,8 +87,11 @@ def _ends(tokenizer: Any, messages: list[dict[str, Any]], turns: list[list[int]]
 
 def _same(tokenizer: Any, ids: list[int]) -> bool:
     """Whether the ids survive being decoded and encoded."""
-    text = tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
-    return list(tokenizer(text, add_special_tokens=False)["input_ids"]) == ids
+
+    def decode(given: Sequence[int]) -> str:
+        return str(tokenizer.decode(given, skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+    return round_trip([ids], decode, lambda text: tokenizer(text, add_special_tokens=False)["input_ids"]).state is HOLDS
 
 
 def _is_conversational(trainer: Any) -> bool:

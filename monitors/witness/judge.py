@@ -5,8 +5,8 @@ Runs inside the patient: Python 3.9, the standard library.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Callable, Mapping, Optional, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable, Collection, Mapping, Optional, Sequence
 
 from doctor.catalogue.finding import Finding
 from doctor.checks.witness import (
@@ -22,8 +22,8 @@ from doctor.monitors.witness.seen import Fixed, Round
 from doctor.oracles.episodes import Episodes, episode, infrastructure
 from doctor.oracles.logps import healthy_gap, logp_agreement, renormalised, same_path, tempered
 from doctor.oracles.sampling import staleness
-from doctor.oracles.tokens import mask_audit, same_tokens
-from doctor.oracles.verdict import BROKEN, DOUBTFUL, HOLDS, Verdict
+from doctor.oracles.tokens import mask_audit, same_tokens, turn_separators
+from doctor.oracles.verdict import BROKEN, DOUBTFUL, HOLDS, UNSEEN, Verdict
 
 #: tokens that neither side takes for likelier than this say more of a precision than of the weights
 UNLIKELY = -12.0
@@ -50,6 +50,8 @@ class Known:
         identity: the engine's scores before anything was pushed.
         precision: of the engine, or of the policy where it does not tell.
         past: (step, what the policy gave the fixed sequences then), the oldest first.
+        cached: mean |d| of the engine with and without its prefix cache before the first update.
+        suspected: step of the last round in which its prefix cache was too far from no cache for what was seen before.
         versions: the engine's word on its weights -> the step at which it was first heard.
         episodes: counts over all episodes that were shown.
 
@@ -60,6 +62,8 @@ class Known:
     identity: Optional[Rows] = None
     precision: Optional[str] = None
     past: list[tuple[int, Rows]] = field(default_factory=list)
+    cached: Optional[float] = None
+    suspected: Optional[int] = None
     versions: dict[str, int] = field(default_factory=dict)
     episodes: Episodes = field(default_factory=Episodes)
 
@@ -87,6 +91,7 @@ class Batch:
         classes: of those two, the kind of each token.
         answers: what was said in each episode behind its prompt: texts or lists of messages.
         rewards: that they were graded with; None or NaN: left out.
+        ends: ids that close a turn; None: the tokenizer's special ones.
 
     """
 
@@ -100,6 +105,7 @@ class Batch:
     classes: Optional[Sequence[Sequence[str]]] = None
     answers: Optional[Sequence[Any]] = None
     rewards: Optional[Sequence[Optional[float]]] = None
+    ends: Optional[Collection[int]] = None
 
 
 def judge(seen: Round, fixed: Fixed, known: Known) -> Judged:
@@ -216,22 +222,50 @@ def _identity(seen: Round, known: Known, judged: Judged) -> None:
 
 def _caches(seen: Round, known: Known, judged: Judged) -> None:
     """The caches of the engine, each way against another one through the same weights."""
-    told, near = seen.asked, {"noise": known.noise, "precision": known.precision}
+    told = seen.asked
+    decoded = _decoded(seen, known)
     if told.plain is not None and told.salted is not None:
-        one, other = _shared(told.plain, told.salted)
-        verdict = same_path(one, other, what="with the prefix cache and with a salt of its own, scores", **near)  # type: ignore[arg-type]
+        verdict = _prefix_cache(seen, known, decoded)
         judged.verdicts["prefix-cache"] = verdict
         if verdict.state is BROKEN:
             judged.findings.append(engine_cache_outlives_weights.prefix_cache(seen.step, verdict))
+    if decoded is not None and "prefix-cache" in judged.verdicts:
+        judged.verdicts["decode"] = decoded
+        if decoded.state is BROKEN:
+            judged.findings.append(engine_cache_outlives_weights.decode_state(seen.step, decoded))
+
+
+def _prefix_cache(seen: Round, known: Known, decoded: Optional[Verdict]) -> Verdict:
+    """With the cache against a salt of its own: by what the precision explains, by what was seen where all was well.
+
+    A block of old weights changes little as long as they have moved little. So the gap is held against that of before
+    the first update, and against that of another two ways through the engine at the same moment, which is as large
+    where the engine is busy or rounds. Such a gap is told once it has come in two rounds running.
+    """
+    one, other = _shared(seen.asked.plain or (), seen.asked.salted or ())
+    what = "with the prefix cache and with a salt of its own, scores"
+    verdict = same_path(one, other, noise=known.noise, precision=known.precision, what=what)
+    if verdict.state is not HOLDS or not seen.step or known.cached is None or decoded is None:
+        return verdict
+    before = max(known.cached, decoded.value)
+    strict = same_path(one, other, noise=known.noise, precision=known.precision, before=before, what=what)
+    if strict.state is BROKEN and known.suspected in (None, seen.step):
+        return replace(strict, state=DOUBTFUL)
+    return strict
+
+
+def _decoded(seen: Round, known: Known) -> Optional[Verdict]:
+    """Tokens as they were decoded and in a prefill; None where the engine did not tell both."""
+    told = seen.asked
     continued = told.salted or told.plain
-    if continued is not None and told.refilled is not None and "prefix-cache" in judged.verdicts:
-        size = len(continued[0].ids)
-        decoded = [each.logps for each in continued]
-        refilled = [row[len(row) - len(each) :] for row, each in zip(told.refilled, decoded)]  # noqa: B905 - Python 3.9
-        verdict = same_path(decoded, refilled, what=f"{size} tokens as they were decoded and in a prefill", **near)  # type: ignore[arg-type]
-        judged.verdicts["decode"] = verdict
-        if verdict.state is BROKEN:
-            judged.findings.append(engine_cache_outlives_weights.decode_state(seen.step, verdict))
+    if continued is None or told.refilled is None:
+        return None
+    decoded = [each.logps for each in continued]
+    refilled = [row[len(row) - len(each) :] for row, each in zip(told.refilled, decoded)]  # noqa: B905 - Python 3.9
+    return same_path(
+        decoded, refilled, noise=known.noise, precision=known.precision,
+        what=f"{len(continued[0].ids)} tokens as they were decoded and in a prefill",
+    )  # fmt: skip
 
 
 def _shared(plain: Sequence[Continued], salted: Sequence[Continued]) -> tuple[list[float], list[float]]:
@@ -288,6 +322,14 @@ def _sequences(batch: Batch, step: int, names: Callable[[int], str], judged: Jud
         judged.verdicts["mask"] = verdict
         if verdict.state is BROKEN and verdict.value > 0:
             judged.findings.append(trained_tokens_not_sampled.masked_wrongly(step, verdict))
+            return
+    whose = batch.trained_mask if batch.sampled_mask is None else batch.sampled_mask
+    if batch.trained_ids is not None and whose is not None and batch.ends:
+        verdict = turn_separators(batch.trained_ids, whose, batch.ends)
+        if verdict.state is not UNSEEN:  # most batches have no turns
+            judged.verdicts["separators"] = verdict
+        if verdict.state is BROKEN:
+            judged.findings.append(trained_tokens_not_sampled.without_separator(step, verdict, names))
 
 
 def _until_last(ids: Sequence[int], mask: Sequence[Any]) -> list[int]:

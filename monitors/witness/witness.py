@@ -148,6 +148,8 @@ class Witness:
         """Judge a batch that is trained on."""
         began = time.monotonic()
         self._batch_due = False
+        if batch.ends is None:
+            batch.ends = set(getattr(self._tokenizer, "all_special_ids", None) or ())
         judged = judge_batch(batch, self._steps(), self.known, names, alike=self._agrees)
         self._tell(judged, self._steps(), {})
         self.spent_s += time.monotonic() - began
@@ -308,6 +310,11 @@ class Witness:
                 self.known.baseline = agreement.value
             if not seen.pushes:  # a resumed run has yet to give the engine its checkpoint, and does not come here
                 self.known.identity = seen.asked.scored
+        cached = judged.verdicts.get("prefix-cache")
+        if cached is not None and cached.state is HOLDS and not seen.step:
+            self.known.cached = cached.value
+        elif cached is not None:
+            self.known.suspected = None if cached.state is HOLDS else seen.step
         if seen.asked.version is not None and seen.pushes:
             self.known.versions.setdefault(seen.asked.version, seen.step)
         past = self.known.past

@@ -77,6 +77,63 @@ def test_a_loss_that_is_off_by_the_accumulation(prepared: Prepared, tmp_path: Pa
     assert (found[0].problem.id == "NUM016") is finds
 
 
+@pytest.mark.parametrize(("allowed", "told"), [("max_weight_staleness: 2", True), ("max_weight_staleness: 8", False)])
+def test_samples_that_are_older_than_the_settings_allow(
+    prepared: Prepared, tmp_path: Path, allowed: str, *, told: bool
+) -> None:
+    rows = "".join(
+        f"rollout {step}: {{'rollout/raw_reward': 0.{step}, 'train/pg_clipfrac': 0.02, "
+        f"'rollout/fully_async/avg_staleness': 4.{step}}}\n"
+        for step in range(1, 8)
+    )
+    found = [each.words().headline for each in findings(prepared, tmp_path, rows, allowed)]
+    assert ("samples are 4.4 updates old, and the settings allow 2" in found) is told
+
+
+SLIME = """------------------------ arguments ------------------------
+  advantage_estimator ............................. {loss}
+  num_experts ..................................... {experts}
+  sglang_quantization ............................. {precision}
+  use_rollout_logprobs ............................ False
+  use_rollout_routing_replay ...................... {replay}
+  use_tis ......................................... False
+-------------------- end of arguments ---------------------
+"""
+NEMO = """loss_fn:
+  use_importance_sampling_correction: {corrected}
+policy:
+  generation:
+    vllm_cfg:
+      precision: {precision}
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (SLIME.format(loss="grpo", experts=128, precision=None, replay=False), "each choose the experts"),
+        (SLIME.format(loss="grpo", experts=128, precision=None, replay=True), ""),
+        (SLIME.format(loss="gspo", experts=128, precision=None, replay=False), ""),
+        (SLIME.format(loss="grpo", experts=None, precision=None, replay=False), ""),
+        (SLIME.format(loss="grpo", experts=None, precision="fp8", replay=False), "rollouts are made in `fp8`"),
+        (NEMO.format(corrected="false", precision="fp8"), "rollouts are made in `fp8`"),
+        (NEMO.format(corrected="true", precision="fp8"), ""), (NEMO.format(corrected="false", precision="bfloat16"), ""),
+    ],
+)  # fmt: skip
+def test_samplers_that_differ_by_the_settings_of_the_log(
+    prepared: Prepared, tmp_path: Path, settings: str, said: str
+) -> None:
+    rows = "".join(
+        f"(Actor pid=7) model.py:489 - step {step}: {{'train/loss': 0.0{step}, 'train/grad_norm': 0.{step}}}\n"
+        for step in range(1, 6)
+    )
+    inside = settings.startswith("---")
+    found = findings(prepared, tmp_path, settings + rows if inside else rows, "" if inside else settings)
+    told = [each.words().headline for each in found if each.problem.id == "RLX8389"]
+    assert len(told) == bool(said), told
+    assert not said or said in told[0]
+
+
 def test_a_gap_that_truncated_sampling_makes(prepared: Prepared, tmp_path: Path) -> None:
     row = "{'loss': 0.01, 'sampling/importance_sampling_ratio/mean': 0.1676}\n"
     first = findings(prepared, tmp_path, row, "GRPOConfig(top_p=0.9, top_k=50, use_vllm=True)\n")[0]

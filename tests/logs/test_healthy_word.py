@@ -18,8 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from doctor.cli.postmortem import command
+from doctor.diagnosis.report import as_dict
 from doctor.logs.postmortem import NotReadable, examine, prepare
 from doctor.logs.read.layouts import NoLogs
+from doctor.render.words import WORDS, verdict_of
 
 PREPARED = prepare()
 STEPS = "".join(f"{{'loss': 0.{9 - each}, 'reward': 0.{each}5, 'epoch': {each}}}\n" for each in range(5))
@@ -151,3 +153,14 @@ def test_health_names_that_sampler_and_learner_were_not_compared(tmp_path: Path,
     assert "Healthy" in told
     assert ("sampler = learner" not in told) == seen
     assert ("my_own/number" in told) == (metric == "my_own/number"), "no rule judges it"
+
+
+def test_a_training_that_tells_no_metric_is_not_called_healthy(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text("starting training with transformers\nTraining completed\n")
+    report = as_dict(examine([str(path)], prepared=PREPARED).diagnosis)
+    assert (report["verdict"], report["judged"]["not_seen"]) == ("unknown", ["metrics"])
+    for words, said in ((WORDS["en"], "these logs hold no metric"), (WORDS["zh"], "不含训练指标")):
+        assert said in verdict_of(report, words)
+    path.write_text(f"starting training with transformers\n{STEPS}Training completed\n")
+    assert verdict(path) == "healthy"

@@ -141,6 +141,10 @@ def test_restless_engines_widen_the_limits() -> None:
     noise = repeat_noise(with_noise(logps, 0.03, 1), with_noise(logps, 0.03, 2))
     assert same_path(with_noise(logps, 0.03, 3), with_noise(logps, 0.03, 4), noise=noise.value).state is HOLDS
     assert same_path(logps, with_noise(logps, 0.03, 4), noise=0.0, precision="float32").state is BROKEN
+    stale = [[each - 0.02 for each in row] for row in logps]
+    assert same_path(logps, stale, precision="bfloat16").state is HOLDS
+    assert same_path(logps, stale, precision="bfloat16", before=0.001).state is BROKEN
+    assert same_path(logps, stale, precision="bfloat16", before=0.01).state is HOLDS, "it is no more than it was"
 
 
 @pytest.mark.parametrize("unknown", [None, math.nan, -math.inf])

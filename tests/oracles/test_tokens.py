@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import random
 import subprocess
 import sys
 
@@ -48,6 +49,30 @@ def test_padding_prompts_and_tools_are_not_to_be_trained() -> None:
     ended = oracles.mask_audit(ids, [sampled[0], [0, 1, 0, 0, 0]], sampled, eos_id=1, finished=[False, True])
     assert (ended.state, ended.details["ends_untrained"]) == (DOUBTFUL, 1)
     assert oracles.mask_audit(ids, sampled).state is UNSEEN
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_separator_that_no_turn_has_is_named_whatever_stands_around_it(seed: int, *, kept: bool) -> None:
+    draw = random.Random(seed)  # noqa: S311 - noise, not a secret
+
+    def words() -> list[int]:
+        return [draw.randrange(10, 50) for _ in range(draw.randrange(2, 9))]
+
+    rows, sampled = [], []
+    for _ in range(9):
+        prompt, said, tool, last = (
+            [*words(), 1, 2, *words()],
+            [*words(), 1],
+            [*([2] if kept else []), *words()],
+            words(),
+        )
+        rows.append([*prompt, *said, *tool, *last])
+        sampled.append([0] * len(prompt) + [1] * len(said) + [0] * len(tool) + [1] * len(last))
+    verdict = oracles.turn_separators(rows, sampled, ends={1})
+    assert (verdict.state, verdict.details["dropped"]) == (HOLDS if kept else BROKEN, 2)
+    assert oracles.turn_separators(rows, sampled, ends={7}).state is UNSEEN, "no token that closes a turn is known"
+    assert oracles.turn_separators(rows[:3], sampled[:3], ends={1}).state is UNSEEN, "too few to tell"
 
 
 def test_a_template_that_drops_earlier_thoughts_is_found() -> None:

@@ -18,11 +18,14 @@ from .tiny_lm import VOCABULARY, Adapted, TinyLM
 #: more threads wait for each other longer than they compute, for a model of this size
 torch.set_num_threads(1)
 
-SEPARATOR, TOOL = 2, (5, 6, 7)
+SEPARATOR, TOOL, END = 2, (5, 6, 7), 3
 NAME = "policy"
 
 #: faults between the turns of a conversation; `turns` alone is none
-TURNS = ("separator", "turns", "observation", "call-cleared", "separator-both")
+TURNS = ("separator", "turns", "observation", "call-cleared", "separator-both", "turns-ended")
+
+#: of them those whose prompts and turns end as those of a template do; the last is no fault
+ENDED = ("separator-both", "turns-ended")
 
 
 @dataclass
@@ -88,6 +91,9 @@ class Loop:
         self.optimizer = torch.optim.AdamW(trained, lr=case.rate * (5 if case.adapter else 1))
         self.source = torch.Generator().manual_seed(case.seed + 1)
         self.prompts = [torch.randint(8, VOCABULARY, (24,), generator=self.source).tolist() for _ in range(4)]
+        if case.fault in ENDED:  # turns of a prompt, as a template closes them
+            for prompt in self.prompts:
+                prompt[10:12] = prompt[18:20] = [END, SEPARATOR]
         self.losses: list[float] = []
         self.rewards: list[float] = []
         self.rolled = 0
@@ -126,6 +132,8 @@ class Loop:
                 ids, self.case.answer // turns, temperature=temperature, top_p=top_p, source=self.source,
                 adapter=NAME if self.case.adapter else None,
             )  # fmt: skip
+            if self.case.fault in ENDED:
+                taken = [*taken[:-1], END]  # where the engine stops
             said = [float(place[each]) for each, place in zip(taken, places, strict=True)]
             if self.case.fault == "scaled-logps":
                 said = [each / 0.7 for each in said]
@@ -183,6 +191,7 @@ class Loop:
                 sampled_logps=[row[3] for row in rows], trained_logps=trained, mask=[row[2] for row in rows],
                 classes=[["text"] * len(row[1]) for row in rows],
                 answers=[self.episode(number) for number in range(len(rows))], rewards=rewards.tolist(),
+                ends=[END],
             )  # fmt: skip
         loss = sum(
             -advantage * (self.logps(ids) * torch.tensor(mask[1:])).sum() / 16

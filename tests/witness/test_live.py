@@ -73,7 +73,7 @@ def test_a_short_precision_hides_no_lost_layer(precision: object) -> None:
 HEALTHY = [
     Case(seed=seed, steps=3 + seed % 3, precision=(torch.float32, torch.bfloat16, torch.float16)[seed % 3],
          protocol=("vllm", "sglang")[seed % 2], answer=(12, 24, 40)[seed % 3], experts=seed % 5 == 1,
-         adapter=seed % 5 == 2, resumed=seed % 4 == 3, fault="turns" if seed % 7 == 4 else "",
+         adapter=seed % 5 == 2, resumed=seed % 4 == 3, fault={4: "turns", 5: "turns-ended"}.get(seed % 7, ""),
          rate=(1e-3, 3e-3, 1e-2)[seed % 3], every=1)
     for seed in range(20)
 ]  # fmt: skip

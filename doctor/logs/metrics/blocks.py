@@ -25,12 +25,33 @@ _BULLET, _BAR = "•".encode(), "│".encode()
 #: what begins each kind of line that tells a step
 _NEMO_STEP, _AREAL_STEP, _SKYRL_STEP = b"= Step ", b"StatsLogger INFO: Epoch ", b"utils.tracking:log:"
 
-_NEMO = (b"Loss", b"Policy Loss", b"Avg Reward", b"Avg Total Reward", b"Mean Generation Length", b"Total step time")
+_NEMO = (
+    b"Loss",
+    b"Policy Loss",
+    b"Avg Reward",
+    b"Avg Total Reward",
+    b"Mean Generation Length",
+    b"Total step time",
+    b"Generation KL Error",
+)
 _SKYRL = (
     b"policy/final_loss", b"policy/policy_entropy", b"policy/policy_kl", b"policy/grad_norm", b"policy/raw_grad_norm",
-    b"reward/avg_raw_reward", b"generate/avg_num_tokens", b"timing/step",
+    b"reward/avg_raw_reward", b"generate/avg_num_tokens", b"timing/step", b"policy/ppo_clip_ratio",
+    b"policy/rollout_train_logprobs_abs_diff_mean", b"async/staleness_mean", b"async/staleness_max",
+    b"async/discard_rate", b"timing/sync_weights",
 )  # fmt: skip
-_AREAL = (b"update/grad_norm", b"update/lr", b"update/entropy/avg", b"update/actor_loss/avg", b"task_reward/avg")
+_AREAL = (
+    b"update/grad_norm",
+    b"update/lr",
+    b"update/entropy/avg",
+    b"update/actor_loss/avg",
+    b"task_reward/avg",
+    b"update/clip_ratio/avg",
+    b"update/behave_approx_kl/avg",
+    b"update/behave_imp_weight/avg",
+    b"update/version_stats/sample_staleness_theta_avg",
+    b"update/version_stats/sample_staleness_theta_max",
+)
 
 #: every line of a block that is read holds one of these
 BLOCK_LITERALS: tuple[bytes, ...] = (

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.logs.read.streams import StreamError, open_stream
+from doctor.logs.rollouts import nemo
 from doctor.logs.rollouts.sample import (
     NotReadable,
     Sample,
@@ -38,14 +39,14 @@ Row = dict[str, Any]
 
 
 def kind_of(row: Mapping[str, Any]) -> str:
-    """Who wrote a row: "verl", "trinity", "trl", or "" for what is no rollout (a dataset has answers and no reward)."""
+    """Who wrote a row: "verl", "trinity", "trl", "nemo", or "" for no rollout (a dataset has answers and no reward)."""
     if {"input", "output", "score"} <= row.keys():
         return "verl"
     if "eid" in row and ("response_text" in row or "messages" in row or "reward" in row):
         return "trinity"
     if {"prompt", "completion"} <= row.keys() and ("reward" in row or "advantage" in row):
         return "trl"
-    return ""
+    return "nemo" if nemo.is_row(row) else ""
 
 
 def sniff(path: Path) -> str:
@@ -71,6 +72,9 @@ def sniff(path: Path) -> str:
 
 
 def _step_named(path: Path) -> int | None:
+    """Step in a file's name: veRL's `120.jsonl`, NeMo-RL's `train_data_step120.jsonl`."""
+    if match := nemo.NAME.fullmatch(path.name):
+        return int(match[1])
     stem = path.name.partition(".")[0]
     return int(stem) if stem.isdigit() and len(stem) < 12 else None
 
@@ -239,4 +243,9 @@ def of_table(row: Mapping[str, Any], path: str, at: int, others: frozenset[str] 
     )
 
 
-_MAKERS: dict[str, Callable[[Row, str, int], Sample]] = {"verl": _verl, "trinity": _trinity, "trl": _trl}
+_MAKERS: dict[str, Callable[[Row, str, int], Sample]] = {
+    "verl": _verl,
+    "trinity": _trinity,
+    "trl": _trl,
+    "nemo": nemo.sample_of,
+}

@@ -18,7 +18,8 @@ from doctor.catalogue.finding import Finding
 from doctor.catalogue.outcome import Crashed, Skipped
 from doctor.catalogue.rules import RuleEngine, load_rules
 from doctor.checks.witness.rewards_of_failed_episodes import judged as of_episodes
-from doctor.logs.rollouts import jsonl, parquet, sqlite
+from doctor.checks.witness.trained_tokens_not_sampled import of_record as of_tokens
+from doctor.logs.rollouts import jsonl, nemo, parquet, sqlite
 from doctor.logs.rollouts.sample import NotReadable, Sample
 from doctor.logs.rollouts.steps import MOST_STEPS, Step, steps
 from doctor.oracles.episodes import Episodes
@@ -30,6 +31,8 @@ _NO_ROLLOUTS = frozenset({"proxy_history.db"})
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 _LINES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.xz")
 _EXAMPLES = 2
+#: share of the trained tokens that may have come from elsewhere: an end that was cut off and put back, for one
+MOST_STRANGE = 0.01
 
 
 class _Reader(Protocol):
@@ -40,7 +43,7 @@ class _Reader(Protocol):
 
 @dataclass(frozen=True)
 class Dump:
-    """Files that one run wrote one after the other: `kind` is "verl", "trinity" or "trl"."""
+    """Files that one run wrote one after the other: `kind` is "verl", "trinity", "trl" or "nemo"."""
 
     kind: str
     files: tuple[str, ...]
@@ -96,8 +99,12 @@ def dumps(files: Iterable[tuple[Path, str]]) -> list[Dump]:
 
 
 def _step_named(path: Path) -> int | None:
-    """Step in a file's name: veRL's `120.jsonl`, TRL's `completions_00120.parquet`."""
-    match = parquet.NAME.fullmatch(path.name) or re.fullmatch(r"(\d{1,11})\.jsonl(?:\.\w{2,3})?", path.name)
+    """Step in a file's name: veRL's `120.jsonl`, TRL's `completions_00120.parquet`, NeMo-RL's."""
+    match = (
+        parquet.NAME.fullmatch(path.name)
+        or nemo.NAME.fullmatch(path.name)
+        or re.fullmatch(r"(\d{1,11})\.jsonl(?:\.\w{2,3})?", path.name)
+    )
     return int(match[1]) if match else None
 
 
@@ -112,6 +119,8 @@ def judge(dump: Dump, rules: Sequence[type] | None = None) -> Judged:
     about = _metrics_of(fit)
     findings = [told.with_examples(each, about[each.problem.id]) for each in engine.findings]
     findings += of_episodes(told.episodes, told.last_file or str(dump.folder), None)
+    if told.trained and told.strange > MOST_STRANGE * told.trained:
+        findings.append(of_tokens(told.strange, told.trained, told.last_file or str(dump.folder)))
     result = Judged(findings, told.summary(dump))
     result.skipped = [Skipped("rollouts", each) for each in told.notes]
     result.crashed = [Crashed(each, error, "") for each, error in engine.crashed.items()]
@@ -147,6 +156,7 @@ class _Told:
         self.episodes = Episodes()
         self.last_file = ""
         self.answers = self.count = self.unread = 0
+        self.trained = self.strange = 0
         self.first: Step | None = None
         self.last: Step | None = None
         self._kept: dict[int | None, tuple[Observed, dict[str, Observed]]] = {}
@@ -164,6 +174,9 @@ class _Told:
                 if sample.episode is not None:
                     self.episodes.add(sample.episode)
                     self.last_file = path
+                if sample.scored is not None:
+                    self.trained += sample.scored.trained
+                    self.strange += sample.scored.strange
                 yield sample
         except NotReadable as error:
             if not any(str(error) in each for each in self.notes):
@@ -196,7 +209,7 @@ class _Told:
         """The dump in one clause."""
         if self.first is None or self.last is None:
             return ""
-        whose = {"verl": "veRL", "trinity": "Trinity-RFT", "trl": "TRL"}[dump.kind]
+        whose = {"verl": "veRL", "trinity": "Trinity-RFT", "trl": "TRL", "nemo": "NeMo-RL"}[dump.kind]
         of = "evaluation" if dump.of_evaluation else "rollouts"
         portions = "portions" if self.last.step is None else "steps"
         text = f"{self.answers:,} answers of {self.count:,} {portions} ({whose} {of})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from doctor.oracles.episodes import Episode, episode
 
@@ -27,6 +27,23 @@ class NotReadable(Exception):  # noqa: N818 - the file is at fault, or a library
     """A dump cannot be read; the message is a reason for the user, without the path."""
 
 
+class Tokens(NamedTuple):
+    """What a record of tokens tells of one answer.
+
+    Args:
+        trained: tokens that the loss counts, `strange` of them that the engine never sampled.
+        scored: tokens whose log probabilities both sides gave, `gap` their mean |difference|, `ratio` the mean of exp
+            of it.
+
+    """
+
+    trained: int
+    strange: int
+    scored: int
+    gap: float
+    ratio: float
+
+
 @dataclass(slots=True)
 class Sample:
     """One answer.
@@ -41,6 +58,7 @@ class Sample:
         truncated: whether it was cut off at the length limit; None where the dump does not tell.
         tokens: length of the answer; None where the dump does not tell.
         episode: how it ended, by what its environment said; None where nothing of it was stored.
+        scored: what its tokens tell; None where they were not stored.
         run: which attempt of the group it belongs to; None: every row is one.
         file, line: place, the line (or row) counted from 1.
 
@@ -58,6 +76,7 @@ class Sample:
     tokens: int | None = None
     run: object = None
     episode: Episode | None = None
+    scored: Tokens | None = None
 
 
 def episode_of(

@@ -25,6 +25,7 @@ PORTION = 512
 
 REWARD, UNREWARDED = "reward", "completions/unrewarded_ratio"
 EMPTY, LOOPING, SAME = "completions/empty_ratio", "completions/looping_ratio", "completions/identical_ratio"
+GAP, RATIO = "sampling/sampling_logp_difference/mean", "sampling/probability_error"
 CHARACTERS, CUT_OFF, TOKENS = "completions/mean_characters", "completions/clipped_ratio", "completions/mean_length"
 
 
@@ -101,6 +102,9 @@ class Step:
     looping: int = 0
     cut_off: _Mean = field(default_factory=_Mean)
     tokens: _Mean = field(default_factory=_Mean)
+    scored: int = 0
+    gaps: float = 0.0
+    ratios: float = 0.0
     examples: dict[str, Observed] = field(default_factory=dict)
 
     def add(self, sample: Sample) -> None:
@@ -120,6 +124,10 @@ class Step:
             self.cut_off.add(float(sample.truncated))
         if sample.tokens is not None:
             self.tokens.add(float(sample.tokens))
+        if sample.scored is not None:
+            self.scored += sample.scored.scored
+            self.gaps += sample.scored.gap * sample.scored.scored
+            self.ratios += sample.scored.ratio * sample.scored.scored
         self._text(sample)
         self._group(sample, reward)
 
@@ -189,6 +197,9 @@ class Step:
             yield CUT_OFF, self.cut_off.value
         if self.tokens.count:
             yield TOKENS, self.tokens.value
+        if self.scored:
+            yield GAP, self.gaps / self.scored
+            yield RATIO, self.ratios / self.scored
 
     def sentence(self) -> str:
         """The step in one line, for the evidence."""

@@ -1,7 +1,8 @@
 """GRPO whose completions come from a real vLLM engine, under the guard: grpo.py DOCTOR MODEL CASE [URL PID].
 
 DOCTOR is the folder that holds the carried doctor. Cases: `synced` (the engine works in this process and gets the
-weights), `never-pushed` and `not-written` (the sync does nothing, or the engine writes nothing), `server` (a server
+weights), `never-pushed` and `not-written` (the sync does nothing, or the engine writes nothing), `layer` (one layer
+never arrives), `top-p` (sampling is cut, and the trainer does not know), `server` (a server
 that gets no weights; before the last step process PID is killed while the trainer waits).
 """
 
@@ -54,14 +55,20 @@ def settings():
 
 
 def main():
+    cut = CASE == "top-p"  # told by a batch, which has to hold some tokens
     args = GRPOConfig(
-        output_dir="out", per_device_train_batch_size=4, num_generations=4, max_completion_length=8, max_steps=STEPS,
+        output_dir="out", per_device_train_batch_size=4, num_generations=4, max_completion_length=32 if cut else 8,
+        max_steps=STEPS,
         logging_steps=1, learning_rate=1e-3, lr_scheduler_type="constant", report_to=[], use_cpu=True, bf16=False,
-        save_strategy="no", use_vllm=True, **settings(),
+        save_strategy="no", use_vllm=True, top_p=0.5 if cut else 1.0, **settings(),
     )  # fmt: skip
     trainer = GRPOTrainer(
         model=MODEL, args=args, train_dataset=tiny.sums(), reward_funcs=tiny.variety, processing_class=tiny.tokenizer()
     )
+    if CASE == "layer":
+        model = trainer.vllm_generation.llm.llm_engine.model_executor.driver_worker.model_runner.model
+        load = model.load_weights
+        model.load_weights = lambda weights: load((name, each) for name, each in weights if ".layers.1." not in name)
     if CASE == "never-pushed":
         VLLMGeneration.sync_weights = lambda _: None
     elif CASE == "server":
