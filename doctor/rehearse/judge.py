@@ -27,6 +27,7 @@ from doctor.checks.rl import (
 from doctor.checks.rl.rewards import template_rewrites_history
 from doctor.diagnosis.report import Diagnosis, Target
 from doctor.diagnosis.suppress import Ignored, suppress
+from doctor.logs.capsules import looks
 from doctor.monitors.guard.inventory import FILE as INVENTORY
 from doctor.monitors.rehearse.rewards import TRY_S
 from doctor.monitors.rehearse.standing import stacks
@@ -96,7 +97,7 @@ def _own(session: Session) -> Iterator[Finding]:
     done = session.rehearsed
     late = session.late
     if late is not None:
-        yield _late(session, late)
+        yield from looks.told([_late(session, late)], [str(late.path)], {rehearsal_not_finished.PROBLEM.id})
     elif not session.ended:
         yield rehearsal_not_finished.elsewhere(session.framework)
     elif session.failed is None and not done.trained and not session.framework:
