@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress as silently
+from pathlib import Path
 from statistics import median
 from typing import Any
 
+from doctor.base.fact import Context
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import load
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
@@ -38,6 +41,8 @@ from doctor.run.folder import RunDir
 _FRAMES = 6
 #: problems of which there may be several: one for each reward function
 _OFTEN = frozenset({"DAT9584", "RLX1239", "PRF5034"})
+#: areas whose checks judge a framework's configuration, not the machine
+_CONFIGURED = frozenset({"verl", "openrlhf", "trinity", "data", "rl"})
 
 
 def judged(session: Session, ignored: Iterable[Ignored] = (), language: str = "en") -> Diagnosis:
@@ -56,6 +61,8 @@ def judged(session: Session, ignored: Iterable[Ignored] = (), language: str = "e
     died, outcome = (None, None) if looked_at is None else _examined(looked_at, session, language)
     told = {each.problem.id for each in outcome.findings} if outcome else set()
     own = tuple(each for each in _own(session) if each.problem.id not in told or each.problem.id in _OFTEN)
+    told |= {each.problem.id for each in own}
+    own = (*own, *(each for each in _of_configuration(session) if each.problem.id not in told))
     findings = (*(outcome.findings if outcome else ()), *own)
     if failed is not None and not any(each.severity is ERROR for each in findings):
         findings = (*findings, _failed(session, failed))
@@ -123,6 +130,17 @@ def _own(session: Session) -> Iterator[Finding]:
                 null=session.wishes.null,
             )
             yield from [] if found is None else [found]
+
+
+def _of_configuration(session: Session) -> Iterator[Finding]:
+    """What the checks say of the configuration, where that is a part of what was rehearsed of a framework."""
+    if not session.rehearsed.of("parts"):
+        return
+    from doctor.diagnosis.diagnose import judge
+
+    with silently(Exception):  # a check costs itself, not the rehearsal
+        found = judge(Context(session.argv, Path.cwd(), dict(os.environ), None, False)).outcome.findings
+        yield from (each for each in found if each.problem.area in _CONFIGURED)
 
 
 def _adapters(done: Rehearsed) -> Iterator[Finding]:
