@@ -10,8 +10,9 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "no_gpu": "this machine has no GPU: precision, kernels, memory and speed of a GPU were not tried",
         "no_engine": "vLLM cannot run here: generation went through Transformers; engine and weight update were not "
             "tried",
-        "server": "a running vLLM server is never contacted: generation went through Transformers; the weight update "
-            "was not tried",
+        "server": "a running vLLM server is never contacted, and no card is left for one of the rehearsal's own: "
+            "generation went through Transformers; the weight update was not tried",
+        "own_server": "the vLLM server of the rehearsal's own did not come up ({error}): nothing behind it was tried",
         "in_parts": "whether the engine follows was not tried: each rank holds a part of the policy only",
         "not_seen": "whether the engine follows was not seen: {reason}",
         "no_vllm": "the run has no engine of its own: completions come from the model that is trained",
@@ -54,7 +55,9 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "zh": {
         "no_gpu": "本机没有 GPU:未尝试 GPU 上的精度、内核、显存和速度",
         "no_engine": "vLLM 无法在此运行:生成改由 Transformers 完成;未尝试引擎和权重更新",
-        "server": "绝不联系正在运行的 vLLM 服务器:生成改由 Transformers 完成;未尝试权重更新",
+        "server": "绝不联系正在运行的 vLLM 服务器,也没有空闲的卡供演练自己的服务器使用:生成改由 Transformers 完成;"
+            "未尝试权重更新",
+        "own_server": "演练自己的 vLLM 服务器没有启动({error}):未尝试其后的内容",
         "in_parts": "未尝试引擎是否跟随:每个 rank 只持有策略的一部分",
         "not_seen": "未看到引擎是否跟随:{reason}",
         "no_vllm": "该运行没有自己的引擎:生成来自被训练的模型",
