@@ -49,6 +49,11 @@ def _of_pool(name: str, finding: str = "", phase: str = "") -> Case:
     return Case((f"{PROGRAMS}/pool.py", SMALL, name), finding, phase, ("--no-resume",))
 
 
+def _drawn(name: str, finding: str = "", phase: str = "", *more: str, processes: bool = False) -> Case:
+    words = (f"{PROGRAMS}/drawn.py", SMALL, name)
+    return Case(("torchrun", *words) if processes else words, finding, phase, ("--no-resume", *more))
+
+
 WELL = {
     "pool-right": _of_pool("right"),
     "grpo-7b": Case(_train("right", BASE)),
@@ -122,4 +127,15 @@ MISTAKES = {
     "pool-experts-inert": _of_pool("experts-inert", "RLX4202"),
     "pool-cell-not-run": _of_pool("cell-not-run", phase="any"),
     "loop-column": Case((f"{PROGRAMS}/loop.py", SMALL, "labels"), phase="any"),
+    # drawn later, before any of them was run
+    "drawn-dpo-columns": _drawn("dpo-columns", phase="any"),
+    "drawn-dpo-loss": _drawn("dpo-loss", phase="any"),
+    "drawn-peft-saved": _drawn("peft-saved", phase="any"),
+    "drawn-sft-tokens": _drawn("sft-tokens", phase="any"),
+    "drawn-sft-masked": _drawn("sft-masked", "NUM5191"),
+    "drawn-grpo-barrier": _drawn("grpo-barrier", "LCH7208", "", "--deadline", "70", processes=True),
+    "drawn-grpo-weights": _drawn("grpo-weights", phase="any"),
+    "drawn-grpo-case": _drawn("grpo-case", "RLX5519"),
+    "drawn-grpo-frozen": _drawn("grpo-frozen", "NUM5191"),
+    "drawn-accelerate-wrapped": _drawn("accelerate-wrapped", phase="any", processes=True),
 }
