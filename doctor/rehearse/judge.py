@@ -41,6 +41,8 @@ from doctor.run.folder import RunDir
 _FRAMES = 6
 #: problems of which there may be several: one for each reward function
 _OFTEN = frozenset({"DAT9584", "RLX1239", "PRF5034"})
+#: what two steps of a tiny model, or of the real one at lengths that are forced, say nothing of: constant rewards
+_UNJUDGED = frozenset({"RLX010"})
 #: areas whose checks judge a framework's configuration, not the machine
 _CONFIGURED = frozenset({"verl", "openrlhf", "trinity", "data", "rl"})
 
@@ -59,11 +61,12 @@ def judged(session: Session, ignored: Iterable[Ignored] = (), language: str = "e
     failed = session.failed
     looked_at = failed or _alarmed(session)
     died, outcome = (None, None) if looked_at is None else _examined(looked_at, session, language)
-    told = {each.problem.id for each in outcome.findings} if outcome else set()
+    seen = tuple(each for each in outcome.findings if each.problem.id not in _UNJUDGED) if outcome else ()
+    told = {each.problem.id for each in seen}
     own = tuple(each for each in _own(session) if each.problem.id not in told or each.problem.id in _OFTEN)
     told |= {each.problem.id for each in own}
     own = (*own, *(each for each in _of_configuration(session) if each.problem.id not in told))
-    findings = (*(outcome.findings if outcome else ()), *own)
+    findings = (*seen, *own)
     if failed is not None and not any(each.severity is ERROR for each in findings):
         findings = (*findings, _failed(session, failed))
     crashed = (*_crashes(session.rehearsed), *(outcome.crashed if outcome else ()))
