@@ -17,6 +17,7 @@ MASKED = TOML["masked"]
 UNTOUCHED = TOML["untouched"]
 ENDLESS = TOML["endless"]
 BESIDE = TOML["beside"]
+UNSAVED = TOML["unsaved"]
 
 #: parts that a batch need not come to: experts that no token was sent to, towers of what it does not hold
 _BY_CHANCE = ("expert", "router", "vision", "visual", "audio", "image", "video", "mm_projector", "multi_modal")
@@ -25,6 +26,11 @@ _OF_ADAPTERS = ("lora_", "adapter", "prompt_", "ia3_", "vera_", "hada_", "lokr_"
                 "modules_to_save", "original_module", "trainable_tokens", "prefix_encoder", "vector_bank", "randlora_",
                 "bone_", "miss_", "shira_", "c3a_", "road_", "delora_", "hra_", "fourierft_")  # fmt: skip
 _SHOWN = 3
+#: modules that PEFT itself names for classifiers, whichever of them a model has
+#: https://github.com/huggingface/peft/blob/v0.18.0/src/peft/peft_model.py
+_OF_CLASSIFIERS = frozenset({"classifier", "score"})
+#: groups of names at which an inventory may have left some out
+_MOST_GROUPS = 400
 
 
 def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
@@ -59,6 +65,7 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
             groups=_listed(missing), evidence=(Observed.quoted("inventory", _all(missing)),),
         )  # fmt: skip
     yield from _beside(data)
+    yield from _unsaved(data)
 
 
 def _endless(data: Mapping[str, Any], batch: Mapping[str, Any]) -> Iterator[Finding]:
@@ -88,6 +95,20 @@ def _beside(data: Mapping[str, Any]) -> Iterator[Finding]:
         yield found(
             PROBLEM, BESIDE, confidence=LIKELY, count=sum(beside.values()), groups=_listed(beside),
             evidence=(Observed.quoted("inventory", _all(beside)),),
+        )  # fmt: skip
+
+
+def _unsaved(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """Modules that an adapter was to train whole, and of which the model has none: PEFT passes over them in silence."""
+    adapters = list((data.get("adapters") or {}).values())
+    groups = list(data.get("groups") or {})
+    if len(adapters) != 1 or not groups or len(groups) >= _MOST_GROUPS:
+        return
+    asked = [name for name in adapters[0].get("saved", ()) if name not in _OF_CLASSIFIERS]
+    if asked and not any(name in each for name in adapters[0]["saved"] for each in groups):
+        yield found(
+            PROBLEM, UNSAVED, confidence=LIKELY, names=", ".join(f"`{each}`" for each in asked),
+            evidence=(Observed.quoted("inventory", ", ".join(groups[:_SHOWN])),),
         )  # fmt: skip
 
 

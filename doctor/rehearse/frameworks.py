@@ -3,7 +3,8 @@
 veRL takes Hydra overrides, in which `++` sets a key whether it is there or not
 (https://hydra.cc/docs/advanced/override_grammar/basic/); its keys:
 https://verl.readthedocs.io/en/latest/examples/config.html. Its workers inherit the start-up hook with the
-environment of the Ray that the command starts itself.
+environment of the Ray that the command starts itself. Where its workers cannot run, `doctor.rehearse.parts` rehearses
+data and reward.
 """
 
 from __future__ import annotations

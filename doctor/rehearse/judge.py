@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress as silently
+from pathlib import Path
 from statistics import median
 from typing import Any
 
+from doctor.base.fact import Context
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import load
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
@@ -27,6 +30,7 @@ from doctor.checks.rl import (
 from doctor.checks.rl.rewards import template_rewrites_history
 from doctor.diagnosis.report import Diagnosis, Target
 from doctor.diagnosis.suppress import Ignored, suppress
+from doctor.logs.capsules import looks
 from doctor.monitors.guard.inventory import FILE as INVENTORY
 from doctor.monitors.rehearse.rewards import TRY_S
 from doctor.monitors.rehearse.standing import stacks
@@ -37,6 +41,10 @@ from doctor.run.folder import RunDir
 _FRAMES = 6
 #: problems of which there may be several: one for each reward function
 _OFTEN = frozenset({"DAT9584", "RLX1239", "PRF5034"})
+#: what two steps of a tiny model, or of the real one at lengths that are forced, say nothing of: constant rewards
+_UNJUDGED = frozenset({"RLX010"})
+#: areas whose checks judge a framework's configuration, not the machine
+_CONFIGURED = frozenset({"verl", "openrlhf", "trinity", "data", "rl"})
 
 
 def judged(session: Session, ignored: Iterable[Ignored] = (), language: str = "en") -> Diagnosis:
@@ -53,9 +61,12 @@ def judged(session: Session, ignored: Iterable[Ignored] = (), language: str = "e
     failed = session.failed
     looked_at = failed or _alarmed(session)
     died, outcome = (None, None) if looked_at is None else _examined(looked_at, session, language)
-    told = {each.problem.id for each in outcome.findings} if outcome else set()
+    seen = tuple(each for each in outcome.findings if each.problem.id not in _UNJUDGED) if outcome else ()
+    told = {each.problem.id for each in seen}
     own = tuple(each for each in _own(session) if each.problem.id not in told or each.problem.id in _OFTEN)
-    findings = (*(outcome.findings if outcome else ()), *own)
+    told |= {each.problem.id for each in own}
+    own = (*own, *(each for each in _of_configuration(session) if each.problem.id not in told))
+    findings = (*seen, *own)
     if failed is not None and not any(each.severity is ERROR for each in findings):
         findings = (*findings, _failed(session, failed))
     crashed = (*_crashes(session.rehearsed), *(outcome.crashed if outcome else ()))
@@ -96,7 +107,7 @@ def _own(session: Session) -> Iterator[Finding]:
     done = session.rehearsed
     late = session.late
     if late is not None:
-        yield _late(session, late)
+        yield from looks.told([_late(session, late)], [str(late.path)], {rehearsal_not_finished.PROBLEM.id})
     elif not session.ended:
         yield rehearsal_not_finished.elsewhere(session.framework)
     elif session.failed is None and not done.trained and not session.framework:
@@ -122,6 +133,17 @@ def _own(session: Session) -> Iterator[Finding]:
                 null=session.wishes.null,
             )
             yield from [] if found is None else [found]
+
+
+def _of_configuration(session: Session) -> Iterator[Finding]:
+    """What the checks say of the configuration, where that is a part of what was rehearsed of a framework."""
+    if not session.rehearsed.of("parts"):
+        return
+    from doctor.diagnosis.diagnose import judge
+
+    with silently(Exception):  # a check costs itself, not the rehearsal
+        found = judge(Context(session.argv, Path.cwd(), dict(os.environ), None, False)).outcome.findings
+        yield from (each for each in found if each.problem.area in _CONFIGURED)
 
 
 def _adapters(done: Rehearsed) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +24,8 @@ _POLL_S = 0.05
 _IDLE_S, _LOOK_EVERY_S, _BUSY = 75.0, 3.0, 0.02
 #: what processes may take to write where they stand, and to end when they are asked to
 _CAPSULE_S, _WRITING_S, _ENDING_S = 4.0, 0.3, 3.0
+#: what a look at them may take, of processes that py-spy has to ask one after another too
+_HANG_S = 20.0
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, https://man7.org/linux/man-pages/man2/prctl.2.html
 
 
@@ -74,6 +77,7 @@ def run_pass(
                 on_tick()
                 late = time.monotonic() - began > limit_s or idle.too_long(process.pid)
             if late:
+                _look(run)
                 _tell_where(run)
         finally:
             end_all(process.pid)
@@ -136,6 +140,20 @@ def _adopt() -> None:
     if sys.platform.startswith("linux"):
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+
+
+def _look(run: RunDir) -> None:
+    """Keep who waits for whom, as `doctor hang` sees it; a look that fails or takes too long costs only itself."""
+
+    def look() -> None:
+        with suppress(Exception):
+            from doctor.hang.kept import look_at
+
+            look_at(run.path)
+
+    looking = threading.Thread(target=look, name="doctor-hang", daemon=True)
+    looking.start()
+    looking.join(_HANG_S)
 
 
 def _tell_where(run: RunDir) -> None:

@@ -18,6 +18,7 @@ from doctor.monitors.rehearse.settings import VARIABLE, Settings
 from doctor.rehearse.ahead import Known, has_gpu, known_of, making_ahead
 from doctor.rehearse.apart import Apart, apart
 from doctor.rehearse.frameworks import adapted
+from doctor.rehearse.parts import command_of, parts_of
 from doctor.rehearse.passes import Ended, run_pass
 from doctor.rehearse.record import Rehearsed
 from doctor.run.folder import RunDir
@@ -129,7 +130,7 @@ def _rehearsed(
     root, began = run.path / "stage", time.monotonic()
     given = adapted(argv, root, wishes, gpu=has_gpu())
     if not given.argv:
-        return Session(tuple(argv), wishes, run, held, Rehearsed(), (), framework=given.framework)
+        return _parts(argv, wishes, guard, run, held, given.framework, on_tick)
     settings = Settings(
         root, time.time_ns(), wishes.steps, wishes.scale, wishes.null, wishes.offline, held=held.held,
         deadline_s=wishes.deadline_s,
@@ -149,6 +150,27 @@ def _rehearsed(
     ended = run_pass(words, second, variables, limit_s=left, on_tick=lambda: on_tick(root))
     both = Rehearsed(done.entries, tuple(journal.entries(root)))
     return Session(tuple(argv), wishes, run, held, both, (first, ended), second, given.framework)
+
+
+def _parts(
+    argv: Sequence[str], wishes: Wishes, guard: Mapping[str, Any], run: RunDir, held: Apart, framework: str,
+    on_tick: Callable[[Path], None],
+) -> Session:  # fmt: skip
+    """Rehearse data and reward of a framework whose workers cannot run here; nothing where it names neither."""
+    made = parts_of(argv, framework)
+    if made is None:
+        return Session(tuple(argv), wishes, run, held, Rehearsed(), (), framework=framework)
+    root = run.path / "stage"
+    settings = Settings(
+        root, time.time_ns(), wishes.steps, "real", wishes.null, wishes.offline, held=held.held,
+        deadline_s=wishes.deadline_s,
+    )  # fmt: skip
+    variables = _variables(run, guard, settings, wishes)
+    words = held.around(command_of(*made, run), Path.cwd())
+    ended = run_pass(words, run, variables, limit_s=wishes.deadline_s, on_tick=lambda: on_tick(root))
+    return Session(
+        tuple(argv), wishes, run, held, Rehearsed(tuple(journal.entries(root))), (ended,), framework=framework
+    )
 
 
 def _variables(run: RunDir, guard: Mapping[str, Any], settings: Settings, wishes: Wishes) -> dict[str, str]:

@@ -57,6 +57,7 @@ def _reasons(session: Session) -> Iterator[tuple[str, str, tuple[tuple[str, Any]
     if not session.ended:
         yield "run", "framework", (("framework", session.framework),)
         return
+    yield from _of_parts(done)
     if wishes.scale == "tiny" and done.trained:
         if any(each.get("tiny") for each in done.of("loaded")):
             yield "memory", "tiny", ()
@@ -80,6 +81,14 @@ def _reasons(session: Session) -> Iterator[tuple[str, str, tuple[tuple[str, Any]
     hosts = sorted({str(each["host"]) for each in done.of("contacted") if each.get("refused")})
     if hosts:
         yield "network", "remote", (("hosts", ", ".join(hosts)),)
+
+
+def _of_parts(done: Rehearsed) -> Iterator[tuple[str, str, tuple[tuple[str, Any], ...]]]:
+    for each in done.of("parts"):
+        yield "run", "parts", (("framework", each["framework"]),)
+    for each in done.of("prompts"):
+        if each["over"]:
+            yield "data", "overlong", tuple((name, each[name]) for name in ("over", "rows", "limit"))
 
 
 def _of_rewards(done: Rehearsed) -> Iterator[tuple[str, str, tuple[tuple[str, Any], ...]]]:

@@ -10,8 +10,9 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "no_gpu": "this machine has no GPU: precision, kernels, memory and speed of a GPU were not tried",
         "no_engine": "vLLM cannot run here: generation went through Transformers; engine and weight update were not "
             "tried",
-        "server": "a running vLLM server is never contacted: generation went through Transformers; the weight update "
-            "was not tried",
+        "server": "a running vLLM server is never contacted, and no card is left for one of the rehearsal's own: "
+            "generation went through Transformers; the weight update was not tried",
+        "own_server": "the vLLM server of the rehearsal's own did not come up ({error}): nothing behind it was tried",
         "in_parts": "whether the engine follows was not tried: each rank holds a part of the policy only",
         "not_seen": "whether the engine follows was not seen: {reason}",
         "no_vllm": "the run has no engine of its own: completions come from the model that is trained",
@@ -40,6 +41,12 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "loop": "the loop was ended after {steps} steps: what it does at its end was not tried",
         "no_step_hook": "this torch tells nobody of an optimizer's steps: the loop was ended by the deadline",
         "framework": "nothing was started: {framework} runs in workers of its own, which are not rehearsed here",
+        "parts": "{framework}: configuration, data and reward only; its workers, engine and training need a GPU",
+        "overlong": "{over} of {rows} prompts looked at are longer than {limit} tokens: the run filters or cuts them",
+        "data_elsewhere": "`{key}` names no file of this machine: neither data nor reward was tried",
+        "no_datasets": "the interpreter has no `datasets`: neither data nor reward was tried",
+        "no_tokenizer": "no tokenizer `{model}` on this machine ({error}): lengths of prompts were not tried",
+        "reward_elsewhere": "the reward is {framework}'s own, which this interpreter does not have: it was not tried",
         "remote": "remote addresses were refused: {hosts}",
         "no_answers": "the data has no column of right answers that `{function}` reads: what it earns was not judged",
         "models_as_rewards": "rewards given by models were not tried as an adversary would",
@@ -48,7 +55,9 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "zh": {
         "no_gpu": "本机没有 GPU:未尝试 GPU 上的精度、内核、显存和速度",
         "no_engine": "vLLM 无法在此运行:生成改由 Transformers 完成;未尝试引擎和权重更新",
-        "server": "绝不联系正在运行的 vLLM 服务器:生成改由 Transformers 完成;未尝试权重更新",
+        "server": "绝不联系正在运行的 vLLM 服务器,也没有空闲的卡供演练自己的服务器使用:生成改由 Transformers 完成;"
+            "未尝试权重更新",
+        "own_server": "演练自己的 vLLM 服务器没有启动({error}):未尝试其后的内容",
         "in_parts": "未尝试引擎是否跟随:每个 rank 只持有策略的一部分",
         "not_seen": "未看到引擎是否跟随:{reason}",
         "no_vllm": "该运行没有自己的引擎:生成来自被训练的模型",
@@ -75,6 +84,12 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "loop": "循环在 {steps} 步后被结束:未尝试它结束时所做的事",
         "no_step_hook": "此版本的 torch 不通知优化器的步:循环由期限结束",
         "framework": "没有启动任何内容:{framework} 在自己的 worker 中运行,无法在此演练",
+        "parts": "{framework}:只演练了配置、数据和奖励;它的 worker、引擎和训练需要 GPU",
+        "overlong": "查看的 {rows} 条提示中有 {over} 条超过 {limit} 个 token:运行会过滤或截断它们",
+        "data_elsewhere": "`{key}` 没有指向本机的文件:未尝试数据和奖励",
+        "no_datasets": "该解释器没有 `datasets`:未尝试数据和奖励",
+        "no_tokenizer": "本机没有 tokenizer `{model}`({error}):未尝试提示长度",
+        "reward_elsewhere": "奖励是 {framework} 自带的,而该解释器没有安装它:未尝试",
         "remote": "已拒绝远程地址:{hosts}",
         "no_answers": "数据中没有 `{function}` 读取的正确答案列:未判断它给出的分数",
         "models_as_rewards": "由模型给出的奖励没有用对抗性的回答尝试",

@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
 
-from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse import journal, server
 from doctor.monitors.rehearse.settings import settings
 
 #: tokens that a completion has at most
@@ -178,12 +178,13 @@ def _engine(args: Any) -> None:
     """Where vLLM is there and cannot run, generation goes through Transformers; a running server is never asked."""
     if not getattr(args, "use_vllm", False):
         return
-    mode = str(getattr(args, "vllm_mode", "server"))
+    mode = str(getattr(args, "vllm_mode", "server" if hasattr(args, "vllm_server_host") else "colocate"))
     if not _vllm_installed():  # the trainer says so itself
         return
     runs = _has_gpu() or _vllm_of_cpu()
-    if mode == "server" or not runs:
-        journal.left_out("engine", "server" if runs else "no_engine", mode=mode)
+    why = server.instead(args) if mode == "server" else ""
+    if why or not runs:
+        journal.left_out("engine", why if runs else "no_engine", mode=mode)
         args.use_vllm = False
 
 

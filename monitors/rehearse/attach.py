@@ -27,6 +27,8 @@ _PLACES = {
     "torch.optim.optimizer": ("loops", "attach"),
     "wandb": ("outside", "weights_and_biases"),
     "vllm.engine.arg_utils": ("engines", "attach"),
+    "trl.extras.vllm_client": ("server", "clients"),
+    "trl.generation.vllm_client": ("server", "clients"),
 }
 AWAITED = tuple(_PLACES)
 

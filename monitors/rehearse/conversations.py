@@ -3,6 +3,7 @@
 Rollouts of several turns go on from the tokens of the turns so far. A template that rewrites earlier turns, or text
 whose tokens are others after decoding and encoding, makes the trainer score what nobody generated:
 https://github.com/huggingface/trl/issues/5224 https://github.com/volcengine/verl/issues/6921
+An answer that the template leaves open teaches nobody to stop: https://github.com/huggingface/trl/pull/6044
 """
 
 from __future__ import annotations
@@ -35,17 +36,19 @@ def look(trainer: Any) -> None:
     if not getattr(tokenizer, "chat_template", None) or not _is_conversational(trainer):
         return
     messages, ids, tools = _WITH_TOOL, None, True
+    template = _template(trainer)
     try:
-        ids = _turns(tokenizer, messages)
+        ids = _turns(tokenizer, messages, template)
     except Exception:  # noqa: BLE001 - whatever a template raises at a role that it does not know
         tools = False
         messages = _merged(_PLAIN)
-        ids = _turns(tokenizer, messages)
+        ids = _turns(tokenizer, messages, template)
     kept = prefix_property(ids)
     broken = [each + 1 for each in kept.details.get("turns", ())]  # answers, from 1
     journal.write(
-        "conversation", several=_several(trainer), tools=tools, broken=broken, ends=_ends(tokenizer, messages, ids),
-        same=_same(tokenizer, ids[-1]), text=_difference(tokenizer, ids, kept), turns=len(messages),
+        "conversation", several=_several(trainer), tools=tools, broken=broken, ends=_ends(trainer, tokenizer, ids),
+        same=_same(tokenizer, ids[-1]), end=getattr(tokenizer, "eos_token", None),
+        text=_difference(tokenizer, ids, kept), turns=len(messages),
     )  # fmt: skip
 
 
@@ -60,14 +63,24 @@ def _merged(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _turns(tokenizer: Any, messages: list[dict[str, Any]]) -> list[list[int]]:
+def _template(trainer: Any) -> Optional[str]:
+    """The template that the trainer renders with in the tokenizer's place, as TRL does for runs with tools.
+
+    https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
+    """
+    value = getattr(trainer, "chat_template", None)
+    return value if isinstance(value, str) else None
+
+
+def _turns(tokenizer: Any, messages: list[dict[str, Any]], template: Optional[str]) -> list[list[int]]:
     """Token ids of the conversation up to each answer."""
     ends = [at + 1 for at, each in enumerate(messages) if each["role"] == "assistant"]
-    return [_ids(tokenizer, messages[:end]) for end in ends]
+    return [_ids(tokenizer, messages[:end], template) for end in ends]
 
 
-def _ids(tokenizer: Any, messages: list[dict[str, Any]]) -> list[int]:
-    text = tokenizer.apply_chat_template(messages, tokenize=False)
+def _ids(tokenizer: Any, messages: list[dict[str, Any]], template: Optional[str]) -> list[int]:
+    other = {} if template is None else {"chat_template": template}
+    text = tokenizer.apply_chat_template(messages, tokenize=False, **other)
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
@@ -79,10 +92,13 @@ def _difference(tokenizer: Any, turns: list[list[int]], kept: Verdict) -> str:
     return str(tokenizer.decode(turns[kept.details["turn"]][at : at + 12]))
 
 
-def _ends(tokenizer: Any, messages: list[dict[str, Any]], turns: list[list[int]]) -> Optional[bool]:
-    """Whether an answer ends with the token that ends a generation; None where nobody knows which one does."""
-    end = getattr(tokenizer, "eos_token_id", None)
-    return None if end is None or not messages else end in turns[-1][-_BEHIND:]
+def _ends(trainer: Any, tokenizer: Any, turns: list[list[int]]) -> Optional[bool]:
+    """Whether an answer ends with a token that ends a generation; None where nobody knows which ones do."""
+    config = getattr(getattr(trainer, "model", None), "generation_config", None)
+    named = getattr(config, "eos_token_id", None)
+    ends = {getattr(tokenizer, "eos_token_id", None), *(named if isinstance(named, (list, tuple)) else [named])}
+    ends.discard(None)
+    return bool(ends.intersection(turns[-1][-_BEHIND:])) if ends else None
 
 
 def _same(tokenizer: Any, ids: list[int]) -> bool:

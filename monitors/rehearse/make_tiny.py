@@ -11,6 +11,7 @@ import os
 import shutil
 import struct
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Optional
@@ -53,7 +54,7 @@ def _model(wish: dict[str, Any], into: Path) -> dict[str, Any]:
     target.mkdir(parents=True, exist_ok=True)
     _along(folder, target)
     tiny = _as_config(small, config, target)
-    torch.manual_seed(_SEED)
+    torch.manual_seed(seed_of(wish["name"]))
     model = _built(tiny, real, wish)
     _fill_padding(model)
     told["parameters"] = sum(each.numel() for each in model.parameters())
@@ -62,6 +63,11 @@ def _model(wish: dict[str, Any], into: Path) -> dict[str, Any]:
     _with_keys_of(folder, target, real, small, told)
     _keep_config(target, small, real)
     return told
+
+
+def seed_of(name: str) -> int:
+    """The seed of a model's weights: a student and a teacher of one size are two models, also when both are tiny."""
+    return _SEED + zlib.crc32(name.rstrip("/").encode())
 
 
 def _config(wish: dict[str, Any], where: dict[str, Any]) -> tuple[Any, dict[str, Any], Optional[Path]]:

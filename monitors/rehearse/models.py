@@ -9,7 +9,7 @@ https://github.com/huggingface/transformers/blob/v4.46.3/src/transformers/modeli
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Optional
 
 from doctor.monitors.rehearse import journal
 from doctor.monitors.rehearse.names import redirected
@@ -44,10 +44,21 @@ def weights(module: Any) -> None:
                 return original(cls, pretrained_model_name_or_path, *args, **kwargs)
             named = _other(pretrained_model_name_or_path, kwargs)
             made = original(cls, named, *args, **kwargs)
+        if _Policy.name is None and callable(getattr(made, "generate", None)):
+            _Policy.name = str(named)
         journal.write("loaded", name=str(pretrained_model_name_or_path), tiny=named != pretrained_model_name_or_path)
         return made
 
     owner.from_pretrained = classmethod(from_pretrained)
+
+
+class _Policy:
+    name: Optional[str] = None
+
+
+def policy() -> Optional[str]:
+    """The folder that the first model was loaded from that generates; None where none was."""
+    return _Policy.name
 
 
 def adapters(module: Any) -> None:

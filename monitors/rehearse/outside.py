@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 import ipaddress
 import os
+import socket
 import stat
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from doctor.monitors.rehearse import journal
 from doctor.monitors.rehearse.settings import Settings
@@ -96,12 +98,34 @@ class _Looking:
 
     def _connect(self, args: tuple[Any, ...]) -> None:
         address = args[1] if len(args) > 1 else None
-        if not isinstance(address, tuple) or not address or not isinstance(address[0], str) or is_local(address[0]):
+        if not isinstance(address, tuple) or not address or not isinstance(address[0], str):
             return
         host, port = address[0], address[1] if len(address) > 1 else None
+        if (_known(host), port) in _Forbidden.addresses:
+            journal.once("contacted", f"{host}:{port}", host=host, port=port, by=_caller(), refused=True)
+            raise OfflineError(111, f"the rehearsal never contacts a server that is running: {host}:{port}")
+        if is_local(host):
+            return
         journal.once("contacted", f"{host}:{port}", host=host, port=port, by=_caller(), refused=self._settings.offline)
         if self._settings.offline:
             raise OfflineError(111, f"the rehearsal is offline and contacts nobody: {host}:{port}")
+
+
+class _Forbidden:
+    addresses: ClassVar[set[tuple[str, Any]]] = set()
+
+
+def forbid(host: str, port: int) -> None:
+    """Let this process not reach an address any more: a server of the user's that must stay as it is."""
+    _Forbidden.addresses.add((_known(host), port))
+    with suppress(OSError):
+        for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            _Forbidden.addresses.add((_known(str(each[4][0])), port))
+
+
+def _known(host: str) -> str:
+    """One name for all of this machine's own addresses that stand for loopback."""
+    return "localhost" if is_local(host) else host
 
 
 def is_local(host: str) -> bool:

@@ -95,7 +95,7 @@ class Tried:
     def __init__(self, function: Any, trainer: Any, texts: Sequence[str]) -> None:
         self._function, self._trainer, self._texts = function, trainer, texts
         self.name = str(getattr(function, "__name__", type(function).__name__))
-        self._done = journal.rank() != 0
+        self._done = journal.rank() != 0 or settings().resume  # a second pass has its noise, and no second try
 
     @contextmanager
     def timed(self) -> Iterator[None]:

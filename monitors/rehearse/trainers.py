@@ -96,8 +96,8 @@ def _prepare(trainer: Any) -> None:
     elif hasattr(trainer, "reward_funcs") and not getattr(trainer, "use_vllm", False):
         journal.left_out("weight_update", "no_vllm")
     rows.longest_first(trainer)
+    rewards.watch(trainer)
     if not settings().resume:
-        rewards.watch(trainer)
         conversations.look(trainer)
     callbacks: Any = sys.modules["transformers.trainer_callback"]
     trainer.add_callback(_callback(callbacks.TrainerCallback)(trainer))

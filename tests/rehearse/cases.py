@@ -49,6 +49,25 @@ def _of_pool(name: str, finding: str = "", phase: str = "") -> Case:
     return Case((f"{PROGRAMS}/pool.py", SMALL, name), finding, phase, ("--no-resume",))
 
 
+def _of_trl(name: str, data: str, *more: str) -> Case:
+    """A script that TRL's wheel brings, as its documentation starts it."""
+    given = {
+        "model_name_or_path": BASE, "dataset_name": f"{{stage}}/public/{data}", "output_dir": "out", "use_cpu": "True",
+        "bf16": "False", "report_to": "none", "per_device_train_batch_size": "4",
+    }  # fmt: skip
+    return Case(
+        ("-m", f"trl.scripts.{name}", *(word for key, each in given.items() for word in (f"--{key}", each)), *more)
+    )
+
+
+_REWARD = ("--reward_funcs", "think_format_reward", "--num_generations", "4")
+
+
+def _drawn(name: str, finding: str = "", phase: str = "", *more: str, processes: bool = False) -> Case:
+    words = (f"{PROGRAMS}/drawn.py", SMALL, name)
+    return Case(("torchrun", *words) if processes else words, finding, phase, ("--no-resume", *more))
+
+
 WELL = {
     "pool-right": _of_pool("right"),
     "grpo-7b": Case(_train("right", BASE)),
@@ -64,6 +83,15 @@ WELL = {
     "engine-follows": Case((f"{PROGRAMS}/engine.py", SMALL, "right"), options=("--no-resume",)),
     "null": Case(_train("right"), options=("--null",)),
     "scale-real": Case(_train("right"), options=("--scale", "real")),
+    # of TRL itself
+    "trl-script-sft": _of_trl("sft", "sft"),
+    "trl-script-sft-lora": _of_trl("sft", "sft", "--use_peft", "--eval_strategy", "steps", "--eval_steps", "100"),
+    "trl-script-dpo": _of_trl("dpo", "pairs"),
+    "trl-script-kto": _of_trl("kto", "kto"),
+    "trl-script-reward": _of_trl("reward", "pairs"),
+    "trl-script-grpo": _of_trl("grpo", "prompts", *_REWARD),
+    "trl-script-rloo": _of_trl("rloo", "prompts", *_REWARD),
+    # of earlier releases
     "trl-0.17": Case(_train("right", BASE), beside="trl-0.17"),
     "trl-0.14": Case(_train("right", BASE), beside="trl-0.14"),
 }
@@ -122,4 +150,15 @@ MISTAKES = {
     "pool-experts-inert": _of_pool("experts-inert", "RLX4202"),
     "pool-cell-not-run": _of_pool("cell-not-run", phase="any"),
     "loop-column": Case((f"{PROGRAMS}/loop.py", SMALL, "labels"), phase="any"),
+    # drawn later, before any of them was run
+    "drawn-dpo-columns": _drawn("dpo-columns", phase="any"),
+    "drawn-dpo-loss": _drawn("dpo-loss", phase="any"),
+    "drawn-peft-saved": _drawn("peft-saved", "NUM5191"),
+    "drawn-sft-tokens": _drawn("sft-tokens", phase="any"),
+    "drawn-sft-masked": _drawn("sft-masked", "NUM5191"),
+    "drawn-grpo-barrier": _drawn("grpo-barrier", "LCH7208", "", "--deadline", "70", processes=True),
+    "drawn-grpo-weights": _drawn("grpo-weights", phase="any"),
+    "drawn-grpo-case": _drawn("grpo-case", "RLX5519"),
+    "drawn-grpo-frozen": _drawn("grpo-frozen", "NUM5191"),
+    "drawn-accelerate-wrapped": _drawn("accelerate-wrapped", phase="any", processes=True),
 }

@@ -30,6 +30,7 @@ TEMPLATES = {
         "{% for message in messages %}{% if message['role'] == 'tool' %}{{ raise_exception('roles alternate') }}"
         f"{{% endif %}}{_TURN}{{{{ message['content'] }}}}{_END}{{% endfor %}}"
     ),
+    "mended-by-the-trainer": "",
     "never-ends": f"{{% for message in messages %}}{_TURN}{{{{ message['content'] }}}}\n{{% endfor %}}",
 }
 
@@ -41,11 +42,14 @@ sys.path[:0] = sys.argv[1:3]
 from datasets import Dataset
 from doctor.monitors.rehearse import conversations
 from stage import tokenizer
-for name, template in json.loads(sys.argv[3]).items():
+templates = json.loads(sys.argv[3])
+for name, template in templates.items():
     made = tokenizer()
-    made.chat_template = template
+    made.chat_template = template or templates["forgets"]
+    own = None if template else templates["appends"]
     data = Dataset.from_list([{"prompt": [{"role": "user", "content": "What is 2 + 3?"}]}])
-    conversations.look(SimpleNamespace(processing_class=made, train_dataset=data, tools=[print], model=None))
+    given = {"processing_class": made, "train_dataset": data, "tools": [print], "model": None, "chat_template": own}
+    conversations.look(SimpleNamespace(**given))
 """
 
 
@@ -89,5 +93,21 @@ def test_a_template_without_tools_is_given_turns_that_alternate(told: dict[str, 
     assert (noted["tools"], noted["broken"], noted["turns"]) == (False, [], 4)
 
 
-def test_an_answer_without_its_end_is_noted(told: dict[str, dict[str, Any]]) -> None:
-    assert told["never-ends"]["ends"] is False
+def test_an_answer_without_its_end_is_told(told: dict[str, dict[str, Any]]) -> None:
+    noted = told["never-ends"]
+    assert noted["ends"] is False
+    found = template_rewrites_history.of_rehearsal(noted)
+    assert found is not None
+    assert "without a token that ends it" in found.words("en").headline
+    assert template_rewrites_history.of_rehearsal({**noted, "ends": None}) is None, "nobody knows which token ends one"
+    assert template_rewrites_history.of_rehearsal({**noted, "several": False}) is None
+
+
+def test_ids_that_do_not_survive_are_worth_knowing(told: dict[str, dict[str, Any]]) -> None:
+    found = template_rewrites_history.of_rehearsal({**told["appends"], "same": False})
+    assert found is not None
+    assert (found.severity.name.lower(), "other" in found.words("en").headline) == ("info", True)
+
+
+def test_the_trainers_own_template_counts(told: dict[str, dict[str, Any]]) -> None:
+    assert told["mended-by-the-trainer"]["broken"] == []

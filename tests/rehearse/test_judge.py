@@ -9,10 +9,14 @@ from typing import Any
 import jsonschema
 import pytest
 
+from doctor.catalogue.finding import found
+from doctor.catalogue.outcome import Outcome
 from doctor.checks.numerics import trains_other_than_asked
 from doctor.checks.rl import weights_do_not_follow_the_rate
+from doctor.checks.rl.rewards import groups_without_deviation
 from doctor.diagnosis.schema import REPORT
 from doctor.monitors.rehearse.journal import PHASES
+from doctor.rehearse import judge
 from doctor.rehearse.apart import Apart
 from doctor.rehearse.judge import judged
 from doctor.rehearse.passes import Ended
@@ -215,6 +219,14 @@ def test_at_real_scale_equal_rewards_move_nothing_and_that_is_well(tmp_path: Pat
     assert judged(session(tmp_path, still, scale="real")).outcome.findings == ()
 
 
+def test_constant_rewards_of_two_steps_are_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = groups_without_deviation
+    constant = found(told.PROBLEM, told.TOML["main"], count=1, step=3)
+    monkeypatch.setattr(judge, "_alarmed", lambda done: done.run)
+    monkeypatch.setattr(judge, "_examined", lambda *_: (None, Outcome((constant,), (), (), 1, 0.0)))
+    assert judged(session(tmp_path)).outcome.findings == ()
+
+
 def test_a_schedule_that_came_to_0_is_no_null_run() -> None:
     assert weights_do_not_follow_the_rate.of_rehearsal(["a"], 0, [0.0], 2, count=27) is None
 
@@ -247,6 +259,8 @@ LORA = {"default": {"r": 8, "targets": ["q_proj"], "saved": [], "bias": "none"}}
         ({"adapters": {"default": {**LORA["default"], "saved": ["lm_head"]}},
           "groups": {"lora_A": 4, "lm_head.modules_to_save.default.weight": 1}}, None),
         ({"adapters": {"default": {**LORA["default"], "bias": "all"}}}, None),
+        ({"adapters": {"default": {**LORA["default"], "saved": ["lm_heads"]}}, "groups": {"lora_A": 4}}, "`lm_heads`"),
+        ({"adapters": {"default": {**LORA["default"], "saved": ["score"]}}, "groups": {"lora_A": 4}}, None),
     ],
 )  # fmt: skip
 def test_the_inventory_is_judged(change: dict[str, Any], headline: str | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.monitors.rehearse.make_tiny import _fill_padding
+from doctor.monitors.rehearse.make_tiny import _fill_padding, seed_of
 
 torch = pytest.importorskip("torch")
 
@@ -34,3 +34,8 @@ def test_padding_that_nobody_masks_has_a_finite_gradient(filled: bool) -> None:
     (hidden * torch.randn(hidden.shape)).sum().backward()
     finite = all(bool(each.grad.isfinite().all()) for each in model.parameters())
     assert finite is filled
+
+
+def test_models_of_two_names_are_two_models() -> None:
+    assert seed_of("Qwen/Qwen2-0.5B") != seed_of("Qwen/Qwen2-1.5B")
+    assert seed_of("/models/policy/") == seed_of("/models/policy"), "policy and reference are the same"

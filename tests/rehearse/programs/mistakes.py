@@ -156,6 +156,14 @@ CASES = {
     ),
     "right-lora": Case(trainer=lambda _: {"peft_config": LORA}, settings={"gradient_checkpointing": True}),
     "right-bf16": Case(loading={"dtype": torch.bfloat16}, settings={"warmup_steps": 10, "max_steps": 200}),
+    "right-server": Case(
+        settings={
+            "use_vllm": True,
+            "vllm_mode": "server",
+            "vllm_server_host": "127.0.0.1",
+            "vllm_server_port": int(os.environ.get("SERVER_PORT", "8000")),
+        }
+    ),
     # rewards
     "reward-raises-on-empty": Case(rewards=[raises_on_empty]),
     "reward-no-match": Case(rewards=[no_match]),

@@ -1,7 +1,7 @@
 """What the scripts of this folder train on: a large model's configuration without weights, a tokenizer, files of data.
 
 stage.py FOLDER makes `base` (a 7B model's shape, no weights on disk), `small` (a model with its weights), and
-`sums.jsonl`, `chat.jsonl`.
+`sums.jsonl`, `chat.jsonl`, and folders of data in `public`.
 """
 
 import json
@@ -54,7 +54,25 @@ def rows(count=48):
         yield {"question": f"What is {number} + {number + 7}?", "answer": str(2 * number + 7)}
 
 
+def public(folder):
+    """Datasets in the forms of the hub's that TRL's own scripts are documented with, a folder each."""
+    found = {"sft": [], "pairs": [], "prompts": [], "kto": []}
+    for each in rows():
+        asked = [{"role": "user", "content": each["question"]}]
+        right, wrong = ([{"role": "assistant", "content": text}] for text in (f"It is {each['answer']}.", "No idea."))
+        found["sft"].append({"messages": asked + right})
+        found["pairs"].append({"chosen": asked + right, "rejected": asked + wrong})
+        found["prompts"].append({"prompt": asked, "solution": each["answer"]})
+        found["kto"] += [{"prompt": asked, "completion": one, "label": one is right} for one in (right, wrong)]
+    for name, content in found.items():
+        (folder / name).mkdir(parents=True)
+        for split in ("train", "test"):
+            lines = "".join(f"{json.dumps(each)}\n" for each in content)
+            (folder / name / f"{split}.jsonl").write_text(lines)
+
+
 def main(folder):
+    public(folder / "public")
     base, small = folder / "base", folder / "small"
     shape().save_pretrained(base)
     tokenizer().save_pretrained(base)
