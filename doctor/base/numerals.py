@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from typing import Optional
 
-#: what 63 bits hold; Python refuses to read thousands of digits (`sys.get_int_max_str_digits`), and nothing counts them
-_MOST_DIGITS = 18
+#: a signed number of 64 bits holds every count and every time in nanoseconds; of thousands of digits Python itself
+#: refuses to make one (`sys.get_int_max_str_digits`)
+_MOST, _MOST_DIGITS = 2**63 - 1, 19
 
 
 def whole_of(text: str) -> Optional[int]:
-    """The number that digits tell; None for other text, and for more digits than any count has."""
-    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
+    """The number that digits tell; None for other text, and for more than 64 bits hold."""
+    if not text.isdecimal() or len(text) > _MOST_DIGITS:
+        return None
+    number = int(text)
+    return number if number <= _MOST else None
