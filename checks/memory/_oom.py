@@ -257,12 +257,12 @@ def _framework(hits: Hits) -> str:
 
 def _trinity(hits: Hits) -> str:
     """Trinity's own keys came with 0.3.2; before, and where the release is not known, veRL's file is named."""
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     told = hits.versions.get("trinity-rft") or hits.versions.get("trinity")
     try:
         return "trinity" if told and Version(told) >= Version("0.3.2") else "trinity_old"
-    except InvalidVersion:
+    except ValueError:
         return "trinity_old"
 
 

@@ -55,9 +55,9 @@ def rtx40_needs_variables(
 
 
 def _is_new(driver: str | None) -> bool:
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     try:
         return driver is not None and Version(driver) >= Version(GOOD_DRIVER)
-    except InvalidVersion:
+    except ValueError:
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Optional
 
 from doctor.base.stats import Window
@@ -73,7 +74,7 @@ class GpuDepartsFromItsPeers:
             self._phase = point.name[len("usage/phase/") :], point.step
         elif point.name.endswith("/activity_pct"):
             self._activity[gpu_of(point.name)] = point
-        elif point.name.endswith("/peers"):
+        elif point.name.endswith("/peers") and math.isfinite(point.value):
             self._peers[gpu_of(point.name)] = int(point.value)
         elif point.name.endswith("/peers_pct"):
             gpu = gpu_of(point.name)

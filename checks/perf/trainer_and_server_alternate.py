@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Optional
 
 from doctor.catalogue.columns import Stretch
@@ -98,6 +99,8 @@ class SidesAlternate:
     def update(self, point: Point) -> Optional[Finding]:
         """Take a figure of either side in."""
         _, side, figure = point.name.split("/")
+        if not math.isfinite(point.value):
+            return None
         if figure == "gpus":
             self._gpus[side] = int(point.value)
         else:
@@ -137,8 +140,10 @@ class ServerWaitsForTrainer:
 
     def update(self, point: Point) -> Optional[Finding]:
         """Take a line of either side in; one of the server counts where it carries a time and a request runs."""
-        if point.name != "vllm/running":
-            self._trained += 1 if point.name == "loss" else int(point.value)
+        if point.name == "loss":
+            self._trained += 1
+        elif point.name != "vllm/running":
+            self._trained += int(point.value) if math.isfinite(point.value) else 0
         elif point.value > 0 and point.t_ns is not None:
             self._see(point, point.t_ns)
         return None

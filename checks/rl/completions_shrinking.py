@@ -95,6 +95,8 @@ class AnswersShrinking:
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge one figure."""
+        if not math.isfinite(point.value):
+            return None
         if point.name == "completions/empty_ratio":
             self._rows += 1
             self._last = point

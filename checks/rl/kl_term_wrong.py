@@ -97,7 +97,7 @@ class ReferenceIsThePolicy:
         name, value = point.name, point.value
         if self._settled or not math.isfinite(value):
             return None
-        self._fine = self._fine or abs(value * _DIGITS - round(value * _DIGITS)) > 1e-6
+        self._fine = self._fine or 1e-6 < value * _DIGITS % 1.0 < 1 - 1e-6
         if name == "learning_rate":
             self._rate = value
         elif name == "grad_norm":

@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
-from doctor.base.stats import MAD_TO_SIGMA, Window, median_of_sorted
+from doctor.base.stats import MAD_TO_SIGMA, Window, median_of_sorted, total
 
 #: blocks kept; half as many after neighbours were joined
 MOST_BLOCKS = 64
@@ -179,10 +179,10 @@ class History:
         count = len(part)
         if count < 3:
             return None
-        level = math.fsum(part) / count
+        level = total(part) / count
         middle = (count - 1) / 2
         spread = count * (count * count - 1) / 12
-        rise = math.fsum((place - middle) * value for place, value in enumerate(part)) / spread
+        rise = total([(place - middle) * value for place, value in enumerate(part)]) / spread
         error = self._error_of_block() / math.sqrt(spread)
         return Slope(rise * (count - 1), error * (count - 1), level, count * self.width)
 

@@ -9,11 +9,20 @@ from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Sequence
 from itertools import accumulate, chain
+from math import fsum
 from typing import Optional
 
 #: the median absolute deviation times this estimates the standard deviation of normal noise
 #: (https://en.wikipedia.org/wiki/Median_absolute_deviation)
 MAD_TO_SIGMA = 1.4826
+
+
+def total(values: Sequence[float]) -> float:
+    """The sum, exact to the last digit; infinite or NaN where no float holds it, which `math.fsum` raises at."""
+    try:
+        return fsum(values)
+    except (OverflowError, ValueError):
+        return float(sum(values))
 
 
 def median_of_sorted(values: list[float]) -> float:
@@ -111,7 +120,7 @@ class Window:
         """Mean of what is in the window, which must not be empty, and its standard error; costs O(size)."""
         count = len(self._sorted)
         mean = sum(self._sorted) / count
-        return mean, (sum((value - mean) ** 2 for value in self._sorted) / count) ** 0.5 / count**0.5
+        return mean, (sum([(value - mean) * (value - mean) for value in self._sorted]) / count) ** 0.5 / count**0.5
 
     def clear(self) -> None:
         """Forget everything."""

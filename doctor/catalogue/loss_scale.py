@@ -121,7 +121,7 @@ class ScaleWatch:
             self._unchanged = 0
             if self.last is not None and point.step is not None and point.step - self.last > 1 and self.count:
                 self._gap()
-            self.halved(point.step, max(1, round(math.log2(before / scale))))
+            self.halved(point.step, max(1, round(math.log2(before) - math.log2(scale))))
             return self._severity(scale, point.step)
         return None
 

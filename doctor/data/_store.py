@@ -48,12 +48,12 @@ class Versions:
 
     def _find_equal(self, version: str) -> int | None:
         """2.14 and 2.14.0 are one version: compare by value where the spelling differs."""
-        from packaging.version import InvalidVersion, Version
+        from packaging.version import Version
 
         for spelling in spellings(version):
             try:
                 asked = Version(spelling)
-            except InvalidVersion:
+            except ValueError:
                 return None
             for index, known in enumerate(self.listed):
                 if Version(known) == asked:
@@ -66,11 +66,11 @@ class Versions:
             return Standing.NO_PACKAGE
         if self.find(version) is not None:
             return Standing.KNOWN
-        from packaging.version import InvalidVersion, Version
+        from packaging.version import Version
 
         try:
             asked = Version(version)
-        except InvalidVersion:
+        except ValueError:
             return Standing.UNREADABLE
         if asked > Version(self.listed[-1]):
             return Standing.NEWER

@@ -81,11 +81,11 @@ class Known:
 
         A release newer than all counts as the newest. None: no version.
         """
-        from packaging.version import InvalidVersion, Version
+        from packaging.version import Version
 
         try:
             asked = Version(Version(version).public)
-        except InvalidVersion:
+        except ValueError:
             return None
         listed = [Version(each) for each in self.versions]
         before = bisect_right(listed, asked) - 1

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from doctor import data
 from doctor.catalogue.finding import Finding
@@ -133,5 +133,5 @@ def _specifier(text: str) -> SpecifierSet | None:
 def _version(text: str) -> Version | None:
     try:
         return Version(text)
-    except InvalidVersion:
+    except ValueError:
         return None

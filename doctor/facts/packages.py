@@ -126,11 +126,11 @@ class Packages:
 @cache  # a hundred problems ask about a handful of versions
 def _in_range(text: str, specifier: str) -> bool | None:
     from packaging.specifiers import SpecifierSet
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     try:
         return SpecifierSet(specifier).contains(Version(Version(text).public), prereleases=True)
-    except InvalidVersion:
+    except ValueError:
         return None
 
 

@@ -254,7 +254,7 @@ def default_reward(told: Episodes) -> Verdict:
     if min(len(outside), len(tries)) < LEAST_COMPARED:
         return unseen("default-reward", "too few graded episodes failed")
     value, mean = max(outside), sum(tries) / len(tries)
-    error = math.sqrt(sum((each - mean) ** 2 for each in tries) / len(tries) / len(tries))
+    error = math.sqrt(sum([(each - mean) * (each - mean) for each in tries]) / len(tries) / len(tries))
     pays = value == min(outside) and value > mean + 2 * error
     reason = f"failed episodes get {value:g}, tries {mean:g}"
     return Verdict("default-reward", BROKEN if pays else HOLDS, value, mean, reason)

@@ -81,7 +81,10 @@ class Plain:
 
     def sum(self) -> float:
         """Sum, without loss by rounding."""
-        return math.fsum(self.values)
+        try:
+            return math.fsum(self.values)
+        except (OverflowError, ValueError):  # no float holds it
+            return float(sum(self.values))
 
     def max(self) -> float:
         """The greatest."""

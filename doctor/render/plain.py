@@ -15,6 +15,8 @@ from typing import Any
 _SEQUENCE = re.compile(
     "\x1b(?:\\[[0-?]{0,64}[ -/]{0,8}[@-~]|[\\]PX^_][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\\\)|[ -/]{0,4}[0-~])"
 )
+#: half of a pair, which no encoding writes: of a damaged file, or a byte of a file's name that is no UTF-8
+_HALF = re.compile("[\ud800-\udfff]")
 #: C0 and C1 but for tab, line feed and carriage return; DEL; what turns the direction of text around
 #: https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -22,7 +24,9 @@ _REPLACEMENT = "\ufffd"
 
 
 def plain(text: str) -> str:
-    """The text without control sequences; a control character that is left stands as U+FFFD."""
+    """The text without control sequences, as UTF-8 can write it; a control character that is left is U+FFFD."""
+    if _HALF.search(text):
+        text = text.encode("utf-8", "backslashreplace").decode()
     if not _CONTROL.search(text):
         return text
     return _CONTROL.sub(_REPLACEMENT, _SEQUENCE.sub("", text))

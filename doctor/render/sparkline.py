@@ -57,8 +57,8 @@ def _scale(finite: Sequence[float], *, logarithmic: bool) -> Callable[[float], f
     if low == high:
         return lambda _: 0.45
     if logarithmic:
-        return lambda value: math.log(value / low) / math.log(high / low)
-    return lambda value: (value - low) / (high - low)
+        return lambda value: (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
+    return lambda value: (value / 2 - low / 2) / (high / 2 - low / 2)  # no float holds the difference of the greatest
 
 
 def _columns(series: Mapping[str, Any], span: Sequence[int], width: int) -> list[float | None]:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Optional, Union
 
+from doctor.base.numerals import whole_of
 from doctor.base.redact import redact, redact_text
 
 SCHEMA = "doctor-run/1"
@@ -228,7 +229,7 @@ class Events:
 
     def __init__(self, run: RunDir, rank: Optional[int] = None, role: Optional[str] = None) -> None:
         text = os.environ.get("RANK", "")
-        self._rank = rank if rank is not None else int(text) if text.isdecimal() else None
+        self._rank = rank if rank is not None else whole_of(text)
         self._role = role
         self._host = host_name()
         self._pid = os.getpid()

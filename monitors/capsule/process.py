@@ -11,6 +11,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, Callable, Optional
 
+from doctor.base.numerals import whole_of
 from doctor.base.redact import redact_text, redact_variable
 from doctor.monitors.capsule import looks
 from doctor.monitors.capsule.values import Fact, imported
@@ -45,8 +46,7 @@ def rank() -> Optional[int]:
 
 
 def _integer(name: str) -> Optional[int]:
-    text = os.environ.get(name, "")
-    return int(text) if text.isdecimal() else None
+    return whole_of(os.environ.get(name, ""))
 
 
 def role() -> str:

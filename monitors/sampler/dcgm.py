@@ -16,6 +16,8 @@ import urllib.error
 import urllib.request
 from typing import Any
 
+from doctor.base.numerals import whole_of
+
 DEFAULT_URL = "http://127.0.0.1:9400/metrics"
 
 _MIB = 1 << 20
@@ -55,7 +57,7 @@ def parse(text: str) -> dict[tuple[str, int | None], dict[str, float]]:
         uuid, instance = labels.get("UUID"), labels.get("GPU_I_ID", "")
         if uuid is None or not math.isfinite(value) or not 0 <= value <= _MOST:
             continue
-        key = (uuid, int(instance) if instance.isdecimal() else None)
+        key = (uuid, whole_of(instance))
         found.setdefault(key, {})[wanted[0]] = round(value, 3)
     return found
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from doctor.base.evidence import Observed
+from doctor.base.numerals import whole_of
 from doctor.catalogue.finding import Finding, Where, found
 from doctor.catalogue.words import words_of
 
@@ -39,7 +40,7 @@ def of_rehearsal(function: Mapping[str, Any]) -> Iterator[Finding]:
         name = KINDS.get(kind) or KINDS["right" if kind.startswith("right") else "wrong"]
         file, _, line = (tried["frame"] or function["place"]).rpartition(":")
         yield found(
-            PROBLEM, message, where=Where(file=file or None, line=int(line) if line.isdecimal() else None),
+            PROBLEM, message, where=Where(file=file or None, line=whole_of(line)),
             evidence=(Observed.quoted(function["place"] or function["function"], f"{kind}: {error}"),),
             function=function["function"], kind=name, error=error.partition(":")[0],
             seconds=f"{function['limit']:.0f}", usual=f"{function['usual']:.2g}",

@@ -58,10 +58,10 @@ class MemoryCreeping:
     def _growth(self, name: str) -> Optional[tuple[float, float]]:
         """Peak of the first and of the last part, when it crept."""
         parts = self._seen[name].parts(PARTS, SKIP)
-        if not parts or self._bins[name] * self._bin_s < LEAST_S:
+        figure = name.rpartition("/")[2]
+        least = LEAST_MIB["host"] if name == "host/memory_used_mib" else LEAST_MIB.get(figure)
+        if least is None or not parts or self._bins[name] * self._bin_s < LEAST_S:
             return None
         rises = sum(later > earlier for earlier, later in zip(parts, parts[1:]))  # noqa: B905, RUF007 - Python 3.9
-        figure = name.rpartition("/")[2]
-        least = LEAST_MIB["host"] if name == "host/memory_used_mib" else LEAST_MIB[figure]
         crept = rises >= RISES and parts[-1] > GROWTH * parts[0] and parts[-1] - parts[0] >= least
         return (parts[0], parts[-1]) if crept else None

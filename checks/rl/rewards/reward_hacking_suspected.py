@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Optional
 
 from doctor.base.history import History, Looks
-from doctor.base.stats import Alarm, Baseline, Window
+from doctor.base.stats import Alarm, Baseline, Window, total
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.finding import LIKELY, Finding, Message, found
 from doctor.catalogue.held_out import HELD_OUT, is_score
@@ -136,7 +136,7 @@ class _Score:
         """Standard deviation of one evaluation, from second differences; a bend in the course only raises it."""
         score = self.values
         seconds = [abs(a - 2 * b + c) for a, b, c in zip(score, score[1:], score[2:])]  # noqa: B905 - Python 3.9
-        return math.fsum(seconds) / len(seconds) / _OF_SECOND
+        return total(seconds) / len(seconds) / _OF_SECOND
 
     def judge(self) -> Optional[tuple[Message, float, float, float, float]]:
         """Message, score before and now, reward before and now; None where the score follows the reward."""
@@ -162,7 +162,7 @@ class _Score:
 
 
 def _mean(values: list[float]) -> float:
-    return math.fsum(values) / len(values)
+    return total(values) / len(values)
 
 
 @rule(PROBLEM, needs=("reward", *HELD_OUT))
@@ -309,7 +309,7 @@ def _together(length: History, reward: History) -> bool:
 
 def _correlation(one: Sequence[float], two: Sequence[float]) -> float:
     """Pearson's correlation; 0 where one of them does not vary."""
-    first, second = math.fsum(one) / len(one), math.fsum(two) / len(two)
+    first, second = total(one) / len(one), total(two) / len(two)
     pairs = [(a - first, b - second) for a, b in zip(one, two)]  # noqa: B905 - Python 3.9
-    spread = math.fsum(a * a for a, _ in pairs) * math.fsum(b * b for _, b in pairs)
-    return math.fsum(a * b for a, b in pairs) / math.sqrt(spread) if spread > 0 else 0.0
+    spread = total([a * a for a, _ in pairs]) * total([b * b for _, b in pairs])
+    return total([a * b for a, b in pairs]) / math.sqrt(spread) if spread > 0 else 0.0

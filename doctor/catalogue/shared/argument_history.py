@@ -85,11 +85,11 @@ def history_of(package: str, history: data.ArgumentHistory) -> tuple[Observed, .
 
 
 def _older(one: str, other: str) -> bool:
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     try:
         return Version(one) < Version(other)
-    except InvalidVersion:
+    except ValueError:
         return False
 
 

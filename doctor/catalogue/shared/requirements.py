@@ -82,14 +82,14 @@ def python_allowed(requires_python: str | None, version: str) -> bool | None:
 
     A pre-release of Python counts as its release: 3.14.0rc1 runs what asks for 3.14.
     """
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     wanted = specifiers(requires_python) if requires_python else None
     if wanted is None:
         return None
     try:
         return wanted.contains(Version(version).base_version, prereleases=True)
-    except InvalidVersion:
+    except ValueError:
         return None
 
 
@@ -167,11 +167,11 @@ def satisfies(version: str, wanted: SpecifierSet) -> bool | None:
 
     NVIDIA's containers and nightly wheels call themselves 2.6.0a0 or 2.9.0.dev2025; their makers mean the release.
     """
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     try:
         installed = Version(version)
-    except InvalidVersion:
+    except ValueError:
         return None
     if wanted.contains(installed, prereleases=True) or wanted.contains(installed.public, prereleases=True):
         return True

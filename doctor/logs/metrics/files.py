@@ -12,6 +12,7 @@ from operator import ne
 from pathlib import Path
 from typing import Any, Optional, Protocol
 
+from doctor.base.numerals import whole_of
 from doctor.base.redact import redact_text
 from doctor.catalogue.columns import MetricRow
 from doctor.catalogue.series import ALIASES
@@ -244,12 +245,12 @@ class _Table:
             each: [columns[self._head.index(each)][place] for place in places]
             for each in ("step", "t_ns", "rank", "source") if each in self._head
         }  # fmt: skip
-        times = map(_whole, told["t_ns"]) if "t_ns" in told else repeat(None)
+        times = map(whole_of, told["t_ns"]) if "t_ns" in told else repeat(None)
         ranks = (
-            (_whole(each) if each else self._rank for each in told["rank"]) if "rank" in told else repeat(self._rank)
+            (whole_of(each) if each else self._rank for each in told["rank"]) if "rank" in told else repeat(self._rank)
         )
         sources = (each or self._own for each in told["source"]) if "source" in told else repeat(self._own)
-        return map(_row, zip(map(_whole, told["step"]), names, values, times, ranks, sources, strict=False))
+        return map(_row, zip(map(whole_of, told["step"]), names, values, times, ranks, sources, strict=False))
 
     def _one_by_one(self, columns: _Columns, starts: list[int]) -> Iterator[MetricRow]:
         own, values = columns[self._name], columns[self._value]
@@ -277,10 +278,6 @@ def _number(text: str) -> Optional[float]:
         return float(text)
     except ValueError:
         return None
-
-
-def _whole(text: str) -> Optional[int]:
-    return int(text) if text.isdecimal() else None
 
 
 def _quoted(line: str) -> list[str]:

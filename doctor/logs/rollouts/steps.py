@@ -80,7 +80,7 @@ class _Mean:
         """Standard deviation; exactly 0 is told by the extremes, for sums of squares round."""
         if not self.count:
             return math.nan
-        return math.sqrt(max(0.0, self.squares / self.count - self.value**2))
+        return math.sqrt(max(0.0, self.squares / self.count - self.value * self.value))
 
 
 @dataclass

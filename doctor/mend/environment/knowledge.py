@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from doctor import data
 from doctor.catalogue.shared.torch_builds import major, public, runs_on
@@ -188,7 +188,7 @@ def _all_in(ranges: Mapping[str, str], version_of: Callable[[str], str | None]) 
 def _within(version: str, specifier: str) -> bool | None:
     try:
         return SpecifierSet(specifier).contains(Version(public(version)), prereleases=True)
-    except InvalidVersion:
+    except ValueError:
         return None
 
 

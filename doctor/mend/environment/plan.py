@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.version import InvalidVersion
+from packaging.requirements import Requirement
 
 from doctor.catalogue.plan import Plan, Refused, Run, Safety
 from doctor.facts.interpreter import Interpreter
@@ -114,7 +113,7 @@ def unmet(packages: Packages, after: Mapping[str, str], interpreter: Interpreter
                 applies = wanted.marker is None or wanted.marker.evaluate({**markers, "extra": ""})
                 version = after.get(normalised(wanted.name))
                 fits = version is None or wanted.specifier.contains(version, prereleases=True)
-            except (InvalidRequirement, InvalidVersion):
+            except ValueError:
                 continue
             if applies and not fits:
                 found.append(f"{name} {each.version}: {wanted.name}{wanted.specifier} ({version})")

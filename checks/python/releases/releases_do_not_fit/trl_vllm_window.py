@@ -24,11 +24,11 @@ MESSAGE_ONE = TOML["one"]
 
 def _accepting(vllm: str) -> str | None:
     """Return the newest TRL whose range holds a vLLM."""
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     try:
         wanted = Version(Version(vllm).base_version)
-    except InvalidVersion:
+    except ValueError:
         return None
     for listed in reversed(tuple(data.releases("trl"))):
         release = data.trl_release(listed)
