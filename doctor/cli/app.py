@@ -93,7 +93,7 @@ def _file_meant(word: str) -> str | None:
     """
     from itertools import islice
 
-    folder, name = os.path.split(word)  # noqa: PTH110 - what is typed, and not a path of ours
+    folder, name = os.path.split(word)
     if os.sep not in word and "." not in name.strip("."):
         return None
     try:

@@ -271,7 +271,7 @@ text = 1 + \\
     compile(found.source, "notebook", "exec")
     assert "text = 1 + \\\n    2" in found.source
     assert len(found.source.splitlines()) == len(code.splitlines()) + 1
-    assert found.shell[0] == (2, code.split("!")[1].split("\nelif")[0])
+    assert found.shell[0] == (2, code.split("!")[1].split("\nelif", maxsplit=1)[0])
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", "no json", '{"cells": 1}', "[" * 100_000])

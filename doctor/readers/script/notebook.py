@@ -13,7 +13,9 @@ from doctor.base.record import record
 
 _MAGIC = re.compile(r"^(\s*)([%!?].*|[\w.]+\?{1,2})$")
 _ASSIGNED = re.compile(r"^(\s*[\w.]+\s*=\s*)([%!].*)$")
-_FOREIGN = ("%%bash", "%%sh", "%%script", "%%html", "%%javascript", "%%writefile", "%%file", "%%latex", "%%markdown", "%%perl")
+_FOREIGN = (
+    "%%bash", "%%sh", "%%script", "%%html", "%%javascript", "%%writefile", "%%file", "%%latex", "%%markdown", "%%perl",
+)  # fmt: skip
 
 
 class NotebookError(ValueError):
