@@ -79,9 +79,34 @@ class LazyGroup(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if not near and (file := _file_meant(args[0])) is not None:
+                raise click.UsageError(file, ctx) from None
             hint = f" The nearest is `{near[0]}`." if near else ""
             msg = f"There is no command `{args[0]}`.{hint}"
             raise click.UsageError(msg, ctx) from None
+
+
+def _file_meant(word: str) -> str | None:
+    """What is said of a word that is a path and no command, and that leads nowhere; None for any other word.
+
+    Names in the folder are asked for a near one; a folder with more than 10,000 of them is not read to its end.
+    """
+    from itertools import islice
+
+    folder, name = os.path.split(word)
+    if os.sep not in word and "." not in name.strip("."):
+        return None
+    try:
+        with os.scandir(folder or ".") as entries:
+            names = [each.name for each in islice(entries, 10_000)]
+    except OSError:
+        names = []
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, names, n=1, cutoff=0.75) if name else []
+    if not near:
+        return f"The file `{word}` does not exist."
+    return f"The file `{word}` does not exist. Did you mean `{os.path.join(folder, near[0])}`?"  # noqa: PTH118
 
 
 @click.group(

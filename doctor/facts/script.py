@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from doctor.base.evidence import Place
+from doctor.base.evidence import Observed, Place
 from doctor.base.fact import BrokenFile, Settings
 from doctor.base.record import record
 
@@ -46,7 +46,7 @@ class Call:
         base: class of the stack that a class of the user's derives from; else the same as `name`.
         nested: dotted keys of dictionaries among the arguments: `model_init_kwargs.attn_implementation`.
         links: argument -> the call that its value comes from.
-        trains: `.train()` is called on the result.
+        trains: `.train()` is called on the result; `resumes` is what that call is given as `resume_from_checkpoint`.
         conditional: the call stands in a branch or a loop.
         set_later: those of `arguments` that are attributes set after the call, which no constructor ever checks.
 
@@ -64,6 +64,7 @@ class Call:
     trains: bool = False
     conditional: bool = False
     set_later: frozenset[str] = frozenset()
+    resumes: Observed | None = None
 
 
 @record

@@ -90,3 +90,21 @@ def test_every_command_loads() -> None:
     from doctor.cli.app import app
 
     assert all(app.get_command(None, name) is not None for name in COMMANDS)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("trian.log", "The file `trian.log` does not exist. Did you mean `train.log`?"),
+        ("./trian.log", "The file `./trian.log` does not exist. Did you mean `./train.log`?"),
+        ("no.csv", "The file `no.csv` does not exist.\n"),
+        ("runs/x.log", "The file `runs/x.log` does not exist.\n"),
+        ("chekc", "There is no command `chekc`. The nearest is `check`."),
+        ("train", "There is no command `train`."),
+    ],
+)
+def test_a_file_that_is_not_there_is_named(word: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text("\n")
+    done = run_doctor(word, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr

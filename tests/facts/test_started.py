@@ -242,6 +242,38 @@ def test_notebook(tmp_path: Path) -> None:
     assert started(tmp_path, "papermill n.ipynb out.ipynb", n_ipynb=json.dumps(book)).kind == "accelerate"
 
 
+def test_a_notebook_that_trains_is_judged_before_what_it_starts_afterwards(tmp_path: Path) -> None:
+    sources = ["trainer.train()", "%%file export.py\nimport not python", "!python export.py"]
+    book = json.dumps({"cells": [{"cell_type": "code", "source": each} for each in sources]})
+    launched = started(tmp_path, "jupyter nbconvert --execute n.ipynb", n_ipynb=book)
+    assert (launched.kind, launched.script, launched.missing) == ("python", str(tmp_path / "n.ipynb"), None)
+    compile(cells(book).source, "notebook", "exec")
+
+
+def test_lines_that_a_magic_goes_on_in() -> None:
+    """As in Unsloth's notebooks: `!uv pip install \\` in a branch, with its packages on the lines below."""
+    code = """if colab:
+    !uv pip install -qqq \\
+        "torch>=2.8.0" {_numpy} \\
+        "unsloth @ git+https://github.com/unslothai/unsloth"
+elif more:
+    %pip install \\
+        trl
+    out = !ls \\
+        -l
+text = 1 + \\
+    2
+!curl -d '{ \\
+    "model": "m" \\
+    }'
+"""
+    found = cells(json.dumps({"cells": [{"cell_type": "code", "source": code}]}))
+    compile(found.source, "notebook", "exec")
+    assert "text = 1 + \\\n    2" in found.source
+    assert len(found.source.splitlines()) == len(code.splitlines()) + 1
+    assert found.shell[0] == (2, code.split("!")[1].split("\nelif", maxsplit=1)[0])
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", "no json", '{"cells": 1}', "[" * 100_000])
 def test_no_notebook(content: str) -> None:
     with pytest.raises(NotebookError):

@@ -28,6 +28,8 @@ _DEEPEST = 5
 _SLURM = ("SLURM", "SLURMD_", "SBATCH_", "PMI")
 #: a script may be started by these although they are no shell's name
 _NOTEBOOKS = {"jupyter": ("nbconvert", "execute", "run"), "papermill": ()}
+#: of a notebook whose own cells train
+_TRAINS = ".train("
 _SHEBANGS = ("bash", "sh", "zsh", "dash", "ksh")
 
 
@@ -186,7 +188,8 @@ class Opener:
             return None
         started = [each for number, line in source.shell for each in self._of_recipe(state, line, path, number)]
         launch = self._chosen(state, started) if started else None
-        if launch is None or not launch.trains:
+        if launch is None or not launch.trains or (launch.kind == "python" and _TRAINS in source.source):
+            # `!python export.py` beside cells that train themselves is what comes afterwards
             python = understand(["python", path], state.folder)
             launch = replace(python, read_from=(Place(path),), wrappers=tuple(state.wrappers))
             if name in _NOTEBOOKS:  # whose first line names the interpreter; the kernel's may be another

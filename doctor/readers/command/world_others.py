@@ -25,7 +25,8 @@ def torchrun_world(asked: Asked) -> dict[str, Any]:
     """Fields of World for torchrun; options may come from variables PET_NPROC_PER_NODE and the like."""
     setting = _torchrun_option(asked, "nproc_per_node")
     local = _nproc(asked, setting)
-    nodes = text(_torchrun_option(asked, "nnodes")) or "1"
+    stated = _torchrun_option(asked, "nnodes")
+    nodes = "" if _empty(stated) else text(stated) or "1"
     least, _, most = nodes.partition(":")
     machines = number(most or least) if not most or most == least else None
     processes = local * machines if local is not None and machines is not None else None
@@ -35,7 +36,7 @@ def torchrun_world(asked: Asked) -> dict[str, Any]:
         "processes_from": setting,
         "local_processes": local,
         "machines": machines,
-        "machine_rank": number(_torchrun_option(asked, "node_rank")) or 0,
+        "machine_rank": _machine_rank(_torchrun_option(asked, "node_rank")),
         **_torchrun_rendezvous(asked, machines),
         **_precision(asked),
         **trainers_backend(asked, processes if processes is not None else local),
@@ -47,8 +48,19 @@ def _torchrun_option(asked: Asked, name: str) -> Observed | None:
     return asked.options.get(name) or (Observed.written(f"PET_{name.upper()}", value, True, value) if value else None)
 
 
+def _empty(setting: Observed | None) -> bool:
+    """`--nnodes=$WORLD_SIZE` where nobody has set the variable yet: what the job will say, and no default."""
+    return setting is not None and setting.known and setting.value == ""
+
+
+def _machine_rank(setting: Observed | None) -> int | None:
+    return None if _empty(setting) else number(setting) or 0
+
+
 def _nproc(asked: Asked, setting: Observed | None) -> int | None:
     """Processes on this machine; "auto" counts GPUs, or CPUs where there is none, which is not guessed here."""
+    if _empty(setting):
+        return None
     value = text(setting) or "1"
     if value in {"gpu", "auto"}:
         return asked.visible_count or None
@@ -67,7 +79,11 @@ def _torchrun_rendezvous(asked: Asked, machines: int | None) -> dict[str, Any]:
         return {"master_addr": host or None, "master_port": number(tail) or None}
     if address is None and port is None and machines == 1:
         return {}
-    return {"master_addr": address or "127.0.0.1", "master_port": port or 29500}
+    to_come = {name: _empty(_torchrun_option(asked, name)) for name in ("master_addr", "master_port")}
+    return {
+        "master_addr": address or (None if to_come["master_addr"] else "127.0.0.1"),
+        "master_port": port or (None if to_come["master_port"] else 29500),
+    }
 
 
 def _precision(asked: Asked) -> dict[str, Any]:

@@ -37,6 +37,7 @@ POSITIONAL: dict[str, tuple[str, ...]] = {
     "RewardConfig": ("output_dir",),
     "KTOConfig": ("output_dir",),
     "from_pretrained": ("pretrained_model_name_or_path",),
+    "train": ("resume_from_checkpoint",),
     "load_dataset": ("path", "name", "data_dir", "data_files", "split"),
     "load_from_disk": ("dataset_path",),
     "from_json": ("path_or_paths",),

@@ -13,7 +13,9 @@ from doctor.base.record import record
 
 _MAGIC = re.compile(r"^(\s*)([%!?].*|[\w.]+\?{1,2})$")
 _ASSIGNED = re.compile(r"^(\s*[\w.]+\s*=\s*)([%!].*)$")
-_FOREIGN = ("%%bash", "%%sh", "%%script", "%%html", "%%javascript", "%%writefile", "%%latex", "%%markdown", "%%perl")
+_FOREIGN = (
+    "%%bash", "%%sh", "%%script", "%%html", "%%javascript", "%%writefile", "%%file", "%%latex", "%%markdown", "%%perl",
+)  # fmt: skip
 
 
 class NotebookError(ValueError):
@@ -65,13 +67,32 @@ def _cell(code: list[str], lines: list[str], shell: list[tuple[int, str]]) -> No
             shell.append((len(lines) + 2, "\n".join(code[1:])))
         lines += [f"# {each}" for each in code]
         return
-    for line in code:
+    for part in _joined(code):
+        line = part[0]
         magic, assigned = _MAGIC.match(line), _ASSIGNED.match(line)
         if magic:
             if magic[2].startswith("!"):
-                shell.append((len(lines) + 1, magic[2][1:]))
+                shell.append((len(lines) + 1, "\n".join((magic[2][1:], *part[1:]))))
             lines.append(f"{magic[1]}pass  # {magic[2]}")
         elif assigned:
             lines.append(f"{assigned[1]}None  # {assigned[2]}")
         else:
             lines.append(line)
+        lines += [f"# {each}" for each in part[1:]]
+
+
+def _joined(code: list[str]) -> list[list[str]]:
+    """Lines of a cell; a magic or a shell command that ends with a backslash takes the lines it goes on in.
+
+    https://github.com/ipython/ipython/blob/9.5.0/IPython/core/inputtransformer2.py (`find_end_of_continued_line`)
+    """
+    found: list[list[str]] = []
+    goes_on = False
+    for line in code:
+        if goes_on:
+            found[-1].append(line)
+        else:
+            found.append([line])
+        begins = goes_on or _MAGIC.match(line) or _ASSIGNED.match(line)
+        goes_on = bool(begins) and line.rstrip("\r").endswith("\\")
+    return found

@@ -173,7 +173,9 @@ class _Reader:
                 wanted |= {last} if head in names else set()
         return _reached(module, wanted) if module is not self.module and wanted else None
 
-    def _call(self, site: CallSite, spot: Spot, changes: dict[str, list[Change]], trained: set[Place]) -> Call:
+    def _call(
+        self, site: CallSite, spot: Spot, changes: dict[str, list[Change]], trained: dict[Place, Observed | None]
+    ) -> Call:
         node, origin = site.node, self.origin(site.node, spot)
         name = origin.rpartition(".")[2]
         local = self.classes.local(node.func, spot)
@@ -197,6 +199,7 @@ class _Reader:
             nested=arguments.nested,
             links=self._links_of(arguments.nodes),
             trains=place in trained,
+            resumes=trained.get(place),
             conditional=site.conditional,
             set_later=frozenset(later),
         )
@@ -224,15 +227,16 @@ class _Reader:
                 hidden = True
         return found, hidden
 
-    def _trained(self, module: Module) -> set[Place]:
-        """Places of the calls on whose result `.train()` is called."""
-        found = set()
+    def _trained(self, module: Module) -> dict[Place, Observed | None]:
+        """Places of the calls on whose result `.train()` is called, and the checkpoint it is to go on from."""
+        found: dict[Place, Observed | None] = {}
         for site in module.calls:
             if _method(site.node) == "train" and isinstance(site.node.func, ast.Attribute):
                 spot = Spot(module, site.scope, site.node.lineno)
                 link = self.links.link(site.node.func.value, spot)
                 if link is not None and link.sure:
-                    found.add(link.place)
+                    given = arguments_of(self.values, site.node, "train", spot).settings
+                    found[link.place] = given.get("resume_from_checkpoint")
         return found
 
     # --- arguments parsers ------------------------------------------------------------------------------------
