@@ -1,4 +1,4 @@
-"""Ten mistakes more, written with their labels before any of them had run; what `mistakes.py` says of them holds here."""
+"""Ten mistakes more, written with their labels before any of them had run; as in `mistakes.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that stand still, each with what the first sentence of `doctor hang` must hold; labels came before the first run.
+"""Runs that stand still, each with what the first sentence of `doctor hang` must hold; labels came before the runs.
 
 A program touches `ready` where it begins to stand still. `must`: patterns, all of which stand in the first sentence.
 """
