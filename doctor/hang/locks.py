@@ -18,6 +18,8 @@ from doctor.hang.asked import Stack
 from doctor.hang.threads import Thread
 
 _LARGEST = 2 << 20
+#: by which the time of a file and that of a process may differ, in seconds
+_CLOCK_S = 1.0
 _MOST_THREADS, _MOST_FRAMES = 64, 20
 _BLOCKED = "futex"
 
@@ -122,7 +124,7 @@ def _of_stack(
 def _tree(path: Path, started_s: float) -> ast.AST | None:
     try:
         state = path.stat()
-        if state.st_size > _LARGEST or state.st_mtime > started_s or not path.is_absolute():
+        if state.st_size > _LARGEST or state.st_mtime > started_s + _CLOCK_S or not path.is_absolute():
             return None
         return ast.parse(path.read_text("utf-8", "replace"))
     except (OSError, ValueError, SyntaxError, RecursionError):

@@ -164,7 +164,10 @@ def _none(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     if came is not None:
         english += came[0]
         chinese += came[1]
-    return Held("none", english, chinese, _evidence(capsule, frame, {name: frame.values[name]}), frame)
+    seen = _evidence(capsule, frame, {name: frame.values[name]})
+    if came is not None:
+        seen = (*seen, Observed.quoted(capsule.path, f"{capsule.who}:{came[0]}"))
+    return Held("none", english, chinese, seen, frame)
 
 
 def _came_from(link: Link, frame: Frame, name: str) -> tuple[str, str] | None:
