@@ -247,3 +247,12 @@ def test_looks_at_a_run_that_stood_still_are_in_a_bundle(tmp_path: Path) -> None
         text = opened.read()
     assert b"doctor-hang/1" in text
     assert b"hf_abcdef" not in text
+
+
+def test_what_returned_a_none_is_named(hooked: Run, tmp_path: Path) -> None:
+    program = "def score(rows):\n    [each for each in rows]\ndef add(rows):\n    told = score(rows)\n"
+    program += "    return sum(told)\nadd([1, 2])\n"
+    assert hooked(program).only
+    path = next((tmp_path / "run" / "capsules").glob("*.json"))
+    first = json.loads(doctor("postmortem", "--capsule", str(path), "--format", "json").stdout)["findings"][0]
+    assert re.search(r"`told` is None in \S+:5 \(add\)\. `score \(\S+:1\)` returned it", first["explanation"])
