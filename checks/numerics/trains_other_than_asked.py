@@ -18,6 +18,7 @@ UNTOUCHED = TOML["untouched"]
 ENDLESS = TOML["endless"]
 BESIDE = TOML["beside"]
 UNSAVED = TOML["unsaved"]
+DOUBLE = TOML["double"]
 
 #: parts that a batch need not come to: experts that no token was sent to, towers of what it does not hold
 _BY_CHANCE = ("expert", "router", "vision", "visual", "audio", "image", "video", "mm_projector", "multi_modal")
@@ -43,9 +44,11 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
     batch = data.get("batch") or {}
     if data.get("tensors") == 0 and data.get("frozen"):
         yield found(
-            PROBLEM, NOTHING, severity=ERROR, evidence=(Observed.quoted("inventory", f"frozen: {data['frozen']}"),)
-        )
+            PROBLEM, NOTHING, severity=ERROR, count=sum(data["frozen"].values()),
+            evidence=(Observed.quoted("inventory", f"frozen: {data['frozen']}"),),
+        )  # fmt: skip
         return
+    yield from _double(data)
     if batch.get("tokens") and batch.get("trained") == 0:
         yield found(
             PROBLEM, MASKED, severity=ERROR, tokens=batch["tokens"],
@@ -66,6 +69,18 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
         )  # fmt: skip
     yield from _beside(data)
     yield from _unsaved(data)
+
+
+def _double(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """Some parameters of twice the size that all others have: what made them did not ask for the model's dtype."""
+    sizes = {**(data.get("frozen") or {}), **(data.get("trainable") or {})}
+    others = sorted(set(sizes) - {"float64"})
+    groups = data.get("double") or {}
+    if groups and others:
+        yield found(
+            PROBLEM, DOUBLE, groups=_listed(groups), others=", ".join(others),
+            evidence=(Observed.quoted("inventory", f"float64: {_all(groups)}; else {', '.join(others)}"),),
+        )  # fmt: skip
 
 
 def _endless(data: Mapping[str, Any], batch: Mapping[str, Any]) -> Iterator[Finding]:

@@ -90,7 +90,7 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     if len(paths) == 1:
         _add_run(Path(paths[0]), report)
     options.show_report(report, chosen["format"], chosen["output"], language, verbose=chosen["verbose"])
-    _extras(result, report, chosen, language)
+    _extras(result, report, paths, chosen, language)
     _remember(report)
     return int(result.diagnosis.outcome.exit_code(strict=chosen["strict"] or settings.strict))
 
@@ -237,7 +237,7 @@ def _context(chosen: dict[str, Any]) -> tuple[Path, ...]:
     return context
 
 
-def _extras(result: Any, report: dict[str, Any], chosen: dict[str, Any], language: str) -> None:
+def _extras(result: Any, report: dict[str, Any], paths: tuple[str, ...], chosen: dict[str, Any], language: str) -> None:
     """Write the page, the metrics and the bundle that were asked for."""
     try:
         if chosen["page"]:
@@ -252,7 +252,7 @@ def _extras(result: Any, report: dict[str, Any], chosen: dict[str, Any], languag
         if chosen["bundle"]:
             from doctor.logs.bundle import write
 
-            left_out = write(result.case, report, chosen["bundle"], result.held)
+            left_out = write(result.case, report, chosen["bundle"], result.held, paths)
             if left_out:
                 logs = len(result.case.sources)
                 options.notice(f"written to {chosen['bundle']}, without {left_out} of {logs} logs (left-out.txt in it)")

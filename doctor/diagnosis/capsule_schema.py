@@ -39,6 +39,8 @@ _FACT: dict[str, Any] = {
         "devices": {"type": "object", "additionalProperties": _COUNT},
         "training": {},
         "wraps": {"type": "array", "items": _TEXT},
+        "apart": {"type": "object", "additionalProperties": {"type": "array", "items": _TEXT}},
+        "without_gradient": {"type": "array", "items": _TEXT},
         "partial": {"const": True},
         "config": {"const": True},
         "fields": {"type": "object", "additionalProperties": _REF_FACT},
@@ -68,6 +70,16 @@ _FRAME: dict[str, Any] = {
         "statement": _COUNT,  # its first line
         "lines": {"type": "array", "items": _TEXT},
         "values": _VALUES,
+        # a value that is None, what was called for it, and what that is
+        "made_by": {
+            "type": "array",
+            "items": {
+                "type": "array",
+                "prefixItems": [_TEXT, _TEXT, _REF_FACT],
+                "minItems": 3,
+                "maxItems": 3,
+            },
+        },
         "conditions": {
             "type": "array",
             "items": {

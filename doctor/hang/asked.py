@@ -20,9 +20,11 @@ from doctor.base.own_frames import THREADS
 from doctor.base.record import record
 from doctor.base.redact import redact_text
 from doctor.catalogue.standing import Frame, of_program
+from doctor.hang.tracing import is_refusal, refused
 from doctor.logs.capsules.held import shown
 from doctor.logs.capsules.read import load
 from doctor.mend.processes.stacks import program
+from doctor.mend.processes.table import read
 from doctor.monitors.capsule import siblings
 from doctor.monitors.capsule.values import Facts
 from doctor.monitors.capsule.write import HANGS
@@ -155,19 +157,17 @@ def _by_py_spy(pid: int) -> Answer:
         return Answer(blind=f"py-spy: {type(error).__name__}")
     if not isinstance(told, list):
         words = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        return Answer(blind=_why(words))
+        owner = read(pid)
+        return Answer(blind=_why(words, owner.uid if owner is not None else -1))
     stacks = [_of_py_spy(each) for each in told if not str(each.get("thread_name") or "").startswith(THREADS)]
     return Answer(PY_SPY, tuple(sorted(stacks, key=lambda each: each.tid != pid)))
 
 
-def _why(words: Sequence[str]) -> str:
+def _why(words: Sequence[str], uid: int) -> str:
     """What py-spy says; that the permission is missing in words that say what to do."""
     text = redact_text(" ".join(words))[:300]
-    if "Permission" in text or "EPERM" in text or "not permitted" in text.lower():
-        return (
-            "the kernel does not let this user trace the process: run `sudo doctor hang`, set kernel.yama.ptrace_scope "
-            "to 0, or give the container the capability SYS_PTRACE"
-        )
+    if is_refusal(text):
+        return refused(uid)
     return f"py-spy: {text}" if text else "py-spy gave no stacks"
 
 

@@ -6,18 +6,20 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 
 from doctor.base.record import record
 from doctor.catalogue.standing import Standing
-from doctor.hang import asked, ray_state
+from doctor.hang import asked, locks, ray_state, store
 from doctor.hang.files import Files, files_of
 from doctor.hang.graph import Graph, graph_of
 from doctor.hang.members import label
 from doctor.hang.threads import Thread, threads_of, ticks_of
+from doctor.hang.tracing import refused
 from doctor.hang.waits import Seen, busiest, waits_of
 from doctor.logs import flight_recorder
-from doctor.mend.processes.table import PROC, Process, everybody
+from doctor.mend.processes.table import PROC, Process, age_s, everybody
 from doctor.monitors.sampler.processes import identity
 
 _PYTHON = re.compile(r"^python[\d.]*$")
@@ -66,6 +68,8 @@ class Hang:
     Args:
         nodes: by process id.
         graph: of their waits.
+        locked: process -> circles of its threads that wait for each other's locks.
+        arrived: who has come to the making of a process group.
         recorded: sentences of what the flight recorders of NCCL show.
         notes: what could not be asked, and why.
         seconds: that the look took.
@@ -74,6 +78,8 @@ class Hang:
 
     nodes: Mapping[int, Node]
     graph: Graph
+    locked: Mapping[int, tuple[locks.Locked, ...]] = field(default_factory=dict)
+    arrived: tuple[store.Arrived, ...] = ()
     recorded: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -99,6 +105,9 @@ def look(members: Sequence[Process], run: Path | None, to: str, proc: Path = PRO
     took = (time.monotonic() - begin_s) * os.sysconf("SC_CLK_TCK")
     used = {pid: ticks_of(pid, proc) for pid in seen}  # before they are asked: to answer takes processor time, too
     answers = asked.answers([*seen], [pid for pid, each in seen.items() if _is_python(each.process)], run, to)
+    for pid, each in seen.items():  # whose program may not even be read
+        if pid not in answers and each.process.program is None and each.process.command and each.process.state != "Z":
+            answers[pid] = asked.Answer(blind=refused(each.process.uid, proc))
     seen = {
         pid: Seen(each.process, each.who, each.threads, answers.get(pid, each.answer)) for pid, each in seen.items()
     }
@@ -111,8 +120,20 @@ def look(members: Sequence[Process], run: Path | None, to: str, proc: Path = PRO
         pid: _node(each, processes.get(each.process.parent), graph, ticks.get(pid, {}), used.get(pid, {}), took)
         for pid, each in seen.items()
     }
-    notes = tuple(dict.fromkeys(each for each in (no_ray, *(node.blind for node in nodes.values())) if each))
-    return Hang(nodes, graph, _recorded(run), notes, round(time.monotonic() - begin_s, 1))
+    arrived, no_store = store.arrived(seen)
+    notes = tuple(dict.fromkeys(each for each in (no_ray, no_store, *(node.blind for node in nodes.values())) if each))
+    return Hang(nodes, graph, _locked(seen, proc), arrived, _recorded(run), notes, round(time.monotonic() - begin_s, 1))
+
+
+def _locked(seen: Mapping[int, Seen], proc: Path) -> dict[int, tuple[locks.Locked, ...]]:
+    """One circle of threads a process; that of most threads."""
+    found = {}
+    for pid, each in seen.items():
+        started_s = time.time() - (age_s(each.process, proc) or 0.0)
+        circles = locks.circles(each.answer.stacks, each.threads, started_s)
+        if circles:
+            found[pid] = max(circles, key=len)
+    return found
 
 
 def _seen(process: Process, proc: Path) -> Seen:

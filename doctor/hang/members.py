@@ -12,7 +12,9 @@ from doctor.run.folder import VARIABLE
 
 _LAUNCHERS = frozenset({"launcher"})
 _CALLED = {
-    "vllm_engine": "vLLM engine", "vllm_worker": "vLLM worker", "vllm_server": "vLLM server", "loader": "worker",
+    "vllm_engine": "vLLM engine", "vllm_worker": "vLLM worker", "vllm_server": "vLLM server",
+    "sglang_engine": "SGLang scheduler", "sglang_worker": "SGLang worker", "sglang_server": "SGLang server",
+    "loader": "worker",
     "launcher": "launcher",
 }  # fmt: skip
 

@@ -48,6 +48,7 @@ for raw in state.get_task_events():
         "task": task.task_id.hex(), "parent": task.task_info.parent_task_id.hex(), "name": task.task_info.name,
         "driver": task.task_info.type == common_pb2.TaskType.DRIVER_TASK,
         "states": states, "pid": updates.worker_pid, "job": task.job_id.hex(),
+        "actor": task.task_info.actor_id.hex(),
     })
 jobs = []
 for raw in state.get_job_table():
@@ -64,6 +65,7 @@ class RayTask:
     Args:
         name: `Worker.step`.
         pid: of the worker that runs it; 0 where none does yet.
+        queued_pid: of the actor that it waits for to begin; 0 where it runs, or that is not told.
         parent_pid: of the process that called it; 0 where that is not told.
         state: the last that it reached.
         since_s: since it reached it.
@@ -75,6 +77,7 @@ class RayTask:
     parent_pid: int
     state: str
     since_s: float
+    queued_pid: int = 0
 
 
 def tasks(members: Iterable[Seen]) -> tuple[tuple[RayTask, ...], str]:
@@ -120,6 +123,7 @@ def _tasks(told: Mapping[str, Any]) -> list[RayTask]:
     rows = [each for each in told.get("tasks", ()) if isinstance(each, Mapping)]
     drivers = {each["job"]: each["pid"] for each in told.get("jobs", ()) if not each.get("dead")}
     pids = {each["task"]: each["pid"] for each in rows if each["pid"]}
+    actors = {each["actor"]: each["pid"] for each in rows if each.get("actor") and each["pid"]}
     found = []
     for each in rows:
         states = {name: int(at) for name, at in each["states"].items()}
@@ -127,7 +131,9 @@ def _tasks(told: Mapping[str, Any]) -> list[RayTask]:
             continue
         state, at = max(states.items(), key=lambda one: one[1])
         parent = pids.get(each["parent"]) or drivers[each["job"]]
-        found.append(RayTask(redact_text(str(each["name"])), each["pid"], parent, state, (told["now"] - at) / 1e9))
+        queued = 0 if each["pid"] else actors.get(each.get("actor"), 0)
+        name = redact_text(str(each["name"]))
+        found.append(RayTask(name, each["pid"], parent, state, (told["now"] - at) / 1e9, queued))
     return found
 
 
@@ -139,11 +145,11 @@ def waits_in_ray(seen: Mapping[int, Seen], under_way: Sequence[RayTask]) -> list
         if stack is None or not any(_is_get(file, function) for file, _, function in stack.frames):
             continue
         called = [task for task in under_way if task.parent_pid == pid and task.pid != pid]
-        running = tuple(sorted({task.pid for task in called if task.pid in seen}))
+        running = tuple(sorted({one for task in called if (one := task.pid or task.queued_pid) in seen and one != pid}))
         names = ", ".join(sorted({task.name for task in called})[:4])
         since = max((task.since_s for task in called), default=None)
         if running:
-            found.append(Wait(pid, running, "ray", what=names, since_s=since))
+            found.append(Wait(pid, running, "ray", what=names, since_s=since, sure=_one_each(called, under_way)))
         elif called:
             found.append(Wait(pid, (), "ray", what=names, outside=f"Ray ({called[0].state})", since_s=since))
         elif not under_way:
@@ -151,6 +157,12 @@ def waits_in_ray(seen: Mapping[int, Seen], under_way: Sequence[RayTask]) -> list
             if working:
                 found.append(Wait(pid, working, "ray", sure=False))
     return found
+
+
+def _one_each(called: Sequence[RayTask], under_way: Sequence[RayTask]) -> bool:
+    """Whether what queues, queues behind one task alone: an actor of several threads may end any of its tasks first."""
+    queues = {task.queued_pid for task in called if task.queued_pid}
+    return all(sum(task.pid == pid for task in under_way) == 1 for pid in queues)
 
 
 def _is_get(file: str, function: str) -> bool:

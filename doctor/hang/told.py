@@ -9,6 +9,7 @@ from doctor.base.ranks import ranks_text
 from doctor.base.redact import redact_text
 from doctor.hang.graph import Wait
 from doctor.hang.look import Hang, Node
+from doctor.hang.store import Arrived
 
 SCHEMA = "doctor-hang/1"
 
@@ -29,6 +30,10 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "deadlock": "Deadlock: {way}. None of them can go on.",
         "maybe_deadlock": "{way}: by their stacks none of them can go on.",
         "waits_for": "{who} waits for {what}",
+        "locked": "Threads of {who} wait for each other's locks: {way}. By their stacks and the source none can go on.",
+        "locks": "`{thread}` in `{at}` holds `{holds}` and wants `{wants}`",
+        "arrived": "To `{call}` {members} {have} come, by the keys of torch's store at {address}{missing}.",
+        "not_arrived": "; {missing} {have} not", "have": "have", "has": "has",
         "outside": "{who} wait{s} for {address}, which is not on this machine or not visible to this user{since}.",
         "everywhere": "All ranks that answered wait in {what}: none is missing from it.",
         "nothing": "No process waits for another one.", "is": "{name} = {value}",
@@ -45,7 +50,12 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "all": "全部 {count} 个 rank", "and": "和", "or": "或",
         "sink": "{who}在等待 {sink}{at},后者{does}。", "holds": "其中 {values}。",
         "deadlock": "死锁:{way}。谁也无法继续。", "maybe_deadlock": "{way}:从调用栈看谁也无法继续。",
-        "waits_for": "{who} 等待 {what}", "outside": "{who} 在等待 {address},它不在本机或当前用户看不到{since}。",
+        "waits_for": "{who} 等待 {what}",
+        "locked": "{who} 的线程互相等待对方的锁:{way}。从调用栈和源代码看谁也无法继续。",
+        "locks": "`{thread}` 在 `{at}` 中持有 `{holds}`,等待 `{wants}`",
+        "arrived": "torch 的 store({address})中的键显示:到达 `{call}` 的有 {members}{missing}。",
+        "not_arrived": ";{missing} 尚未到达", "have": "", "has": "",
+        "outside": "{who} 在等待 {address},它不在本机或当前用户看不到{since}。",
         "everywhere": "所有有响应的 rank 都在 {what} 中等待,没有缺席者。",
         "nothing": "没有进程在等待另一个进程。", "is": "{name} = {value}",
     },
@@ -57,10 +67,12 @@ def sentences(hang: Hang, language: str = "en") -> tuple[str, ...]:
     """What the look shows, the most important first."""
     words = WORDS[language]
     told = [_cycle(each, hang, language) for each in hang.graph.cycles]
+    told += [_locked(pid, hang, language) for pid in hang.locked]
     told += [_sink(each, hang, language) for each in hang.graph.sinks[:_MOST_SINKS]]
     told += _outside(hang, language)
     everywhere = {each.what for each in hang.graph.waits if each.kind == "collective" and not each.targets}
     told += [words["everywhere"].format(what=f"`{each}`") for each in sorted(everywhere)]
+    told += [_arrived(each, language) for each in hang.arrived]
     told += [f"{each}." for each in hang.recorded]
     return tuple(redact_text(each) for each in told) or (words["nothing"],)
 
@@ -80,6 +92,27 @@ def _sink(pid: int, hang: Hang, language: str) -> str:
     )  # fmt: skip
     values = [words["is"].format(name=f"`{name}`", value=value) for name, value in (node.values if node else ())]
     return text + (words["holds"].format(values=", ".join(values[:_MOST_VALUES])) if values else "")
+
+
+def _locked(pid: int, hang: Hang, language: str) -> str:
+    words = WORDS[language]
+    way = [
+        words["locks"].format(thread=each.thread, at=each.at, holds=each.holds, wants=each.wants)
+        for each in hang.locked[pid]
+    ]
+    return words["locked"].format(who=name(pid, hang), way=(", " if language == "en" else ",").join(way))
+
+
+def _arrived(each: Arrived, language: str) -> str:
+    words = WORDS[language]
+    who = "rank" if each.missing else "member"
+    missing = words["not_arrived"].format(
+        missing=f"rank {ranks_text(each.missing)}", have=words["has" if len(each.missing) == 1 else "have"]
+    )
+    return words["arrived"].format(
+        call=each.call, members=f"{who} {ranks_text(each.members)}", address=each.address,
+        have=words["has" if len(each.members) == 1 else "have"], missing=missing if each.missing else "",
+    )  # fmt: skip
 
 
 def does_of(node: Node | None, language: str) -> str:
@@ -206,4 +239,20 @@ def as_data(hang: Hang) -> dict[str, Any]:
         ],
         "sinks": list(hang.graph.sinks),
         "cycles": [list(each) for each in hang.graph.cycles],
+        "locks": [
+            {
+                "pid": pid,
+                "circle": [
+                    {"thread": each.thread, "at": each.at, "wants": each.wants, "holds": each.holds} for each in circle
+                ],
+            }
+            for pid, circle in hang.locked.items()
+        ],
+        "arrived": [
+            {
+                "call": each.call, "waiting": list(each.waiting), "members": list(each.members),
+                "missing": list(each.missing), "store": each.address,
+            }
+            for each in hang.arrived
+        ],
     }  # fmt: skip

@@ -11,13 +11,14 @@ import json
 import os
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from doctor.base.json_text import json_text
 from doctor.base.key_blocks import hide_in_lines
 from doctor.base.redact import redact, redact_text
+from doctor.logs.capsules import looks
 from doctor.logs.capsules.read import Capsules
 from doctor.logs.failures.case import Case
 from doctor.logs.read.log import lines_of
@@ -27,11 +28,19 @@ _ENDS = 200  # lines kept at the head and at the end of every log
 _LONGEST_LINE = 4_000
 _MOST_BYTES = 48 << 20  # of log parts before packing: some 5 MB behind it, as much as issue trackers take
 _MOST_LOGS = 500
-_MOST_CAPSULES = 64
+_MOST_CAPSULES, _MOST_LOOKS = 64, 128
 
 
-def write(case: Case, report: dict[str, Any], path: Path, held: Capsules | None = None) -> int:
+def write(case: Case, report: dict[str, Any], path: Path, held: Capsules | None = None,
+          runs: Iterable[str] = ()) -> int:  # fmt: skip
     """Write a .tar.gz; nothing in it is a secret that the doctor can recognise.
+
+    Args:
+        case: what was read.
+        report: of it.
+        path: to write.
+        held: capsules that were read.
+        runs: run folders, whose looks at a run that stood still go with it.
 
     Returns:
         How many logs were left out.
@@ -52,8 +61,9 @@ def write(case: Case, report: dict[str, Any], path: Path, held: Capsules | None 
             _add(archive, "context.txt", redact_text(case.given.text))
         left_out = _add_logs(archive, case, report)
         for capsule in held.capsules[:_MOST_CAPSULES] if held is not None else ():
-            data = redact(json.loads(Path(capsule.path).read_text(encoding="utf-8", errors="replace")))
-            _add(archive, f"capsules/{Path(capsule.path).name}", json_text(data) + "\n")
+            _add_json(archive, f"capsules/{Path(capsule.path).name}", Path(capsule.path))
+        for name, file in looks.files_of(runs, _MOST_LOOKS):
+            _add_json(archive, f"{looks.FOLDER}/{name}", file)
         if left_out:
             _add(archive, "left-out.txt", "".join(f"{each}\n" for each in left_out))
     return len(left_out)
@@ -103,6 +113,15 @@ def _cited(report: dict[str, Any]) -> Iterator[str]:
     for finding in report["findings"]:
         if file := (finding.get("where") or {}).get("file"):
             yield file
+
+
+def _add_json(archive: tarfile.TarFile, name: str, path: Path) -> None:
+    """A file of ours, redacted once more; what is no JSON is left out."""
+    try:
+        data = redact(json.loads(path.read_text(encoding="utf-8", errors="replace")))
+    except (OSError, ValueError, RecursionError):
+        return
+    _add(archive, name, json_text(data) + "\n")
 
 
 def _add(archive: tarfile.TarFile, name: str, text: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Optional
 from doctor.base.redact import redact_text
 from doctor.monitors.capsule import expressions, looks, source
 from doctor.monitors.capsule.looks import UNTOLD, class_name
-from doctor.monitors.capsule.values import Fact, Facts
+from doctor.monitors.capsule.values import Fact, Facts, parameters_at
 
 _MOST_LINKS, _MOST_NOTES = 10, 3
 #: frames kept of a traceback: its outermost and its innermost
@@ -39,6 +39,10 @@ _STDLIB = tuple(
 _SETTINGS = ("args", "config", "cfg", "training_args", "script_args", "model_args", "model_config", "generation_config")
 
 _MODULES = ("model", "module", "ref_model")
+#: parameters by their number among those that DDP reduces:
+#: https://github.com/pytorch/pytorch/blob/v2.6.0/torch/csrc/distributed/c10d/reducer.cpp#L2130
+_INDICES = re.compile(r"indices which did not receive grad for rank \d+: ((?:\d+ ?){1,400})")
+_MOST_INDICES = 16
 
 Place = tuple[types.FrameType, int, int]
 
@@ -59,6 +63,7 @@ class Teller:
         self.configs: list[Fact] = []
         self.modules: list[Fact] = []
         self._seen: set[int] = set()
+        self._wrapped: list[tuple[Any, Fact]] = []
 
     def chain(self, error: BaseException) -> list[Fact]:
         """Links of an exception's chain, the first raise first."""
@@ -78,6 +83,7 @@ class Teller:
             told["remote"] = redact_text(remote[-_LONGEST_REMOTE:])
         places, left_out = _places(_of_traceback(error))
         told["frames"] = self.frames(places, values=values)
+        self._name_indices(told["message"])
         if left_out:
             told["frames_left_out"] = left_out
         return told
@@ -130,7 +136,21 @@ class Teller:
         heads = source.head_of(statement, span)
         told["values"] = self._told([part for head in heads for part in expressions.parts(head)], scope, lines)
         told["conditions"] = [self._condition(each, scope, lines) for each in conditions]
+        made = list(self._made(told["values"], tree, code, line, scope))
+        if made:
+            told["made_by"] = made
         return told
+
+    def _made(
+        self, values: list[list[Any]], tree: Any, code: types.CodeType, line: int, scope: expressions.Scope
+    ) -> Iterator[list[Any]]:
+        """[expression, what was called for it, facts of that] where None came out of a call."""
+        for text, fact in values:
+            if fact.get("type") == "NoneType" and time.monotonic() < self._until_s:
+                called = source.maker_of(tree, text, code.co_firstlineno, line)
+                if called is not None:
+                    name = redact_text(ast.unparse(called)[:200])
+                    yield [text, name, self._facts.of(expressions.value_of(called, scope), name, 0)]
 
     def _told(self, nodes: list[ast.AST], scope: expressions.Scope, lines: list[str]) -> list[list[Any]]:
         """[expression, facts] of the nodes whose value says something, each expression once."""
@@ -167,6 +187,8 @@ class Teller:
         """Configurations and modules that the frame can see: where a value comes from stands in them."""
         scope = expressions.Scope(frame.f_locals, {})
         there = [name for name in ("self", "model", "trainer") if name in scope.local]
+        if looks.is_of(scope.local.get("self"), "torch.nn.parallel.distributed.DistributedDataParallel"):
+            self._keep("self", scope.local["self"])
         holders = [("", scope.local), *((f"{name}.", looks.own(scope.local[name])) for name in there)]
         for prefix, names in holders:
             for name in (*_SETTINGS, *_MODULES):
@@ -174,12 +196,23 @@ class Teller:
                 if value is not UNTOLD and id(value) not in self._seen:
                     self._keep(prefix + name, value)
 
+    def _name_indices(self, message: str) -> None:
+        """Name the parameters that DDP knows by number only, in the modules that the frames could see."""
+        named = _INDICES.search(message)
+        indices = [int(each) for each in named[1].split()][:_MOST_INDICES] if named else []
+        for value, fact in self._wrapped if indices else ():
+            names = parameters_at(value, indices)
+            if names:
+                fact["without_gradient"] = names
+
     def _keep(self, name: str, value: Any) -> None:
         fact = self._facts.of(value, name, 1)
         for kind, kept in (("config", self.configs), ("module", self.modules)):
             if fact.get(kind) and len(kept) < _MOST_CONFIGS:
                 self._seen.add(id(value))
                 kept.append({"name": name, **fact})
+                if kind == "module":
+                    self._wrapped.append((value, kept[-1]))
 
 
 _NO_NODE = ast.Name(id="", ctx=ast.Load())

@@ -221,6 +221,23 @@ def _is_made(node: Any) -> bool:
     return isinstance(node.test, ast.Constant)
 
 
+def maker_of(tree: ast.AST, name: str, first: int, line: int) -> Optional[ast.expr]:
+    """What was called for the value of a name: `judge` of the last `name = judge(...)` above a line.
+
+    Args:
+        tree: around the function.
+        name: as it stands in the source, `self.engine` too.
+        first: first line of the function.
+        line: the failing one.
+
+    """
+    above = (each for each in ast.walk(tree) if isinstance(each, ast.Assign) and first <= each.lineno < line)
+    made = [each for each in above if len(each.targets) == 1 and ast.unparse(each.targets[0]) == name]
+    value = max(made, key=lambda each: each.lineno).value if made else None
+    call = value.value if isinstance(value, ast.Await) else value
+    return call.func if isinstance(call, ast.Call) else None
+
+
 def head_of(statement: ast.stmt, span: Span) -> list[ast.AST]:
     """The expressions of a statement without the statements inside of it, those at the failing place first."""
     inside = {id(each) for each, _ in _children(statement)}

@@ -9,6 +9,7 @@ import re
 import sys
 import time
 import types
+from collections.abc import Iterator
 from typing import Any, Optional
 
 from doctor.base.redact import redact_text
@@ -20,6 +21,8 @@ Fact = dict[str, Any]
 
 _MOST_ELEMENTS, _MOST_ENTRIES, _MOST_FIELDS = 5, 8, 60
 _MOST_PARAMETERS = 50_000
+_MOST_NAMED, _NAMES_S = 3, 0.2
+_MOST_WRAPPERS = 5
 _LONGEST, _LONGEST_HASHED = 80, 65_536
 
 #: names under which the user's data goes about
@@ -139,26 +142,28 @@ class Facts:
         count = grads = 0
         dtypes: dict[str, int] = {}
         devices: dict[str, int] = {}
-        seen: set[int] = set()
-        left, whole = [value], True
-        while left and (whole := len(seen) < _MOST_PARAMETERS and time.monotonic() < self._until_s):
-            mine = own(left.pop())
-            left += [each for each in _values(mine.get("_modules")) if each is not None and id(each) not in seen]
-            seen.update(id(each) for each in _values(mine.get("_modules")))
-            for each in _values(mine.get("_parameters")):
-                if each is None or id(each) in seen or not looks.is_tensor(each):
-                    continue
-                seen.add(id(each))
-                size = _size(attribute(each, "shape"))
-                count += size
-                grads += size if attribute(each, "requires_grad") is True else 0
-                for census, what in ((dtypes, "dtype"), (devices, "device")):
+        first: dict[str, list[str]] = {}
+        tensors, whole = _tensors(value, time.monotonic, self._until_s), True
+        for name, each, is_parameter in tensors:
+            if name is None:
+                whole = False
+                break
+            size = _size(attribute(each, "shape")) if is_parameter else 0
+            count += size
+            grads += size if is_parameter and attribute(each, "requires_grad") is True else 0
+            for census, what in ((dtypes, "dtype"), (devices, "device")):
+                if is_parameter or what == "device":
                     key = str(_plain(attribute(each, what)))
                     census[key] = census.get(key, 0) + 1
+                    if len(first.setdefault(key, [])) < _MOST_NAMED:
+                        first[key].append(name)
+        apart = {
+            key: first[key] for census in (dtypes, devices) for key in sorted(census, key=lambda one: -census[one])[1:]
+        }
         return {
             "type": class_name(type(value)), "module": True, "parameters": count, "requires_grad": grads,
             "dtypes": dtypes, "devices": devices, "training": own(value).get("training"), "wraps": _wraps(value),
-            **({} if whole else {"partial": True}),
+            **({"apart": apart} if apart else {}), **({} if whole else {"partial": True}),
         }  # fmt: skip
 
     def _dataclass(self, value: Any, name: str, depth: int) -> Fact:
@@ -201,7 +206,11 @@ class Facts:
 
     def _callable(self, value: Any, name: str, depth: int) -> Fact:
         told: Fact = {"type": class_name(type(value))}
-        code = types.FunctionType.__dict__["__code__"].__get__(value) if type(value) is types.FunctionType else None
+        function = _FUNCTION_OF(value) if type(value) is types.MethodType else value
+        for _ in range(_MOST_WRAPPERS):  # what `functools.wraps` was put around: the guard's own wrappers, too
+            function = looks.own(function).get("__wrapped__", function)
+        is_written = type(function) is types.FunctionType
+        code = types.FunctionType.__dict__["__code__"].__get__(function) if is_written else None
         if code is not None:
             told.update(name=code.co_name, file=redact_text(code.co_filename), line=code.co_firstlineno)
         return told
@@ -214,7 +223,10 @@ class Facts:
         return {"type": class_name(type(value)), "value": _plain(value)}
 
     def _enum(self, value: Any, name: str, depth: int) -> Fact:
-        return {"type": class_name(type(value)), "value": str(own(value).get("_name_", ""))[:60]}
+        mine = own(value)
+        meant = mine.get("_value_")  # what a setting is written as: "steps", where the name is STEPS
+        told = meant if type(meant) is str and _NAME.match(meant) else mine.get("_name_", "")
+        return {"type": class_name(type(value)), "value": redact_text(str(told)[:60])}
 
 
 def _is_container(value: Any) -> bool:
@@ -222,6 +234,7 @@ def _is_container(value: Any) -> bool:
     return any(looks.derives(contents, each) for each in (list, tuple, dict, set, frozenset, collections.deque, range))
 
 
+_FUNCTION_OF: Any = types.MethodType.__dict__["__func__"].__get__
 _CALLED = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 #: kinds in the order in which an object is asked for them
 _KINDS: tuple[tuple[Any, Any], ...] = (
@@ -282,8 +295,46 @@ def _alike(value: Any) -> Fact:
     return told
 
 
-def _values(children: Any) -> list[Any]:
-    return list(children.values()) if looks.one_of(type(children), (dict, collections.OrderedDict)) else []
+def _items(children: Any) -> list[tuple[str, Any]]:
+    plain = looks.one_of(type(children), (dict, collections.OrderedDict))
+    return [(key, each) for key, each in children.items() if type(key) is str] if plain else []
+
+
+def _tensors(value: Any, now: Any, until_s: float) -> Iterator[tuple[Optional[str], Any, bool]]:
+    """(name, tensor, is it a parameter) of a module in the order of `named_parameters`; name None where it is cut."""
+    seen: set[int] = set()
+    left: list[tuple[str, Any]] = [("", value)]
+    while left:
+        if len(seen) >= _MOST_PARAMETERS or now() > until_s:
+            yield None, None, False
+            return
+        prefix, module = left.pop()
+        mine = own(module)
+        for place in ("_parameters", "_buffers"):
+            for name, each in _items(mine.get(place)):
+                if each is not None and id(each) not in seen and looks.is_tensor(each):
+                    seen.add(id(each))
+                    yield prefix + name, each, place == "_parameters"
+        inside = [(f"{prefix}{name}.", each) for name, each in _items(mine.get("_modules")) if id(each) not in seen]
+        seen.update(id(each) for _, each in inside)
+        left += [pair for pair in reversed(inside) if pair[1] is not None]
+
+
+def parameters_at(module: Any, indices: list[int]) -> list[str]:
+    """Names of parameters by their place among those that DDP reduces: trainable ones, in the order of registration.
+
+    https://github.com/pytorch/pytorch/blob/v2.6.0/torch/nn/parallel/distributed.py (_build_params_for_reducer)
+    """
+    if not is_of(module, "torch.nn.parallel.distributed.DistributedDataParallel"):
+        return []
+    inside: Any = dict(_items(own(module).get("_modules"))).get("module")
+    names: list[str] = []
+    for name, each, is_parameter in _tensors(inside, time.monotonic, time.monotonic() + _NAMES_S):
+        if name is None:
+            break
+        if is_parameter and attribute(each, "requires_grad") is True:
+            names.append(name)
+    return [names[each] for each in indices if each < len(names)]
 
 
 def _wraps(value: Any) -> list[str]:

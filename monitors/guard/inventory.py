@@ -152,7 +152,8 @@ def _of_parameters(parameters: list[tuple[str, Any]]) -> dict[str, Any]:
         dtype = str(each.dtype).rpartition(".")[2]
         kind[dtype] = kind.get(dtype, 0) + _size(each)
     training = [name for name, each in parameters if each.requires_grad]
-    return {**counts, "groups": _groups(training), "tensors": len(training)}
+    double = _groups(name for name, each in parameters if str(each.dtype) == "torch.float64")
+    return {**counts, "double": double, "groups": _groups(training), "tensors": len(training)}
 
 
 def _groups(names: Iterable[str]) -> dict[str, int]:

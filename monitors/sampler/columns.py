@@ -80,7 +80,7 @@ PROCESS: dict[str, str] = {
     "pid": "process id",
     "parent_pid": "of the parent",
     "name": "as the kernel knows it",
-    "role": "trainer, vllm_server, vllm_engine, vllm_worker, ray_worker, ray, launcher, loader or other",
+    "role": "trainer, {vllm,sglang}_{server,engine,worker}, ray_worker, ray, launcher, loader or other",
     "rank": "of the training process that it is or belongs to",
     "cpu_pct": "100 is one CPU",
     "memory_mib": "resident memory",

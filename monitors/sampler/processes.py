@@ -3,9 +3,11 @@
 Ranks: torchrun, accelerate and deepspeed set RANK in each worker
 (https://docs.pytorch.org/docs/stable/elastic/run.html).
 Names: vLLM titles its processes "VLLM::EngineCore", "VLLM::Worker..." (set_process_title in
-https://github.com/vllm-project/vllm/blob/main/vllm/utils/system_utils.py), Ray "ray::Actor.method"
-(https://docs.ray.io/en/latest/ray-observability/user-guides/cli-sdk.html). A title overwrites what /proc shows of the
-environment, so the rank of such a process is looked for in its ancestors.
+https://github.com/vllm-project/vllm/blob/main/vllm/utils/system_utils.py), SGLang "sglang::scheduler_TP0",
+"sglang::detokenizer", "sglang::data_parallel_controller" (run_scheduler_process of
+https://github.com/sgl-project/sglang/blob/v0.4.6/python/sglang/srt/managers/scheduler.py and its neighbours), Ray
+"ray::Actor.method" (https://docs.ray.io/en/latest/ray-observability/user-guides/cli-sdk.html). A title overwrites what
+/proc shows of the environment, so the rank of such a process is looked for in its ancestors.
 """
 
 from __future__ import annotations
@@ -26,12 +28,17 @@ _VLLM_WORKER = re.compile(r"VLLM::Worker|VllmWorker", re.IGNORECASE)
 _VLLM_SERVER = re.compile(
     r"(^|/)vllm (serve|chat)\b|vllm\.entrypoints\.|VLLM::APIServer|(^|/|\s)trl vllm-serve\b|vllm_serve(\.py)?\b"
 )
+_SGLANG_ENGINE = re.compile(r"^sglang::(?:\w{0,40}scheduler|gpu_worker)")
+_SGLANG_WORKER = re.compile(r"^sglang::")
+_SGLANG_SERVER = re.compile(r"\bsglang\.launch_server\b|(^|/)sglang serve\b|\bsglang_router\.launch_")
 _RAY_WORKER = re.compile(r"^ray::")
 _RAY = re.compile(r"(^|/)(raylet|gcs_server|plasma_store)\b|ray/dashboard|ray start\b")
 _LAUNCHER = re.compile(
     r"(^|/|\s)(torchrun|accelerate launch|deepspeed|srun|mpirun|mpiexec)(\s|$)|torch\.distributed\.(run|launch)\b|"
     r"accelerate\.commands\.(launch|accelerate_cli)|deepspeed\.launcher\."
 )
+#: roles whose processes have overwritten their environment with a title
+_TITLED = frozenset({"vllm_engine", "vllm_worker", "sglang_engine", "sglang_worker"})
 _GPU_DEVICE = re.compile(r"/dev/nvidia\d+")
 
 
@@ -67,7 +74,7 @@ def identity(pid: int, proc: Path = Path("/proc")) -> Identity:
         # workers of a data loader come from the trainer: forked they have its command, spawned multiprocessing's own
         child = command == command_line(parent, proc) or "multiprocessing" in command
         role = "loader" if child and _rank(parent, proc) == rank else "trainer"
-    if rank is None and role in {"vllm_engine", "vllm_worker"}:
+    if rank is None and role in _TITLED:
         rank = next((found for each in _ancestors(pid, proc) if (found := _rank(each, proc)) is not None), None)
     return Identity(pid, name, role or "other", rank, parent)
 
@@ -123,6 +130,7 @@ def command_line(pid: int, proc: Path = Path("/proc")) -> str:
 def _role(command: str) -> str | None:
     for role, pattern in (
         ("vllm_engine", _VLLM_ENGINE), ("vllm_worker", _VLLM_WORKER), ("vllm_server", _VLLM_SERVER),
+        ("sglang_engine", _SGLANG_ENGINE), ("sglang_worker", _SGLANG_WORKER), ("sglang_server", _SGLANG_SERVER),
         ("ray_worker", _RAY_WORKER), ("ray", _RAY), ("launcher", _LAUNCHER),
     ):  # fmt: skip
         if pattern.search(command):

@@ -20,7 +20,9 @@ HOST_FIGURES = tuple(each for each in columns.HOST if each not in {"time", "t_ns
 MANY_BYTES = 4 << 20
 
 #: roles of vLLM's processes
-SERVER_ROLES = frozenset({"vllm_server", "vllm_engine", "vllm_worker"})
+SERVER_ROLES = frozenset(
+    {"vllm_server", "vllm_engine", "vllm_worker", "sglang_server", "sglang_engine", "sglang_worker"}
+)
 
 
 def load(path: Path) -> Usage:

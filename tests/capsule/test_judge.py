@@ -227,3 +227,32 @@ def found_of_rank(rank: int) -> Finding:
     words = Words("rank ended", "Nothing is known.", "Look.")
     return Finding(problem, Message(words, words), where=Where(rank=rank),
                    evidence=(Observed.quoted("log", "RuntimeError: Connection closed by peer"),))  # fmt: skip
+
+
+def test_looks_at_a_run_that_stood_still_are_in_a_bundle(tmp_path: Path) -> None:
+    look = tmp_path / "run" / "hangs" / "host-20260301T101500Z.json"
+    look.parent.mkdir(parents=True)
+    look.write_text(
+        '{"schema": "doctor-hang/1", "title": "judge.py --token=hf_abcdefghijklmnopqrstuv"}', encoding="utf-8"
+    )
+    (look.parent / "broken.json").write_text("{", encoding="utf-8")
+    logs = tmp_path / "run" / "logs"
+    logs.mkdir()
+    (logs / "console.log").write_text("RuntimeError: odd\n", encoding="utf-8")
+    doctor("postmortem", str(tmp_path / "run"), "--bundle", str(tmp_path / "b.tar.gz"))
+    with tarfile.open(tmp_path / "b.tar.gz") as archive:
+        assert [each for each in archive.getnames() if each.startswith("hangs/")] == [f"hangs/{look.name}"]
+        opened = archive.extractfile(f"hangs/{look.name}")
+        assert opened is not None
+        text = opened.read()
+    assert b"doctor-hang/1" in text
+    assert b"hf_abcdef" not in text
+
+
+def test_what_returned_a_none_is_named(hooked: Run, tmp_path: Path) -> None:
+    program = "def score(rows):\n    [each for each in rows]\ndef add(rows):\n    told = score(rows)\n"
+    program += "    return sum(told)\nadd([1, 2])\n"
+    assert hooked(program).only
+    path = next((tmp_path / "run" / "capsules").glob("*.json"))
+    first = json.loads(doctor("postmortem", "--capsule", str(path), "--format", "json").stdout)["findings"][0]
+    assert re.search(r"`told` is None in \S+:5 \(add\)\. `score \(\S+:1\)` returned it", first["explanation"])

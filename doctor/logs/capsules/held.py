@@ -21,7 +21,7 @@ _NEAR = 4
 _MOST_VALUES, _MOST_SETTINGS = 6, 2
 #: smaller numbers are anything's
 _TELLING_FROM = 8
-_LONGEST_HEAD = 150
+_LONGEST_HEAD, _LONGEST_LINE = 150, 100
 _NUMBER = re.compile(r"\d{1,18}")
 
 
@@ -160,7 +160,38 @@ def _none(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     if setting is not None:
         english += f" It is the field `{setting[1]}` of `{setting[0]}`, which nobody set."
         chinese += f"它是 `{setting[0]}` 的字段 `{setting[1]}`,没有人设置过。"
-    return Held("none", english, chinese, _evidence(capsule, frame, {name: frame.values[name]}), frame)
+    came = _came_from(link, frame, name) if setting is None else None
+    if came is not None:
+        english += came[0]
+        chinese += came[1]
+    seen = _evidence(capsule, frame, {name: frame.values[name]})
+    if came is not None:
+        seen = (*seen, Observed.quoted(capsule.path, f"{capsule.who}:{came[0]}"))
+    return Held("none", english, chinese, seen, frame)
+
+
+def _came_from(link: Link, frame: Frame, name: str) -> tuple[str, str] | None:
+    """The function that returned it, or the entry of what a caller holds that it must be: the only one that is None."""
+    if name in frame.made_by:
+        called, fact = frame.made_by[name]
+        which = f"{fact['name']} ({_file(fact)}:{fact.get('line')})" if fact.get("name") else called
+        return f" `{which}` returned it.", f"它是 `{which}` 返回的。"
+    if "." in name or "[" in name:
+        return None
+    outer = link.frames[link.frames.index(frame) + 1 :]
+    entries = [
+        (f'{holder}["{key}"]' if isinstance(key, str) else f"{holder}[{key}]", each)
+        for each in outer if each.own for holder, fact in each.values.items()
+        for key, inside in fact.get("entries", ()) if inside.get("type") == "NoneType" and isinstance(key, (str, int))
+    ]  # fmt: skip
+    if len({text for text, _ in entries}) != 1:
+        return None
+    text, holder = entries[0]
+    return f" `{text}` is None in {holder.place}.", f"{holder.place} 中 `{text}` 为 None。"
+
+
+def _file(fact: Fact) -> str:
+    return str(fact.get("file", "")).replace("\\", "/").rpartition("/")[2]
 
 
 def _setting(capsule: Capsule, frame: Frame, name: str) -> tuple[str, str] | None:
@@ -269,6 +300,47 @@ def _gradient(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     )  # fmt: skip
 
 
+def _unused(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+    """Parameters that DDP waited for in vain."""
+    if "did not receive grad" not in link.message:
+        return None
+    for each in capsule.modules:
+        names = [str(name) for name in each.get("without_gradient", ())]
+        if names:
+            listed = ", ".join(f"`{name}`" for name in names[:_MOST_VALUES]) + (
+                " …" if len(names) > _MOST_VALUES else ""
+            )
+            return Held(
+                "gradient", f"No gradient came for {listed} of `{_inside(each)}`.",
+                f"`{_inside(each)}` 的 {listed} 没有得到梯度。",
+                (Observed.quoted(capsule.path, f"{capsule.who}: no gradient for {', '.join(names)}"[:600]),), frame,
+            )  # fmt: skip
+    return None
+
+
+def _inside(module: Fact) -> str:
+    """Class of what a wrapper wraps."""
+    wraps = module.get("wraps") or [module.get("type", "?")]
+    return str(wraps[-1]).rpartition(".")[2]
+
+
+def _meta(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+    """Weights and buffers of a module that lie on the meta device, where nothing is stored."""
+    if "meta" not in link.message:
+        return None
+    for each in capsule.modules:
+        names = (each.get("apart") or {}).get("meta", ())
+        if names:
+            count = (each.get("devices") or {}).get("meta", len(names))
+            listed = ", ".join(f"`{name}`" for name in names) + (" …" if count > len(names) else "")
+            return Held(
+                "device", f"{count} of the tensors of `{each['name']}` lie on the meta device: {listed}.",
+                f"`{each['name']}` 有 {count} 个张量在 meta 设备上:{listed}。",
+                _evidence(capsule, frame, {str(each["name"]): each}), frame,
+            )  # fmt: skip
+    return None
+
+
 def _tensors(frame: Frame) -> dict[str, Fact]:
     return {name: fact for name, fact in frame.values.items() if fact.get("tensor") and "shape" in fact}
 
@@ -301,7 +373,11 @@ def _mixed(capsule: Capsule, what: str) -> tuple[str, str]:
     for each in capsule.modules:
         census = each.get(f"{what}s") or {}
         if len(census) > 1:
-            parts = ", ".join(f"{count} {kind.removeprefix('torch.')}" for kind, count in sorted(census.items()))
+            apart = each.get("apart") or {}
+            parts = ", ".join(
+                f"{count} {kind.removeprefix('torch.')}" + (f" (`{apart[kind][0]}`)" if apart.get(kind) else "")
+                for kind, count in sorted(census.items())
+            )
             return f" The parameters of `{each['name']}` are mixed: {parts}.", f"`{each['name']}` 的参数混用:{parts}。"
     return "", ""
 
@@ -459,7 +535,7 @@ def _plain(text: str) -> str:
 
 
 _FAMILIES: tuple[Callable[[Capsule, Link, Frame], Held | None], ...] = (
-    _none, _beyond, _gradient, _kinds, _elements, _shapes, _memory, _condition,
+    _none, _beyond, _gradient, _unused, _meta, _kinds, _elements, _shapes, _memory, _condition,
 )  # fmt: skip
 
 
@@ -469,8 +545,15 @@ def _values_alone(capsule: Capsule, link: Link, near: Sequence[Frame]) -> Held |
     for frame in (*near[:1], *((own,) if own is not None else ())):
         told = _listed(frame.values)
         if told:
+            line = _statement(frame)
             return Held(
-                "values", f"In {frame.place} {told}.", f"{frame.place} 中:{told}。",
+                "values", f"In {frame.place} {line}{told}.", f"{frame.place} 中:{line}{told}。",
                 _evidence(capsule, frame, frame.values), frame,
             )  # fmt: skip
     return None
+
+
+def _statement(frame: Frame) -> str:
+    """The failing statement where it is a short line of the user's own: which part of it the values stand in."""
+    text = frame.lines[0].strip() if len(frame.lines) == 1 else ""
+    return f"`{text}`: " if frame.own and "=" in text and "`" not in text and len(text) <= _LONGEST_LINE else ""

@@ -6,8 +6,9 @@ A look is a file `hangs/<host>-<time>.json` of the run folder; what wrote it is 
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,16 @@ def last(paths: Iterable[str]) -> tuple[str, Mapping[str, Any]] | None:
         if isinstance(data, dict) and data.get("schema") == SCHEMA and _sentences(data, "en"):
             return str(file), data
     return None
+
+
+def files_of(paths: Iterable[str], most: int) -> Iterator[tuple[str, Path]]:
+    """(name below `hangs`, file) of the looks and capsules of some run folders, the newest of each first."""
+    for path in paths:
+        folder = Path(path) / FOLDER
+        if folder.is_dir():
+            files = sorted(folder.rglob("*.json"), key=_written, reverse=True)
+            small = (each for each in files if each.stat().st_size <= _LARGEST)
+            yield from ((each.relative_to(folder).as_posix(), each) for each in islice(small, most))
 
 
 def _written(file: Path) -> int:

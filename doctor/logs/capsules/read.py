@@ -29,6 +29,7 @@ class Frame:
         file, line, function: its place; `own`: of the user's own code.
         lines: the statement as it stands in the source.
         values: expression -> facts.
+        made_by: expression -> what was called for it, and facts of that, where a call gave None.
         conditions: those that guard the statement, innermost first: text, taken, now, values.
 
     """
@@ -41,6 +42,7 @@ class Frame:
     values: Mapping[str, Fact] = field(default_factory=dict)
     conditions: tuple[Fact, ...] = ()
     module: str = ""
+    made_by: Mapping[str, tuple[str, Fact]] = field(default_factory=dict)
 
     @property
     def place(self) -> str:
@@ -209,6 +211,7 @@ def _frames(data: Sequence[Any]) -> tuple[Frame, ...]:
             _values(each.get("values", ())),
             tuple({**condition, "values": _values(condition["values"])} for condition in each.get("conditions", ())),
             str(each.get("module", "")),
+            {str(name): (str(called), _map(fact)) for name, called, fact in each.get("made_by", ())},
         )
         for each in data
     )
