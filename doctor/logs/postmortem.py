@@ -141,8 +141,8 @@ def examine(
     findings, misjudged = joined(
         ranked.findings, evidence.case, catalogue.entries, unknown, well=bool(end_of(evidence.case))
     )
-    findings = told_by_capsules.told(findings, held, unknown)
     findings, misheard = spoken.told(findings, evidence.case, catalogue.entries, unknown)
+    findings = told_by_capsules.told(findings, held, unknown)  # behind it: what it replaces keeps no sentence
     findings = looks.told(findings, folders, {each.problem.id for each in (told.standstill, beyond.still) if each})
     findings = told_by_source.told(findings, evidence.case, unknown)
     findings, doubts = _reviewed(findings, evidence.case)
