@@ -101,7 +101,8 @@ CASES = {
     "keys-for-rewards": (
         "ValueError: The reward function 'graded' returned 1 rewards, but 2 were expected",
         frame("raise ValueError(message)", {"output_reward_func": {
-            "type": "list", "length": 1, "of": ["str"], "first": [{"type": "str", "length": 5, "value": "score"}]}}), {},
+            "type": "list", "length": 1, "of": ["str"],
+            "first": [{"type": "str", "length": 5, "value": "score"}]}}), {},
         ("texts", '"score"', "a `dict`", "its keys"),
     ),
     "letters-for-rewards": (

@@ -547,8 +547,8 @@ def _texts(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
         part, part_zh = ("letters", "字符") if letters else ("keys", "键")
         return Held(
             "texts",
-            f"`{name}` holds {fact.get('length')} texts and no number in {frame.place}: {told}. That is what is made of "
-            f"{source} when a function returns one: the list of its {part}.",
+            f"`{name}` holds {fact.get('length')} texts and no number in {frame.place}: {told}. That is what "
+            f"is made of {source} when a function returns one: the list of its {part}.",
             f"{frame.place} 中 `{name}` 含 {fact.get('length')} 个字符串而没有数字:{told}。"
             f"函数返回{source_zh}时,得到的就是其{part_zh}的列表。",
             _evidence(capsule, frame, {name: fact}), frame,
