@@ -307,3 +307,45 @@ def test_the_entry_of_a_caller_that_is_none_is_named(hooked: Run, tmp_path: Path
     assert re.search(
         r"`text` is None in \S+:2 \(strip\)\. `row\[\"answer\"\]` is None in \S+:4 \(rows\)", first["explanation"]
     )
+
+
+_META = """
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2, device="meta"))
+def place(model):
+    return model.to("cpu")
+place(model)
+"""
+_DDP = """
+import torch
+from torch import distributed, nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used, self.idle = nn.Linear(3, 3), nn.Linear(3, 3)
+    def forward(self, rows):
+        return self.used(rows)
+distributed.init_process_group("gloo", init_method="file://" + __file__ + ".store", rank=0, world_size=1)
+model = nn.parallel.DistributedDataParallel(Net())
+for _ in range(2):
+    model(torch.ones(2, 3)).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        (_META, r"2 of the tensors of `model` lie on the meta device: `1\.weight`, `1\.bias`\."),
+        (_DDP, r"No gradient came for `idle\.weight`, `idle\.bias` of `Net`\."),
+    ],
+)
+def test_parameters_are_named_that_the_message_does_not_name(
+    program: str, expected: str, hooked: Run, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    assert hooked(program).only
+    path = next((tmp_path / "run" / "capsules").glob("*.json"))
+    capsule = capsules.load(path)
+    held = judge(capsule, capsule.failures[0].chain[0])
+    assert held is not None
+    assert re.match(expected, held.en), held.en
