@@ -60,7 +60,10 @@ def first_of(program: str, folder: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(("program", "who"), [(GROWS, r"pid \d+ \(python[\d.]*\)"), (RANKS, r"rank 1 \(pid \d+\)")])
+@pytest.mark.parametrize(
+    ("program", "who"),
+    [(GROWS, r"the largest process of the run, pid \d+ \(python[\d.]*\),"), (RANKS, r"rank 1 \(pid \d+\)")],
+)
 def test_what_the_killed_process_held_last_is_told(program: str, who: str, tmp_path: Path) -> None:
     first = first_of(program, tmp_path)
     lines = [line for each in first["evidence"] if (line := _LINE.match(str(each.get("text"))))]
@@ -74,3 +77,27 @@ def test_what_the_killed_process_held_last_is_told(program: str, who: str, tmp_p
 def test_of_a_failure_that_is_no_sigkill_nothing_is_said(tmp_path: Path) -> None:
     first = first_of(GROWS.replace("os.kill(os.getpid(), signal.SIGKILL)", "os._exit(3)"), tmp_path)
     assert not [each for each in first["evidence"] if " held " in str(each.get("text"))]
+
+
+HEAD = "time,t_ns,mono_s,host,pid,parent_pid,name,role,rank,cpu_pct,memory_mib,threads,read_mib_s,write_mib_s"
+
+
+@pytest.mark.parametrize("exit_line", ["failed (exitcode: -9) local_rank: 0 (pid: 77) of binary: python"])
+def test_where_two_machines_have_that_process_nothing_is_said(exit_line: str, tmp_path: Path) -> None:
+    told = []
+    for hosts in (["a"], ["a", "b"]):
+        run = tmp_path / f"run{len(hosts)}"
+        (run / "host").mkdir(parents=True)
+        (run / "logs").mkdir()
+        (run / "logs" / "console.log").write_text(f"{exit_line}\n", encoding="utf-8")
+        for host in hosts:
+            rows = [f"t{at},1,{at}.0,{host},77,1,python,trainer,0,1,{1024 * at},1,0,0" for at in (1, 2, 3)]
+            rows.append("cut,off")
+            (run / "host" / f"{host}-processes.csv").write_text("\n".join(["# schema", HEAD, *rows]), encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "doctor", "postmortem", str(run), "--format", "json"],
+            capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        first = json.loads(done.stdout)["findings"][0]
+        told.append([each["text"] for each in first["evidence"] if " held " in str(each.get("text"))])
+    assert told == [["rank 0 (pid 77) held 3.00 GiB at t3, growing 1.00 GiB/s"], []]

@@ -47,10 +47,13 @@ def told(findings: Sequence[Finding], case: Case, paths: Iterable[str]) -> tuple
     """
     end = _killed(findings[0], case) if findings else None
     last = _last_of(end, paths) if end is not None else None
-    if last is None:
+    if end is None or last is None:
         return tuple(findings)
     first = findings[0]
-    return (replace(first, evidence=(*first.evidence, Observed.quoted(str(last.path), _worded(last)))), *findings[1:])
+    return (
+        replace(first, evidence=(*first.evidence, Observed.quoted(str(last.path), _worded(last, end)))),
+        *findings[1:],
+    )
 
 
 def _killed(finding: Finding, case: Case) -> Exit | None:
@@ -63,12 +66,15 @@ def _killed(finding: Finding, case: Case) -> Exit | None:
 
 
 def _last_of(end: Exit, paths: Iterable[str]) -> _Last | None:
-    """Of the process that ended so; where nothing names it, of the largest one."""
+    """Of the process that ended so; where nothing names it, of the largest one. None where several may be meant."""
     found = [last for path in paths for last in _processes(Path(path) / "host")]
     if end.pid is not None:
-        found = [each for each in found if each.rows[-1].get("pid") == str(end.pid)]
-    elif end.rank is not None:
-        found = [each for each in found if each.rows[-1].get("rank") == str(end.rank)]
+        meant = [each for each in found if each.rows[-1].get("pid") == str(end.pid)]  # of one machine, of several
+        return meant[0] if len(meant) == 1 else None
+    if end.rank is not None:
+        meant = [each for each in found if each.rows[-1].get("rank") == str(end.rank)]
+        meant = [each for each in meant if each.rows[-1].get("role") == "trainer"]
+        return meant[0] if len(meant) == 1 else None
     return max(found, key=lambda each: _number(each.rows[-1], "memory_mib"), default=None)
 
 
@@ -105,10 +111,12 @@ def _number(row: Row, name: str) -> float:
         return 0.0
 
 
-def _worded(last: _Last) -> str:
+def _worded(last: _Last, end: Exit) -> str:
     """One line: who, how much it held, how fast that grew, and what the machine had left."""
     row = last.rows[-1]
     who = f"rank {row['rank']} (pid {row['pid']})" if row.get("rank") else f"pid {row['pid']} ({row.get('name')})"
+    if end.pid is None and end.rank is None:
+        who = f"the largest process of the run, {who},"
     held = f"{who} held {_number(row, 'memory_mib') / _MIB_IN_GIB:.2f} GiB at {row.get('time')}"
     grown = _slope(last.rows)
     if grown is not None:
