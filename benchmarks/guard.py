@@ -175,6 +175,69 @@ for _ in range(int(sys.argv[2])):
 print("RESULT", json.dumps(steps[3:]))
 """
 
+#: what clipping costs with the norms kept and without, in turns: CPU time and instructions of the call, and of the step
+CLIPPING = (
+    COUNTER
+    + """
+import json, sys, time
+sys.path[:0] = [sys.argv[1]]
+import torch
+from doctor.monitors.guard.norms import Norms
+torch.manual_seed(0)
+layer = torch.nn.TransformerEncoderLayer(64, 4, 256, batch_first=True, dropout=0.0)
+model = torch.nn.TransformerEncoder(layer, 24, enable_nested_tensor=False)
+parameters, batch = list(model.parameters()), torch.randn(8, 64, 64)
+blocks = []
+for block in range(4 * int(sys.argv[2]) + 1):
+    norms = Norms() if block % 4 in (2, 3) else None  # the first block warms up
+    rows = []
+    for _ in range(6):
+        if norms is not None: norms.forget()
+        model.zero_grad()
+        begun, counted = time.process_time(), instructions()
+        model(batch).pow(2).mean().backward()
+        before, count = time.process_time(), instructions()
+        torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+        ended, told = time.process_time(), instructions()
+        rows.append([ended - begun, told - counted, ended - before, told - count])
+    if norms is not None: norms.close()
+    if block: blocks.append(rows[1:])
+print("RESULT", json.dumps(blocks))
+"""
+)
+
+#: work of plain Python and of torch with the thread that answers `doctor hang` and without it, a process each
+LISTENING = (
+    COUNTER
+    + """
+import json, os, sys, threading, time
+sys.path[:0] = [sys.argv[1]]
+import torch
+torch.set_num_threads(1)
+from doctor.monitors.capsule import siblings
+if sys.argv[2] == "1": siblings.listen(lambda to: None)
+thread = next((each for each in threading.enumerate() if each.name == "doctor-capsule-siblings"), None)
+def own():
+    if thread is None: return 0.0, 0
+    status = open(f"/proc/self/task/{thread.native_id}/status").read()
+    switches = sum(int(line.split()[1]) for line in status.splitlines() if "ctxt_switches" in line)
+    return time.clock_gettime(time.pthread_getcpuclockid(thread.ident)), switches
+def work(steps):
+    held, at = torch.ones(64, 64), 0
+    for _ in range(steps):
+        held = held @ held / 64
+        at = sum(number * number for number in range(200))
+work(2000)
+time.sleep(0.1)
+cpu, switches = own()
+begun, counted = time.process_time(), instructions()
+work(20000)
+spent, count = time.process_time() - begun, instructions() - counted
+after, more = own()
+print("RESULT", json.dumps([spent, count, after - cpu, more - switches]))
+"""
+)
+
 
 def result(argv: list[str], folder: Path) -> Any:
     """What a program prints behind RESULT; ends the benchmark where it prints nothing."""
@@ -207,6 +270,33 @@ def compare(python: Path, quads: int) -> None:
             f"plain loop of 24 layers: step {1e3 * step_s:.1f} ms (CPU, median), inside our hooks "
             f"{1e6 * hooks_s:.0f} us, {100 * hooks_s / step_s:.2f} %"
         )
+
+
+def compare_parts(python: Path, quads: int) -> None:
+    """Print what keeping the norms costs a clipping, and what the thread costs that answers `doctor hang`."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        carried = carry(["doctor.monitors.guard.norms", "doctor.monitors.capsule.siblings"], folder / "carried")
+        blocks = result([str(python), "-c", CLIPPING, str(carried), str(quads)], folder)
+        print("norms kept while clipping 288 tensors:")
+        for column, what in enumerate(("step, CPU time", "step, instructions", "clipping, CPU time",
+                                       "clipping, instructions")):  # fmt: skip
+            if any(step[column] for block in blocks for step in block):
+                tell_ratio(blocks, column, what)
+        for column, unit in ((2, 1e-6), (3, 1e3)):
+            bare, kept = (
+                statistics.median(step[column] for at, block in enumerate(blocks) if at % 4 in places for step in block)
+                for places in ((0, 3), (1, 2))
+            )
+            print(f"  clipping without {bare / unit:.0f}, with {kept / unit:.0f} {'us' if column == 2 else 'thousand'}")
+        alone = [result([str(python), "-c", LISTENING, str(carried), on], folder) for on in "0110"]
+    own = alone[1:3]
+    print(
+        f"the thread that answers `doctor hang`, nobody asking: {1e6 * max(each[2] for each in own):.0f} us of CPU "
+        f"time and {max(each[3] for each in own)} switches to it in {min(each[0] for each in own):.1f} s of work"
+    )
+    if alone[0][1]:
+        print(f"  instructions with/without {sum(each[1] for each in own) / (alone[0][1] + alone[3][1]):.4f}")
 
 
 #: of each step: CPU time, instructions, and what of the one or the other is spent inside the hooks: is it the time?
@@ -286,8 +376,12 @@ def main() -> None:
     parser.add_argument(
         "--quads", type=int, default=20, help="times without, with, with, without, at least 2; 0: no training"
     )
+    parser.add_argument("--parts", action="store_true", help="norms and listening thread alone; any Python with torch")
     parser.add_argument("--steps", type=int, nargs="*", default=[100_000], help="synthetic steps")
     asked: Any = parser.parse_args()
+    if asked.parts:
+        compare_parts(asked.python.absolute(), asked.quads)
+        return
     for steps in asked.steps:
         synthetic(steps)
     if asked.quads:

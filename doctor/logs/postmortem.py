@@ -20,7 +20,7 @@ from doctor.diagnosis.report import Diagnosis, Target
 from doctor.diagnosis.suppress import Ignored, suppress
 from doctor.logs import artifacts, events
 from doctor.logs.artifacts import Artifacts
-from doctor.logs.capsules import looks, read
+from doctor.logs.capsules import killed, looks, read
 from doctor.logs.capsules import told as told_by_capsules
 from doctor.logs.failures import hangs, spoken
 from doctor.logs.failures.case import Case
@@ -141,8 +141,9 @@ def examine(
     findings, misjudged = joined(
         ranked.findings, evidence.case, catalogue.entries, unknown, well=bool(end_of(evidence.case))
     )
-    findings = told_by_capsules.told(findings, held, unknown)
     findings, misheard = spoken.told(findings, evidence.case, catalogue.entries, unknown)
+    findings = told_by_capsules.told(findings, held, unknown)  # behind it: what it replaces keeps no sentence
+    findings = killed.told(findings, evidence.case, folders)
     findings = looks.told(findings, folders, {each.problem.id for each in (told.standstill, beyond.still) if each})
     findings = told_by_source.told(findings, evidence.case, unknown)
     findings, doubts = _reviewed(findings, evidence.case)

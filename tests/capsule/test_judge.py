@@ -98,6 +98,34 @@ CASES = {
             {"pid": 7, "used": 9 << 30, "name": "python"}, {"pid": 99, "used": 60 << 30, "name": "vllm"}]}]},
         ("memory", "GPU 1", "60.0 of 80.0 GiB", "vllm 99"),
     ),
+    "keys-for-rewards": (
+        "ValueError: The reward function 'graded' returned 1 rewards, but 2 were expected",
+        frame("raise ValueError(message)", {"output_reward_func": {
+            "type": "list", "length": 1, "of": ["str"],
+            "first": [{"type": "str", "length": 5, "value": "score"}]}}), {},
+        ("texts", '"score"', "a `dict`", "its keys"),
+    ),
+    "letters-for-rewards": (
+        "ValueError: The reward function 'graded' returned 2 rewards, but 4 were expected",
+        frame("raise ValueError(message)", {"output_reward_func": {
+            "type": "list", "length": 2, "of": ["str"], "first": [{"type": "str", "length": 1, "value": "o"},
+                                                                 {"type": "str", "length": 1, "value": "k"}]}}), {},
+        ("texts", '"o", "k"', "a text", "its letters"),
+    ),
+    "lies-on-meta": (
+        "NotImplementedError: Cannot copy out of meta tensor; no data!",
+        frame("model.to(device)", {"model": {"type": "M", "module": True}}),
+        {"modules": [{"name": "model", "type": "M", "module": True, "parameters": 90, "devices": {"cpu": 4, "meta": 3},
+                      "apart": {"meta": ["head.weight", "head.bias"]}}]},
+        ("device", "3 of the tensors of `model`", "`head.weight`, `head.bias` …"),
+    ),
+    "unused-by-ddp": (
+        "RuntimeError: Expected to have finished reduction. Parameter indices which did not receive grad: 2 3",
+        frame("loss.backward()", {"loss": tensor()}),
+        {"modules": [{"name": "model", "type": "torch.nn.parallel.distributed.DistributedDataParallel", "module": True,
+                      "wraps": ["__main__.Net"], "without_gradient": ["idle.weight", "idle.bias"]}]},
+        ("gradient", "`idle.weight`, `idle.bias` of `Net`"),
+    ),
     "detached": (
         "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
         frame("loss.backward()", {"loss": tensor(requires_grad=False)}),
@@ -256,3 +284,68 @@ def test_what_returned_a_none_is_named(hooked: Run, tmp_path: Path) -> None:
     path = next((tmp_path / "run" / "capsules").glob("*.json"))
     first = json.loads(doctor("postmortem", "--capsule", str(path), "--format", "json").stdout)["findings"][0]
     assert re.search(r"`told` is None in \S+:5 \(add\)\. `score \(\S+:1\)` returned it", first["explanation"])
+
+
+def test_a_sentence_that_is_understood_keeps_what_the_process_held(hooked: Run, tmp_path: Path) -> None:
+    ended = hooked("import textwrap\ndef main(width):\n    return textwrap.wrap('x y', width)\nmain(0)\n")
+    log = tmp_path / "run" / "logs" / "console.log"
+    log.parent.mkdir(exist_ok=True)
+    log.write_text(ended.error, encoding="utf-8")
+    first = json.loads(doctor("postmortem", str(tmp_path / "run"), "--format", "json").stdout)["findings"][0]
+    assert first["id"] == "LCH8772"
+    assert "`self.width` = 0" in first["explanation"]
+    assert any("self.width = 0" in str(each.get("text")) for each in first["evidence"])
+
+
+def test_the_entry_of_a_caller_that_is_none_is_named(hooked: Run, tmp_path: Path) -> None:
+    program = "def strip(text):\n    return text.strip()\ndef rows(row):\n"
+    program += '    return strip(row["answer"]) + strip(row["question"])\n'
+    program += 'rows({"question": "1 + 1", "answer": None})\n'
+    assert hooked(program).only
+    path = next((tmp_path / "run" / "capsules").glob("*.json"))
+    first = json.loads(doctor("postmortem", "--capsule", str(path), "--format", "json").stdout)["findings"][0]
+    assert re.search(
+        r"`text` is None in \S+:2 \(strip\)\. `row\[\"answer\"\]` is None in \S+:4 \(rows\)", first["explanation"]
+    )
+
+
+_META = """
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2, device="meta"))
+def place(model):
+    return model.to("cpu")
+place(model)
+"""
+_DDP = """
+import torch
+from torch import distributed, nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used, self.idle = nn.Linear(3, 3), nn.Linear(3, 3)
+    def forward(self, rows):
+        return self.used(rows)
+distributed.init_process_group("gloo", init_method="file://" + __file__ + ".store", rank=0, world_size=1)
+model = nn.parallel.DistributedDataParallel(Net())
+for _ in range(2):
+    model(torch.ones(2, 3)).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        (_META, r"2 of the tensors of `model` lie on the meta device: `1\.weight`, `1\.bias`\."),
+        (_DDP, r"No gradient came for `idle\.weight`, `idle\.bias` of `Net`\."),
+    ],
+)
+def test_parameters_are_named_that_the_message_does_not_name(
+    program: str, expected: str, hooked: Run, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    assert hooked(program).only
+    path = next((tmp_path / "run" / "capsules").glob("*.json"))
+    capsule = capsules.load(path)
+    held = judge(capsule, capsule.failures[0].chain[0])
+    assert held is not None
+    assert re.match(expected, held.en), held.en

@@ -261,6 +261,11 @@ LORA = {"default": {"r": 8, "targets": ["q_proj"], "saved": [], "bias": "none"}}
         ({"adapters": {"default": {**LORA["default"], "bias": "all"}}}, None),
         ({"adapters": {"default": {**LORA["default"], "saved": ["lm_heads"]}}, "groups": {"lora_A": 4}}, "`lm_heads`"),
         ({"adapters": {"default": {**LORA["default"], "saved": ["score"]}}, "groups": {"lora_A": 4}}, None),
+        ({"double": {"lm_head.weight": 1}, "trainable": {"float32": 900, "float64": 64}},
+         "`lm_head.weight`: float64, while all other parameters are float32"),
+        ({"double": {"lm_head.weight": 1}, "trainable": {"float64": 64}, "frozen": {"bfloat16": 9, "float32": 9}},
+         "float64, while all other parameters are bfloat16, float32"),
+        ({"double": {"lm_head.weight": 1}, "trainable": {"float64": 964}}, None),
     ],
 )  # fmt: skip
 def test_the_inventory_is_judged(change: dict[str, Any], headline: str | None) -> None:

@@ -530,12 +530,38 @@ def _condition(capsule: Capsule, link: Link, frame: Frame) -> Held | None:  # no
     return Held("condition", english, chinese, _evidence(capsule, frame, values), frame, short, short_zh)
 
 
+def _texts(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+    """Rewards that are texts: TRL makes a list of what a function returned, and of a dictionary that is its keys.
+
+    https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
+    """
+    if "reward" not in link.message:
+        return None
+    for name, fact in frame.values.items():
+        first = [each for each in fact.get("first", ()) if each.get("type") == "str"]
+        if "reward" not in name or fact.get("of") != ["str"] or not first:
+            continue
+        told = ", ".join(shown(each) for each in first)
+        letters = all(each.get("length") == 1 for each in first)
+        source, source_zh = ("a text", "一个字符串") if letters else ("a `dict`", "`dict`")
+        part, part_zh = ("letters", "字符") if letters else ("keys", "键")
+        return Held(
+            "texts",
+            f"`{name}` holds {fact.get('length')} texts and no number in {frame.place}: {told}. That is what "
+            f"is made of {source} when a function returns one: the list of its {part}.",
+            f"{frame.place} 中 `{name}` 含 {fact.get('length')} 个字符串而没有数字:{told}。"
+            f"函数返回{source_zh}时,得到的就是其{part_zh}的列表。",
+            _evidence(capsule, frame, {name: fact}), frame,
+        )  # fmt: skip
+    return None
+
+
 def _plain(text: str) -> str:
     return text.replace(" ", "").replace('"', "'").strip("()")
 
 
 _FAMILIES: tuple[Callable[[Capsule, Link, Frame], Held | None], ...] = (
-    _none, _beyond, _gradient, _unused, _meta, _kinds, _elements, _shapes, _memory, _condition,
+    _none, _beyond, _gradient, _unused, _meta, _kinds, _elements, _shapes, _memory, _texts, _condition,
 )  # fmt: skip
 
 

@@ -1,0 +1,103 @@
+"""A real run that SIGKILL ends: the post-mortem says what the sampler saw of the process last."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.process
+
+#: grows by 60 MiB every half a second to 300 MiB and more, and is gone
+GROWS = """
+import os, signal, time
+held = []
+for _ in range(6):
+    held.append(b"x" * (60 << 20))
+    time.sleep(0.5)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+#: rank 1 goes so; rank 0 stays small, and sees it
+RANKS = (
+    """
+import os, subprocess, sys
+if "RANK" not in os.environ:
+    ranks = [subprocess.Popen([sys.executable, __file__], env={**os.environ, "RANK": str(r), "WORLD_SIZE": "2"})
+             for r in range(2)]
+    codes = [each.wait() for each in ranks]
+    print(f"failed (exitcode: {codes[1]}) local_rank: 1 (pid: {ranks[1].pid}) of binary: python", flush=True)
+    sys.exit(1)
+if os.environ["RANK"] == "0":
+    import time
+    other = b"x" * (500 << 20)
+    time.sleep(4)
+    sys.exit(0)
+"""
+    + GROWS
+)
+_LINE = re.compile(
+    r"^(?P<who>.+) held (?P<gib>[\d.]+) GiB at \S+?, growing (?P<slope>[\d.]+) GiB/s; (?P<free>[\d.]+) of "
+    r"(?P<total>[\d.]+) GiB of the machine's memory were free$"
+)
+
+
+def first_of(program: str, folder: Path) -> dict[str, Any]:
+    """The first finding of a program under `doctor run` with its sampler."""
+    (folder / "program.py").write_text(program, encoding="utf-8")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
+    subprocess.run(
+        [sys.executable, "-m", "doctor", "run", "--no-check", "--lang", "en", "--", sys.executable, "program.py"],
+        cwd=folder, env=environment, capture_output=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    report = next((folder / "doctor-runs").glob("2*/report.json"))
+    found: dict[str, Any] = json.loads(report.read_text("utf-8"))["findings"][0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("program", "who"),
+    [(GROWS, r"the largest process of the run, pid \d+ \(python[\d.]*\),"), (RANKS, r"rank 1 \(pid \d+\)")],
+)
+def test_what_the_killed_process_held_last_is_told(program: str, who: str, tmp_path: Path) -> None:
+    first = first_of(program, tmp_path)
+    lines = [line for each in first["evidence"] if (line := _LINE.match(str(each.get("text"))))]
+    assert len(lines) == 1, (first["id"], first["evidence"])
+    assert re.fullmatch(who, lines[0]["who"])
+    assert 0.15 < float(lines[0]["gib"]) < 0.45
+    assert 0.04 < float(lines[0]["slope"]) < 0.2
+    assert 0 < float(lines[0]["free"]) < float(lines[0]["total"])
+
+
+def test_of_a_failure_that_is_no_sigkill_nothing_is_said(tmp_path: Path) -> None:
+    first = first_of(GROWS.replace("os.kill(os.getpid(), signal.SIGKILL)", "os._exit(3)"), tmp_path)
+    assert not [each for each in first["evidence"] if " held " in str(each.get("text"))]
+
+
+HEAD = "time,t_ns,mono_s,host,pid,parent_pid,name,role,rank,cpu_pct,memory_mib,threads,read_mib_s,write_mib_s"
+
+
+@pytest.mark.parametrize("exit_line", ["failed (exitcode: -9) local_rank: 0 (pid: 77) of binary: python"])
+def test_where_two_machines_have_that_process_nothing_is_said(exit_line: str, tmp_path: Path) -> None:
+    told = []
+    for hosts in (["a"], ["a", "b"]):
+        run = tmp_path / f"run{len(hosts)}"
+        (run / "host").mkdir(parents=True)
+        (run / "logs").mkdir()
+        (run / "logs" / "console.log").write_text(f"{exit_line}\n", encoding="utf-8")
+        for host in hosts:
+            rows = [f"t{at},1,{at}.0,{host},77,1,python,trainer,0,1,{1024 * at},1,0,0" for at in (1, 2, 3)]
+            rows.append("cut,off")
+            (run / "host" / f"{host}-processes.csv").write_text("\n".join(["# schema", HEAD, *rows]), encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "doctor", "postmortem", str(run), "--format", "json"],
+            capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        first = json.loads(done.stdout)["findings"][0]
+        told.append([each["text"] for each in first["evidence"] if " held " in str(each.get("text"))])
+    assert told == [["rank 0 (pid 77) held 3.00 GiB at t3, growing 1.00 GiB/s"], []]
