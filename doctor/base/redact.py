@@ -23,7 +23,8 @@ from doctor.base.secret_names import is_bare, is_secret_name, words_of
 
 #: a text without any of these has no name of a secret in it
 _NAME_SIGNS = (
-    "key", "secret", "token", "passw", "passphrase", "passcode", "pwd", "credential", "auth", "cookie", "webhook",
+    "key", "secret", "token", "passw", "passphrase", "passcode", "_pass", "-pass", ".pass",
+    "pwd", "credential", "auth", "cookie", "webhook",
     "jwt", "密码", "口令", "密钥", "令牌",
 )  # fmt: skip
 #: how quotes stand in text: plain, escaped once or more, or for a page of HTML
@@ -43,6 +44,35 @@ _NAMED = (
             rf"{_QUOTE}?value{_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}"
         ),
         ("value",),
+    ),
+    # `name: |`, and the value in the lines below it
+    (
+        later(
+            rf"(?<![\w.\-])(?P<name>[A-Za-z_\u4e00-\u9fff][\w.\-]{{0,120}}){_QUOTE}?:[ \t]{{0,4}}"
+            r"[|>][+\-\d]{0,2}(?:\r?\n|\\{1,4}n)[ \t]{1,40}"
+        ),
+        (": |", ": >"),
+    ),
+    # `name = """value"""`
+    (
+        later(
+            r"(?<![\w.\-])(?P<name>[A-Za-z_\u4e00-\u9fff][\w.\-]{0,120})\s{0,4}[:=]\s{0,4}"
+            r"(?:\\{0,4}\"\\{0,4}\"\\{0,4}\"|\\{0,4}'\\{0,4}'\\{0,4}')(?:\\{1,4}n|\n)?[ \t]{0,40}"
+        ),
+        ('"""', "'''", '\\"\\"\\"'),
+    ),
+    # `ENV NAME value`, `setenv NAME value`, `set -x NAME value`, `aws configure set NAME value`
+    (
+        later(
+            r"(?:(?<!\w)(?:ENV|setenv)|(?<!\w)set[ \t]{1,4}-[A-Za-z]{1,4}|\b(?:configure|config)[ \t]{1,4}set)"
+            r"[ \t]{1,4}(?P<name>[A-Za-z_/:][\w.\-/:]{2,120})[ \t]{1,8}(?=[^\s=])"
+        ),
+        ("ENV ", "setenv ", "set -", "configure set ", "config set "),
+    ),
+    # JSON in an address
+    (
+        later(r"(?i)%22(?P<name>[A-Za-z_][\w.\-]{1,80})%22(?:%20|\+)?%3A(?:%20|\+)?%22"),
+        ("%22",),
     ),
     # `name = value`, `name: value`, `"name": "value"`, `name => value`
     (
@@ -65,7 +95,7 @@ _GROUPS = ("e", "d", "q", "h", "t", "w")
 
 #: values that say only whether something is there, hold its place in an example, or name where it is taken from
 _HARMLESS = later(
-    r"(?i)(?:\*.*|\.\.\..*|x{3,}|empty|none|null|nil|nan|(?:un)?set|true|false|yes|no|on|off|auto|default|optional|required|"
+    r"(?i)(?:\*.*|[|>][+\-\d]{0,2}|\.\.\..*|x{3,}|empty|none|null|nil|nan|(?:un)?set|true|false|yes|no|on|off|auto|default|optional|required|"
     r"redacted|hidden|missing|invalid|\[?redacted\]?|-?\d{1,6}(?:\.\d{0,6})?|[<\[({].*|\$.*|%.*|os\.environ.*|os\.getenv.*|getenv.*|"
     r"(?:self|args|cfg|config|opts?|settings|cls|kwargs|env)[.\[].*|(?:Optional|Union|Annotated|Literal|List|Dict)\[.*|"
     r"str|bool|int|bytes|Any|SecretStr.*|\w{1,40}\.(?:py|pyi|cc?|cpp|cu|h):?\d*|oc\.env.*|@.*|file:.*|env:.*|value|await|lambda|new)\Z"

@@ -138,6 +138,33 @@ _SERVICES = (
     _form(r"(?i)/cgi-bin/webhook/\w{1,20}\?(?:[\w=&\-]{0,80}&)?key=(?P<s>[\w\-]{16,})", "/cgi-bin/webhook/"),
     _form(r"(?i)webhook\.office\.com/webhookb2/(?P<s>[\w@\-]{16,}/IncomingWebhook/[\w/\-]{16,})", "webhook.office.com"),
     _token("SEC", r"[0-9a-f]{64}(?![A-Za-z0-9])", "sec"),  # DingTalk's signature
+    _form(r"(?i)/(?:SCT|SCU)(?P<s>\d{1,9}T[A-Za-z0-9]{16,})(?:\.send)?", "ftqq.com"),  # https://sct.ftqq.com/sendkey
+    _form(r"(?i)hooks\.zapier\.com/hooks/catch/(?P<s>\d{1,12}/[\w/\-]{4,80})", "hooks.zapier.com"),
+    _form(r"(?i)maker\.ifttt\.com/\S{1,120}/(?P<s>[\w\-]{16,80})", "maker.ifttt.com"),
+    _token("tvly-", rf"(?:dev-|prod-)?{_A}{{20,}}", "tvly-"),
+    _token("figd_", rf"{_W}{{30,}}", "figd_"),
+    _token(r"sl\.(?:u\.)?", rf"(?=[A-Za-z_\-]{{0,100}}[0-9]){_W}{{100,}}", "sl."),  # Dropbox
+    _token("pat", r"[A-Za-z0-9]{14}\.[a-f0-9]{64}", "pat"),  # Airtable
+    _token("lsv2_(?:pt|sk)_", r"[a-f0-9]{32}_[a-f0-9]{10}", "lsv2_"),
+    _token("CFPAT-", rf"{_W}{{40,}}", "cfpat-"),
+    _token("local-", r"[a-f0-9]{40}(?![A-Za-z0-9])", "local-"),  # https://docs.wandb.ai/support/find_api_key/
+    _token("rpa_", r"[A-Z0-9]{40,}", "rpa_"),
+    _token("a[ks]-", rf"(?=[A-Za-z]{{0,21}}[0-9])(?=[a-z0-9]{{0,21}}[A-Z]){_A}{{22}}(?![\w\-])", "ak-", "as-"),  # Modal
+    _token("pa-", rf"(?=[A-Za-z_\-]{{0,42}}[0-9])(?=[a-z0-9_\-]{{0,42}}[A-Z]){_W}{{43}}(?![\w\-])", "pa-"),  # Voyage
+    _token("pcsk_", rf"{_W}{{40,}}", "pcsk_"),
+    _token("bkua_", r"[a-f0-9]{40}", "bkua_"),
+    _token("CCIP(?:AT|RJ)_", rf"{_W}{{40,}}", "ccipat_", "cciprj_"),
+    _token("nf[pcoub]_", rf"{_A}{{36}}", "nfp_", "nfc_", "nfo_", "nfu_", "nfb_"),
+    _token("secret_", rf"(?=[A-Za-z]{{0,42}}[0-9])(?=[a-z0-9]{{0,42}}[A-Z]){_A}{{43}}(?![\w])", "secret_"),  # Notion
+    _token(r"s\.", rf"(?=[A-Za-z]{{0,23}}[0-9])(?=[a-z0-9]{{0,23}}[A-Z])(?=[A-Z0-9]{{0,23}}[a-z]){_A}{{24}}(?![\w.(])",
+           "s."),  # Vault before 1.10
+    _token("aio_", rf"(?=[A-Za-z]{{0,27}}[0-9]){_A}{{28}}(?![\w])", "aio_"),
+    _form(r"(?<![A-Za-z0-9+/])(?P<s>[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{6}==)", "+ast"),  # Azure's storage
+    # words of /etc/shadow and htpasswd: https://man7.org/linux/man-pages/man5/crypt.5.html
+    _form(r"\$(?:1|2[abxy]|5|6|7|y|gy|apr1)\$(?P<s>[\w./=,$]{20,400})", "$1$", "$2a$", "$2b$", "$2x$",
+          "$2y$", "$5$", "$6$", "$7$", "$y$", "$gy$", "$apr1$"),
+    # RFC 7517, and RFC 7518 section 6 for the private members
+    _form(r"(?<![A-Za-z])(?:dp|dq|qi|d|k|p|q)\\{0,4}[\"']\s{0,3}:\s{0,3}\\{0,4}[\"'](?P<s>[\w\-]{16,2000})", "kty"),
 )  # fmt: skip
 
 #: parameters that make an address of object storage or a CDN open to whoever holds it
@@ -150,6 +177,8 @@ _ADDRESSES = (
     _form(r"://(?P<s>[^\s/@:'\"*]{8,256})@", "@"),  # token@
     _form(rf"(?i)[?&](?:amp;)?(?:{_SIGNED})=(?P<s>[^\s\"'<>&#*]{{4,}})", "sig", "policy", "key", "token", "credential",
           "q-ak"),
+    # a function's or a login's: https://learn.microsoft.com/en-us/azure/azure-functions/function-keys-how-to
+    _form(r"(?i)[?&](?:amp;)?code=(?P<s>(?=[A-Za-z_\-]{0,100}[0-9])[\w\-/+=%.]{20,400})", "code="),
 )  # fmt: skip
 
 _HEADERS = (
@@ -174,6 +203,20 @@ _COMMANDS = (
           "curl"),
     _form(rf"\b(?:wandb|swanlab|clearml|comet|modelscope|huggingface-cli|hf|kaggle|neptune|trackio)\s+(?:auth\s+)?login"
           rf"\b{_ON}\s(?P<s>(?!-)(?=[A-Za-z\-]{{0,80}}[0-9]){_W}{{16,}})", " login"),
+    _form(rf"\b(?:ldapsearch|ldapadd|ldapmodify|ldapwhoami|ldapdelete|ldappasswd)\b{_ON}\s-w\s{{1,3}}(?P<s>{_WORD})",
+          "ldap"),
+    _form(rf"\b(?:plink|pscp|psftp|putty)\b{_ON}\s-pw\s{{1,3}}(?P<s>{_WORD})", " -pw"),
+    _form(rf"\b(?:7z|7za|7zz|7zr|rar|unrar)\b{_ON}\s-(?:p|hp)(?P<s>{_WORD})", "7z ", "7za ", "7zz ", "7zr ",
+          "rar "),
+    _form(rf"\b(?:twine|flit|(?:podman|buildah|skopeo|registry|oc|nerdctl|az|cf)\s+login)\b{_ON}\s-p[ =](?P<s>{_WORD})",
+          "twine", "flit", " login"),
+    _form(rf"\bhtpasswd\b{_ON}\s-[A-Za-z]{{0,6}}b[A-Za-z]{{0,6}}\s+\S{{1,200}}\s+(?!-)\S{{1,80}}\s+(?P<s>{_WORD})",
+          "htpasswd"),
+    _form(r"\bsecret\s+generic\b[^\n|;]{0,400}?\s--from-literal[= ][^\s=]{1,120}=(?P<s>(?!\*\*\*)[^\s\"']{1,400})",
+          "from-literal"),
+    _form(r"(?i)(?:\bauth\s{0,2}[=:]\s{0,2}|\b\w{0,12}(?:basic|digest)auth)\(\s{0,3}(?:\w{1,20}=)?\\{0,4}[\"'][^\"'\n]{0,80}[\"']"
+          r"\s{0,2},\s{0,3}(?:\w{1,20}=)?\\{0,4}[\"'](?P<s>(?!\*\*\*)[^\"'\n\\]{1,400})",
+          "auth=(", "auth = (", "auth: (", "auth("),
     _form(rf"\bdocker\s+login\b{_ON}\s-p[ =](?P<s>{_WORD})", "docker"),
     _form(rf"\bredis-cli\b{_ON}\s-a\s{{1,3}}(?P<s>{_WORD})", "redis-cli"),
     _form(rf"\b(?:zip|unzip)\b{_ON}\s-P\s{{1,3}}(?P<s>{_WORD})", "zip"),

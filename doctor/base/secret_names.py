@@ -24,7 +24,8 @@ _ENDS = (
 #: what makes a `key` a secret: its kind, or the service that it opens
 _OF_KEY = frozenset({
     "api", "access", "secret", "private", "account", "auth", "authorization", "encryption", "signing", "master",
-    "shared", "service", "subscription", "app", "aes", "hmac", "ssh", "deploy", "license", "write", "storage",
+    "shared", "preshared", "psk", "service", "subscription", "app", "aes", "hmac", "ssh", "deploy", "license",
+    "write", "storage",
     "admin", "session", "client", "wandb", "swanlab", "comet", "neptune", "mlflow", "clearml", "kaggle", "openai",
     "anthropic", "azure", "aws", "gcp", "aliyun", "alibaba", "tencent", "volc", "volcengine", "baidu", "dashscope",
     "zhipu", "deepseek", "moonshot", "qianfan", "modelscope", "hf", "hub", "ngc", "nvidia", "nim", "cohere",
@@ -35,6 +36,12 @@ _OF_KEY = frozenset({
 })  # fmt: skip
 #: what such a name may say behind `key`
 _BEHIND_KEY = frozenset({"id", "ids", "data", "value", "b64", "base64", "secret", "json", "pem"})
+#: whose `pass` is a password; alone, or behind other words, it is a run over data
+_OF_PASS = frozenset({
+    "db", "database", "smtp", "mail", "email", "imap", "user", "admin", "root", "login", "redis", "mongo", "mysql",
+    "pg", "postgres", "postgresql", "rabbitmq", "ssh", "sudo", "ftp", "http", "https", "proxy", "registry", "docker",
+    "git", "svn", "ldap", "es", "elastic", "kafka", "mq", "wifi", "vpn", "cert", "keystore", "truststore",
+})  # fmt: skip
 _TOKENS = frozenset({"token", "hftoken", "hubtoken", "usertoken", "bottoken", "bearertoken", "sessiontoken", "idtoken"})
 #: a `token` of a vocabulary or a count, by the word before it; and what stands in messages of parsers
 _VOCABULARY = frozenset({
@@ -78,7 +85,7 @@ def is_secret_name(name: str) -> bool:
         return False
     if any(each in _SECRET or (each.endswith(_ENDS) and each not in _FOLDERS) for each in words):
         return words != ["pwd"] or name != name.upper()
-    if words[-1] == "auth":
+    if words[-1] == "auth" or (words[-1] == "pass" and words[-2:-1] and words[-2] in _OF_PASS):
         return True
     return _is_token(words) or _is_key(words)
 

@@ -20,7 +20,7 @@ from doctor.cli.runs import bare, last_of, new_run, short
 from doctor.run.folder import host_name
 from doctor.run.guard_stop import exit_code
 from doctor.run.kept import keep
-from doctor.run.supervise import NOT_EXECUTABLE, NOT_FOUND, answers, within
+from doctor.run.supervise import NOT_EXECUTABLE, NOT_FOUND, answers, identity, lost, within
 
 REFUSED = 1
 #: how long a launch waits until what the check found lies on the disk
@@ -79,12 +79,15 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     within(_KEEP_S, lambda: _keep(run, checked))
     within(_KEEP_S, lambda: keep(run, words, Path.cwd()))
     variables = None if chosen["no_guard"] else _guarded(run, voice)
+    folder = identity(run)
     began_ns = time.time_ns()
     code = _supervised(words, run, chosen, variables or {}, voice)
     returned = code
     # neither the doctor's own failure nor an impatient Ctrl-C changes the code of the command
     with suppress(Exception, KeyboardInterrupt):
-        if answers(run):
+        if (number := lost(run, folder)) is not None:
+            voice.say("folder_lost", path=short(run.path), reason=os.strerror(number))
+        elif answers(run):
             returned = exit_code(run, code, wanted=chosen["stopped_exit"], since_ns=began_ns)
             _afterwards(run, code, chosen, settings, voice, guarded=variables is not None)
             if returned != code:
@@ -243,9 +246,22 @@ def _postmortem(run: Any, code: int, settings: Any, voice: Voice) -> None:
     where = last_of(run.path)
     with suppress(OSError):
         keep_last("postmortem", Path.cwd(), report)
-        (run.path / "report.json").write_text(json_text(report, indent=1) + "\n", "utf-8")
-        (run.path / "EVIDENCE.md").write_text(evidence.page(report, where, voice.language), "utf-8")
+    written = _written(run.path / "report.json", json_text(report, indent=1) + "\n")
+    written &= _written(run.path / "EVIDENCE.md", evidence.page(report, where, voice.language))
     if code != 0:
         voice.say("ended", code=code)
-    for line in evidence.terse(shortened(report, Path.cwd()), where, voice.language):
+    for line in evidence.terse(shortened(report, Path.cwd()), where, voice.language, written=written):
         click.echo(line, err=True)
+
+
+def _written(path: Path, text: str) -> bool:
+    """Whether a file could be written; a half of one is not left behind."""
+    made = path.with_suffix(f".{os.getpid()}")
+    try:
+        made.write_text(text, "utf-8")
+        made.replace(path)
+    except OSError:
+        with suppress(OSError):
+            made.unlink()
+        return False
+    return True

@@ -24,6 +24,11 @@ SENTENCES = {
             "the guard could not be attached: no Python process of the command (3.9 or newer) ran its start-up hook; "
             "`python -I`, `-E` and `-S` switch it off, and so does a sitecustomize put before it on PYTHONPATH"
         ),
+        "record_lost": ("files in the run folder were removed during the run: whether the guard watched it is unknown"),
+        "folder_lost": (
+            "the run folder {path} was lost during the run ({reason}), and with it what was recorded of the console, "
+            "the guard and the GPUs: there is no report; the command was not affected"
+        ),
         "nothing_watched": "the guard watched nothing: no process made a transformers trainer or a DeepSpeed engine",
     },
     "zh": {
@@ -42,6 +47,10 @@ SENTENCES = {
         "kept_out": (
             "guard 未能附加:命令的 Python 进程(3.9 或更新)都没有运行它的启动钩子;`python -I`、`-E` 和 `-S` 会使它失效,"
             "PYTHONPATH 中排在它前面的 sitecustomize 也会"
+        ),
+        "record_lost": "运行期间运行目录中的文件被删除:guard 是否监视了本次运行未知",
+        "folder_lost": (
+            "运行目录 {path} 在运行期间丢失({reason}),其中控制台、guard 和 GPU 的记录随之丢失:没有报告;命令不受影响"
         ),
         "nothing_watched": "guard 没有监视任何对象:没有进程创建 transformers trainer 或 DeepSpeed engine",
     },

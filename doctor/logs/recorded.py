@@ -6,8 +6,10 @@ a notebook printed is nowhere: the guard's events and the capsules have the exce
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -58,10 +60,23 @@ class Written:
         self._folder = Folder("recorded")
         folder = os.path.realpath(self._folder.name)
         for stem, each in missing.items():
-            Path(folder, f"{stem}.log").write_text(each.text, encoding="utf-8")
+            Path(folder, f"{_file_stem(stem)}.log").write_text(each.text, encoding="utf-8", errors="replace")
         self.paths.append(folder)
         first = next(iter(missing.values()))
         self.names.append((folder, str(Path(first.told_by).parent)))
+
+
+def _file_stem(stem: str) -> str:
+    """A stem that can be a file's name: a recorded host name may hold anything, and be of any length."""
+    plain = re.sub(r"[/\\\x00-\x1f]", "_", stem).encode("utf-8", "replace")
+    if len(plain) > _LONGEST_STEM:
+        digest = hashlib.sha256(plain).hexdigest()[:12]
+        plain = plain[: _LONGEST_STEM - len(digest) - 1].decode("utf-8", "ignore").encode() + b"-" + digest.encode()
+    return plain.decode("utf-8")
+
+
+#: bytes; file systems take 255 of a name (https://man7.org/linux/man-pages/man3/limits.h.3.html: NAME_MAX)
+_LONGEST_STEM = 200
 
 
 def _of_capsules(capsules: Capsules, paths: Sequence[str]) -> Iterator[Unprinted]:

@@ -34,13 +34,14 @@ _SAID: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def terse(report: Mapping[str, Any], where: str, language: str = "en") -> list[str]:
+def terse(report: Mapping[str, Any], where: str, language: str = "en", *, written: bool = True) -> list[str]:
     """The verdict in at most MOST_LINES plain lines: cause, place, evidence, what to change.
 
     Args:
         report: of a run folder, with `run` in it.
         where: the folder, as a user may type it.
         language: `en` or `zh`.
+        written: whether the page lies there.
 
     """
     words, said = WORDS[language], _SAID[language]
@@ -56,7 +57,8 @@ def terse(report: Mapping[str, Any], where: str, language: str = "en") -> list[s
     if since := report.get("run", {}).get("since"):
         lines.append(_labelled(said["since"], _since(since, said)))
     lines = lines[: MOST_LINES - 1]
-    return [*lines, _labelled(said["more"], f"{where}/EVIDENCE.md · doctor report {shlex.quote(where)}")]
+    page = f"{where}/EVIDENCE.md · " if written else ""
+    return [*lines, _labelled(said["more"], f"{page}doctor report {shlex.quote(where)}")]
 
 
 def _first(

@@ -53,6 +53,9 @@ _HANDED_ON = tuple(
 #: si_code of a signal that a process sent with kill() (asm-generic/siginfo.h); the terminal's come from the kernel
 _SENT_BY_A_PROCESS = 0
 
+#: name of the switch of Python's subprocess module
+_VFORK = "_USE_VFORK"
+
 _POLL_S = 0.1
 #: the kernel hands a signal to one process of a group after the other
 _SPREAD_S = 0.02
@@ -90,7 +93,7 @@ def supervise(
     say = partial(_say, _SENTENCES[language])
     folder = _Folder(run, noted=noted)
     folder.note(argv=list(argv), cwd=_here(), started_ns=time.time_ns(), host=host_name(), ranks=None)
-    with _signals_caught() as early, _console(run, say, capture=capture) as console:
+    with _stoppable(), _signals_caught() as early, _console(run, say, capture=capture) as console:
         try:
             child = _started(argv, {**os.environ, **(environment or {}), VARIABLE: str(run.path)}, console)
         except OSError as exc:
@@ -178,6 +181,33 @@ def answers(run: RunDir) -> bool:
     return within(_NOTE_S, lambda: [each.stat() for each in run.path.iterdir()])
 
 
+def identity(run: RunDir) -> Optional[tuple[int, int]]:
+    """By what one can tell later whether it is still the same folder; None where the disk does not answer."""
+    found: list[tuple[int, int]] = []
+    within(_NOTE_S, lambda: found.append(_identity(run)))
+    return found[0] if found else None
+
+
+def lost(run: RunDir, before: Optional[tuple[int, int]]) -> Optional[int]:
+    """The error number by which a folder of that `identity` is gone; None where it is there or nothing is known."""
+    found: list[int] = []
+
+    def look() -> None:
+        try:
+            if before not in (None, _identity(run)):
+                found.append(errno.ENOENT)  # another one is in its place
+        except OSError as exc:
+            found.append(exc.errno or errno.EIO)
+
+    within(_NOTE_S, look)
+    return found[0] if found else None
+
+
+def _identity(run: RunDir) -> tuple[int, int]:
+    status = run.path.stat()
+    return status.st_dev, status.st_ino
+
+
 def _tried(work: Callable[[], object]) -> None:
     with suppress(OSError, ValueError):  # a full disk costs the note, not the run
         work()
@@ -208,6 +238,23 @@ def _console(run: RunDir, say: partial[None], *, capture: bool) -> Iterator[Opti
 def _reason(number: int, sentences: Mapping[str, str]) -> str:
     own = {errno.EAGAIN: "slow", errno.ETIMEDOUT: "mute"}.get(number)
     return os.strerror(number) if own is None else sentences[own]
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Start processes by fork, not by vfork: a Ctrl-Z may come while one starts.
+
+    It stops the new process before its exec, for which a parent that called vfork waits without being able to stop
+    itself: the shell never learns that its job has stopped, and the terminal is dead.
+    https://man7.org/linux/man-pages/man2/vfork.2.html, and the switch (Python 3.9 has no vfork):
+    https://docs.python.org/3/library/subprocess.html#disabling-use-of-vfork-or-posix-spawn
+    """
+    before = getattr(subprocess, _VFORK, None)
+    setattr(subprocess, _VFORK, False)
+    try:
+        yield
+    finally:
+        setattr(subprocess, _VFORK, before)
 
 
 @contextmanager

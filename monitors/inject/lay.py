@@ -54,7 +54,10 @@ def _variables(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 class Absent(NamedTuple):
-    """Why the guard watched nothing: `failed_to_attach` with the error, `kept_out`, or `nothing_watched`."""
+    """Why the guard watched nothing: `failed_to_attach` with the error, `kept_out`, or `nothing_watched`.
+
+    `record_lost` where what it said of itself has been removed.
+    """
 
     name: str
     error: str = ""
@@ -66,6 +69,8 @@ def what_became_of_it(run: RunDir) -> Absent | None:
     if any(each["guard"] == "attached" for each in told):
         return None
     root = run.path / PATIENT
+    if not (root / "hook").exists():
+        return Absent("record_lost")
     failed = [each["error"] for each in told if each.get("error")] + [_text(each) for each in root.glob("failed-*")]
     if failed:
         last = failed[0].strip().splitlines()[-1] if failed[0].strip() else "unknown error"

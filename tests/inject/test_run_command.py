@@ -56,6 +56,43 @@ def test_the_guard_comes_into_a_bare_python_39_and_sees_a_nan(tmp_path: Path) ->
     assert (run.path / "report.json").is_file()
 
 
+REMOVES = """
+import glob, os, shutil, sys, time
+(run,) = glob.glob("doctor-runs/2*")
+if sys.argv[1] == "emptied":
+    for each in os.listdir(run):
+        shutil.rmtree(f"{run}/{each}") if os.path.isdir(f"{run}/{each}") else os.remove(f"{run}/{each}")
+while sys.argv[1] != "emptied" and os.path.exists(run):  # the sampler may write at the same time
+    shutil.rmtree(run, ignore_errors=True)
+if sys.argv[1] == "another":
+    os.makedirs(f"{run}/logs")
+print("on", flush=True)
+time.sleep(0.5)
+raise ValueError("own")
+"""
+
+
+@pytest.mark.parametrize("how", ["removed", "another", "emptied"])
+@pytest.mark.parametrize("words", [QUIET, ("--no-check",)])
+def test_a_run_folder_that_is_removed_is_said_to_be_lost_and_nothing_else(
+    how: str, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Not that the guard was kept out, nothing of a report that is not there, and never that nothing is wrong."""
+    (tmp_path / "removes.py").write_text(REMOVES)
+    done = doctor_run(tmp_path, *words, "--", sys.executable, "removes.py", how)
+    assert (done.returncode, done.stdout) == (1, "on\n"), done.stderr
+    own = [line for line in done.stderr.splitlines() if line.startswith("doctor: ")]
+    assert "start-up hook" not in done.stderr
+    assert "Nothing wrong" not in done.stderr
+    gone = [line for line in own if "was lost during the run (No such file or directory)" in line]
+    unknown = [line for line in own if "whether the guard watched it is unknown" in line]
+    assert (len(gone), len(unknown)) == ((0, 1) if how == "emptied" else (1, 0)), done.stderr
+    if gone:
+        assert own[-1] == gone[0], done.stderr
+    for path in re.findall(r"\S+/EVIDENCE\.md", done.stderr):
+        assert (tmp_path / path).is_file()
+
+
 #: ends with the code that its last argument says, after the guard has stopped it
 ENDS = """
 import sys

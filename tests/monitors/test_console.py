@@ -415,6 +415,32 @@ def test_a_shell_can_stop_it_and_let_it_go_on(tmp_path: Path) -> None:
     terminal.rest()
 
 
+def test_it_can_be_stopped_while_it_starts_a_process(tmp_path: Path) -> None:
+    """The search of a very long PATH is the time between fork and exec, in which the new process stops first."""
+    code = SUPERVISE.replace("import sys", "import subprocess, sys", 1).replace(
+        "on_start=lambda pid: run.write_run(child=pid)",
+        "on_start=lambda pid: [subprocess.run(['true']) for _ in range(999)]",
+    )
+    assert "range(999)" in code
+    environment = {**os.environ, "PATH": "/a:" * 40_000 + "/usr/bin:/bin"}
+    for number in range(8):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path), "terminal", "/bin/sh", "-c", "echo ready; exec /bin/sleep 60"],
+            env=environment, stdout=subprocess.PIPE, preexec_fn=os.setpgrp,  # noqa: PLW1509 - a job of a shell is a group
+        )  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(0.1 + 0.013 * number)
+        os.killpg(process.pid, signal.SIGTSTP)
+        supervisor = psutil.Process(process.pid)
+        try:
+            wait_for(lambda supervisor=supervisor: supervisor.status() == psutil.STATUS_STOPPED)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(30)
+            process.stdout.close()
+
+
 def test_in_the_background_and_without_a_terminal(tmp_path: Path) -> None:
     words = quoted([*run_words(tmp_path), "sh", "-c", "echo out; echo err >&2; exit 3"])
     done = subprocess.run(

@@ -170,9 +170,64 @@ _AROUND: tuple[Row, ...] = (
 )
 
 
+#: added later, and not looked at by whoever had written the expressions
+_LATER: tuple[Row, ...] = (
+    ("Airtable", "pa" + "tAb3dEf6hIj9lM2." + "", HEX, 64, ""),
+    ("Figma", "fig" + "d_", WORD + "_-", 40, ""),
+    ("Dropbox", "s" + "l.B", WORD + "_-", 136, ""),
+    ("Fireworks", "f" + "w_", WORD, 24, ""),
+    ("Tavily", "tv" + "ly-dev-", WORD, 32, ""),
+    ("LangSmith", "lsv2" + "_pt_", HEX, 32, "_0a1b2c3d4e"),
+    ("Langfuse", "sk" + "-lf-", HEX + "-", 36, ""),
+    ("Contentful", "CF" + "PAT-", WORD + "_-", 43, ""),
+    ("Cerebras", "cs" + "k-", WORD, 48, ""),
+    ("wandb's own server", "local" + "-", HEX, 40, ""),
+    ("RunPod", "rp" + "a_", UPPER, 43, ""),
+    ("Modal", "a" + "s-", WORD, 22, ""),
+    ("Together", "tg" + "p_v1_", WORD + "_-", 43, ""),
+    ("Voyage", "p" + "a-", WORD + "_-", 43, ""),
+    ("Jina", "ji" + "na_", WORD, 60, ""),
+    ("Pinecone", "pc" + "sk_", WORD + "_", 70, ""),
+    ("Buildkite", "bk" + "ua_", HEX, 40, ""),
+    ("CircleCI", "CCI" + "PAT_", WORD, 22, "_0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"),
+    ("Netlify", "nf" + "p_", WORD, 36, ""),
+    ("Azure's storage alone", "", BASE64, 76, "+A" + "StAb3dEf=="),
+    ("Notion of old", "sec" + "ret_", WORD, 43, ""),
+    ("Vault of old", "s" + ".", WORD, 24, ""),
+    ("Adafruit", "ai" + "o_", WORD, 28, ""),
+    ("a variable called pass", "DB" + "_PASS=", WORD, 11, ""),
+    ("a mail server's", "smtp_pass" + ': "', WORD, 13, '"'),
+    ("a preshared key", "Preshared" + "Key = ", BASE64, 43, "="),
+    ("requests' pair", "requests.get(u, au" + 'th=("alice", "', WORD, 13, '"))'),
+    ("aiohttp's pair", "Basic" + "Auth('alice', '", WORD, 13, "')"),
+    ("YAML's block", "pass" + "word: |\n    ", WORD, 16, ""),
+    ("YAML's folded block", "api_" + "key: >-\n  ", WORD, 24, ""),
+    ("TOML's three quotes", "pass" + 'word = """', WORD, 16, '"""'),
+    ("Dockerfile's ENV", "ENV HF" + "_TOKEN ", WORD, 24, ""),
+    ("csh", "setenv WANDB_API" + "_KEY ", HEX, 40, ""),
+    ("fish", "set -x OPENAI_API" + "_KEY ", WORD, 24, ""),
+    ("aws configure", "aws configure set aws_secret_access" + "_key ", BASE64, 40, ""),
+    ("ldapsearch", "ldapsearch -x -D cn=a -" + "w ", WORD, 12, " -b dc=x"),
+    ("plink", "plink -ssh -" + "pw ", WORD, 12, " host"),
+    ("7z", "7z x a.7z -" + "p", WORD, 12, ""),
+    ("twine", "twine upload -u alice -" + "p ", WORD, 16, " dist/x.whl"),
+    ("htpasswd", "htpasswd -" + "b f alice ", WORD, 12, ""),
+    ("a shadow entry", "alice:$6$Ab3dEf6h$", WORD + "./", 86, ":19000:0"),
+    ("ServerChan", "https://sctapi.ftqq.com/SC" + "T123T", WORD, 28, ".send"),
+    ("Zapier's hook", "https://hooks.zapier.com/hooks/ca" + "tch/1234567/", WORD, 7, "/"),
+    ("Azure function", "https://x.azurewebsites.example/api/f?co" + "de=", WORD, 54, "=="),
+    ("percent-encoded JSON", "%7B%22pass" + "word%22%3A%22", WORD, 14, "%22%7D"),
+    ("npm's configuration", "//registry.example/:_auth" + "Token=", HEX + "-", 36, ""),
+    ("a JSON web key", '{"kty": "RSA", "n": "AQAB", "' + 'd": "', WORD + "_-", 86, '"}'),
+    ("kubectl", "kubectl create sec" + "ret generic x --from-literal=a=", WORD, 16, ""),
+    ("git's helper", "protocol=https\nhost=x.example\nusername=a\npass" + "word=", WORD, 16, ""),
+    ("a header of GitLab", "PRIVATE" + "-TOKEN: ", WORD, 20, ""),
+)
+
+
 def all_planted() -> list[Planted]:
     """Every form, in a stable order."""
-    return [*_rows(_TOKENS), *_rows(_AROUND), *_json_web_tokens(), *_private_keys()]
+    return [*_rows(_TOKENS), *_rows(_AROUND), *_rows(_LATER), *_json_web_tokens(), *_private_keys()]
 
 
 def one_line() -> list[Planted]:
