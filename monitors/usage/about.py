@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from doctor.base.entries import is_entry
 from doctor.base.redact import redact, redact_text
 from doctor.logs.capsules import read as capsules
 from doctor.logs.history.compared import compare
@@ -70,7 +71,8 @@ def frame_of(path: Path, finding: Mapping[str, Any]) -> dict[str, Any] | None:
         before = deque(islice(file, line + 1), maxlen=_MOST_BEFORE)
     lines = list(before)
     frames = [(match, lines[at + 1].strip() if at + 1 < len(lines) else "")
-              for at, text in enumerate(lines) if (match := _FRAME.search(text))]  # fmt: skip
+              for at, text in enumerate(lines)
+              if (match := _FRAME.search(text)) and not is_entry(match["file"])]  # fmt: skip
     own = [each for each in frames if not _FOREIGN.search(each[0]["file"])] or frames
     if not own:
         return None
