@@ -163,12 +163,16 @@ def _guard(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _capsules(path: Path) -> Iterator[dict[str, Any]]:
-    """What each process held when it failed: who, what was raised, and the frames of the user's own code."""
-    for each in capsules.read([str(path)]).capsules[:_MOST_CAPSULES]:
+    """What each process held when it failed: who, what was raised, and the frames of the user's own code.
+
+    Those with such frames come first, in order of time: a launcher holds only what it says of those that it started.
+    """
+    for each in sorted(capsules.read([str(path)]).capsules, key=_of_capsule)[:_MOST_CAPSULES]:
         told: dict[str, Any] = {"file": str(Path(each.path).relative_to(path)), "who": each.who, "step": each.step}
         with suppress(IndexError):
             link = each.failures[-1].chain[-1]
-            own = [frame for frame in link.frames if frame.own] or list(link.frames)
+            ran = [frame for frame in link.frames if not is_entry(frame.file)]
+            own = [frame for frame in ran if frame.own] or ran
             told |= {
                 "type": link.name, "message": link.message[:_MOST_TEXT],
                 "frames": [{"place": frame.place, "file": frame.file, "line": frame.line,
@@ -177,6 +181,15 @@ def _capsules(path: Path) -> Iterator[dict[str, Any]]:
                            for frame in own[:_MOST_FRAMES]],
             }  # fmt: skip
         yield told
+
+
+def _of_capsule(capsule: capsules.Capsule) -> tuple[bool, int]:
+    """Their order: the user's own code, then the time of the failure."""
+    if not capsule.failures:
+        return True, 0
+    last = capsule.failures[-1]
+    frames = (frame for link in last.chain[-1:] for frame in link.frames)
+    return not any(frame.own and not is_entry(frame.file) for frame in frames), last.t_ns
 
 
 def _fact(fact: Mapping[str, Any]) -> str:
