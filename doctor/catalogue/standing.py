@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Optional
 
+from doctor.base.entries import is_entry
 from doctor.base.own_frames import without
 from doctor.base.record import record
 
@@ -77,7 +78,7 @@ class Standing:
         outside = [
             each
             for each in self.frames
-            if not _TORCH.search(each[0].replace("\\", "/")) and not _STANDARD.search(each[0])
+            if not (_TORCH.search(each[0].replace("\\", "/")) or _STANDARD.search(each[0]) or is_entry(each[0]))
         ]
         own = [each for each in outside if not _PACKAGE.search(each[0])]
         return tuple(dict.fromkeys(_told(each) for each in (*outside[:1], *own[:1])))
@@ -85,7 +86,7 @@ class Standing:
     @property
     def at(self) -> str:
         """Where it is: the innermost frame outside of the standard library, else any; "" where nothing is known."""
-        outside = (each for each in self.frames if not _STANDARD.search(each[0]))
+        outside = (each for each in self.frames if not (_STANDARD.search(each[0]) or is_entry(each[0])))
         frame = next(outside, self.frames[0] if self.frames else None)
         return "" if frame is None else _told(frame)
 

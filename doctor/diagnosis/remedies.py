@@ -18,7 +18,7 @@ from doctor.base.record import record
 from doctor.catalogue.changes import Ordered, changes_of, program_of
 from doctor.catalogue.finding import Finding, Message, Words
 from doctor.catalogue.settings import number
-from doctor.diagnosis import installable
+from doctor.diagnosis import installable, striking
 from doctor.facts.environment import NAMES, PREFIXES
 
 BF16_FROM = (8, 0)  # compute capability: https://docs.nvidia.com/cuda/cuda-c-programming-guide/#arithmetic-instructions
@@ -117,6 +117,8 @@ def reviewed(
         if situation is not None:
             told = (*_advised_again(finding, situation), *_cannot_fall(finding, situation))
             reasons |= {word: why for word, why in told if word not in reasons}
+        if situation is not None:
+            finding = _struck(finding, situation)
         reviewed_.append(without(finding, reasons, situation))
         withdrawn += [Withdrawn(finding.problem.id, command, why) for command, why in reasons.items()]
     return tuple(reviewed_), tuple(withdrawn)
@@ -323,17 +325,44 @@ def _already(command: str, changes: Iterable[Ordered], situation: Situation) -> 
 
 def _advised_again(finding: Finding, situation: Situation) -> Iterable[tuple[str, Sentence]]:
     """Variables and settings that the words tell to set, and that are so already."""
-    for match in _ADVISED.finditer(finding.words("en").remedy):
-        for word in re.findall(r"`([^`]+)`", match["what"]):
-            changes = [each for each in changes_of(word) if each.input.kind in {"variable", "setting"}]
-            if changes and all(_is_so(each, situation) for each in changes):
-                yield (
-                    word,
-                    Sentence(
-                        f"`{word}` is set already: that is not what is missing here.",
-                        f"`{word}` 已经设置:缺的不是它。",
-                    ),
-                )
+    for word in advised_in(finding.words("en").remedy):
+        if _is_set(word, situation):
+            yield (
+                word,
+                Sentence(
+                    f"`{word}` is set already: that is not what is missing here.", f"`{word}` 已经设置:缺的不是它。"
+                ),
+            )
+
+
+def advised_in(remedy: str) -> Iterable[str]:
+    """The names and values in backticks that a remedy tells to set."""
+    for match in _ADVISED.finditer(remedy):
+        yield from re.findall(r"`([^`]+)`", match["what"])
+
+
+def _struck(finding: Finding, situation: Situation) -> Finding:
+    """The finding whose words no longer advise what is so already; they were asked in English, and say it in both."""
+    words = [word for word, _ in _advised_again(finding, situation)]
+    if not words:
+        return finding
+    message = finding.message
+    en = _cut(message.en, finding.words("en").remedy, words, situation)
+    zh = message.zh and _cut(message.zh, finding.words("zh").remedy, words, situation)
+    return replace(finding, message=Message(en, zh))
+
+
+def _cut(words: Words, remedy: str, names: Iterable[str], situation: Situation) -> Words:
+    shorter = remedy
+    for name in names:
+        shorter = striking.without(shorter, lambda each: _is_set(each, situation), name)
+    return words if shorter == remedy else replace(words, remedy=shorter.replace("{", "{{").replace("}", "}}"))
+
+
+def _is_set(word: str, situation: Situation) -> bool:
+    """Whether what a name in backticks tells to set is set to that already."""
+    changes = [each for each in changes_of(word) if each.input.kind in {"variable", "setting"}]
+    return bool(changes) and all(_is_so(each, situation) for each in changes)
 
 
 def _cannot_fall(finding: Finding, situation: Situation) -> Iterable[tuple[str, Sentence]]:

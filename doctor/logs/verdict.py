@@ -23,7 +23,7 @@ from doctor.logs.failures import wrapped
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.chain import Link, chain
 from doctor.logs.failures.ends import breaks_off, is_bad, silent_ends
-from doctor.logs.failures.fates import Fate, Fates, Judged
+from doctor.logs.failures.fates import HABIT, Fate, Fates, Judged
 from doctor.logs.failures.quotes import Quotes
 from doctor.logs.failures.roots import recorded
 from doctor.logs.failures.tracebacks import Failure
@@ -143,12 +143,15 @@ class _Order:
     causes: list[Candidate] = field(default_factory=list)
     helpers: list[Candidate] = field(default_factory=list)
     symptoms: list[Candidate] = field(default_factory=list)
+    habits: list[Failure] = field(default_factory=list)  # caught again and again, where nothing else failed
 
     def __post_init__(self) -> None:
         """Set what failed by itself apart from what was lost."""
         self.live = self.beyond.alarms
         self._root = recorded(self.case)
         judged = self.fates.those(Fate.ENDED, Fate.CAUGHT)
+        if all(each.row == HABIT for each in judged):
+            self.habits, judged = [each.failure for each in judged], []
         self.own = [each.failure for each in judged]
         self.victims = [each.failure for each in self.fates.those(Fate.ECHO)]
         #: the first that ended the run; what its process recorded itself counts for more than what others print
@@ -181,7 +184,7 @@ class _Order:
         ends = self._unexplained()
         if not self.first and not self.causes and self.symptoms and not self._measured():
             self.causes, self.symptoms = self.symptoms[:1], self.symptoms[1:]  # nobody said anything better
-        return [*self.first, *self._by_role(), *ends]
+        return [*self.first, *self._by_role(), *ends, *self._caught_always()]
 
     def of_notes(self) -> list[Finding]:
         """A text about many problems has no cause; what it shows is named in its order."""
@@ -196,6 +199,11 @@ class _Order:
             later = (self.fates.progress(source_of(self.case, hit), hit.line, 1) for hit in each.hits)
             if each.fatal and all(witness is not None for witness in later):
                 each.finding = replace(each.finding, confidence=LIKELY)
+
+    def _caught_always(self) -> list[Finding]:
+        """What a process caught again and again while it worked, the first of it, beside the word on the end."""
+        told = [one for each in self.habits[:1] for one in self._answers(unknown.of_failure(self.case, each))]
+        return [replace(each, role=Role.CONTRIBUTING) for each in told]
 
     def _got_through(self, each: Candidate) -> bool:
         return all(

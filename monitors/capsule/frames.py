@@ -12,6 +12,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, Optional
 
+from doctor.base.entries import is_entry
 from doctor.base.redact import redact_text
 from doctor.monitors.capsule import expressions, looks, source
 from doctor.monitors.capsule.looks import UNTOLD, class_name
@@ -286,7 +287,7 @@ def _place(frame: types.FrameType, line: int) -> Fact:
 
 def is_own(path: str) -> bool:
     """Whether a file is the user's: neither installed nor the standard library's, nor the doctor's."""
-    if _LIBRARY.search(path) or path.startswith(_STDLIB):
+    if _LIBRARY.search(path) or path.startswith(_STDLIB) or is_entry(path):
         return False
     module: Any = sys.modules.get("doctor")
     root = getattr(module, "__file__", None)

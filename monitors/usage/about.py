@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from doctor.base.entries import is_entry
 from doctor.base.redact import redact, redact_text
 from doctor.logs.capsules import read as capsules
 from doctor.logs.history.compared import compare
@@ -70,7 +71,8 @@ def frame_of(path: Path, finding: Mapping[str, Any]) -> dict[str, Any] | None:
         before = deque(islice(file, line + 1), maxlen=_MOST_BEFORE)
     lines = list(before)
     frames = [(match, lines[at + 1].strip() if at + 1 < len(lines) else "")
-              for at, text in enumerate(lines) if (match := _FRAME.search(text))]  # fmt: skip
+              for at, text in enumerate(lines)
+              if (match := _FRAME.search(text)) and not is_entry(match["file"])]  # fmt: skip
     own = [each for each in frames if not _FOREIGN.search(each[0]["file"])] or frames
     if not own:
         return None
@@ -161,12 +163,16 @@ def _guard(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _capsules(path: Path) -> Iterator[dict[str, Any]]:
-    """What each process held when it failed: who, what was raised, and the frames of the user's own code."""
-    for each in capsules.read([str(path)]).capsules[:_MOST_CAPSULES]:
+    """What each process held when it failed: who, what was raised, and the frames of the user's own code.
+
+    Those with such frames come first, in order of time: a launcher holds only what it says of those that it started.
+    """
+    for each in sorted(capsules.read([str(path)]).capsules, key=_of_capsule)[:_MOST_CAPSULES]:
         told: dict[str, Any] = {"file": str(Path(each.path).relative_to(path)), "who": each.who, "step": each.step}
         with suppress(IndexError):
             link = each.failures[-1].chain[-1]
-            own = [frame for frame in link.frames if frame.own] or list(link.frames)
+            ran = [frame for frame in link.frames if not is_entry(frame.file)]
+            own = [frame for frame in ran if frame.own] or ran
             told |= {
                 "type": link.name, "message": link.message[:_MOST_TEXT],
                 "frames": [{"place": frame.place, "file": frame.file, "line": frame.line,
@@ -175,6 +181,15 @@ def _capsules(path: Path) -> Iterator[dict[str, Any]]:
                            for frame in own[:_MOST_FRAMES]],
             }  # fmt: skip
         yield told
+
+
+def _of_capsule(capsule: capsules.Capsule) -> tuple[bool, int]:
+    """Their order: the user's own code, then the time of the failure."""
+    if not capsule.failures:
+        return True, 0
+    last = capsule.failures[-1]
+    frames = (frame for link in last.chain[-1:] for frame in link.frames)
+    return not any(frame.own and not is_entry(frame.file) for frame in frames), last.t_ns
 
 
 def _fact(fact: Mapping[str, Any]) -> str:

@@ -359,8 +359,17 @@ def completed(case: Case) -> Case:
 
 
 def unique(failures: Iterable[Failure]) -> list[Failure]:
-    """Failures that a table, a log record and a process each print once."""
+    """Failures that a table, a log record and a process each print once; how often one was printed stays known."""
     kept: dict[tuple[str, str, str], Failure] = {}
     for each in failures:
-        kept.setdefault((each.process, each.cause.type, each.cause.message[:200]), each)
+        key = each.process, each.cause.type, each.cause.message[:200]
+        kept[key] = _again(kept[key], each) if key in kept else each
     return list(kept.values())
+
+
+def _again(known: Failure, each: Failure) -> Failure:
+    """A failure that was printed once more; from other frames it may have ended what caught it before."""
+    if known.first.source != each.first.source or not known.times:
+        return known
+    alike = [one.frames for one in known.chain] == [one.frames for one in each.chain]
+    return replace(known, times=known.times + 1 if alike else 0, latest=each.first.number)

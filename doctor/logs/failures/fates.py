@@ -13,6 +13,7 @@ from typing import NamedTuple
 from doctor.base.record import record
 from doctor.catalogue.signature import Hit
 from doctor.logs.failures.case import Case
+from doctor.logs.failures.habits import Habits
 from doctor.logs.failures.quotes import Quotes
 from doctor.logs.failures.tracebacks import Failure
 from doctor.logs.failures.victims import failed_by_itself
@@ -65,6 +66,7 @@ class Fates:
     def __init__(self, case: Case, quotes: Quotes, lost: Mapping[int, Sequence[int]]) -> None:
         """Judge them all."""
         self.case, self.quotes, self.lost = case, quotes, lost
+        self.habits = Habits(case)
         self.judged = [self._judged(each) for each in case.failures]
         self._by_id = {id(each.failure): each for each in self.judged}
 
@@ -138,6 +140,12 @@ def _echoes(fates: Fates, failure: Failure) -> Witness | None:
     return _own_line(not failed_by_itself(failure), failure)
 
 
+def _habit(fates: Fates, failure: Failure) -> Witness | None:
+    """Its process caught it again and again, or lived on after it as before."""
+    line = fates.habits.witness(failure)
+    return Witness(failure.first.source, line) if line is not None else None
+
+
 def _went_on(fates: Fates, failure: Failure) -> Witness | None:
     """Its program only warned of it, or the log shows steps after it.
 
@@ -153,6 +161,7 @@ def _went_on(fates: Fates, failure: Failure) -> Witness | None:
     return fates.progress(first.source, first.number, 1 if few else STEPS_ON)
 
 
+HABIT = "again and again"
 #: asked in this order; the first that knows counts
 ROWS = (
     Row("no error", Fate.WANTED, lambda _, each: _own_line(each.noise or each.handled, each)),
@@ -160,6 +169,7 @@ ROWS = (
     Row("good end", Fate.WANTED, _good_end),
     Row("quoted", Fate.QUOTED, lambda fates, each: _own_line(fates.quotes.failure(each), each)),
     Row("echo", Fate.ECHO, _echoes),
+    Row(HABIT, Fate.CAUGHT, _habit),
     Row("went on", Fate.CAUGHT, _went_on),
     Row("thread", Fate.CAUGHT, lambda _, each: _own_line(each.thread, each)),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from doctor.base.entries import is_entry
 from doctor.base.patterns import later
 from doctor.data.libraries import package_of
 
@@ -66,7 +67,12 @@ class Frame:
     @property
     def own(self) -> bool:
         """Whether it is neither an installed library nor the standard library: the user's own code."""
-        return not self.package and not _STANDARD.search(self.path)
+        return not (self.package or self.starts or _STANDARD.search(self.path))
+
+    @property
+    def starts(self) -> bool:
+        """Whether its file only starts a program: a launcher's script, `python -m`."""
+        return is_entry(self.path)
 
     @property
     def at_top(self) -> bool:

@@ -144,7 +144,8 @@ class Failure:
     `noise`: printed by a destructor or at the interpreter's end; `handled`: logged below the level of errors;
     `thread`: it ended a thread, which does not end the process; `caught`: the level of the record to which it was
     added, for a program that writes a record caught it, "" where it is none; `at_top`:
-    it reached the top of its program, though its frames do not show that.
+    it reached the top of its program, though its frames do not show that; `times`: how often its process printed it
+    from the same frames, 0 where from others too; `latest`: the line at which it did so last.
     """
 
     process: str
@@ -157,6 +158,8 @@ class Failure:
     thread: bool = False
     caught: str = ""
     at_top: bool = False
+    times: int = 1
+    latest: int = 0
 
     @property
     def cause(self) -> Raised:

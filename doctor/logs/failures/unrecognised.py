@@ -115,7 +115,7 @@ def of_consequences(case: Case, victims: list[Failure], ended: list[Exit]) -> Un
     evidence = tuple(Observed.quoted(each.file, redact_text(each.text)[:500], each.number) for each in lines)
     # a Ctrl-C says less than any other word
     told = next((each.cause for each in victims if each.cause.name != INTERRUPT), victims[0].cause if victims else None)
-    frames = told.frames[-1:] if told is not None else ()
+    frames = [each for each in told.frames[-1:] if not each.starts] if told is not None else []
     return Unknown(
         "consequences", Where(file=line.file, line=line.number, rank=first.rank if first else None), evidence,
         f"rank {first.rank}" if first and first.rank is not None else "", first.rank if first else None,
@@ -212,8 +212,9 @@ def _meaningful(raised: Raised) -> Frame | None:
     That is none of the standard library or of torch's module where somebody else called it, and of a library that asks
     for an attribute not `__getattr__` itself.
     """
-    told = [each for each in raised.frames if not _is_between(each)]
-    frames = [each for each in told if each.package or each.own] or told or list(raised.frames)
+    ran = [each for each in raised.frames if not each.starts]
+    told = [each for each in ran if not _is_between(each)]
+    frames = [each for each in told if each.package or each.own] or told or ran
     if not frames:
         return None
     asking = [each for each in frames if each.function not in _ASKED]

@@ -66,6 +66,8 @@ SERVING_HINTS = ("Application startup", 'HTTP/1.1" ', "Avg generation throughput
 _LOADING = later(
     r"Map|Load|Tokeniz|Fetch|Download|checkpoint|Generat|Filter|examples/s|Captur|Process|Iterat", re.IGNORECASE
 )
+#: the drawn part of a bar, between its description and its figures
+_WIDTH, _DRAWN = 240, later(r"\d{1,3}%\|[^|\n]{0,160}\|\s{0,8}$")
 STEPS_ON = 5  # other ranks print a step or two more when one has failed
 
 
@@ -165,7 +167,7 @@ def _last_bar(text: str) -> tuple[int, int] | None:
     """(done, all) of the training bar, the one without a description."""
     found = None
     for match in _TRAINING.finditer(text):
-        head = text[max(0, match.start() - 60) : match.start()]
+        head = _DRAWN.sub("", text[max(0, match.start() - _WIDTH) : match.start()])[-60:]
         if not _LOADING.search(head):
             found = int(match["done"]), int(match["all"])
     return found

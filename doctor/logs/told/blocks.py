@@ -28,10 +28,15 @@ _VERL_YAML = later(r"^(?:actor_rollout_ref|algorithm|custom_reward_function|ray_
 _YAML_LINE = later(r"^(?:\s+\S|[a-z_]+:(?:\s|$)|- )")
 #: https://github.com/deepspeedai/DeepSpeed/blob/v0.16.0/deepspeed/runtime/config.py (`print_user_config`)
 _DEEPSPEED = "json = {"
+#: accelerate's own file, printed or pasted, whose keys it writes in their order, and what `accelerate env` prints of it
+#: https://github.com/huggingface/accelerate/blob/v1.6.0/src/accelerate/commands/config/config_args.py
+#: https://github.com/huggingface/accelerate/blob/v1.6.0/src/accelerate/commands/env.py
+_ACCELERATE = later(r"^(?P<listed>\s*- )?compute_environment: ?[\"']?(?:LOCAL_MACHINE|AMAZON_SAGEMAKER)\b")
+_LISTED = later(r"^\s*- (?P<name>[a-z_]{1,60}): ?(?P<value>.*?)\s*$")
 _TABLE = later(r"^\s*(?:\| NVIDIA-SMI \d|Package\s+Version\b)")
 _BEGINNINGS = (
     _DEEPSPEED, "TrainingArguments(", "Config(", "{'", "actor_rollout_ref:", "algorithm:", "custom_reward_function:",
-    "ray_init:", "ray_kwargs:", "NVIDIA-SMI ", "Package  ",
+    "ray_init:", "ray_kwargs:", "NVIDIA-SMI ", "Package  ", "compute_environment:",
 )  # fmt: skip
 
 
@@ -89,13 +94,34 @@ def _verl_dict(lines: Lines) -> Iterator[Said]:
 
 
 def _verl_yaml(lines: Lines) -> Iterator[Said]:
+    yield from _yaml("verl", lines, omegaconf=True)
+
+
+def _yaml(owner: str, lines: Lines, *, omegaconf: bool = False) -> Iterator[Said]:
     from doctor.readers.files.yaml_positions import parse_yaml
 
     end = next((place for place, (_, text) in enumerate(lines) if text and not _YAML_LINE.match(text)), len(lines))
-    located = parse_yaml("\n".join(text for _, text in lines[:end]) + "\n", "", omegaconf=True)
+    located = parse_yaml("\n".join(text for _, text in lines[:end]) + "\n", "", omegaconf=omegaconf)
     for name, each in located.settings.items():
         number, text = lines[(each.place.line or 1) - 1] if each.place is not None else lines[0]
-        yield Said("verl", name, each.value if each.known else UNKNOWN, number, text)
+        yield Said(owner, name, each.value if each.known else UNKNOWN, number, text)
+
+
+def _accelerate(lines: Lines) -> Iterator[Said]:
+    """A file of accelerate: which one a launch reads nobody says, so it is not a program's own word."""
+    begins = _ACCELERATE.match(lines[0][1])
+    found = _listed(lines) if begins is not None and begins["listed"] else _yaml("accelerate", lines)
+    yield from (each._replace(exact=False) for each in found)
+
+
+def _listed(lines: Lines) -> Iterator[Said]:
+    for number, text in lines:
+        if (field := _LISTED.match(text)) is None:
+            return
+        value = value_of(field["value"])
+        members = flattened(value) if isinstance(value, dict) else [("", value)]
+        for name, each in members:
+            yield Said("accelerate", f"{field['name']}.{name}".rstrip("."), each, number, text.strip())
 
 
 def _deepspeed(lines: Lines) -> Iterator[Said]:
@@ -163,6 +189,7 @@ _READERS: tuple[tuple[Callable[[str], object], Callable[[Lines], Iterator[Said]]
     (_VERL_DICT.match, _verl_dict),
     (_VERL_YAML.match, _verl_yaml),
     (lambda text: _DEEPSPEED in text, _deepspeed),
+    (_ACCELERATE.match, _accelerate),
     (_of_training, _arguments),
     (_TABLE.match, _report),
 )

@@ -22,6 +22,8 @@ _SERVING_FIELDS = {
     "max_model_len": "max_model_len", "gpu_memory_utilization": "gpu_memory_utilization",
     "quantization": "quantization", "host": "host", "port": "port",
 }  # fmt: skip
+#: keys are written in their order, so a file with this one was not cut off
+_LAST_OF_ACCELERATE = "use_cpu"
 _TRAINER = re.compile(r"\b(?P<name>GRPO|SFT|DPO|RLOO|KTO|ORPO|PPO|OnlineDPO|GKD|Reward)(?:Trainer|Config)\b")
 #: classes by whose own arguments it is told which class an argument belongs to
 _CLASSES = ("GRPOConfig", "SFTConfig", "DPOConfig", "RLOOConfig", "KTOConfig", "RewardConfig")
@@ -176,6 +178,16 @@ def _deepspeed(members: list[Said]) -> Made:
     yield "deepspeed_config", opened(told, seen=seen, teller=_tellers("settings", found))
 
 
+def _accelerate(members: list[Said]) -> Made:
+    from doctor.facts.accelerate_config import AccelerateConfig
+
+    found = _once(members)
+    whole = len(found) == len({each.name for each in members}) and _LAST_OF_ACCELERATE in found
+    seen = {"path", "broken", "duplicate_keys", *({"settings"} if whole else ())}
+    told = AccelerateConfig(members[0].file or "accelerate's configuration", _settings(found))
+    yield "accelerate_config", opened(told, seen=seen, teller=_tellers("settings", found))
+
+
 def _gpus(members: list[Said]) -> Made:
     from doctor.facts.gpus import Gpu, Gpus
     from doctor.readers.pasted.capability import capability
@@ -208,7 +220,7 @@ def _tables(members: list[Said]) -> Made:
 
 _MAKERS: Mapping[str, Callable[[list[Said]], Made]] = {
     "variable": _environment, "package": _packages, "python": _interpreter, "vllm": _serving, "verl": _verl,
-    "deepspeed": _deepspeed, "gpu": _gpus, "command": _launched, "fact": _tables,
+    "deepspeed": _deepspeed, "accelerate": _accelerate, "gpu": _gpus, "command": _launched, "fact": _tables,
 }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ HINTS = (
     "Num GPUs = ", "Batch size per device = ", "batch size per device = ", "Accumulation steps = ",
     "accumulation steps = ", "change the batch size of", "total capacity of", "NVIDIA-SMI", "CUDA Version:",
     "_IFNAME", "NCCL_", "VLLM_", "CUDA_VISIBLE_DEVICES", "PYTORCH_CUDA_ALLOC_CONF",
-    "actor_rollout_ref", "with overrides: [", "json = {", "SLURM_", "Package  ",
+    "actor_rollout_ref", "with overrides: [", "json = {", "SLURM_", "Package  ", "compute_environment",
 )  # fmt: skip
 
 _ENGINE = "with config: "

@@ -28,8 +28,8 @@ class Said(NamedTuple):
 
     Args:
         owner: whose it is: "variable", "package", "python", "gpu", "command", "raised", "fact", or the program or class
-            that reads a setting: "vllm", "sglang", "verl", "deepspeed", "GRPOConfig", "training" (TRL's or
-            Transformers', which class is not said).
+            that reads a setting: "vllm", "sglang", "verl", "deepspeed", "accelerate", "GRPOConfig", "training"
+            (TRL's or Transformers', which class is not said).
         name: of the variable, package, setting; of the fact that a table tells whole ("fact"); number of the GPU with
             a reading: `0.name`.
         value: UNKNOWN where it is printed in a way that does not tell it.
