@@ -25,7 +25,8 @@ from doctor.facts.packages import Packages
 from doctor.logs.failures.case import Case
 from doctor.logs.told.context import said_in
 from doctor.logs.told.facts import world_of
-from doctor.logs.told.pasted import Pasted, pasted_in
+from doctor.logs.told.pasted import Pasted, model_settings, pasted_in
+from doctor.logs.told.said import Said
 from doctor.readers.saved import fact_type
 
 #: contributing findings that are told
@@ -34,6 +35,8 @@ _MOST_QUOTES = 3
 _TAIL = 100  # last lines of a log, among which those of its metrics are
 #: metrics of a training, by which it is told that it ran
 _METRICS = re.compile(r"""['"](?:loss|train_loss|reward|grad_norm)['"]: ?['"]?-?[\dn]|\bstep:\d+ - """)
+#: areas whose warnings are of what is learnt
+_OF_TRAINING = ("RLX", "NUM", "DAT", "TRL", "TRF", "FLA", "PEF", "DSP", "VRL")
 #: ranges that hold of the present release, too
 _SINCE = re.compile(r">=?\s?[\w.]+\Z")
 #: what is told of lines of code and configuration as of all others
@@ -91,6 +94,7 @@ def _joined(
     if well and not findings:
         return (), ()  # nothing is to be explained, and what would have ended it did not
     world = world_in(case)
+    findings = tuple(each for each in findings if not _of_code(each, case))
     crashed: list[Crashed] = []
     judged = [] if not list(world) else list(_judged(entries.values(), world, crashed, present=case.pasted))
     for each in judged:
@@ -108,6 +112,12 @@ def _joined(
     return (*findings, *told), tuple(crashed)
 
 
+def _of_code(finding: Finding, case: Case) -> bool:
+    """Whether a finding takes a line of code or of configuration for the word of a run."""
+    numbers = [each.line for each in finding.evidence]
+    return not case.failures and bool(numbers) and all(each in case.pasted_lines for each in numbers)
+
+
 def _of_pasted(
     judged: Sequence[Judged], findings: tuple[Finding, ...], case: Case, *, well: bool
 ) -> tuple[Finding, ...]:
@@ -117,7 +127,11 @@ def _of_pasted(
     """
     lived = well or any(_METRICS.search(text) for kept in case.kept for _, text in kept)
     found = [each.finding for each in judged if each.firm and not (lived and each.finding.problem.ends_run)]
-    found = [each for each in found if each.severity in (ERROR, WARNING)]
+    found = [
+        each
+        for each in found
+        if each.severity is ERROR or (each.severity is WARNING and each.problem.id.startswith(_OF_TRAINING))
+    ]
     if not found:
         return findings
     found.sort(key=lambda each: each.severity.rank)
@@ -138,11 +152,14 @@ def _world_in(case: Case) -> World:
     context = pasted_in(list(enumerate(given.text.splitlines(), 1)), name)
     own = pasted_in(case.kept[0], case.sources[0].path) if len(case.kept) == 1 and case.whole else Pasted()
     said = [each for each in said_in(given) if each.line not in context.taken or each.owner in _KEPT]
-    told = [each for each in case.told if each.line not in own.taken or each.owner == "variable"] + own.said
+    told = [each for each in case.told if each.owner == "variable" or not (each.line in own.taken or _goes_on(each))]
+    told += own.said
     said += [each for each in context.said if each.owner != "command"]  # which the context tells itself
     world = world_of((*told, *said), _words(case), case.world_size)
     world.add(*own.observed, *context.observed)
-    case.pasted = bool(own.taken or context.taken)
+    if any(each.name == "training" for each in (*own.observed, *context.observed)):
+        world.add(*model_settings(given.config, name))
+    case.pasted, case.pasted_lines = bool(own.taken or context.taken), own.taken
     if case.pasted and "packages" not in world:  # of which a check may ask a default, that nobody said
         world.add(Observed("packages", opened(Packages({}), seen=()), Origin("pasted")))
     saved = given.text.lstrip().startswith("{")  # by a doctor, which lists all variables that the stack reads
@@ -150,6 +167,11 @@ def _world_in(case: Case) -> World:
         known = opened(value) if name == "environment" and not saved else value
         world.add(Observed(name, known, Origin("pasted", given.names[0] if given.names else "")))
     return world
+
+
+def _goes_on(said: Said) -> bool:
+    """Whether a command is only the first line of one."""
+    return said.owner == "command" and said.text.rstrip().endswith("\\")
 
 
 def _words(case: Case) -> str:

@@ -5,7 +5,7 @@ A script is read by the reader of scripts, from its syntax tree alone, and no fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,10 +14,13 @@ from doctor.base.evidence import Observed, Origin, Place
 from doctor.base.opened import opened, partly
 from doctor.base.redact import hide
 from doctor.facts.script import Call, Script
+from doctor.facts.training import Training
 from doctor.logs.lines.life import versions_in
+from doctor.logs.told.context import listed_versions
 from doctor.logs.told.lines import commands, of_version
 from doctor.logs.told.pieces import Lines, Pieces, pieces_in
 from doctor.logs.told.said import Said, flattened, value_of
+from doctor.readers.command.training_owners import MODEL_KEYWORDS
 
 #: of a script: what is known with all that it holds where a part of it was pasted
 _OF_SCRIPT = ("path", "broken")
@@ -43,6 +46,18 @@ class Pasted:
     taken: set[int] = field(default_factory=set)
 
 
+def model_settings(config: Mapping[str, str], file: str) -> Iterator[Observed]:
+    """How the model is loaded, where a context says so beside a script: `attn_implementation=sdpa`."""
+    settings = {
+        name: Observed.written(name, value_of(config[name]), text=config[name], place=Place(file))
+        for name in sorted(MODEL_KEYWORDS.intersection(config))
+    }
+    if settings:
+        elsewhere = {f"nested.model_init_kwargs.{each}" for each in settings}  # said once, and so nowhere else
+        told = opened(Training(model_arguments=settings), seen=elsewhere)
+        yield Observed("training", told, Origin("pasted", file))
+
+
 def pasted_in(lines: Lines, file: str) -> Pasted:
     """All that the pieces of a text tell.
 
@@ -62,7 +77,7 @@ def pasted_in(lines: Lines, file: str) -> Pasted:
     for first, text in pieces.accelerate:
         found.observed += _of_accelerate(text, first, file)
     for number, text in lines if pieces.taken else ():
-        stated = versions_in(text).items()
+        stated = {**listed_versions(text), **versions_in(text)}.items()
         found.said += (of_version(*each, number, text)._replace(exact=False, file=file) for each in stated)
     return found
 
@@ -109,7 +124,9 @@ def _of_python(text: str, file: str) -> Iterator[Observed]:
     first = script.calls[0].place.line or 1
     calls = [_opened_call(each, rows, file) for each in _unambiguous(script.calls)]
     told = replace(script, calls=partly(calls, "script", "calls"))
-    seen = {name for name in ("parses_arguments_into", "reward_functions", "parser") if getattr(script, name)}
+    seen = {
+        name for name in ("imports", "parses_arguments_into", "reward_functions", "parser") if getattr(script, name)
+    }
     line = _quote(rows, first, file)
     whole = opened(told, seen={*_OF_SCRIPT, "calls", *seen}, teller=line)
     yield Observed("script", whole, Origin("pasted", file, first))
@@ -139,6 +156,14 @@ def _opened_call(call: Call, rows: Sequence[str], file: str) -> Call:
     return opened(call, seen=seen, teller=tellers)
 
 
+def _has_moved(training: Training) -> bool:
+    """Whether a class is one of TRL's experimental ones, of whose arguments the data hold no history."""
+    if training.config_origin.startswith("trl.experimental") or training.trainer_origin.startswith("trl.experimental"):
+        return True
+    known, newest = data.trl_class(training.config_class or ""), data.newest("trl")
+    return known is not None and newest is not None and known.exists_in(newest) is False
+
+
 def _training(script: Script, rows: Sequence[str], file: str) -> Iterator[Observed]:
     from doctor.base.fact import DoesNotApply, Unavailable
     from doctor.logs.told.launched import NOWHERE
@@ -151,6 +176,8 @@ def _training(script: Script, rows: Sequence[str], file: str) -> Iterator[Observ
     except (DoesNotApply, Unavailable):
         return
     if training.config_class is None and training.trainer is None:
+        return
+    if _has_moved(training):
         return
     place = training.config_place or training.trainer_place or Place(file, 1)
     tellers = {"": _quote(rows, place.line or 1, file)}

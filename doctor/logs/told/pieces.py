@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,6 +91,8 @@ def pieces_in(lines: Lines) -> Pieces:
     _yaml(rest, found)
     _commands(rest, found)
     _overrides(rest, found)
+    if found.taken:
+        found.taken |= {number for number, text in lines if text.lstrip().startswith("# ")}
     return found
 
 
