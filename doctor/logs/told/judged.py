@@ -94,7 +94,7 @@ def _joined(
     if well and not findings:
         return (), ()  # nothing is to be explained, and what would have ended it did not
     world = world_in(case)
-    findings = tuple(each for each in findings if not _of_code(each, case))
+    findings = tuple(each for each in findings if each.problem.id in unknown or not _of_code(each, case))
     crashed: list[Crashed] = []
     judged = [] if not list(world) else list(_judged(entries.values(), world, crashed, present=case.pasted))
     for each in judged:
