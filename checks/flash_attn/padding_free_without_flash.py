@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.base.evidence import Observed
+from doctor.base.opened import NotSeen
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, found
 from doctor.catalogue.settings import place_of, truth
@@ -33,6 +34,14 @@ def _joins(training: Training, packages: Packages) -> Observed | None:
     return packing if joins else None
 
 
+def _has_flash(packages: Packages) -> bool:
+    """Whether flash-attn is known to be there, which only decides what is advised."""
+    try:
+        return packages.version("flash-attn") is not None
+    except NotSeen:
+        return False
+
+
 @check(PROBLEM)
 def padding_free_without_flash(training: Training, packages: Packages) -> Judgement:
     """An attention that is set by means that cannot be read is given the benefit of the doubt."""
@@ -47,7 +56,7 @@ def padding_free_without_flash(training: Training, packages: Packages) -> Judgem
         return
     if attention is not None and (flash_version(attention.value) or is_kernel(attention.value)):
         return
-    flash = ('attn_implementation="flash_attention_2"',) if packages.version("flash-attn") else ()
+    flash = ('attn_implementation="flash_attention_2"',) if _has_flash(packages) else ()
     yield found(
         PROBLEM,
         MESSAGE,

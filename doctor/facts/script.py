@@ -8,6 +8,7 @@ from typing import Any
 
 from doctor.base.evidence import Observed, Place
 from doctor.base.fact import BrokenFile, Settings
+from doctor.base.opened import NotSeen, partly
 from doctor.base.record import record
 
 
@@ -163,12 +164,19 @@ class Script:
     flags_variable: str | None = None
 
     def calls_of(self, *names: str) -> tuple[Call, ...]:
-        """Calls of any of `names`: `GRPOConfig`, `from_pretrained` or `AutoTokenizer.from_pretrained`."""
-        return tuple(
-            call
-            for call in self.calls
-            if call.name in names or any("." in each and f".{call.origin}".endswith(f".{each}") for each in names)
-        )
+        """Calls of any of `names`: `GRPOConfig`, `from_pretrained` or `AutoTokenizer.from_pretrained`.
+
+        Of a script that was seen in part these are the first ones, see `doctor.base.opened.partly`.
+        """
+        found = []
+        try:
+            for call in self.calls:
+                dotted = any("." in each and f".{call.origin}".endswith(f".{each}") for each in names)
+                if call.name in names or dotted:
+                    found.append(call)
+        except NotSeen:
+            return partly(found, "script", "calls")
+        return tuple(found)
 
     def call_at(self, place: Place) -> Call | None:
         """The call that stands at a place (of a `Link`)."""

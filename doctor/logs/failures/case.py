@@ -86,6 +86,8 @@ class Case:
     natures: dict[int, str] = field(default_factory=dict)
     told: list[Said] = field(default_factory=list)  # what lines say of command, settings, versions, devices
     world: World | None = field(default=None, repr=False)  # the same as facts, once it was asked for
+    pasted: bool = False  # code or configuration is among what was given, see `doctor.logs.told.pieces`
+    pasted_lines: set[int] = field(default_factory=set)  # of the one source
     unrecorded: Unrecorded | None = None  # what a run folder tells of its console log
     finished: set[int] = field(default_factory=set)  # sources of which the last lines say that the work is done
     #: (source, stretch of lines) -> failures that have a part of it

@@ -361,6 +361,8 @@ def _said_by_lines(first: Finding, case: Case, known: Collection[tuple[str, int 
 
 def _lines(case: Case, source: int) -> Iterator[_Line]:
     for number, whole in case.kept[source]:
+        if number in case.pasted_lines:
+            continue  # code and configuration, which say nothing of a run
         if not whole.strip() or _STATEMENT.match(whole):
             continue
         stripped = strip(whole[:_LONGEST_LINE])

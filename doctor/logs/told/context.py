@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor import data
+from doctor.base.patterns import later
 from doctor.logs.lines.life import versions_in
 from doctor.logs.read.context import Given
 from doctor.logs.told.blocks import of_block
@@ -12,6 +14,12 @@ from doctor.logs.told.lines import of_line, of_version
 from doctor.logs.told.said import Said, value_of
 
 _MOST_LINES = 5_000
+#: https://pypi.org names of those whose releases checks ask for
+_VERSION = later(
+    r"`?(?P<name>trl|transformers|peft|accelerate|deepspeed|vllm|torch|verl|datasets|bitsandbytes|ms-swift|unsloth"
+    r"|liger-kernel|flash-attn)`?(?: version)?:?[ =]{1,3}v?(?P<version>\d{1,4}\.\d{1,3}(?:\.\d{1,3})?[\w.+]{0,20})\Z",
+    re.IGNORECASE,
+)
 _CLASSES = ("GRPOConfig", "SFTConfig", "DPOConfig", "RLOOConfig", "KTOConfig", "RewardConfig")
 
 
@@ -22,7 +30,8 @@ def said_in(given: Given) -> Iterator[Said]:
     file = given.names[0] if len(given.names) == 1 else ""
     lines = list(enumerate(_joined(given.text), 1))[:_MOST_LINES]
     for place, (number, text) in enumerate(lines):
-        stated = (of_version(name, version, number, text) for name, version in versions_in(text[:1000]).items())
+        found = {**listed_versions(text), **versions_in(text[:1000])}
+        stated = (of_version(name, version, number, text) for name, version in found.items())
         for each in (*stated, *of_line(text, number), *of_block(lines, place)):
             yield each._replace(exact=False, file=file)
     for name, value in given.config.items():
@@ -45,6 +54,14 @@ def _joined(text: str) -> list[str]:
             found.append(part)
         open_at = (open_at if open_at is not None else len(found) - 1) if ends else None
     return found
+
+
+def listed_versions(text: str) -> dict[str, str]:
+    """Versions of a line that lists them as a person does: `trl 0.19.0, transformers 4.53.0`; none of a sentence."""
+    parts = [_VERSION.match(part.strip()) for part in text[:500].strip(" -*.").split(",")]
+    if not parts or parts[0] is None:
+        return {}
+    return {match["name"].lower(): match["version"] for match in parts if match is not None}
 
 
 def is_argument(name: str) -> bool:

@@ -210,7 +210,9 @@ def _launched(members: list[Said]) -> Made:
 
     commands = {each.value for each in members}
     if len(commands) == 1:
-        yield from facts_of(next(iter(commands)), _quote(members[0]))
+        for name, value in facts_of(next(iter(commands)), _quote(members[0])):
+            written = name == "training" and not members[0].exact  # by a person, who may leave words out
+            yield name, opened(value) if written else value
 
 
 def _tables(members: list[Said]) -> Made:

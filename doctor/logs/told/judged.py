@@ -18,18 +18,29 @@ from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Role
 from doctor.catalogue.foretold import foretold
 from doctor.catalogue.index import CheckEntry, Entry
 from doctor.catalogue.outcome import Crashed, Outcome, crash_of
-from doctor.catalogue.problem import ERROR
+from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.problem_files import declared
 from doctor.diagnosis.runner import run_checks
+from doctor.facts.packages import Packages
 from doctor.logs.failures.case import Case
 from doctor.logs.told.context import said_in
 from doctor.logs.told.facts import world_of
+from doctor.logs.told.pasted import Pasted, model_settings, pasted_in
+from doctor.logs.told.said import Said
 from doctor.readers.saved import fact_type
 
 #: contributing findings that are told
 MOST = 3
 _MOST_QUOTES = 3
 _TAIL = 100  # last lines of a log, among which those of its metrics are
+#: metrics of a training, by which it is told that it ran
+_METRICS = re.compile(r"""['"](?:loss|train_loss|reward|grad_norm)['"]: ?['"]?-?[\dn]|\bstep:\d+ - """)
+#: areas whose warnings are of what is learnt
+_OF_TRAINING = ("RLX", "NUM", "DAT", "TRL", "TRF", "FLA", "PEF", "DSP", "VRL")
+#: ranges that hold of the present release, too
+_SINCE = re.compile(r">=?\s?[\w.]+\Z")
+#: what is told of lines of code and configuration as of all others
+_KEPT = ("variable", "package", "python", "command")
 _ID = re.compile(r"[A-Z]{3}[0-9]{3,4}(?:/[a-z0-9_]+)?\Z")
 #: frames of trainers, by which it is told which of them runs
 _TRAINERS = re.compile(r"trl/trainer/(grpo|sft|dpo|rloo|kto|ppo|reward)_trainer\.py")
@@ -83,19 +94,49 @@ def _joined(
     if well and not findings:
         return (), ()  # nothing is to be explained, and what would have ended it did not
     world = world_in(case)
+    findings = tuple(each for each in findings if each.problem.id in unknown or not _of_code(each, case))
     crashed: list[Crashed] = []
-    judged = [] if not list(world) else list(_judged(entries.values(), world, crashed))
+    judged = [] if not list(world) else list(_judged(entries.values(), world, crashed, present=case.pasted))
     for each in judged:
         symptoms = _following(each, findings, case)
         if symptoms is not None:
             return _as_cause(each, findings, symptoms, unknown), tuple(crashed)
     there = {each.problem.id for each in findings}
+    if case.pasted and not case.failures and all(each.problem.id in unknown for each in findings):
+        return _of_pasted(judged, findings, case, well=well), tuple(crashed)
     more = [each.finding for each in judged if each.firm and each.finding.problem.id not in there]
     more = [each for each in more if each.severity is ERROR and not (well and each.problem.ends_run)]
     if not findings:
         return tuple(replace(each, confidence=LIKELY) for each in more[:1]), tuple(crashed)
     told = (replace(each, confidence=LIKELY, role=Role.CONTRIBUTING) for each in more[:MOST])
     return (*findings, *told), tuple(crashed)
+
+
+def _of_code(finding: Finding, case: Case) -> bool:
+    """Whether a finding takes a line of code or of configuration for the word of a run."""
+    numbers = [each.line for each in finding.evidence]
+    return not case.failures and bool(numbers) and all(each in case.pasted_lines for each in numbers)
+
+
+def _of_pasted(
+    judged: Sequence[Judged], findings: tuple[Finding, ...], case: Case, *, well: bool
+) -> tuple[Finding, ...]:
+    """What is wrong with the pasted code or configuration itself, where its text shows nothing else that is.
+
+    What would have ended a run that printed its metrics is not what ails it.
+    """
+    lived = well or any(_METRICS.search(text) for kept in case.kept for _, text in kept)
+    found = [each.finding for each in judged if each.firm and not (lived and each.finding.problem.ends_run)]
+    found = [
+        each
+        for each in found
+        if each.severity is ERROR or (each.severity is WARNING and each.problem.id.startswith(_OF_TRAINING))
+    ]
+    if not found:
+        return findings
+    found.sort(key=lambda each: each.severity.rank)
+    rest = (replace(each, confidence=LIKELY, role=Role.CONTRIBUTING) for each in found[1 : MOST + 1])
+    return (replace(found[0], confidence=LIKELY, role=Role.CAUSE), *rest)
 
 
 def world_in(case: Case) -> World:
@@ -107,12 +148,30 @@ def world_in(case: Case) -> World:
 
 def _world_in(case: Case) -> World:
     given = case.given
-    world = world_of((*case.told, *said_in(given)), _words(case), case.world_size)
+    name = given.names[0] if len(given.names) == 1 else ""
+    context = pasted_in(list(enumerate(given.text.splitlines(), 1)), name)
+    own = pasted_in(case.kept[0], case.sources[0].path) if len(case.kept) == 1 and case.whole else Pasted()
+    said = [each for each in said_in(given) if each.line not in context.taken or each.owner in _KEPT]
+    told = [each for each in case.told if each.owner == "variable" or not (each.line in own.taken or _goes_on(each))]
+    told += own.said
+    said += [each for each in context.said if each.owner != "command"]  # which the context tells itself
+    world = world_of((*told, *said), _words(case), case.world_size)
+    world.add(*own.observed, *context.observed)
+    if any(each.name == "training" for each in (*own.observed, *context.observed)):
+        world.add(*model_settings(given.config, name))
+    case.pasted, case.pasted_lines = bool(own.taken or context.taken), own.taken
+    if case.pasted and "packages" not in world:  # of which a check may ask a default, that nobody said
+        world.add(Observed("packages", opened(Packages({}), seen=()), Origin("pasted")))
     saved = given.text.lstrip().startswith("{")  # by a doctor, which lists all variables that the stack reads
     for name, value in given.facts.items():
         known = opened(value) if name == "environment" and not saved else value
         world.add(Observed(name, known, Origin("pasted", given.names[0] if given.names else "")))
     return world
+
+
+def _goes_on(said: Said) -> bool:
+    """Whether a command is only the first line of one."""
+    return said.owner == "command" and said.text.rstrip().endswith("\\")
 
 
 def _words(case: Case) -> str:
@@ -123,8 +182,11 @@ def _words(case: Case) -> str:
     return "\n".join((case.given.text, shown, *spelled))
 
 
-def _judged(entries: Iterable[Entry], world: World, crashed: list[Crashed]) -> Iterator[Judged]:
-    """What each check says that the told facts suffice for."""
+def _judged(entries: Iterable[Entry], world: World, crashed: list[Crashed], *, present: bool) -> Iterator[Judged]:
+    """What each check says that the told facts suffice for.
+
+    With `present` a release that nobody told is taken for one of today, of what was not mended until now.
+    """
     for entry in entries:
         checks = tuple(each for each in entry.checks if _can_run(each.facts, world))
         if not checks:
@@ -137,7 +199,8 @@ def _judged(entries: Iterable[Entry], world: World, crashed: list[Crashed]) -> I
         crashed += outcome.crashed if affects == entry.affects else ()
         if not outcome.findings:
             continue
-        firm = _headlines(run_checks([judged], _with_unseen(checks, world))) if affects == entry.affects else set()
+        told = all(name in affects or (present and _SINCE.match(each)) for name, each in entry.affects.items())
+        firm = _headlines(run_checks([judged], _with_unseen(checks, world))) if told else set()
         for finding in outcome.findings:
             said = finding.words().headline in firm
             words = declared(entry)

@@ -15,7 +15,7 @@ _FILES = ("script", "accelerate_config", "deepspeed_config", "model", "dataset",
 _MACHINE = ("gpus", "host", "network", "environment", "packages", "interpreter", "commands", "choices")
 _ASKED = ("serving", "training", "world")
 #: no folder: relative paths of the command lead nowhere on this machine
-_NOWHERE = Path("/nonexistent/of-the-run")
+NOWHERE = Path("/nonexistent/of-the-run")
 
 
 def facts_of(argv: tuple[str, ...], teller: Observed) -> Iterator[tuple[str, Any]]:
@@ -29,12 +29,12 @@ def facts_of(argv: tuple[str, ...], teller: Observed) -> Iterator[tuple[str, Any
     from doctor.readers.collector import Collector
     from doctor.readers.command.launchers import understand
 
-    launch = understand(argv, str(_NOWHERE))
+    launch = understand(argv, str(NOWHERE))
     if launch.kind == "unknown" or launch.not_understood is not None:
         return
     unseen = Observed.unseen(f"not in `{teller.origin.source}`")
     given = {**dict.fromkeys((*_FILES, *_MACHINE), unseen), "launch": Observed.seen(launch)}
-    collector = Collector(Context(argv, _NOWHERE), given, from_file=teller.origin.source)
+    collector = Collector(Context(argv, NOWHERE), given, from_file=teller.origin.source)
     collector.ask(_ASKED)
     yield "launch", launch
     for name in _ASKED:

@@ -54,6 +54,8 @@ _BANNERS = (
 #: https://github.com/unslothai/unsloth/blob/main/unsloth/models/rl.py
 _CHANGED = later(r"change the batch size of (?P<old>\d{1,6}) to the `num_generations` of (?P<new>\d{1,6})")
 _MOST_ARGUMENTS = 400
+#: what stands for words that are left out
+_ELIDED = frozenset({"...", "…"})
 _CAPACITY = later(r"\bGPU (?P<gpu>\d{1,3}) has a total capacit\w{1,2} of (?P<size>\d+(?:\.\d+)?) (?P<unit>[MG]iB)")
 _UNSLOTH = later(
     r"(?P<name>[A-Z][\w \-]{2,50}?)\. Num GPUs = (?P<count>\d{1,3})\. Max memory: (?P<size>\d+(?:\.\d+)?) GB"
@@ -193,7 +195,7 @@ def commands(text: str, number: int) -> Iterator[Said]:
         words = shlex.split(text[start:].rstrip("\\ "), comments=True)
     except ValueError:
         return
-    if _is_command(words):
+    if _is_command(words) and not _ELIDED.intersection(words):
         yield Said("command", words[0], tuple(words[:_MOST_ARGUMENTS]), number, text)
 
 

@@ -48,6 +48,9 @@ _MODEL = {
     "load_in_8bit": "load_in_8bit",
 }
 
+#: keywords of `from_pretrained` that a script or a command gives
+MODEL_KEYWORDS = frozenset(_MODEL.values())
+
 
 def config_of(trainer: str) -> str:
     """Configuration class of a trainer: `GRPOTrainer` takes a `GRPOConfig`."""

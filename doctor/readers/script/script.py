@@ -36,11 +36,18 @@ def collect(context: Context, launch: Launch) -> Script:
     return read_script(path, content)
 
 
-def read_script(path: str, content: bytes) -> Script:
-    """What a script of this content says; a file that is no Python gives `Script.broken`."""
+def read_script(path: str, content: bytes, folder: str | None = None) -> Script:
+    """What a script of this content says; a file that is no Python gives `Script.broken`.
+
+    Args:
+        path: of the file, for places.
+        content: of it.
+        folder: where the modules lie that it imports; the file's own by default.
+
+    """
     from doctor.readers.script import script_reader
 
-    return script_reader.read(path, content)
+    return script_reader.read(path, content, folder)
 
 
 def _script_path(context: Context, launch: Launch) -> str:

@@ -34,13 +34,13 @@ _MAY_CONFIGURE = re.compile(rb"(Config|Trainer|TrainingArguments|from_pretrained
 _ENVIRON = frozenset({"os.environ", "environ"})
 
 
-def read(path: str, content: bytes) -> Script:
-    """Read a script from its bytes."""
+def read(path: str, content: bytes, folder: str | None = None) -> Script:
+    """Read a script from its bytes; `folder` holds the modules beside it, the file's own by default."""
     parsed = parse(content, path)
     if isinstance(parsed, BrokenFile):
         return Script(path, broken=parsed)
     try:
-        return _Reader(parsed).read()
+        return _Reader(parsed, folder).read()
     except RecursionError:
         broken = BrokenFile(Place(path), "nested too deeply to be read")
         return Script(path, broken=broken)
@@ -49,10 +49,10 @@ def read(path: str, content: bytes) -> Script:
 class _Reader:
     """One script with the modules beside it."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, folder: str | None) -> None:
         self.source = source
         self.module = walk(source)
-        self.project = Project(str(Path(source.path).parent), walk)
+        self.project = Project(folder if folder is not None else str(Path(source.path).parent), walk)
         self.names = Names(self.project)
         self.values = Values(self.names)
         self.classes = Classes(self.names, self.values)
