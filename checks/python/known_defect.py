@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from doctor import data
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import LIKELY, found, said
+from doctor.catalogue.finding import LIKELY, Skip, found, said
 from doctor.catalogue.problem import Severity
 from doctor.catalogue.settings import number, place_of, truth
 from doctor.catalogue.shared.trainers import quoted
@@ -91,19 +91,28 @@ def known_defect(
         _others(world, training, framework_config, model, script),
     )
     for defect in data.defects():
-        if not all(packages.matches(name, versions) for name, versions in defect.when.items()):
+        fits = [packages.matches(name, versions) for name, versions in defect.when.items()]
+        if False in fits or (None in fits and packages.complete):
             continue
         if not all(run.holds(*condition) for condition in defect.conditions):
             continue
+        if None in fits:
+            yield Skip(f"the installed version of {_unknown(packages, defect.when)} is not known")
+            continue
         settings = tuple(filter(None, (run.setting(key) for key, _, _ in defect.conditions)))
         versions = tuple(Observed.quoted("packages", f"{name} {packages.version(name)}") for name in defect.when)
-        first = next(iter(defect.when), "")
+        first = next(iter(defect.when))
         yield found(
             PROBLEM, MESSAGE, severity=Severity(defect.severity), confidence=LIKELY,
             where=place_of(*settings), evidence=(*quoted(*settings), *versions), commands=defect.commands,
-            links=defect.links, who=f"{first} {packages.version(first)}" if first else defect.name,
+            links=defect.links, who=f"{first} {packages.version(first)}",
             what=said(*defect.what), why=said(*defect.why), fix=said(*defect.fix),
         )  # fmt: skip
+
+
+def _unknown(packages: Packages, names: Mapping[str, str]) -> str:
+    """The first distribution whose version nobody stated."""
+    return next(name for name, versions in names.items() if packages.matches(name, versions) is None)
 
 
 def _settings(

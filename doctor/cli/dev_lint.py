@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from doctor import data
 from doctor.base.redact import redact_text
 from doctor.catalogue.finding import OPTION, Message, Phrase, Words
 from doctor.catalogue.index import Entry, catalogue_roots, having_words, load
@@ -18,6 +19,7 @@ from doctor.catalogue.retired_ids import RETIRED
 from doctor.catalogue.scaffold import UNFILLED
 from doctor.catalogue.signature import Signature
 from doctor.catalogue.words import LOG, MAIN, ProblemWords, words_of
+from doctor.data.records import Defect
 from doctor.logs.match.lint import lint as lint_pattern
 from doctor.logs.match.problems import STANDARD_VALUES, named_groups
 from doctor.logs.told.judged import is_id
@@ -35,12 +37,23 @@ def faults_of_catalogue() -> Iterator[str]:
     entries = load()
     ids = {each.id for each in entries}
     yield from _faults_of_ids(entries)
+    yield from faults_of_defects(data.defects())
     for entry in entries:
         yield from (f"{entry.id} {entry.name}: {fault}" for fault in faults_of(entry, ids))
     problems = {entry.module for entry in entries}
     for module in (each for each in having_words() if each not in problems):
         yield from (f"{module}: {fault}" for fault in faults_of_all_words(module, words_of(module)))
     yield from _strays()
+
+
+def faults_of_defects(defects: Iterable[Defect]) -> Iterator[str]:
+    """Defects without an upper bound, or with an open one of which nobody says when it was seen."""
+    for defect in defects:
+        bounds = [part for versions in defect.when.values() for part in versions.split(",")]
+        if not any(part.startswith(("<", "==")) for part in bounds):
+            yield f"defect {defect.id}: no package has an upper bound of its versions"
+        if any(part.startswith("<=") for part in bounds) != (defect.open_on is not None):
+            yield f"defect {defect.id}: `<=` is for a defect that is open, and `open_on` says when that was seen"
 
 
 def faults_of(entry: Entry, ids: set[str]) -> Iterator[str]:

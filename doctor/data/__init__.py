@@ -15,6 +15,7 @@ build), UNREADABLE, or NO_PACKAGE. None is never "no": a caller that gets None s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date
 from functools import cache
@@ -60,6 +61,9 @@ __all__ = [
     "known_bad",
     "lora_argument",
     "lora_arguments",
+    "lora_default_since",
+    "lora_defaults_newest",
+    "model_type_of",
     "newest",
     "packages",
     "release",
@@ -326,6 +330,22 @@ def lora_argument(name: str) -> ArgumentHistory | None:
     return _argument("lora_config", "LoraConfig", name)
 
 
+def lora_default_since(model_type: str) -> str | None:
+    """First PEFT release with default `target_modules` of LoRA for a model type, None: none up to the newest known."""
+    since: str | None = load("lora_defaults")["since"].get(model_type)
+    return since
+
+
+def lora_defaults_newest() -> str:
+    """The newest PEFT release whose default `target_modules` are known."""
+    return str(load("lora_defaults")["newest"])
+
+
+def model_type_of(name: str) -> str | None:
+    """`model_type` of a published model whose architecture its name alone tells, None where it does not."""
+    return next((kind for pattern, kind, _ in load("lora_defaults")["families"] if re.match(pattern, name)), None)
+
+
 def vllm_arguments(vllm_version: str) -> Mapping[str, str | None] | None:
     """Fields of vLLM's AsyncEngineArgs (what ``LLM(...)`` hands on) in one release with their defaults; None: release
     unknown.
@@ -582,10 +602,10 @@ def defects() -> tuple[Defect, ...]:
     """Defects of releases that show with certain settings, kept by hand, each with its public sources."""
     return tuple(
         Defect(
-            id=each["id"], name=each.get("name", ""), when=MappingProxyType(dict(each["when"])),
+            id=each["id"], when=MappingProxyType(dict(each["when"])),
             conditions=tuple((key, relation, value) for key, relation, value in each["if"]), severity=each["severity"],
             what=(each["what"], each["what_zh"]), why=(each["why"], each["why_zh"]), fix=(each["fix"], each["fix_zh"]),
-            commands=tuple(each["commands"]), links=tuple(each["links"]),
+            commands=tuple(each["commands"]), links=tuple(each["links"]), open_on=each.get("open_on"),
         )
         for each in load("defects")["defects"]
     )  # fmt: skip

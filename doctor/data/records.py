@@ -252,12 +252,12 @@ class ConfigKey:
 class Defect:
     """A defect of a release that shows with certain settings; words in English and Chinese.
 
-    ``when`` maps a distribution to a version specifier; `name` says whose defect it is where that is empty.
+    ``when`` maps a distribution to a version specifier, with an upper bound. Where that is `<=`, the defect was not
+    mended in that release, the newest known on `open_on` (`2026-11-24`).
     ``conditions``: (key, relation, value), all of which hold; `doctor.checks.python.known_defect` says what they mean.
     """
 
     id: str
-    name: str
     when: Mapping[str, str]
     conditions: tuple[tuple[str, str, object], ...]
     severity: str  # "error", "warning" or "info"
@@ -266,6 +266,7 @@ class Defect:
     fix: tuple[str, str]
     commands: tuple[str, ...]
     links: tuple[str, ...]
+    open_on: str | None = None
 
 
 @record

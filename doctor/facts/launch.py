@@ -39,6 +39,7 @@ class Launch:
             `sbatch.gpus_per_node`; options of a container, `docker.shm_size`.
         read_from: where the command stands: the script, Makefile or notebook that was given, and what it starts in
             turn; then `argv` is that command. Empty for a command that was given itself.
+        cut: end of the line of a script where the command ends by a backslash with a blank behind it.
         unclear: what could not be known without running the script, a clause each.
         missing: a script or file that the command starts and that does not exist.
         misspelt, meant: a word that is nearly the name of a program or of its subcommand, and that name.
@@ -68,6 +69,7 @@ class Launch:
     wrapper_options: Settings = field(default_factory=dict)
     read_from: tuple[Place, ...] = ()
     unclear: tuple[str, ...] = ()
+    cut: Place | None = None
     missing: str | None = None
     misspelt: str | None = None
     meant: str | None = None

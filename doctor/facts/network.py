@@ -70,6 +70,8 @@ class Network:
     `hostname_answered` False: the name servers did not answer in time, so the addresses are unknown.
     `ports`: of RDMA devices, read where a variable chooses among their addresses.
     `listeners`: all listening TCP ports; the process only for ports that the stack or this run uses.
+    `lingering`: of those ports, the ones from which the kernel still holds closed IPv4 connections (TIME_WAIT and the
+    states before it); None where its table could not be read.
     """
 
     hostname: str
@@ -80,6 +82,7 @@ class Network:
     infiniband: tuple[str, ...] = ()
     hostname_answered: bool = True
     ports: tuple[Port, ...] = ()
+    lingering: tuple[int, ...] | None = None
 
     def endpoint(self, purpose: str) -> Endpoint | None:
         """The endpoint asked for a purpose."""

@@ -14,11 +14,11 @@ from doctor.render.plain import Drawn, PlainOutput, plain
 from doctor.render.words import (
     WORDS,
     areas_of,
+    blind_of,
     chain_of,
     commands_of,
     counted,
     echoes_of,
-    folded_reasons,
     judged_of,
     place_in,
     quiet_of,
@@ -33,7 +33,6 @@ _SIGNS = {"error": ("✗", "x", "bold red"), "warning": ("▲", "!", "bold yello
 _UNKNOWN = "UNK"  # ids of answers that know no problem
 _VERDICTS = {"known": "bold red", "unknown": "bold yellow", "healthy": "bold green"}
 _LABEL_COLUMNS = 8
-_REASONS_SHOWN = 4
 _MOST_EXPLAINED = 12  # ids that the footer names
 _SCROLLS = 3  # findings that fill a screen
 _WIDEST = 110  # longer lines tire the eye
@@ -217,7 +216,6 @@ def _command(console: Console, command: str) -> None:
 
 
 def _draw_counts(report: dict[str, Any], console: Console, words: Any, *, verbose: bool) -> None:
-    reasons = folded_reasons(report["skipped"])
     if not report["findings"] and not report["crashed"] and "verdict" not in report:
         console.print(Text(quiet_of(report, words), style="bold green"))
     console.print(counted(report, words))
@@ -227,11 +225,7 @@ def _draw_counts(report: dict[str, Any], console: Console, words: Any, *, verbos
             console.print(part)
     if verbose:
         _draw_skips(report["skipped"], console, words)
-    elif reasons:
-        shown = "; ".join(f"{reason} ({count})" for reason, count in reasons[:_REASONS_SHOWN])
-        shown += "; …" if len(reasons) > _REASONS_SHOWN else ""
-        total = sum(count for _, count in reasons)
-        line = words["skipped"].format(count=total, reasons=shown) + f" · {words['skipped_hint']}"
+    elif line := blind_of(report, words):
         for part in _wrapped(Text(line, style="dim"), console, indent=0):
             console.print(part)
     if waiting := without_command(report["skipped"]):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from doctor.base.fact import NO_COMMAND
 from doctor.base.ranks import ranks_text
+
+#: of what could not be judged: the most frequent, the others are counted
+_REASONS_SHOWN = 2
 
 #: what a check says that waits for a launch command, in every language
 _WAITS = frozenset({NO_COMMAND, "没有给出启动命令"})
@@ -20,11 +24,12 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "healthy_rehearsal": "The rehearsal came to its end, and nothing broke.",
         "blind": "Nothing found, but the doctor could not see everything.",
         "counts": "errors: {errors} · warnings: {warnings} · notes: {infos} · {checks} checks in {seconds:.1f} s",
-        "skipped": "not judged ({count}): {reasons}",
+        "skipped": "not judged: {count} of {all} checks: {reasons}",
+        "skipped_others": "other reasons ({count})",
         "skipped_hint": "--verbose lists them",
         "footer": "`doctor explain ID` prints the manual: {ids}",
         "skipped_count": "not judged: {count}",
-        "area": "{area} {checked}", "area_blind": "{area} {checked} (not judged: {blind})",
+        "area": "{area} {checked}", "area_blind": "{area} {checked}/{all}",
         "areas": "checked: {areas}", "closing_title": "errors, in the order in which they bite",
         "ignored": "ignored on request: {ids}",
         "crashed": "{id} crashed and was left out: {error}. This is a bug of the doctor.",
@@ -70,11 +75,12 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "healthy_rehearsal": "演练已走完,没有出错。",
         "blind": "没有发现问题,但有些内容无法检查。",
         "counts": "错误 {errors} · 警告 {warnings} · 提示 {infos} · {checks} 项检查,用时 {seconds:.1f} 秒",
-        "skipped": "未判断({count} 项):{reasons}",
+        "skipped": "未判断:{all} 项检查中的 {count} 项:{reasons}",
+        "skipped_others": "其他原因({count})",
         "skipped_hint": "--verbose 可逐项列出",
         "footer": "`doctor explain ID` 显示手册:{ids}",
         "skipped_count": "未判断:{count}",
-        "area": "{area} {checked}", "area_blind": "{area} {checked}(未判断 {blind})",
+        "area": "{area} {checked}", "area_blind": "{area} {checked}/{all}",
         "areas": "已检查:{areas}", "closing_title": "错误,按发作的先后",
         "ignored": "按要求忽略:{ids}",
         "crashed": "{id} 崩溃,已跳过:{error}。这是 doctor 自身的缺陷。",
@@ -205,7 +211,7 @@ def areas_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
     """What was checked, area by area; empty where nothing was counted."""
     told = [
         words["area_blind" if each["not_judged"] else "area"].format(
-            area=NAMES.get(area, area), checked=each["checked"], blind=each["not_judged"]
+            area=NAMES.get(area, area), checked=each["checked"], all=each["checked"] + each["not_judged"]
         )
         for area, each in report["summary"].get("areas", {}).items()
     ]
@@ -248,6 +254,26 @@ def folded_reasons(skipped: list[dict[str, object]]) -> list[tuple[str, int]]:
         if not each.get("ignored") and each["reason"] not in _WAITS:
             counts[str(each["reason"])] = counts.get(str(each["reason"]), 0) + 1
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def blind_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """The line of what could not be judged: how much, and the most frequent reasons by their first words."""
+    reasons = folded_reasons(report["skipped"])
+    if not reasons:
+        return ""
+    heads: dict[str, int] = {}
+    for reason, count in reasons:
+        head = re.split(r": | \(|:", reason, maxsplit=1)[0]
+        heads[head] = heads.get(head, 0) + count
+    told = sorted(heads.items(), key=lambda item: (-item[1], item[0]))
+    shown = [f"{head} ({count})" for head, count in told[:_REASONS_SHOWN]]
+    if others := sum(count for _, count in told[_REASONS_SHOWN:]):
+        shown.append(words["skipped_others"].format(count=others))
+    total = sum(heads.values())
+    line = words["skipped"].format(
+        count=total, all=report["summary"]["checks_run"] + total, reasons=", ".join(shown)
+    )  # fmt: skip
+    return f"{line} · {words['skipped_hint']}"
 
 
 def judged_of(report: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:

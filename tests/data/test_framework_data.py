@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pytest
 from packaging.specifiers import SpecifierSet
 
 from doctor import data
+from doctor.cli.dev_lint import faults_of_defects
 from doctor.facts.framework_config import DISTRIBUTIONS
 
 RELATIONS = {"=", ">", "~", "has", "unset"}
@@ -39,7 +41,7 @@ def test_real_keys_of_real_releases():
 
 @pytest.mark.parametrize("defect", data.defects(), ids=lambda each: each.id)
 def test_defects_are_whole(defect):
-    assert defect.when or defect.name
+    assert defect.when
     assert all(SpecifierSet(each) is not None for each in defect.when.values())
     assert defect.conditions
     assert {relation for _, relation, _ in defect.conditions} <= RELATIONS
@@ -52,6 +54,19 @@ def test_defects_are_whole(defect):
         assert not re.search(r"[\u4e00-\u9fff]", english)
         assert re.search(r"[\u4e00-\u9fff]", chinese)
     assert "{" not in "".join((*defect.what, *defect.why, *defect.fix))
+
+
+def test_every_defect_is_bounded():
+    assert not list(faults_of_defects(data.defects()))
+    one = data.defects()[0]
+    unbounded, shut, opened = (
+        dataclasses.replace(one, when={"x": ">=1"}),
+        dataclasses.replace(one, when={"x": "<=1"}),
+        dataclasses.replace(one, when={"x": "<2"}, open_on="2026-11-24"),
+    )
+    assert [fault.partition(": ")[2][:10] for fault in faults_of_defects([unbounded, shut, opened])] == [
+        "no package", "`<=` is fo", "`<=` is fo",
+    ]  # fmt: skip
 
 
 def test_ids_of_defects_are_unique():

@@ -200,6 +200,30 @@ def test_listener_is_seen_with_its_process(family):
     assert port not in collect().listeners
 
 
+def test_a_port_with_a_closed_connection_is_lingering():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        one.listen()
+        port = one.getsockname()[1]
+        peer = socket.create_connection(("127.0.0.1", port))
+        server_side, _ = one.accept()
+        server_side.close()  # closes first, as a server that is ended does
+        assert collect(world=World(master_port=port)).lingering == (port,)  # FIN_WAIT2
+        peer.close()
+    found = collect(world=World(master_port=port))
+    assert found.lingering == (port,)  # TIME_WAIT
+    assert port not in found.listeners
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind(("", port))
+
+
+def test_no_table_is_not_an_empty_one(tmp_path):
+    assert sockets.lingering([8000], tmp_path) is None
+    (tmp_path / "self/net").mkdir(parents=True)
+    (tmp_path / "self/net/tcp").write_text("  sl  local_address\n")
+    assert sockets.lingering([8000], tmp_path) == ()
+
+
 def test_ports_worth_a_name():
     command = Launch(
         ("x",),

@@ -9,7 +9,7 @@ import pytest
 
 from doctor.render import concise
 from doctor.render.console import console_for, draw
-from doctor.render.words import WORDS, areas_of
+from doctor.render.words import WORDS, areas_of, blind_of
 
 
 def finding(name: str, severity: str = "error", **where: Any) -> dict[str, Any]:
@@ -47,9 +47,18 @@ def test_no_text_of_a_patient_makes_a_second_line() -> None:
 
 
 def test_areas_say_what_was_done() -> None:
-    assert areas_of(report(), WORDS["en"]) == "checked: vLLM 23 (not judged: 2) · TRL 1"
-    assert "未判断" in areas_of(report(), WORDS["zh"])
+    assert areas_of(report(), WORDS["en"]) == "checked: vLLM 23/25 · TRL 1"
+    assert "vLLM 23/25" in areas_of(report(), WORDS["zh"])
     assert areas_of({"summary": {}}, WORDS["en"]) == ""
+
+
+def test_what_was_not_judged_is_one_line_with_its_two_reasons() -> None:
+    reasons = ["no driver: `x` cannot be loaded (no GPU)"] * 3 + ["no driver: `y`"] + ["no model"] * 2 + ["a", "b"]
+    given = {**report(), "skipped": [{"id": "VLL001", "reason": each} for each in reasons]}
+    line = "not judged: 8 of 32 checks: no driver (4), no model (2), other reasons (2) · --verbose lists them"
+    assert blind_of(given, WORDS["en"]) == line
+    assert blind_of({**report(), "skipped": []}, WORDS["en"]) == ""
+    assert "未判断" in blind_of(given, WORDS["zh"])
 
 
 @pytest.mark.parametrize(("terminal", "count", "listed"), [(True, 4, True), (True, 1, False), (False, 4, False)])

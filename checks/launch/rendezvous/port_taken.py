@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence, Finding, Message, Skip, found
+from doctor.catalogue.problem import WARNING
 from doctor.catalogue.settings import whole
 from doctor.catalogue.shared.communication import runs_elsewhere
 from doctor.catalogue.signature import Hits
@@ -23,12 +24,15 @@ CLASH = TOML["clash"]
 SERVES = TOML["serves"]
 MEETS = TOML["meets"]
 WEIGHTS = TOML["weights"]
+LINGERS = TOML["lingers"]
 
 
 RAY_SERVER = 6  # place of the grpc server's words among the signatures
 SERVER_PORT = 8000  # default of `vllm serve`, `trl vllm-serve` and both API servers
 GROUP_PORT = 51216  # where TRL's own server meets the trainer for weights; `vllm_group_port` from TRL 0.27.0
 RAY_PORT = 6379
+#: binds without SO_REUSEADDR: vllm/entrypoints/openai/api_server.py of 0.6.2 and 0.6.3; 0.6.1 leaves it to uvicorn
+NO_REUSE = ">=0.6.2,<0.6.4"
 LOCAL = {"localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - compared, never bound
 
 
@@ -89,6 +93,26 @@ def weight_port_taken(training: Training | None, network: Network, packages: Pac
     port = whole(training.value("vllm_group_port")) or GROUP_PORT
     if port in network.listeners:
         yield _finding(WEIGHTS, network, port, (f"--vllm_group_port {port + 1}",), LIKELY)
+
+
+@check(PROBLEM)
+def own_port_not_free_yet(
+    launch: Launch, network: Network, serving: Serving | None, packages: Packages | None
+) -> Judgement:
+    """Connections of a server that has just ended, for the releases that cannot bind beside them."""
+    if launch.kind not in {"vllm-serve", "vllm-openai-server"} or serving is None or packages is None:
+        return
+    port = SERVER_PORT if serving.port is None else serving.port
+    if not packages.matches("vllm", NO_REUSE) or port in network.listeners:
+        return
+    if network.lingering is None:
+        yield Skip("the kernel's table of connections could not be read")
+    elif port in network.lingering:
+        yield found(
+            PROBLEM, LINGERS, port=port, version=packages.version("vllm"), severity=WARNING, confidence=LIKELY,
+            commands=('pip install -U "vllm>=0.6.4"',),
+            evidence=(Observed.quoted("connections", f"0.0.0.0:{port}, closed and not yet forgotten"),),
+        )  # fmt: skip
 
 
 def _finding(

@@ -42,7 +42,8 @@ def collect(
     targets = _endpoints.targets(environment.variables, launch, training, world)
     looks = [(target, Pending(partial(_endpoints.look, target, knock=context.gathering))) for target in targets]
     interfaces = _interfaces.interfaces()
-    listeners = sockets.listeners(_endpoints.ports(launch, training, world))
+    own_ports = _endpoints.ports(launch, training, world)
+    listeners, lingering = sockets.listeners(own_ports), sockets.lingering(own_ports)
     answered, addresses = own_name.result(min(until, time.monotonic() + _RESOLVE_S))
     endpoints = []
     for target, pending in looks:
@@ -57,6 +58,7 @@ def collect(
         endpoints=tuple(endpoints),
         infiniband=_infiniband(),
         ports=_rdma_ports(environment.variables, training),
+        lingering=lingering,
     )
 
 

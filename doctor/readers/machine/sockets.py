@@ -7,7 +7,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from doctor.base.record import record
 from doctor.facts.network import Listener
 
 _LISTEN = "0A"  # TCP_LISTEN, include/net/tcp_states.h
+#: FIN_WAIT1, FIN_WAIT2, TIME_WAIT, LAST_ACK, CLOSING: this side has closed, the kernel keeps the address for a while
+_CLOSED = frozenset({"04", "05", "06", "09", "0B"})
 _MAX_REPLY = 8192
 _OWNER_SCAN_S = 0.25
 
@@ -28,7 +30,7 @@ def listeners(interesting: Iterable[int], proc: Path = Path("/proc")) -> dict[in
     """
     found: dict[int, tuple[str, int]] = {}
     for name in ("tcp", "tcp6"):
-        for port, address, inode in _listening(proc / "self" / "net" / name):
+        for port, address, inode in _bound(proc / "self" / "net" / name, {_LISTEN}):
             if port not in found or address in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
                 found[port] = address, inode
     wanted = {inode: port for port, (_, inode) in found.items() if port in set(interesting)}
@@ -39,15 +41,27 @@ def listeners(interesting: Iterable[int], proc: Path = Path("/proc")) -> dict[in
     }
 
 
-def _listening(table: Path) -> Iterable[tuple[int, str, int]]:
-    """(port, address, inode) of a table as proc_net_tcp describes it."""
+def lingering(interesting: Iterable[int], proc: Path = Path("/proc")) -> tuple[int, ...] | None:
+    """Those ports of this machine from which IPv4 connections that a process has closed are still held by the kernel.
+
+    bind(2) without SO_REUSEADDR fails there with EADDRINUSE (socket(7)). None: the kernel's table could not be read.
+    """
+    wanted, tables = set(interesting), [proc / "self" / "net" / name for name in ("tcp", "tcp6")]
+    if not any(os.access(table, os.R_OK) for table in tables):
+        return None
+    closed = (row for table in tables for row in _bound(table, _CLOSED))
+    return tuple(sorted({port for port, address, _ in closed if port in wanted and "." in address}))
+
+
+def _bound(table: Path, states: Collection[str]) -> Iterable[tuple[int, str, int]]:
+    """(port, local address, inode) of the sockets in `states`, of a table as proc_net_tcp describes it."""
     try:
         lines = table.read_text("ascii", "replace").splitlines()[1:]
     except OSError:
         return
     for line in lines:
         fields = line.split()
-        if len(fields) > 9 and fields[3] == _LISTEN:
+        if len(fields) > 9 and fields[3] in states:
             address, _, port = fields[1].partition(":")
             yield int(port, 16), _address(address), int(fields[9])
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import fnmatch
 import functools
 import os
+import re
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import Any, Optional
 
@@ -20,6 +22,8 @@ from doctor.readers.script.shell_words import Node, Scope, fields, one_word, tex
 _MOST_COMMANDS = 400
 _MOST_ROUNDS = 8
 _DEEPEST = 12
+#: what may stand between a command and a backslash that joins nothing: redirections, no quotes and no comment
+_CUT = re.compile(rb"[^'\"#\\]*\\[ \t]+")
 Read = Callable[[str], Optional[str]]
 
 
@@ -38,6 +42,7 @@ class Started:
         file, line: where it stands.
         certain: False within a branch or loop that may not be taken.
         stdin: text of a here-document.
+        cut: line at whose end a backslash has a blank behind it, so that the command ends there; 0: none.
 
     """
 
@@ -48,6 +53,7 @@ class Started:
     line: int
     certain: bool = True
     stdin: str | None = None
+    cut: int = 0
 
 
 class _End(Exception):  # noqa: N818 - `exit`, which ends the reading
@@ -80,7 +86,7 @@ def commands(text: str, file: str, scope: Scope, read: Read) -> list[Started]:
     """
     reader = _Reader(file, scope, read)
     with suppress(_End, RecursionError):
-        reader.block(_parser().parse(text.encode("utf-8", "replace")).root_node, certain=True)
+        reader.text(text, certain=True)
     return reader.found
 
 
@@ -92,8 +98,15 @@ class _Reader:
         self.found: list[Started] = []
         self.functions: dict[str, Node] = {}
         self.depth = 0
+        self.source = b""
 
     # --- structure ---
+
+    def text(self, text: str, *, certain: bool) -> None:
+        """A text of its own: the script, a file that it sources, what `eval` is given."""
+        outer, self.source = self.source, text.encode("utf-8", "replace")
+        self.block(_parser().parse(self.source).root_node, certain=certain)
+        self.source = outer
 
     def block(self, node: Node, *, certain: bool) -> None:
         """Statements one after another."""
@@ -385,7 +398,17 @@ class _Reader:
                 words += fields(child, self.scope)
         if not words:
             return None
-        return self._run(front, words, node.start_point[0] + 1, certain, stdin)
+        count = len(self.found)
+        answer = self._run(front, words, node.start_point[0] + 1, certain, stdin)
+        if self.found[count:] and self.found[-1].words == (*front, *words) and self._is_cut(node):
+            self.found[-1] = replace(self.found[-1], cut=node.end_point[0] + 1)
+        return answer
+
+    def _is_cut(self, node: Node) -> bool:
+        """Whether a backslash with blanks behind it ends the line, and the next one holds what should have followed."""
+        line, _, below = self.source[node.end_byte :].partition(b"\n")
+        following = below.partition(b"\n")[0].strip()
+        return _CUT.fullmatch(line.rstrip(b"\r")) is not None and following[:1] not in (b"", b"#")
 
     def _run(self, front: list[str], words: list[str], line: int, certain: bool, stdin: str | None) -> bool | None:
         while words[0] in {"exec", "builtin", "command", "time"} and len(words) > 1 and not words[1].startswith("-"):
@@ -452,7 +475,7 @@ class _Reader:
             return
         self.depth += 1
         file, self.file = self.file, path
-        self.block(_parser().parse(text.encode("utf-8", "replace")).root_node, certain=certain)
+        self.text(text, certain=certain)
         self.file = file
         self.depth -= 1
 
@@ -460,7 +483,7 @@ class _Reader:
         text = " ".join(words)
         if not unknown(text) and self.depth < _DEEPEST:
             self.depth += 1
-            self.block(_parser().parse(text.encode("utf-8", "replace")).root_node, certain=certain)
+            self.text(text, certain=certain)
             self.depth -= 1
 
     def do_exit(self, words: list[str], certain: bool) -> None:
