@@ -124,7 +124,7 @@ def app() -> None:
     doctor check -- accelerate launch train_grpo.py  this machine with this command
     doctor run -- accelerate launch train_grpo.py    run it checked, guarded, and diagnosed when it fails
     doctor train.log                                 why a run died
-    doctor explain VLL001                            what a problem is and how to mend it
+    doctor explain VLL001                            what a problem is and how to fix it
     """
 
 
