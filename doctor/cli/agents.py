@@ -28,7 +28,7 @@ def command(*, install: bool, user: bool, rules: bool, settings: bool) -> int:
     if install + rules + settings > 1:
         raise click.UsageError("--install, --rules and --mcp exclude each other")
     if user and not install:
-        raise click.UsageError("--user goes with --install")
+        raise click.UsageError("--user needs --install")
     if not install:
         click.echo(guidance.rules() if rules else guidance.settings() if settings else guidance.skill(), nl=settings)
         return 0
@@ -36,7 +36,7 @@ def command(*, install: bool, user: bool, rules: bool, settings: bool) -> int:
     try:
         written = guidance.install(top)
     except guidance.NotOursError as exc:
-        raise click.UsageError(f"`{exc}` is another file, and nothing is overwritten") from None
+        raise click.UsageError(f"`{exc}` is another file and is not overwritten") from None
     except OSError as exc:
         raise click.UsageError(f"cannot write `{exc.filename}`: {exc.strerror}") from None
     for each in written:

@@ -16,18 +16,18 @@ import doctor
 #: command -> (module, one line of help). Kept here so that `doctor --help` imports none of them.
 COMMANDS = {
     "check": ("check", "Find what will go wrong on this machine, with this command."),
-    "rehearse": ("rehearse", "Rehearse the whole run in miniature, with a tiny model, before its hours are spent."),
-    "run": ("run", "Run a training command checked, guarded, sampled, and diagnosed when it fails."),
+    "rehearse": ("rehearse", "Rehearse the whole run in miniature, with a tiny model, before the real one."),
+    "run": ("run", "Check, guard and sample a training command, and diagnose it when it fails."),
     "monitor": ("monitor", "Sample what the GPUs really do, live or while a command runs."),
-    "report": ("report", "Say what became of a run, and where its GPU hours went."),
-    "hang": ("hang", "Say who waits for whom in a run that stands still."),
-    "postmortem": ("postmortem", "Say why a run died, from its logs."),
+    "report": ("report", "Report how a run ended and where its GPU hours went."),
+    "hang": ("hang", "Show which process waits for which in a stalled run."),
+    "postmortem": ("postmortem", "Diagnose a failed run from its logs."),
     "last": ("past_runs:last", "Show the verdict of the last run."),
     "runs": ("past_runs:runs", "List runs: verdict, time, best metric, command."),
-    "compare": ("past_runs:compare", "Say what differs between two runs, or since the last good one."),
+    "compare": ("past_runs:compare", "Show what differs between two runs, or since the last good one."),
     "checkpoint": ("checkpoint", "Name the last complete checkpoint of a folder, and what a resume needs."),
-    "fix": ("fix", "Mend what was found: shown first, reversible."),
-    "serve": ("serve", "Start a vLLM server with what it lacks put right."),
+    "fix": ("fix", "Fix what was found: shown first, reversible."),
+    "serve": ("serve", "Start a vLLM server with its known gaps corrected."),
     "plan": ("plan", "Size a run: memory of each GPU, batches, and the files that start it."),
     "explain": ("explain", "Print the manual of a problem, or find the problem of an error text."),
     "list": ("list_problems", "List the problems the doctor knows."),
@@ -112,7 +112,7 @@ def _file_meant(word: str) -> str | None:
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 no error found, 1 found, 2 usage, 3 the doctor itself failed, 119 the guard stopped the run, "
+    epilog="Exit codes: 0 no errors, 1 errors, 2 usage, 3 the doctor itself failed, 119 the guard stopped the run, "
     "130 interrupted.",
 )
 @click.version_option(doctor.__version__, prog_name="doctor")
@@ -124,7 +124,7 @@ def app() -> None:
     doctor check -- accelerate launch train_grpo.py  this machine with this command
     doctor run -- accelerate launch train_grpo.py    run it checked, guarded, and diagnosed when it fails
     doctor train.log                                 why a run died
-    doctor explain VLL001                            what a problem is and how to mend it
+    doctor explain VLL001                            what a problem is and how to fix it
     """
 
 
@@ -215,7 +215,7 @@ def _crashed(argv: list[str]) -> int:
     click.echo(without(redact_text(traceback.format_exc()), known, parts=False), err=True)
     said = (
         f"doctor {doctor.__version__} itself failed (Python {platform.python_version()}, {platform.system()}). "
-        "This is a bug of the doctor, not of your run: please report it with the lines above."
+        "This is a bug in the doctor, not in your run: please report it with the lines above."
     )
     with suppress(Exception):  # what failed may be what translates
         said = _translated(said, argv)

@@ -36,15 +36,15 @@ from doctor.cli.working import WORKING, working
     "--deep-seconds", metavar="SECONDS", type=click.FloatRange(5, 600),
     help="Longest measurement between nodes of --deep with --collect or --ray.  [default: 60]",
 )  # fmt: skip
-@click.option("--deep-busy", is_flag=True, help="Measure between nodes on GPUs that others use, too.")
+@click.option("--deep-busy", is_flag=True, help="Measure between nodes even on GPUs that others use.")
 @options.ignore
 @options.strict
 @options.report
 @click.argument("launch_command", nargs=-1, type=click.UNPROCESSED, metavar="[-- LAUNCH COMMAND]")
 def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
-    """Find what will go wrong on this machine, with this command, before it is launched.
+    """Find what will go wrong on this machine, with this command, before the launch.
 
-    Nothing of yours is run: files are read, the interpreter is asked for its packages in isolation.
+    None of your code is run: files are read, and the interpreter lists its packages in isolation.
 
     \b
     doctor check
@@ -114,7 +114,7 @@ def refuse_contradictions(chosen: dict[str, Any]) -> None:
             msg = f"{option} is for measurements between nodes: --deep with --collect DIR or --ray ADDRESS"
             raise click.UsageError(msg)
     if chosen["ray"] is not None and not chosen["ray"].strip():
-        msg = "--ray names nothing (an unset variable?): give `auto` or host:port"
+        msg = "--ray is empty (an unset variable?): give `auto` or host:port"
         raise click.UsageError(msg)
 
 
@@ -127,7 +127,7 @@ def as_words(command: tuple[str, ...]) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(command[0]))
     except ValueError as exc:
-        msg = f"the launch command cannot be split into words: {exc}"
+        msg = f"cannot split the launch command into words: {exc}"
         raise click.UsageError(msg) from None
 
 
@@ -137,7 +137,7 @@ def refuse_wrong_python(context: Any) -> None:
     from doctor.readers.patient.target import refuse_wrong_option
 
     if context.python is not None and not context.python.strip():
-        msg = "--python names nothing (an unset variable?)"
+        msg = "--python is empty (an unset variable?)"
         raise click.UsageError(msg)
     try:
         refuse_wrong_option(context)
@@ -287,4 +287,4 @@ def _remember(report: dict[str, Any]) -> None:
         keep_last("check", Path.cwd(), report)
     except OSError as exc:
         if sys.stderr.isatty():
-            options.notice(f"the result could not be kept for `doctor fix`: {exc.strerror}")
+            options.notice(f"the result could not be saved for `doctor fix`: {exc.strerror}")

@@ -29,11 +29,11 @@ _WORDS = {
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 def command(folder: Path, form: str, lang: str | None) -> int:
     """Name the last complete checkpoint below a folder: shards counted, headers read, what a resume needs.
 
-    Exit code 1 where there is none. Nothing is loaded: only names, sizes and headers are read.
+    Exit code 1 if there is none. Nothing is loaded: only names, sizes and headers are read.
 
     \b
     doctor checkpoint outputs/

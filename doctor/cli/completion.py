@@ -15,7 +15,7 @@ def command(shell: str) -> int:
 
     \b
     bash   eval "$(doctor completion bash)" in ~/.bashrc
-    zsh    eval "$(doctor completion zsh)" in ~/.zshrc, behind compinit
+    zsh    eval "$(doctor completion zsh)" in ~/.zshrc, after compinit
     fish   doctor completion fish > ~/.config/fish/completions/doctor.fish
     """
     from click.shell_completion import get_completion_class

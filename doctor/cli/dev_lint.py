@@ -122,12 +122,12 @@ def _faults_of_leads(entry: Entry, leads_to: tuple[str, ...], ids: set[str]) -> 
     for each in leads_to:
         if is_id(each):
             if each not in ids:
-                yield f"leads_to: {each} is no problem"
+                yield f"leads_to: {each} is not a problem"
             continue
         try:
             found = re.compile(each).search("")
         except re.error as error:
-            yield f"leads_to: {each!r} is no pattern: {error}"
+            yield f"leads_to: {each!r} is not a pattern: {error}"
             continue
         if found is not None:
             yield f"leads_to: {each!r} matches anything"
@@ -201,7 +201,7 @@ def _faults_of_words(words: Words) -> Iterator[str]:
         yield "the headline ends with a period"
     for part in ("explanation", "remedy"):
         if not OPTION.sub(r"\3", getattr(words, part)).rstrip().endswith(_ENDS):
-            yield f"the {part} is no sentence: {getattr(words, part)!r}"
+            yield f"the {part} is not a sentence: {getattr(words, part)!r}"
     for part, text in vars(words).items():
         yield from _faults_of_text(part, text)
 
@@ -219,7 +219,7 @@ def _faults_of_signature(signature: Signature, ids: set[str]) -> Iterator[str]:
         yield "the pattern is not filled in"
     for other in (*signature.symptom_of, *signature.contributes_to):
         if other != "*" and other not in ids and other not in AREAS.values():
-            yield f"{other} is no problem"
+            yield f"{other} is not a problem"
 
 
 def _faults_of_braces(entry: Entry) -> Iterator[str]:

@@ -33,7 +33,7 @@ _ALIKE = {"en": "No differences.", "zh": "没有差异。"}
 @click.option("--python", metavar="PATH", help="The interpreter to compare with, when AFTER is now.")
 @click.option("--all", "everything", is_flag=True, help="Every difference, not the first of each kind.")
 @click.option("--format", "form", type=click.Choice(("text", "json", "markdown")), default="text", show_default=True)
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 def command(before: Path, after: Path | None, python: str | None, everything: bool, form: str, lang: str | None) -> int:
     """Compare two saved environments, or a saved one with this machine now.
 

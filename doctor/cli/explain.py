@@ -17,11 +17,11 @@ from doctor.cli.app import USAGE
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="ID|NAME|ERROR TEXT")
 @click.option("--format", "form", type=click.Choice(("text", "markdown", "json")), default="text", show_default=True)
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of the manual (default: the locale's).")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of the manual (default: from the locale).")
 def command(words: tuple[str, ...], form: str, lang: str | None) -> int:
     """Print the manual of a problem, by id (VLL001) or name (api-server-engine-client), or find it by an error text.
 
-    A text of several words is looked for among all problems, as a log would be; - reads it from standard input.
+    A text of several words is matched against all problems, as a log would be; - reads it from standard input.
 
     \b
     doctor explain VLL001

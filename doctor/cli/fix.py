@@ -17,7 +17,7 @@ from doctor.cli.fix_steps import _PHRASES, Asked, judge, objection, show, tell_u
 #: first word after `doctor fix` -> (module, one line of help): what is no problem of the catalogue
 SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
     "env": ("fix_env", "Versions that fit each other and this machine."),
-    "hang": ("fix_hang", "Stacks of a run that stands still, and its end."),
+    "hang": ("fix_hang", "Stacks of a stalled run, and a way to end it."),
     "orphans": ("fix_orphans", "Workers that outlived their run, with the proof."),
 }
 
@@ -48,24 +48,24 @@ class FixCommand(click.Command):
 @click.argument("problem", required=False)
 @click.argument("launch_command", nargs=-1, type=click.UNPROCESSED, metavar="[-- LAUNCH COMMAND]")
 @click.option("--all", "all_", is_flag=True, help="All safe plans for what is found here, one after another.")
-@click.option("--apply", is_flag=True, help="Carry the plan out, then check again.")
-@click.option("--undo", is_flag=True, help="Take back what was carried out here, byte for byte.")
+@click.option("--apply", is_flag=True, help="Apply the plan, then check again.")
+@click.option("--undo", is_flag=True, help="Undo what was applied here, byte for byte.")
 @click.option("--yes", is_flag=True, help="Do not ask before a plan that installs or changes what is computed.")
 @click.option(
     "--within", multiple=True, metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Refuse a plan that changes a file outside of this folder.",
+    help="Refuse a plan that changes a file outside this folder.",
 )  # fmt: skip
 @click.option("--python", metavar="PATH", help="The interpreter, venv or conda prefix that was checked.")
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 def command(problem: str | None, launch_command: tuple[str, ...], **chosen: Any) -> int:
-    """Mend what `doctor check` or `doctor postmortem` found: shown first, applied when asked, undone on request.
+    """Fix what `doctor check` or `doctor postmortem` found: shown first, applied when asked, undone on request.
 
     \b
-    doctor fix                   what was found here and can be mended
+    doctor fix                   what was found here and can be fixed
     doctor fix TRL2205/removed            show the plan
-    doctor fix TRL2205/removed --apply    carry it out, then check again
-    doctor fix TRL2205/removed --undo     take it back, and what was changed on top of it
-    doctor fix --all --apply     all safe plans, each checked again; --all --undo takes them back
+    doctor fix TRL2205/removed --apply    apply it, then check again
+    doctor fix TRL2205/removed --undo     undo it, and what was changed on top of it
+    doctor fix --all --apply     all safe plans, each checked again; --all --undo undoes them
     """
     from doctor.catalogue.plan import Refused
 
@@ -177,7 +177,7 @@ def _asked(problem: str, argv: tuple[str, ...], python: str | None, language: st
     """The problem, and the command and interpreter that the last check judged where no command is given."""
     entry = _entry(problem)
     if entry is None:
-        msg = f"there is no problem `{problem}`; `doctor list` shows them all"
+        msg = f"unknown problem `{problem}`; `doctor list` shows all problems"
         raise click.UsageError(msg)
     return Asked(entry, *_of_last(argv, python, entry.id, language), language)
 

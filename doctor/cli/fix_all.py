@@ -13,16 +13,16 @@ from doctor.cli.fix_steps import Asked, judge, objection, show, tell_undone
 
 _PHRASES: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "none": "Nothing that is found here can be mended by a safe plan.",
+        "none": "No safe plan fixes what is found here.",
         "apply": "Nothing is changed yet: add --apply.",
-        "done": "Done: {ids}. `doctor fix --all --undo` takes all of it back.",
+        "done": "Done: {ids}. `doctor fix --all --undo` undoes all of it.",
         "left": "Left out:",
         "unsafe": "it installs, or changes what is computed: doctor fix {id} --apply, or --all --apply --yes",
         "manual": "the plan is only shown: doctor fix {id}",
-        "no_plan": "nothing here that a plan could mend",
+        "no_plan": "no plan can fix it here",
         "blind": "could not be planned: {reason}",
-        "still": "{id} was carried out and is still found:",
-        "nothing_to_undo": "no `doctor fix --all --apply` was carried out in this folder",
+        "still": "{id} was applied and is still found:",
+        "nothing_to_undo": "`doctor fix --all --apply` was never run in this folder",
     },
     "zh": {
         "none": "此处发现的问题中,没有可由安全计划处理的。",

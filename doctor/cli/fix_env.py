@@ -23,15 +23,15 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
         "apply": "Nothing is changed yet: add --apply.",
         "ask": "Install this?",
         "no_answer": "this installs and asks first: add --yes where nobody can answer",
-        "done": "Done. `doctor fix env --undo` takes it back; what was installed stands in `{freeze}`.",
-        "done_for_good": "Done. What was installed stands in `{freeze}`.",
-        "undone": "Taken back.",
-        "nothing_to_undo": "no change of an environment was carried out in this folder",
-        "changed_since": "the environment was changed since: {names}",
+        "done": "Done. `doctor fix env --undo` undoes it; `{freeze}` lists the versions from before.",
+        "done_for_good": "Done. `{freeze}` lists the versions from before.",
+        "undone": "Undone.",
+        "nothing_to_undo": "no environment was changed from this folder",
+        "changed_since": "the environment has changed since then: {names}",
         "written": "written to {path}",
-        "outside": "{count} packages outside of `{prefix}`: the resolver knows of none of them",
-        "gpus": "driver and GPUs, so nothing was held against them: {reason}",
-        "machine": "which wheels this driver and these GPUs can run: the data speak of x86-64",
+        "outside": "{count} packages outside `{prefix}`: the resolver does not see them",
+        "gpus": "driver and GPUs, so no version was checked against them: {reason}",
+        "machine": "which wheels this driver and these GPUs can run: the data cover only x86-64",
         "offline": "versions that are not in uv's cache",
         "cpu_build": "torch {version} is a build for CPUs; `doctor check` says how to replace it",
         "data": "releases newer than the version data of {date}",
@@ -73,19 +73,21 @@ class _Seen:
 
 
 @click.command()
-@click.option("--want", multiple=True, metavar="REQUIREMENT", help="A package to have, with extras and range.")
+@click.option(
+    "--want", multiple=True, metavar="REQUIREMENT", help="A package to install, with extras and version range."
+)
 @click.option("--keep", multiple=True, metavar="PACKAGE", help="An installed package whose version must stay.")
-@click.option("--python", metavar="PATH", help="The interpreter, venv or conda prefix to mend.")
+@click.option("--python", metavar="PATH", help="The interpreter, venv or conda prefix to fix.")
 @click.option("--apply", is_flag=True, help="Install it (into a virtual environment only).")
-@click.option("--undo", is_flag=True, help="Bring back the versions from before.")
+@click.option("--undo", is_flag=True, help="Restore the previous versions.")
 @click.option("--yes", is_flag=True, help="Do not ask before installing.")
-@click.option("--lock", type=Output(), metavar="FILE", help="Write all versions there.")
+@click.option("--lock", type=Output(), metavar="FILE", help="Write all versions to this file.")
 @click.option("--offline", is_flag=True, help="Use uv's cache only.")
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 def command(want: tuple[str, ...], keep: tuple[str, ...], **chosen: Any) -> int:
     """Find versions that fit each other, the driver, the GPUs and the Python, with the smallest change.
 
-    Exit codes: 0 found (or done), 1 there is no such set of versions, 2 usage.
+    Exit codes: 0 found (or done), 1 no such set of versions, 2 usage.
 
     \b
     doctor fix env                                       does what is installed fit? if not, what to change

@@ -18,9 +18,9 @@ from doctor.cli.outputs import Output
 _PHRASES: Mapping[str, Mapping[str, str]] = {
     "en": {
         "written": "Stacks of {count} processes: {path}",
-        "guard": "The guard wrote stacks when it noticed the standstill: {path}",
+        "guard": "The guard wrote stacks when it noticed the stall: {path}",
         "blind": "No Python stacks of {count} processes: {reason}",
-        "launcher": "Its launcher is process {pid}: name that one to end the whole run.",
+        "launcher": "Its launcher is process {pid}: give that pid to end the whole run.",
         "apply": "Nothing is ended yet: add --apply.",
         "ask": "End these {count} processes?",
         "no_answer": "ending asks first: add --yes where nobody can answer",
@@ -31,8 +31,8 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
         "left": "{pid} cannot be ended: it waits in the kernel (state {state}).",
         "absent": "there is no process {pid}",
         "another": "process {pid} belongs to another user",
-        "own": "process {pid} is above this very command; from another terminal it can be ended",
-        "first": "process 1 is the machine's or the container's first",
+        "own": "process {pid} is a parent of this command; end it from another terminal",
+        "first": "process 1 is the init process of the machine or container",
     },
     "zh": {
         "written": "{count} 个进程的栈:{path}",
@@ -59,11 +59,11 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
 @click.option("--pid", type=click.IntRange(1), required=True, help="The launcher of the run, or one of its processes.")
 @click.option("--apply", is_flag=True, help="End it and all below it, once the stacks are written.")
 @click.option("--yes", is_flag=True, help="Do not ask before that.")
-@click.option("--grace", type=click.FloatRange(0, 600), help="Seconds that the launcher has to end the rest [35].")
-@click.option("-o", "--output", type=Output(makes_parents=True), metavar="FILE", help="Write the stacks there.")
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
+@click.option("--grace", type=click.FloatRange(0, 600), help="Seconds the launcher has to end the rest [35].")
+@click.option("-o", "--output", type=Output(makes_parents=True), metavar="FILE", help="Write the stacks to this file.")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 def command(pid: int, grace: float | None, output: Path | None, lang: str | None, **chosen: bool) -> int:
-    """Write down where every process of a run stands that makes no progress; end it in order if asked.
+    """Write down where every process of a stalled run is; end the run in order if asked.
 
     Exit codes: 0 written (and ended), 1 a process could not be ended, 2 usage.
 

@@ -52,12 +52,12 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
 @click.option("--yes", is_flag=True, help="Do not ask about each.")
 @click.option("--all", "everything", is_flag=True, help="Leftover workers that hold no GPU too.")
 @click.option("--grace", type=click.FloatRange(0, 600), default=10.0, show_default=True, help="Seconds before SIGKILL.")
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 def command(pids: tuple[int, ...], everything: bool, grace: float, lang: str | None, **chosen: bool) -> int:
     """Show workers of vLLM, Ray, torchrun and multiprocessing that outlived their run, with the proof.
 
-    They are ended when asked, and only those of the user who asks. Exit codes: 0 shown or ended, 1 one could not be
-    ended, 2 usage.
+    They are ended only on request, and only those of the user who runs this. Exit codes: 0 shown or ended, 1 one could
+    not be ended, 2 usage.
 
     \b
     doctor fix orphans                 show them

@@ -17,13 +17,13 @@ from doctor.cli.outputs import Output
 @click.argument("target", metavar="RUN|PID")
 @click.option("--html", "page", metavar="FILE", type=Output(), help="Write a page with the graph and all stacks.")
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 def command(target: str, page: Path | None, form: str, lang: str | None) -> int:
-    """Say where every process of a run stands that makes no progress, and who waits for whom.
+    """Show where every process of a stalled run is, and which process waits for which.
 
-    Asked are the ranks, Ray's actors, engines, servers and data loader workers on this machine: those that `doctor run`
-    started tell it themselves, the others are looked at by py-spy, which stops each for a moment. Nothing is ended.
-    The look is kept in the run folder, where `doctor postmortem` reads it. Exit codes: 0 looked at, 2 usage.
+    It covers the ranks, Ray's actors, engines, servers and data loader workers on this machine. Processes that
+    `doctor run` started report their own stacks; py-spy reads the others, pausing each briefly. Nothing is ended.
+    The result is kept in the run folder, where `doctor postmortem` reads it. Exit codes: 0 inspected, 2 usage.
 
     \b
     doctor hang doctor-runs/20260301T101500Z-accelerate
@@ -43,7 +43,7 @@ def command(target: str, page: Path | None, form: str, lang: str | None) -> int:
         try:
             keep(hang, run, to)
         except OSError as exc:
-            click.echo(f"the look is not kept: {exc.strerror}", err=True)
+            click.echo(f"the result is not saved: {exc.strerror}", err=True)
     waits = {id(raw): each for raw, each in zip(data["waits"], hang.graph.waits, strict=True)}
 
     def edge(raw: Any) -> str:

@@ -23,7 +23,7 @@ import click
 def command(folders: tuple[Path, ...], *, allow_apply: bool, time_limit: float) -> int:
     """Serve checks, post-mortems, manuals, plans and runs to a coding agent, by MCP over standard input and output.
 
-    Paths that lead out of the roots are refused, answers are bounded and redacted, and nothing is changed without
+    Paths outside the roots are refused, answers are bounded and redacted, and nothing is changed without
     --allow-apply. `doctor agents --mcp` prints what to put into a client's settings.
 
     \b

@@ -39,7 +39,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
             return value
         match = _DURATION.fullmatch(str(value).strip())
         if match is None or not float(match[1]):
-            self.fail(f"`{value}` is no duration: 100ms, 120s, 2m, 1.5h", param, ctx)
+            self.fail(f"`{value}` is not a duration: give 100ms, 120s, 2m or 1.5h", param, ctx)
         return float(match[1]) * _UNITS[match[2]]
 
 
@@ -50,16 +50,18 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     help="Run the command after --, sample while it runs, keep its exit code.",
 )
 @click.option("--pid", type=int, help="Sample beside this process and end with it.")
-@click.option("--for", "for_s", type=Duration(), help="Stop after so long: 120s, 10m.")
+@click.option("--for", "for_s", type=Duration(), help="Stop after this time: 120s, 10m.")
 @click.option(
     "--interval",
     type=Duration(),
-    help="From tick to tick, 50ms or more: 200ms, 1s. Without it 100ms, longer where the driver's calls are dear.",
+    help="Sampling interval, at least 50ms. Default: 100ms, longer where the driver is slow.",
 )
-@click.option("--gpus", metavar="0,1", default="", help="Sample only these, by NVML's index.")
-@click.option("--csv", metavar="FILE", type=Output(makes_parents=True), help="GPU figures go there.")
-@click.option("--dcgm", metavar="URL", help="Metrics page of a dcgm-exporter; `none` asks none.")
-@click.option("--prometheus", metavar="[HOST:]PORT", help="Serve the newest figures there (loopback unless told).")
+@click.option("--gpus", metavar="0,1", default="", help="Sample only these GPUs, by NVML index.")
+@click.option("--csv", metavar="FILE", type=Output(makes_parents=True), help="Write the GPU figures to this file.")
+@click.option("--dcgm", metavar="URL", help="Metrics page of a dcgm-exporter; `none` queries none.")
+@click.option(
+    "--prometheus", metavar="[HOST:]PORT", help="Serve the newest figures at this address (default host: loopback)."
+)
 @click.option("--ray", "address", metavar="auto|ADDRESS", help="Sample every node of this Ray cluster.")
 @click.option("--python", metavar="PATH", help="With --ray: the interpreter that has Ray.")
 @click.option(
@@ -71,7 +73,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @options.stopped_exit
 @click.option("--no-live", is_flag=True, help="No table on the terminal.")
 @click.option("--no-capture", is_flag=True, help="Leave the terminal to the command; its output is not kept.")
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")
 def command(words: tuple[str, ...], **chosen: Any) -> int:
     """Sample SM activity, memory, power and clocks truthfully, into CSV, and say what they mean.
@@ -83,7 +85,7 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     doctor monitor --ray auto                                the same of every node of a Ray cluster
     doctor monitor --ray auto --during-run -- python -m verl.trainer.main_ppo ...
     srun doctor monitor --collect runs/$SLURM_JOB_ID --during-run -- python train.py
-    doctor report doctor-runs/...                            what came of it
+    doctor report doctor-runs/...                            the report on it
     """
     _refuse(words, chosen)
     from doctor.monitors.sampler.start import Wishes
@@ -103,9 +105,11 @@ def _refuse(words: tuple[str, ...], chosen: dict[str, Any]) -> None:
     if chosen["during_run"] and not words:
         raise click.UsageError("--during-run needs the command to run, after --")
     if words and not chosen["during_run"]:
-        raise click.UsageError(f"`{words[0]}`: a command is run with --during-run -- COMMAND")
+        raise click.UsageError(f"`{words[0]}`: run a command with --during-run -- COMMAND")
     if chosen["during_run"] and (chosen["pid"] or chosen["for_s"]):
-        raise click.UsageError("--during-run ends with its command: --pid and --for are for what runs already")
+        raise click.UsageError(
+            "--during-run ends with its command: --pid and --for are for a process that already runs"
+        )
     if chosen["interval"] is not None and not SHORTEST_S <= chosen["interval"] <= LONGEST_S:
         raise click.UsageError("--interval is between 50ms and 60s")
     if not re.fullmatch(r"(\d+(\s*,\s*\d+)*)?", chosen["gpus"]):
@@ -115,18 +119,18 @@ def _refuse(words: tuple[str, ...], chosen: dict[str, Any]) -> None:
         from doctor.monitors.sampler.sampling import alive
 
         if not alive(chosen["pid"]):
-            raise click.UsageError(f"no process {chosen['pid']} runs here")
+            raise click.UsageError(f"no process {chosen['pid']} is running here")
 
 
 def _refuse_over_nodes(chosen: dict[str, Any]) -> None:
     wide = "--ray" if chosen["address"] else "--collect" if chosen["collect"] else None
     if chosen["address"] and chosen["collect"]:
-        raise click.UsageError("--ray writes the figures of all nodes by itself: without --collect")
+        raise click.UsageError("--ray already writes the figures of all nodes: leave out --collect")
     if chosen["python"] and not chosen["address"]:
-        raise click.UsageError("--python is the interpreter that has Ray: with --ray")
+        raise click.UsageError("--python names the interpreter that has Ray: it needs --ray")
     for name in ("csv", "prometheus", "pid"):
         if wide and chosen[name]:
-            raise click.UsageError(f"{wide} samples several machines: without --{name}")
+            raise click.UsageError(f"{wide} samples several machines: leave out --{name}")
 
 
 def _exporter(chosen: dict[str, Any]) -> str | None:
@@ -249,7 +253,7 @@ def _serve(run: Any, csv: Path | None, place: tuple[str, int], servers: list[Any
         servers.append(server)
         options.notice(f"doctor: figures at http://{place[0]}:{server.server_port}/metrics")
     except OSError as exc:
-        options.notice(f"doctor: no page at {place[0]}:{place[1]}: {exc.strerror}")
+        options.notice(f"doctor: cannot serve at {place[0]}:{place[1]}: {exc.strerror}")
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

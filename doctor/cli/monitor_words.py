@@ -27,9 +27,7 @@ def _say_where(run: Any, csv: Path | None) -> None:
     if csv is None or (csv.is_file() and csv.stat().st_size):
         options.notice(f"doctor: figures in {short(csv or run.path)}")
     else:
-        options.notice(
-            f"doctor: nothing was written to {short(csv)}; the figures that there are lie in {short(run.path)}"
-        )
+        options.notice(f"doctor: nothing was written to {short(csv)}; what was sampled is in {short(run.path)}")
     full = [each["data"] for each in run.read_events() if each["data"].get("what") == "disk full"]
     if full:
         options.notice(f"doctor: {max(int(each.get('rows_lost') or 0) for each in full)} rows could not be written")
@@ -41,7 +39,7 @@ def _say_unheard(run: Any) -> None:
 
     if nodes := unheard(run):
         options.notice(
-            f"doctor: {len(nodes)} nodes told nothing before the end (their samplers had not begun, or they do not "
+            f"doctor: {len(nodes)} nodes reported nothing before the end (their samplers had not begun, or they do not "
             f"answer): {folded(nodes, 8)}"
         )
 
@@ -61,7 +59,7 @@ def summary(run: Any, csv: Path | None) -> None:
 
     if (held := _bytes_of(run, csv)) > MOST_BYTES:
         options.notice(
-            f"doctor: {held / 1e9:.1f} GB of figures are not summed up here: doctor report {short(run.path)}"
+            f"doctor: {held / 1e9:.1f} GB of figures are not summarized here: doctor report {short(run.path)}"
         )
         return
     from doctor.monitors.usage.report import as_report, diagnose

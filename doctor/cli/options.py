@@ -22,7 +22,7 @@ LANGUAGES = ("en", "zh")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 ignore = click.option(
-    "--ignore", multiple=True, metavar="ID[=REASON]", help="Keep quiet about an id, a name or an area's letters."
+    "--ignore", multiple=True, metavar="ID[=REASON]", help="Ignore a problem by id or name, or an area by its letters."
 )
 stopped_exit = click.option(
     "--stopped-exit",
@@ -42,8 +42,10 @@ def report(function: Function) -> Function:
     """Options of every command that prints a diagnosis."""
     for option in (
         click.option("-v", "--verbose", is_flag=True, help="List what was skipped, and why."),
-        click.option("--lang", type=click.Choice(LANGUAGES), help="Language of the findings (default: the locale's)."),
-        click.option("-o", "--output", metavar="FILE", type=Output(), help="Write there instead."),
+        click.option(
+            "--lang", type=click.Choice(LANGUAGES), help="Language of the findings (default: from the locale)."
+        ),
+        click.option("-o", "--output", metavar="FILE", type=Output(), help="Write to this file instead."),
         brief,
         click.option("--format", type=click.Choice(FORMATS), default="text", show_default=True),
     ):
@@ -62,7 +64,7 @@ def form_of(chosen: Mapping[str, Any], name: str = "format") -> str:
     if not chosen["brief"]:
         return form
     if form != "json":
-        msg = "--brief goes with --format json"
+        msg = "--brief needs --format json"
         raise click.UsageError(msg)
     return "brief"
 

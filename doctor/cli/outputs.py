@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-_NO_FILE = "it is no regular file"
+_NO_FILE = "it is not a regular file"
 
 
 class Output(click.ParamType):  # type: ignore[type-arg, unused-ignore]

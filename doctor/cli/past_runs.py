@@ -17,13 +17,13 @@ WORDS = {
     "en": {
         "name": "run", "state": "verdict", "seconds": "time", "best": "best metric", "argv": "command",
         "good": "good", "failed": "failed", "stopped": "stopped by the guard", "running": "running",
-        "unknown": "not finished", "none": "No runs in `{base}`. `doctor run -- COMMAND` makes one.",
+        "unknown": "not finished", "none": "No runs in `{base}`. `doctor run -- COMMAND` creates one.",
         "at": "{name} {value:.4g} at step {step}", "more": "{count} more: `doctor runs --all`",
         "command": "command", "configuration": "configuration", "code": "code", "data": "data",
-        "environment": "environment", "machine": "machine", "same": "Nothing that was kept differs.",
+        "environment": "environment", "machine": "machine", "same": "Nothing that was recorded differs.",
         "departed": "Metrics that depart",
         "from": "from step {step}: {old:.4g} → {new:.4g}, at the end {last_old:.4g} → {last_new:.4g}",
-        "alike": "{count} metrics in common, none departs by more than it moves in itself.",
+        "alike": "{count} metrics in common; none departs by more than its own variation.",
         "no_metrics": "No metrics in common.", "not_known": "Not compared: {what} ({why})",
         "usage": "What GPUs and phases did: doctor report --compare {old} {new}",
         "no_good": "No earlier run of `{script}` in `{base}` went well: there is nothing to compare with.",
@@ -44,7 +44,7 @@ WORDS = {
 
 _MOST_SHOWN = 20
 _FORM = click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
-_LANG = click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
+_LANG = click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 
 
 def _words(lang: str | None) -> dict[str, str]:
@@ -53,7 +53,7 @@ def _words(lang: str | None) -> dict[str, str]:
 
 @click.command()
 @click.argument("base", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--all", "everything", is_flag=True, help=f"All of them, not the latest {_MOST_SHOWN}.")
+@click.option("--all", "everything", is_flag=True, help=f"All runs, not only the latest {_MOST_SHOWN}.")
 @_FORM
 @_LANG
 def runs(base: Path | None, everything: bool, form: str, lang: str | None) -> int:
@@ -98,7 +98,7 @@ def runs(base: Path | None, everything: bool, form: str, lang: str | None) -> in
 @_FORM
 @_LANG
 def compare(paths: tuple[Path, ...], last_good: bool, form: str, lang: str | None) -> int:
-    """Say what differs between two runs: command, configuration, code, data, environment, machine, metrics.
+    """Show what differs between two runs: command, configuration, code, data, environment, machine, metrics.
 
     A RUN is a run folder, its name in doctor-runs, or `last`. Exit code 1 when they differ.
 
@@ -144,7 +144,7 @@ def last(ctx: click.Context, /, base: Path | None, **chosen: Any) -> int:
     base = base or Path(RUNS)
     path = latest(base)
     if path is None:
-        raise click.UsageError(f"no runs in `{base}`: `doctor run -- COMMAND` makes one")
+        raise click.UsageError(f"no runs in `{base}`: `doctor run -- COMMAND` creates one")
     return int(ctx.invoke(command, paths=(path,), **chosen) or 0)
 
 
@@ -161,12 +161,12 @@ def folder_of(path: Path) -> Path:
     if str(path) == "last":
         found = latest(Path(RUNS))
         if found is None:
-            raise click.UsageError(f"no runs in `{RUNS}`: `doctor run -- COMMAND` makes one")
+            raise click.UsageError(f"no runs in `{RUNS}`: `doctor run -- COMMAND` creates one")
         return found.resolve()
     for each in (path, Path(RUNS) / path):
         if is_run(each):
             return each.resolve()
-    raise click.UsageError(f"`{path}` is no run folder")
+    raise click.UsageError(f"`{path}` is not a run folder")
 
 
 def _short(path: Path) -> str:

@@ -41,9 +41,13 @@ class _WithLaunch(click.Command):
 @click.option("--gpus", metavar="SPEC", help="GPUs of a node: 8xH100, 8x80GiB (default: those of this machine).")
 @click.option("--host-memory", type=click.FloatRange(min=1), metavar="GIB", help="Host memory of a node, in GiB.")
 @click.option("--nodes", type=_POSITIVE, help="Machines.  [default: 1]")
-@click.option("--strategy", type=_choice(STRATEGIES), help="How states are shared (default: the least that fits).")
+@click.option(
+    "--strategy", type=_choice(STRATEGIES), help="How model states are sharded (default: the least that fits)."
+)
 @click.option("--offload", type=_choice(("none", "optimizer", "all")), help="What moves to the host's memory.")
-@click.option("--dtype", type=_choice(("float32", "bfloat16", "float16")), help="Weights as loaded (TRL: float32).")
+@click.option(
+    "--dtype", type=_choice(("float32", "bfloat16", "float16")), help="dtype of the loaded weights (TRL: float32)."
+)
 @click.option("--mixed", type=_choice(("bf16", "fp16", "no")), help="Mixed precision.  [default: bf16]")
 @click.option("--optimizer", type=_choice(("adamw", "adamw-8bit", "sgd")), default="adamw", show_default=True)
 @click.option("--lora", type=_POSITIVE, metavar="RANK", help="Train a LoRA adapter of this rank.")
@@ -52,28 +56,32 @@ class _WithLaunch(click.Command):
 @click.option("--beta", type=click.FloatRange(min=0), help="KL factor; above 0 a reference model is kept.")
 @click.option("--batch", type=_POSITIVE, help="per_device_train_batch_size.  [default: 8]")
 @click.option("--accumulation", type=_POSITIVE, help="gradient_accumulation_steps.  [default: 1]")
-@click.option("--generations", type=_POSITIVE, help="Completions of a prompt.  [default: 8]")
+@click.option("--generations", type=_POSITIVE, help="Completions per prompt.  [default: 8]")
 @click.option("--prompt-length", type=_POSITIVE, help="Tokens of the longest prompt.  [default: 512]")
 @click.option("--completion-length", type=_POSITIVE, help="max_completion_length.  [default: 512]")
 @click.option("--iterations", type=_POSITIVE, help="num_iterations.  [default: 1]")
 @click.option("--checkpointing/--no-checkpointing", default=None, help="Gradient checkpointing.  [default: on]")
 @click.option("--attention", type=_choice(ATTENTIONS), help="Attention kernel.  [default: sdpa]")
-@click.option("--head", type=_choice(HEADS), help="How log-probabilities are made (default: as the installed TRL).")
-@click.option("--vllm", type=_choice(("none", "colocate", "server")), help="Who generates.  [default: colocate]")
+@click.option(
+    "--head", type=_choice(HEADS), help="How log-probabilities are computed (default: as in the installed TRL)."
+)
+@click.option(
+    "--vllm", type=_choice(("none", "colocate", "server")), help="What generates completions.  [default: colocate]"
+)
 @click.option("--vllm-share", "share", type=click.FloatRange(0.05, 1.0), help="gpu_memory_utilization.")
 @click.option("--tensor-parallel", type=_POSITIVE, help="GPUs for one copy of the engine's weights.")
 @click.option("--data-parallel", type=_POSITIVE, help="Copies of a server.")
-@click.option("--sleep/--no-sleep", default=None, help="A colocated engine gives its memory back.")
-@click.option("--rows", type=_POSITIVE, help="Prompts of the data set, for steps an epoch.")
+@click.option("--sleep/--no-sleep", default=None, help="A colocated engine releases its memory while it sleeps.")
+@click.option("--rows", type=_POSITIVE, help="Prompts in the dataset, to count steps per epoch.")
 @click.option("--epochs", type=click.FloatRange(min=0, min_open=True), help="Epochs.  [default: 1]")
-@click.option("--step-seconds", type=click.FloatRange(min=0, min_open=True), help="Measured time of a step.")
+@click.option("--step-seconds", type=click.FloatRange(min=0, min_open=True), help="Measured time per step.")
 @click.option("--python", metavar="PATH", help="The interpreter, venv or conda prefix that will train.")
-@click.option("--write", metavar="DIR", type=Output(folder=True), help="Write the files there.")
+@click.option("--write", metavar="DIR", type=Output(folder=True), help="Write the files to this folder.")
 @click.option("--format", "form", type=_choice(("text", "json")), default="text", show_default=True)
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 @click.pass_context
 def command(context: click.Context, /, model: str | None, **chosen: Any) -> int:
-    """Say what a GRPO run needs on each GPU, whether it fits, and what to change first when it does not.
+    """Show what a GRPO run needs on each GPU, whether it fits, and what to change first if it does not.
 
     MODEL is a folder with config.json, a model in the cache, or a size such as 7B. Exits 1 when it does not fit.
 
@@ -116,7 +124,7 @@ def _write(folder: Path, files: Any) -> None:
     """Write the files; not one of them when one is there already."""
     there = [name for name in files if (folder / name).exists() or (folder / name).is_symlink()]
     if there:
-        msg = f"`{folder / there[0]}` is there already, and nothing is overwritten"
+        msg = f"`{folder / there[0]}` already exists and is not overwritten"
         raise click.UsageError(msg)
     try:
         folder.mkdir(parents=True, exist_ok=True)

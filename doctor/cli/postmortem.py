@@ -39,7 +39,7 @@ _REST_TIMES = 9  # what is read anew takes at most a tenth of the time
 @click.option(
     "--follow",
     is_flag=True,
-    help="Look again while the logs grow; stop with Ctrl-C. What came first can only be told from all of a log, so "
+    help="Look again while the logs grow; stop with Ctrl-C. Only a whole log shows what came first, so "
     "grown logs are read from the beginning, in at most a tenth of the time: a log of 1 GB every minute or so.",
 )
 @click.option("--html", "page", metavar="FILE", type=Output(), help="Write a page for the browser as well.")
@@ -48,8 +48,8 @@ _REST_TIMES = 9  # what is read anew takes at most a tenth of the time
     "--bundle",
     metavar="FILE",
     type=Output(),
-    help="Write report and relevant log parts, redacted (.tar.gz); of more than 500 logs, or 48 MB of parts, those "
-    "that matter most.",
+    help="Write the report and the relevant log parts, redacted (.tar.gz); of more than 500 logs, or 48 MB of parts, "
+    "those that matter most.",
 )
 @click.option(
     "--ray", metavar="auto|ADDRESS",
@@ -57,14 +57,14 @@ _REST_TIMES = 9  # what is read anew takes at most a tenth of the time
 )  # fmt: skip
 @click.option(
     "--price", metavar="MONEY", type=click.FloatRange(min=0),
-    help="What a GPU costs in an hour, to say what was spent on rollouts that taught nothing.",
+    help="Cost of a GPU per hour, to report what was spent on rollouts that taught nothing.",
 )  # fmt: skip
 @click.option("--python", metavar="PATH", help="With --ray: the interpreter, venv or conda prefix that has Ray.")
 @options.ignore
 @options.strict
 @options.report
 def command(paths: tuple[str, ...], **chosen: Any) -> int:
-    """Say what went wrong first, on which rank, why, and what to type.
+    """Report what went wrong first, on which rank, why, and what to type.
 
     PATH is a log, a folder, a glob, or - for standard input; .gz, .zst and .xz are read as they are, archives of
     logs (.zip, .tar, .tar.gz) as folders.
@@ -113,10 +113,10 @@ def _refuse_wrong_pairs(paths: tuple[str, ...], chosen: dict[str, Any]) -> None:
     if chosen["ray"] is None:
         return
     if not chosen["ray"].strip():
-        msg = "--ray names nothing (an unset variable?): give `auto` or host:port"
+        msg = "--ray is empty (an unset variable?): give `auto` or host:port"
         raise click.UsageError(msg)
     if chosen["follow"] or "-" in paths:
-        msg = "--ray reads files that the nodes share, once: it goes neither with --follow nor with standard input"
+        msg = "--ray reads files that the nodes share, once: it cannot be combined with --follow or standard input"
         raise click.UsageError(msg)
 
 
@@ -309,4 +309,4 @@ def _remember(report: dict[str, Any]) -> None:
         keep_last("postmortem", Path.cwd(), report)
     except OSError as exc:
         if sys.stderr.isatty():
-            options.notice(f"the result could not be kept for `doctor fix`: {exc.strerror}")
+            options.notice(f"the result could not be saved for `doctor fix`: {exc.strerror}")

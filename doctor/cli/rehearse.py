@@ -19,11 +19,11 @@ from doctor.cli import options
     "at the longest lengths: is the memory enough?",
 )  # fmt: skip
 @click.option("--null", "null", is_flag=True, help="Learning rate 0: nothing may move.")
-@click.option("--offline", is_flag=True, help="Refuse every address beyond this machine.")
+@click.option("--offline", is_flag=True, help="Refuse every address outside this machine.")
 @click.option("--steps", type=click.IntRange(1, 20), default=2, show_default=True, help="Optimizer steps.")
 @click.option(
     "--deadline", metavar="SECONDS", type=click.FloatRange(min=5), default=300.0, show_default=True,
-    help="Longest time of a rehearsal; then it is told where every process stands.",
+    help="Time limit of the rehearsal; after it, the doctor reports where each process is.",
 )  # fmt: skip
 @click.option("--no-resume", is_flag=True, help="Leave out the second start, from the checkpoint that was saved.")
 @options.ignore
@@ -88,7 +88,7 @@ def rehearsed(words: tuple[str, ...], wishes: Any) -> Any:
     try:
         session = rehearse(words, wishes, guard if isinstance(guard, dict) else {}, known=known)
     except OSError as error:
-        msg = f"the rehearsal has no folder to work in: {error.strerror}"
+        msg = f"cannot make a folder for the rehearsal: {error.strerror}"
         raise click.UsageError(msg) from None
     except KeyboardInterrupt:
         _say(sentences["interrupted"])

@@ -28,13 +28,15 @@ from doctor.cli.outputs import Output
     is_flag=True,
     help="Two runs side by side, by phase and GPU or node: what changed by more than chance comes first.",
 )
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of the findings (default: the locale's).")
+@click.option(
+    "--lang", type=click.Choice(options.LANGUAGES), help="Language of the findings (default: from the locale)."
+)
 @click.option("-v", "--verbose", is_flag=True, help="List what was not judged, and why.")
 @options.brief
 @options.ignore
 @options.strict
 def command(paths: tuple[Path, ...], **chosen: Any) -> int:
-    """Say what became of a run and where its GPU hours went, from a run folder or from CSV files.
+    """Report how a run ended and where its GPU hours went, from a run folder or from CSV files.
 
     Also read: nvidia-smi --query-gpu=timestamp,... --format=csv, and nvidia-smi dmon.
 

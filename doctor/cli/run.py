@@ -31,23 +31,25 @@ _SIGNS = frozenset({"alarm", "exception", "hang"})
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--no-check", is_flag=True, help="Launch without looking first.")
+@click.option("--no-check", is_flag=True, help="Launch without the check.")
 @click.option("--gate", is_flag=True, help="Do not launch when the check finds a confirmed error; exit 1.")
 @click.option("--rehearse", is_flag=True, help="Rehearse first (`doctor rehearse`); launch only if nothing broke.")
-@click.option("--no-guard", is_flag=True, help="Put nothing into the processes of the command.")
+@click.option("--no-guard", is_flag=True, help="Do not load the guard into the processes of the command.")
 @click.option(
     "--capsule-text", is_flag=True,
     help="Let the capsule of a failure hold up to 200 characters of prompts and completions; otherwise it holds their "
     "length and a hash.",
 )  # fmt: skip
-@click.option("--no-monitor", is_flag=True, help="Sample neither GPUs nor host.")
+@click.option("--no-monitor", is_flag=True, help="Do not sample GPUs and host.")
 @click.option("--no-capture", is_flag=True, help="Leave the terminal to the command; its output is not kept.")
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language of what is said (default: the locale's).")
+@click.option(
+    "--lang", type=click.Choice(options.LANGUAGES), help="Language of the messages (default: from the locale)."
+)
 @options.stopped_exit
 @options.ignore
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND")
 def command(words: tuple[str, ...], **chosen: Any) -> int:
-    """Run a training command under the doctor's eyes; its exit code is kept, 119 where the guard stopped it.
+    """Run a training command under the doctor; its exit code is kept, or 119 if the guard stopped it.
 
     First `doctor check` looks at the command. While it runs, a guard in every training process stops it before NaNs
     ruin the weights, and GPUs are sampled. When it fails, the post-mortem says why. The script stays as it is.

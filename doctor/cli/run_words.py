@@ -10,7 +10,7 @@ SENTENCES = {
         "no_folder": "no run folder can be made ({reason}): the command runs without the doctor",
         "check_failed": "the check failed ({error}); the command is launched without it",
         "refused": "not launched: {ids} (--gate); `--ignore {first}=REASON` lets it pass",
-        "rehearsed": "the rehearsal holds; the command is launched",
+        "rehearsed": "the rehearsal passed; launching the command",
         "not_rehearsed": "not launched: the rehearsal found errors (leave out `--rehearse` to launch it as it is)",
         "no_guard": "no guard: {reason}",
         "usage": "how the GPUs were used: doctor report {path}",
@@ -18,7 +18,7 @@ SENTENCES = {
         "ended": "the command ended with exit code {code}",
         "nothing_to_examine": "exit code {code}, and nothing to examine: {reason}",
         "failed_to_attach": (
-            "the guard could not be attached ({error}); this is a bug of the doctor, and the run went on without it"
+            "the guard could not be attached ({error}); this is a bug in the doctor, and the run went on without it"
         ),
         "kept_out": (
             "the guard could not be attached: no Python process of the command (3.9 or newer) ran its start-up hook; "

@@ -23,7 +23,7 @@ LAST = "last"
 _DISK_S = 3.0
 
 _ELSEWHERE = {
-    "en": "no run folder here ({reason}); it lies in {base}",
+    "en": "no run folder here ({reason}); it is in {base}",
     "zh": "无法在此处创建运行目录({reason});它位于 {base}",
 }
 

@@ -20,7 +20,7 @@ def command(which: str) -> int:
     reports  the reports of several runs in one document (doctor-reports/1)
     facts    a facts file (doctor-facts/1)
     capsule  what a process held when it failed (doctor-capsule/1)
-    hang     a look at a run that stands still (doctor-hang/1)
+    hang     an inspection of a stalled run (doctor-hang/1)
     """
     from doctor.diagnosis.brief_schema import BRIEF
     from doctor.diagnosis.capsule_schema import CAPSULE

@@ -26,14 +26,14 @@ _ASKED = {128 + signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGHUP}
 _PHRASES = {
     "en": {
         "suggest": "suggested: {}",
-        "refused": "not started, for {} asks for that: see above",
+        "refused": "not started, because of {}: see above",
         "run": "the run folder is {}",
         "bare": "no run folder can be made ({}): the server is not started",
-        "unattached": "the start-up hook is not in the server (`python -I` or `-E` in between?): nothing was put right",
-        "overdue": "It did not come up in {:g} s. What it printed says:",
-        "died": "The server ended with exit code {}. What it printed says:",
-        "engine": "The engine failed. What it printed says:",
-        "no_cause": "nothing that points to a cause; all of it is in {}",
+        "unattached": "the start-up hook is not in the server (`python -I` or `-E` in between?): nothing was corrected",
+        "overdue": "The server did not come up within {:g} s. Its output shows:",
+        "died": "The server ended with exit code {}. Its output shows:",
+        "engine": "The engine failed. Its output shows:",
+        "no_cause": "no known cause; the full output is in {}",
     },
     "zh": {
         "suggest": "建议:{}",
@@ -73,29 +73,41 @@ class _Own(click.Command):
 @click.option("--python", metavar="PATH", help="The interpreter, venv or conda prefix that has vLLM.")
 @click.option("--openai", is_flag=True, help="Start `vllm serve` instead of the demo server with `/generate`.")
 @click.option("--trl", is_flag=True, help="Start `trl vllm-serve`, for TRL's trainers.")
-@click.option("--dry-run", is_flag=True, help="Print the command and its environment, start nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the command and its environment; start nothing.")
 @click.option("--gate", is_flag=True, help="Do not start with confirmed errors.")
 @click.option("--strict", is_flag=True, help="Do not start with any error or warning.")
 @click.option(
-    "--startup-timeout", type=Duration(), default="30m", show_default=True, help="End a server that is not up by then."
+    "--startup-timeout",
+    type=Duration(),
+    default="30m",
+    show_default=True,
+    help="End a server that is not up within this time.",
 )
 @click.option(
     "--stall",
     type=Duration(),
     default="30s",
     show_default=True,
-    help="/health is 503 once an engine has put out nothing for so long while requests wait.",
+    help="/health returns 503 once an engine has produced nothing for this long while requests wait.",
 )
-@click.option("--drain", type=Duration(), default="30s", show_default=True, help="What requests get at the end.")
 @click.option(
-    "--max-request", type=click.IntRange(1), default=128, show_default=True, metavar="MIB", help="Largest request."
+    "--drain",
+    type=Duration(),
+    default="30s",
+    show_default=True,
+    help="Time that open requests get when the server stops.",
 )
-@click.option("--max-prompts", type=click.IntRange(1), default=16384, show_default=True, help="In one request.")
+@click.option(
+    "--max-request", type=click.IntRange(1), default=128, show_default=True, metavar="MIB", help="Largest request body."
+)
+@click.option(
+    "--max-prompts", type=click.IntRange(1), default=16384, show_default=True, help="Most prompts in one request."
+)
 @options.ignore
-@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: the locale's).")
+@click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[--] [ARGUMENTS OF THE SERVER]")
 def command(words: tuple[str, ...], **chosen: Any) -> int:
-    """Start the installed vLLM's server with what it lacks put right at run time; nothing on disk is changed.
+    """Start the installed vLLM's server with its known gaps corrected at run time; nothing on disk is changed.
 
     \b
     doctor serve --model Qwen/Qwen2.5-0.5B           the demo server: /generate, /health, /ready
@@ -197,7 +209,7 @@ class _Serve:
         from doctor.diagnosis.suppress import Ignored
         from doctor.serve.command import MENDED
 
-        mended = [Ignored(each, "`doctor serve` puts it right") for each in MENDED] if self._mode == "demo" else []
+        mended = [Ignored(each, "`doctor serve` corrects it") for each in MENDED] if self._mode == "demo" else []
         diagnosis, _ = diagnose(
             self._context(argv, argv[0]), ignored=[*self._settings.ignored, *mended], language=self._language
         )

@@ -27,7 +27,7 @@ def refused(uid: int, proc: Path = PROC) -> str:
     """Why this user may not look at a process of a user, and what would let him."""
     mine, scope = os.geteuid(), _scope(proc)
     if scope == 3:
-        return "kernel.yama.ptrace_scope is 3: nobody may trace a process, not even root, until the next boot"
+        return "kernel.yama.ptrace_scope is 3: no user can trace a process, not even root, until the next boot"
     if mine == 0 or _may_trace(proc):
         return (
             "root may not trace processes here (no capability SYS_PTRACE, or seccomp forbids it): start the container "

@@ -16,12 +16,12 @@ Rows = Sequence[Mapping[str, Any]]
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "changed": "Changed by more than chance:",
-        "same": "Nothing changed by more than chance: less than the runs vary in themselves.",
-        "untold": "The runs are too short for their chance to be known: no change is called one.",
+        "same": "Nothing changed by more than the variation within the runs.",
+        "untold": "The runs are too short to estimate chance: no change is reported.",
         "part": "part", "figure": "figure", "change": "change", "noise": "chance ±",
         "run": "run", "phase": "phase", "gpu": "GPU", "node": "node",
         "more": "{count} more GPUs or nodes without a change: `--format json` lists all.",
-        "activity_pct": "active %", "seconds": "seconds", "seconds_a_turn": "seconds a turn", "share_pct": "share %",
+        "activity_pct": "active %", "seconds": "seconds", "seconds_a_turn": "seconds per turn", "share_pct": "share %",
         "tensor_active_pct": "tensor %", "dram_active_pct": "DRAM %", "power_w": "power W", "sm_clock_mhz": "clock MHz",
         "memory_peak_mib": "peak MiB", "temperature_max_c": "max °C",
     },

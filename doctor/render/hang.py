@@ -18,10 +18,10 @@ _TITLE = 70
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "who": "process", "does": "does", "waits": "waits for", "by": "told by", "hook": "itself", "py-spy": "py-spy",
+        "who": "process", "does": "does", "waits": "waits for", "by": "source", "hook": "itself", "py-spy": "py-spy",
         "": "nobody", "graph": "Who waits for whom", "processes": "Processes", "stacks": "Stacks",
-        "notes": "Not asked", "title": "A run that stands still",
-        "counts": "{count} processes looked at in {seconds:.1f} s, {answered} told their stacks.",
+        "notes": "Not asked", "title": "Stalled run",
+        "counts": "Inspected {count} processes in {seconds:.1f} s; {answered} gave their stacks.",
     },
     "zh": {
         "who": "进程", "does": "状态", "waits": "等待", "by": "来源", "hook": "自身", "py-spy": "py-spy", "": "无",

@@ -15,7 +15,7 @@ from doctor.render.console import prose
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "safe": "safe: your own files, can be undone",
+        "safe": "safe: changes only your own files, can be undone",
         "unsafe": "asks first: it installs, or changes what is computed",
         "manual": "by hand: the doctor only shows it",
         "runs": "runs", "for_good": "cannot be undone", "title": "Plan for {id} {name}",

@@ -19,7 +19,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "holds": "holds {gpus}", "memory": "{gib:.1f} GiB of GPU memory", "nothing": "holds no GPU",
         "more": "and {count} processes below it",
-        "parent": "its parent is {parent}, which starts no worker: the one that did is dead",
+        "parent": "its parent is {parent}, which does not start workers: the process that did is dead",
         "session": "the leader of its session ({session}) is gone",
         "group": "the leader of its process group ({group}) is gone",
         "run": "its run has ended: {folder}",

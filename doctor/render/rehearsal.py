@@ -12,9 +12,9 @@ from rich.text import Text
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "phases": "phases", "not_rehearsed": "not rehearsed",
-        "contacted": "addresses beyond this machine that were called", "extrapolated": "extrapolated",
+        "contacted": "addresses outside this machine that were called", "extrapolated": "extrapolated",
         "ok": "ok", "broke": "broke", "open": "not finished",
-        "not_reached": "not reached", "seconds": "{seconds:.2f} s", "by": "by {by}", "rewards": "what answers earned",
+        "not_reached": "not reached", "seconds": "{seconds:.2f} s", "by": "by {by}", "rewards": "rewards",
         "memory": "memory", "inventory": "the first step",
         "imports": "imports", "configuration": "configuration", "model": "model", "data": "data", "reward": "reward",
         "engine": "engine", "generation": "generation", "loss": "loss", "backward": "backward",

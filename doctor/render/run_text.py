@@ -13,7 +13,7 @@ from doctor.render.usage_report import draw_usage, duration
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "since": "changed since the last good run, {good}", "nothing": "nothing that was kept differs",
+        "since": "changed since the last good run, {good}", "nothing": "nothing that was recorded differs",
         "more": "{count} more: doctor compare {name} --last-good", "departs": "{name} departs from step {step}",
         "used": "how the machine was used", "command": "command", "exit": "exit code {exit}",
         "not_known": "not compared: {what}",

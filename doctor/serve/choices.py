@@ -26,7 +26,7 @@ _ROOM = 0.7
 
 _SAID: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "host": "--host 127.0.0.1, for no --host is given: other machines need an explicit one, and a key",
+        "host": "--host 127.0.0.1, because no --host is given: other machines need an explicit one, and a key",
         "half": "--dtype half: {gpu} (compute capability {capability}) has no bf16",
         "float32": "--dtype float32: {gpu} (compute capability {capability}) has no bf16, {type} overflows in fp16",
         "tensor": "{seen} GPUs are visible and one is used: --tensor-parallel-size {size} divides the {heads} heads",

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "title": "Plan for {model}",
-        "parameters": "{count} parameters", "active": "{count} seen by a token", "trained": "LoRA trains {count}",
+        "parameters": "{count} parameters", "active": "{count} active per token", "trained": "LoRA trains {count}",
         "on": "{strategy} on {gpus}", "gpus": "{count} x {name}", "gpus_of": "{count} x {size} GiB",
-        "server_on": "vLLM server on {count} of {total}", "head_table": "GiB on a GPU that trains",
+        "server_on": "vLLM server on {count} of {total}", "head_table": "GiB on a training GPU",
         "phase_generation": "generation", "phase_update": "update", "phase_step": "step",
         "part_weights": "weights", "part_optimizer": "optimizer states", "part_reference": "reference model",
         "part_gradients": "gradients", "part_buckets": "communication buffers", "part_activations": "activations",
         "part_logits": "logits", "part_casts": "16-bit copies (autocast)", "part_gathered": "gathered weights",
         "part_step_copy": "32-bit gradients", "part_engine": "vLLM's share", "part_asleep": "vLLM asleep",
-        "part_transfer": "weights on their way to vLLM", "part_cache": "KV cache of generate()",
+        "part_transfer": "weights in transfer to vLLM", "part_cache": "KV cache of generate()",
         "part_context": "CUDA and NCCL", "part_slack": "allocator's slack",
         "total": "total", "range": "at least to at most", "low": "at least", "high": "at most",
         "of_gpu": "share of the GPU",
@@ -35,7 +35,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "word_fits": "it fits", "word_unsure": "it may fit", "word_too-large": "it still does not fit",
         "change_checkpointing": "gradient_checkpointing: true",
         "change_head": "TRL 1.15 or newer (or `use_liger_kernel`): the logits tensor is never made",
-        "change_sleep": "vllm_enable_sleep_mode: true (waking costs seconds a step)",
+        "change_sleep": "vllm_enable_sleep_mode: true (waking costs seconds per step)",
         "change_share": "vllm_gpu_memory_utilization: {after} (now {before})",
         "change_tensor_parallel": "vllm_tensor_parallel_size: {after} (now {before})",
         "change_batch": "batch x accumulation {after} (now {before}): the same step in smaller pieces",
@@ -43,7 +43,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "change_weights": "weights in bfloat16 (`model_init_kwargs: {{dtype: bfloat16}}`)",
         "change_lora": "LoRA of rank {after} on weights in bfloat16: it changes what is trained",
         "change_engine_none": "--vllm none (now {before}): the trainer generates itself, several times slower",
-        "change_engine_server": "--vllm server (now {before}): vLLM on GPUs of its own, the others train",
+        "change_engine_server": "--vllm server (now {before}): vLLM on its own GPUs, the others train",
         "change_bits": "load_in_4bit: true (`--bits 4`): the frozen weights lose some quality",
         "change_qlora": "LoRA of rank {after} on weights in 4 bit (`--lora {after} --bits 4`): it changes what is "
             "trained",
@@ -57,40 +57,40 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "engine_server_one": "server, {share} of its GPU",
         "engine_server_many": "server, {share} of each of its {gpus} GPUs: tensor parallel {tp}, data parallel "
             "{copies}",
-        "engine_memory": "weights {weights} + working memory {working} + KV cache {cache} GiB a GPU",
-        "engine_cache": "{token} KiB of cache a token and GPU; {sequences} full completions at once, "
-            "{wanted} asked for",
+        "engine_memory": "weights {weights} + working memory {working} + KV cache {cache} GiB per GPU",
+        "engine_cache": "{token} KiB of cache per token and GPU; {sequences} full completions at once, "
+            "{wanted} requested",
         "batch": "Batch",
         "batch_generation": "one generation: prompts x completions = {prompts} x {generations} = {completions}, "
             "at most {tokens} tokens",
         "batch_step": "one step of the optimizer: completions {completions}, prompts {prompts}",
-        "batch_broken": "{completions} completions cannot be cut into groups of {generations}: num_generations must "
+        "batch_broken": "{completions} completions cannot be split into groups of {generations}: num_generations must "
             "divide them ({suggested})",
-        "epoch": "one epoch: {steps} steps", "hours": "{hours} hours for all epochs at {seconds} s a step",
-        "start": "Start it", "files": "files of the plan (`--write DIR`): {names}", "notes": "Taken for granted",
+        "epoch": "one epoch: {steps} steps", "hours": "{hours} hours for all epochs at {seconds} s per step",
+        "start": "Start it", "files": "files of the plan (`--write DIR`): {names}", "notes": "Assumptions",
         "note_assumed_shape": "the shape of {model}: heads, widths and vocabulary of another model change the figures",
         "note_assumed_layers": "the shape of {model} with {layers} layers: a real model of this size will differ",
-        "note_assumed_family": "`{family}` is not known here; its layers are taken for Llama's",
-        "note_assumed_tower": "the image tower of `{family}` is not counted: its layout is not known here",
+        "note_assumed_family": "`{family}` is not known here; its layers are assumed to be Llama's",
+        "note_assumed_tower": "the vision tower of `{family}` is not counted: its layout is not known here",
         "note_assumed_disk": "the total is that of the weight files, {stored}",
-        "note_chosen": "chosen here, for nobody said it: {names}",
-        "note_on_disk": "the weight files hold {stored} parameters, the configuration makes {counted}",
+        "note_chosen": "chosen here, because it was not given: {names}",
+        "note_on_disk": "the weight files hold {stored} parameters, the configuration gives {counted}",
         "note_not_here": "`{model}` is not on this machine: its size is taken from its name",
         "note_published": "`{model}` is not on this machine: its configuration is taken from {source}",
         "note_quantized": "the stored weights are quantized ({method}): they are counted at full width; for a "
-            "base model under LoRA say `--bits 4` or `--bits 8`",
+            "base model under LoRA give `--bits 4` or `--bits 8`",
         "note_mixed_cards": "the GPUs differ; the smallest counts",
-        "note_elsewhere": "no GPU is left for the server beside the command's processes: it is taken to run elsewhere, "
-            "on the same kind of GPU",
+        "note_elsewhere": "no GPU is left for the server beside the command's processes: it is assumed to run "
+            "elsewhere, on the same kind of GPU",
         "note_idle": "GPUs that the command does not use: {count}",
         "note_prompt_length": "prompts of at most {tokens} tokens (`--prompt-length`); nothing cuts longer ones",
         "note_trl_assumed": "TRL 1.15 or newer: log-probabilities without the logits tensor (`--head full` for older "
             "ones)",
         "note_full_logits": "TRL {version} makes the whole logits tensor",
-        "note_float32": "TRL loads weights in float32 unless `dtype` is said (`--dtype bfloat16`)",
+        "note_float32": "TRL loads weights in float32 unless `dtype` is set (`--dtype bfloat16`)",
         "note_unknown": "the script computes {names}: the release's default is shown",
         "note_experts": "experts see tokens unevenly: activations are an average",
-        "note_vision": "image tokens count as prompt tokens; the image tower's own activations are not counted",
+        "note_vision": "image tokens count as prompt tokens; the vision tower's own activations are not counted",
         "note_host_unknown": "the host's memory is not compared: these GPUs are not this machine's "
             "(`--host-memory GIB`)",
         "note_old_engine": "vLLM 0.8 counts the trainer's tensors in its own share: there the cache is smaller",

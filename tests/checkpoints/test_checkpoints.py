@@ -219,7 +219,7 @@ def test_an_adapter_without_its_base(tmp_path: Path) -> None:
     config.write_text(json.dumps({"base_model_name_or_path": str(tmp_path / "models" / "base")}))
     findings = found(tmp_path)
     assert list(findings) == ["CKP018"]
-    assert "looks for its base model at `models/base`, which is not here" in findings["CKP018"].words().headline
+    assert "expects its base model at `models/base`, which does not exist here" in findings["CKP018"].words().headline
     (tmp_path / "models" / "base").mkdir(parents=True)
     assert not found(tmp_path)
     for broken in ("", "[]", '{"base_model_name_or_path": 7}', '{"base_model_name_or_path": null}'):

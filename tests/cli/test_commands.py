@@ -326,7 +326,7 @@ def test_diff_with_now_refuses_an_interpreter_that_is_not_there(tmp_path: Path) 
 def test_empty_python_option_is_an_error_of_use(tmp_path: Path) -> None:
     done = run_doctor("check", "--python", "", cwd=tmp_path)
     assert done.returncode == 2
-    assert "names nothing" in done.stderr
+    assert "is empty" in done.stderr
 
 
 #: a command that waits in a temporary folder of its own

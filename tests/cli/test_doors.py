@@ -63,7 +63,7 @@ def test_a_report_in_brief_is_bounded_and_counts_what_it_leaves_out(tmp_path: Pa
 def test_brief_is_a_form_of_json_alone(tmp_path: Path) -> None:
     done = run_doctor("check", "--brief", cwd=tmp_path)
     assert done.returncode == 2
-    assert "--brief goes with --format json" in done.stderr
+    assert "--brief needs --format json" in done.stderr
 
 
 def test_the_skill_follows_the_specification() -> None:
@@ -91,7 +91,7 @@ def test_the_skill_is_installed_and_nothing_else_is_overwritten(tmp_path: Path) 
     (tmp_path / guidance.PLACES[1]).write_text("somebody's own")
     done = run_doctor("agents", "--install", cwd=tmp_path)
     assert done.returncode == 2
-    assert "nothing is overwritten" in done.stderr
+    assert "is not overwritten" in done.stderr
     assert (tmp_path / guidance.PLACES[1]).read_text() == "somebody's own"
 
 

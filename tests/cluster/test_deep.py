@@ -221,7 +221,7 @@ def test_a_node_that_never_comes_is_missed_and_the_others_measure(tmp_path: Path
     assert [each.missing for part in told.values() for each in part.processes] == [(2,), (2,)]
     assert any(part.exchanges for part in told.values())
     (found,) = findings(cluster)
-    assert found.words().headline == "`node number 2` did not come to the measurement; 2 of 3 nodes did"
+    assert found.words().headline == "`node number 2` did not join the measurement; 2 of 3 nodes did"
 
 
 @pytest.mark.process

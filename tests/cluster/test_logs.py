@@ -245,8 +245,8 @@ def test_metric_lines_that_filled_a_file_travel(
     ("options", "words"),
     [
         (("--ray", "127.0.0.1:1"), "nothing accepts a connection"),
-        (("--ray", " "), "--ray names nothing"),
-        (("--ray", "auto", "--follow"), "neither with --follow"),
+        (("--ray", " "), "--ray is empty"),
+        (("--ray", "auto", "--follow"), "cannot be combined with --follow"),
         (("--python", sys.executable), "names the interpreter for --ray"),
     ],
 )

@@ -112,7 +112,7 @@ def test_all_safe_plans_are_carried_out_and_one_undo_takes_them_back(patient: Pa
     undone = run_doctor("fix", "--all", "--undo", "--lang", "en", cwd=tmp_path, env=env)
     assert undone.returncode == 0, undone.stderr
     assert script.read_bytes() == before
-    assert undone.stdout.count("Taken back") == 2
+    assert undone.stdout.count("Undone") == 2
 
 
 @pytest.mark.parametrize("option", ["--apply", "--undo"])

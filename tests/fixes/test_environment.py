@@ -193,8 +193,8 @@ def test_a_version_that_no_index_has_is_not_called_reversible(tmp_path: Path, in
     python = environment(tmp_path / "v", index, "torch==2.8.0", "transformers==4.53.0")
     (tmp_path / "my wheels" / "transformers-4.53.0-py3-none-any.whl").unlink()
     done = fix(python, index, "--want", "trl>=1")
-    assert "cannot be undone: no index gives" in done.stdout
-    assert "transformers" in done.stdout.partition("no index gives")[2]
+    assert "cannot be undone: no index offers" in done.stdout
+    assert "transformers" in done.stdout.partition("no index offers")[2]
 
 
 def test_a_development_install_stays_and_is_not_looked_up(tmp_path: Path, index: dict[str, str]) -> None:
@@ -247,7 +247,7 @@ def test_two_at_once_are_refused(tmp_path: Path, index: dict[str, str]) -> None:
     [
         (("--want", "trl =="), "--want trl =="),
         (("--keep", "trl"), "it is not installed"),
-        (("--undo",), "no change of an environment"),
+        (("--undo",), "no environment was changed"),
         (("--nope",), "No such option"),
     ],
 )

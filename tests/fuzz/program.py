@@ -287,7 +287,7 @@ def tried(seed: int, folder: Path) -> str:
     told = f"seed {seed}: doctor {' '.join(argv)[:300]!r}: "
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         return told + "".join(traceback.format_exception(*(done.exc_info or (None, None, None))))[-2500:]
-    if "This is a bug of the doctor" in done.output or "是 doctor 自身的缺陷" in done.output:
+    if "This is a bug in the doctor" in done.output or "是 doctor 自身的缺陷" in done.output:
         return told + done.output[-2500:]
     if (peak := resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10) > MEMORY_BYTES:
         return f"{told}{peak >> 20} MB"

@@ -61,8 +61,8 @@ def _first(path: Path) -> tuple[str, str]:
         ("zipped.log", b"PK\x03\x04" + b"stored text\n" * 99, "no text"),
         ("debug.log", WANDB.encode(), "wandb's own log"),
         ("debug-internal.log", CORE.encode(), "wandb's own log"),
-        ("notes.txt", b"lorem ipsum dolor sit amet\n" * 40, "nothing in it tells of a run"),
-        ("wandb-summary.json", b'{"train/loss": 0.5, "_step": 100}\n', "nothing in it tells of a run"),
+        ("notes.txt", b"lorem ipsum dolor sit amet\n" * 40, "this file shows no run"),
+        ("wandb-summary.json", b'{"train/loss": 0.5, "_step": 100}\n', "this file shows no run"),
         ("train.log", _wide(_cut(85, "")), "a terminal that cut its lines"),
         ("train.log", (f"{'x' * 40} epoch {'y' * 40}|\n" * 9).encode(), "neither a failure nor the end"),  # a table
         ("train.log", RUN.encode(), "neither a failure nor the end"),
@@ -132,7 +132,7 @@ def test_the_last_cell_that_ran_is_the_one_that_failed(tmp_path: Path) -> None:
     path.write_text(json.dumps({"cells": cells[2:], "nbformat": 4}))
     assert "empty" in _first(path)[1]
     path.write_text("{broken")
-    assert "nothing in it tells of a run" in _first(path)[1]
+    assert "this file shows no run" in _first(path)[1]
 
 
 def test_a_state_under_another_name_is_metrics(tmp_path: Path) -> None:

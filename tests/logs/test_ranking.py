@@ -87,7 +87,7 @@ symbol: _ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv
     ("word", "headline"),
     [
         ("KeyboardInterrupt", "the run was interrupted in `selectors.py:416 (select)`"),
-        ("KeyboardInterrupt: terminated", "vLLM's server was told to end by SIGTERM"),
+        ("KeyboardInterrupt: terminated", "SIGTERM stopped vLLM's server"),
     ],
 )
 def test_an_interrupted_run_lost_nobody(tmp_path: Path, word: str, headline: str) -> None:

@@ -108,7 +108,7 @@ def test_a_long_run_is_not_kept_waiting_for_its_summary(tmp_path: Path) -> None:
     done = monitor(tmp_path, dict(os.environ), "--during-run", "--", sys.executable, "-c", script)
     assert done.returncode == 0, done.stderr
     assert (
-        f"1099.5 GB of figures are not summed up here: doctor report {run_of(tmp_path).path.relative_to(tmp_path)}"
+        f"1099.5 GB of figures are not summarized here: doctor report {run_of(tmp_path).path.relative_to(tmp_path)}"
         in (done.stderr)
     )
 
@@ -174,7 +174,7 @@ def test_attached_to_a_process_it_ends_with_it(folder: Path, tmp_path: Path) -> 
         (("--during-run",), "needs the command"),
         (("sleep", "1"), "--during-run -- COMMAND"),
         (("--interval", "10ms"), "between 50ms and 60s"),
-        (("--interval", "often"), "no duration"),
+        (("--interval", "often"), "not a duration"),
         (("--gpus", "all"), "indices with commas"),
         (("--pid", "4194304"), "no process 4194304"),
         (("--prometheus", "nowhere"), "names no port"),

@@ -65,4 +65,4 @@ def test_what_was_not_judged_is_one_line_with_its_two_reasons() -> None:
 def test_the_closing_list_is_for_terminals_and_long_reports(terminal: bool, count: int, listed: bool) -> None:
     stream = io.StringIO()
     draw(report(*(finding(f"TRL00{n}") for n in range(count))), console_for(stream, color=terminal))
-    assert ("in the order in which they bite" in stream.getvalue()) is listed
+    assert ("in the order in which they occur" in stream.getvalue()) is listed

@@ -70,8 +70,8 @@ def test_time_outs_that_count_as_nought_are_told(write: Write, lost: int, severi
     finding = found(write(tmp_path / "rollouts", episodes(lost)))[PROBLEM]
     words = finding.words("en")
     assert finding.severity is severity
-    assert words.headline == f"{lost / 80:.0%} of 80 episodes failed for the environment's reasons: sandbox {lost}"
-    assert words.explanation.startswith(f"{lost} of them have a reward")
+    assert words.headline == f"{lost / 80:.0%} of 80 episodes failed because of the environment: sandbox {lost}"
+    assert words.explanation.startswith(f"{lost} of them still have a reward")
 
 
 @pytest.mark.parametrize("write", [verl, trinity, trl])

@@ -56,7 +56,7 @@ def found(path: Path) -> dict[str, Finding]:
 @pytest.mark.parametrize(
     ("answer", "problem", "headline", "example"),
     [
-        (flat, "RLX008", "`reward` is exactly 1 in 12 logged steps running, since step 1", "16 answers, reward 1"),
+        (flat, "RLX008", "`reward` is exactly 1 in 12 consecutive logged steps, since step 1", "16 answers, reward 1"),
         (missing, "RLX006", "`reward` is None or NaN from step 1 on", "no usable reward"),
         (sometimes_missing, "RLX006", "25 % of the answers have None or NaN for a reward, since step 5", "no usable"),
         (empty, "RLX012", "75 % of the answers are empty, since step 6", "12 empty"),

@@ -117,7 +117,7 @@ def test_errors_refuse_only_where_that_was_asked_for(site: Path) -> None:
     for option in ("--strict", "--gate"):
         done = serve(site, option, *words)
         assert done.returncode == 1, done.stdout + done.stderr
-        assert f"not started, for {option} asks for that" in done.stderr
+        assert f"not started, because of {option}" in done.stderr
         assert "served-without-api-key" in done.stderr
         assert not (site.parent / "doctor-runs").exists()
     done = serve(site, *words)
@@ -158,7 +158,7 @@ def test_a_server_that_is_asked_to_end_while_it_loads_is_not_explained(site: Pat
         process.send_signal(signal.SIGTERM)
         _, told = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
-    assert "What it printed" not in told
+    assert "Its output shows" not in told
 
 
 def test_a_late_start_ends(site: Path) -> None:
@@ -166,4 +166,4 @@ def test_a_late_start_ends(site: Path) -> None:
     done = serve(site, "--startup-timeout", "3s", "--model", "m", PLAY="wait")
     assert done.returncode == 128 + signal.SIGTERM
     assert time.monotonic() - started < 100
-    assert "It did not come up in 3 s" in done.stderr
+    assert "The server did not come up within 3 s" in done.stderr

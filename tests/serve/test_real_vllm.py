@@ -77,7 +77,7 @@ def drains(server: Server) -> None:
 def test_the_server_starts_talks_and_drains(start: Start, release: str) -> None:
     server = start(release)
     assert server.up(), server.text[-3000:]
-    assert "--host 127.0.0.1, for no --host is given" in server.text
+    assert "--host 127.0.0.1, because no --host is given" in server.text
     converse(server)
     hang_up(server)
     drains(server)
@@ -93,7 +93,7 @@ def test_a_dead_engine_is_told_to_the_client_and_the_user(start: Start) -> None:
     assert (status, error["type"], error["cause"]["id"]) == (500, "EngineDeadError", "MEM6839/unknown_phase"), text
     assert "2.50 GiB" in error["cause"]["headline"]
     assert server.wait() == 1
-    assert "The engine failed. What it printed says:" in server.text
+    assert "The engine failed. Its output shows:" in server.text
     assert "MEM6839/unknown_phase gpu-memory-ran-out" in server.text
 
 
@@ -105,7 +105,7 @@ def test_a_request_that_the_engine_forgot_when_it_died_is_answered(start: Start,
     status, text = server.ask("POST", "/generate", {"prompt": "forgotten"})
     assert (status, json.loads(text)["error"]["type"]) == (500, "EngineDeadError"), text
     assert server.wait() == 1, server.text[-3000:]
-    assert "The engine failed. What it printed says:" in server.text
+    assert "The engine failed. Its output shows:" in server.text
 
 
 @pytest.mark.slow

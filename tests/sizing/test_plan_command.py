@@ -221,7 +221,7 @@ def test_nothing_is_overwritten(plan: Callable[..., Answer], tmp_path: Path) -> 
     (tmp_path / "plan" / "grpo.yaml").write_text("mine\n")
     code, _, err = plan("7B", "--gpus", "8xH100", "--write", "plan")
     assert code == 2
-    assert "nothing is overwritten" in err
+    assert "is not overwritten" in err
     assert [each.name for each in (tmp_path / "plan").iterdir()] == ["grpo.yaml"]
     assert (tmp_path / "plan" / "grpo.yaml").read_text() == "mine\n"
 

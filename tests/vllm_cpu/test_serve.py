@@ -111,7 +111,7 @@ def says_why(error: dict[str, Any]) -> None:
 
 def ends_and_says_why(server: Server, started: list[psutil.Process]) -> None:
     assert server.wait() == 1, server.text[-3000:]
-    assert "The engine failed. What it printed says:" in server.text
+    assert "The engine failed. Its output shows:" in server.text
     assert "LCH018 rank-killed" in server.text
     assert left(started, within_s=15) == []
 

@@ -34,7 +34,7 @@ FAULTS = {
     "experts-vllm": (Case("experts", experts=True), POLICY, "at step 0 24 of 42 tensors in the engine differ"),
     "top-p": (Case("top-p"), CUT, "renormalised"),
     "separator": (Case("separator"), TOKENS, "lack tokens that the engine had: 2 at 32"),
-    "time-outs": (Case("time-outs"), EPISODES, "50% of 8 episodes failed for the environment's reasons: sandbox 4"),
+    "time-outs": (Case("time-outs"), EPISODES, "50% of 8 episodes failed because of the environment: sandbox 4"),
     "old-after-resume": (Case("never-pushed", resumed=True), POLICY, "tensors in the engine differ"),
     "never-pushed": (Case("never-pushed"), POLICY, "the engine samples with the weights of step 0"),
     "stops": (Case("stops-after"), POLICY, "the engine samples with the weights of step 1"),
