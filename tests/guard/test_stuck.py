@@ -73,7 +73,7 @@ def test_a_step_that_never_comes_is_told_once_with_its_stack(
     (alarm,) = _events(run, "alarm")
     assert (hang["step"], alarm["id"], alarm["data"]["severity"]) == (5, "LCH023", severity)  # type: ignore[index]
     assert "never_comes_back" in Path(hang["data"]["file"]).read_text()  # type: ignore[index]
-    assert "no step for" in capsys.readouterr().err
+    assert "No step for" in capsys.readouterr().err
 
 
 def test_a_training_that_an_exception_has_ended_is_not_called_stuck(run: RunDir) -> None:

@@ -87,7 +87,7 @@ def test_samples_that_are_older_than_the_settings_allow(
         for step in range(1, 8)
     )
     found = [each.words().headline for each in findings(prepared, tmp_path, rows, allowed)]
-    assert ("samples are 4.4 updates old, and the settings allow 2" in found) is told
+    assert ("Samples are 4.4 updates old, and the settings allow 2" in found) is told
 
 
 SLIME = """------------------------ arguments ------------------------
@@ -115,8 +115,8 @@ policy:
         (SLIME.format(loss="grpo", experts=128, precision=None, replay=True), ""),
         (SLIME.format(loss="gspo", experts=128, precision=None, replay=False), ""),
         (SLIME.format(loss="grpo", experts=None, precision=None, replay=False), ""),
-        (SLIME.format(loss="grpo", experts=None, precision="fp8", replay=False), "rollouts are made in `fp8`"),
-        (NEMO.format(corrected="false", precision="fp8"), "rollouts are made in `fp8`"),
+        (SLIME.format(loss="grpo", experts=None, precision="fp8", replay=False), "Rollouts are made in `fp8`"),
+        (NEMO.format(corrected="false", precision="fp8"), "Rollouts are made in `fp8`"),
         (NEMO.format(corrected="true", precision="fp8"), ""), (NEMO.format(corrected="false", precision="bfloat16"), ""),
     ],
 )  # fmt: skip

@@ -45,7 +45,7 @@ def test_a_bar_that_is_drawn_again_long_after_its_step(tmp_path: Path, prepared:
     result = examined(tmp_path, prepared, run() + bar(9, 18 + 600) + "\n" + CLOSING)
     first = result.diagnosis.outcome.findings[0]
     assert (first.problem.id, first.confidence.value, first.where.step) == ("LCH023", "likely", 9)
-    assert "no step for 10 min after step 9 of 40" in first.words().headline
+    assert "No step for 10 min after step 9 of 40" in first.words().headline
     assert result.diagnosis.verdict == "known"
     assert "UNK002" not in ids(result)
 
@@ -107,7 +107,7 @@ def test_stamps_tell_how_long_and_who_fell_silent(tmp_path: Path, prepared: Prep
         tmp_path, prepared, steps + waiting + CLOSING.replace("15:09", "11:00"), stamped(1, range(10), "sampled")
     ).diagnosis.outcome.findings[0]
     assert (first.problem.id, first.where.step, first.where.rank) == ("LCH023", 10, 1)
-    assert "no step for 51 min" in first.words().headline
+    assert "No step for 51 min" in first.words().headline
     assert "The last words of rank 1 are" in first.words().explanation
 
 

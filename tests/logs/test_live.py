@@ -316,7 +316,7 @@ def test_a_server_that_waits_for_its_trainer_is_told_from_both_logs(tmp_path: Pa
     (tmp_path / "train.log").write_text("".join(step.format(each) for each in range(1, 9)))
     both = examine([str(tmp_path)], prepared=prepared).diagnosis.outcome.findings
     assert [each.words().headline for each in both if each.problem.id == "PRF010"] == [
-        "the vLLM server was without requests 73 % of the time, in 7 pauses"
+        "The vLLM server was without requests 73 % of the time, in 7 pauses"
     ]
     alone = examine([str(tmp_path / "server.log")], prepared=prepared).diagnosis.outcome.findings
     assert not [each for each in alone if each.problem.id == "PRF010"]

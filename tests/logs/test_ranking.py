@@ -86,7 +86,7 @@ symbol: _ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv
 @pytest.mark.parametrize(
     ("word", "headline"),
     [
-        ("KeyboardInterrupt", "the run was interrupted in `selectors.py:416 (select)`"),
+        ("KeyboardInterrupt", "The run was interrupted in `selectors.py:416 (select)`"),
         ("KeyboardInterrupt: terminated", "SIGTERM stopped vLLM's server"),
     ],
 )
@@ -272,7 +272,7 @@ def test_a_log_that_begins_with_a_report_and_stops_is_a_log(tmp_path: Path) -> N
     lines = "".join(f"INFO 08-01 23:37:{second:02} [core.py:58] Initializing a V1 LLM engine\n" for second in range(9))
     result = _examine(tmp_path, (REPORTS / "torch_collect_env_cpu.txt").read_text("utf-8") + lines)
     first = result.diagnosis.outcome.findings[0]
-    assert first.words().headline == "the log shows neither a failure nor the end of the run"
+    assert first.words().headline == "The log shows neither a failure nor the end of the run"
 
 
 def test_the_noise_of_a_wanted_stop_is_silent(tmp_path: Path) -> None:

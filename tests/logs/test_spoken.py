@@ -139,7 +139,7 @@ def test_a_division_by_zero_is_told_by_the_setting_that_is_zero(prepared: Prepar
                 "/env/lib/python3.11/site-packages/torch/utils/checkpoint.py:31: UserWarning: None of the inputs have "
                 "requires_grad=True. Gradients will be None\n  warnings.warn(\n"
             ),
-            "no gradient passes: Gradients will be None",
+            "No gradient passes: Gradients will be None",
         ),
         # https://github.com/rllm-org/rllm/issues/352
         (

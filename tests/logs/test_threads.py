@@ -36,7 +36,7 @@ ANSWERS = {
     "trl-colocate-missing-llm": ("UNK001", "A class of the library asks itself"),
     "trl-dpo-second-target-parameters": ("LCH8772", "refuses a second one.*Here `trl` asked"),
     "ttrl-mini-batch-zero": ("LCH6560/verl", r"rollout\.n=4.*n_gpus_per_node=8"),
-    "unsloth-logits-as-hidden": ("TOR052", "a matrix is 248320 wide"),
+    "unsloth-logits-as-hidden": ("TOR052", "A matrix is 248320 wide"),
     "vllm-orig-mod": ("VLL036", "torch.compile's"),
     "vllm-peft-expert-lora": ("TOR052", r"`moe_intermediate_size` = 512, `hidden_size` = 2048"),
 }

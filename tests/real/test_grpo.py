@@ -68,7 +68,7 @@ def test_a_reward_function_that_raises_is_the_users_own_code(grpo: Callable[[str
     assert ran.code == 1
     answer = diagnose(ran.log)
     assert (answer.first["id"], answer.verdict, answer.first["confidence"]) == ("DAT053", "known", "likely")
-    assert re.search(r"reward function `\w+` raises KeyError in `grpo\.py:[\w<>]+`", answer.first["headline"])
+    assert re.search(r"Reward function `\w+` raises KeyError in `grpo\.py:[\w<>]+`", answer.first["headline"])
 
 
 class Silent(NamedTuple):

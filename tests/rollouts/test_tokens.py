@@ -41,7 +41,7 @@ def test_a_record_that_is_well_is_read_and_accused_of_nothing(tmp_path: Path) ->
 
 def test_tokens_that_nobody_sampled_are_counted(tmp_path: Path) -> None:
     words = found(record(tmp_path / "run", strange=6))["WIT2184"].words("en")
-    assert words.headline == "the engine did not sample 15% of the trained tokens (288)"
+    assert words.headline == "The engine did not sample 15% of the trained tokens (288)"
 
 
 @pytest.mark.parametrize("gap", [0.3, 0.6])

@@ -68,5 +68,5 @@ def test_a_server_without_the_trained_weights_that_dies_while_the_trainer_waits(
     alarms = {problem: step for problem, step, _ in done.alarms}
     assert alarms.keys() == {"RLX014", "VLL071"}, done.text[-3000:]
     assert alarms["RLX014"] <= 4
-    assert f"the vLLM server at http://127.0.0.1:{server.port} is gone" in done.text
+    assert f"The vLLM server at http://127.0.0.1:{server.port} is gone" in done.text
     assert server.wait() == 137

@@ -79,7 +79,7 @@ def test_the_nearest_earlier_step_is_named_and_the_base_before_it(seed: int) -> 
     dropped = judge(seen(scores(seed + 9), near(base, 0.01, 2), 0.01, seed, step=3, base=base), fixed(), known)
     assert dropped.findings[0].problem.name == "adapter-not-in-engine"
     other = judge(seen(scores(seed + 9), scores(seed + 99), 0.01, seed, step=3), fixed(), known)
-    assert other.findings[0].words("en").headline.startswith("engine and trainer differ by")
+    assert other.findings[0].words("en").headline.startswith("Engine and trainer differ by")
 
 
 @pytest.mark.parametrize("seed", range(5))

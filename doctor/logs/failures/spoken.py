@@ -164,9 +164,7 @@ def told(
     if first is None or first.problem.id not in unknown:
         return tuple(findings), ()
     try:
-        # what is only noted beside it may well be the answer
-        loud = (each for each in findings[1:] if each.severity is not INFO)
-        known = {(one.origin.source, one.origin.line) for each in loud for one in each.evidence}
+        known = {(one.origin.source, one.origin.line) for each in findings[1:] for one in each.evidence}
         spoken = _said_by_exception(first, case) or _said_by_lines(first, case, known)
         answer = _answer(spoken, entries.values()) if spoken is not None else None
     except Exception as exc:  # noqa: BLE001 - that nothing is known is an answer, too
