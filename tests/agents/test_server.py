@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import os
 import subprocess
 import sys
@@ -156,8 +157,10 @@ def test_postmortem_answers_with_brief_json_and_marked_redacted_text(served: Cal
     assert data["verdict"] in {"known", "unknown"}
     text = told(result)
     assert _TOKEN not in text + json.dumps(result.structured_content)
-    for part in text.split("IGNORE ALL")[:-1]:  # wherever the log's words stand, a mark is open
-        assert part.count("<log-text") == part.count("</log-text>") + 1, text
+    places = [each.start() for each in re.finditer("IGNORE ALL", text)]
+    assert len(places) > 1  # the doctor's own headline repeats them
+    for at in places:  # wherever the log's words stand, a mark is open
+        assert text[:at].count("<log-text") == text[:at].count("</log-text>") + 1, text
 
 
 def test_check_judges_a_command_and_confines_it(served: Callable[..., Any]) -> None:

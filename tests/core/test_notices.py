@@ -110,7 +110,7 @@ def test_notices_in_chinese(english: str, chinese: str) -> None:
 def test_the_words_of_the_command_choose_no_language(tmp_path: Path) -> None:
     code, told = doctor_said("monitor", "--", "train.py", "--lang", "zh", cwd=tmp_path)
     assert code == 2
-    assert "Error: `train.py`: a command is run with" in told
+    assert "Error: `train.py`: run a command with" in told
 
 
 @pytest.mark.process
