@@ -204,10 +204,10 @@ def test_without_a_cluster_this_machine_is_sampled_and_the_run_goes_on(tmp_path:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--ray", "auto", "--csv", "x.csv"), "--ray samples several machines: without --csv"),
+        (("--ray", "auto", "--csv", "x.csv"), "--ray samples several machines: leave out --csv"),
         (("--collect", "x", "--prometheus", "9400"), "--collect samples several machines: leave out --prometheus"),
         (("--ray", "auto", "--collect", "x"), "leave out --collect"),
-        (("--python", "x"), "with --ray"),
+        (("--python", "x"), "it needs --ray"),
         (("--ray", "auto", "--python", "/nowhere/python"), "--ray: "),
     ],
 )

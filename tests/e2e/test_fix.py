@@ -114,7 +114,7 @@ def test_a_file_changed_since_is_not_overwritten(sample_run: SampleRun) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("NOPE1",), "no problem `NOPE1`"),
+        (("NOPE1",), "unknown problem `NOPE1`"),
         (("VLL001", "--undo"), "no plan for VLL001"),
         (("--bogus",), "No such option"),
     ],
@@ -127,13 +127,13 @@ def test_wrong_use_is_told(tmp_path: Path, arguments: tuple[str, ...], message: 
 
 
 def test_nothing_found_here_is_said(tmp_path: Path) -> None:
-    assert "can be mended by a plan" in run_doctor("fix", cwd=tmp_path).stdout
+    assert "No plan fixes what" in run_doctor("fix", cwd=tmp_path).stdout
     assert "最近一次" in run_doctor("fix", "--lang", "zh", cwd=tmp_path).stdout
 
 
 def test_what_cannot_be_judged_is_not_called_absent(tmp_path: Path) -> None:
     done = run_doctor("fix", "LCH5095/processes", "--", "torchrun", "--nproc_per_node", "4", "train.py", cwd=tmp_path)
-    assert "could not be judged: the GPUs of this machine cannot be seen" in done.stdout
+    assert "Could not judge whether" in done.stdout
 
 
 def test_a_problem_without_a_plan_points_to_its_manual(tmp_path: Path) -> None:

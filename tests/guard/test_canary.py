@@ -303,7 +303,7 @@ def test_a_silent_server_is_only_likely_to_hang(server):
     server.silent = True
     finding = probed(server.url)
     assert (finding.problem.id, finding.confidence.value) == ("VLL071", "likely")
-    assert "does not answer" in finding.words().headline
+    assert "has not answered" in finding.words().headline
 
 
 def test_a_server_that_is_gone():

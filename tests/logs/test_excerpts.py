@@ -49,10 +49,10 @@ def first(prepared: Prepared, tmp_path: Path, text: str, context: str = "") -> F
         ("grad_norm: 0.31 (world size 8)\ngrad_norm: 0.88 (world size 1)\n", "", "NUM1516", "not reduced"),
         ("grad_norm: 1.9\ngrad_norm: 1.8\n", "with context_parallel_size=1 it has grad_norm 0.95", "NUM1516", "once too often"),
         ("step 10: loss: 1.4 lr: 0.001\n", "learning_rate: 5e-7", "RLX001", "a rate of 0.001"),
-        ("epoch 3: 0 batches\n", "", "LCH8772", "of something there is none"),
+        ("epoch 3: 0 batches\n", "", "LCH8772", "Nothing found"),
         ("every sync: 399 tensors / 8,414.1 MiB / 0 of them lora_\n", "", "LCH8772", "0 of them lora_"),
-        ("pred_extract_failed 64/64\n", "", "LCH8772", "all of them fail"),
-        ("<|begin_of_text|><|begin_of_text|>Solve the following\n", "", "LCH8772", "stands twice"),
+        ("pred_extract_failed 64/64\n", "", "LCH8772", "All of them fail"),
+        ("<|begin_of_text|><|begin_of_text|>Solve the following\n", "", "LCH8772", "appears twice"),
     ],
 )  # fmt: skip
 def test_a_level_of_an_excerpt(

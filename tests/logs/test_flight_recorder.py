@@ -52,7 +52,7 @@ def test_the_rank_that_never_came_is_named_and_the_waiting_ones_are_not_blamed(t
     path = _write(tmp_path, 2, _done(1, 2))
     (finding,) = read(tmp_path)
     words = finding.words()
-    assert words.headline == "rank 2 never entered `all_reduce` number 4; rank 0, 1 waits"
+    assert words.headline == "Rank 2 never entered `all_reduce` number 4; rank 0, 1 waits"
     assert "last one there was number 2" in words.explanation
     assert (finding.where.rank, finding.where.file, finding.confidence) == (2, str(path), Confidence.LIKELY)
     assert any("/srv/train.py:104 in step" in each.text for each in finding.evidence)
@@ -113,7 +113,7 @@ def test_a_rank_that_never_called_anything_in_its_group_is_absent(tmp_path) -> N
     )
     _write(tmp_path, 1, _done(1), pg_config=config, pg_status={"0": {"last_enqueued_collective": 3}})
     (finding,) = read(tmp_path)
-    assert finding.words().headline.startswith("rank 1 never entered `all_reduce` number 1")
+    assert finding.words().headline.startswith("Rank 1 never entered `all_reduce` number 1")
 
 
 class Evil:
@@ -219,7 +219,7 @@ def test_real_dumps_of_torch(tmp_path, fate) -> None:
     (finding,) = read(*dumps)
     headline = finding.words().headline
     if fate == "absent":
-        assert headline == "rank 1 never entered `all_reduce` number 4; rank 0 waits"
+        assert headline == "Rank 1 never entered `all_reduce` number 4; rank 0 waits"
         assert any("in train_step" in each.text for each in finding.evidence)
     else:
         assert "collective number 4" in headline

@@ -57,12 +57,12 @@ def _first(path: Path) -> tuple[str, str]:
         ("train.log", b"\0" * 9000, "zero bytes"),
         ("train.log", b"\0" * 300 + b"\n" + b"\0" * 300, "zero bytes"),
         ("train.log", b"{'loss': 0.1, 'grad_norm': 0.2}\n" * 3 + b"\0" * 4096, "ends in zero bytes"),
-        ("train.log", NOISE, "no text"),
-        ("zipped.log", b"PK\x03\x04" + b"stored text\n" * 99, "no text"),
+        ("train.log", NOISE, "This file is not text"),
+        ("zipped.log", b"PK\x03\x04" + b"stored text\n" * 99, "This file is not text"),
         ("debug.log", WANDB.encode(), "wandb's own log"),
         ("debug-internal.log", CORE.encode(), "wandb's own log"),
-        ("notes.txt", b"lorem ipsum dolor sit amet\n" * 40, "this file shows no run"),
-        ("wandb-summary.json", b'{"train/loss": 0.5, "_step": 100}\n', "this file shows no run"),
+        ("notes.txt", b"lorem ipsum dolor sit amet\n" * 40, "This file shows no run"),
+        ("wandb-summary.json", b'{"train/loss": 0.5, "_step": 100}\n', "This file shows no run"),
         ("train.log", _wide(_cut(85, "")), "a terminal that cut its lines"),
         ("train.log", (f"{'x' * 40} epoch {'y' * 40}|\n" * 9).encode(), "neither a failure nor the end"),  # a table
         ("train.log", RUN.encode(), "neither a failure nor the end"),
@@ -132,7 +132,7 @@ def test_the_last_cell_that_ran_is_the_one_that_failed(tmp_path: Path) -> None:
     path.write_text(json.dumps({"cells": cells[2:], "nbformat": 4}))
     assert "empty" in _first(path)[1]
     path.write_text("{broken")
-    assert "this file shows no run" in _first(path)[1]
+    assert "This file shows no run" in _first(path)[1]
 
 
 def test_a_state_under_another_name_is_metrics(tmp_path: Path) -> None:

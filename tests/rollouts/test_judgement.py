@@ -84,7 +84,7 @@ def test_groups_of_trinity_are_told_by_task(tmp_path: Path) -> None:
         made.trinity_database(tmp_path / "c" / "explorer_output.db", "0.4.0", by_step),
     ):
         finding = found(path)["RLX010"]
-        assert "No group had different rewards in 12 logged steps" in finding.words().headline
+        assert "No group had different rewards in 12 consecutive logged steps, since step 1" in finding.words().headline
         assert any("4 of 4 groups with one reward" in each.text for each in finding.evidence)
 
 

@@ -46,4 +46,4 @@ def test_tokens_that_nobody_sampled_are_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("gap", [0.3, 0.6])
 def test_two_sides_that_differ_are_told_by_the_same_rule_as_in_a_log(gap: float, tmp_path: Path) -> None:
-    assert "sampler and learner disagree" in found(record(tmp_path / "run", gap=gap))["RLX015"].words("en").headline
+    assert "Sampler and learner disagree" in found(record(tmp_path / "run", gap=gap))["RLX015"].words("en").headline

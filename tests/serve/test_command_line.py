@@ -74,7 +74,7 @@ def serve(site: Path, *words: str, **variables: str) -> subprocess.CompletedProc
         (["python", "-m", "vllm.entrypoints.api_server"], "give the server's arguments alone"),
         (["--trl", "--model", "m"], "`trl`"),
         (["--python", "/nonexistent", "--model", "m"], "/nonexistent"),
-        (["--startup-timeout", "soon", "--model", "m"], "`soon` is no duration"),
+        (["--startup-timeout", "soon", "--model", "m"], "`soon` is not a duration"),
         (["--max-prompts", "0"], "0 is not in the range"),
     ],
 )
