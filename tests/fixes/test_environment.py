@@ -142,7 +142,7 @@ def test_applied_checked_and_taken_back(tmp_path: Path, index: dict[str, str]) -
     done = fix(python, index, "--want", "trl>=1", "--apply", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     assert frozen(real) == {"torch==2.9.0", "transformers==5.1.0", "trl==1.0.0"}
-    saved = Path(done.stdout.partition("stands in `")[2].partition("`")[0])
+    saved = Path(done.stdout.partition("undoes it; `")[2].partition("`")[0])
     assert set(saved.read_text().split()) == before
     undone = run_doctor("fix", "env", "--undo", cwd=python.parents[2], env=index)
     assert undone.returncode == 0, undone.stderr

@@ -168,7 +168,11 @@ def test_the_run_folder_keeps_it_and_the_guards_are_named(tmp_path: Path, starte
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
-    for pid, message in (("1", "init process"), (str(os.getpid()), "a parent of this command"), ("4194304", "no process")):
+    for pid, message in (
+        ("1", "init process"),
+        (str(os.getpid()), "a parent of this command"),
+        ("4194304", "no process"),
+    ):
         done = run_doctor("fix", "hang", "--pid", pid, "--apply", "--yes", cwd=tmp_path)
         assert done.returncode == 2, done.stdout
         assert message in done.stderr or "belongs to another user" in done.stderr

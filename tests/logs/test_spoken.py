@@ -109,7 +109,7 @@ def test_settings_that_a_refusal_names_stand_beside_it(prepared: Prepared, tmp_p
 def test_a_division_by_zero_is_told_by_the_setting_that_is_zero(prepared: Prepared, tmp_path: Path) -> None:
     text = "ZeroDivisionError: integer division or modulo by zero\n"
     finding = first(prepared, tmp_path, text, "trainer.n_gpus_per_node=0\ntrainer.nnodes=1\n")
-    assert finding.words().headline == "a division by 0, and `trainer.n_gpus_per_node=0` is 0"
+    assert finding.words().headline == "A division by 0 while `trainer.n_gpus_per_node=0` is 0"
     assert first(prepared, tmp_path, text).problem.id == "UNK001"
 
 
@@ -122,7 +122,7 @@ def test_a_division_by_zero_is_told_by_the_setting_that_is_zero(prepared: Prepar
         # https://github.com/areal-project/AReaL/issues/1419
         (
             "WARNING: GroupedRolloutWorkflow: 3/4 episodes returned results, using remaining results\n",
-            "GroupedRolloutWorkflow leaves something out: 3/4 episodes returned results, using remaining results",
+            "GroupedRolloutWorkflow leaves out: 3/4 episodes returned results, using remaining results",
         ),
         # https://github.com/verl-project/verl/issues/7177
         (
@@ -131,7 +131,7 @@ def test_a_division_by_zero_is_told_by_the_setting_that_is_zero(prepared: Prepar
                 "(AgentLoopWorker pid=8) ERROR:2026-07-28 17:56:24,092:Failed to decode tool call: 'name' "
                 "[repeated 5x across cluster]\n"
             ),
-            "the program cannot read what it was given: Failed to decode tool call: Expecting value",
+            "The program cannot read its input: Failed to decode tool call: Expecting value",
         ),
         # https://github.com/locuslab/open-unlearning/issues/178
         (
@@ -147,17 +147,17 @@ def test_a_division_by_zero_is_told_by_the_setting_that_is_zero(prepared: Prepar
                 "(TaskRunner pid=3) WARNING:2025-12-17 21:07:06,390:When assemble steps, detect the trajectory not "
                 "accumulative at position 4688. Setting response_masks to all 0s. This is likely due to retokenization.\n"
             ),
-            "the program leaves something out: When assemble steps, detect the trajectory not accumulative",
+            "The program leaves out: When assemble steps, detect the trajectory not accumulative",
         ),
         # https://github.com/huggingface/trl/issues/3466
         (
             "UserWarning: Merge lora module to 4-bit linear may get different generations due to rounding errors.\n",
             (
-                "the program: results differ: Merge lora module to 4-bit linear may get different generations due to "
+                "The program: results differ: Merge lora module to 4-bit linear may get different generations due to "
                 "rounding errors"
             ),
         ),
-        ("NaN detected! sampler: next_token_logits\n", "the program found NaN or infinity: NaN detected! sampler: "),
+        ("NaN detected! sampler: next_token_logits\n", "The program found NaN or infinity: NaN detected! sampler: "),
     ],
 )
 def test_a_line_is_understood(prepared: Prepared, tmp_path: Path, text: str, headline: str) -> None:
@@ -179,7 +179,7 @@ def test_a_run_under_way_that_skips_something_is_under_way(prepared: Prepared, t
     )
     finding = first(prepared, tmp_path, f"Skipping import of cpp extensions\nFalling back to eager attention\n{rows}")
     assert finding.problem.id == "UNK003"
-    assert "still running" in finding.words().headline
+    assert "Still running" in finding.words().headline
 
 
 def test_in_a_long_log_something_is_always_skipped(prepared: Prepared, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ FOLDERS = sorted(each.parent for each in THREADS.glob("*/label.json"))
 #: which mechanism answers: what its words hold
 ANSWERS = {
     "agenticarxiv-max-seq-length": ("TRL2205/removed", "it is `max_length`"),
-    "axolotl-max-prompt-length": ("PYT5808/parameter", "trl has no longer"),
+    "axolotl-max-prompt-length": ("PYT5808/parameter", "trl no longer has"),
     "eagle-allow-all-kernels": ("PYT5808/parameter", "was written for an older one"),
     "openproof-train-batch": ("LCH6560/verl", r"train_batch_size=16`.*ppo_mini_batch_size=128"),
     "openr1-create-model-card": ("PYT5808/parameter", "your code passes `finetuned_from`"),

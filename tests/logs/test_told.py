@@ -322,8 +322,8 @@ def test_no_healthy_log_is_accused_by_what_it_tells(prepared: Prepared, path: Pa
 @pytest.mark.parametrize(
     ("leads_to", "fault"),
     [
-        ("ZZZ999", "no problem"),
-        ("(unclosed", "no pattern"),
+        ("ZZZ999", "not a problem"),
+        ("(unclosed", "not a pattern"),
         ("a*", "matches anything"),
         ("TRL008", None),
         ("x{2}", None),

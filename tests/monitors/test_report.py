@@ -414,7 +414,7 @@ def test_what_changed_by_more_than_chance_is_told_by_phase_and_card(tmp_path: Pa
     changed = {(each["kind"], each["name"], each["figure"]) for each in json.loads(done.stdout)["changed"]}
     assert changed == {("phase", "generation", "seconds_a_turn")}
     shown = doctor("--compare", str(tmp_path / "a"), str(tmp_path / "b")).stdout
-    assert re.search(r"by more than chance:\n.*\nphase generation +seconds a turn +50\.5 +35\.5 +-30 %", shown)
+    assert re.search(r"by more than chance:\n.*\nphase generation +seconds per turn +50\.5 +35\.5 +-30 %", shown)
     assert "phase generation" in page.read_text()
     assert "Nothing changed by more" in doctor("--compare", str(tmp_path / "a"), str(tmp_path / "c")).stdout
 

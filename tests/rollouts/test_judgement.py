@@ -122,7 +122,7 @@ def test_reward_for_the_form_alone(tmp_path: Path) -> None:
 
 def test_greedy_run_of_trl() -> None:
     finding = found(SAMPLES / "trl-greedy")["RLX019"]
-    assert finding.words().headline.startswith("all answers to one prompt are the same text")
+    assert finding.words().headline.startswith("All answers to one prompt are the same text")
     assert finding.where.step == 1
 
 

@@ -90,7 +90,7 @@ def test_another_adapter_is_told_from_another_model(seed: int) -> None:
     assert judge(round_, fixed(), known).findings[0].problem.name == "engine-not-the-policy", "the base was not asked"
     round_.asked.base = near(base, 0.01, seed)
     first = judge(round_, fixed(), known).findings[0].words("en").headline
-    assert first.startswith("the engine samples with another adapter than the trained one")
+    assert first.startswith("The engine samples with another adapter than the trained one")
     round_.asked.base = scores(seed + 4)
     assert judge(round_, fixed(), known).findings[0].problem.name == "engine-not-the-policy", (
         "nor is the model the same"

@@ -29,7 +29,7 @@ FAULTS = {
     "experts": (
         Case("experts", experts=True, protocol="sglang"),
         POLICY,
-        "experts 0 to 3 of layer 0 are at each other's",
+        "experts 0 to 3 of layer 0 are swapped in the engine",
     ),
     "experts-vllm": (Case("experts", experts=True), POLICY, "at step 0 24 of 42 tensors in the engine differ"),
     "top-p": (Case("top-p"), CUT, "renormalised"),

@@ -30,6 +30,7 @@ from doctor.logs.lines.prefixes import strip
 from doctor.logs.metrics.courses import settings_of
 
 _AREA = "launch"
+_SPEED = "perf"
 #: lines that a person quotes of a run; in a whole log something is always skipped or falls back
 _EXCERPT = 60
 _LONGEST_LINE, _LONGEST_CLAUSE, _LONGEST_MESSAGE = 1_000, 140, 1_500
@@ -164,7 +165,9 @@ def told(
     if first is None or first.problem.id not in unknown:
         return tuple(findings), ()
     try:
-        known = {(one.origin.source, one.origin.line) for each in findings[1:] for one in each.evidence}
+        # what is only noted beside it may well be the answer, unless it is noted to be slow
+        loud = (each for each in findings[1:] if each.severity is not INFO or _area(each, entries) == _SPEED)
+        known = {(one.origin.source, one.origin.line) for each in loud for one in each.evidence}
         spoken = _said_by_exception(first, case) or _said_by_lines(first, case, known)
         answer = _answer(spoken, entries.values()) if spoken is not None else None
     except Exception as exc:  # noqa: BLE001 - that nothing is known is an answer, too
@@ -173,6 +176,11 @@ def told(
         return tuple(findings), ()
     rest = [each for each in findings[1:] if each.problem.id != answer.problem.id]
     return (replace(answer, role=Role.CAUSE), *rest), ()
+
+
+def _area(finding: Finding, entries: Mapping[str, Entry]) -> str:
+    entry = entries.get(finding.problem.id)
+    return entry.area if entry is not None else ""
 
 
 def _answer(spoken: Spoken, entries: Iterable[Entry]) -> Finding | None:
