@@ -14,13 +14,13 @@ import pytest
 
 pytestmark = pytest.mark.process
 
-#: grows by 60 MiB every half a second to 300 MiB and more, and is gone
+#: grows by 60 MiB every second and a half to 300 MiB and more, and is gone
 GROWS = """
 import os, signal, time
 held = []
 for _ in range(6):
     held.append(b"x" * (60 << 20))
-    time.sleep(0.5)
+    time.sleep(1.5)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 #: rank 1 goes so; rank 0 stays small, and sees it
@@ -36,7 +36,7 @@ if "RANK" not in os.environ:
 if os.environ["RANK"] == "0":
     import time
     other = b"x" * (500 << 20)
-    time.sleep(4)
+    time.sleep(10)
     sys.exit(0)
 """
     + GROWS

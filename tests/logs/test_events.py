@@ -79,7 +79,7 @@ def test_an_alarm_is_the_finding_and_the_one_that_names_a_module_counts(run: Run
     diagnosis = _examined(run).diagnosis
     (finding,) = diagnosis.outcome.findings
     assert (finding.problem.id, finding.where.step, finding.where.module) == ("NUM006", 4, "model.norm")
-    assert finding.words("en").headline == "The weight `model.norm` holds NaN"
+    assert finding.words("en").headline == "the weight `model.norm` holds NaN"
     assert finding.words("en").explanation == "It is {lost}."
     assert diagnosis.verdict == "known"
     assert "1 problem told by the guard" in diagnosis.target.summary
