@@ -14,12 +14,12 @@ import pytest
 
 pytestmark = pytest.mark.process
 
-#: grows by 90 MiB every second and a half to 300 MiB and more, and is gone
+#: grows by 120 MiB every second and a half to 300 MiB and more, and is gone
 GROWS = """
 import os, signal, time
 held = []
-for _ in range(4):
-    held.append(b"x" * (90 << 20))
+for _ in range(3):
+    held.append(b"x" * (120 << 20))
     time.sleep(1.5)
 os.kill(os.getpid(), signal.SIGKILL)
 """
