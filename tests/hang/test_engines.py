@@ -197,17 +197,16 @@ def test_the_store_tells_who_has_come_and_nobody_is_harmed(standing: Standing) -
 
 
 def test_a_store_that_says_nothing_keeps_nobody() -> None:
-    ear = socket.create_server(("127.0.0.1", 0))  # takes the connection and is silent
     pytest.importorskip("torch")
     process = read(os.getpid())
     assert process is not None
     begin_s = time.monotonic()
     here = replace(process, command=f"{sys.executable} train.py")
-    keys, why = store._keys(store.Seen(here, identity(os.getpid()), ()), f"127.0.0.1:{ear.getsockname()[1]}")
+    with socket.create_server(("127.0.0.1", 0)) as ear:  # takes the connection and is silent
+        keys, why = store._keys(store.Seen(here, identity(os.getpid()), ()), f"127.0.0.1:{ear.getsockname()[1]}")
     assert keys == []
     assert "torch's store" in why
     assert time.monotonic() - begin_s < 22
-    ear.close()
 
 
 def test_keys_of_groups() -> None:
