@@ -18,7 +18,7 @@ import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ from doctor.catalogue.problem import AREA_OF, ERROR, INFO, ROW, WARNING, Severit
 
 FORMAT = 7  # raise when Entry or the index changes
 CATALOGUE = "doctor.checks"
+_PACKAGE = Path(__file__).parent.parent
+_OWN = _PACKAGE / "checks"
 GROUP = "doctor.checks"  # entry points of third parties
 INDEX, WORDS = "_index.json", "_words.jsonl"  # in a wheel
 _SEVERITIES = {"ERROR": ERROR, "WARNING": WARNING, "INFO": INFO}
@@ -378,17 +380,22 @@ def cache_folder() -> Path:
 
 def catalogue_roots() -> dict[str, Path]:
     """Packages that hold problems: our own, and third parties' under the entry-point group ``doctor.checks``."""
-    roots = {CATALOGUE: Path(__file__).parent.parent / "checks"}
-    for module in _third_parties():
+    roots = {CATALOGUE: _OWN}
+    for module in _third_parties(tuple(sys.path)):
         spec = importlib.util.find_spec(module)
         if spec is not None and spec.submodule_search_locations:
             roots[module] = Path(next(iter(spec.submodule_search_locations)))
     return roots
 
 
-def _third_parties() -> Iterator[str]:
+@cache
+def _third_parties(path: tuple[str, ...]) -> tuple[str, ...]:
     """Modules under the entry-point group, looked up without `importlib.metadata`, whose import alone costs 10 ms."""
-    for folder in dict.fromkeys(sys.path):
+    return tuple(_declared_on(path))
+
+
+def _declared_on(path: tuple[str, ...]) -> Iterator[str]:
+    for folder in dict.fromkeys(path):
         try:
             found = [each.path for each in os.scandir(folder) if each.name.endswith(".dist-info")]
         except OSError:
@@ -494,17 +501,21 @@ def having_words() -> tuple[str, ...]:
 def stamp(roots: Mapping[str, Path]) -> int:
     """A number by which what is made of the catalogue may be kept.
 
-    The files of an installed wheel are taken to be those that it was made of; a checkout and third parties are looked
-    through.
+    The files of an installed wheel are taken to be those that it was made of; third parties are looked through, and
+    a checkout once in a process: it has thousands of files, and every command asks several times.
     """
-    return FORMAT if _is_made(roots) else signature(roots)
+    if _is_made(roots):
+        return FORMAT
+    return _of_the_checkout() if roots == {CATALOGUE: _OWN} else signature(roots)
+
+
+@cache
+def _of_the_checkout() -> int:
+    return signature({CATALOGUE: _OWN})
 
 
 def _is_made(roots: Mapping[str, Path]) -> bool:
     return list(roots) == [CATALOGUE] and (_PACKAGE / INDEX).is_file()
-
-
-_PACKAGE = Path(__file__).parent.parent
 
 
 def _load(roots: Mapping[str, Path] | None) -> Loaded:
@@ -514,7 +525,7 @@ def _load(roots: Mapping[str, Path] | None) -> Loaded:
     if known is not None and known[0] == now:
         return known[1]
     made = _read(_PACKAGE / INDEX, _PACKAGE / WORDS) if _is_made(roots) else None
-    built = made or _built(roots, signature(roots))
+    built = made or _built(roots, signature(roots) if _is_made(roots) else now)
     entries = sorted((_entry(dict(each)) for each in built.index["entries"]), key=lambda entry: entry.family)
     shared = {name: (start, length) for name, (start, length) in built.index["shared"].items()}
     loaded = Loaded(tuple(entries), built.index["faults"], built.words, shared)

@@ -259,9 +259,9 @@ def _piped(megabytes: int, engine: str) -> tuple[int, int, int]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("engine", ["auto", "shapes"])
-def test_memory_is_flat(engine) -> None:
-    assert _piped(300 if engine == "auto" else 60, engine)[2] < 100 * 1024
+@pytest.mark.parametrize(("engine", "megabytes", "most_kib"), [("auto", 60, 20 * 1024), ("shapes", 20, 12 * 1024)])
+def test_memory_is_flat(engine, megabytes, most_kib) -> None:
+    assert _piped(megabytes, engine)[2] < most_kib
 
 
 @pytest.mark.slow

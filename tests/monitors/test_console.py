@@ -463,17 +463,44 @@ def test_closed_streams_stay_closed(tmp_path: Path, closed: str) -> None:
 
 # kills ---------------------------------------------------------------------------------------------------------------
 
-COUNTS = "import sys, time\nfor k in range(40): print(k); time.sleep(0.2)\nsys.exit(8)\n"
+#: counts to 40, and waits at every eighth number until it may go on: what is killed there is killed between two lines
+COUNTS = """
+import os, sys, time
+for k in range(40):
+    print(k)
+    time.sleep(0.02)
+    while k in range(8, 40, 8) and not os.path.exists(f"{sys.argv[1]}/go-{k}"):
+        time.sleep(0.02)
+open(f"{sys.argv[1]}/end", "w")
+sys.exit(8)
+"""
+STOPS = range(8, 40, 8)
 NUMBERS = "".join(f"{k}\n" for k in range(40))
 
 
+def counting(folder: Path) -> subprocess.Popen[str]:
+    """A supervised run of COUNTS."""
+    return begun(folder, sys.executable, "-c", COUNTS, str(folder))
+
+
+def stands_at(folder: Path, number: int) -> None:
+    """Return when it waits at a number, and what it has said is kept."""
+    wait_for(lambda: f"\n{number}\n" in console(folder))
+    time.sleep(0.1)  # what has been read when a relay is killed is lost: between two lines nothing has
+
+
+def let_go(folder: Path, *numbers: int) -> None:
+    for each in numbers:
+        (folder / f"go-{each}").touch()
+
+
 def test_a_killed_relay_is_replaced_again_and_again(tmp_path: Path) -> None:
-    process = begun(tmp_path, sys.executable, "-c", COUNTS)
-    for number in range(4):
-        wait_for(lambda number=number: f"\n{8 * (number + 1)}\n" in console(tmp_path))
-        time.sleep(0.1)  # what has been read when a relay is killed is lost: between two lines nothing has
+    process = counting(tmp_path)
+    for number in STOPS:
+        stands_at(tmp_path, number)
         for each in relays(tmp_path):
             each.kill()
+        let_go(tmp_path, number)
     out, _ = process.communicate(timeout=60)
     assert (process.returncode, out) == (8, NUMBERS)
     assert console(tmp_path) == NUMBERS
@@ -482,19 +509,20 @@ def test_a_killed_relay_is_replaced_again_and_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("order", ["doctor-relay", "relay-doctor", "doctor-only", "all-named-doctor"])
 def test_kills_in_any_order_leave_the_run_and_its_output(tmp_path: Path, order: str) -> None:
-    process = begun(
-        tmp_path, sys.executable, "-c", f"{COUNTS.replace('sys.exit(8)', '')}open({str(tmp_path / 'end')!r}, 'w')"
-    )
+    process = counting(tmp_path)
     wait_for(lambda: len(relays(tmp_path)) == 2)
+    stands_at(tmp_path, STOPS[0])
     if order == "relay-doctor":
         (worker,) = [each for each in relays(tmp_path) if each.num_threads() > 1]
         worker.kill()
         time.sleep(1)
     process.kill()
+    let_go(tmp_path, *STOPS[:2])
+    stands_at(tmp_path, STOPS[2])
     if order == "doctor-relay":
-        time.sleep(1)
         (worker,) = [each for each in relays(tmp_path) if each.num_threads() > 1]
         worker.kill()
+    let_go(tmp_path, *STOPS)
     out, _ = process.communicate(timeout=60)  # the relay holds standard output until the command has ended
     wait_for((tmp_path / "end").exists)
     assert out == NUMBERS
@@ -503,10 +531,12 @@ def test_kills_in_any_order_leave_the_run_and_its_output(tmp_path: Path, order: 
 
 
 def test_a_stopped_relay_goes_on(tmp_path: Path) -> None:
-    process = begun(tmp_path, sys.executable, "-c", COUNTS)
+    process = counting(tmp_path)
     wait_for(lambda: len(relays(tmp_path)) == 2)
+    stands_at(tmp_path, STOPS[0])
     for each in relays(tmp_path):
         each.send_signal(signal.SIGSTOP)
+    let_go(tmp_path, *STOPS)
     out, _ = process.communicate(timeout=60)
     assert (process.returncode, out) == (8, NUMBERS)
 

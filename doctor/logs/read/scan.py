@@ -77,6 +77,7 @@ class Scanner:
         self._alike = _alike(signatures)
         self._matchers: dict[bool, Matcher] = {}
         self.every_metric = False
+        self._for_a_table: Scanner | None = None
         self.folder = _own_folder()
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
@@ -101,9 +102,10 @@ class Scanner:
 
     def for_a_table(self) -> Scanner:
         """One that keeps every metric, where this keeps what is judged or drawn; it lives no longer than this one."""
-        found = copy(self)
-        found.every_metric, found._matchers = True, {}  # noqa: SLF001 - its own
-        return found
+        if self._for_a_table is None:
+            self._for_a_table = copy(self)
+            self._for_a_table.every_metric, self._for_a_table._matchers = True, {}
+        return self._for_a_table
 
     def part(self, part: Part) -> RawHits:
         """Read a range of a log; its hits name those that the matcher tries, see `scanned`."""
@@ -157,7 +159,7 @@ class Scanner:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the engines."""
-        return {**self.__dict__, "_matchers": {}}
+        return {**self.__dict__, "_matchers": {}, "_for_a_table": None}
 
 
 def _up_to(portions: Iterator[bytes], size: int) -> list[bytes]:
