@@ -35,6 +35,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--skipped", action="store_true", help="run only the tests that the run before skipped")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: about half of a worker's time goes by while it waits for programs."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Take down what is skipped, and give the programs that tests start, and interrupt, the signals of a terminal.
 
