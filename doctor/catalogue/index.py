@@ -389,13 +389,13 @@ def catalogue_roots() -> dict[str, Path]:
 
 
 @cache
-def _third_parties(path: tuple[str, ...]) -> tuple[str, ...]:
+def _third_parties(folders: tuple[str, ...]) -> tuple[str, ...]:
     """Modules under the entry-point group, looked up without `importlib.metadata`, whose import alone costs 10 ms."""
-    return tuple(_declared_on(path))
+    return tuple(_declared_in(folders))
 
 
-def _declared_on(path: tuple[str, ...]) -> Iterator[str]:
-    for folder in dict.fromkeys(path):
+def _declared_in(folders: tuple[str, ...]) -> Iterator[str]:
+    for folder in dict.fromkeys(folders):
         try:
             found = [each.path for each in os.scandir(folder) if each.name.endswith(".dist-info")]
         except OSError:

@@ -103,8 +103,9 @@ class Scanner:
     def for_a_table(self) -> Scanner:
         """One that keeps every metric, where this keeps what is judged or drawn; it lives no longer than this one."""
         if self._for_a_table is None:
-            self._for_a_table = copy(self)
-            self._for_a_table.every_metric, self._for_a_table._matchers = True, {}
+            found = copy(self)
+            found.every_metric, found._matchers = True, {}  # noqa: SLF001 - its own
+            self._for_a_table = found
         return self._for_a_table
 
     def part(self, part: Part) -> RawHits:
