@@ -38,6 +38,13 @@ def read_last(command: str, cwd: Path) -> dict[str, Any] | None:
     return data if isinstance(data, dict) and _is_whole(data.get("findings")) else None
 
 
+def read_newest(commands: tuple[str, ...], cwd: Path) -> dict[str, Any] | None:
+    """The report of these commands that was kept last in this working directory, None where none can be read."""
+    kept = [(state_folder(cwd) / f"{each}.json", each) for each in commands]
+    there = sorted(((path.stat().st_mtime_ns, each) for path, each in kept if path.is_file()), reverse=True)
+    return next((report for _, each in there if (report := read_last(each, cwd))), None)
+
+
 def _is_whole(findings: Any) -> bool:
     """Whether findings have what is asked of them; a damaged report is none."""
     return isinstance(findings, list) and all(

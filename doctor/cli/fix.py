@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -182,17 +183,33 @@ def _asked(problem: str, argv: tuple[str, ...], python: str | None, language: st
     return Asked(entry, *_of_last(argv, python, entry.id, language), language)
 
 
-def _of_last(argv: tuple[str, ...], python: str | None, what: str, language: str) -> tuple[tuple[str, ...], str | None]:
-    """Command and interpreter, those of the last check where no command is given."""
-    from doctor.base.state import read_last
+#: under this name the command of the plan that was shown last is kept, beside the last check's
+_SHOWN = "fix-shown"
 
-    last = read_last("check", Path.cwd())
+
+def _of_last(argv: tuple[str, ...], python: str | None, what: str, language: str) -> tuple[tuple[str, ...], str | None]:
+    """Command and interpreter, those of the last check or of the plan shown since where no command is given."""
+    from doctor.base.state import read_newest
+
+    last = read_newest(("check", _SHOWN), Path.cwd())
     if argv or last is None:
         return argv, python
     argv = tuple(last["target"]["argv"])
     if any("***" in word for word in argv):
         raise click.UsageError(_PHRASES[language]["hidden"].format(id=what))
     return argv, python or _still_there(last["target"].get("python"))
+
+
+def _keep_shown(asked: Asked) -> None:
+    """Remember the command of a plan that is shown, so that `doctor fix ID --apply` needs no more words."""
+    from doctor.base.redact import redact_argv
+    from doctor.base.state import keep_last
+
+    if not asked.argv:
+        return
+    argv = [redact_text(word, homes=False) for word in redact_argv(asked.argv)]
+    with suppress(OSError):  # the plan is shown all the same
+        keep_last(_SHOWN, Path.cwd(), {"findings": [], "target": {"argv": argv, "python": asked.python}})
 
 
 def _still_there(python: str | None) -> str | None:
@@ -255,6 +272,7 @@ def _planned(asked: Asked, *, apply: bool, yes: bool, within: tuple[Path, ...]) 
         raise click.UsageError(objection(made, asked.entry, asked.language))
     _refuse_outside(made.plan, within)
     if not apply:
+        _keep_shown(asked)
         click.echo(asked.say("apply"))
         return 0
     _consent(made.plan, asked, yes=yes)

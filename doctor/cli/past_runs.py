@@ -71,7 +71,8 @@ def runs(base: Path | None, everything: bool, form: str, lang: str | None) -> in
     if not found:
         click.echo(words["none"].format(base=base))
         return 0
-    from doctor.render.console import console_for, draw_table
+    from doctor.render.console import console_for
+    from doctor.render.runs import draw_runs
     from doctor.render.usage_report import duration
 
     rows = [
@@ -84,7 +85,7 @@ def runs(base: Path | None, everything: bool, form: str, lang: str | None) -> in
         )
         for each in found
     ]  # fmt: skip
-    draw_table(
+    draw_runs(
         rows, tuple(words[each] for each in ("name", "state", "seconds", "best", "argv")), console_for(sys.stdout)
     )
     if len(paths) > len(found):

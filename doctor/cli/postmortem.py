@@ -151,7 +151,8 @@ def _examined(
     from doctor.readers.saved import NotFacts
 
     try:
-        what = WORKING[language]["reading"].format(what=paths[0] if paths else "", more=max(0, len(paths) - 1))
+        doing = WORKING[language]["reading_more" if len(paths) > 1 else "reading"]
+        what = doing.format(what=paths[0] if paths else "", more=len(paths) - 1)
         with working(what), rare_garbage_collection(), _cluster(chosen) as nodes, _table(chosen) as table:
             result = examine(
                 paths, context=_context(chosen), ignored=settings.ignored, language=language,

@@ -12,12 +12,13 @@ from contextlib import contextmanager, suppress
 #: what is being done, by language
 WORKING = {
     "en": {
-        "reading": "Reading {what} (+{more})", "deep": "Importing, multiplying and communicating",
-        "looking": "Looking at this machine", "sizing": "Looking for settings that fit",
+        "reading": "Reading {what}", "reading_more": "Reading {what} and {more} more",
+        "deep": "Importing, multiplying and communicating", "looking": "Looking at this machine",
+        "sizing": "Looking for settings that fit",
     },
     "zh": {
-        "reading": "正在读取 {what}(另有 {more})", "deep": "正在导入、做乘法并通信", "looking": "正在检查本机",
-        "sizing": "正在寻找可行的设置",
+        "reading": "正在读取 {what}", "reading_more": "正在读取 {what}(另有 {more})",
+        "deep": "正在导入、做乘法并通信", "looking": "正在检查本机", "sizing": "正在寻找可行的设置",
     },
 }  # fmt: skip
 

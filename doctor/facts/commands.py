@@ -13,12 +13,14 @@ class Command:
     """A console script: its path and the interpreter of its first line (None for a binary or an `env` that fails).
 
     `problem` says why the interpreter cannot be told: a shim, an `env` that finds nothing, or a path that is gone.
+    `folder` is the interpreter's without links: a home that is a link (`/home/u` to `/data/home/u`) has two names.
     """
 
     name: str
     path: str
     interpreter: str | None = None
     problem: str | None = None
+    folder: str | None = None
 
 
 @record

@@ -286,14 +286,36 @@ def draw_markdown(text: str, console: Console) -> None:
                 console.print(part)
 
 
+#: columns of the terminal that the last cell of a table needs, which folds; fewer, and each row is drawn as lines
+_LAST_CELL = 16
+
+
 def draw_table(rows: Sequence[tuple[str, ...]], header: tuple[str, ...], console: Console) -> None:
-    """A plain table without rules; the last column folds."""
+    """A plain table without rules; the last column folds. No cell is cut: in a narrow terminal each has a line."""
+    from rich.cells import cell_len
     from rich.table import Table
+
+    firm = sum(max(cell_len(row[column]) for row in (header, *rows)) + 2 for column in range(len(header) - 1))
+    if firm + _LAST_CELL > console.width:
+        _draw_lines(rows, header, console)
+        return
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in header[:-1]:
         table.add_column(name, no_wrap=True)
-    table.add_column(header[-1])
+    table.add_column(header[-1], overflow="fold")
     for row in rows:
         table.add_row(*(prose(cell) for cell in row))
     console.print(table)
+
+
+def _draw_lines(rows: Sequence[tuple[str, ...]], header: tuple[str, ...], console: Console) -> None:
+    """A table whose rows are too wide: the first cell, then a line for each other one."""
+    from rich.cells import cell_len, set_cell_size
+
+    names = max(cell_len(name) for name in header[1:])
+    for row in rows:
+        console.print(prose(row[0]), soft_wrap=True)
+        for name, cell in zip(header[1:], row[1:], strict=True):
+            line = Text(f"  {set_cell_size(name, names)}  ", style="dim")
+            console.print(Text.assemble(line, prose(cell)), soft_wrap=True)

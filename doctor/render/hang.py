@@ -21,7 +21,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "who": "process", "does": "does", "waits": "waits for", "by": "source", "hook": "itself", "py-spy": "py-spy",
         "": "nobody", "graph": "Who waits for whom", "processes": "Processes", "stacks": "Stacks",
         "notes": "Not asked", "title": "Stalled run",
-        "counts": "Inspected {count} processes in {seconds:.1f} s; {answered} gave their stacks.",
+        "counts": "Processes inspected: {count}, in {seconds:.1f} s; with stacks: {answered}.",
     },
     "zh": {
         "who": "进程", "does": "状态", "waits": "等待", "by": "来源", "hook": "自身", "py-spy": "py-spy", "": "无",

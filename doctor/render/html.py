@@ -46,10 +46,11 @@ article p b { color: var(--soft); font-weight: 600; font-size: .85rem; margin-ri
 .tag { font-size: .82rem; color: var(--soft); display: flex; flex-wrap: wrap; gap: .2rem .9rem; }
 .tag b { color: var(--info); }
 .error .tag b { color: var(--error); } .warning .tag b { color: var(--warning); }
-code { background: var(--code); border-radius: 4px; padding: .08em .3em; font-size: .92em; overflow-wrap: anywhere; }
+code { background: var(--code); border-radius: 4px; padding: .08em .3em; font-size: .92em; overflow-wrap: anywhere;
+  display: inline-block; max-width: 100%; box-sizing: border-box; } /* breaks before `--option`, not in it */
 pre { background: var(--code); border: 1px solid var(--line); border-radius: 6px; padding: .7rem .9rem;
   overflow-x: auto; font-size: .88rem; margin: .6rem 0; }
-pre code { background: none; padding: 0; overflow-wrap: normal; }
+pre code { display: inline; background: none; padding: 0; overflow-wrap: normal; }
 pre.seen { white-space: pre-wrap; overflow-wrap: anywhere; }
 pre.seen span { display: block; color: var(--soft); font-size: .92em; }
 pre.seen code { display: block; overflow-wrap: anywhere; margin-bottom: .4rem; }

@@ -97,6 +97,9 @@ _DRAW = """
   // as wide as the longest label needs
   const wide = (u, told) => Math.max(44, 18 + 6.8 * Math.max(0, ...(told || []).map(each => each.length)));
   const tens = plot => (u, all) => plot.log ? all.map(v => Math.abs(Math.log10(v) % 1) < 1e-6 ? v : null) : all;
+  // a value that never changes is drawn in the middle, not at the bottom of 0 to 100
+  const range = (u, low, high) => low == null ? [null, null] : low < high ? uPlot.rangeNum(low, high, .1, true)
+    : [low - (Math.abs(low) / 2 || 1), high + (Math.abs(high) / 2 || 1)];
   const drawn = [];
   const between = (u, from, to) => [from, to ?? u.scales.x.max]
     .map(x => Math.min(Math.max(u.valToPos(x, 'x', true), u.bbox.left), u.bbox.left + u.bbox.width));
@@ -140,7 +143,7 @@ _DRAW = """
       drawn.push(new uPlot({
         width: box.clientWidth - 8, height: 190,
         cursor: {sync: {key: 'doctor' + plot.group}, drag: {x: true, y: false}},
-        scales: {x: {time: false}, y: {distr: plot.log ? 3 : 1}},
+        scales: {x: {time: false}, y: plot.log ? {distr: 3} : {range}},
         axes: [{...axis, size: 28}, {...axis, size: wide, grid: ruled, ticks: ruled}],
         series: [{label: data.step}, {label: data.value, stroke: css('--info'), width: 1.6, spanGaps: true,
           value: (u, v) => v == null ? '--' : short(v), points: {show: plot.xs.length < 40, size: 4}}],
@@ -149,8 +152,12 @@ _DRAW = """
     });
   };
   draw();
-  let waiting;
-  addEventListener('resize', () => { clearTimeout(waiting); waiting = setTimeout(draw, 120); });
+  // again whenever the section's width differs, which a print or a zoom changes as well as the window
+  const section = document.querySelector('.plots');
+  let width = section.clientWidth;
+  new ResizeObserver(() => {
+    if (section.clientWidth !== width) { width = section.clientWidth; requestAnimationFrame(draw); }
+  }).observe(section);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
 })();
 """

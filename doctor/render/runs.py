@@ -1,15 +1,44 @@
-"""Draws two runs beside each other."""
+"""Draws runs: all of a folder, or two beside each other."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from doctor.render.console import draw_table
+
 #: lines of a file are drawn in these colours
 _COLOURS = {"-": "red", "+": "green"}
+
+#: columns of the terminal that a command needs beside the other cells, and those between two cells
+_COMMAND, _GAP = 24, 2
+
+
+def draw_runs(rows: Sequence[tuple[str, ...]], header: tuple[str, ...], console: Console) -> None:
+    """A row a run, or two lines where that is too narrow for a row: the name of a run is typed, so it is never cut.
+
+    Args:
+        rows: name, verdict, time, best metric and command of each run.
+        header: of these.
+        console: where to.
+
+    """
+    cells = [max(cell_len(row[column]) + _GAP for row in (header, *rows)) for column in range(len(header) - 1)]
+    if sum(cells) + _COMMAND <= console.width:
+        draw_table(rows, header, console)
+        return
+    for name, *others, best, command in rows:
+        console.print(Text.assemble((name, "cyan"), f"  {_joined(*others)}"), soft_wrap=True)
+        console.print(Text(f"  {_joined(best, command)}", style="dim"), soft_wrap=True)
+
+
+def _joined(*cells: str) -> str:
+    """Cells in one line; one that is not known is a dot alone."""
+    return " · ".join(each for each in cells if each != "·")
 
 
 def draw_compared(found: Mapping[str, Any], words: Mapping[str, str], console: Console) -> None:

@@ -172,8 +172,12 @@ _DRAW = """
   document.querySelectorAll('.keys i').forEach(key => { key.style.background = tint(key.dataset.name, .55); });
   draw();
   window.doctorPlots = drawn;
-  let waiting;
-  addEventListener('resize', () => { clearTimeout(waiting); waiting = setTimeout(draw, 120); });
+  // again whenever the plots' width differs, which a print or a zoom changes as well as the window
+  const first = document.querySelector('.time');
+  let width = first ? first.clientWidth : 0;
+  if (first) new ResizeObserver(() => {
+    if (first.clientWidth !== width) { width = first.clientWidth; requestAnimationFrame(draw); }
+  }).observe(first);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
 })();
 """

@@ -27,8 +27,9 @@ def test_each_launcher_has_its_own_interpreter(tmp_path):
     (tmp_path / "bin/trl").write_text("#!/usr/bin/python3\n")  # not executable
     (tmp_path / "bin/vllm").mkdir()
     found = commands(tmp_path, PATH=f"{tmp_path / 'env/bin'}:{tmp_path / 'bin'}").found
-    assert found["python"] == Command("python", python, python)
-    assert found["torchrun"] == Command("torchrun", str(tmp_path / "env/bin/torchrun"), python)
+    folder = str((tmp_path / "env/bin").resolve())
+    assert found["python"] == Command("python", python, python, folder=folder)
+    assert found["torchrun"] == Command("torchrun", str(tmp_path / "env/bin/torchrun"), python, folder=folder)
     assert found["deepspeed"].interpreter == python
     assert found["accelerate"].interpreter == "/usr/bin/python3.9"
     gone = None if Path("/usr/bin/python3.9").exists() else "`/usr/bin/python3.9` does not exist"
@@ -44,6 +45,16 @@ def test_the_command_brings_its_own_path(tmp_path):
     assert "vllm" not in commands(tmp_path, PATH="/nowhere").found
     found = commands(tmp_path, f"PATH={tmp_path / 'env/bin'} vllm serve x", PATH="/nowhere").found
     assert found["vllm"].interpreter == sys.executable
+
+
+@pytest.mark.process
+def test_a_home_that_is_a_link_is_one_folder(tmp_path):
+    venv(tmp_path / "data/env")
+    (tmp_path / "home").symlink_to("data")
+    script(tmp_path / "data/env/bin/accelerate", f"#!{tmp_path / 'data/env/bin/python'}\n")
+    found = commands(tmp_path, PATH=str(tmp_path / "home/env/bin")).found
+    assert found["accelerate"].interpreter != found["python"].interpreter
+    assert found["accelerate"].folder == found["python"].folder == str((tmp_path / "data/env/bin").resolve())
 
 
 def test_relative_and_empty_entries_of_path(tmp_path):

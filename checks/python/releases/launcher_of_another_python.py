@@ -40,6 +40,18 @@ def _same(one: str, other: str) -> bool:
     return folders[0] == folders[1] and len(versions) <= 1
 
 
+def _resolved(path: str, commands: Commands) -> str:
+    """The path without links in its folder, where a command of PATH starts it: a home that is a link has two names."""
+    folders = (each.folder for each in commands.found.values() if each.interpreter == path and each.folder)
+    folder = next(folders, None)
+    return path if folder is None else f"{folder}/{path.rpartition('/')[2]}"
+
+
+def _one(one: str, other: str, commands: Commands) -> bool:
+    """Whether two paths name one interpreter, as typed or without links."""
+    return _same(one, other) or _same(_resolved(one, commands), _resolved(other, commands))
+
+
 @check(PROBLEM)
 def launched(
     launch: Launch, commands: Commands, interpreter: Interpreter, environment: Environment, packages: Packages
@@ -49,9 +61,11 @@ def launched(
     python = commands.found.get("python") or commands.found.get("python3")
     if launch.program not in NEEDS or launcher is None or launcher.interpreter is None:
         return
-    if python is None or python.interpreter is None or _same(launcher.interpreter, python.interpreter):
+    if python is None or python.interpreter is None:
         return
-    if not _same(launcher.interpreter, interpreter.executable):  # --python, PYTHON_EXEC: another one was meant
+    if _one(launcher.interpreter, python.interpreter, commands):
+        return
+    if not _one(launcher.interpreter, interpreter.executable, commands):  # --python, PYTHON_EXEC: another one was meant
         return
     active = [environment.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
     if any(prefix and launcher.interpreter.startswith(f"{prefix}/") for prefix in active):
@@ -98,7 +112,7 @@ def on_path(launch: Launch | None, commands: Commands, interpreter: Interpreter,
         launcher = commands.found.get(name)
         if launcher is None or launcher.interpreter is None or needs not in packages.distributions:
             continue
-        if _same(launcher.interpreter, interpreter.executable):
+        if _one(launcher.interpreter, interpreter.executable, commands):
             continue
         yield found(
             PROBLEM,

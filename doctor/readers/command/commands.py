@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from doctor.base.fact import Context, Unavailable, fact
@@ -36,5 +37,10 @@ def collect(context: Context, launch: Launch | None) -> Commands:
         if program is not None:
             gone = program.interpreter is not None and not Path(program.interpreter).exists()
             problem = f"`{program.interpreter}` does not exist" if gone else program.problem
-            found[name] = Command(name, program.path, program.interpreter, problem)
+            found[name] = Command(name, program.path, program.interpreter, problem, _folder(program.interpreter))
     return Commands(found)
+
+
+def _folder(interpreter: str | None) -> str | None:
+    """The folder of an interpreter without links; the interpreter of an environment is itself a link, and stays one."""
+    return None if interpreter is None else os.path.realpath(Path(interpreter).parent)
