@@ -8,7 +8,7 @@ SGLang: `/generate` with `return_logprob` and `logprob_start_len`, `extra_key` f
 the first rows of a weight, and `weight_version`.
 https://docs.sglang.io/basic_usage/native_api.html https://docs.sglang.io/basic_usage/sampling_params.html
 Routes and fields as its source has them: `/generate`, `/get_model_info` and `/get_weight_version` (`weight_version`),
-`/get_server_info` (arguments of the server, of the scheduler), `/get_weights_by_name`; a batch takes one `extra_key` and
+`/get_server_info` (arguments of server and scheduler), `/get_weights_by_name`; a batch takes one `extra_key` and
 one `lora_path` for all of its rows (at 0025436e and 001067ff):
 https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/entrypoints/http_server.py
 https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/managers/io_struct.py
