@@ -100,7 +100,8 @@ class Witness:
         self._opening: Optional[Waiting] = None
         self._opened: list[Engine] = []
         self._checksums: dict[int, dict[str, Checksum]] = {}
-        self._agrees = True
+        #: whether both sides gave the same tokens the same when last asked; None: they could not be asked in time
+        self._agrees: Optional[bool] = True
         self._told: set[str] = set()
         self._told_unheard = False
 
@@ -352,6 +353,7 @@ class Witness:
 
     def _is_late(self, waiting: Waiting) -> None:
         self.late += 1
+        self._agrees = None  # of a batch nobody may say now that everything else agrees
         name = "the engine" if self._engine is None else self._engine.name
         if not self._told_late and self.guard.rank == 0:
             self._told_late = True
