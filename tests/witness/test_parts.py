@@ -112,6 +112,7 @@ def agreements(run: Guarded) -> list[tuple[int, str]]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("parts", ["fsdp2", "zero3"])
 def test_trl_that_is_well_is_seen_to_be_and_computes_the_same(parts: str, trained: Train) -> None:
     run, without = trained("well", parts), trained("well", parts, guard=False)
@@ -125,6 +126,7 @@ def test_trl_that_is_well_is_seen_to_be_and_computes_the_same(parts: str, traine
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("parts", ["fsdp2", "zero3"])
 def test_old_weights_under_trl_are_named_within_three_updates(parts: str, trained: Train) -> None:
     run = trained("never-pushed", parts)
