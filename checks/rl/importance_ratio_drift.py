@@ -285,6 +285,44 @@ class DriftFromTheFirstStep:
         return self._settled
 
 
+#: KL between sampler and learner at the first steps, when no sample is old yet: twice the 0.01 that prime-rl and
+#: tinker-cookbook call well. It stands for s = 0.2, ten times what kernels leave in bf16. A 4B model with 0.03 at step
+#: 0, and a sampler of gpt-oss with 0.05 that came to 0.1 in 20 steps, were reported as faults:
+#: https://github.com/PrimeIntellect-ai/prime-rl/issues/2671
+#: https://github.com/thinking-machines-lab/tinker-feedback/issues/22
+KL_AT_START = 0.02
+
+
+@rule(PROBLEM, needs=(_CORR + "kl",), symptom_of=("RLX014", "RLX021"))
+class SamplerFarFromTheFirstStep:
+    """A KL between both sides that is high from the first step on, and below the bound of every step."""
+
+    def __init__(self) -> None:
+        self._settled = False
+        self._first = Window(FIRST_VALUES)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge the first values only, and only where they begin at step 0 or 1."""
+        if self._settled:
+            return None
+        late = not self._first and (point.step is None or point.step > 1)
+        if late or not KL_AT_START < abs(point.value) < LEVELS[_CORR + "kl"].high:
+            self._settled = True
+            return None
+        self._first.push(abs(point.value))
+        if not self._first.full:
+            return None
+        self._settled = True
+        return found(
+            PROBLEM, LEVEL, confidence=LIKELY, metric=point.name, value=f"{self._first.median:.3g}",
+            bound=f"{KL_AT_START:g}", count=len(self._first), step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, _stretch: Stretch) -> bool:
+        """Take every row in once the beginning is over."""
+        return self._settled
+
+
 _DIFFERENCE, _RATIO = "sampling/sampling_logp_difference/mean", "sampling/importance_sampling_ratio/mean"
 #: settings of sampling that leave a part of the vocabulary out, and their values that leave out nothing. The engine
 #: renormalises over what is left, the trainer over all of it: the ratio is then the mass S that is left, in each token

@@ -38,10 +38,16 @@ class Watched:
         self._part = part
         self._closed = False
         self._stuck = Watch(guard, guard.options.hang_factor, guard.options.hang_at_least_s)
-        guard.on_step = self._stuck.beat
+        guard.on_step = self._stepped
         if guard.run is not None:
             exceptions.watch(guard)
         atexit.register(self.close)
+
+    def _stepped(self, step: int) -> None:
+        """A step is made: the engine still has the weights that its forward was made with."""
+        self._stuck.beat(step)
+        if self._witness is not None:
+            self._witness.settle()
 
     @property
     def missing(self) -> list[str]:
@@ -61,7 +67,7 @@ class Watched:
         The witness asks behind the first pushes and then every 50 updates, and does nothing in between.
         """
         if self._witness is not None:
-            self._witness.pushing()
+            self._witness.replaced()
             self._witness.pushed()
             self._witness.look()
 

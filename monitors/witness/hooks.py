@@ -72,7 +72,7 @@ class TrainerWitness:
         )  # fmt: skip
         self.witness = Witness(
             guard, policy, self._engine, lambda: int(trainer.state.global_step), self._tokenizer,
-            every=guard.options.witness_every,
+            every=guard.options.witness_every, temperature=lambda: getattr(trainer, "temperature", None),
         )  # fmt: skip
 
     @shielded
@@ -180,6 +180,7 @@ class TrainerWitness:
         def generate_and_score(*args: Any, **kwargs: Any) -> Any:
             self._sequences.clear()
             result = original(*args, **kwargs)
+            self.witness.settle()
             if self.witness.wants_batch:
                 self._look_at(result)
             return result

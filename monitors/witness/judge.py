@@ -143,6 +143,8 @@ def _version(seen: Round, known: Known, judged: Judged) -> None:
 
 def _agreement(seen: Round, fixed: Fixed, known: Known) -> Optional[Verdict]:
     """Both sides on the answers of the fixed sequences, or on what the engine has just continued."""
+    if seen.trained is None:
+        return None
     if seen.asked.scored is not None:
         first, second, mask = seen.trained, seen.asked.scored, fixed.answers
     elif seen.continued is not None and seen.asked.plain is not None:
@@ -184,12 +186,12 @@ def _of_policy(seen: Round, fixed: Fixed, known: Known, agreement: Optional[Verd
 
 def _whose(seen: Round, fixed: Fixed, known: Known, agreement: Verdict) -> Optional[Finding]:
     """Whose scores the engine gives, where they are those of the policy without its adapter or at an earlier step."""
-    held = seen.asked.scored
-    if held is None:
+    held, mine = seen.asked.scored, seen.trained
+    if held is None or mine is None:
         return None
     near = agreement.value / NEARER
     if seen.base is not None:
-        effect = _distance(seen.trained, seen.base, fixed)
+        effect = _distance(mine, seen.base, fixed)
         if effect > LEAST_EFFECT and _distance(held, seen.base, fixed) <= near:
             return adapter_not_in_engine.dropped(seen.step, effect, agreement)
     distances = [(_distance(held, scores, fixed), step) for step, scores in known.past if step < seen.step]
@@ -282,7 +284,7 @@ def _shared(plain: Sequence[Continued], salted: Sequence[Continued]) -> tuple[li
 
 
 def judge_batch(
-    batch: Batch, step: int, known: Known, names: Callable[[int], str] = str, *, alike: bool = True
+    batch: Batch, step: int, known: Known, names: Callable[[int], str] = str, *, alike: Optional[bool] = True
 ) -> Judged:
     """Judge a batch that is trained on.
 
@@ -291,7 +293,8 @@ def judge_batch(
         step: optimizer steps made.
         known: of earlier rounds.
         names: shows a token.
-        alike: whether the fixed sequences agreed, so that weights explain nothing here.
+        alike: whether the same tokens were given the same by both sides, so that weights explain nothing here; None:
+            nobody was asked, and the batch is all that tells of the weights.
 
     """
     judged = Judged()
@@ -302,8 +305,9 @@ def judge_batch(
     judged.findings += rewards_of_failed_episodes.judged(known.episodes, "witness", step)
     told = len(judged.findings)
     _sequences(batch, step, names, judged)
-    if batch.sampled_logps is not None and batch.trained_logps is not None and alike and len(judged.findings) == told:
-        _batch_logps(batch, step, known, judged)
+    both = batch.sampled_logps is not None and batch.trained_logps is not None
+    if both and alike is not False and len(judged.findings) == told:
+        _batch_logps(batch, step, known, judged, alone=alike is None)
     return judged
 
 
@@ -338,7 +342,7 @@ def _until_last(ids: Sequence[int], mask: Sequence[Any]) -> list[int]:
     return list(ids[: last + 1])
 
 
-def _batch_logps(batch: Batch, step: int, known: Known, judged: Judged) -> None:
+def _batch_logps(batch: Batch, step: int, known: Known, judged: Judged, *, alone: bool) -> None:
     first, second = batch.trained_logps, batch.sampled_logps
     agreement = logp_agreement(
         first, second, batch.mask, classes=batch.classes, noise=known.noise, precision=known.precision
@@ -355,6 +359,9 @@ def _batch_logps(batch: Batch, step: int, known: Known, judged: Judged) -> None:
     judged.verdicts["tempered"] = other
     if other.state is BROKEN and not agreement.details.get("grows"):
         judged.findings.append(sampled_logps_renormalised.of_other_temperature(step, other))
+    elif alone and not agreement.details.get("grows"):
+        healthy = healthy_gap(known.precision)
+        judged.findings.append(engine_not_the_policy.differs(step, agreement, healthy))
     elif agreement.state in (BROKEN, DOUBTFUL):
         judged.findings.append(trained_tokens_not_sampled.of_place(step, agreement))
 

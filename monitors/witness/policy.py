@@ -15,6 +15,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence
 from doctor.monitors.guard.shards import sharded
 from doctor.monitors.witness.asked import CannotAsk, Logps
 from doctor.monitors.witness.draws import draws_kept
+from doctor.oracles.logps import coarser
 from doctor.oracles.weights import Checksum, precision_of, weight_checksums
 
 #: what stands around a model; the one inside computes the same on this rank alone
@@ -41,9 +42,20 @@ class Policy:
         *,
         together: bool = False,
     ) -> None:
-        self._given, self._together = model, together
+        self._given = model
+        #: whether each rank takes a part of every sequence
+        self.together = together
         self._context = context or nullcontext
         self._whole = whole or (lambda: model)
+
+    @property
+    def parts(self) -> Optional[str]:
+        """Why no forward can be made by this rank alone, in a few words; None where one can."""
+        if self.together:
+            return "each rank takes a part of every sequence, and a forward would need all of them"
+        if any(_in_parts(each) for each in (self._given, self._whole()) if each is not None):
+            return "each rank holds a part of the policy only, and a forward would need all of them"
+        return None
 
     @property
     def model(self) -> Any:
@@ -53,12 +65,29 @@ class Policy:
             CannotAsk: each rank holds a part of it only, or of each sequence.
 
         """
-        if self._together:
-            raise CannotAsk("each rank takes a part of every sequence, and a forward would need all of them")
-        if any(_in_parts(each) for each in (self._given, self._whole()) if each is not None):
-            raise CannotAsk("each rank holds a part of the policy only, and a forward would need all of them")
+        parts = self.parts
+        if parts is not None:
+            raise CannotAsk(parts)
+        return self._bare(compiled=True)
+
+    def heard(self) -> Any:
+        """The module whose forward the trainer makes: what a hook on it sees is neither compiled nor wrapped.
+
+        Raises:
+            CannotAsk: it is compiled in its place, so that a hook would be compiled, too.
+
+        """
+        model = self._bare(compiled=False)
+        if getattr(model, "_compiled_call_impl", None) is not None:
+            raise CannotAsk("the policy is compiled in its place, and a hook on it would be compiled, too")
+        return model
+
+    def _bare(self, *, compiled: bool) -> Any:
+        """The model without what stands around it; `compiled`: also what torch.compile would trace, hooks and all."""
         model = self._given
         while inner := next((getattr(model, each) for each in _AROUND if hasattr(model, each)), None):
+            if not compiled and hasattr(model, "_orig_mod"):
+                break
             model = inner
         return model
 
@@ -70,10 +99,11 @@ class Policy:
             CannotAsk: that cannot be told.
 
         """
-        config = getattr(self.model, "config", None)
+        model = self._bare(compiled=True)
+        config = getattr(model, "config", None)
         size = getattr(config, "vocab_size", None) or getattr(getattr(config, "text_config", None), "vocab_size", None)
-        if size is None:
-            size = next((len(each) for name, each in self.model.named_parameters() if "embed" in name), None)
+        if size is None and self.parts is None:
+            size = next((len(each) for name, each in model.named_parameters() if "embed" in name), None)
         if size is None:
             raise CannotAsk("the policy does not tell the size of its vocabulary")
         return int(size)
@@ -81,23 +111,38 @@ class Policy:
     @property
     def longest(self) -> Optional[int]:
         """Tokens that it can take in; None where it does not tell."""
-        found = getattr(getattr(self.model, "config", None), "max_position_embeddings", None)
+        found = getattr(getattr(self._bare(compiled=True), "config", None), "max_position_embeddings", None)
         return found if isinstance(found, int) else None
 
     @property
-    def precision(self) -> str:
-        """That it computes in: of its weights, or of the autocast that the trainer puts around it."""
+    def rotary(self) -> bool:
+        """Whether only the distance of two tokens counts for it, as its config tells."""
+        config = getattr(self._bare(compiled=True), "config", None)
+        names = ("rope_theta", "rope_parameters", "rope_scaling")
+        configs = [each for each in (config, getattr(config, "text_config", None)) if each is not None]
+        return any(getattr(each, name, None) is not None for each in configs for name in names)
+
+    @property
+    def precision(self) -> Optional[str]:
+        """That it computes in: of its weights, of FSDP, or of the autocast around it; None where that is not known."""
         import torch
 
-        weight = next(iter(self.model.parameters()))
+        model = self._bare(compiled=True)
+        weight = next(iter(model.parameters()))
         with self._context():
             given = _autocast(torch, weight.device.type)
-        return precision_of(weight) if given is None else str(given).rpartition(".")[2]
+        known: Optional[str] = precision_of(weight) if given is None else str(given).rpartition(".")[2]
+        whole = self._whole()
+        if any(_by_deepspeed(each) for each in (whole, self._given)):
+            return None
+        for each in () if self.parts is None else (whole if whole is not None else model).modules():
+            known = coarser(known, _mixed(each) or known)
+        return known
 
     @property
     def has_adapter(self) -> bool:
         """Whether it trains an adapter that can be switched off (PEFT)."""
-        return callable(getattr(self.model, "disable_adapter", None))
+        return callable(getattr(self._bare(compiled=True), "disable_adapter", None))
 
     def score(self, sequences: Sequence[Sequence[int]], *, base: bool = False) -> list[Logps]:
         """Log probabilities of given tokens, None for the first of each.
@@ -149,14 +194,25 @@ class Policy:
                         found[key] = found[key] + module.get_delta_weight(adapter).to(found[key].dtype)
         return found
 
+    def beginnings(self) -> Mapping[str, Any]:
+        """Of weights that the ranks share out, what this one holds from the first value on; nothing is gathered.
+
+        fully_shard gives the first rank the first rows, ZeRO-3 the first values of the flat weight:
+        https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html
+        https://github.com/deepspeedai/DeepSpeed/blob/v0.19.8/deepspeed/runtime/zero/partition_parameters.py
+        """
+        held = {name: _beginning(each) for name, each in self._bare(compiled=True).named_parameters()}
+        return {name: each for name, each in held.items() if each is not None}
+
     def checksums(self) -> dict[str, Checksum]:
         """What is kept of this step, to know it again in an engine; nothing where only an adapter moves.
 
-        Raises:
-            CannotAsk: this rank holds a part only.
-
+        Of a policy in parts it is that of the `beginnings`, whose first values alone are those of a whole weight.
         """
-        return {} if self.has_adapter else weight_checksums(dict(self.model.named_parameters()))
+        if self.has_adapter:
+            return {}
+        model = self._bare(compiled=True)
+        return weight_checksums(dict(model.named_parameters()) if self.parts is None else self.beginnings())
 
 
 def _autocast(torch: Any, kind: str) -> Any:
@@ -167,6 +223,42 @@ def _autocast(torch: Any, kind: str) -> Any:
         if kind == "cpu":
             return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
         return torch.get_autocast_gpu_dtype() if torch.is_autocast_enabled() else None
+
+
+def _by_deepspeed(model: Any) -> bool:
+    """Whether DeepSpeed casts within the model by an autocast of its own."""
+    asked = getattr(model, "torch_autocast_enabled", None)
+    return callable(asked) and bool(asked())
+
+
+def _mixed(module: Any) -> Optional[str]:
+    """Precision in which FSDP, its first or its second one, lets a module compute; None where it tells none."""
+    policy = getattr(module, "mixed_precision", None)
+    if policy is None and hasattr(module, "_get_fsdp_state"):
+        policy = getattr(module._get_fsdp_state(), "_mp_policy", None)  # noqa: SLF001 - nothing public tells it
+    found = getattr(policy, "param_dtype", None)
+    return None if found is None else str(found).rpartition(".")[2]
+
+
+def _beginning(weight: Any) -> Any:
+    """What this rank holds of a weight where its first value is the weight's; None where it is another part."""
+    if hasattr(weight, "ds_id"):
+        share: Any = getattr(weight, "ds_tensor", None)
+        first = share is not None and _rank(getattr(weight, "ds_process_group", None)) == 0
+        return share if first and share.numel() else None
+    if not hasattr(weight, "full_tensor"):
+        return None
+    at = weight.device_mesh.get_coordinate()
+    shares = zip(weight.placements, at or ())  # noqa: B905 - Python 3.9
+    first = at is not None and all(each.is_replicate() or (each.is_shard(0) and not here) for each, here in shares)
+    held = weight.to_local() if first else None
+    return held if held is not None and held.numel() else None
+
+
+def _rank(group: Any) -> int:
+    from torch import distributed
+
+    return int(distributed.get_rank(group)) if distributed.is_initialized() else 0
 
 
 def _in_parts(model: Any) -> bool:

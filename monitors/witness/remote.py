@@ -28,15 +28,15 @@ def compared_remotely(
     engine: Engine,
     trainer: Mapping[str, Any],
     past: Mapping[int, Mapping[str, Checksum]],
-    digest: Callable[[Sequence[Any]], str],
+    digest: Optional[Callable[[Sequence[Any]], str]],
 ) -> Verdict:
     """Whether an engine behind an address holds the trained weights.
 
     Args:
         engine: to ask.
-        trainer: name -> tensor.
+        trainer: name -> tensor, or of a weight that ranks share out the part that it begins with.
         past: step -> checksums of the trainer then; unused where only digests are told.
-        digest: of tensors one behind the other.
+        digest: of tensors one behind the other; None: no tensor is there whole, and digests are not asked for.
 
     Raises:
         CannotAsk: it tells neither values nor digests.
@@ -46,6 +46,8 @@ def compared_remotely(
     try:
         return _by_values(engine, weights, past)
     except CannotAsk:
+        if digest is None:
+            raise
         return _by_digests(engine.digests(), weights, digest)
 
 

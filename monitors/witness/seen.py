@@ -112,7 +112,7 @@ class Round:
         step: optimizer steps made.
         pushes: how often weights were pushed.
         asked: what the engine said.
-        trained: what the policy says of the fixed sequences.
+        trained: what the policy says of the fixed sequences; None where it lies in parts and was not asked.
         base: what it says without its adapter; None where it has none.
         continued: what the policy says of beginnings and continuations, where the engine scores nothing itself.
 
@@ -121,7 +121,7 @@ class Round:
     step: int
     pushes: int
     asked: Asked
-    trained: list[Logps]
+    trained: Optional[list[Logps]]
     base: Optional[list[Logps]] = None
     continued: Optional[list[Logps]] = None
     weights: Any = None

@@ -7,6 +7,11 @@ https://github.com/huggingface/trl/blob/v1.16.0/trl/generation/vllm_client.py
 SGLang: `/generate` with `return_logprob` and `logprob_start_len`, `extra_key` for the cache, `/get_weights_by_name` for
 the first rows of a weight, and `weight_version`.
 https://docs.sglang.io/basic_usage/native_api.html https://docs.sglang.io/basic_usage/sampling_params.html
+Routes and fields as its source has them: `/generate`, `/get_model_info` and `/get_weight_version` (`weight_version`),
+`/get_server_info` (arguments of server and scheduler), `/get_weights_by_name`; a batch takes one `extra_key` and
+one `lora_path` for all of its rows (at 0025436e and 001067ff):
+https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/entrypoints/http_server.py
+https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/managers/io_struct.py
 `trl vllm-serve` up to 1.x: `/generate/` with log probabilities of what was sampled, from 0.22 on.
 https://github.com/huggingface/trl/blob/v0.22.0/trl/scripts/vllm_serve.py
 

@@ -14,11 +14,14 @@ from contextlib import suppress
 from typing import Any, Callable, Optional
 
 from doctor.catalogue.finding import Finding
+from doctor.checks.witness.adapter_not_in_engine import PROBLEM as ADAPTER
 from doctor.checks.witness.engine_not_the_policy import PROBLEM as NOT_THE_POLICY
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.shield import shielded
 from doctor.monitors.witness.asked import CannotAsk, Engine
+from doctor.monitors.witness.forwards import Heard
 from doctor.monitors.witness.judge import Batch, Judged, Known, as_event, judge, judge_batch
+from doctor.monitors.witness.parts import Parts
 from doctor.monitors.witness.policy import Policy
 from doctor.monitors.witness.remote import compared_remotely
 from doctor.monitors.witness.seen import Asked, Fixed, Round, ask
@@ -63,6 +66,7 @@ class Witness:
         steps: tells how many optimizer steps are made.
         tokenizer: of the model, or None.
         every: updates between two rounds once the first ones are over; 0: no more of them.
+        temperature: at which the policy's forward gives log probabilities where it gives no logits; None: not known.
 
     """
 
@@ -75,6 +79,7 @@ class Witness:
         tokenizer: Any = None,
         *,
         every: float = 50,
+        temperature: Callable[[], Optional[float]] = lambda: None,
     ) -> None:
         self.guard, self.policy, self.every = guard, policy, every
         self.known = Known()
@@ -83,7 +88,9 @@ class Witness:
         self.spent_s = 0.0
         #: why nothing is seen any more; None while the witness looks on
         self.off: Optional[str] = None
-        self._make, self._steps, self._tokenizer = engine, steps, tokenizer
+        self._make, self._steps, self._tokenizer, self._temperature = engine, steps, tokenizer, temperature
+        #: hears the trainer's own forwards, where the policy lies in parts
+        self._parts: Optional[Parts] = None
         self._engine: Optional[Engine] = None
         self._fixed: Optional[Fixed] = None
         self._begun_s = time.monotonic()
@@ -93,8 +100,10 @@ class Witness:
         self._opening: Optional[Waiting] = None
         self._opened: list[Engine] = []
         self._checksums: dict[int, dict[str, Checksum]] = {}
-        self._agrees = True
+        #: whether both sides gave the same tokens the same when last asked; None: they could not be asked in time
+        self._agrees: Optional[bool] = True
         self._told: set[str] = set()
+        self._told_unheard = False
 
     @shielded
     def begin(self) -> None:
@@ -107,7 +116,26 @@ class Witness:
     @shielded
     def pushing(self) -> None:
         """Weights are about to be pushed: what was not answered by now would be about other weights."""
+        self.settle()
         self._give_up_waiting()
+
+    @shielded
+    def replaced(self) -> None:
+        """Weights have been pushed already: nothing can be asked about those before any more."""
+        if self._parts is not None:
+            self._parts.listener.listen_no_more()
+        self._give_up_waiting()
+
+    @shielded
+    def settle(self) -> None:
+        """The trainer has made a forward of its own, and the engine still has the weights that it was made with."""
+        if self._parts is None or self.off is not None:
+            return
+        began = time.monotonic()
+        heard = self._parts.listener.heard()
+        if heard is not None:
+            self._ask_about(self._parts, heard)
+        self.spent_s += time.monotonic() - began + self._parts.listener.told_s()
 
     @shielded
     def pushed(self) -> None:
@@ -150,7 +178,9 @@ class Witness:
         self._batch_due = False
         if batch.ends is None:
             batch.ends = set(getattr(self._tokenizer, "all_special_ids", None) or ())
-        judged = judge_batch(batch, self._steps(), self.known, names, alike=self._agrees)
+        unheard = self._parts is not None and self._parts.listener.unheard() is not None
+        alike = None if unheard else self._agrees
+        judged = judge_batch(batch, self._steps(), self.known, names, alike=alike)
         self._tell(judged, self._steps(), {})
         self.spent_s += time.monotonic() - began
 
@@ -158,6 +188,8 @@ class Witness:
     def close(self) -> None:
         """Tell the run folder what was seen, and what it cost."""
         self._give_up_waiting()
+        if self._parts is not None:
+            self._parts.listener.stop()
         if self.guard.events is not None:
             self.guard.events.write(
                 "monitor", step=self.guard.step, witness="end", rounds=self.rounds, late=self.late, off=self.off,
@@ -173,10 +205,15 @@ class Witness:
         if self.off is not None:
             return
         self.off = reason
-        if self.guard.rank == 0:
-            self.guard.alerts.print(_OFF[self.guard.options.language].format(reason=reason))
+        if self._parts is not None:
+            self._parts.listener.stop()
+        self._unseen(reason)
         if self.guard.events is not None:
             self.guard.events.write("monitor", step=self.guard.step, witness="off", reason=reason)
+
+    def _unseen(self, reason: str) -> None:
+        if self.guard.rank == 0:
+            self.guard.alerts.print(_OFF[self.guard.options.language].format(reason=reason))
 
     def _open(self) -> bool:
         """Whether engine and policy can be asked; they are looked at once."""
@@ -190,6 +227,8 @@ class Witness:
                 longest = [each for each in (engine.longest, self.policy.longest) if each]
                 prompts = beginnings(self._tokenizer, self.policy.vocabulary, min(longest, default=None))
                 precision = coarser(engine.precision, self.policy.precision)
+                if self.policy.parts is not None:
+                    self._parts = Parts(self.policy, self._steps, self._temperature)
             except CannotAsk as reason:
                 self.switch_off(str(reason))
                 return False
@@ -227,21 +266,63 @@ class Witness:
         engine, fixed = self._engine, self._fixed
         assert engine is not None and fixed is not None  # noqa: S101, PT018 - for the type checker
         step = self._last_step = self._steps()
-        adapter, noise = self.policy.has_adapter, not self.rounds
+        adapter, noise = self.policy.has_adapter and self._parts is None, not self.rounds
         waiting = Waiting(step, self.pushes, lambda: ask(engine, fixed, adapter=adapter, noise=noise))
         known = bool(fixed.sequences)
         waiting.start(inside=engine.inside)
         if known:
             self._score(waiting, fixed)
         self._finish(waiting, PATIENCE_S)
+        if self._parts is not None and self.pushes and self.off is None:
+            self._listen(self._parts)
+
+    def _listen(self, parts: Parts) -> None:
+        """Hear what the trainer's next forward says; where the last one said nothing, say so once."""
+        reason = parts.listener.unheard()
+        if reason is not None and not self._told_unheard:
+            self._told_unheard = True
+            self._unseen(reason)
+        try:
+            parts.listener.listen()
+        except CannotAsk as refused:
+            self.switch_off(str(refused))
+
+    def _ask_about(self, parts: Parts, heard: Heard) -> None:
+        """Have the engine score what the trainer has scored; the run waits for that as for any other answer."""
+        engine, rows = self._engine, parts.wanted(heard)
+        assert engine is not None  # noqa: S101 - for the type checker
+
+        def question() -> Asked:
+            told = Asked()
+            told.scored = told.take("agreement", lambda: engine.score(rows))
+            return told
+
+        waiting = Waiting(heard.step, self.pushes, question)
+        waiting.start(inside=engine.inside)
+        if not waiting.wait(PATIENCE_S):
+            self._is_late(waiting)
+            return
+        waiting.reraise()
+        told = waiting.asked
+        if told is None or told.scored is None:
+            self.switch_off("" if told is None else next(iter(told.unseen.values()), ""))
+            return
+        judged = parts.judge(heard, told.scored, self.known)
+        if any(each.problem is NOT_THE_POLICY for each in judged.findings):
+            weights = self._weights_asked(heard.step)
+            judged = parts.judge(heard, told.scored, self.known, weights) if weights is not None else judged
+        self._agrees = not judged.findings and judged.verdicts["agreement"].state is HOLDS
+        self._tell(judged, heard.step, told.unseen, about=(NOT_THE_POLICY.id, ADAPTER.id))
 
     def _score(self, waiting: Waiting, fixed: Fixed) -> None:
         """What the policy says now; its weights may have moved when the engine has answered."""
         try:
+            waiting.checksums = self.policy.checksums()
+            if self._parts is not None:
+                return
             waiting.trained = self.policy.score(fixed.sequences)
             if self.policy.has_adapter:
                 waiting.base = self.policy.score(fixed.sequences, base=True)
-            waiting.checksums = self.policy.checksums()
         except CannotAsk as reason:
             self.switch_off(str(reason))
 
@@ -262,16 +343,17 @@ class Witness:
         fixed = self._fixed
         if waiting.asked is None or fixed is None or not fixed.sequences:
             return
-        if waiting.trained is None:
+        if waiting.trained is None and self._parts is None:
             if self._steps() != waiting.step:
                 self._is_late(waiting)
                 return
             self._score(waiting, fixed)
-        if waiting.trained is not None:
+        if waiting.trained is not None or self._parts is not None:
             self._take_in(waiting, waiting.asked, fixed)
 
     def _is_late(self, waiting: Waiting) -> None:
         self.late += 1
+        self._agrees = None  # of a batch nobody may say now that everything else agrees
         name = "the engine" if self._engine is None else self._engine.name
         if not self._told_late and self.guard.rank == 0:
             self._told_late = True
@@ -290,7 +372,7 @@ class Witness:
         if asked.again is not None and asked.scored is not None:
             self.known.noise = _number(repeat_noise(asked.scored, asked.again))
         still = self._steps() == waiting.step
-        if asked.scored is None and asked.plain is not None and still:
+        if asked.scored is None and asked.plain is not None and still and self._parts is None:
             pairs = zip(fixed.prompts, asked.plain)  # noqa: B905 - Python 3.9
             seen.continued = self.policy.score([[*prompt, *each.ids] for prompt, each in pairs])
         if still and waiting.pushes:
@@ -304,7 +386,7 @@ class Witness:
 
     def _remember(self, seen: Round, waiting: Waiting, judged: Judged) -> None:
         agreement = judged.verdicts.get("agreement")
-        self._agrees = not judged.findings
+        self._agrees = self._parts is None and not judged.findings
         if agreement is not None and agreement.state is HOLDS and not judged.findings:
             if not seen.step:
                 self.known.baseline = agreement.value
@@ -318,7 +400,7 @@ class Witness:
         if seen.asked.version is not None and seen.pushes:
             self.known.versions.setdefault(seen.asked.version, seen.step)
         past = self.known.past
-        if not past or past[-1][0] != seen.step:
+        if seen.trained is not None and (not past or past[-1][0] != seen.step):
             past.append((seen.step, seen.trained))
             del past[1:-REMEMBERED]
         if waiting.checksums:
@@ -345,11 +427,12 @@ class Witness:
         if engine is None or engine.inside:
             return None
         held: list[Verdict] = []
-        trained, earlier = self.policy.tensors(), self._earlier(step)
+        whole, earlier = self._parts is None, self._earlier(step)
+        trained = self.policy.tensors() if whole else self.policy.beginnings()
 
         def question() -> Asked:
             with suppress(CannotAsk):
-                held.append(compared_remotely(engine, trained, earlier, digest))
+                held.append(compared_remotely(engine, trained, earlier, digest if whole else None))
             return Asked()
 
         waiting = Waiting(step, self.pushes, question)
@@ -359,17 +442,29 @@ class Witness:
         waiting.reraise()
         return next(iter(held), None)
 
-    def _tell(self, judged: Judged, step: int, unseen: dict[str, str], version: Optional[str] = None) -> None:
-        """Findings to the guard, once each while they last; figures to the run folder."""
+    def _tell(
+        self, judged: Judged, step: int, unseen: dict[str, str], version: Optional[str] = None,
+        about: tuple[str, ...] = ("",),
+    ) -> None:  # fmt: skip
+        """Findings to the guard, once each while they last; figures to the run folder.
+
+        Args:
+            judged: what was found.
+            step: optimizer steps made.
+            unseen: what was not asked -> why.
+            version: the engine's word on its weights.
+            about: beginnings of the ids of problems that are over where nothing is found.
+
+        """
         for finding in judged.findings:
             if _key(finding) not in self._told:
                 self._told.add(_key(finding))
                 self.guard.alarm(finding)
         agreement = judged.verdicts.get("agreement")
         if agreement is not None and not judged.findings:
-            self._told.clear()
+            self._told = {each for each in self._told if not each.startswith(about)}
         if agreement is not None and agreement.details.get("mean_ratio") is not None:
-            self.guard.observe(step, {"witness/logp_gap": agreement.value})
+            self.guard.observe(self._steps(), {"witness/logp_gap": agreement.value})  # it takes that for its own step
         if self.guard.events is not None:
             self.guard.events.write(
                 "monitor", step=step, witness="round", verdicts=as_event(judged.verdicts), unseen=unseen,

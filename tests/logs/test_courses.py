@@ -37,6 +37,8 @@ def findings(prepared: Prepared, tmp_path: Path, text: str, context: str = "") -
             "step 2: {'train/train_rollout_logprob_abs_diff': 0.271}",
             (2, {"sampling/sampling_logp_difference/mean": 0.271}),
         ),
+        ('{"step": 5, "optim/kl_sample_train_v1": 0.06}', (5, {"rollout_corr/kl": 0.06})),
+        ('{"train_step": 120, "kl": 2.78, "reward": 0.4}', (120, {"kl": 2.78, "reward": 0.4})),
         (
             "loss: 1.44 | lr: 5.5e-06 | grad_norm: 1.6",
             (None, {"loss": 1.44, "learning_rate": 5.5e-06, "grad_norm": 1.6}),

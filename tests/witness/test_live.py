@@ -142,6 +142,7 @@ def test_an_engine_that_is_late_holds_nobody_and_is_told(monkeypatch: pytest.Mon
         loop.engine.stalls_s = 0.0
         witness = loop.watched._witness
         assert witness.late == module.MOST_LATE
+        assert witness._agrees is None, "nobody knows whether fixed sequences agree"
         assert "did not answer in time" in loop.printed[0]
         assert any("answered too late" in each for each in loop.printed)
         assert loop.guard.findings == []

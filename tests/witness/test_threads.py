@@ -18,8 +18,12 @@ FOLDER = Path(__file__).parent / "threads"
 CASES = sorted(each.parent.name for each in FOLDER.glob("*/label.json"))
 PREPARED = prepare()
 
-#: what nothing in the log tells: a weight push in another form, and a metric that its framework computes wrongly
-MISSED = {"verl-fp8-garbage", "rllm-kl-always-zero"}
+#: what nothing in the log tells: a weight push in another form, and a metric that its framework computes wrongly. What
+#: no rule knows yet: a gap where a flag promises none, samples an update old with a clip ratio of 0, undecoded calls
+MISSED = {
+    "verl-fp8-garbage", "rllm-kl-always-zero", "slime-true-on-policy", "miles-async-ppo-uncorrected",
+    "openagentrl-tool-calls-undecoded",
+}  # fmt: skip
 
 
 def label(name: str) -> dict[str, Any]:
@@ -37,9 +41,9 @@ def found(name: str) -> list[str]:
     return [each for each in ids if not each.startswith("UNK")]
 
 
-def test_there_are_fifteen_with_sources_of_their_own() -> None:
+def test_all_have_sources_of_their_own() -> None:
     broken = [label(each) for each in CASES if label(each)["kind"] != "healthy"]
-    assert len(broken) == len({each["source"] for each in broken}) == 15
+    assert len(broken) == len({each["source"] for each in broken}) == 24
 
 
 @pytest.mark.parametrize("name", CASES)

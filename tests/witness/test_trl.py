@@ -32,7 +32,7 @@ def trained(
         folder = tmp_path / f"{case}-{mode}-{guard}"
         run = RunDir(folder / "run")
         run.path.mkdir(parents=True)
-        argv = [str(python), str(PROGRAM), str(carried) if guard else "none", str(model), case, mode]
+        argv = [str(python), str(PROGRAM), str(carried) if guard else "none", str(model), case, mode, "whole"]
         ran = start(argv, folder, environment(python, folder))
         assert ran.code == 0, ran.text[-3000:]
         return Guarded(ran, run)

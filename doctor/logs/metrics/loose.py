@@ -27,7 +27,8 @@ LABELLED = later(
     r"\s{0,3}\((?P<label>[A-Za-z][^()\n]{1,60})\)\s*$"
 )
 _STEP = later(
-    r"\b(?:global[ _]?)?(?:[Ss]tep|[Ii]ter(?:ation)?|[Rr]ollout)\s{0,2}[:=]?\s{0,2}(?P<step>\d{1,9})"
+    r"\b(?:(?:global|train(?:ing)?)[ _]?)?(?:[Ss]tep|[Ii]ter(?:ation)?|[Rr]ollout)['\"]?\s{0,2}[:=]?\s{0,2}"
+    r"(?P<step>\d{1,9})"
     r"(?:\s?/\s?(?P<all>\d{1,9}))?"
 )
 _NAMES = {

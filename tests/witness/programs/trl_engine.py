@@ -1,8 +1,9 @@
-"""TRL's GRPO with an engine that computes for real, served or in this process: trl_engine.py DOCTOR MODEL CASE MODE.
+"""TRL's GRPO with an engine that computes for real: trl_engine.py DOCTOR MODEL CASE MODE PARTS.
 
 DOCTOR is the folder that holds the carried doctor; "none" runs without. The engine is a second model of transformers
 behind vLLM's protocol; the package `vllm` that TRL asks for is made here, with as much as TRL takes from it. CASE is
-the fault, or "well".
+the fault, or "well". MODE is "server" or "colocate" (in this process). PARTS is "whole", or "fsdp2" or "zero3" where
+torchrun has started several processes, of which each holds a part of the policy; the first one has the engine.
 """
 
 import hashlib
@@ -15,8 +16,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
-CARRIED, MODEL, CASE, MODE = sys.argv[1:5]
-STUB = Path("stub").absolute()
+CARRIED, MODEL, CASE, MODE, PARTS = sys.argv[1:6]
+RANK = int(os.environ.get("RANK", "0"))
+STUB = Path(f"stub-{RANK}").absolute()
 FILES = {
     "vllm/__init__.py": ("from vllm_engine import LLM, RequestOutput, SamplingParams\n__version__ = '0.27.0'\n"),
     "vllm/sampling_params.py": "class StructuredOutputsParams: ...\n",
@@ -39,6 +41,8 @@ os.environ["DOCTOR_RUN_DIR"] = str(Path("run").absolute())
 if CARRIED != "none":
     sys.path.insert(0, CARRIED)
 sys.path.append(str(Path(__file__).parents[2] / "real" / "programs"))
+if PARTS == "fsdp2":
+    os.environ["ACCELERATE_USE_FSDP"] = "true"
 
 import torch  # noqa: E402
 from transformers import AutoModelForCausalLM  # noqa: E402
@@ -205,13 +209,42 @@ from trl import GRPOConfig, GRPOTrainer  # noqa: E402
 from trl.generation.vllm_client import VLLMClient  # noqa: E402
 
 VLLMClient.init_communicator = lambda self, device=0: None
+
+
+def with_a_device(initialise):
+    """Accelerate asks for an accelerator before it makes FSDP, which torch itself runs on a CPU too."""
+    from accelerate.utils import DistributedType
+
+    def state(self, *args, **kwargs):
+        initialise(self, *args, **kwargs)
+        if self.distributed_type == DistributedType.MULTI_CPU:
+            self.distributed_type, self.device = DistributedType.MULTI_XPU, torch.device("cpu")
+
+    return state
+
+
+PLACES = {"whole": {}, "fsdp2": {
+    "fsdp": True,
+    "fsdp_config": {
+        "version": 2, "transformer_layer_cls_to_wrap": ["Qwen2DecoderLayer"], "cpu_ram_efficient_loading": False,
+    },
+}, "zero3": {
+    "deepspeed": {
+        "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "gradient_clipping": "auto",
+        "zero_optimization": {"stage": 3}, "zero_allow_untested_optimizer": True, "zero_force_ds_cpu_optimizer": False,
+    },
+}}  # fmt: skip
+if PARTS == "fsdp2":
+    from accelerate.state import PartialState
+
+    PartialState.__init__ = with_a_device(PartialState.__init__)
 server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 config = GRPOConfig(
     output_dir="out", per_device_train_batch_size=4, num_generations=4, max_completion_length=24, max_steps=4,
     logging_steps=1, learning_rate=2e-2, report_to=[], use_cpu=True, bf16=False, save_strategy="no", seed=1,
     use_vllm=True, vllm_mode=MODE, vllm_server_base_url=f"http://127.0.0.1:{server.server_port}",
-    top_p=0.7 if CASE == "top-p" else 1.0,
+    top_p=0.7 if CASE == "top-p" else 1.0, **PLACES[PARTS],
 )  # fmt: skip
 trainer = GRPOTrainer(
     model=MODEL, reward_funcs=tiny.variety, args=config, train_dataset=tiny.sums(), processing_class=tiny.tokenizer()
@@ -221,6 +254,17 @@ if CARRIED != "none":
 
     trainer.add_callback(DoctorCallback(lang="en"))
 trainer.train()
-digest = hashlib.sha256(b"".join(each.detach().numpy().tobytes() for each in trainer.model.parameters())).hexdigest()
+
+
+def own(weight):
+    """What this rank holds of a weight."""
+    held = getattr(weight, "ds_tensor", weight).detach()
+    return held.to_local() if hasattr(held, "to_local") else held
+
+
+digest = hashlib.sha256(b"".join(own(each).numpy().tobytes() for each in trainer.model.parameters())).hexdigest()
 history = [{name: each.get(name) for name in ("loss", "reward", "grad_norm")} for each in trainer.state.log_history]
-Path("result-0.json").write_text(json.dumps({"digest": digest, "history": history, "step": trainer.state.global_step}))
+result = {"digest": digest, "history": history, "step": trainer.state.global_step}
+if PARTS != "whole":
+    result["parts"] = any(hasattr(each, "to_local") or hasattr(each, "ds_id") for each in trainer.model.parameters())
+Path(f"result-{RANK}.json").write_text(json.dumps(result))
