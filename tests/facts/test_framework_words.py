@@ -1,7 +1,7 @@
 """A framework's own validator, asked in a held child: stand-ins with the interface of each entry point.
 
-The sources of the interfaces are named in `doctor.readers.patient.entries`; the real LLaMA-Factory, ms-swift, veRL and
-oumi were asked by hand (their answers are cases of `tests/checks/LCH6560/validator.yaml`).
+The sources of the interfaces are named in `doctor.readers.patient.entries`; the real LLaMA-Factory, ms-swift, veRL,
+AReaL and oumi were asked by hand (their answers are cases of `tests/checks/LCH6560/validator.yaml`).
 """
 
 from __future__ import annotations

@@ -37,7 +37,8 @@ _NAMED = re.compile(r"(?<![\w./-])(--[A-Za-z][\w.-]{1,60})|['\"`]\+?([a-z][\w.]{
 _NAMES = 4
 
 
-@check(PROBLEM)
+# these say the same of a setting with the place where it is written, and the validator ends at its first objection
+@check(PROBLEM, requires=("VRL001", "VRL037", "VRL3088"))
 def refused_by_its_validator(framework_words: FrameworkWords) -> Judgement:
     """Judge what can only be said of settings or packages; what the held process lacks is not held against the user."""
     words = framework_words
