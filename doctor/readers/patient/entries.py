@@ -15,6 +15,7 @@ import inspect
 import os
 import re
 import sys
+import tempfile
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, Callable
@@ -74,6 +75,9 @@ def swift(plan: Plan, assume: Assume) -> None:
     _refuse_unregistered(arguments, parsed)
     from swift.utils import parse_args  # type: ignore[import-not-found]
 
+    tools = importlib.import_module("swift.utils.torch_utils")
+    if hasattr(tools, "get_cache_dir"):
+        tools.get_cache_dir = tempfile.gettempdir  # type: ignore[attr-defined]  # where it keeps its lock files
     assume()
     parse_args(arguments, words)
 

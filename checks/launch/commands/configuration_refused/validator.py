@@ -38,7 +38,12 @@ _NAMES = 4
 
 
 # these say the same of a setting with the place where it is written, and the validator ends at its first objection
-@check(PROBLEM, requires=("VRL001", "VRL037", "VRL3088"))
+@check(
+    PROBLEM,
+    requires=(
+        "VRL001", "VRL037", "VRL3088/samples", "VRL3088/mini", "VRL3088/mini_above_batch", "VRL3088/micro_unclear",
+    ),
+)  # fmt: skip
 def refused_by_its_validator(framework_words: FrameworkWords) -> Judgement:
     """Judge what can only be said of settings or packages; what the held process lacks is not held against the user."""
     words = framework_words
@@ -92,9 +97,10 @@ def _of_packages(words: FrameworkWords) -> bool:
 
 
 def _message(words: FrameworkWords) -> Message:
+    """A package that lacks a module is there in another release."""
     if words.kind not in _OF_IMPORTS:
         return SETTINGS
-    return MISSING if words.missing else ENVIRONMENT
+    return MISSING if words.missing and "." not in words.missing else ENVIRONMENT
 
 
 def _proved(words: FrameworkWords) -> bool:
