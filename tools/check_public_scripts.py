@@ -37,7 +37,9 @@ def unpacked(mirrors: Path, repository: str, commit: str, folder: Path) -> Path:
     """A repository's files at a commit."""
     base = mirrors / repository.replace("/", "+")
     git = next(each for each in (base / "repo", base / ".git", base) if each.exists())
-    target = folder / repository.replace("/", "+")
+    target = folder / f"{repository.replace('/', '+')}-{commit[:12]}"
+    if target.exists():  # another entry names the same one
+        return target
     target.mkdir()
     archive = subprocess.run(["git", f"--git-dir={git}", "archive", commit], capture_output=True, check=True).stdout
     subprocess.run(["tar", "x", "-C", str(target)], input=archive, check=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from doctor.base.evidence import Observed
 from doctor.catalogue.settings import truth, whole
@@ -13,6 +13,7 @@ from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
+from doctor.facts.world import World
 
 #: DeepSpeed key -> training argument, as HfTrainerDeepSpeedConfig.trainer_config_process pairs them
 PAIRS = {
@@ -59,6 +60,27 @@ def from_json(config: DeepspeedConfig, training: Training, packages: Packages | 
         if ours is None or ours.value in {None, "auto"} or training.get(evaluation) is not None:
             continue
         yield Pair(key, ours, effective(training, packages, argument))
+
+
+def whole_batch(config: DeepspeedConfig, training: Training, packages: Packages | None, world: World) -> Pair | None:
+    """The batch of a step over all processes, which the Trainer works out and compares; None where neither applies.
+
+    Where the JSON also states its parts, these are compared instead, with each other too (DSP005).
+    https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/integrations/deepspeed.py
+    """
+    ours = setting_of(config, "train_batch_size")
+    parts = [setting_of(config, key) for key in ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps")]
+    stated = any(each is not None and each.value not in {None, "auto"} for each in parts)
+    if ours is None or ours.value in {None, "auto"} or stated or world.processes is None:
+        return None
+    micro = effective(training, packages, "per_device_train_batch_size")
+    steps = effective(training, packages, "gradient_accumulation_steps")
+    numbers = [whole(each.value) if each is not None else None for each in (micro, steps)]
+    if micro is None or numbers[0] is None or numbers[1] is None:
+        return Pair("train_batch_size", ours, None)
+    total = numbers[0] * numbers[1] * world.processes
+    name = f"{micro.name} * gradient_accumulation_steps * {world.processes} processes"
+    return Pair("train_batch_size", ours, replace(micro, name=name, value=total))
 
 
 def _two_precisions(config: DeepspeedConfig, training: Training, packages: Packages | None) -> bool:

@@ -62,6 +62,7 @@ class Context:
     environ: Mapping[str, str] = field(default_factory=dict)  # the doctor's own environment
     python: str | None = None  # --python as typed
     deep: bool = False
+    framework: bool = False  # the validator of the framework that the command starts is called, in a held child
     meeting: Meeting | None = None  # with `deep`, of many nodes
     gathering: bool = False  # this is one of several nodes: look whether it reaches the others
 

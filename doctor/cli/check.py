@@ -37,6 +37,9 @@ from doctor.cli.working import WORKING, working
     help="Longest measurement between nodes of --deep with --collect or --ray.  [default: 60]",
 )  # fmt: skip
 @click.option("--deep-busy", is_flag=True, help="Measure between nodes even on GPUs that others use.")
+@click.option(
+    "--no-framework", is_flag=True, help="Do not call the validator of the training framework that the command starts."
+)  # fmt: skip
 @options.ignore
 @options.strict
 @options.report
@@ -44,7 +47,8 @@ from doctor.cli.working import WORKING, working
 def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     """Find what will go wrong on this machine, with this command, before the launch.
 
-    None of your code is run: files are read, and the interpreter lists its packages in isolation.
+    None of your code is run: files are read, and the interpreter lists its packages in isolation. Where the command
+    starts a framework that has a validator of its own, it is called in a child that may write and contact nothing.
 
     \b
     doctor check
@@ -63,7 +67,14 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     launch_command = as_words(launch_command)
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     language = options.language(chosen["lang"], settings)
-    context = Context(launch_command, Path.cwd(), dict(os.environ), chosen["python"], chosen["deep"])
+    context = Context(
+        launch_command,
+        Path.cwd(),
+        dict(os.environ),
+        chosen["python"],
+        chosen["deep"],
+        framework=not chosen["no_framework"],
+    )
     if not chosen["sources"]:
         refuse_wrong_python(context)
     if chosen["collect"] and not chosen["ray"]:

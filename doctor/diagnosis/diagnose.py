@@ -241,6 +241,8 @@ def summary(states: Mapping[str, Observed]) -> Iterable[str]:
         if gpus.driver_version:
             yield f"driver {gpus.driver_version}"
     yield from _asked(_value(states, "network"))
+    if words := _value(states, "framework_words"):
+        yield f"asked {words.program} {words.version}'s own validator ({words.seconds:.0f} s)"
 
 
 def _asked(network: Network | None) -> Iterable[str]:

@@ -30,9 +30,9 @@ from doctor.readers.collector import about_command, about_elsewhere
 LIMIT_S = 0.5
 #: facts of the machine that also depend on variables, or on what the command says, and that stay as they were seen
 _STAY_ON_VARIABLES = frozenset({"cuda", "host", "hub", "network", "node", "ray_cluster", "nvidia", "interpreter",
-                                "collectives", "deep", "commands", "gpus"})  # fmt: skip
-_STAY_ON_SETTINGS = frozenset({"host", "network", "node", "collectives", "deep", "commands"})
-_STAY_ON_PACKAGES = frozenset({"cuda", "deep", "choices", "interpreter"})
+                                "collectives", "deep", "commands", "gpus", "framework_words"})  # fmt: skip
+_STAY_ON_SETTINGS = frozenset({"host", "network", "node", "collectives", "deep", "commands", "framework_words"})
+_STAY_ON_PACKAGES = frozenset({"cuda", "deep", "choices", "interpreter", "framework_words"})
 
 Result = Literal["mends", "fails", "untried"]
 

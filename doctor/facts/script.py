@@ -133,7 +133,8 @@ class Script:
 
     Args:
         imports: dotted name -> place of the import.
-        needs: those of `imports` that are run whenever the script is: at its top, outside any branch or `try`.
+        needs: imports that are run whenever the script is: at its top, outside any branch or `try`, and at the top of
+            the modules beside it that these lead to.
         calls: calls of classes and functions of the stack, in order of appearance; those of modules beside the
             script that it imports follow (their places name the file).
         parses_arguments_into: config classes that `HfArgumentParser`/`TrlParser` fills from the command line.

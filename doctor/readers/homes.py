@@ -42,6 +42,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "ray_cluster",
     ),
     "patient": (
+        "framework_words",
         "interpreter",
         "packages",
         "target",

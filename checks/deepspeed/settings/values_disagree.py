@@ -9,7 +9,7 @@ from doctor.catalogue.shared.proofs import effective, proofs, written
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.checks.deepspeed._helpers import compares_arguments, unread
-from doctor.checks.deepspeed._pairs import Pair, differ, from_json, from_yaml
+from doctor.checks.deepspeed._pairs import Pair, differ, from_json, from_yaml, whole_batch
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.launch import Launch
@@ -44,6 +44,8 @@ def values_disagree(
         return
     if deepspeed is not None:
         pairs = list(from_json(deepspeed, training, packages))
+        product = whole_batch(deepspeed, training, packages, world)
+        pairs += [product] if product is not None else []
     elif accelerate is not None:
         pairs = list(from_yaml(accelerate, training, packages))
     else:

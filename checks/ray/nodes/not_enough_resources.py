@@ -5,12 +5,16 @@ from __future__ import annotations
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
+from doctor.catalogue.settings import place_of
 from doctor.catalogue.shared.communication import machines_of, ranks_here
 from doctor.catalogue.shared.openrlhf_gpus import gpus_asked_for
+from doctor.catalogue.shared.trainers import quoted
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.facts.cluster import Cluster, Node
+from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
+from doctor.facts.script import Call, Script
 from doctor.facts.trinity_config import TrinityConfig
 from doctor.facts.verl_config import VerlConfig
 
@@ -19,6 +23,11 @@ PROBLEM = TOML.problem
 LOG_MESSAGE = TOML["log"]
 MESSAGE = TOML["main"]
 TOTAL = TOML["total"]
+OWN = TOML["script"]
+
+#: resource of a bundle -> argument of `ray.init` that says how much of it the local cluster has
+#: (https://docs.ray.io/en/latest/ray-core/api/doc/ray.init.html)
+_DECLARED = {"CPU": "num_cpus", "GPU": "num_gpus"}
 
 
 #: positions of what only waited
@@ -33,6 +42,42 @@ def explain(hits: Hits) -> Finding:
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), numbers=numbers,
         confidence=LIKELY if all(hit.signature in WAITED for hit in hits) else CONFIRMED,
     )  # fmt: skip
+
+
+@check(PROBLEM)
+def script_asks_for_what_it_starts(script: Script, environment: Environment | None) -> Judgement:
+    """A cluster that the script starts itself has what `ray.init` says; one that it joins is not known here."""
+    starts = script.calls_of("ray.init")
+    if len(starts) != 1 or starts[0].conditional or starts[0].has_star_kwargs or "address" in starts[0].arguments:
+        return
+    if environment is not None and environment.get("RAY_ADDRESS"):
+        return
+    for group in script.calls_of("ray.util.placement_group.placement_group", "ray.util.placement_group"):
+        for resource, option in _DECLARED.items():
+            declared, wanted = _number(starts[0], option), _wanted(group, resource)
+            if declared is not None and wanted is not None and wanted > declared:
+                yield found(
+                    PROBLEM, OWN, confidence=LIKELY if group.conditional or environment is None else CONFIRMED,
+                    where=place_of(otherwise=group.place), wanted=f"{wanted:g}", resource=resource,
+                    evidence=quoted(starts[0].arguments[option], group.arguments["bundles"]),
+                    declared=f"{declared:g}", option=option,
+                )  # fmt: skip
+
+
+def _number(call: Call, name: str) -> float | None:
+    setting = call.arguments.get(name)
+    value = setting.value if setting is not None and setting.known else None
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _wanted(group: Call, resource: str) -> float | None:
+    """What all bundles of a group ask for together; None where one of them is not written out."""
+    setting = group.arguments.get("bundles")
+    bundles = setting.value if setting is not None and setting.known else None
+    if not isinstance(bundles, (list, tuple)) or not all(isinstance(each, dict) for each in bundles):
+        return None
+    amounts = [each.get(resource, 0) for each in bundles]
+    return float(sum(amounts)) if all(isinstance(each, (int, float)) for each in amounts) else None
 
 
 @check(PROBLEM)

@@ -28,6 +28,7 @@ _MORE: dict[str, frozenset[str]] = {
     "torch": frozenset({"FullyShardedDataParallel", "fully_shard", "GradScaler", "init_process_group"}),
     "wandb": frozenset({"init", "login"}),
     "swanlab": frozenset({"init"}),
+    "ray": frozenset({"init", "placement_group"}),
 }
 #: transformers has a configuration class per model; those that speak of precision and quantization are wanted
 _TRANSFORMERS_CONFIGS = re.compile(r"(BitsAndBytes|GPTQ|Awq|Hqq|Quanto|TorchAo|FineGrainedFP8|Mxfp4|Generation)Config")

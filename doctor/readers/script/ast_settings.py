@@ -40,6 +40,7 @@ POSITIONAL: dict[str, tuple[str, ...]] = {
     "train": ("resume_from_checkpoint",),
     "load_dataset": ("path", "name", "data_dir", "data_files", "split"),
     "load_from_disk": ("dataset_path",),
+    "placement_group": ("bundles", "strategy"),
     "from_json": ("path_or_paths",),
     "from_csv": ("path_or_paths",),
     "from_parquet": ("path_or_paths",),

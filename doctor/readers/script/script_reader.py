@@ -85,14 +85,32 @@ class _Reader:
         )
 
     def _needs(self) -> dict[str, Place]:
-        statements = self.source.tree.body
-        first = [each for each in statements if isinstance(each, (ast.Import, ast.ImportFrom))]
-        at_top = {id(alias) for each in first for alias in each.names}
-        return {
-            each.dotted: self.source.place(each.node)
-            for each in self.module.imports
-            if id(each.node) in at_top and not each.dotted.startswith(".")
-        }
+        """Imports that run whenever the script does: its own at the top, and those of modules beside it in turn."""
+        found: dict[str, Place] = {}
+        left, seen = [self.module], set()
+        while left:
+            module = left.pop(0)
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            statements = module.source.tree.body
+            first = [each for each in statements if isinstance(each, (ast.Import, ast.ImportFrom))]
+            at_top = {id(alias) for each in first for alias in each.names}
+            for each in module.imports:
+                if id(each.node) not in at_top:
+                    continue
+                left += self._beside(each.dotted, relative=module is self.module)
+                if not each.dotted.startswith("."):
+                    found.setdefault(each.dotted, module.source.place(each.node))
+        return found
+
+    def _beside(self, dotted: str, *, relative: bool) -> list[Module]:
+        """Modules beside the script that an import runs, of those that were read for their calls."""
+        if dotted.startswith(".") and not relative:
+            return []  # in a package of its own
+        name = dotted.lstrip(".")
+        modules = self.project.modules
+        return [modules[each] for each in (name, name.rpartition(".")[0]) if each in modules]
 
     def _open_neighbours(self) -> None:
         """Read modules beside the script that hold calls of the stack; others are read when a name leads there."""
