@@ -155,7 +155,7 @@ def test_cut_safetensors(tmp_path: Path, keep: float, size: str) -> None:
     safetensors(path, keep)
     findings = found(tmp_path)
     assert list(findings) == ["CKP005"]
-    assert f"is cut off: it has {size} bytes" in findings["CKP005"].words().headline
+    assert f"is truncated: it has {size} bytes" in findings["CKP005"].words().headline
     assert found(path).keys() == {"CKP005"}, "the file itself was named"
 
 
