@@ -53,7 +53,7 @@ def test_the_rank_outside_of_the_collective_is_behind() -> None:
     finding = of_standstill(standstill)
     assert finding.where.rank == 1
     assert finding.words("en").headline == "No step for 2 min after step 5: rank 1 is in `judge (rewards.py:31)`"
-    assert "wait in `all_gather`, and rank 1 is not there" in finding.words("en").explanation
+    assert "wait in `all_gather`, and rank 1 is not among them" in finding.words("en").explanation
     assert "rank 1" in finding.words("zh").headline
     assert len(finding.evidence) == 2
 
