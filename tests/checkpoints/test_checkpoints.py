@@ -155,7 +155,7 @@ def test_cut_safetensors(tmp_path: Path, keep: float, size: str) -> None:
     safetensors(path, keep)
     findings = found(tmp_path)
     assert list(findings) == ["CKP005"]
-    assert f"is cut off: it has {size} bytes" in findings["CKP005"].words().headline
+    assert f"is truncated: it has {size} bytes" in findings["CKP005"].words().headline
     assert found(path).keys() == {"CKP005"}, "the file itself was named"
 
 
@@ -168,7 +168,7 @@ def test_cut_archive_of_torch(tmp_path: Path) -> None:
     archive(tmp_path / "checkpoint-4" / "pytorch_model.bin", 0.7)
     findings = found(tmp_path)
     assert list(findings) == ["CKP006"]
-    assert "cut off after" in findings["CKP006"].words().headline
+    assert "truncated after" in findings["CKP006"].words().headline
 
 
 def test_missing_shards_and_pointers(tmp_path: Path) -> None:

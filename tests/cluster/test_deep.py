@@ -234,7 +234,7 @@ def test_a_folder_that_is_not_shared_is_told_as_such(tmp_path: Path, monkeypatch
     cluster, told = measured(meetings[0], apart)
     assert {each.outcome for part in told.values() for each in part.processes} == {"ok"}
     (found,) = findings(cluster)
-    assert found.words().headline.startswith("None of the 2 nodes met another in the folder")
+    assert found.words().headline.startswith("None of the 2 nodes found another node in the folder")
 
 
 #: runs before the program of a measuring process: the first node's is killed as soon as it has told its first pair

@@ -131,7 +131,7 @@ def test_half_against_half_blames_nobody() -> None:
         )
     )
     (found,) = [each for each in report["findings"] if each["id"] == "LCH0780/packages"]
-    assert "none has a majority: 1.0 (2), 2.0 (2)" in found["headline"]
+    assert "no value has a majority: 1.0 (2), 2.0 (2)" in found["headline"]
     assert "host" not in found["where"]
     (row,) = report["nodes"]["rows"]
     assert row["majority"] is None

@@ -97,5 +97,5 @@ def test_a_head_at_all_addresses_is_named(tmp_path: Path) -> None:
     )
     found = [each for each in json.loads(done.stdout)["findings"] if each["id"] == "NCC8677/ray_node"]
     assert [each["nodes"]["count"] for each in found] == [1], done
-    assert "by 0.0.0.0, where no other node finds it" in found[0]["headline"]
+    assert "by 0.0.0.0, where no other node can reach it" in found[0]["headline"]
     assert done.returncode == 1

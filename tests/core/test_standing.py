@@ -53,7 +53,7 @@ def test_the_rank_outside_of_the_collective_is_behind() -> None:
     finding = of_standstill(standstill)
     assert finding.where.rank == 1
     assert finding.words("en").headline == "No step for 2 min after step 5: rank 1 is in `judge (rewards.py:31)`"
-    assert "wait in `all_gather`, and rank 1 is not there" in finding.words("en").explanation
+    assert "wait in `all_gather`, and rank 1 is not among them" in finding.words("en").explanation
     assert "rank 1" in finding.words("zh").headline
     assert len(finding.evidence) == 2
 
@@ -76,7 +76,7 @@ def test_a_silent_rank_may_be_the_one_so_nobody_else_is_accused() -> None:
     standstill = judge([_standing(0, GATHER, world=3), _standing(1, REWARD, world=3)])
     assert standstill is not None
     assert (standstill.behind, standstill.silent) == ((), (2,))
-    assert "Nothing was heard of rank 2" in of_standstill(standstill).words("en").explanation
+    assert "No answer came from rank 2" in of_standstill(standstill).words("en").explanation
 
 
 def test_a_majority_outside_accuses_nobody() -> None:
@@ -125,7 +125,7 @@ def test_a_rank_in_an_earlier_step_is_not_said_to_be_outside() -> None:
     assert standstill is not None
     told = of_standstill(standstill).words("en").explanation
     assert "The last step of rank 1 is older" in told
-    assert "is not there" not in told
+    assert "is not among them" not in told
 
 
 def test_no_words_no_standstill() -> None:

@@ -161,7 +161,7 @@ def test_a_generation_without_a_push_is_told_only_when_a_step_was_made_since(tra
     trainer.step()
     rollout(trainer, guard, push=False)
     (finding,) = guard.findings
-    assert finding.words().headline == "The completions of step 3 are made with the weights of step 1"
+    assert finding.words().headline == "The completions of step 3 use the weights of step 1"
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_an_engine_that_is_never_fed_is_found_when_the_trained_weights_move(cana
     rollout(trainer, guard, push=False)
     rollout(trainer, guard, push=False)
     (finding,) = guard.findings
-    assert finding.words().headline == "The completions of step 3 are made with the weights of step 1"
+    assert finding.words().headline == "The completions of step 3 use the weights of step 1"
     assert finding.evidence[0].text.endswith("not in vLLM: o_proj.weight")
     rollout(trainer, guard)
     assert canary._push_step == 2

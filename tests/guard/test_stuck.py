@@ -210,7 +210,7 @@ def test_of_two_ranks_the_one_outside_of_the_collective_is_named(run: RunDir) ->
     assert alarm["id"] == "LCH023"
     assert alarm["data"]["where"]["rank"] == 1  # type: ignore[index]
     assert "rank 1 is in `reward_that_hangs (stands.py:" in words["headline"]
-    assert "wait in `all_reduce`, and rank 1 is not there" in words["explanation"]
+    assert "wait in `all_reduce`, and rank 1 is not among them" in words["explanation"]
     assert "rank 1 is in `reward_that_hangs" in errors[0]
     assert len(list(run.path.glob("stacks/rank[01]-*.txt"))) >= 2
 

@@ -41,7 +41,7 @@ def first(prepared: Prepared, tmp_path: Path, text: str, context: str = "") -> F
     ("text", "context", "problem", "said"),
     [
         (CUT % (0.4, 1.0), "max_completion_length=80", "RLX011", "max_completion_length=80"),
-        (CUT % (0.0, 1.0), "", "RLX011", "no answer is reached"),
+        (CUT % (0.0, 1.0), "", "RLX011", "no completion reaches an answer"),
         (ZERO % "0.0" * 3, "group_size: 1", "RLX007", "group_size=1"),
         (ZERO % "0.0" * 3, "group_size: 8", "RLX010", ""),
         (MARGINS + EVALUATED % "0.0", "", "NUM018", "evaluated against itself"),

@@ -53,7 +53,7 @@ def test_the_rank_that_never_came_is_named_and_the_waiting_ones_are_not_blamed(t
     (finding,) = read(tmp_path)
     words = finding.words()
     assert words.headline == "Rank 2 never entered `all_reduce` number 4; rank 0, 1 waits"
-    assert "last one there was number 2" in words.explanation
+    assert "Its last collective there was number 2" in words.explanation
     assert (finding.where.rank, finding.where.file, finding.confidence) == (2, str(path), Confidence.LIKELY)
     assert any("/srv/train.py:104 in step" in each.text for each in finding.evidence)
     assert read(tmp_path / "nccl_trace_rank_0") == (finding,)
@@ -63,7 +63,7 @@ def test_a_rank_without_a_dump_is_told_as_unseen(tmp_path) -> None:
     _write(tmp_path, 0, [*_done(1), _entry(2)])
     _write(tmp_path, 1, _done(1))
     (finding,) = read(tmp_path)
-    assert "Of rank 2 there is no dump" in finding.words().explanation
+    assert "Rank 2 left no dump" in finding.words().explanation
 
 
 @pytest.mark.parametrize(

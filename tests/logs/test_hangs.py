@@ -108,7 +108,7 @@ def test_stamps_tell_how_long_and_who_fell_silent(tmp_path: Path, prepared: Prep
     ).diagnosis.outcome.findings[0]
     assert (first.problem.id, first.where.step, first.where.rank) == ("LCH023", 10, 1)
     assert "No step for 51 min" in first.words().headline
-    assert "The last words of rank 1 are" in first.words().explanation
+    assert "The last message of rank 1 is" in first.words().explanation
 
 
 def test_a_longer_pause_before_makes_a_pause_usual(tmp_path: Path, prepared: Prepared) -> None:

@@ -117,7 +117,7 @@ def _renumbered(text: str, times: int) -> list[str]:
 def test_reward_for_the_form_alone(tmp_path: Path) -> None:
     folder = made.trl(tmp_path, format_reward=lambda text: float(len(text) % 2), accuracy_reward=lambda _: 0.0)
     finding = found(folder)["RLX020"]
-    assert "`format_reward` earns rewards and `accuracy_reward` is 0 in 12" in finding.words().headline
+    assert "`format_reward` gives rewards and `accuracy_reward` is 0 in 12" in finding.words().headline
 
 
 def test_greedy_run_of_trl() -> None:
