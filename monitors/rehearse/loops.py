@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse import journal, moved
 from doctor.monitors.rehearse.settings import settings
 
 #: one trainer's training makes the steps of its own optimizer
@@ -30,12 +30,23 @@ class _Loop:
 
 
 def attach(module: Any) -> None:
-    """Count the steps of every optimizer from now on."""
+    """Count the steps of every optimizer from now on, and note the rates that they are made with."""
     register = getattr(module, "register_optimizer_step_post_hook", None)
     if register is None:
         journal.left_out("loops", "no_step_hook")
         return
+    before = getattr(module, "register_optimizer_step_pre_hook", None)
+    if before is not None:
+        before(_stepping)
     register(_stepped)
+
+
+@journal.shielded
+def _stepping(optimizer: Any, *_: Any) -> None:
+    """Note the rates of a step that is about to be made, which a schedule changes behind it; see `moved`."""
+    moved.used(optimizer)
+    if not Current.training and not _Loop.steps.get(id(optimizer)):
+        moved.remember_of(optimizer)
 
 
 def _stepped(optimizer: Any, *_: Any) -> None:
@@ -47,6 +58,7 @@ def _stepped(optimizer: Any, *_: Any) -> None:
         journal.reached("optimizer")
         journal.write("training", trainer="a loop of its own", world=1, steps=settings().steps, number=1)
     if made >= settings().steps:
+        moved.compare_of(optimizer)
         journal.write("trained", step=made, saved=[])
         journal.left_out("save", "loop")
         raise RehearsalOver(_OVER)

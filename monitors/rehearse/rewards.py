@@ -16,11 +16,12 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Callable, Optional
 
 from doctor.monitors.rehearse import answers, journal
+from doctor.monitors.rehearse.asked import asked
 from doctor.monitors.rehearse.settings import settings
 
 #: seconds that one try may take, and all tries of one function together
@@ -178,7 +179,8 @@ class Tried:
         journal.write(
             "reward", function=self.name, rows=len(batch["completions"]), own=self._own[:64],
             again=again and again.values and again.values[:64], column=self._column,
-            reads=reads(self._function, self._column), weight=self._weight(), place=_place(self._function),
+            reads=reads(self._function, self._column), absent=absent(self._function, batch),
+            weight=self._weight(), place=_place(self._function),
             tries={each.kind: each.as_data() for each in self._results if each.kind != "again"},
         )  # fmt: skip
 
@@ -355,6 +357,12 @@ def reads(function: Any, column: Optional[str]) -> bool:
     except (TypeError, ValueError):
         return False
     return column in parameters or column in texts_of(function)
+
+
+def absent(function: Any, batch: Mapping[str, Any]) -> list[str]:
+    """Columns of right answers that a function asks for and is not given; empty where it is given one of them."""
+    wanted = asked(function) & set(answers.ANSWER_COLUMNS)
+    return [] if wanted & set(batch) else sorted(wanted)
 
 
 def _place(function: Any) -> str:

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 #: variables of the place where the programs and their data lie
+ROOT = Path(__file__).parents[2]
 BASE, SMALL, PROGRAMS = "{stage}/base", "{stage}/small", "{programs}"
 
 
@@ -60,6 +62,12 @@ def _of_trl(name: str, data: str, *more: str) -> Case:
     )
 
 
+def _unusual(name: str, finding: str = "", phase: str = "", *, processes: bool = False, beside: str = "") -> Case:
+    words = (f"{PROGRAMS}/unusual.py", SMALL, name)
+    variables = {"PYTHONPATH": str(ROOT)}  # its scripts import `doctor`, as an installed one is imported
+    return Case(("torchrun", *words) if processes else words, finding, phase, beside=beside, variables=variables)
+
+
 _REWARD = ("--reward_funcs", "think_format_reward", "--num_generations", "4")
 
 
@@ -91,6 +99,13 @@ WELL = {
     "trl-script-reward": _of_trl("reward", "pairs"),
     "trl-script-grpo": _of_trl("grpo", "prompts", *_REWARD),
     "trl-script-rloo": _of_trl("rloo", "prompts", *_REWARD),
+    # of unusual shape
+    "unusual-own-loop": _unusual("own-loop"),
+    "unusual-accelerate-two": _unusual("accelerate-two", processes=True),
+    "unusual-lora-saves": _unusual("lora-saves"),
+    "unusual-stream": _unusual("stream"),
+    "unusual-reward-object": _unusual("reward-object"),
+    "unusual-own-trainer": _unusual("own-trainer"),
     # of earlier releases
     "trl-0.17": Case(_train("right", BASE), beside="trl-0.17"),
     "trl-0.14": Case(_train("right", BASE), beside="trl-0.14"),
@@ -161,4 +176,15 @@ MISTAKES = {
     "drawn-grpo-case": _drawn("grpo-case", "RLX5519"),
     "drawn-grpo-frozen": _drawn("grpo-frozen", "NUM5191"),
     "drawn-accelerate-wrapped": _drawn("accelerate-wrapped", phase="any", processes=True),
+    # of unusual shape
+    "unusual-loss-alone": _unusual("loss-alone", phase="any"),
+    "unusual-object-unnamed": _unusual("object-unnamed", phase="any", beside="trl-0.17"),  # later releases take it
+    "unusual-column-dropped": _unusual("column-dropped", "RLX5519"),
+    "unusual-rate-zero": _unusual("rate-zero", "RLX4202"),
+    "unusual-loss-detached": _unusual("loss-detached", phase="any"),
+    "unusual-tokenizer-larger": _unusual("tokenizer-larger", phase="any"),
+    "unusual-save-shared": _unusual("save-shared", phase="any"),
+    "unusual-unused-head": _unusual("unused-head", phase="any", processes=True),
+    "unusual-dpo-cut": _unusual("dpo-cut", phase="any"),
+    "unusual-metrics-of-text": _unusual("metrics-of-text", phase="any"),
 }

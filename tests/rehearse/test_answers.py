@@ -97,6 +97,39 @@ def test_a_function_that_ignores_the_column_is_not_judged_by_it(root: Path) -> N
     assert reward_does_not_judge.of_rehearsal(tried(root, by_length, answer=RIGHT)) is None
 
 
+def test_a_function_that_does_without_its_column_is_told(root: Path) -> None:
+    def looks_up(completions: list[str], **columns: Any) -> list[float]:
+        wanted = columns.get("answer", [None] * len(completions))
+        return [float(each == text) for each, text in zip(completions, wanted, strict=True)]
+
+    def optional(completions: list[str], solution: list[str] | None = None, **_: Any) -> list[float]:
+        return [float(bool(solution)) for _ in completions]
+
+    for function, column in ((looks_up, "answer"), (optional, "solution")):
+        told = tried(root, function)[-1]
+        assert told["absent"] == [column]
+        found = reward_does_not_judge.of_absent_columns([told])
+        assert found is not None
+        assert f"the column `{column}`" in found.words().headline
+
+
+def test_a_function_that_has_its_column_or_judges_otherwise_does_not_lack_it(root: Path) -> None:
+    def either(completions: list[str], **columns: Any) -> list[float]:
+        wanted = columns.get("solution") or columns["answer"]
+        return [float(each == text) for each, text in zip(completions, wanted, strict=True)]
+
+    def by_length(completions: list[str], **columns: Any) -> list[float]:
+        return [float(len(each)) + (columns.get("answer") is None) for each in completions]
+
+    def unless_absent(completions: list[str], answer: list[str] | None = None, **_: Any) -> list[float | None]:
+        return [None if answer is None else 1.0 for _ in completions]
+
+    tried(root, either, answer=RIGHT)
+    told = tried(root, by_length, unless_absent)
+    assert [each["absent"] for each in told] == [[], ["answer"], ["answer"]]
+    assert reward_does_not_judge.of_absent_columns(told) is None
+
+
 def test_messages_are_answered_by_messages(root: Path) -> None:
     def of_messages(completions: list[Any], **_: Any) -> list[float]:
         return [float(len(each[0]["content"].split()[0])) for each in completions]
