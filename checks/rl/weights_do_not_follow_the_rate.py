@@ -38,10 +38,10 @@ def of_rehearsal(
     if not rates:
         return None
     rate = max(rates)
-    if rate > 0 and count == 0 and still:
+    if rate > 0 and not null and count == 0 and still:
         evidence = (Observed.quoted("rehearsal", f"{still} parameters compared before and after {steps} steps"),)
         return found(PROBLEM, STILL, evidence=evidence, steps=steps, rate=f"{rate:.3g}", count=still)
-    if null and rate == 0 and count:
+    if null and (rate if used is None else used) == 0 and count:
         evidence = (Observed.quoted("rehearsal", ", ".join(moved)),)
         return found(PROBLEM, MOVED, evidence=evidence, count=count, parameter=moved[0])
     return None

@@ -27,6 +27,8 @@ class Current:
 
 class _Loop:
     steps: ClassVar[dict[int, int]] = {}
+    #: optimizer -> rates of its groups that are 0 for the step that is being made
+    rates: ClassVar[dict[int, list[Any]]] = {}
 
 
 def attach(module: Any) -> None:
@@ -43,13 +45,27 @@ def attach(module: Any) -> None:
 
 @journal.shielded
 def _stepping(optimizer: Any, *_: Any) -> None:
-    """Note the rates of a step that is about to be made, which a schedule changes behind it; see `moved`."""
+    """Note the rates of a step that is about to be made, which a schedule changes behind it; see `moved`.
+
+    With learning rate 0 every group has it for that step, also where an optimizer was given rates of its own.
+    """
+    if settings().null and all(each.get("lr") is not None for each in optimizer.param_groups):
+        _Loop.rates[id(optimizer)] = [each.get("lr") for each in optimizer.param_groups]
+        _set_rates(optimizer, [each * 0 for each in _Loop.rates[id(optimizer)]])
     moved.used(optimizer)
     if not Current.training and not _Loop.steps.get(id(optimizer)):
         moved.remember_of(optimizer)
 
 
+def _set_rates(optimizer: Any, rates: list[Any]) -> None:
+    for group, rate in zip(optimizer.param_groups, rates):  # noqa: B905 - Python 3.9 has no strict=
+        group["lr"] = rate
+
+
 def _stepped(optimizer: Any, *_: Any) -> None:
+    before = _Loop.rates.pop(id(optimizer), None)
+    if before is not None:
+        _set_rates(optimizer, before)
     if Current.training:
         return
     made = _Loop.steps[id(optimizer)] = _Loop.steps.get(id(optimizer), 0) + 1

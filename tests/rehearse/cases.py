@@ -90,6 +90,9 @@ WELL = {
     "loop": Case((f"{PROGRAMS}/loop.py", BASE)),
     "engine-follows": Case((f"{PROGRAMS}/engine.py", SMALL, "right"), options=("--no-resume",)),
     "null": Case(_train("right"), options=("--null",)),
+    "resume-same": Case(_train("resume-same"), options=("--no-resume",)),
+    "null-optimizer-of-mine": Case(_train("optimizer-of-mine"), options=("--null", "--no-resume")),
+    "scale-tiny-memory": Case(_train("long-in-little-memory"), options=("--no-resume",)),  # what it cannot see
     "scale-real": Case(_train("right"), options=("--scale", "real")),
     # of TRL itself
     "trl-script-sft": _of_trl("sft", "sft"),
@@ -151,6 +154,9 @@ MISTAKES = {
     "resume-from-nothing": _mistake("resume-from-nothing", phase="any"),
     "resume-last-of-none": _mistake("resume-last-of-none", phase="any"),
     "tracker-missing": _mistake("tracker-missing", phase="any"),
+    "resume-other": _mistake("resume-other", "CKP7555/shapes"),
+    "scale-real-memory": Case(_train("long-in-little-memory"), phase="any", options=("--scale", "real")),
+    "null-weights-averaged": Case(_train("weights-averaged"), "RLX4202", options=("--null", "--no-resume")),
     # an engine that does not follow the trained weights, at a rate of 1e-6
     "engine-keeps-a-layer": Case((f"{PROGRAMS}/engine.py", SMALL, "layer"), "WIT9046", options=("--no-resume",)),
     "engine-is-never-pushed-to": Case((f"{PROGRAMS}/engine.py", SMALL, "never"), "WIT9046", options=("--no-resume",)),

@@ -235,3 +235,26 @@ def test_every_kind_has_an_answer_for_every_row() -> None:
     for each in answers.of_rows(QUESTIONS, RIGHT, QUESTIONS):
         assert len(each.texts) == 4, each.kind
     json.dumps([each._asdict() for each in answers.of_rows(QUESTIONS, None, [])])
+
+
+def test_completions_that_are_handed_over_by_place_are_known_by_the_functions_own_words(root: Path) -> None:
+    class Exact:
+        def __call__(self, completions: list[str], solution: list[str], **_: Any) -> list[float]:
+            return [float(each.strip() == right) for each, right in zip(completions, solution, strict=True)]
+
+    trainer = Trainer(Exact())
+    rewards.watch(trainer)
+    trainer.reward_funcs[0](["maybe 3", "no", "7", ""], solution=RIGHT)
+    (told,) = [each for each in journal.entries(root) if each["kind"] == "reward"]
+    assert (told["function"], told["column"], told["reads"]) == ("Exact", "solution", True)
+    assert told["tries"]["right:plain"]["values"] == [1.0] * 4
+
+
+def test_of_several_columns_of_answers_the_one_that_is_read_is_tried(root: Path) -> None:
+    def by_solution(completions: list[str], solution: list[str], **_: Any) -> list[float]:
+        return [float(each.strip() == right) for each, right in zip(completions, solution, strict=True)]
+
+    told = tried(root, by_length, by_solution, answer=["x", "y", "z", "v"], solution=RIGHT)
+    assert [each["column"] for each in told] == ["solution", "solution"]
+    assert [each["reads"] for each in told] == [False, True]
+    assert told[1]["tries"]["right:plain"]["values"] == [1.0] * 4

@@ -318,3 +318,21 @@ def test_sglang_serves_the_tiny_folder_with_a_bounded_share(tmp_path: Path, monk
     assert (made.model_path, made.tokenizer_path) == ("tiny/Qwen/Qwen3-8B", "tiny/Qwen/Qwen3-8B")
     assert made.mem_fraction_static == engines._SHARE
     assert ServerArgs("m", mem_fraction_static=0.1).mem_fraction_static == 0.1
+
+
+def test_with_null_an_optimizers_own_rate_is_0_for_its_step_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    set_up(tmp_path, monkeypatch, null=True)
+    monkeypatch.setattr(moved._Before, "rate", None)
+    monkeypatch.setattr(loops.Current, "training", True)
+    parameter = torch.nn.Parameter(torch.ones(4))
+    parameter.grad = torch.ones(4)
+    optimizer = torch.optim.SGD([parameter], lr=0.5)
+    optimizer.register_step_pre_hook(loops._stepping)
+    optimizer.register_step_post_hook(loops._stepped)
+    optimizer.step()
+    assert bool((parameter == 1).all())
+    assert optimizer.param_groups[0]["lr"] == 0.5, "the schedule goes on from what it was"
+    assert moved._Before.rate == 0
