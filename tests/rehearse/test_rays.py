@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from doctor.monitors.rehearse import rays
+from tests.rehearse.test_hooks import set_up
 
 pytestmark = [
     pytest.mark.process,
@@ -57,3 +62,26 @@ def test_workers_carry_the_hook_and_no_running_cluster_is_asked(
     said = next(each for each in console.read_text().splitlines() if each.startswith("SAID"))
     assert said.startswith("SAID true ")
     assert said.endswith(":/mine"), "the hook comes before what the user named"
+
+
+def test_rays_own_commands_start_and_stop_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray.dashboard.modules.job.cli as jobs
+    from click.testing import CliRunner
+    from ray.scripts import scripts
+
+    set_up(tmp_path, monkeypatch)
+    became: list[tuple[str, list[str]]] = []
+    monkeypatch.setattr(os, "execvp", lambda word, words: became.append((word, words)))
+    for command in (scripts.start, scripts.stop, scripts.up, scripts.down, jobs.submit, jobs.stop, jobs.delete):
+        monkeypatch.setattr(command, "callback", _never)
+    rays.programs(scripts)
+    rays.jobs(jobs)
+    for words in (["start", "--head"], ["start", "--address", "192.0.2.1:6379"], ["stop", "--force"]):
+        assert CliRunner().invoke(scripts.cli, words).exit_code == 0, words
+    submitted = ["job", "submit", "--address", "http://192.0.2.1:8265", "--", "python3", "-m", "verl.trainer.main_ppo"]
+    assert CliRunner().invoke(scripts.cli, submitted).exit_code == 0
+    assert became == [("python3", ["python3", "-m", "verl.trainer.main_ppo"])]
+
+
+def _never(*_: Any, **__: Any) -> None:
+    raise AssertionError("a cluster of the user's would be changed")
