@@ -67,7 +67,7 @@ def test_an_interruption_leaves_nothing_running_and_nothing_touched(
     assert _has_trained(tmp_path / "state"), "it is interrupted in the middle of its training"
     os.kill(process.pid, number)
     assert process.wait(90) == 130
-    assert not [each for each in alive_with(str(PROGRAMS / "train.py")) if each != process.pid]
+    assert not [each for each in alive_with(str(stage("") / "base")) if each != process.pid], "of this test alone"
     assert {**tree(work), **tree(stage(""))} == before
 
 
