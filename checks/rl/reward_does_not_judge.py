@@ -14,6 +14,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 GARBAGE = TOML["garbage"]
 NOTHING = TOML["nothing"]
+ABSENT = TOML["absent"]
 
 #: kinds of worthless answers, and what they are called
 WORTHLESS = TOML.phrases("worthless")
@@ -55,6 +56,25 @@ def of_rehearsal(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
         PROBLEM, GARBAGE, confidence=LIKELY, evidence=evidence, worthless=WORTHLESS[kind],
         garbage=_number(garbage), right=_number(right), column=column, rows=rows,
     )  # fmt: skip
+
+
+def of_absent_columns(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
+    """Judge a function that does without the column of right answers it asks for; None where none does.
+
+    Args:
+        functions: as in `of_rehearsal`, with `absent` (columns asked for that the rows lack) and `own` (what it gave to
+            the run's own completions). One that told answers apart has other grounds; None says that it does not apply.
+
+    """
+    for each in functions:
+        tried = [value for one in each["tries"].values() for value in one["values"] or ()]
+        given = {*tried, *each["own"]}
+        if each.get("absent") and tried and len(given) == 1 and None not in given:
+            return found(
+                PROBLEM, ABSENT, confidence=LIKELY, evidence=(_told(each),), function=each["function"],
+                column=each["absent"][0], value=_number(given.pop()),
+            )  # fmt: skip
+    return None
 
 
 def _unknown(function: Mapping[str, Any]) -> bool:

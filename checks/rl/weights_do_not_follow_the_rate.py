@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from doctor.base.evidence import Observed
-from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 STILL = TOML["still"]
 MOVED = TOML["moved"]
+ZERO = TOML["zero"]
 
 
 def of_rehearsal(
-    moved: Sequence[str], still: int, rates: Sequence[float], steps: int, *, count: int, null: bool = False
-) -> Finding | None:
+    moved: Sequence[str], still: int, rates: Sequence[float], steps: int, *, count: int, null: bool = False,
+    used: float | None = None,
+) -> Finding | None:  # fmt: skip
     """Judge which parameters an update changed.
 
     Args:
@@ -26,15 +28,20 @@ def of_rehearsal(
         steps: optimizer steps between the two looks.
         count: how many it changed.
         null: the rate was set to 0; else a schedule may just have come there.
+        used: the largest rate that any step was made with; None where that was not seen. A warm-up from 0 is above it
+            in its second step.
 
     """
+    if used == 0 and not null and steps > 1 and not count and still:
+        evidence = (Observed.quoted("rehearsal", f"{still} parameters compared before and after {steps} steps"),)
+        return found(PROBLEM, ZERO, confidence=LIKELY, evidence=evidence, steps=steps)
     if not rates:
         return None
     rate = max(rates)
-    if rate > 0 and count == 0 and still:
+    if rate > 0 and not null and count == 0 and still:
         evidence = (Observed.quoted("rehearsal", f"{still} parameters compared before and after {steps} steps"),)
         return found(PROBLEM, STILL, evidence=evidence, steps=steps, rate=f"{rate:.3g}", count=still)
-    if null and rate == 0 and count:
+    if null and (rate if used is None else used) == 0 and count:
         evidence = (Observed.quoted("rehearsal", ", ".join(moved)),)
         return found(PROBLEM, MOVED, evidence=evidence, count=count, parameter=moved[0])
     return None

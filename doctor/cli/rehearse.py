@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +89,8 @@ def rehearsed(words: tuple[str, ...], wishes: Any) -> Any:
     given, _ = settings_of(Path.cwd())
     guard = given.get("guard", {})
     try:
-        session = rehearse(words, wishes, guard if isinstance(guard, dict) else {}, known=known)
+        with _ended_like_an_interruption():
+            session = rehearse(words, wishes, guard if isinstance(guard, dict) else {}, known=known)
     except OSError as error:
         msg = f"cannot make a folder for the rehearsal: {error.strerror}"
         raise click.UsageError(msg) from None
@@ -94,6 +98,18 @@ def rehearsed(words: tuple[str, ...], wishes: Any) -> Any:
         _say(sentences["interrupted"])
         raise
     return session
+
+
+@contextmanager
+def _ended_like_an_interruption() -> Iterator[None]:
+    """Have SIGTERM and the end of the terminal clear away what was started, as Ctrl-C does; under nohup none."""
+    wanted = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN]
+    before = {number: signal.signal(number, signal.default_int_handler) for number in wanted}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _say(text: str, *, bare: bool = False) -> None:

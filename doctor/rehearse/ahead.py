@@ -18,6 +18,8 @@ from doctor.run.folder import VARIABLE, RunDir
 
 _PROGRAM = ("lib", "doctor", "monitors", "rehearse", "ahead.py")
 _MOST = 3
+#: facts that only a framework's command has
+_CONFIGURED = {"verl_config": "veRL", "trinity_config": "Trinity-RFT"}
 
 
 @record
@@ -28,24 +30,28 @@ class Known:
         python: the interpreter that will train; None where it is not known.
         models: names of models that it will load.
         nodes: machines of the launch.
+        framework: whose configuration it has, where that is not one of Transformers' trainers.
 
     """
 
     python: str | None = None
     models: tuple[str, ...] = ()
     nodes: int = 1
+    framework: str = ""
 
 
 def known_of(argv: Sequence[str]) -> Known:
     """Read the command, its script and its files; what cannot be read is left open."""
     collector = Collector(Context(tuple(argv), Path.cwd(), dict(os.environ), None, False))
     with suppress(Exception):  # a fact less: the model is made when the command asks for it
-        collector.ask({"interpreter", "training", "launch"})
+        collector.ask({"interpreter", "training", "launch", *_CONFIGURED})
     interpreter, training, launch = (_value(collector, each) for each in ("interpreter", "training", "launch"))
     model = getattr(training, "model", None)
     named = [model.value] if model is not None and model.known and isinstance(model.value, str) else []
     named += [each for each in _values(argv) if (Path(each) / "config.json").is_file()]
-    return Known(getattr(interpreter, "executable", None), tuple(dict.fromkeys(named))[:_MOST], _nodes(launch))
+    framework = next((name for fact, name in _CONFIGURED.items() if _value(collector, fact) is not None), "")
+    python = getattr(interpreter, "executable", None)
+    return Known(python, tuple(dict.fromkeys(named))[:_MOST], _nodes(launch), framework)
 
 
 def has_gpu() -> bool:

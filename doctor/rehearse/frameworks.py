@@ -1,18 +1,15 @@
-"""Frameworks whose workers no trainer of Transformers enters: recognised, and given a rehearsal's values or left alone.
+"""Frameworks whose workers no trainer of Transformers enters: recognised, and started only where they take the hook.
 
-veRL takes Hydra overrides, in which `++` sets a key whether it is there or not
-(https://hydra.cc/docs/advanced/override_grammar/basic/); its keys:
-https://verl.readthedocs.io/en/latest/examples/config.html. Its workers inherit the start-up hook with the
-environment of the Ray that the command starts itself. Where its workers cannot run, `doctor.rehearse.parts` rehearses
-data and reward.
+veRL's driver is entered by `doctor.monitors.rehearse.verl`, its workers inherit the hook with the Ray that the command
+starts itself. Where it is not installed, and of all others, `doctor.rehearse.parts` rehearses data and reward.
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from contextlib import suppress
 
 from doctor.base.record import record
 
@@ -24,7 +21,9 @@ _WORDS = (
     (re.compile(r"^skyrl_train\.|(?:^|/)skyrl"), "SkyRL"),
     (re.compile(r"^megatron\.|(?:^|/)pretrain_gpt\.py$"), "Megatron-LM"),
 )
-_ADAPTED = ("veRL",)
+#: framework that is started -> its package
+_ENTERED = {"veRL": "verl"}
+_ASK_S = 20.0
 
 
 @record
@@ -32,7 +31,7 @@ class Adapted:
     """What is started in a command's place.
 
     Args:
-        argv: with a rehearsal's values; empty where nothing is started.
+        argv: the command; empty where nothing is started.
         framework: its name, "" for what Transformers' trainers and loops of one's own do.
 
     """
@@ -46,39 +45,28 @@ def framework_of(argv: Sequence[str]) -> str:
     return next((name for pattern, name in _WORDS if any(pattern.search(each) for each in argv)), "")
 
 
-def adapted(argv: Sequence[str], root: Path, wishes: Any, *, gpu: bool) -> Adapted:
+def adapted(argv: Sequence[str], python: str | None, named: str = "") -> Adapted:
     """The command as it is rehearsed.
 
     Args:
         argv: the user's.
-        root: the rehearsal's own folder.
-        wishes: what is asked of it.
-        gpu: whether this machine has one; without it none of the frameworks starts.
+        python: the interpreter that it uses; None where that is not known.
+        named: the framework that the command's script starts, where its own words do not say so.
 
     """
-    framework = framework_of(argv)
-    if not framework:
-        return Adapted(tuple(argv))
-    if framework not in _ADAPTED or not gpu:
-        return Adapted((), framework)
-    return Adapted((*argv, *_of_verl(argv, root, wishes.steps)), framework)
+    framework = framework_of(argv) or named
+    entered = _ENTERED.get(framework)
+    if not framework or (entered and python and has_package(python, entered)):
+        return Adapted(tuple(argv), framework)
+    return Adapted((), framework)
 
 
-def _of_verl(argv: Sequence[str], root: Path, steps: int) -> list[str]:
-    """Overrides that end a run after its first steps and keep what it writes in the rehearsal's folder."""
-    out = root / "out" / "verl"
-    values = {
-        "trainer.total_training_steps": steps, "trainer.logger": "[console]", "trainer.resume_mode": "disable",
-        "trainer.default_local_dir": out, "trainer.val_before_train": False,
-        "data.train_max_samples": 64, "data.val_max_samples": 16,
-    }  # fmt: skip
-    for name in ("trainer.save_freq", "trainer.test_freq"):
-        if _is_on(argv, name):
-            values[name] = steps
-    return [f"++{name}={value}" for name, value in values.items()]
-
-
-def _is_on(argv: Sequence[str], name: str) -> bool:
-    """Whether a frequency is set to something above 0; veRL's own default is off."""
-    found = [each.lstrip("+").partition("=")[2] for each in argv if each.lstrip("+").startswith(f"{name}=")]
-    return bool(found) and found[-1].isdecimal() and int(found[-1]) > 0
+def has_package(python: str, name: str) -> bool:
+    """Whether an interpreter finds a package; the package is not imported."""
+    asked = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({name!r}) is None)"
+    with suppress(OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(
+            [python, "-c", asked], stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_S, check=False
+        )
+        return done.returncode == 0
+    return False

@@ -110,7 +110,7 @@ def _own(session: Session) -> Iterator[Finding]:
         yield from looks.told([_late(session, late)], [str(late.path)], {rehearsal_not_finished.PROBLEM.id})
     elif not session.ended:
         yield rehearsal_not_finished.elsewhere(session.framework)
-    elif session.failed is None and not done.trained and not session.framework:
+    elif session.failed is None and not done.trained and not session.framework and not done.of("parts"):
         yield rehearsal_not_finished.unseen(len(done.of("process")))
     yield from _rewards(done)
     yield from trains_other_than_asked.of_inventory(inventory_of(session.run))
@@ -131,6 +131,7 @@ def _own(session: Session) -> Iterator[Finding]:
                 session.wishes.steps,
                 count=each["moved"],
                 null=session.wishes.null,
+                used=each.get("used"),
             )
             yield from [] if found is None else [found]
 
@@ -214,7 +215,7 @@ def _rewards(done: Rehearsed) -> Iterator[Finding]:
         slow = reward_call_slow.of_rehearsal(name, "", usual[name], 0)
         yield from [] if slow is None else [slow]
     if tried and len(tried) == len(usual):
-        found = reward_does_not_judge.of_rehearsal(tried)
+        found = reward_does_not_judge.of_rehearsal(tried) or reward_does_not_judge.of_absent_columns(tried)
         yield from [] if found is None else [found]
 
 

@@ -15,7 +15,7 @@ from doctor.base.state import state_folder
 from doctor.monitors.inject.lay import lay
 from doctor.monitors.rehearse import journal
 from doctor.monitors.rehearse.settings import VARIABLE, Settings
-from doctor.rehearse.ahead import Known, has_gpu, known_of, making_ahead
+from doctor.rehearse.ahead import Known, known_of, making_ahead
 from doctor.rehearse.apart import Apart, apart
 from doctor.rehearse.frameworks import adapted
 from doctor.rehearse.parts import command_of, parts_of
@@ -128,7 +128,7 @@ def _rehearsed(
     known: Known, on_tick: Callable[[Path], None],
 ) -> Session:  # fmt: skip
     root, began = run.path / "stage", time.monotonic()
-    given = adapted(argv, root, wishes, gpu=has_gpu())
+    given = adapted(argv, known.python, known.framework)
     if not given.argv:
         return _parts(argv, wishes, guard, run, held, given.framework, on_tick)
     settings = Settings(
@@ -180,19 +180,21 @@ def _variables(run: RunDir, guard: Mapping[str, Any], settings: Settings, wishes
     path.write_text(settings.as_json(), encoding="utf-8")
     silent = {**_SILENT, **({"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"} if wishes.offline else {})}
     variables = {**os.environ, **own, **silent, VARIABLE: str(path), "PYTHONUNBUFFERED": "1"}
-    variables.pop("RAY_ADDRESS", None)
     variables["MLFLOW_TRACKING_URI"] = (settings.root / "home" / "mlruns").as_uri()
     variables["WANDB_DIR"] = str(settings.root / "home")
     variables["TRACKIO_DIR"] = str(settings.root / "home" / "trackio")
     return variables
 
 
-#: variables by which trackers are switched off
+#: variables by which trackers are switched off, no cluster of Ray's is joined, and Hydra shows whole tracebacks
 #: https://docs.wandb.ai/ref/python/environment-variables  https://www.comet.com/docs/v2/guides/experiment-management/configure-sdk/
 #: https://docs.swanlab.cn/en/api/environment-variable.html  https://clear.ml/docs/latest/docs/configs/env_vars
+#: https://docs.ray.io/en/latest/ray-core/starting-ray.html
+#: https://hydra.cc/docs/tutorials/basic/running_your_app/debugging/
 _SILENT = {
     "WANDB_MODE": "disabled", "WANDB_SILENT": "true", "COMET_MODE": "disabled", "COMET_START_MODE": "disabled",
     "SWANLAB_MODE": "disabled", "CLEARML_OFFLINE_MODE": "1", "NEPTUNE_MODE": "debug",
+    "RAY_ADDRESS": "local", "HYDRA_FULL_ERROR": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1", "RAY_USAGE_STATS_ENABLED": "0",
 }  # fmt: skip
 

@@ -91,9 +91,18 @@ def _formatted(tags: Sequence[str], answer: str, gap: str) -> str:
     return gap.join(f"<{each}>{gap}{answer if each == holder else others}{gap}</{each}>" for each in tags)
 
 
-def right_of(row: Mapping[str, Sequence[Any]], count: int) -> Optional[tuple[str, list[str]]]:
-    """(column, right answers) of a batch, by the name of its columns; None where there is none that can be written."""
-    for name in ANSWER_COLUMNS:
+def right_of(
+    row: Mapping[str, Sequence[Any]], count: int, first: Iterable[str] = ()
+) -> Optional[tuple[str, list[str]]]:
+    """(column, right answers) of a batch, by the name of its columns; None where there is none that can be written.
+
+    Args:
+        row: column -> values of a batch.
+        count: how many rows it has.
+        first: columns that come before the usual ones: those that are read.
+
+    """
+    for name in dict.fromkeys((*first, *ANSWER_COLUMNS)):
         values = row.get(name)
         if not isinstance(values, (list, tuple)) or len(values) != count:
             continue

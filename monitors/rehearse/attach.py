@@ -27,8 +27,13 @@ _PLACES = {
     "torch.optim.optimizer": ("loops", "attach"),
     "wandb": ("outside", "weights_and_biases"),
     "vllm.engine.arg_utils": ("engines", "attach"),
+    "sglang.srt.server_args": ("engines", "servers"),
     "trl.extras.vllm_client": ("server", "clients"),
     "trl.generation.vllm_client": ("server", "clients"),
+    "hydra.main": ("verl", "tasks"),
+    "ray._private.worker": ("rays", "clusters"),
+    "ray.scripts.scripts": ("rays", "programs"),
+    "ray.dashboard.modules.job.cli": ("rays", "jobs"),
 }
 AWAITED = tuple(_PLACES)
 

@@ -1,6 +1,7 @@
-"""vLLM inside of a training process: its model is the tiny one, and its cache is bounded.
+"""vLLM or SGLang inside of a training process: its model is the tiny one, and its cache is bounded.
 
 https://github.com/vllm-project/vllm/blob/v0.8.5/vllm/engine/arg_utils.py
+https://github.com/sgl-project/sglang/blob/v0.4.6/python/sglang/srt/server_args.py
 """
 
 from __future__ import annotations
@@ -31,3 +32,20 @@ def attach(module: Any) -> None:
             return original(self, *args, **kwargs)
 
     module.EngineArgs.create_engine_config = create_engine_config
+
+
+def servers(module: Any) -> None:
+    """Have SGLang's engines, which are made of these arguments, made of tiny folders."""
+    original = module.ServerArgs.__post_init__
+
+    @functools.wraps(original)
+    def post_init(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if settings().tiny:
+            self.model_path = redirected(self.model_path, revision=getattr(self, "revision", None))
+            share = getattr(self, "mem_fraction_static", None)
+            if share is None or share > _SHARE:
+                self.mem_fraction_static = _SHARE
+        with journal.phase("engine"):
+            return original(self, *args, **kwargs)
+
+    module.ServerArgs.__post_init__ = post_init

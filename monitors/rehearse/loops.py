@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse import journal, moved
 from doctor.monitors.rehearse.settings import settings
 
 #: one trainer's training makes the steps of its own optimizer
@@ -27,18 +27,45 @@ class Current:
 
 class _Loop:
     steps: ClassVar[dict[int, int]] = {}
+    #: optimizer -> rates of its groups that are 0 for the step that is being made
+    rates: ClassVar[dict[int, list[Any]]] = {}
 
 
 def attach(module: Any) -> None:
-    """Count the steps of every optimizer from now on."""
+    """Count the steps of every optimizer from now on, and note the rates that they are made with."""
     register = getattr(module, "register_optimizer_step_post_hook", None)
     if register is None:
         journal.left_out("loops", "no_step_hook")
         return
+    before = getattr(module, "register_optimizer_step_pre_hook", None)
+    if before is not None:
+        before(_stepping)
     register(_stepped)
 
 
+@journal.shielded
+def _stepping(optimizer: Any, *_: Any) -> None:
+    """Note the rates of a step that is about to be made, which a schedule changes behind it; see `moved`.
+
+    With learning rate 0 every group has it for that step, also where an optimizer was given rates of its own.
+    """
+    if settings().null and all(each.get("lr") is not None for each in optimizer.param_groups):
+        _Loop.rates[id(optimizer)] = [each.get("lr") for each in optimizer.param_groups]
+        _set_rates(optimizer, [each * 0 for each in _Loop.rates[id(optimizer)]])
+    moved.used(optimizer)
+    if not Current.training and not _Loop.steps.get(id(optimizer)):
+        moved.remember_of(optimizer)
+
+
+def _set_rates(optimizer: Any, rates: list[Any]) -> None:
+    for group, rate in zip(optimizer.param_groups, rates):  # noqa: B905 - Python 3.9 has no strict=
+        group["lr"] = rate
+
+
 def _stepped(optimizer: Any, *_: Any) -> None:
+    before = _Loop.rates.pop(id(optimizer), None)
+    if before is not None:
+        _set_rates(optimizer, before)
     if Current.training:
         return
     made = _Loop.steps[id(optimizer)] = _Loop.steps.get(id(optimizer), 0) + 1
@@ -47,6 +74,7 @@ def _stepped(optimizer: Any, *_: Any) -> None:
         journal.reached("optimizer")
         journal.write("training", trainer="a loop of its own", world=1, steps=settings().steps, number=1)
     if made >= settings().steps:
+        moved.compare_of(optimizer)
         journal.write("trained", step=made, saved=[])
         journal.left_out("save", "loop")
         raise RehearsalOver(_OVER)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Optional
 
 from doctor.monitors.rehearse import journal
 from doctor.monitors.rehearse.settings import settings
@@ -14,6 +14,8 @@ class _Before:
     samples: ClassVar[dict[str, Any]] = {}
     #: names whose values had moved when they were last remembered anew
     moved: ClassVar[set[str]] = set()
+    #: the largest rate that a step was made with; None where no step told it
+    rate: ClassVar[Optional[float]] = None
 
 
 def _sample(parameter: Any) -> Any:
@@ -52,7 +54,11 @@ def compare(trainer: Any, model: Any) -> None:
     """Say how many of them are other numbers now."""
     if not _Before.samples:
         return
-    now = dict(_model(trainer, model).named_parameters())
+    rates = [each.get("lr") for each in getattr(trainer.optimizer, "param_groups", [])]
+    _tell(dict(_model(trainer, model).named_parameters()), rates, skipped=_skipped(trainer))
+
+
+def _tell(now: dict[str, Any], rates: list[Any], *, skipped: bool) -> None:
     still: list[str] = []
     moved: list[str] = []
     for name, before in _Before.samples.items():
@@ -61,11 +67,35 @@ def compare(trainer: Any, model: Any) -> None:
         if not before.numel():
             continue
         (moved if name in _Before.moved or _differs(now[name], before) else still).append(name)
-    rates = [each.get("lr") for each in getattr(trainer.optimizer, "param_groups", [])]
     journal.write(
         "moved", moved=len(moved), still=len(still), examples=moved[:5], unmoved=still[:20],
-        rates=[float(each) for each in rates if each is not None], skipped=_skipped(trainer),
+        rates=[float(each) for each in rates if each is not None], used=_Before.rate, skipped=skipped,
     )  # fmt: skip
+
+
+def used(optimizer: Any) -> None:
+    """Remember the rate that a step is made with; whatever optimizer makes it."""
+    rates = [float(each["lr"]) for each in optimizer.param_groups if each.get("lr") is not None]
+    if rates:
+        _Before.rate = max([*rates, _Before.rate or 0.0])
+
+
+def _held(optimizer: Any) -> dict[str, Any]:
+    """The parameters of an optimizer by their place in it."""
+    groups = (each["params"] for each in optimizer.param_groups)
+    return {f"group {at}, {number}": each for at, params in enumerate(groups) for number, each in enumerate(params)}
+
+
+def remember_of(optimizer: Any) -> None:
+    """Keep samples of what an optimizer of a loop holds, before its first step."""
+    _Before.samples = {name: _sample(each) for name, each in _held(optimizer).items()}
+
+
+@journal.shielded
+def compare_of(optimizer: Any) -> None:
+    """Say how many of them are other numbers now."""
+    if _Before.samples:
+        _tell(_held(optimizer), [each.get("lr") for each in optimizer.param_groups], skipped=False)
 
 
 def _skipped(trainer: Any) -> bool:

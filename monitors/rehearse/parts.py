@@ -1,5 +1,7 @@
 """Data and reward of a framework whose workers cannot run here, by its configuration: a program of its own.
 
+Where the framework itself is there, `doctor.monitors.rehearse.verl` calls it in the framework's own process.
+
 It reads the rows as the framework's dataset does, renders prompts with the run's tokenizer, and calls the reward
 function as the framework's worker does; what the worker would raise is raised here, in its words.
 https://github.com/volcengine/verl/blob/v0.5.0/verl/utils/dataset/rl_dataset.py
@@ -34,8 +36,22 @@ def main(words: Sequence[str]) -> None:
     from doctor.monitors.rehearse import journal
 
     plan = json.loads(Path(words[1]).read_text(encoding="utf-8"))
-    journal.write("parts", framework=plan["framework"])
     journal.reached("configuration")
+    if plan["framework"] == "veRL":
+        journal.left_out("configuration", "not_installed", framework="veRL")
+    rehearsed(plan)
+
+
+def rehearsed(plan: Mapping[str, Any]) -> None:
+    """Rehearse data and reward of a plan.
+
+    Raises:
+        Exception: what the run would end with.
+
+    """
+    from doctor.monitors.rehearse import journal
+
+    journal.write("parts", framework=plan["framework"])
     with journal.phase("data"):
         rows = _rows(plan)
         tokenizer = _tokenizer(plan) if rows else None

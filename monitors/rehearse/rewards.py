@@ -16,11 +16,12 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Callable, Optional
 
 from doctor.monitors.rehearse import answers, journal
+from doctor.monitors.rehearse.asked import asked
 from doctor.monitors.rehearse.settings import settings
 
 #: seconds that one try may take, and all tries of one function together
@@ -134,7 +135,7 @@ class Tried:
             return None
         self._done = True
         values = dict(kwargs)
-        for name, each in zip(("prompts", "completions"), args):  # noqa: B905 - Python 3.9 has no strict=
+        for name, each in zip(_places(self._function), args):  # noqa: B905 - Python 3.9 has no strict=
             values.setdefault(name, each)
         if not isinstance(values.get("completions"), list) or not values["completions"]:
             journal.left_out("reward", "unusual_call", function=self.name)
@@ -144,7 +145,7 @@ class Tried:
     def _tries(self, batch: dict[str, Any], result: Any) -> list[Try]:
         completions = batch["completions"]
         prompts = [answers.text_of(each) for each in batch.get("prompts") or [""] * len(completions)]
-        found = answers.right_of(batch, len(completions))
+        found = answers.right_of(batch, len(completions), self._read())
         self._column = found[0] if found else None
         self._until_s = time.monotonic() + ALL_S
         kinds = answers.of_rows(prompts, found[1] if found else None, [*self._texts, *prompts[:2]])
@@ -155,6 +156,11 @@ class Tried:
         self._results = tries
         self._own = [_number(each) for each in result]
         return tries
+
+    def _read(self) -> list[str]:
+        """Columns of right answers that any function of the trainer reads: all are tried with the same answers."""
+        functions = self._trainer.reward_funcs
+        return [name for name in answers.ANSWER_COLUMNS if any(reads(each, name) for each in functions)]
 
     def _with(self, batch: dict[str, Any], completions: list[Any]) -> dict[str, Any]:
         """The arguments with other completions; what writes into the trainer's log writes nowhere."""
@@ -178,7 +184,8 @@ class Tried:
         journal.write(
             "reward", function=self.name, rows=len(batch["completions"]), own=self._own[:64],
             again=again and again.values and again.values[:64], column=self._column,
-            reads=reads(self._function, self._column), weight=self._weight(), place=_place(self._function),
+            reads=reads(self._function, self._column), absent=absent(self._function, batch),
+            weight=self._weight(), place=_place(self._function),
             tries={each.kind: each.as_data() for each in self._results if each.kind != "again"},
         )  # fmt: skip
 
@@ -272,6 +279,18 @@ def within(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+def _places(function: Any) -> tuple[str, ...]:
+    """Names of what a function is handed by place: TRL's early releases hand over prompts first, ms-swift completions.
+
+    https://github.com/modelscope/ms-swift/blob/v3.9.3/swift/plugin/orm.py
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ("prompts", "completions")
+    return tuple(each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD))
+
+
 def _number(value: Any) -> Optional[float]:
     if hasattr(value, "item"):
         value = value.item()
@@ -355,6 +374,12 @@ def reads(function: Any, column: Optional[str]) -> bool:
     except (TypeError, ValueError):
         return False
     return column in parameters or column in texts_of(function)
+
+
+def absent(function: Any, batch: Mapping[str, Any]) -> list[str]:
+    """Columns of right answers that a function asks for and is not given; empty where it is given one of them."""
+    wanted = asked(function) & set(answers.ANSWER_COLUMNS)
+    return [] if wanted & set(batch) else sorted(wanted)
 
 
 def _place(function: Any) -> str:

@@ -75,3 +75,8 @@ def settings() -> Settings:
     if _Read.settings is None:
         _Read.settings = read(Path(os.environ[VARIABLE]))
     return _Read.settings
+
+
+def with_real_models() -> None:
+    """Replace no model in this process from now on: what follows reads tokenizers and rows alone."""
+    _Read.settings = settings()._replace(scale="real")

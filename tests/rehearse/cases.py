@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 #: variables of the place where the programs and their data lie
+ROOT = Path(__file__).parents[2]
 BASE, SMALL, PROGRAMS = "{stage}/base", "{stage}/small", "{programs}"
 
 
@@ -60,6 +62,12 @@ def _of_trl(name: str, data: str, *more: str) -> Case:
     )
 
 
+def _unusual(name: str, finding: str = "", phase: str = "", *, processes: bool = False, beside: str = "") -> Case:
+    words = (f"{PROGRAMS}/unusual.py", SMALL, name)
+    variables = {"PYTHONPATH": str(ROOT)}  # its scripts import `doctor`, as an installed one is imported
+    return Case(("torchrun", *words) if processes else words, finding, phase, beside=beside, variables=variables)
+
+
 _REWARD = ("--reward_funcs", "think_format_reward", "--num_generations", "4")
 
 
@@ -82,6 +90,9 @@ WELL = {
     "loop": Case((f"{PROGRAMS}/loop.py", BASE)),
     "engine-follows": Case((f"{PROGRAMS}/engine.py", SMALL, "right"), options=("--no-resume",)),
     "null": Case(_train("right"), options=("--null",)),
+    "resume-same": Case(_train("resume-same"), options=("--no-resume",)),
+    "null-optimizer-of-mine": Case(_train("optimizer-of-mine"), options=("--null", "--no-resume")),
+    "scale-tiny-memory": Case(_train("long-in-little-memory"), options=("--no-resume",)),  # what it cannot see
     "scale-real": Case(_train("right"), options=("--scale", "real")),
     # of TRL itself
     "trl-script-sft": _of_trl("sft", "sft"),
@@ -91,6 +102,13 @@ WELL = {
     "trl-script-reward": _of_trl("reward", "pairs"),
     "trl-script-grpo": _of_trl("grpo", "prompts", *_REWARD),
     "trl-script-rloo": _of_trl("rloo", "prompts", *_REWARD),
+    # of unusual shape
+    "unusual-own-loop": _unusual("own-loop"),
+    "unusual-accelerate-two": _unusual("accelerate-two", processes=True),
+    "unusual-lora-saves": _unusual("lora-saves"),
+    "unusual-stream": _unusual("stream"),
+    "unusual-reward-object": _unusual("reward-object"),
+    "unusual-own-trainer": _unusual("own-trainer"),
     # of earlier releases
     "trl-0.17": Case(_train("right", BASE), beside="trl-0.17"),
     "trl-0.14": Case(_train("right", BASE), beside="trl-0.14"),
@@ -136,6 +154,9 @@ MISTAKES = {
     "resume-from-nothing": _mistake("resume-from-nothing", phase="any"),
     "resume-last-of-none": _mistake("resume-last-of-none", phase="any"),
     "tracker-missing": _mistake("tracker-missing", phase="any"),
+    "resume-other": _mistake("resume-other", "CKP7555/shapes"),
+    "scale-real-memory": Case(_train("long-in-little-memory"), phase="any", options=("--scale", "real")),
+    "null-weights-averaged": Case(_train("weights-averaged"), "RLX4202", options=("--null", "--no-resume")),
     # an engine that does not follow the trained weights, at a rate of 1e-6
     "engine-keeps-a-layer": Case((f"{PROGRAMS}/engine.py", SMALL, "layer"), "WIT9046", options=("--no-resume",)),
     "engine-is-never-pushed-to": Case((f"{PROGRAMS}/engine.py", SMALL, "never"), "WIT9046", options=("--no-resume",)),
@@ -161,4 +182,15 @@ MISTAKES = {
     "drawn-grpo-case": _drawn("grpo-case", "RLX5519"),
     "drawn-grpo-frozen": _drawn("grpo-frozen", "NUM5191"),
     "drawn-accelerate-wrapped": _drawn("accelerate-wrapped", phase="any", processes=True),
+    # of unusual shape
+    "unusual-loss-alone": _unusual("loss-alone", phase="any"),
+    "unusual-object-unnamed": _unusual("object-unnamed", phase="any", beside="trl-0.17"),  # later releases take it
+    "unusual-column-dropped": _unusual("column-dropped", "RLX5519"),
+    "unusual-rate-zero": _unusual("rate-zero", "RLX4202"),
+    "unusual-loss-detached": _unusual("loss-detached", phase="any"),
+    "unusual-tokenizer-larger": _unusual("tokenizer-larger", phase="any"),
+    "unusual-save-shared": _unusual("save-shared", phase="any"),
+    "unusual-unused-head": _unusual("unused-head", phase="any", processes=True),
+    "unusual-dpo-cut": _unusual("dpo-cut", phase="any"),
+    "unusual-metrics-of-text": _unusual("metrics-of-text", phase="any"),
 }

@@ -97,6 +97,39 @@ def test_a_function_that_ignores_the_column_is_not_judged_by_it(root: Path) -> N
     assert reward_does_not_judge.of_rehearsal(tried(root, by_length, answer=RIGHT)) is None
 
 
+def test_a_function_that_does_without_its_column_is_told(root: Path) -> None:
+    def looks_up(completions: list[str], **columns: Any) -> list[float]:
+        wanted = columns.get("answer", [None] * len(completions))
+        return [float(each == text) for each, text in zip(completions, wanted, strict=True)]
+
+    def optional(completions: list[str], solution: list[str] | None = None, **_: Any) -> list[float]:
+        return [float(bool(solution)) for _ in completions]
+
+    for function, column in ((looks_up, "answer"), (optional, "solution")):
+        told = tried(root, function)[-1]
+        assert told["absent"] == [column]
+        found = reward_does_not_judge.of_absent_columns([told])
+        assert found is not None
+        assert f"the column `{column}`" in found.words().headline
+
+
+def test_a_function_that_has_its_column_or_judges_otherwise_does_not_lack_it(root: Path) -> None:
+    def either(completions: list[str], **columns: Any) -> list[float]:
+        wanted = columns.get("solution") or columns["answer"]
+        return [float(each == text) for each, text in zip(completions, wanted, strict=True)]
+
+    def by_length(completions: list[str], **columns: Any) -> list[float]:
+        return [float(len(each)) + (columns.get("answer") is None) for each in completions]
+
+    def unless_absent(completions: list[str], answer: list[str] | None = None, **_: Any) -> list[float | None]:
+        return [None if answer is None else 1.0 for _ in completions]
+
+    tried(root, either, answer=RIGHT)
+    told = tried(root, by_length, unless_absent)
+    assert [each["absent"] for each in told] == [[], ["answer"], ["answer"]]
+    assert reward_does_not_judge.of_absent_columns(told) is None
+
+
 def test_messages_are_answered_by_messages(root: Path) -> None:
     def of_messages(completions: list[Any], **_: Any) -> list[float]:
         return [float(len(each[0]["content"].split()[0])) for each in completions]
@@ -202,3 +235,26 @@ def test_every_kind_has_an_answer_for_every_row() -> None:
     for each in answers.of_rows(QUESTIONS, RIGHT, QUESTIONS):
         assert len(each.texts) == 4, each.kind
     json.dumps([each._asdict() for each in answers.of_rows(QUESTIONS, None, [])])
+
+
+def test_completions_that_are_handed_over_by_place_are_known_by_the_functions_own_words(root: Path) -> None:
+    class Exact:
+        def __call__(self, completions: list[str], solution: list[str], **_: Any) -> list[float]:
+            return [float(each.strip() == right) for each, right in zip(completions, solution, strict=True)]
+
+    trainer = Trainer(Exact())
+    rewards.watch(trainer)
+    trainer.reward_funcs[0](["maybe 3", "no", "7", ""], solution=RIGHT)
+    (told,) = [each for each in journal.entries(root) if each["kind"] == "reward"]
+    assert (told["function"], told["column"], told["reads"]) == ("Exact", "solution", True)
+    assert told["tries"]["right:plain"]["values"] == [1.0] * 4
+
+
+def test_of_several_columns_of_answers_the_one_that_is_read_is_tried(root: Path) -> None:
+    def by_solution(completions: list[str], solution: list[str], **_: Any) -> list[float]:
+        return [float(each.strip() == right) for each, right in zip(completions, solution, strict=True)]
+
+    told = tried(root, by_length, by_solution, answer=["x", "y", "z", "v"], solution=RIGHT)
+    assert [each["column"] for each in told] == ["solution", "solution"]
+    assert [each["reads"] for each in told] == [False, True]
+    assert told[1]["tries"]["right:plain"]["values"] == [1.0] * 4

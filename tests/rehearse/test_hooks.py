@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import sys
 import time
 import types
+from contextlib import nullcontext
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from doctor.monitors.rehearse import arguments, completions, data, journal, loops, names, rows
+from doctor.monitors.rehearse import arguments, completions, data, engines, journal, loops, moved, names, rows
 from doctor.monitors.rehearse.settings import VARIABLE, Settings, _Read
 
 
@@ -269,3 +271,68 @@ def test_secrets_of_a_command_line_do_not_reach_the_journal(tmp_path: Path, monk
     text = "".join(each.read_text() for each in stage.rglob("*.jsonl"))
     assert token not in text
     assert "/data/x" in text
+
+
+def test_a_loop_whose_every_rate_is_0_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    stage = set_up(tmp_path, monkeypatch)
+    monkeypatch.setattr(loops._Loop, "steps", {})
+    monkeypatch.setattr(moved._Before, "rate", None)
+    handles: list[Any] = []
+    inner = importlib.import_module("torch.optim.optimizer")
+    module = types.SimpleNamespace(**{
+        name: lambda hook, name=name: handles.append(getattr(inner, name)(hook))
+        for name in ("register_optimizer_step_pre_hook", "register_optimizer_step_post_hook")
+    })  # fmt: skip
+    loops.attach(module)
+    parameter = torch.nn.Parameter(torch.ones(4))
+    try:
+        optimizer = torch.optim.SGD([parameter], lr=0.0)
+        for at in range(2):
+            parameter.grad = torch.ones(4)
+            with pytest.raises(loops.RehearsalOver) if at else nullcontext():
+                optimizer.step()
+            optimizer.param_groups[0]["lr"] = 0.0 if not at else 1.0
+    finally:
+        for each in handles:
+            each.remove()
+    (told,) = [each for each in journal.entries(stage) if each["kind"] == "moved"]
+    assert (told["moved"], told["still"], told["used"]) == (0, 1, 0.0)
+
+
+def test_sglang_serves_the_tiny_folder_with_a_bounded_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_up(tmp_path, monkeypatch)
+
+    @dataclasses.dataclass
+    class ServerArgs:
+        model_path: str
+        tokenizer_path: str | None = None
+        mem_fraction_static: float | None = None
+
+        def __post_init__(self) -> None:
+            self.tokenizer_path = self.tokenizer_path or self.model_path
+
+    monkeypatch.setattr(engines, "redirected", lambda name, **_: f"tiny/{name}")
+    engines.servers(types.SimpleNamespace(ServerArgs=ServerArgs))
+    made = ServerArgs("Qwen/Qwen3-8B")
+    assert (made.model_path, made.tokenizer_path) == ("tiny/Qwen/Qwen3-8B", "tiny/Qwen/Qwen3-8B")
+    assert made.mem_fraction_static == engines._SHARE
+    assert ServerArgs("m", mem_fraction_static=0.1).mem_fraction_static == 0.1
+
+
+def test_with_null_an_optimizers_own_rate_is_0_for_its_step_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    set_up(tmp_path, monkeypatch, null=True)
+    monkeypatch.setattr(moved._Before, "rate", None)
+    monkeypatch.setattr(loops.Current, "training", True)
+    parameter = torch.nn.Parameter(torch.ones(4))
+    parameter.grad = torch.ones(4)
+    optimizer = torch.optim.SGD([parameter], lr=0.5)
+    optimizer.register_step_pre_hook(loops._stepping)
+    optimizer.register_step_post_hook(loops._stepped)
+    optimizer.step()
+    assert bool((parameter == 1).all())
+    assert optimizer.param_groups[0]["lr"] == 0.5, "the schedule goes on from what it was"
+    assert moved._Before.rate == 0

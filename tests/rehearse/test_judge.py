@@ -231,6 +231,17 @@ def test_a_schedule_that_came_to_0_is_no_null_run() -> None:
     assert weights_do_not_follow_the_rate.of_rehearsal(["a"], 0, [0.0], 2, count=27) is None
 
 
+@pytest.mark.parametrize(
+    ("used", "count", "steps", "told"), [(0.0, 0, 2, True), (1e-7, 0, 2, False), (0.0, 0, 1, False),
+                                         (0.0, 3, 2, False), (None, 0, 2, False)],
+)  # fmt: skip
+def test_steps_that_were_all_made_at_rate_0(used: float | None, count: int, steps: int, *, told: bool) -> None:
+    found = weights_do_not_follow_the_rate.of_rehearsal(["a"], 20, [0.0], steps, count=count, used=used)
+    assert (found is not None) is told
+    assert found is None or f"first {steps} optimizer steps" in found.words().headline
+    assert weights_do_not_follow_the_rate.of_rehearsal([], 20, [0.0], steps, count=0, used=0.0, null=True) is None
+
+
 INVENTORY: dict[str, Any] = {
     "trainer": "SFTTrainer", "tensors": 6, "with_gradient": 6, "without_gradient": {},
     "groups": {"model.layers.N.q_proj.weight": 4, "lm_head.weight": 1, "vision.proj.weight": 1}, "adapters": {},

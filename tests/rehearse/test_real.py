@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,7 +14,7 @@ import pytest
 
 from tests.real.runs import environment
 from tests.rehearse.cases import MISTAKES, WELL, Case
-from tests.rehearse.running import PROGRAMS, rehearse
+from tests.rehearse.running import PROGRAMS, rehearse, tree
 from tests.rehearse.test_passes import alive_with
 
 pytestmark = pytest.mark.process
@@ -47,18 +49,28 @@ def test_a_mistake_is_caught(case: Case, python: Path, stage: Callable[[str], Pa
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_an_interruption_leaves_nothing_running(python: Path, stage: Callable[[str], Path], tmp_path: Path) -> None:
-    import os
-    import signal
-
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_leaves_nothing_running_and_nothing_touched(
+    python: Path, stage: Callable[[str], Path], tmp_path: Path, number: signal.Signals
+) -> None:
     variables = {**environment(python, tmp_path), "STAGE": str(stage("")), "XDG_STATE_HOME": str(tmp_path / "state")}
     command = [sys.executable, "-m", "doctor", "rehearse", "--", str(python), str(PROGRAMS / "train.py"),
                str(stage("") / "base"), "right"]  # fmt: skip
-    process = subprocess.Popen(command, cwd=tmp_path, env=variables, stdin=subprocess.DEVNULL, start_new_session=True)
-    until = time.monotonic() + 120
-    while not alive_with(str(PROGRAMS / "train.py")) and time.monotonic() < until:
+    work = tmp_path / "work"
+    (work / "out").mkdir(parents=True)
+    (work / "out" / "mine.json").write_text("{}")
+    before = {**tree(work), **tree(stage(""))}
+    process = subprocess.Popen(command, cwd=work, env=variables, stdin=subprocess.DEVNULL, start_new_session=True)
+    until = time.monotonic() + 240
+    while not _has_trained(tmp_path / "state") and time.monotonic() < until:
         time.sleep(0.2)
-    time.sleep(3)
-    os.kill(process.pid, signal.SIGINT)
-    assert process.wait(60) == 130
-    assert not [each for each in alive_with(str(PROGRAMS / "train.py")) if each != process.pid]
+    assert _has_trained(tmp_path / "state"), "it is interrupted in the middle of its training"
+    os.kill(process.pid, number)
+    assert process.wait(90) == 130
+    assert not [each for each in alive_with(str(stage("") / "base")) if each != process.pid], "of this test alone"
+    assert {**tree(work), **tree(stage(""))} == before
+
+
+def _has_trained(state: Path) -> bool:
+    """Whether a journal below a folder says that a training began."""
+    return any('"kind": "begun"' in each.read_text() for each in state.rglob("journal/*.jsonl"))

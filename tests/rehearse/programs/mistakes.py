@@ -3,6 +3,7 @@
 import os
 import random
 import re
+import resource
 import time
 from dataclasses import dataclass, field
 from typing import Any, Callable
@@ -129,6 +130,27 @@ class KeepsTensors(TrainerCallback):
         state.log_history[-1]["mine"] = torch.ones(2)
 
 
+class Averages(TrainerCallback):
+    """Copies an average of the weights back in every step, with noise in it."""
+
+    def on_step_end(self, args, state, control, model=None, **_):
+        with torch.no_grad():
+            for each in model.parameters():
+                each.add_(1e-4 * torch.randn_like(each))
+
+
+def optimizer_of_mine(trainer):
+    """An optimizer with a rate of its own, whatever the arguments say: right, and at rate 0 it moves nothing."""
+    trainer.optimizer = torch.optim.AdamW(trainer.model.parameters(), lr=1e-3)
+
+
+def little_memory(_):
+    """A host with 160 MiB left: enough for short completions, too little for those that the run may write."""
+    with open("/proc/self/status") as file:
+        used = next(int(line.split()[1]) << 10 for line in file if line.startswith("VmData"))
+    resource.setrlimit(resource.RLIMIT_DATA, (used + (160 << 20), resource.RLIM_INFINITY))
+
+
 def without_special_tokens(tokenizer):
     tokenizer.pad_token = tokenizer.eos_token = None
 
@@ -209,6 +231,13 @@ CASES = {
     "after-training": Case(after=generates_after),
     "optimizer-of-a-copy": Case(made=frozen_optimizer),
     "generations-not-divisible": Case(settings={"num_generations": 3}),
+    "weights-averaged": Case(made=lambda trainer: trainer.add_callback(Averages())),
+    "optimizer-of-mine": Case(made=optimizer_of_mine),
+    "long-in-little-memory": Case(
+        settings={"max_completion_length": 600}, loading={"attn_implementation": "eager"}, made=little_memory
+    ),
+    "resume-same": Case(resume=os.path.join(os.environ.get("STAGE", "."), "same", "checkpoint-40")),
+    "resume-other": Case(resume=os.path.join(os.environ.get("STAGE", "."), "other", "checkpoint-40")),
     "resume-from-nothing": Case(resume="out/checkpoint-500"),
     "resume-last-of-none": Case(resume=True),
     "tracker-missing": Case(settings={"report_to": ["wandb"]}),

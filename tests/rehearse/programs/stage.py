@@ -15,6 +15,11 @@ TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
+#: of a model that is small as it is
+NARROW = {
+    "hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+}  # fmt: skip
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
@@ -76,11 +81,13 @@ def main(folder):
     base, small = folder / "base", folder / "small"
     shape().save_pretrained(base)
     tokenizer().save_pretrained(base)
-    tiny = shape(
-        hidden_size=64, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2
-    )
-    Qwen2ForCausalLM(tiny).save_pretrained(small)
+    Qwen2ForCausalLM(shape(**NARROW)).save_pretrained(small)
     tokenizer().save_pretrained(small)
+    for name, width in (("same", 64), ("other", 32)):  # what a training left: of this model, and of a narrower one
+        left = folder / name / "checkpoint-40"
+        narrow = shape(**{**NARROW, "hidden_size": width})
+        Qwen2ForCausalLM(narrow).save_pretrained(left)
+        (left / "trainer_state.json").write_text('{"global_step": 40}')
     with (folder / "sums.jsonl").open("w") as file:
         for each in rows():
             file.write(json.dumps(each) + "\n")
