@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+
 from doctor import data
+from doctor.base.opened import NotSeen
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.finding import CONFIRMED, Finding, found
 from doctor.catalogue.settings import place_of
-from doctor.catalogue.shared.argument_history import history_of, left_before, left_in, own_settings, replacement_name
+from doctor.catalogue.shared.argument_history import (
+    Named,
+    history_of,
+    left_before,
+    left_in,
+    own_settings,
+    replacement_name,
+)
 from doctor.catalogue.shared.refused_arguments import Refusal, refusals
 from doctor.catalogue.shared.trainers import installed, quoted
 from doctor.catalogue.signature import Hits
@@ -26,11 +37,9 @@ MESSAGE_RENAMED = TOML["renamed"]
 
 @check(PROBLEM)
 def argument_removed(training: Training, packages: Packages, launch: Launch | None) -> Judgement:
-    """Look each name up in the history of the class."""
-    owner, version = training.config_class, installed(packages, "trl")
-    if owner is None:
-        return
-    for named in own_settings(training, launch):
+    """Look each name up in the history of the class, of the configuration and of the trainer."""
+    version = installed(packages, "trl")
+    for owner, named in _given(training, launch):
         history = data.trl_argument(owner, named.setting.name)
         if history is None or history.inherited or not left_before(history, version):
             continue
@@ -49,6 +58,16 @@ def argument_removed(training: Training, packages: Packages, launch: Launch | No
             version=version,
             new=new,
         )
+
+
+def _given(training: Training, launch: Launch | None) -> Iterator[tuple[str, Named]]:
+    """Every argument with the class that takes it; of pasted code one of the two may be elsewhere."""
+    with suppress(NotSeen):
+        if training.trainer is not None:
+            for setting in training.trainer_arguments.values():
+                yield training.trainer, Named(setting, CONFIRMED, True)
+    if training.config_class is not None:
+        yield from ((training.config_class, each) for each in own_settings(training, launch))
 
 
 def explain(hits: Hits) -> Finding | None:
