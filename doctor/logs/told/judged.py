@@ -102,11 +102,11 @@ def _joined(
             return _as_cause(each, findings, symptoms, unknown), tuple(crashed)
     there = {each.problem.id for each in findings}
     if case.pasted and not case.failures and all(each.problem.id in unknown for each in findings):
-        told = _of_pasted(judged, findings, case, well=well)
-        if told is findings and (today := of_today(world)) is not None:
+        shown = _of_pasted(judged, findings, case, well=well)
+        if shown is findings and (today := of_today(world)) is not None:
             late = [each for each in entries.values() if each.id in OF_ANY_RELEASE]
-            told = _of_pasted(list(_judged(late, today, crashed, present=True)), findings, case, well=well)
-        return told, tuple(crashed)
+            shown = _of_pasted(list(_judged(late, today, crashed, present=True)), findings, case, well=well)
+        return shown, tuple(crashed)
     more = [each.finding for each in judged if each.firm and each.finding.problem.id not in there]
     more = [each for each in more if each.severity is ERROR and not (well and each.problem.ends_run)]
     if not findings:
