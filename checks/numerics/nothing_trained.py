@@ -20,7 +20,7 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 VANISHED = TOML["vanished"]
 MASKED, CUT_OFF, CHANCE, TIMES = TOML["masked"], TOML["cut_off"], TOML["chance"], TOML["times"]
-SHARE, NORMS, STANDS = TOML["share"], TOML["norms"], TOML["stands"]
+SHARE, NORMS, STANDS, EMPTY_MASK = TOML["share"], TOML["norms"], TOML["stands"], TOML["empty_mask"]
 
 
 #: norms of healthy runs are above 1e-4; below this, a step of any usual learning rate is lost in rounding
@@ -125,9 +125,7 @@ class NothingReachesTheWeights:
         return None
 
     def _learns(self) -> bool:
-        """Whether the loss falls all the same: then it is the norm that is printed wrongly."""
-        line = self._course.slope()
-        return line is not None and line.sigmas < -4
+        return _falls(self._course)
 
     def _found(self, point: Point, message: Message, *, count: int, loss: str = "") -> Finding:
         self._settled = True
@@ -138,6 +136,12 @@ class NothingReachesTheWeights:
     def calm(self, _stretch: Stretch) -> bool:
         """Take every row in once the beginning is over."""
         return self._settled
+
+
+def _falls(course: History) -> bool:
+    """Whether a loss falls all the same: then it is the norm that is printed wrongly."""
+    line = course.slope()
+    return line is not None and line.sigmas < -4
 
 
 #: nats a token that guessing among ten thousand tokens costs, ln(10^4): no vocabulary of a language model is smaller
@@ -262,13 +266,16 @@ class NothingMoves:
         self._loss: Optional[Point] = None
         self._norm: Optional[Point] = None
         self._rewarded = self._spread = self._rate = False
-        self._loss_moves = self._norm_moves = False
+        self._loss_moves = self._norm_moves = self._faded = False
+        self._course = History()
 
     def update(self, point: Point) -> Optional[Finding]:
         """Take one figure in."""
         name, value = point.name, point.value
         if name == "loss":
             self._loss_moves = self._loss_moves or (self._loss is not None and self._loss.value != value)
+            self._faded = self._faded or not abs(value) >= LIVING
+            self._course.push(value, point.step)
             self._losses, self._loss = self._losses + 1, point
         elif name == "grad_norm":
             self._norm_moves = self._norm_moves or value != 0
@@ -295,6 +302,13 @@ class NothingMoves:
         told = self._spread or (loss is None and not self._rewarded and self._rate)
         if norm is not None and told and not self._norm_moves and self._norms > 1:
             return self._found(norm, NORMS, self._norms)
+        still = not self._norm_moves and STANDING <= self._norms < NO_GRADIENT and self._losses >= STANDING
+        living = not (self._rewarded or self._faded or _falls(self._course))
+        if norm is not None and loss is not None and still and living:
+            return found(
+                PROBLEM, CUT_OFF, confidence=LIKELY, loss=f"{loss.value:.3g}", count=self._norms,
+                step=step_text(norm.step), **sighting(norm),
+            )  # fmt: skip
         return None
 
     @staticmethod
@@ -315,6 +329,40 @@ NEAR_SETTING = 0.1
 
 
 def of_courses(courses: Courses) -> Optional[Finding]:
+    """What needs settings beside the metrics: a mask that leaves no label, a loss that is off by the accumulation."""
+    return _unlabelled(courses) or _off_by_accumulation(courses)
+
+
+#: settings by which only a part of the tokens counts, in TRL and in the programs that call Unsloth
+_MASKS = (
+    "assistant_only_loss",
+    "completion_only_loss",
+    "train_on_responses_only",
+    "response_template",
+    "response_part",
+)
+_LENGTHS = ("max_length", "max_seq_length", "cutoff_len", "max_completion_length")
+
+
+def _unlabelled(courses: Courses) -> Optional[Finding]:
+    """A loss that is printed as 0 with a gradient of NaN, from the first step to the last, where labels are masked.
+
+    The mean over no token is 0/0, which the Trainer prints as a loss of 0; the gradient shows it.
+    """
+    loss, norm = courses.of.get("loss"), courses.of.get("grad_norm")
+    masks = [name for name in _MASKS if courses.settings.get(name)]
+    if loss is None or norm is None or not masks or any(name in courses.of for name in _REWARDS):
+        return None
+    if not (loss.low == loss.high == 0 and math.isnan(norm.first) and math.isnan(norm.last) and math.isnan(norm.low)):
+        return None
+    length = next((f"{name}={courses.settings[name]}" for name in _LENGTHS if name in courses.settings), "")
+    return found(
+        PROBLEM, EMPTY_MASK, confidence=LIKELY, where=Where(file=loss.source, step=loss.last_step), count=loss.count,
+        mask=masks[0], length=length,
+    )  # fmt: skip
+
+
+def _off_by_accumulation(courses: Courses) -> Optional[Finding]:
     """A loss that is off from the one of an evaluation by just the accumulation that is set."""
     loss, held_out = courses.of.get("loss"), courses.of.get("eval_loss")
     steps = courses.number(*_ACCUMULATION)

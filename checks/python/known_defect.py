@@ -11,10 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion
+
 from doctor import data
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import LIKELY, Skip, found, said
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Skip, found, said
 from doctor.catalogue.problem import Severity
 from doctor.catalogue.settings import number, place_of, truth
 from doctor.catalogue.shared.trainers import quoted
@@ -108,6 +112,46 @@ def known_defect(
             links=defect.links, who=f"{first} {packages.version(first)}",
             what=said(*defect.what), why=said(*defect.why), fix=said(*defect.fix),
         )  # fmt: skip
+
+
+#: settings that say how many processes a run has, where nothing else tells its world
+_PROCESSES = ("nproc_per_node", "num_processes", "n_gpus_per_node", "trainer.n_gpus_per_node", "world_size")
+
+
+def of_courses(courses: Courses) -> Finding | None:
+    """The same of an excerpt: settings and versions as a person quotes them beside what the run printed.
+
+    A defect that no release has mended needs no version; `unset` cannot be known of an excerpt.
+    """
+    if not courses.excerpt:
+        return None
+    run = Said(
+        {name: Observed.written(name, value, True, str(value)) for name, value in courses.settings.items()},
+        {"world.processes": courses.number(*_PROCESSES), "framework": None, "script.imports": None},
+    )
+    for defect in data.defects():
+        fits = [_fits(courses.versions.get(name), versions) for name, versions in defect.when.items()]
+        if False in fits or (None in fits and defect.open_on is None):
+            continue
+        known = all(
+            relation != "unset" and run.holds(key, relation, wanted) for key, relation, wanted in defect.conditions
+        )
+        if known and len(defect.conditions) > 1:
+            first = next(iter(defect.when))
+            return found(
+                PROBLEM, MESSAGE, severity=Severity(defect.severity), confidence=LIKELY, commands=defect.commands,
+                links=defect.links, who=f"{first} {courses.versions.get(first, '')}".strip(),
+                what=said(*defect.what), why=said(*defect.why), fix=said(*defect.fix),
+            )  # fmt: skip
+    return None
+
+
+def _fits(version: str | None, specifier: str) -> bool | None:
+    """Whether a stated version is in a range; None where none is stated, or it is no version."""
+    try:
+        return None if version is None else SpecifierSet(specifier).contains(version, prereleases=True)
+    except InvalidVersion:
+        return None
 
 
 def _unknown(packages: Packages, names: Mapping[str, str]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from packaging.version import Version
 
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.courses import Courses
+from doctor.catalogue.courses import PROGRAM, Courses
 from doctor.catalogue.finding import LIKELY, Finding, Skip, found
 from doctor.catalogue.settings import number, place_of
 from doctor.catalogue.shared.trainers import argument, is_grpo, quoted, vllm_mode
@@ -19,7 +21,7 @@ from doctor.facts.verl_config import VerlConfig
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-QUANTISED, EXPERTS, CUT = TOML["quantised"], TOML["experts"], TOML["cut"]
+QUANTISED, EXPERTS, CUT, DELAYED = TOML["quantised"], TOML["experts"], TOML["cut"], TOML["delayed"]
 
 _CORRECTION = "algorithm.rollout_correction."
 #: any of them bounds what such samples do; with `bypass_mode` the loss's own ratio is that to the sampler
@@ -126,6 +128,34 @@ def of_courses(courses: Courses) -> Finding | None:
         named = (value for name, value in told.items() if name.rpartition(".")[2] == _PRECISION)
         every = (_quantised(each, f"loss_fn.{_NEMO}=true") for each in named)
         return next((each for each in every if each is not None), None)
+    return _of_programs(told)
+
+
+#: samplings that are cut off beside a ratio to what the engine gives, program -> what switches such a ratio on (None:
+#: it is always so, the only ratio of TRL's asynchronous trainer); https://github.com/modelscope/ms-swift/pull/8442,
+#: https://github.com/huggingface/trl/issues/6945, https://verl.readthedocs.io/en/latest/algo/rollout_corr.html
+_RATIOS = {"swift rlhf": "rollout_importance_sampling_mode", "AsyncGRPOConfig": None, "verl.": "rollout_is"}
+#: programs that sample while they train -> settings of which any weighs what is old by then, as `_SLIME`
+#: https://github.com/radixark/miles/pull/1829 and https://github.com/THUDM/slime/blob/main/slime/utils/arguments.py
+_DELAYED = {"train_async.py": ("use_tis", "use_rollout_logprobs", "keep_old_actor", "custom_tis_function_path")}
+_OFF = (None, False, "none", "null", "None")
+
+
+def _of_programs(told: Mapping[str, object]) -> Finding | None:
+    """What the settings of a command or a class say, where only these are there."""
+    programs = str(told.get(PROGRAM, ""))
+    for name, corrections in _DELAYED.items():
+        if name in programs and all(told.get(each) in _OFF for each in corrections):
+            return found(PROBLEM, DELAYED, confidence=LIKELY, commands=("--use-tis",), program=name)
+    for name, switch in _RATIOS.items():
+        if name in programs and (switch is None or told.get(switch) not in _OFF):
+            for setting, whole in _CUTS.items():
+                value = number(told.get(setting))
+                if value is not None and value > 0 and not (setting == "top_p" and value >= 1):
+                    return found(
+                        PROBLEM, CUT, confidence=LIKELY, commands=(f"{setting}={whole}",), name=setting,
+                        value=f"{value:g}",
+                    )  # fmt: skip
     return None
 
 

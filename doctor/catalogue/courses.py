@@ -7,9 +7,13 @@ the same metric elsewhere, is judged when all of it is known.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 
 from doctor.base.evidence import Observed
 from doctor.base.record import record
+
+#: among settings: the programs and classes that are named, one behind another
+PROGRAM = "the program"
 
 
 @record
@@ -60,6 +64,7 @@ class Courses:
         settings: by their own names and, where that is no other's, the last part of a dotted one; values as read.
         total: steps that the run is to have.
         compared: what is said of other runs.
+        versions: of distributions, as the log and its context tell them.
         excerpt: a person quotes a few lines from the middle of a run: what they show is the trouble, so that a level
             may be judged of as few values as there are.
 
@@ -70,6 +75,7 @@ class Courses:
     total: int | None = None
     compared: tuple[Compared, ...] = ()
     excerpt: bool = False
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     def always(self, name: str, low: float, high: float) -> Course | None:
         """The metric, where all of its values lie within these bounds."""

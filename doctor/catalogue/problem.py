@@ -28,6 +28,9 @@ class Severity(str, Enum):
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
+#: areas whose warnings are of what is learnt, by the letters of their ids
+OF_TRAINING = ("RLX", "NUM", "DAT", "TRL", "TRF", "FLA", "PFT", "ACC", "DSP", "VRL")
+
 #: folder under ``checks/`` -> prefix of the ids in it
 AREAS: Mapping[str, str] = {
     "python": "PYT", "cuda": "CUD", "gpu": "GPU", "nccl": "NCC", "host": "HST", "trl": "TRL", "vllm": "VLL",

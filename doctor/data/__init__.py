@@ -22,6 +22,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from doctor.base.code_patterns import Form, Piece
 from doctor.data._store import Standing, Versions, load, row, value_at
 from doctor.data.records import (
     ArgumentHistory,
@@ -30,6 +31,7 @@ from doctor.data.records import (
     DeepspeedRelease,
     Defect,
     FrameworkKeys,
+    Idiom,
     KnownBad,
     Release,
     TorchRelease,
@@ -58,6 +60,7 @@ __all__ = [
     "deepspeed_release",
     "defects",
     "framework_keys",
+    "idioms",
     "known_bad",
     "lora_argument",
     "lora_arguments",
@@ -609,6 +612,23 @@ def defects() -> tuple[Defect, ...]:
         )
         for each in load("defects")["defects"]
     )  # fmt: skip
+
+
+@cache
+def idioms() -> tuple[Idiom, ...]:
+    """Code that runs and does something else than it looks like, kept by hand, each with its public sources."""
+    return tuple(
+        Idiom(each["id"], tuple(_form(form) for form in each["forms"]), tuple(each["links"]))
+        for each in load("idioms")["idioms"]
+    )
+
+
+def _form(form: Mapping[str, Any]) -> Form:
+    code, unless = (
+        tuple(Piece(each) if isinstance(each, str) else Piece(**each) for each in form.get(name, ()))
+        for name in ("code", "unless")
+    )
+    return Form(code, unless, form.get("mentions", ""))
 
 
 # --- the overlay ------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from dataclasses import field
 from datetime import date
 from typing import Any
 
+from doctor.base.code_patterns import Form
 from doctor.base.record import record
 from doctor.data._store import Standing, Versions, value_at
 
@@ -267,6 +268,18 @@ class Defect:
     commands: tuple[str, ...]
     links: tuple[str, ...]
     open_on: str | None = None
+
+
+@record
+class Idiom:
+    """Code that runs and does something else than it looks like; `forms` are ways to write it.
+
+    `doctor.base.code_patterns` says what a pattern means; what is said of an idiom stands in the catalogue (DAT3073).
+    """
+
+    id: str
+    forms: tuple[Form, ...]
+    links: tuple[str, ...]
 
 
 @record

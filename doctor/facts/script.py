@@ -144,6 +144,7 @@ class Script:
             `tolerates_unknown` whether it is told to let arguments pass that no class has.
         classes: classes of the user's that matter for the configuration.
         flags: options of a plain `argparse` parser by destination; `flags_variable` what `parse_args()` is bound to.
+        idioms: those of `doctor.data.idioms` that the script itself holds, each with the line that completes it.
 
     """
 
@@ -163,6 +164,7 @@ class Script:
     classes: Mapping[str, LocalClass] = field(default_factory=dict)
     flags: Mapping[str, Flag] = field(default_factory=dict)
     flags_variable: str | None = None
+    idioms: Mapping[str, Observed] = field(default_factory=dict)
 
     def calls_of(self, *names: str) -> tuple[Call, ...]:
         """Calls of any of `names`: `GRPOConfig`, `from_pretrained` or `AutoTokenizer.from_pretrained`.

@@ -14,7 +14,7 @@ from doctor.base.record import record
 from doctor.catalogue.finding import LIKELY, Finding, Role
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Crashed
-from doctor.catalogue.problem import ERROR, INFO
+from doctor.catalogue.problem import ERROR, INFO, OF_TRAINING
 from doctor.catalogue.signature import Hit
 from doctor.catalogue.unrecognised import Unknown
 from doctor.logs import events
@@ -387,9 +387,17 @@ class _Order:
         return []
 
     def _tells_the_end(self) -> bool:
-        """Whether anything may be why a run broke off; a mere note is not, nor what only makes it slow."""
+        """Whether anything may be why a run broke off; a mere note is not, nor what only makes it slow.
+
+        Of a few lines that a person quotes the end was not quoted: there what spoils the training is their subject.
+        """
         loud = [each.finding for each in self.helpers if each.finding.severity is not INFO]
-        return any(each.problem.ends_run for each in (*self.live, *loud))
+        quoted = self.case.lines <= _QUOTED and any(each.problem.id.startswith(OF_TRAINING) for each in loud)
+        return quoted or any(each.problem.ends_run for each in (*self.live, *loud))
+
+
+#: lines of a log that is no more than what a person quotes of one
+_QUOTED = 12
 
 
 def _named(each: Candidate, names: Collection[str]) -> bool:

@@ -191,3 +191,53 @@ def test_what_is_said_of_another_run(
 def test_what_decides_nothing(prepared: Prepared, tmp_path: Path, context: str) -> None:
     found = findings(prepared, tmp_path, "{'loss': 0.5, 'grad_norm': 1.6}\n", context)
     assert "NUM1516" not in {each.problem.id for each in found}
+
+
+# --- settings of an excerpt, without a metric ---
+
+TWO_SERVERS = "swift rollout --vllm_use_async_engine true --vllm_enable_lora true\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "finds"),
+    [
+        ("python3 train_async.py --advantage-estimator grpo --eps-clip 0.2\n", "", "RLX8389"),
+        ("python3 train_async.py --advantage-estimator grpo --use-tis\n", "", ""),
+        ("python3 train.py --advantage-estimator grpo --eps-clip 0.2\n", "", ""),
+        ("swift rlhf --rlhf_type grpo --top_p 0.9 --rollout_importance_sampling_mode token_mask\n", "", "RLX8389"),
+        ("swift rlhf --rlhf_type grpo --top_p 0.9\n", "", ""),
+        ("swift rlhf --rlhf_type grpo --top_p 1.0 --rollout_importance_sampling_mode token_mask\n", "", ""),
+        (TWO_SERVERS, "ms-swift==4.3.1\n", "PYT1494"),
+        (TWO_SERVERS, "ms-swift==4.4.0\n", ""),
+        (TWO_SERVERS, "", ""),
+        ("train_ppo_ray --data.max_samples 64 --rollout.batch_size 128\n", "", "DAT012"),
+        ("train_ppo_ray --data.max_samples 256 --rollout.batch_size 128\n", "", ""),
+    ],
+)
+def test_settings_alone(prepared: Prepared, tmp_path: Path, text: str, context: str, finds: str) -> None:
+    ids = {each.problem.id for each in findings(prepared, tmp_path, text, context)}
+    assert ids & {"RLX8389", "PYT1494", "DAT012"} == ({finds} if finds else set())
+
+
+NOTHING_COUNTS = "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1e-05, 'epoch': 0.5}\n" * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "finds"),
+    [
+        (NOTHING_COUNTS, "assistant_only_loss=True\nmax_length=64\n", True),
+        (NOTHING_COUNTS, "assistant_only_loss=False\n", False),
+        (NOTHING_COUNTS, "fp16=True\n", False),
+        (NOTHING_COUNTS.replace("0.0", "1.3", 1), "assistant_only_loss=True\n", False),
+    ],
+)
+def test_a_mask_that_leaves_no_label(
+    prepared: Prepared, tmp_path: Path, text: str, context: str, *, finds: bool
+) -> None:
+    first = findings(prepared, tmp_path, text, context)[0]
+    assert (first.problem.id == "NUM016") is finds
+
+
+def test_metrics_of_an_excerpt_are_no_settings(prepared: Prepared, tmp_path: Path) -> None:
+    rows = "{'loss': 0.5, 'learning_rate': 2e-08}\n{'loss': 0.5, 'learning_rate': 2e-07}\n"
+    assert "RLX001" not in {each.problem.id for each in findings(prepared, tmp_path, rows)}

@@ -153,3 +153,23 @@ def test_threads_stay_answered(prepared: Prepared, name: str) -> None:
     found = examine([str(THREADS / name / "log.txt")], context=[context] if context.exists() else [], prepared=prepared)
     assert ids(found)[0] == ANSWERS[name]
     assert ANSWERS[name].partition("/")[0] in json.loads((THREADS / name / "label.json").read_text())["expected"]
+
+
+def test_a_name_that_no_release_has_needs_no_release(prepared: Prepared, tmp_path: Path) -> None:
+    script = "from trl import GRPOConfig\nargs = GRPOConfig(output_dir='a', num_generation=8, max_prompt_length=9)\n"
+    assert ids(judged(prepared, tmp_path, script)) == ["TRL2205/unknown"]  # what was dropped later may fit theirs
+
+
+def test_keywords_of_the_trainer_are_settings(prepared: Prepared, tmp_path: Path) -> None:
+    call = "trainer = SFTTrainer(model=model, train_dataset=rows, dataset_text_field='text', args=args)\n"
+    script = f"from trl import SFTTrainer\n{call}"
+    assert ids(judged(prepared, tmp_path, call, "trl==0.19.1\n")) == ["UNK003"]  # it may be Unsloth's trainer
+    assert ids(judged(prepared, tmp_path, script, "trl==0.19.1\n")) == ["TRL2205/removed"]
+    assert "TRL2205/removed" not in ids(judged(prepared, tmp_path, script, "trl==0.9.6\n"))
+
+
+def test_a_quoted_warning_about_the_training_is_the_subject(prepared: Prepared, tmp_path: Path) -> None:
+    line = "{'input_ids': [128000, 128000, 128006, 882]}\n"
+    assert ids(judged(prepared, tmp_path, line))[0] == "DAT3073/rendered_twice"
+    run = "Train:  10%|#   | 10/100 [00:01<00:09, 9.0it/s]\n" * 20
+    assert ids(judged(prepared, tmp_path, line + run))[0] == "UNK003"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import LIKELY, Skip, Where, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Skip, Where, found
 from doctor.catalogue.shared.generation_batch import train_batch
 from doctor.catalogue.shared.trainers import installed, is_grpo, unsloth_replaces
 from doctor.catalogue.words import words_of
@@ -16,7 +17,12 @@ from doctor.facts.world import World
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-MESSAGE = TOML["main"]
+MESSAGE, LIMITED = TOML["main"], TOML["limited"]
+
+#: how frameworks call the most rows that are taken, and the prompts of one rollout: OpenRLHF (new and old names), veRL
+#: https://github.com/OpenRLHF/OpenRLHF/issues/1297, https://verl.readthedocs.io/en/latest/examples/config.html
+_LIMITS = ("data.max_samples", "max_samples", "data.train_max_samples", "train_max_samples")
+_BATCHES = ("rollout.batch_size", "rollout_batch_size", "data.train_batch_size")
 
 
 @check(PROBLEM)
@@ -41,3 +47,11 @@ def dataset_smaller_than_batch(
             rows=dataset.rows,
             prompts=prompts,
         )
+
+
+def of_courses(courses: Courses) -> Finding | None:
+    """The same of settings that a log tells, where the rows are limited to fewer than a rollout takes."""
+    rows, prompts = courses.number(*_LIMITS), courses.number(*_BATCHES)
+    if rows is None or prompts is None or not 0 < rows < prompts:
+        return None
+    return found(PROBLEM, LIMITED, confidence=LIKELY, rows=int(rows), prompts=int(prompts))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from doctor.base.evidence import UNKNOWN, Observed
 from doctor.base.patterns import later
-from doctor.catalogue.courses import Compared, Course, Courses
+from doctor.catalogue.courses import PROGRAM, Compared, Course, Courses
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Crashed, crash_of
@@ -16,13 +16,23 @@ from doctor.catalogue.series import ALIASES
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.ends import end_of
 from doctor.logs.metrics import loose
+from doctor.logs.read.context import settings_in
 from doctor.logs.told.context import said_in
 from doctor.logs.told.said import value_of
 
-_AREAS = ("rl", "numerics")
+_AREAS = ("rl", "numerics", "data", "python")
 _NOT_SETTINGS = frozenset({"variable", "package", "python", "gpu", "command", "raised", "fact"})
 _OPTION = later(r"(?:^|[\s(,])-{0,2}(?P<name>[A-Za-z][\w.\-]{1,60}?)\s?[=:]\s?(?P<value>[-+\w.]{1,30})")
 _FLAG = later(r"--(?P<name>[A-Za-z][\w\-]{1,50}) (?P<value>[-+]?\d[\w.]{0,20})(?=\s|$)")
+#: a line of metrics, in any notation
+_MEASURED = later(
+    r"(?i)\b(?:train_|eval_)?(?:loss|reward|score|grad_norm|kl|entropy|epoch|accuracy|lr)(?:/\w+)?['\"]?\s?[:=|]\s?['\"]?-?(?:\d|nan|inf)"
+    r"|\bstep:\d+ - "
+)
+#: what starts a training of RL, by which it is told whose its settings are
+_PROGRAMS = later(
+    r"\b(?:train_async\.py|openrlhf\.cli\.\w{1,40}|swift rlhf|verl\.[\w.]{1,60}|AsyncGRPOConfig|GRPOConfig)"
+)
 #: lines of a log that may hold a sentence of its owner
 _EXCERPT = 60
 
@@ -45,12 +55,12 @@ def judged(case: Case, found: Mapping[str, Course], total: int | None, entries: 
     tuple[Finding, ...], tuple[Crashed, ...]
 ]:  # fmt: skip
     """What the laws over whole courses say; a bug of ours costs only that."""
-    if not found:
+    short = case.lines <= _EXCERPT and not (case.failures or case.exits or end_of(case))
+    if not (found or short):
         return (), ()
     try:
         total = total if total is not None else (case.marks.steps or (0, None))[1]
-        short = case.lines <= _EXCERPT and not (case.failures or case.exits or end_of(case))
-        courses = Courses(found, settings_of(case), total, tuple(compared(case, found)), short)
+        courses = Courses(found, settings_of(case), total, tuple(compared(case, found)), short, _versions(case))
         answers = (
             function(courses)
             for entry in entries.values()
@@ -62,8 +72,15 @@ def judged(case: Case, found: Mapping[str, Course], total: int | None, entries: 
 
 
 def settings_of(case: Case) -> dict[str, object]:
-    """Settings that logs and context tell, by their own names and by the last part of dotted ones."""
+    """Settings that logs and context tell, by their own names and by the last part of dotted ones.
+
+    Of an excerpt every line may be a command or a configuration; `PROGRAM` holds the programs that it names.
+    """
     told: dict[str, object] = {}
+    quoted = _quoted(case)
+    told |= {name: value_of(value) for name, value in settings_in(quoted).items()}
+    if programs := " ".join(dict.fromkeys(_PROGRAMS.findall(f"{quoted}\n{case.given.text[:20_000]}"))):
+        told[PROGRAM] = programs
     for text in case.given.text.splitlines()[:5_000]:
         for pattern in (_OPTION, _FLAG):
             for match in pattern.finditer(text[:2_000]):
@@ -77,6 +94,19 @@ def settings_of(case: Case) -> dict[str, object]:
     for name, value in told.items():
         ends.setdefault(name.rpartition(".")[2], []).append(value)
     return {**{name: values[0] for name, values in ends.items() if len({repr(each) for each in values}) == 1}, **told}
+
+
+def _quoted(case: Case) -> str:
+    """The lines of an excerpt that are no metrics, whose names settings have, too."""
+    if case.lines > _EXCERPT or case.failures:
+        return ""
+    return "\n".join(text[:2_000] for kept in case.kept for _, text in kept if not _MEASURED.search(text))
+
+
+def _versions(case: Case) -> dict[str, str]:
+    """Versions of logs and context, also of a list or a sentence that a person wrote."""
+    stated = (each for each in said_in(case.given) if each.owner == "package")
+    return {**{each.name: str(each.value) for each in stated}, **case.given.versions, **case.versions}
 
 
 # the same metric elsewhere ----------------------------------------------------------------------------------------

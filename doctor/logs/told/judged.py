@@ -18,11 +18,12 @@ from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Role
 from doctor.catalogue.foretold import foretold
 from doctor.catalogue.index import CheckEntry, Entry
 from doctor.catalogue.outcome import Crashed, Outcome, crash_of
-from doctor.catalogue.problem import ERROR, WARNING
+from doctor.catalogue.problem import ERROR, OF_TRAINING, WARNING
 from doctor.catalogue.problem_files import declared
 from doctor.diagnosis.runner import run_checks
 from doctor.facts.packages import Packages
 from doctor.logs.failures.case import Case
+from doctor.logs.told.assumed import OF_ANY_RELEASE, of_today
 from doctor.logs.told.context import said_in
 from doctor.logs.told.facts import world_of
 from doctor.logs.told.pasted import Pasted, model_settings, pasted_in
@@ -35,8 +36,6 @@ _MOST_QUOTES = 3
 _TAIL = 100  # last lines of a log, among which those of its metrics are
 #: metrics of a training, by which it is told that it ran
 _METRICS = re.compile(r"""['"](?:loss|train_loss|reward|grad_norm)['"]: ?['"]?-?[\dn]|\bstep:\d+ - """)
-#: areas whose warnings are of what is learnt
-_OF_TRAINING = ("RLX", "NUM", "DAT", "TRL", "TRF", "FLA", "PEF", "DSP", "VRL")
 #: ranges that hold of the present release, too
 _SINCE = re.compile(r">=?\s?[\w.]+\Z")
 #: what is told of lines of code and configuration as of all others
@@ -103,7 +102,11 @@ def _joined(
             return _as_cause(each, findings, symptoms, unknown), tuple(crashed)
     there = {each.problem.id for each in findings}
     if case.pasted and not case.failures and all(each.problem.id in unknown for each in findings):
-        return _of_pasted(judged, findings, case, well=well), tuple(crashed)
+        shown = _of_pasted(judged, findings, case, well=well)
+        if shown is findings and (today := of_today(world)) is not None:
+            late = [each for each in entries.values() if each.id in OF_ANY_RELEASE]
+            shown = _of_pasted(list(_judged(late, today, crashed, present=True)), findings, case, well=well)
+        return shown, tuple(crashed)
     more = [each.finding for each in judged if each.firm and each.finding.problem.id not in there]
     more = [each for each in more if each.severity is ERROR and not (well and each.problem.ends_run)]
     if not findings:
@@ -130,7 +133,7 @@ def _of_pasted(
     found = [
         each
         for each in found
-        if each.severity is ERROR or (each.severity is WARNING and each.problem.id.startswith(_OF_TRAINING))
+        if each.severity is ERROR or (each.severity is WARNING and each.problem.id.startswith(OF_TRAINING))
     ]
     if not found:
         return findings

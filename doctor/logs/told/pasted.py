@@ -118,20 +118,26 @@ def _of_python(text: str, file: str) -> Iterator[Observed]:
     from doctor.readers.script.script import read_script
 
     script = read_script(file or "the pasted text", text.encode(), folder=str(NOWHERE))
-    if script.broken is not None or not script.calls:
+    if script.broken is not None or not (script.calls or script.idioms):
         return
     rows = text.splitlines()
-    first = script.calls[0].place.line or 1
+    first = (script.calls[0].place.line if script.calls else min(map(_line, script.idioms.values()))) or 1
     calls = [_opened_call(each, rows, file) for each in _unambiguous(script.calls)]
     told = replace(script, calls=partly(calls, "script", "calls"))
     seen = {
-        name for name in ("imports", "parses_arguments_into", "reward_functions", "parser") if getattr(script, name)
+        name
+        for name in ("imports", "parses_arguments_into", "reward_functions", "parser", "idioms")
+        if getattr(script, name)
     }
     line = _quote(rows, first, file)
     whole = opened(told, seen={*_OF_SCRIPT, "calls", *seen}, teller=line)
     yield Observed("script", whole, Origin("pasted", file, first))
     if len(calls) == len(script.calls):
         yield from _training(script, rows, file)
+
+
+def _line(seen: Observed) -> int:
+    return seen.origin.line or 1
 
 
 def _unambiguous(calls: Iterable[Call]) -> list[Call]:

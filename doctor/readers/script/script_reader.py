@@ -19,6 +19,7 @@ from doctor.readers.script.ast_names import CannotTell, Names, Project, Spot
 from doctor.readers.script.ast_scopes import CallSite, Change, Module, Scope, walk
 from doctor.readers.script.ast_settings import arguments_of, setting_of
 from doctor.readers.script.ast_values import Entry, Values
+from doctor.readers.script.idioms import idioms_in
 from doctor.readers.script.ignores import read_ignores
 from doctor.readers.script.python_source import Source, parse
 from doctor.readers.script.reward_functions import RewardFunctions
@@ -82,6 +83,7 @@ class _Reader:
             classes=self.local,
             flags=flags,
             flags_variable=flags_variable,
+            idioms=idioms_in(self.source),
         )
 
     def _needs(self) -> dict[str, Place]:

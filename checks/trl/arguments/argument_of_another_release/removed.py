@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+
 from doctor import data
+from doctor.base.opened import NotSeen
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.settings import place_of
-from doctor.catalogue.shared.argument_history import history_of, left_before, left_in, own_settings, replacement_name
+from doctor.catalogue.shared.argument_history import (
+    Named,
+    history_of,
+    left_before,
+    left_in,
+    own_settings,
+    replacement_name,
+)
 from doctor.catalogue.shared.refused_arguments import Refusal, refusals
-from doctor.catalogue.shared.trainers import installed, quoted
+from doctor.catalogue.shared.trainers import installed, quoted, unsloth_replaces
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
+from doctor.facts.script import Script
 from doctor.facts.training import Training
 
 TOML = words_of(__name__)
@@ -25,12 +37,10 @@ MESSAGE_RENAMED = TOML["renamed"]
 
 
 @check(PROBLEM)
-def argument_removed(training: Training, packages: Packages, launch: Launch | None) -> Judgement:
-    """Look each name up in the history of the class."""
-    owner, version = training.config_class, installed(packages, "trl")
-    if owner is None:
-        return
-    for named in own_settings(training, launch):
+def argument_removed(training: Training, packages: Packages, launch: Launch | None, script: Script | None) -> Judgement:
+    """Look each name up in the history of the class, of the configuration and of the trainer."""
+    version = installed(packages, "trl")
+    for owner, named in _given(training, launch, script):
         history = data.trl_argument(owner, named.setting.name)
         if history is None or history.inherited or not left_before(history, version):
             continue
@@ -49,6 +59,20 @@ def argument_removed(training: Training, packages: Packages, launch: Launch | No
             version=version,
             new=new,
         )
+
+
+def _given(training: Training, launch: Launch | None, script: Script | None) -> Iterator[tuple[str, Named]]:
+    """Every argument with the class that takes it; of pasted code one of the two may be elsewhere.
+
+    Unsloth's trainers still take what TRL's have dropped, and a class of the user's may take anything.
+    """
+    with suppress(NotSeen):
+        if training.trainer is not None and not unsloth_replaces(script):
+            sure = CONFIRMED if training.trainer_origin.startswith("trl.") else LIKELY
+            for setting in training.trainer_arguments.values():
+                yield training.trainer, Named(setting, sure, True)
+    if training.config_class is not None:
+        yield from ((training.config_class, each) for each in own_settings(training, launch))
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -1,0 +1,205 @@
+"""Patterns of Python code with holes, held against a syntax tree; nothing is run.
+
+`$NAME` is a hole: any expression, the same one wherever the name stands in an idiom; `$_` is another one each time. A
+call is met by one that has at least its arguments, `f(..., $X)` by one that is given X anywhere. A dictionary is met
+by one with at least its entries. A name is met by the last part of a dotted one: `SFTTrainer()` by `trl.SFTTrainer()`.
+The body `...` of a function, a class, a branch or a loop is any body, and a function without parameters any function.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple, Optional
+
+_HOLE = re.compile(r"\$(\w+)")
+_PREFIX = "hole__"
+_ANY = "_"
+#: fields of a node that say nothing of what it means
+_IGNORED = frozenset({"ctx", "lineno", "col_offset", "end_lineno", "end_col_offset", "type_comment", "kind"})
+_BODIES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.While, ast.With)
+
+#: what stands beside a body, and need not be the same
+_BESIDE = frozenset({"decorator_list", "orelse", "returns", "type_params", "keywords"})
+
+#: what holes hold, as source text
+Held = Mapping[str, str]
+
+
+class Piece(NamedTuple):
+    """One pattern of an idiom.
+
+    Args:
+        code: the pattern.
+        where: hole -> what its text must hold, as a regular expression.
+        alone: the expression is a statement of its own, so that its value is dropped.
+        within: the piece stands inside of what the first piece met.
+
+    """
+
+    code: str
+    where: Mapping[str, str] = {}
+    alone: bool = False
+    within: bool = False
+
+
+class Form(NamedTuple):
+    """One way to write an idiom: pieces that all stand in the code, and pieces of which none does.
+
+    `mentions` is a regular expression that the text of the script meets as well: the family of a model.
+    """
+
+    code: Sequence[Piece]
+    unless: Sequence[Piece] = ()
+    mentions: str = ""
+
+
+def first_match(tree: ast.AST, form: Form) -> Optional[tuple[Held, ast.AST]]:
+    """What the holes hold and the node of the last piece, where code holds the whole of a form."""
+    nodes = list(ast.walk(tree))
+    dropped = {id(each.value) for each in nodes if isinstance(each, ast.Expr)}
+    for held, node in _all_of(form.code, nodes, {}, None, dropped):
+        if not any(next(_of(each, nodes, held, dropped), None) for each in form.unless):
+            return held, node
+    return None
+
+
+@lru_cache(maxsize=1024)
+def words_of(code: str) -> frozenset[str]:
+    """Names that every text with this pattern holds, by which a text is told to be without it."""
+    found = set()
+    for node in ast.walk(_compiled(code)):
+        for name in (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "arg", "")):
+            if isinstance(name, str) and name and not name.startswith(_PREFIX):
+                found.add(name)
+    return frozenset(found)
+
+
+def _all_of(
+    pieces: Sequence[Piece], nodes: list[ast.AST], held: Held, outer: Optional[ast.AST], dropped: set[int]
+) -> Iterator[tuple[Held, ast.AST]]:
+    """Ways in which all pieces are met: what the holes hold, and the node of the last piece."""
+    first, rest = pieces[0], pieces[1:]
+    among = list(ast.walk(outer)) if first.within and outer is not None else nodes
+    for found, node in _of(first, among, held, dropped):
+        if not rest:
+            yield found, node
+        else:
+            yield from _all_of(rest, nodes, found, outer or node, dropped)
+
+
+def _of(piece: Piece, nodes: Iterable[ast.AST], held: Held, dropped: set[int]) -> Iterator[tuple[Held, ast.AST]]:
+    """Nodes that one piece is met by."""
+    pattern, meeting = _compiled(piece.code), _Meeting(piece.where)
+    for node in nodes:
+        if type(node) is type(pattern) and not (piece.alone and id(node) not in dropped):
+            found = meeting.met(pattern, node, dict(held))
+            if found is not None:
+                yield found, node
+
+
+@lru_cache(maxsize=1024)
+def _compiled(code: str) -> ast.AST:
+    """The node of a pattern: its statement, or the expression that it is.
+
+    Raises:
+        SyntaxError: it is no Python.
+
+    """
+    (node,) = ast.parse(_HOLE.sub(rf"{_PREFIX}\1", code)).body
+    return node.value if isinstance(node, ast.Expr) else node
+
+
+def _hole(pattern: object) -> str:
+    name = pattern if isinstance(pattern, str) else getattr(pattern, "id", "") if isinstance(pattern, ast.Name) else ""
+    return name[len(_PREFIX) :] if name.startswith(_PREFIX) else ""
+
+
+class _Meeting:
+    """One pattern held against nodes; `where` says what its holes may hold. None is no meeting, as everywhere here."""
+
+    def __init__(self, where: Mapping[str, str]) -> None:
+        self._where = where
+
+    def met(self, pattern: object, node: object, held: dict[str, str]) -> Optional[dict[str, str]]:
+        """What the holes hold where a node meets a pattern."""
+        if hole := _hole(pattern):
+            return self._filled(hole, node, held)
+        if isinstance(pattern, ast.Constant) and pattern.value is ...:
+            return held
+        if isinstance(pattern, ast.Name) and isinstance(node, ast.Attribute):
+            return held if node.attr == pattern.id else None
+        if type(pattern) is not type(node):
+            return None
+        if isinstance(pattern, ast.Call) and isinstance(node, ast.Call):
+            return self._call(pattern, node, held)
+        if isinstance(pattern, ast.Dict) and isinstance(node, ast.Dict):
+            return self._entries(pattern, node, held)
+        if isinstance(pattern, list) and isinstance(node, list):
+            return self._each(pattern, node, held) if len(pattern) == len(node) else None
+        if isinstance(pattern, ast.AST):
+            return self._fields(pattern, node, held)
+        return held if pattern == node else None
+
+    def _filled(self, hole: str, node: object, held: dict[str, str]) -> Optional[dict[str, str]]:
+        text = node if isinstance(node, str) else ast.unparse(node) if isinstance(node, ast.expr) else None
+        if text is None or (hole != _ANY and held.get(hole, text) != text):
+            return None
+        if hole in self._where and not re.search(self._where[hole], text):
+            return None
+        return held if hole == _ANY else {**held, hole: text}
+
+    def _each(
+        self, patterns: Sequence[object], nodes: Sequence[object], held: dict[str, str]
+    ) -> Optional[dict[str, str]]:
+        found: Optional[dict[str, str]] = held
+        for pattern, node in zip(patterns, nodes):  # noqa: B905 - Python 3.9; both are of a length
+            found = self.met(pattern, node, found) if found is not None else None
+        return found
+
+    def _fields(self, pattern: ast.AST, node: object, held: dict[str, str]) -> Optional[dict[str, str]]:
+        found: Optional[dict[str, str]] = held
+        free = isinstance(pattern, _BODIES)
+        for name, value in ast.iter_fields(pattern):
+            open_end = (name == "body" and _is_open(value)) or (name == "args" and not getattr(value, "args", True))
+            if name in _IGNORED or (free and (name in _BESIDE or open_end)):
+                continue
+            found = self.met(value, getattr(node, name, None), found) if found is not None else None
+        return found
+
+    def _call(self, pattern: ast.Call, node: ast.Call, held: dict[str, str]) -> Optional[dict[str, str]]:
+        found = self.met(pattern.func, node.func, held)
+        wanted = list(pattern.args)
+        if wanted and isinstance(wanted[0], ast.Constant) and wanted[0].value is ...:
+            given = [*node.args, *(each.value for each in node.keywords)]
+            for each in wanted[1:]:
+                found = self._among(each, given, found)
+        elif len(node.args) < len(wanted):
+            return None
+        elif found is not None:
+            found = self._each(wanted, node.args[: len(wanted)], found)
+        for keyword in pattern.keywords:
+            named = [each.value for each in node.keywords if each.arg == keyword.arg]
+            found = self._among(keyword.value, named, found)
+        return found
+
+    def _entries(self, pattern: ast.Dict, node: ast.Dict, held: dict[str, str]) -> Optional[dict[str, str]]:
+        found: Optional[dict[str, str]] = held
+        there = [(key, value) for key, value in zip(node.keys, node.values) if key is not None]  # noqa: B905
+        for key, value in zip(pattern.keys, pattern.values):  # noqa: B905 - Python 3.9; both are of a length
+            found = self._among(value, [each for name, each in there if self.met(key, name, {}) is not None], found)
+        return found
+
+    def _among(
+        self, pattern: object, nodes: Sequence[object], held: Optional[dict[str, str]]
+    ) -> Optional[dict[str, str]]:
+        """What the first of several nodes that meets a pattern leaves in the holes."""
+        if held is None:
+            return None
+        return next((found for each in nodes if (found := self.met(pattern, each, held)) is not None), None)
+
+
+def _is_open(body: object) -> bool:
+    return isinstance(body, list) and len(body) == 1 and ast.dump(body[0]) == ast.dump(ast.Expr(ast.Constant(...)))

@@ -1,0 +1,42 @@
+"""Idioms of a script: code that runs and does something else than it looks like, by the patterns of `doctor.data`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+
+from doctor import data
+from doctor.base.code_patterns import Form, Held, first_match, words_of
+from doctor.base.evidence import Observed
+from doctor.readers.script.python_source import Source
+
+#: a longer script is no training's; its tree would be searched too often
+_LONGEST = 200_000
+
+
+def idioms_in(source: Source) -> dict[str, Observed]:
+    """The idioms that a script holds, each with the line of its last piece."""
+    if len(source.text) > _LONGEST:
+        return {}
+    found = {}
+    for idiom in data.idioms():
+        for form in idiom.forms:
+            met = first_match(source.tree, form) if _may_hold(source.text, form) else None
+            if met is not None:
+                found[idiom.id] = _seen(idiom.id, source, *met)
+                break
+    return found
+
+
+def _seen(name: str, source: Source, held: Held, node: ast.AST) -> Observed:
+    """The line that completes an idiom; the value is what its holes hold."""
+    line = source.place(node).line or 1
+    text = source.lines[line - 1].strip() if line <= len(source.lines) else ""
+    return replace(Observed.quoted(source.path, text, line), name=name, value=dict(held))
+
+
+def _may_hold(text: str, form: Form) -> bool:
+    """Whether all names of a form stand in a text; most scripts are done with that."""
+    named = all(word in text for piece in form.code for word in words_of(piece.code))
+    return named and (not form.mentions or re.search(form.mentions, text) is not None)

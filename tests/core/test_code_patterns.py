@@ -1,0 +1,89 @@
+"""Patterns of code with holes, and the idioms that are kept as such patterns."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from doctor import data
+from doctor.base.code_patterns import Form, Piece, first_match, words_of
+from doctor.readers.script.script import read_script
+
+
+def held(code: str, *pieces: Piece, unless: tuple[Piece, ...] = ()) -> dict[str, str] | None:
+    met = first_match(ast.parse(code), Form(pieces, unless))
+    return None if met is None else dict(met[0])
+
+
+def test_a_hole_holds_the_same_wherever_it_stands() -> None:
+    piece = Piece("$T.pad_token = $T.eos_token")
+    assert held("tok.pad_token = tok.eos_token", piece) == {"T": "tok"}
+    assert held("tok.pad_token = other.eos_token", piece) is None
+
+
+def test_a_call_may_have_more_arguments() -> None:
+    assert held("trl.SFTTrainer(model, args=a, packing=True)", Piece("SFTTrainer(packing=True)")) == {}
+    assert held("SFTTrainer(packing=False)", Piece("SFTTrainer(packing=True)")) is None
+    assert held("f(a)", Piece("f($X, $Y)")) is None
+
+
+def test_an_argument_may_stand_anywhere() -> None:
+    code = "s = StepLR(o)\nm, o, s = accelerator.prepare(m, o, scheduler=s)"
+    pieces = (Piece("$S = $F(...)", {"F": "LR$"}), Piece("$A.prepare(..., $S)"))
+    assert held(code, *pieces) == {"S": "s", "F": "StepLR", "A": "accelerator"}
+    assert held(code.replace("=s)", "=t)"), *pieces) is None
+
+
+def test_what_must_not_stand_there() -> None:
+    piece, unless = Piece("DistributedSampler(...)"), (Piece("$_.set_epoch($_)"),)
+    assert held("s = DistributedSampler(d)", piece, unless=unless) == {}
+    assert held("s = DistributedSampler(d)\ns.set_epoch(1)", piece, unless=unless) is None
+
+
+def test_a_result_that_is_dropped_and_one_that_is_kept() -> None:
+    piece = Piece("$D.map(...)", alone=True)
+    assert held("ds.map(f)", piece) == {"D": "ds"}
+    assert held("ds = ds.map(f)", piece) is None
+
+
+def test_a_piece_inside_of_the_first_one() -> None:
+    pieces = (Piece("def $N(): ...", {"N": "reward"}), Piece("re.$F($P, $_)", within=True))
+    assert held("@x\ndef reward(a, *, b=1) -> int:\n    return re.match(p, a)", *pieces) is not None
+    assert held("def reward(a): ...\nre.match(p, a)", *pieces) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "pattern"),
+    [
+        ("for e in range(3):\n    run()", "for $E in range(...): ..."),
+        ("class Rows(IterableDataset):\n    a = 1", "class $C(IterableDataset): ..."),
+        ("t.add({'b': 1, 'a': x})", "$T.add({'a': $_})"),
+        ("if t.pad_token is None:\n    a()\nelse:\n    b()", "if $T.pad_token is None: ..."),
+    ],
+)
+def test_statements_with_any_body(code: str, pattern: str) -> None:
+    assert held(code, Piece(pattern)) is not None
+    assert held("x = 1", Piece(pattern)) is None
+
+
+def test_names_that_a_text_must_have() -> None:
+    assert words_of("$T.pad_token = $T.eos_token") == {"pad_token", "eos_token"}
+    assert words_of("LoraConfig(modules_to_save=$_)") == {"LoraConfig", "modules_to_save"}
+
+
+def test_every_idiom_is_a_pattern_with_sources_and_words() -> None:
+    from doctor.catalogue.index import load
+
+    rows = {each.id.partition("/")[2] for each in load() if each.id.startswith("DAT3073/")}
+    assert {each.id for each in data.idioms()} == rows
+    for idiom in data.idioms():
+        assert idiom.links
+        for form in idiom.forms:
+            assert any(words_of(piece.code) for piece in form.code)
+
+
+def test_a_script_names_its_idioms_with_their_lines() -> None:
+    script = read_script("train.py", b"x = 1\ntrain_dataset.filter(f)\n")
+    assert {name: each.origin.line for name, each in script.idioms.items()} == {"result_dropped": 2}
+    assert read_script("train.py", b"train_dataset = train_dataset.filter(f)\n").idioms == {}

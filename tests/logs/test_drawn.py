@@ -1,0 +1,64 @@
+"""Threads drawn for silent failures: those that are answered stay answered, by what answers them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.logs.postmortem import Prepared, examine, prepare
+
+THREADS = Path(__file__).parent / "drawn"
+FOLDERS = sorted(each.parent for each in THREADS.glob("*/label.json"))
+#: which finding comes first, and what its words hold
+ANSWERS = {
+    "accelerate-scheduler-per-process": ("DAT3073/schedule_in_every_process", "advances 4 steps"),
+    "autocontext-length-256": ("RLX011", "max_completion_length=256"),
+    "llmcourse-pad-is-eos": ("DAT3073/pad_is_end", "the end token"),
+    "miles-async-ppo-denominator": ("RLX8389", "train_async.py"),
+    "openrlhf-last-batch-dropped": ("DAT012", "64 rows.*128 prompts"),
+    "openrlhf-sft-two-bos": ("DAT3073/rendered_twice", "add_special_tokens=False"),
+    "soup-adapter-of-nan": ("NUM016", "train_on_responses_only"),
+    "swift-top-k-processed": ("RLX8389", "top_p=0.9"),
+    "transformers-logged-loss": ("NUM016", "16 accumulation steps"),
+    "trl-adapter-folder-as-model": ("DAT3073/adapter_as_model", "is_trainable=True"),
+    "trl-answers-truncated": ("NUM016", "max_length=64"),
+    "trl-async-top-p": ("RLX8389", "top_p=0.9"),
+    "trl-groups-all-equal": ("RLX010", "No group"),
+    "trl-sft-frozen-adapter": ("NUM016", "every parameter is frozen"),
+    "unsloth-all-labels-masked": ("DAT055", "train_on_responses_only"),
+    "unsloth-format-newlines": ("DAT3073/dot_without_line_breaks", "soft_format_reward_func.*re.DOTALL"),
+    "unsloth-llama3-markers-on-chatml": ("DAT3073/markers_of_other_template", "train_on_responses_only"),
+}
+
+
+@pytest.fixture(scope="module")
+def prepared() -> Prepared:
+    return prepare()
+
+
+def _first(prepared: Prepared, folder: Path) -> tuple[str, str]:
+    context = [each for each in (folder / "context.txt",) if each.is_file()]
+    outcome = examine([str(folder / "log.txt")], context=context, prepared=prepared).diagnosis.outcome
+    assert not outcome.crashed
+    first = outcome.findings[0]
+    words = first.words()
+    return first.problem.id, f"{words.headline}\n{words.explanation}\n{words.remedy}"
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERS))
+def test_a_thread_is_answered(prepared: Prepared, name: str) -> None:
+    found, words = _first(prepared, THREADS / name)
+    problem, holds = ANSWERS[name]
+    assert (found, bool(re.search(holds, words, re.DOTALL))) == (problem, True), words
+
+
+def test_labels_are_whole() -> None:
+    labels: list[dict[str, Any]] = [json.loads((each / "label.json").read_text(encoding="utf-8")) for each in FOLDERS]
+    assert [each["id"] for each in labels] == [each.name for each in FOLDERS]
+    assert len({each["source"] for each in labels}) == len(labels)
+    assert {each["log_origin"] for each in labels} == {"reconstructed", "paraphrased"}
+    assert all(re.compile(pattern) for each in labels for pattern in each["answer_must_match"])
