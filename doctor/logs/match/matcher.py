@@ -12,6 +12,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from doctor.catalogue.signature import Signature
@@ -20,7 +21,7 @@ from doctor.logs.match.literal_engines import Engine, Found, make_engine
 from doctor.logs.match.literals import literals_of, with_escapes
 from doctor.logs.read.blocks import Block, Blocks, LineIndex
 from doctor.logs.read.colours import Cleaned
-from doctor.logs.read.quick import count_line_feeds
+from doctor.logs.read.quick import count_line_feeds, piece_around
 from doctor.logs.read.streams import Stream
 
 FIRST_HITS, LAST_HITS = 40, 10  # kept of each signature: the death is often the last one
@@ -59,6 +60,9 @@ class Seen(NamedTuple):
     def text(self) -> str:
         """The line as text."""
         return self.raw.decode("utf-8", "replace")
+
+
+_seen: Any = partial(tuple.__new__, Seen)
 
 
 class Collector(Protocol):
@@ -293,6 +297,12 @@ class Scan:
         self._told: set[int] = set()  # owners that the line which is not finished yet was told for
         self._held: list[tuple[Collector, Seen, int]] = []
         self._collectors = [each.collector() if each.collector else None for each in matcher.probes]
+        #: what owns a line that nobody wants but one probe, which takes it as it comes
+        self._alone = {
+            frozenset((-1 - number,)): number
+            for number, each in enumerate(matcher.probes)
+            if each.collector is not None and not each.placed
+        }
         self._previous = b""  # the end of the block before, for probes that ask for what stands before a line
         self._keep_before = max((each.before_bytes for each in matcher.probes), default=0)
         self._tail: deque[bytes] = deque()
@@ -340,7 +350,12 @@ class Scan:
         if found:
             lines = _Lines(block, cleaned)
             for start, end, owners in lines.with_owners(found, self._matcher.owners):
-                self._line(lines, start, end, owners, seen)
+                alone = self._alone.get(owners, -1)
+                if alone >= 0 and 0 < start <= end < len(data):  # most lines of a log that is full of metrics
+                    seen.add(-1 - alone)
+                    self._probe(alone, (-1, lines.number(start), data[start:end]), data, start, end)
+                else:
+                    self._line(lines, start, end, owners, seen)
             block.line_feeds = lines.line_feeds()
         elif block.line_feeds < 0:
             block.line_feeds = count_line_feeds(data, 0, len(data))
@@ -401,9 +416,9 @@ class Scan:
             before = (self._previous + before)[-before_bytes:]
         behind = data[end : end + behind_bytes]
         if len(behind) < behind_bytes or self._held:
-            self._held.append((collector, Seen(*line, before, behind), behind_bytes))
+            self._held.append((collector, _seen((*line, before, behind)), behind_bytes))
         else:
-            collector.take(Seen(*line, before, behind))
+            collector.take(_seen((*line, before, behind)))
 
     def _deliver(self, data: bytes, *, final: bool = False) -> None:
         """Hand out lines that waited for what stands behind them."""
@@ -438,7 +453,7 @@ class _Lines:
             if at >= end:
                 if here:
                     yield start, end, here
-                start, end = _bounds(data, at)
+                start, end = piece_around(data, at)
                 here = owners[literal]
             elif not owners[literal] <= here:
                 here |= owners[literal]
@@ -458,16 +473,6 @@ class _Lines:
     def offset(self, start: int) -> int:
         """Where in the stream the line that starts here starts."""
         return self.block.line_offset if start == 0 else self.block.offset + self._raw_offset(start)
-
-
-def _bounds(data: bytes, at: int) -> tuple[int, int]:
-    """Start and end of the line around a position."""
-    start = data.rfind(b"\n", 0, at) + 1
-    start = data.rfind(b"\r", start, at) + 1 or start
-    end = data.find(b"\n", at)
-    end = len(data) if end < 0 else end
-    carriage = data.find(b"\r", at, end)
-    return start, carriage if carriage >= 0 else end
 
 
 def scan_text(matcher: Matcher, chunks: Iterable[bytes], name: str = "") -> RawHits:

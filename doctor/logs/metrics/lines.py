@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import errno
 import marshal
+import sys
 import tempfile
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +30,7 @@ from doctor.logs.metrics.names import (
     shared,
     where_metrics_begin,
 )
+from doctor.logs.metrics.tables import rows_by_kind, values_at
 from doctor.logs.metrics.templates import Templates, rows_by
 from doctor.logs.metrics.wanted import everything, is_wanted
 
@@ -35,7 +38,7 @@ from doctor.logs.metrics.wanted import everything, is_wanted
 METRICS = "metrics"
 
 #: lines are taken apart and packed by so many; packed rows of one range stay in memory up to this size
-ROWS_TOGETHER, MOST_IN_MEMORY_BYTES = 256, 1 << 20
+ROWS_TOGETHER, MOST_IN_MEMORY_BYTES = 512, 1 << 20
 #: lines that wait for it take no more than this
 _MOST_WAITING_BYTES = 1 << 20
 
@@ -72,7 +75,8 @@ class ToldRows:
     """Some hundred metric lines, column by column.
 
     Args:
-        lines, steps, values: one of each for a line.
+        lines, steps: one of each for a line.
+        values: of each kind the values of its lines, one after another.
         kinds: the different tuples of names; `kind`: which of them is a line's. One that is no line's
             holds metrics that nobody asks for.
         heads: what stands before the metrics, None where nothing does before any.
@@ -85,7 +89,7 @@ class ToldRows:
     steps: list[Optional[int]]
     kinds: list[tuple[str, ...]]
     kind: list[int]
-    values: list[tuple[float, ...]]
+    values: list[array[float]]
     heads: Optional[list[bytes]]
     bars: Optional[list[Optional[Bar]]]
     drawn: Optional[list[Optional[Bar]]]
@@ -95,7 +99,7 @@ class ToldRows:
         """Give the lines one by one."""
         nothing = [None] * len(self.lines)
         names = [self.kinds[kind] for kind in self.kind]
-        rows = map(Row, self.steps, names, self.values)
+        rows = map(Row, self.steps, names, rows_by_kind(self.kinds, self.kind, self.values))
         behind = map(Behind, self.drawn or nothing, self.followed)
         heads = self.heads or [b""] * len(self.lines)
         return map(Told, self.lines, rows, heads, self.bars or nothing, behind)
@@ -110,8 +114,9 @@ class ToldRows:
         def those(column: list[Any]) -> list[Any]:
             return [column[each] for each in places]
 
+        values = values_at(self.kinds, self.kind, self.values, places)
         return ToldRows(
-            those(self.lines), those(self.steps), self.kinds, those(self.kind), those(self.values),
+            those(self.lines), those(self.steps), self.kinds, those(self.kind), values,
             self.heads and those(self.heads), self.bars and those(self.bars), self.drawn and those(self.drawn),
             those(self.followed),
         )  # fmt: skip
@@ -240,7 +245,7 @@ class MetricLines:
 
 def _packed(lines: list[Seen], templates: Templates) -> bytes:
     """Lines taken apart, as bytes; empty where none is a metric line."""
-    told = list(rows_by(templates, [seen[2] for seen in lines]))
+    told = rows_by(templates, [seen[2] for seen in lines])
     rows = [row for row, _ in told if row is not None]
     if not rows:
         return b""
@@ -249,7 +254,10 @@ def _packed(lines: list[Seen], templates: Templates) -> bytes:
         lines = [seen for seen, (row, _) in zip(lines, told, strict=True) if row is not None]
     kinds: dict[tuple[str, ...], int] = {}
     kind = [kinds.setdefault(row[1], len(kinds)) for row in rows]
-    heads = [_head_of(seen[2], start) for seen, start in zip(lines, starts, strict=True)]
+    values: list[list[bytes]] = [[] for _ in kinds]
+    for number, row in zip(kind, rows, strict=True):
+        values[number].append(row[2])
+    heads = [_head_of(seen[2], start) if start else b"" for seen, start in zip(lines, starts, strict=True)]
     bars = [last_bar(seen[3], cut=len(seen[3]) == _BEFORE_BYTES) if b"%|" in seen[3] else None for seen in lines]
     behind = [  # which nobody asks of lines with a step, nor of a server's
         _NOTHING
@@ -263,8 +271,9 @@ def _packed(lines: list[Seen], templates: Templates) -> bytes:
     if unasked:  # a kind without a line: what becomes of it is only that it is known
         kinds.setdefault(unasked, len(kinds))
     return marshal.dumps((
-        [seen[1] for seen in lines], [row[0] for row in rows], list(kinds), kind, [row[2] for row in rows],
-        heads if any(heads) else None, _plain(bars), _plain([each[0] for each in behind]), [each[1] for each in behind],
+        sys.byteorder, [seen[1] for seen in lines], [row[0] for row in rows], list(kinds), kind,
+        [*map(b"".join, values)], heads if any(heads) else None, _plain(bars), _plain([each[0] for each in behind]),
+        [each[1] for each in behind],
     ), _PLAIN)  # fmt: skip
 
 
@@ -308,8 +317,13 @@ def numbered(ranges: Sequence[ToldRange], lines: Sequence[int]) -> Iterator[Told
 
 
 def _unpacked(chunk: bytes) -> ToldRows:
-    lines, steps, kinds, kind, values, heads, bars, drawn, followed = marshal.loads(chunk)  # noqa: S302 - our own bytes, see MetricLines
+    order, lines, steps, kinds, kind, packed, heads, bars, drawn, followed = marshal.loads(chunk)  # noqa: S302 - our own bytes, see MetricLines
     names = [shared(each) for each in kinds]
+    values = [array("d", each) for each in packed]
+    if order != sys.byteorder:  # from another machine
+        for each in values:
+            each.byteswap()
+    values += [array("d")] * (len(names) - len(values))  # of a kind without a line
     return ToldRows(lines, steps, names, kind, values, heads, _bars(bars), _bars(drawn), followed)
 
 
