@@ -8,6 +8,10 @@ from array import array
 import pytest
 
 from doctor.catalogue.columns import MetricRow, Stretch
+from doctor.logs.match.matcher import Matcher, scan_text
+from doctor.logs.metrics import lines as metric_lines
+from doctor.logs.metrics.lines import MetricLines
+from doctor.logs.metrics.names import bar_before, bar_behind, last_bar, look_behind
 from doctor.logs.metrics.tables import Table, TableStretch, rows_by_kind, values_at
 
 #: kinds of rows, of which two share metrics and one stands without a row
@@ -80,3 +84,37 @@ def test_what_is_no_stretch() -> None:
     assert not table_of(0, ranked=True).is_stretch
     table.steps[40] = 7
     assert not table.is_stretch
+
+
+#: lines between which bars stand, are cleared and drawn again, near and far, with and without names
+AROUND = (
+    b"{'loss': 0.5, 'grad_norm': 1.0, 'kl': 0.1, 'entropy': 0.2, 'reward': 1, 'epoch': 0.1}\n", b"step:3 - kl:1.0 - loss:2\n",
+    b"\r 12%|#  | 3/40 [00:01<00:02,  2.00it/s]", b"\n 15%|#  | 6/40 [00:01<00:02,  2.00it/s]\r", b"\r" + b" " * 60 + b"\r",
+    b"Loading:  50%|##| 1/2 [00:00<00:00, 2.0it/s]\n", b"words " * 40 + b"\n", b"\r\n", b"{'loss': 1, 'kl': 2}\n", b"x" * 290 + b"%|",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bars_around_a_line_are_found_where_they_stand(seed: int) -> None:
+    pick = random.Random(seed)  # noqa: S311
+    data = b"".join(pick.choices(AROUND, k=400)) + b"\n" * 1200
+    for start in [at for at in range(301, len(data) - 1001) if data.startswith((b"{'", b"step:"), at)]:
+        end = data.index(b"\n", start)
+        assert bar_before(data, start, 300) == last_bar(data[start - 300 : start], cut=True)
+        assert bar_behind(data, end, 1000) == look_behind(data[end : end + 1000])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lines_are_taken_where_they_stand_as_they_are_one_by_one(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pick = random.Random(seed)  # noqa: S311
+    data = b"".join(pick.choices(AROUND, k=1500))
+    matcher = Matcher([], [metric_lines.probe(lambda: MetricLines(""))])
+
+    def told() -> list[object]:
+        found = scan_text(matcher, [data[at : at + 50_000] for at in range(0, len(data), 50_000)])
+        return [each for rows in found.collected[metric_lines.METRICS][0] for each in rows]
+
+    there = told()
+    monkeypatch.delattr(MetricLines, "take_at")
+    assert len(there) > 200
+    assert told() == there

@@ -66,7 +66,11 @@ _seen: Any = partial(tuple.__new__, Seen)
 
 
 class Collector(Protocol):
-    """Takes the lines of a probe one by one; its result must be picklable, for it may come from another process."""
+    """Takes the lines of a probe one by one; its result must be picklable, for it may come from another process.
+
+    One may have `take_at(number, data, start, end)` besides: it is given lines that no signature asks for where they
+    stand in a block, with all around them that the probe asks for. `number` counts lines from 1.
+    """
 
     def take(self, seen: Seen) -> None:
         """Take a line."""
@@ -297,12 +301,12 @@ class Scan:
         self._told: set[int] = set()  # owners that the line which is not finished yet was told for
         self._held: list[tuple[Collector, Seen, int]] = []
         self._collectors = [each.collector() if each.collector else None for each in matcher.probes]
-        #: what owns a line that nobody wants but one probe, which takes it as it comes
-        self._alone = {
-            frozenset((-1 - number,)): number
-            for number, each in enumerate(matcher.probes)
-            if each.collector is not None and not each.placed
-        }
+        #: owners of a line that nobody wants but one probe, whose collector takes it where it stands
+        self._takers: dict[frozenset[int], tuple[int, Callable[[int, bytes, int, int], None]]] = {}
+        for number, (probe, collector) in enumerate(zip(matcher.probes, self._collectors, strict=True)):
+            take_at = getattr(collector, "take_at", None)
+            if take_at is not None and not probe.placed:
+                self._takers[frozenset((-1 - number,))] = (number, take_at)
         self._previous = b""  # the end of the block before, for probes that ask for what stands before a line
         self._keep_before = max((each.before_bytes for each in matcher.probes), default=0)
         self._tail: deque[bytes] = deque()
@@ -350,10 +354,10 @@ class Scan:
         if found:
             lines = _Lines(block, cleaned)
             for start, end, owners in lines.with_owners(found, self._matcher.owners):
-                alone = self._alone.get(owners, -1)
-                if alone >= 0 and 0 < start <= end < len(data):  # most lines of a log that is full of metrics
-                    seen.add(-1 - alone)
-                    self._probe(alone, (-1, lines.number(start), data[start:end]), data, start, end)
+                taker = self._takers.get(owners)
+                if taker is not None and self._stands_alone(taker[0], start, len(data) - end):
+                    seen.add(-1 - taker[0])
+                    taker[1](lines.number(start), data, start, end)
                 else:
                     self._line(lines, start, end, owners, seen)
             block.line_feeds = lines.line_feeds()
@@ -364,6 +368,11 @@ class Scan:
             self._previous = before[-self._keep_before :]
         if self._watcher is not None:
             self._watcher.take(block, frozenset(self._matcher.probes[-1 - each].name for each in seen))
+
+    def _stands_alone(self, number: int, before: int, behind: int) -> bool:
+        """Whether all that a probe asks for around a line lies in its block, and no line waits to be told before it."""
+        probe = self._matcher.probes[number]
+        return not self._held and before > probe.before_bytes and behind > probe.behind_bytes
 
     def _line(self, lines: _Lines, start: int, end: int, owners: frozenset[int], seen: set[int]) -> None:
         told = self._told if start == 0 and lines.block.continued else set()

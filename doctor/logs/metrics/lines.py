@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Optional
+from typing import IO, Any, NamedTuple, Optional, Union
 
 from doctor.base.record import record
 from doctor.logs.match.matcher import Probe, Seen
@@ -25,13 +25,15 @@ from doctor.logs.metrics.names import (
     Bar,
     Behind,
     Row,
+    bar_before,
+    bar_behind,
     last_bar,
     look_behind,
     shared,
     where_metrics_begin,
 )
 from doctor.logs.metrics.tables import rows_by_kind, values_at
-from doctor.logs.metrics.templates import Templates, rows_by
+from doctor.logs.metrics.templates import PackedRow, Templates, rows_by
 from doctor.logs.metrics.wanted import everything, is_wanted
 
 #: name of the probe that sees metric lines
@@ -48,7 +50,11 @@ _LONGEST_HEAD_BYTES = 300
 _SIZE_BYTES = 8  # of the size before each chunk in a file
 #: of marshal: numbers in binary, and no look-up whether an object stood there before
 _PLAIN = 2
-_NOTHING, _FOLLOWED = Behind(None, followed=False), Behind(None, followed=True)
+_NOTHING = Behind(None, followed=False)
+
+
+#: a metric line that was read: its number, its row, what stands before and behind it, see `Told`
+_Read = tuple[int, PackedRow, bytes, Optional[Bar], Behind]
 
 
 class Told(NamedTuple):
@@ -193,7 +199,7 @@ class MetricLines:
     def __init__(self, folder: str, *, every: bool = False) -> None:
         self._folder = folder
         self._templates = Templates(everything if every else is_wanted)
-        self._waiting: list[Seen] = []
+        self._waiting: list[Union[Seen, _Read]] = []
         self._waiting_bytes = 0
         self._packed: list[bytes] = []
         self._bytes = 0
@@ -210,6 +216,21 @@ class MetricLines:
         if len(self._waiting) >= ROWS_TOGETHER or self._waiting_bytes > _MOST_WAITING_BYTES:
             self._pack()
 
+    def take_at(self, number: int, data: bytes, start: int, end: int) -> None:
+        """Take a line where it stands; what is around it is copied only where its layout is not known yet."""
+        line = data[start:end]
+        found = self._templates.read(line) if len(line) <= LONGEST_LINE_BYTES else None
+        if found is None:
+            before, behind = data[start - _BEFORE_BYTES : start], data[end : end + _BEHIND_BYTES]
+            self.take(Seen(-1, number, line, before, behind))
+            return
+        row, begin = found
+        behind_it = _NOTHING if _is_placed(row) else bar_behind(data, end, _BEHIND_BYTES)
+        head = _head_of(line, begin) if begin else b""
+        self._waiting.append((number, row, head, bar_before(data, start, _BEFORE_BYTES), behind_it))
+        if len(self._waiting) >= ROWS_TOGETHER:
+            self._pack()
+
     def result(self) -> ToldRange:
         """What was collected."""
         self._pack()
@@ -219,7 +240,7 @@ class MetricLines:
         return ToldRange(tuple(self._packed), self._file.name, self._lost)
 
     def _pack(self) -> None:
-        chunk = _packed(self._waiting, self._templates)
+        chunk = _packed(_all_read(self._waiting, self._templates), self._templates.left_out())
         self._waiting, self._waiting_bytes = [], 0
         if not chunk:
             return
@@ -243,41 +264,48 @@ class MetricLines:
             self._lost = f"{self._folder}: {error.strerror}"
 
 
-def _packed(lines: list[Seen], templates: Templates) -> bytes:
-    """Lines taken apart, as bytes; empty where none is a metric line."""
-    told = rows_by(templates, [seen[2] for seen in lines])
-    rows = [row for row, _ in told if row is not None]
-    if not rows:
+def _is_placed(row: PackedRow) -> bool:
+    """Whether nobody asks for the bar behind a row: one that tells its step, or a server's."""
+    return row[0] is not None or row[1][0] == VLLM_NAMES[0]
+
+
+def _all_read(waiting: list[Union[Seen, _Read]], templates: Templates) -> list[_Read]:
+    """Metric lines in order; those whose layout was not known are read now, and lines that are none left out."""
+    lines = [each for each in waiting if isinstance(each, Seen)]
+    told = iter(rows_by(templates, [seen[2] for seen in lines]))
+    read: list[_Read] = []
+    for each in waiting:
+        if not isinstance(each, Seen):
+            read.append(each)
+            continue
+        row, start = next(told)
+        if row is not None:
+            bar = last_bar(each[3], cut=len(each[3]) == _BEFORE_BYTES) if b"%|" in each[3] else None
+            behind = _NOTHING if _is_placed(row) else look_behind(each[4])
+            read.append((each[1], row, _head_of(each[2], start), bar, behind))
+    return read
+
+
+def _packed(read: list[_Read], unasked: tuple[str, ...]) -> bytes:
+    """Metric lines as bytes; empty where there are none. `unasked`: metrics told that nobody asks for."""
+    if not read:
         return b""
-    starts = [start for row, start in told if row is not None]
-    if len(rows) < len(lines):
-        lines = [seen for seen, (row, _) in zip(lines, told, strict=True) if row is not None]
+    numbers, rows, heads, bars, behind = zip(*read, strict=True)
     kinds: dict[tuple[str, ...], int] = {}
     kind = [kinds.setdefault(row[1], len(kinds)) for row in rows]
     values: list[list[bytes]] = [[] for _ in kinds]
-    for number, row in zip(kind, rows, strict=True):
-        values[number].append(row[2])
-    heads = [_head_of(seen[2], start) if start else b"" for seen, start in zip(lines, starts, strict=True)]
-    bars = [last_bar(seen[3], cut=len(seen[3]) == _BEFORE_BYTES) if b"%|" in seen[3] else None for seen in lines]
-    behind = [  # which nobody asks of lines with a step, nor of a server's
-        _NOTHING
-        if row[0] is not None or row[1][0] == VLLM_NAMES[0]
-        else _FOLLOWED
-        if seen[4].startswith(b"\n{'")
-        else look_behind(seen[4])
-        for seen, row in zip(lines, rows, strict=True)
-    ]
-    unasked = templates.left_out()
+    for place, row in zip(kind, rows, strict=True):
+        values[place].append(row[2])
     if unasked:  # a kind without a line: what becomes of it is only that it is known
         kinds.setdefault(unasked, len(kinds))
     return marshal.dumps((
-        sys.byteorder, [seen[1] for seen in lines], [row[0] for row in rows], list(kinds), kind,
-        [*map(b"".join, values)], heads if any(heads) else None, _plain(bars), _plain([each[0] for each in behind]),
+        sys.byteorder, list(numbers), [row[0] for row in rows], list(kinds), kind, [*map(b"".join, values)],
+        list(heads) if any(heads) else None, _plain(bars), _plain([each[0] for each in behind]),
         [each[1] for each in behind],
     ), _PLAIN)  # fmt: skip
 
 
-def _plain(bars: list[Optional[Bar]]) -> Optional[list[Optional[tuple[object, ...]]]]:
+def _plain(bars: Sequence[Optional[Bar]]) -> Optional[list[Optional[tuple[object, ...]]]]:
     """Bars as marshal can write them; None where there is none."""
     return [None if each is None else tuple(each) for each in bars] if any(bars) else None
 

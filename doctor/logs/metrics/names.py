@@ -94,6 +94,7 @@ class Behind(NamedTuple):
 
 _NOTHING, _FOLLOWED = Behind(None, followed=False), Behind(None, followed=True)
 _made_bar: Any = partial(tuple.__new__, Bar)
+_made_behind: Any = partial(tuple.__new__, Behind)
 
 #: what the Trainer prints once it has ended: seconds that the run took
 SUMMARY = "train_runtime"
@@ -459,7 +460,7 @@ def _training_bar(told: Optional[AnyBar]) -> Optional[Bar]:
     """A bar that was read, None where it is none or counts something else."""
     if told is None or (told[0] and told[0].strip().rstrip(b":") not in _TRAINING_BARS):
         return None
-    return _made_bar(told[1:])
+    return _made_bar(told[1:])  # type: ignore[no-any-return]
 
 
 def last_bar(text: bytes, *, cut: bool = False) -> Optional[Bar]:
@@ -489,13 +490,38 @@ def look_behind(text: bytes) -> Behind:
         return _FOLLOWED if text.startswith(b"\n{'") or text.lstrip(b"\r\n").startswith(b"{'") else _NOTHING
     start, end = piece_around(text, at)
     if end < _FAR and start < _NEAR and b"{'" not in text[:start] and (bar := _training_bar(bar_of(text, start, end))):
-        return Behind(bar, followed=False)
+        return _made_behind((bar, False))  # type: ignore[no-any-return]
     for segment in re.split(rb"[\r\n]", text[:_FAR])[:6]:
         if segment.startswith(b"{'"):
             return _FOLLOWED
         if b"%|" in segment and (bar := parse_bar(segment)):
-            return Behind(bar, followed=False)
+            return _made_behind((bar, False))  # type: ignore[no-any-return]
     return _NOTHING
+
+
+def bar_before(data: bytes, start: int, most: int) -> Optional[Bar]:
+    """The last training bar in so many bytes before the start of a line; as `last_bar` of them, without a copy."""
+    at = data.rfind(b"%|", start - most, start)
+    if at < 0:
+        return None
+    first, end = piece_around(data, at)
+    if first > start - most and (bar := _training_bar(bar_of(data, first, end))):
+        return bar
+    return last_bar(data[start - most : start], cut=True)
+
+
+def bar_behind(data: bytes, end: int, most: int) -> Behind:
+    """What follows the end of a line in so many bytes; as `look_behind` of them, without a copy."""
+    if data.startswith(b"\n{'", end):
+        return _FOLLOWED
+    at = data.find(b"%|", end, end + most)
+    if at >= 0:
+        first, last = piece_around(data, at)
+        if last < end + _FAR and first < end + _NEAR and data.find(b"{'", end, first) < 0:
+            bar = _training_bar(bar_of(data, first, last))
+            if bar is not None:
+                return _made_behind((bar, False))  # type: ignore[no-any-return]
+    return look_behind(data[end : end + most])
 
 
 def where_metrics_begin(line: bytes) -> int:
