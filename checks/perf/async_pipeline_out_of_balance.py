@@ -6,7 +6,7 @@ import math
 from typing import Optional
 
 from doctor.base.stats import Alarm, Baseline, Window
-from doctor.catalogue.columns import Stretch
+from doctor.catalogue.columns import Column, Stretch
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
@@ -70,8 +70,34 @@ class WeightsOnTheirWay:
         )  # fmt: skip
 
     def calm(self, stretch: Stretch) -> bool:
-        """Take rows in that tell no weight update."""
-        return not stretch[SENDING].values
+        """Take rows in that tell no weight update, or both times of each step, all fast or all as slow as was told."""
+        sending, whole = stretch[SENDING], stretch[STEP]
+        if not sending.values:
+            return True
+        if not (self._shares.full and _both(sending, whole)) or any(
+            each.step in sending.steps for each in self._now.values()
+        ):
+            return False
+        shares = [one / other for one, other in zip(sending.values, whole.values)]  # noqa: B905 - Python 3.9
+        quick = max(self._shares.high, *shares) <= MOST_SHARE or max(self._seconds.high, sending.high) < LEAST_S
+        slow = min(self._shares.low, *shares) > MOST_SHARE and min(self._seconds.low, sending.low) >= LEAST_S
+        if not quick and not (slow and self._alarm.on):
+            return False
+        self._shares.extend(shares)
+        self._seconds.extend(sending.values)
+        self._now = {}
+        if quick:
+            self._alarm.rest(len(shares))
+        else:
+            self._alarm.persist(len(shares))
+        return True
+
+
+def _both(sending: Column, whole: Column) -> bool:
+    """Whether both times of each step are told, once each, and can be compared."""
+    steps = sending.steps
+    rising = None not in steps and list(steps) == sorted(set(steps))  # type: ignore[type-var]
+    return rising and steps == whole.steps and sending.finite and whole.finite and whole.low > 0
 
 
 @rule(PROBLEM, needs=(LOST, MADE, LOST_SHARE))

@@ -149,10 +149,13 @@ class ServerWaitsForTrainer:
         return None
 
     def calm(self, stretch: Stretch) -> bool:
-        """Take rows in that tell of the trainer alone: most of its log."""
-        if stretch["vllm/running"].values or stretch["beside/trainer_steps"].values:
+        """Take the trainer's rows in, which only count, and the server's between them: all is judged at the end."""
+        if stretch["beside/trainer_steps"].values:
             return False
         self._trained += len(stretch["loss"])
+        if stretch["vllm/running"].values:
+            for point in stretch.telling(("vllm/running",)).points(("vllm/running",)):
+                self.update(point)
         return True
 
     def _see(self, point: Point, now: int) -> None:

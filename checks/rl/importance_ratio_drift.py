@@ -353,6 +353,17 @@ class RatioOfSequences:
                 self._gaps.push(abs(point.value))
         return None
 
+    def calm(self, stretch: Stretch) -> bool:
+        """Take finite figures in: they are judged at the end."""
+        gaps, ratios = stretch[_DIFFERENCE], stretch[_RATIO]
+        if not (gaps.finite and ratios.finite):
+            return False
+        self._gaps.extend([abs(each) for each in gaps.values[-LEVEL_STEPS:]])
+        if ratios.values:
+            self._ratios.extend(ratios.values)
+            self._last = stretch.last(_RATIO)
+        return True
+
     def finish(self) -> Optional[Finding]:
         """Judge the last values."""
         if self._last is None or not self._gaps or self._ratios.median >= LEFT or self._gaps.median >= AGREES:

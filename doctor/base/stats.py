@@ -195,3 +195,10 @@ class Alarm:
             self.bad = 0
             if self.on and self.good >= self.calm:
                 self.on = False
+
+    def persist(self, times: int) -> None:
+        """Take many bad observations in while it is on, where they say nothing new."""
+        if times > 0:
+            self.bad += times
+            self.total += times
+            self.good = 0

@@ -81,8 +81,16 @@ class Stretch:
         if not wanted or len(wanted) == len(kinds):
             return self
         if wanted not in self._parts:
-            self._parts[wanted] = Stretch([row for row in self.rows if row[1] in wanted])
+            self._parts[wanted] = self._part(wanted)
         return self._parts[wanted]
+
+    def _part(self, kinds: frozenset[tuple[str, ...]]) -> Stretch:
+        """The rows of some kinds."""
+        return Stretch([row for row in self.rows if row[1] in kinds])
+
+    def numbered(self, _names: Collection[str]) -> Iterator[tuple[int, MetricRow]]:
+        """All rows that tell any of these metrics, others perhaps between them, with their places in the stretch."""
+        return enumerate(self.rows)
 
     def last(self, name: str) -> Point:
         """The last point of a metric that some row tells."""

@@ -220,7 +220,7 @@ class RuleEngine:
         """Hand a rule the points of a stretch one by one."""
         update, make = runner.rule.update, tuple.__new__
         places: dict[tuple[str, ...], list[tuple[int, str]]] = {}
-        for number, (step, own, values, t_ns, rank, source) in enumerate(stretch.rows):
+        for number, (step, own, values, t_ns, rank, source) in stretch.numbered(names):
             wanted = places.get(own)
             if wanted is None:
                 wanted = places[own] = [(at, name) for at, name in enumerate(own) if name in names]

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from array import array
 from pathlib import Path
 from types import ModuleType
 
@@ -102,10 +103,11 @@ def test_without_the_module_the_plain_functions_are_taken() -> None:
     code = (
         "import sys; sys.modules['doctor.logs.read._quick'] = None; import doctor.logs.read.quick as q; "
         "print(q.cut_codes is q.plain_cut_codes, q.count_line_feeds is q.plain_count_line_feeds, "
-        "q.behind_line_feeds is q.plain_behind_line_feeds, q.values_of is q.plain_values_of)"
+        "q.behind_line_feeds is q.plain_behind_line_feeds, q.values_of is q.plain_values_of, "
+        "q.piece_around is q.plain_piece_around, q.bar_of is q.plain_bar_of, q.literal_noter is q.plain_literal_noter)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True"] * 4
+    assert done.stdout.split() == ["True"] * 7
 
 
 #: values as they stand in lines of metrics, and what only looks like one
@@ -164,4 +166,108 @@ def test_taking_values_leaks_nothing(compiled: ModuleType) -> None:
         for _ in range(200):
             compiled.values_of(line, 0, words, kinds)
     after = [sys.getrefcount(each) for each in (None, *words)]
+    assert all(abs(one - two) < 20 for one, two in zip(before, after, strict=True))
+
+
+#: figures of every length and power, at and beyond what is read off at once
+FIGURES = st.one_of(
+    st.from_regex(rb"\A-?[0-9]{0,17}(\.[0-9]{0,17})?([eE][+-]?[0-9]{1,3})?\Z"),
+    st.floats().map(lambda each: repr(each).encode()),
+    st.floats(allow_nan=False).map(lambda each: b"%.4g" % each),
+    st.sampled_from((b"1e22", b"1e23", b"9007199254740993", b"999999999999999e22", b"-0.0", b"-", b".", b"-.5e-07")),
+)
+
+
+@given(FIGURES)
+def test_figures_are_the_nearest_doubles(compiled: ModuleType, figure: bytes) -> None:
+    line, words, kinds = b"a:" + figure, (b"a:", b""), b"vv"
+    try:
+        told = array("d", [float(figure)]).tobytes()
+    except ValueError:
+        told = None
+    found = compiled.values_of(line, 0, words, kinds)
+    assert found == plain.plain_values_of(line, 0, words, kinds)
+    assert told is None if found is None else found == (None, told)
+
+
+@given(TEXTS, PLACES)
+def test_pieces_are_bounded_alike(compiled: ModuleType, data: bytes, at: int) -> None:
+    at = min(at, len(data))
+    start, end = compiled.piece_around(data, at)
+    assert (start, end) == plain.plain_piece_around(data, at)
+    assert not any(each in b"\r\n" for each in data[start:end])
+
+
+def spread(*parts: bytes) -> st.SearchStrategy[bytes]:
+    return st.sampled_from(parts)
+
+
+#: what bars are made of, at and beyond what is still taken for one
+BARS = st.tuples(
+    spread(b"", b"Train: ", b"x" * 80, b"x" * 81, b" \t", b"12", b"\n", b"|"), spread(b"", b"   ", b"    "),
+    spread(b"5", b"100", b"1000", b"", b"x"), spread(b"%|", b"|", b"% |", b"%"),
+    spread(b"", "█#".encode(), b"#" * 400, b"#" * 401, b"\r"), spread(b"|", b"", b"| |"), spread(b" ", b"", b"  "),
+    spread(b"3", b"1" * 12, b"1" * 13, b""), spread(b"/", b"//"), spread(b"40", b"1" * 12, b"1" * 13, b""),
+    spread(b" [", b"[", b" "), spread(b"", b"00:01<00:02, ", b"x" * 200, b"\n", b"]", b"1.2.3it/s", b"it/s, 3it/s"),
+    spread(b"2.5it/s", b"12.00s/it", b"?it/s", b"0it/s", b"..s/it", b"1234567890123.5s/it", b""), spread(b"]", b"", b"] x"),
+).map(b"".join)  # fmt: skip
+
+
+@given(st.one_of(BARS, st.lists(BARS, max_size=3).map(b"\r".join), TEXTS), PLACES, PLACES)
+def test_bars_are_read_alike(compiled: ModuleType, data: bytes, start: int, end: int) -> None:
+    for bounds in (0, len(data)), (start, end):
+        assert repr(compiled.bar_of(data, *bounds)) == repr(plain.plain_bar_of(data, *bounds))
+
+
+def test_a_bar_is_read(compiled: ModuleType) -> None:
+    bar = b"\nTrain:  12%|#  | 3/40 [00:01<00:02,  2.00it/s]\n"
+    assert compiled.bar_of(bar, 0, len(bar)) == plain.plain_bar_of(bar, 0, len(bar)) == (b"Train:", 3, 40, 0.5)
+
+
+@given(st.binary(max_size=30), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 31)), max_size=8))
+def test_literals_are_noted_alike(compiled: ModuleType, data: bytes, told: list[tuple[int, int]]) -> None:
+    beginnings = (
+        (3, (7,), ()),
+        (2, (0, 1), (data[4:9], data[4:6] + b"x")),
+        (0, (2,), (b"",)),
+        (5, (3,), (data[-3:],)),
+    )
+    noted: list[list[tuple[int, int]]] = [[], []]
+    for found, make in zip(noted, (compiled.literal_noter, plain.plain_literal_noter), strict=True):
+        note = make(data, found, beginnings)
+        for beginning, end in told:
+            if end >= beginnings[beginning][0]:
+                note(beginning, 0, end, 0, None)
+    assert noted[0] == noted[1]
+
+
+def test_what_is_no_bar_or_literal_is_refused(compiled: ModuleType) -> None:
+    for call, wrong in (
+        (compiled.bar_of, (b"", 0)), (compiled.bar_of, ("", 0, 0)), (compiled.piece_around, (b"",)),
+        (compiled.piece_around, ("", 0)), (compiled.literal_noter, (b"", [])), (compiled.literal_noter, ("", [], ())),
+        (compiled.literal_noter(b"", [], ()), (0, 0, 0)), (compiled.literal_noter(b"", [], ((0, (1,), ("",)),)), (0, 0, 0, 0, 0)),
+    ):  # fmt: skip
+        with pytest.raises(TypeError):
+            call(*wrong)
+    with pytest.raises(IndexError):
+        compiled.literal_noter(b"", [], ())(0, 0, 0, 0, 0)
+    with pytest.raises(ValueError, match="not negative"):
+        compiled.piece_around(b"", -1)
+
+
+def test_bars_and_literals_leak_nothing(compiled: ModuleType) -> None:
+    data, bar, numbers = b"x" * 1000 + b"abc", b" 5%|# | 3/40 [2.00it/s]", (100_000, 100_001)
+    beginnings = ((2, numbers, (b"abc", b"abd")), (3, numbers[:1], ()))
+    held = (data, bar, beginnings, None, *numbers)
+    before = [sys.getrefcount(each) for each in held]
+    for _ in range(200):
+        found: list[tuple[int, int]] = []
+        note = compiled.literal_noter(data, found, beginnings)
+        note(0, 0, 1002, 0, None)
+        note(1, 0, 1003, 0, None)
+        assert found == [(100_000, 1001), (100_000, 1002)]
+        compiled.bar_of(bar, 0, len(bar))
+        compiled.piece_around(data, 3)
+    del found, note
+    after = [sys.getrefcount(each) for each in held]
     assert all(abs(one - two) < 20 for one, two in zip(before, after, strict=True))

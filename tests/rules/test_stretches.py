@@ -33,6 +33,7 @@ USUAL = {
     "learning_rate": 1e-6, "kl": 0.05, "entropy": 0.7, "completions/mean_length": 250.0,
     "completions/clipped_ratio": 0.1, "clip_ratio/region_mean": 0.02, "step_time": 12.0,
     "sampling/sampling_logp_difference/mean": 0.01, "sampling/importance_sampling_ratio/mean": 1.0,
+    "weights/update_time": 1.6,
 }  # fmt: skip
 SERVER = {"vllm/generation_tokens_per_s": 900.0, "vllm/running": 16.0, "vllm/kv_cache_usage": 0.4}
 ODD = (math.nan, math.inf, -math.inf, 0.0, -1.0, 1e300, 1e-12)
@@ -139,6 +140,33 @@ def test_servers_to_which_everything_happens(monkeypatch: pytest.MonkeyPatch) ->
             monkeypatch.setattr(columns, "MOST_ROWS", most)
             assert by_rows(rows) == said
     assert alarms
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_times_of_weight_updates_are_taken_in_as_they_are_judged_one_by_one(share: float) -> None:
+    """All fast, or as slow as was told; then the other kind, an update that is not told, and a time of 0."""
+    pick, names, rows = random.Random(5), ("weights/update_time", "step_time"), []  # noqa: S311
+    for step in range(6000):
+        now = 1 - share if 2500 < step < 2600 else share
+        whole = 0.0 if step == 4000 else 60 * math.exp(pick.gauss(0, 0.02))
+        rows.append(MetricRow(step, names, (now * whole, whole), None, None, f"a.log:{step}"))
+        if step in (1500, 5000):
+            rows.append(MetricRow(step, names[1:], (whole,), None, None, f"a.log:{step}"))
+    said = by_points(rows)
+    assert [each.problem.id for each in said]
+    assert by_rows(rows) == said
+
+
+def test_a_server_between_the_rows_of_its_trainer() -> None:
+    pick, rows, now = random.Random(5), [], 0  # noqa: S311
+    for step in range(400):
+        rows.append(MetricRow(step, ("loss", "step_time"), (0.5, 60.0)))
+        for _ in range(pick.randrange(4)):
+            now += pick.choice((10, 10, 200)) * 10**9
+            rows.append(MetricRow(None, tuple(SERVER), tuple(SERVER.values()), now, None, f"a.log:{now}"))
+    said = by_points(rows)
+    assert "PRF010" in {each.problem.id for each in said}
+    assert by_rows(rows) == said
 
 
 def test_rules_that_see_a_calm_run_are_not_asked_about_its_points(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from doctor.logs.read.quick import literal_noter
+
 #: (literal, a position inside it), in order of position; a literal that a line holds is told at least once for it
 Found = Sequence[tuple[int, int]]
 
@@ -87,34 +89,22 @@ class Hyperscan:
     def __init__(self, literals: Sequence[bytes]) -> None:
         from doctor.logs.match.engine_cache import database
 
-        self._literals = literals
         beginnings, self._database = database(literals, _to_rare_end)
         owners: dict[bytes, list[int]] = {}
         for number, beginning in enumerate(beginnings):
             owners.setdefault(beginning, []).append(number)
-        #: of each beginning its one literal where it is all of it, else -1 and its literals
-        self._whole = [
-            numbers[0] if len(numbers) == 1 and literals[numbers[0]] == beginning else -1
+        #: of each beginning its length, and the literals that begin so; none to compare where it is all of its only one
+        self._beginnings = tuple(
+            (len(beginning), tuple(numbers), tuple(literals[each] for each in numbers))
+            if len(numbers) > 1 or literals[numbers[0]] != beginning
+            else (len(beginning), tuple(numbers), ())
             for beginning, numbers in owners.items()
-        ]
-        self._beginnings = [(len(beginning), tuple(numbers)) for beginning, numbers in owners.items()]
+        )
 
     def find(self, data: bytes) -> Found:
         """Tell which literals lines of a block hold."""
         found: list[tuple[int, int]] = []
-        add, whole, beginnings, literals = found.append, self._whole, self._beginnings, self._literals
-
-        def told(beginning: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            if (literal := whole[beginning]) >= 0:
-                add((literal, end - 1))
-                return
-            length, numbers = beginnings[beginning]
-            start = end - length
-            for number in numbers:
-                if data.startswith(literals[number], start):
-                    add((number, end - 1))
-
-        self._database.scan(data, match_event_handler=told)
+        self._database.scan(data, match_event_handler=literal_noter(data, found, self._beginnings))
         return found
 
 

@@ -12,6 +12,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from doctor.catalogue.signature import Signature
@@ -20,7 +21,7 @@ from doctor.logs.match.literal_engines import Engine, Found, make_engine
 from doctor.logs.match.literals import literals_of, with_escapes
 from doctor.logs.read.blocks import Block, Blocks, LineIndex
 from doctor.logs.read.colours import Cleaned
-from doctor.logs.read.quick import count_line_feeds
+from doctor.logs.read.quick import count_line_feeds, piece_around
 from doctor.logs.read.streams import Stream
 
 FIRST_HITS, LAST_HITS = 40, 10  # kept of each signature: the death is often the last one
@@ -61,8 +62,15 @@ class Seen(NamedTuple):
         return self.raw.decode("utf-8", "replace")
 
 
+_seen: Any = partial(tuple.__new__, Seen)
+
+
 class Collector(Protocol):
-    """Takes the lines of a probe one by one; its result must be picklable, for it may come from another process."""
+    """Takes the lines of a probe one by one; its result must be picklable, for it may come from another process.
+
+    One may have `take_at(number, data, start, end)` besides: it is given lines that no signature asks for where they
+    stand in a block, with all around them that the probe asks for. `number` counts lines from 1.
+    """
 
     def take(self, seen: Seen) -> None:
         """Take a line."""
@@ -293,6 +301,12 @@ class Scan:
         self._told: set[int] = set()  # owners that the line which is not finished yet was told for
         self._held: list[tuple[Collector, Seen, int]] = []
         self._collectors = [each.collector() if each.collector else None for each in matcher.probes]
+        #: owners of a line that nobody wants but one probe, whose collector takes it where it stands
+        self._takers: dict[frozenset[int], tuple[int, Callable[[int, bytes, int, int], None]]] = {}
+        for number, (probe, collector) in enumerate(zip(matcher.probes, self._collectors, strict=True)):
+            take_at = getattr(collector, "take_at", None)
+            if take_at is not None and not probe.placed:
+                self._takers[frozenset((-1 - number,))] = (number, take_at)
         self._previous = b""  # the end of the block before, for probes that ask for what stands before a line
         self._keep_before = max((each.before_bytes for each in matcher.probes), default=0)
         self._tail: deque[bytes] = deque()
@@ -340,7 +354,12 @@ class Scan:
         if found:
             lines = _Lines(block, cleaned)
             for start, end, owners in lines.with_owners(found, self._matcher.owners):
-                self._line(lines, start, end, owners, seen)
+                taker = self._takers.get(owners)
+                if taker is not None and self._stands_alone(taker[0], start, len(data) - end):
+                    seen.add(-1 - taker[0])
+                    taker[1](lines.number(start), data, start, end)
+                else:
+                    self._line(lines, start, end, owners, seen)
             block.line_feeds = lines.line_feeds()
         elif block.line_feeds < 0:
             block.line_feeds = count_line_feeds(data, 0, len(data))
@@ -349,6 +368,11 @@ class Scan:
             self._previous = before[-self._keep_before :]
         if self._watcher is not None:
             self._watcher.take(block, frozenset(self._matcher.probes[-1 - each].name for each in seen))
+
+    def _stands_alone(self, number: int, before: int, behind: int) -> bool:
+        """Whether all that a probe asks for around a line lies in its block, and no line waits to be told before it."""
+        probe = self._matcher.probes[number]
+        return not self._held and before > probe.before_bytes and behind > probe.behind_bytes
 
     def _line(self, lines: _Lines, start: int, end: int, owners: frozenset[int], seen: set[int]) -> None:
         told = self._told if start == 0 and lines.block.continued else set()
@@ -401,9 +425,9 @@ class Scan:
             before = (self._previous + before)[-before_bytes:]
         behind = data[end : end + behind_bytes]
         if len(behind) < behind_bytes or self._held:
-            self._held.append((collector, Seen(*line, before, behind), behind_bytes))
+            self._held.append((collector, _seen((*line, before, behind)), behind_bytes))
         else:
-            collector.take(Seen(*line, before, behind))
+            collector.take(_seen((*line, before, behind)))
 
     def _deliver(self, data: bytes, *, final: bool = False) -> None:
         """Hand out lines that waited for what stands behind them."""
@@ -438,7 +462,7 @@ class _Lines:
             if at >= end:
                 if here:
                     yield start, end, here
-                start, end = _bounds(data, at)
+                start, end = piece_around(data, at)
                 here = owners[literal]
             elif not owners[literal] <= here:
                 here |= owners[literal]
@@ -458,16 +482,6 @@ class _Lines:
     def offset(self, start: int) -> int:
         """Where in the stream the line that starts here starts."""
         return self.block.line_offset if start == 0 else self.block.offset + self._raw_offset(start)
-
-
-def _bounds(data: bytes, at: int) -> tuple[int, int]:
-    """Start and end of the line around a position."""
-    start = data.rfind(b"\n", 0, at) + 1
-    start = data.rfind(b"\r", start, at) + 1 or start
-    end = data.find(b"\n", at)
-    end = len(data) if end < 0 else end
-    carriage = data.find(b"\r", at, end)
-    return start, carriage if carriage >= 0 else end
 
 
 def scan_text(matcher: Matcher, chunks: Iterable[bytes], name: str = "") -> RawHits:

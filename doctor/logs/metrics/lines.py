@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import errno
 import marshal
+import sys
 import tempfile
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Optional
+from typing import IO, Any, NamedTuple, Optional, Union
 
 from doctor.base.record import record
 from doctor.logs.match.matcher import Probe, Seen
@@ -23,19 +25,22 @@ from doctor.logs.metrics.names import (
     Bar,
     Behind,
     Row,
+    bar_before,
+    bar_behind,
     last_bar,
     look_behind,
     shared,
     where_metrics_begin,
 )
-from doctor.logs.metrics.templates import Templates, rows_by
+from doctor.logs.metrics.tables import rows_by_kind, values_at
+from doctor.logs.metrics.templates import PackedRow, Templates, rows_by
 from doctor.logs.metrics.wanted import everything, is_wanted
 
 #: name of the probe that sees metric lines
 METRICS = "metrics"
 
 #: lines are taken apart and packed by so many; packed rows of one range stay in memory up to this size
-ROWS_TOGETHER, MOST_IN_MEMORY_BYTES = 256, 1 << 20
+ROWS_TOGETHER, MOST_IN_MEMORY_BYTES = 512, 1 << 20
 #: lines that wait for it take no more than this
 _MOST_WAITING_BYTES = 1 << 20
 
@@ -45,7 +50,11 @@ _LONGEST_HEAD_BYTES = 300
 _SIZE_BYTES = 8  # of the size before each chunk in a file
 #: of marshal: numbers in binary, and no look-up whether an object stood there before
 _PLAIN = 2
-_NOTHING, _FOLLOWED = Behind(None, followed=False), Behind(None, followed=True)
+_NOTHING = Behind(None, followed=False)
+
+
+#: a metric line that was read: its number, its row, what stands before and behind it, see `Told`
+_Read = tuple[int, PackedRow, bytes, Optional[Bar], Behind]
 
 
 class Told(NamedTuple):
@@ -72,7 +81,8 @@ class ToldRows:
     """Some hundred metric lines, column by column.
 
     Args:
-        lines, steps, values: one of each for a line.
+        lines, steps: one of each for a line.
+        values: of each kind the values of its lines, one after another.
         kinds: the different tuples of names; `kind`: which of them is a line's. One that is no line's
             holds metrics that nobody asks for.
         heads: what stands before the metrics, None where nothing does before any.
@@ -85,7 +95,7 @@ class ToldRows:
     steps: list[Optional[int]]
     kinds: list[tuple[str, ...]]
     kind: list[int]
-    values: list[tuple[float, ...]]
+    values: list[array[float]]
     heads: Optional[list[bytes]]
     bars: Optional[list[Optional[Bar]]]
     drawn: Optional[list[Optional[Bar]]]
@@ -95,7 +105,7 @@ class ToldRows:
         """Give the lines one by one."""
         nothing = [None] * len(self.lines)
         names = [self.kinds[kind] for kind in self.kind]
-        rows = map(Row, self.steps, names, self.values)
+        rows = map(Row, self.steps, names, rows_by_kind(self.kinds, self.kind, self.values))
         behind = map(Behind, self.drawn or nothing, self.followed)
         heads = self.heads or [b""] * len(self.lines)
         return map(Told, self.lines, rows, heads, self.bars or nothing, behind)
@@ -110,8 +120,9 @@ class ToldRows:
         def those(column: list[Any]) -> list[Any]:
             return [column[each] for each in places]
 
+        values = values_at(self.kinds, self.kind, self.values, places)
         return ToldRows(
-            those(self.lines), those(self.steps), self.kinds, those(self.kind), those(self.values),
+            those(self.lines), those(self.steps), self.kinds, those(self.kind), values,
             self.heads and those(self.heads), self.bars and those(self.bars), self.drawn and those(self.drawn),
             those(self.followed),
         )  # fmt: skip
@@ -188,7 +199,7 @@ class MetricLines:
     def __init__(self, folder: str, *, every: bool = False) -> None:
         self._folder = folder
         self._templates = Templates(everything if every else is_wanted)
-        self._waiting: list[Seen] = []
+        self._waiting: list[Union[Seen, _Read]] = []
         self._waiting_bytes = 0
         self._packed: list[bytes] = []
         self._bytes = 0
@@ -205,6 +216,21 @@ class MetricLines:
         if len(self._waiting) >= ROWS_TOGETHER or self._waiting_bytes > _MOST_WAITING_BYTES:
             self._pack()
 
+    def take_at(self, number: int, data: bytes, start: int, end: int) -> None:
+        """Take a line where it stands; what is around it is copied only where its layout is not known yet."""
+        line = data[start:end]
+        found = self._templates.read(line) if len(line) <= LONGEST_LINE_BYTES else None
+        if found is None:
+            before, behind = data[start - _BEFORE_BYTES : start], data[end : end + _BEHIND_BYTES]
+            self.take(Seen(-1, number, line, before, behind))
+            return
+        row, begin = found
+        behind_it = _NOTHING if _is_placed(row) else bar_behind(data, end, _BEHIND_BYTES)
+        head = _head_of(line, begin) if begin else b""
+        self._waiting.append((number, row, head, bar_before(data, start, _BEFORE_BYTES), behind_it))
+        if len(self._waiting) >= ROWS_TOGETHER:
+            self._pack()
+
     def result(self) -> ToldRange:
         """What was collected."""
         self._pack()
@@ -214,7 +240,7 @@ class MetricLines:
         return ToldRange(tuple(self._packed), self._file.name, self._lost)
 
     def _pack(self) -> None:
-        chunk = _packed(self._waiting, self._templates)
+        chunk = _packed(_all_read(self._waiting, self._templates), self._templates.left_out())
         self._waiting, self._waiting_bytes = [], 0
         if not chunk:
             return
@@ -238,37 +264,48 @@ class MetricLines:
             self._lost = f"{self._folder}: {error.strerror}"
 
 
-def _packed(lines: list[Seen], templates: Templates) -> bytes:
-    """Lines taken apart, as bytes; empty where none is a metric line."""
-    told = list(rows_by(templates, [seen[2] for seen in lines]))
-    rows = [row for row, _ in told if row is not None]
-    if not rows:
+def _is_placed(row: PackedRow) -> bool:
+    """Whether nobody asks for the bar behind a row: one that tells its step, or a server's."""
+    return row[0] is not None or row[1][0] == VLLM_NAMES[0]
+
+
+def _all_read(waiting: list[Union[Seen, _Read]], templates: Templates) -> list[_Read]:
+    """Metric lines in order; those whose layout was not known are read now, and lines that are none left out."""
+    lines = [each for each in waiting if isinstance(each, Seen)]
+    told = iter(rows_by(templates, [seen[2] for seen in lines]))
+    read: list[_Read] = []
+    for each in waiting:
+        if not isinstance(each, Seen):
+            read.append(each)
+            continue
+        row, start = next(told)
+        if row is not None:
+            bar = last_bar(each[3], cut=len(each[3]) == _BEFORE_BYTES) if b"%|" in each[3] else None
+            behind = _NOTHING if _is_placed(row) else look_behind(each[4])
+            read.append((each[1], row, _head_of(each[2], start), bar, behind))
+    return read
+
+
+def _packed(read: list[_Read], unasked: tuple[str, ...]) -> bytes:
+    """Metric lines as bytes; empty where there are none. `unasked`: metrics told that nobody asks for."""
+    if not read:
         return b""
-    starts = [start for row, start in told if row is not None]
-    if len(rows) < len(lines):
-        lines = [seen for seen, (row, _) in zip(lines, told, strict=True) if row is not None]
+    numbers, rows, heads, bars, behind = zip(*read, strict=True)
     kinds: dict[tuple[str, ...], int] = {}
     kind = [kinds.setdefault(row[1], len(kinds)) for row in rows]
-    heads = [_head_of(seen[2], start) for seen, start in zip(lines, starts, strict=True)]
-    bars = [last_bar(seen[3], cut=len(seen[3]) == _BEFORE_BYTES) if b"%|" in seen[3] else None for seen in lines]
-    behind = [  # which nobody asks of lines with a step, nor of a server's
-        _NOTHING
-        if row[0] is not None or row[1][0] == VLLM_NAMES[0]
-        else _FOLLOWED
-        if seen[4].startswith(b"\n{'")
-        else look_behind(seen[4])
-        for seen, row in zip(lines, rows, strict=True)
-    ]
-    unasked = templates.left_out()
+    values: list[list[bytes]] = [[] for _ in kinds]
+    for place, row in zip(kind, rows, strict=True):
+        values[place].append(row[2])
     if unasked:  # a kind without a line: what becomes of it is only that it is known
         kinds.setdefault(unasked, len(kinds))
     return marshal.dumps((
-        [seen[1] for seen in lines], [row[0] for row in rows], list(kinds), kind, [row[2] for row in rows],
-        heads if any(heads) else None, _plain(bars), _plain([each[0] for each in behind]), [each[1] for each in behind],
+        sys.byteorder, list(numbers), [row[0] for row in rows], list(kinds), kind, [*map(b"".join, values)],
+        list(heads) if any(heads) else None, _plain(bars), _plain([each[0] for each in behind]),
+        [each[1] for each in behind],
     ), _PLAIN)  # fmt: skip
 
 
-def _plain(bars: list[Optional[Bar]]) -> Optional[list[Optional[tuple[object, ...]]]]:
+def _plain(bars: Sequence[Optional[Bar]]) -> Optional[list[Optional[tuple[object, ...]]]]:
     """Bars as marshal can write them; None where there is none."""
     return [None if each is None else tuple(each) for each in bars] if any(bars) else None
 
@@ -308,8 +345,13 @@ def numbered(ranges: Sequence[ToldRange], lines: Sequence[int]) -> Iterator[Told
 
 
 def _unpacked(chunk: bytes) -> ToldRows:
-    lines, steps, kinds, kind, values, heads, bars, drawn, followed = marshal.loads(chunk)  # noqa: S302 - our own bytes, see MetricLines
+    order, lines, steps, kinds, kind, packed, heads, bars, drawn, followed = marshal.loads(chunk)  # noqa: S302 - our own bytes, see MetricLines
     names = [shared(each) for each in kinds]
+    values = [array("d", each) for each in packed]
+    if order != sys.byteorder:  # from another machine
+        for each in values:
+            each.byteswap()
+    values += [array("d")] * (len(names) - len(values))  # of a kind without a line
     return ToldRows(lines, steps, names, kind, values, heads, _bars(bars), _bars(drawn), followed)
 
 

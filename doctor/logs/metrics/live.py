@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from itertools import chain, repeat
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from doctor.base.record import record
@@ -24,6 +24,7 @@ from doctor.logs.metrics.files import MetricsCsv
 from doctor.logs.metrics.lines import ToldRows
 from doctor.logs.metrics.names import MetricReader, shared
 from doctor.logs.metrics.scalers import Scalers, is_of_scaler
+from doctor.logs.metrics.tables import Table, TableStretch
 from doctor.logs.metrics.timeline import Series, Timeline, thinned
 from doctor.logs.metrics.wanted import DRAWN, FURTHER, USUAL, rules
 from doctor.logs.read.layouts import Source
@@ -36,7 +37,6 @@ FEW_ROWS = 8
 #: how many steps a trainer has made beside a server that logs no loss itself
 _BESIDE = "beside/trainer_steps"
 _ENGINE = re.compile(rb"\bEngine (\d{1,4}):")
-_row: Any = partial(tuple.__new__, MetricRow)
 
 
 @record
@@ -101,14 +101,28 @@ class Track:
                 self.names.update({row[1] for row in together})
             if len(together) < FEW_ROWS:
                 self._take_points(self.engine, (point for row in together for point in points_of(row)))
-                continue
-            stretch, rank = Stretch(together), together[0].rank
-            self.engine.feed_stretch(stretch)
-            columns = stretch.columns
-            if rank is not None:
-                columns = {name: each for name, each in columns.items() if self.owner.setdefault(name, rank) == rank}
-            self.timeline.add_columns(columns, self._may_be_drawn)
+            else:
+                self._take_stretch(self.engine, Stretch(together), together[0].rank)
         self.losses = self.timeline.series["loss"].count if "loss" in self.timeline.series else 0
+
+    def take_together(self, batches: Iterable[Table | list[MetricRow]]) -> None:
+        """The same with rows that come by the hundred, as columns where they can."""
+        assert self.engine is not None  # noqa: S101 - likewise
+        for batch in batches:
+            if not isinstance(batch, Table) or len(batch) < FEW_ROWS or not batch.is_stretch:
+                self.take(batch)
+                continue
+            if len(self.names) < _MOST_KINDS:
+                self.names.update(batch.kinds[each] for each in batch.told)
+            self._take_stretch(self.engine, TableStretch(batch), batch.rank)
+        self.take(())
+
+    def _take_stretch(self, engine: RuleEngine, stretch: Stretch, rank: int | None) -> None:
+        engine.feed_stretch(stretch)
+        columns = stretch.columns
+        if rank is not None:
+            columns = {name: each for name, each in columns.items() if self.owner.setdefault(name, rank) == rank}
+        self.timeline.add_columns(columns, self._may_be_drawn)
 
     def _take_points(self, engine: RuleEngine, points: Iterable[Point]) -> None:
         """The same point by point."""
@@ -168,8 +182,15 @@ def track_of_log(source: Source, told: Iterable[ToldRows], year: int, table: Met
     """
     pace = Pace(source.path)
     names: set[tuple[str, ...]] = set()
-    rows = rows_of(source, _noting(told, names), year, pace, labelled=labelled)
-    track = track_of(source.path, table.passed(rows) if table is not None else rows)
+    batches = rows_of(source, _noting(told, names), year, pace, labelled=labelled)
+    if table is not None:
+        track = track_of(source.path, table.passed(chain.from_iterable(batches)))
+    else:
+        first = next(batches, None)
+        track = None if first is None else Track(source.path, RuleEngine(rules()))
+        if track is not None and first is not None:
+            track.take_together(chain((first,), batches))
+            track.settle()
     if track is not None and pace.rows:
         track.pace = pace
     if track is not None:
@@ -252,28 +273,40 @@ def joined(first: Finding, second: Finding) -> Finding:
     return replace(first, evidence=tuple(evidence)[: max(_MOST_EVIDENCE, len(first.evidence))], where=where)
 
 
-def rows_of(source: Source, told: Iterable[ToldRows], year: int, pace: Pace, *, labelled: bool) -> Iterator[MetricRow]:
-    """Rows of one log."""
+def rows_of(
+    source: Source, told: Iterable[ToldRows], year: int, pace: Pace, *, labelled: bool
+) -> Iterator[Table | list[MetricRow]]:
+    """Rows of one log by the hundred; never none."""
     reader, servers, scalers = MetricReader(), _Servers(labelled), Scalers()
     for lines in told:
+        batch: Table | list[MetricRow]
         if all(map(_is_one_row, lines.kinds)):
-            yield from _together(source, lines, reader, servers, year, pace)
+            batch = _together(source, lines, reader, servers, year, pace)
+        else:
+            batch = [*_one_by_one(source, lines, reader, servers, scalers, year, pace)]
+        if batch:
+            yield batch
+
+
+def _one_by_one(
+    source: Source, lines: ToldRows, reader: MetricReader, servers: _Servers, scalers: Scalers, year: int, pace: Pace
+) -> Iterator[MetricRow]:
+    """Rows of lines of which one may be several rows, or none."""
+    for each in lines:
+        if each.bar is not None:
+            reader.see(each.bar)
+        if _is_of_server(each.row.names) and not servers.counts(each.head):
             continue
-        for each in lines:
-            if each.bar is not None:
-                reader.see(each.bar)
-            if _is_of_server(each.row.names) and not servers.counts(each.head):
-                continue
-            head = _of_head(each.head, labelled)
-            rank = head.rank if head.rank is not None else source.rank
-            place = f"{source.path}:{each.line}"
-            t_ns = head.time_ns(year)
-            rows = reader.rows(each.row, each.behind, rank=rank, t_ns=t_ns, source=place)
-            if t_ns is not None:
-                pace.see(t_ns, rows[0].step, each.line)
-            if is_of_scaler(each.row.names) and not scalers.counts(each.row, rank, each.line, t_ns):
-                rows = _without_scale(rows)
-            yield from rows
+        head = _of_head(each.head, servers.labelled)
+        rank = head.rank if head.rank is not None else source.rank
+        place = f"{source.path}:{each.line}"
+        t_ns = head.time_ns(year)
+        rows = reader.rows(each.row, each.behind, rank=rank, t_ns=t_ns, source=place)
+        if t_ns is not None:
+            pace.see(t_ns, rows[0].step, each.line)
+        if is_of_scaler(each.row.names) and not scalers.counts(each.row, rank, each.line, t_ns):
+            rows = _without_scale(rows)
+        yield from rows
 
 
 def _is_one_row(names: tuple[str, ...]) -> bool:
@@ -309,26 +342,31 @@ class _Servers:
         return mine == self._first
 
 
-def _together(
-    source: Source, told: ToldRows, reader: MetricReader, servers: _Servers, year: int, pace: Pace
-) -> Iterable[MetricRow]:
+def _together(source: Source, told: ToldRows, reader: MetricReader, servers: _Servers, year: int, pace: Pace) -> Table:
     """The same for lines that are one row each, all at once."""
     names = [told.kinds[kind] for kind in told.kind]
     steps = reader.steps(names, told.steps, told.bars, told.drawn, told.followed)
     if any(map(_is_of_server, told.kinds)):
         heads = told.heads or [b""] * len(told)
         kept = [at for at, name in enumerate(names) if not _is_of_server(name) or servers.counts(heads[at])]
-        told, names, steps = told.only(kept), [names[at] for at in kept], [steps[at] for at in kept]
-    places = [f"{source.path}:{line}" for line in told.lines]
-    if told.heads is None:
-        return map(_row, zip(steps, names, told.values, repeat(None), repeat(source.rank), places))
-    told_heads = [_of_head(head, servers.labelled) for head in told.heads]
-    times = [head.time_ns(year) for head in told_heads]
-    for t_ns, step, line in zip(times, steps, told.lines, strict=True):
-        if t_ns is not None:
-            pace.see(t_ns, step, line)
-    ranks = [source.rank if head.rank is None else head.rank for head in told_heads]
-    return map(_row, zip(steps, names, told.values, times, ranks, places, strict=True))
+        if len(kept) < len(steps):
+            told, steps = told.only(kept), [steps[at] for at in kept]
+    times: list[int | None] | None = None
+    ranks: list[int | None] | None = None
+    rank = source.rank
+    if told.heads is not None:
+        known = {head: _of_head(head, servers.labelled) for head in dict.fromkeys(told.heads)}
+        if len({source.rank if each.rank is None else each.rank for each in known.values()}) > 1:
+            ranks = [source.rank if known[head].rank is None else known[head].rank for head in told.heads]
+        elif known:
+            rank = next((each.rank for each in known.values() if each.rank is not None), source.rank)
+        stamps = {head: each.time_ns(year) for head, each in known.items()}
+        if any(each is not None for each in stamps.values()):
+            times = [stamps[head] for head in told.heads]
+            for t_ns, step, line in zip(times, steps, told.lines, strict=True):
+                if t_ns is not None:
+                    pace.see(t_ns, step, line)
+    return Table(told.kinds, told.kind, told.values, steps, times, ranks, rank, source.path, told.lines)
 
 
 @lru_cache(maxsize=256)

@@ -27,7 +27,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple, Optional
 
@@ -36,6 +36,7 @@ from doctor.catalogue.columns import MetricRow, points_of
 from doctor.catalogue.loss_scale import ATTEMPTED
 from doctor.catalogue.series import ALIASES, Point
 from doctor.logs.metrics.blocks import BLOCK_LITERALS, OF_STEP_BEFORE, step_told, told_in_block
+from doctor.logs.read.quick import AnyBar, bar_of, piece_around
 
 #: every metric line holds one of these; cheap to look for, rare in other text
 METRIC_LITERALS: tuple[bytes, ...] = (
@@ -92,6 +93,8 @@ class Behind(NamedTuple):
 
 
 _NOTHING, _FOLLOWED = Behind(None, followed=False), Behind(None, followed=True)
+_made_bar: Any = partial(tuple.__new__, Bar)
+_made_behind: Any = partial(tuple.__new__, Behind)
 
 #: what the Trainer prints once it has ended: seconds that the run took
 SUMMARY = "train_runtime"
@@ -127,10 +130,8 @@ _ROUNDED = later(rb"-?0\.0+")
 _SMALL = frozenset({"loss", "grad_norm", "kl", "learning_rate", "rewards/margins"})
 #: ROLL's value where it does not measure any
 _UNMEASURED = {"critic/entropy/mean": 0}
-_BAR = later(rb"^([^|]{0,80}?) {0,3}\d{1,3}%\|[^|\r\n]{0,400}\| *(\d{1,12})/(\d{1,12}) \[([^\]\r\n]{1,200})\]?")
 #: bytes behind a line in which its bar may stand, and those in which it stands mostly, behind five line ends at most
 _FAR, _NEAR = 1000, 6
-_RATE = later(rb"([\d.]{1,12})(it/s|s/it)")
 
 #: descriptions of the bars that count training steps; the Trainer's own bar has none
 _TRAINING_BARS = frozenset({b"", b"Train", b"train", b"Training", b"Training Progress"})
@@ -452,19 +453,14 @@ _OTHERS = (
 
 def parse_bar(text: bytes) -> Optional[Bar]:
     """A training progress bar, None for other text and for bars that count something else than steps."""
-    return _bar(text.strip())
+    return _training_bar(bar_of(text, 0, len(text)))
 
 
-@lru_cache(maxsize=16)  # what stood before a metric line is drawn again behind it
-def _bar(text: bytes) -> Optional[Bar]:
-    match = _BAR.match(text)
-    if match is None or match[1].strip().rstrip(b":") not in _TRAINING_BARS:
+def _training_bar(told: Optional[AnyBar]) -> Optional[Bar]:
+    """A bar that was read, None where it is none or counts something else."""
+    if told is None or (told[0] and told[0].strip().rstrip(b":") not in _TRAINING_BARS):
         return None
-    rate = _RATE.search(match[4])
-    step_s = None
-    if rate is not None and (figure := _value(rate[1])):
-        step_s = figure if rate[2] == b"s/it" else 1 / figure
-    return Bar(int(match[2]), int(match[3]), step_s)
+    return _made_bar(told[1:])  # type: ignore[no-any-return]
 
 
 def last_bar(text: bytes, *, cut: bool = False) -> Optional[Bar]:
@@ -478,8 +474,8 @@ def last_bar(text: bytes, *, cut: bool = False) -> Optional[Bar]:
     at = text.rfind(b"%|")
     if at < 0:
         return None
-    start, end = _segment(text, at)
-    if (start or not cut) and (bar := parse_bar(text[start:end])):
+    start, end = piece_around(text, at)
+    if (start or not cut) and (bar := _training_bar(bar_of(text, start, end))):
         return bar
     for segment in reversed(re.split(rb"[\r\n]", text)[cut:]):
         if b"%|" in segment and (bar := parse_bar(segment)):
@@ -487,27 +483,45 @@ def last_bar(text: bytes, *, cut: bool = False) -> Optional[Bar]:
     return None
 
 
-def _segment(text: bytes, at: int) -> tuple[int, int]:
-    """Start and end of what stands between two line feeds or carriage returns."""
-    start = max(text.rfind(b"\n", 0, at), text.rfind(b"\r", 0, at)) + 1
-    ends = text.find(b"\n", at), text.find(b"\r", at)
-    return start, min([each for each in ends if each >= 0], default=len(text))
-
-
 def look_behind(text: bytes) -> Behind:
     """Find the bar that tqdm draws again right behind a line that it let through, in the bytes that follow."""
     at = text.find(b"%|")
     if at < 0:
         return _FOLLOWED if text.startswith(b"\n{'") or text.lstrip(b"\r\n").startswith(b"{'") else _NOTHING
-    start, end = _segment(text, at)
-    if end < _FAR and start < _NEAR and b"{'" not in text[:start] and (bar := parse_bar(text[start:end])):
-        return Behind(bar, followed=False)
+    start, end = piece_around(text, at)
+    if end < _FAR and start < _NEAR and b"{'" not in text[:start] and (bar := _training_bar(bar_of(text, start, end))):
+        return _made_behind((bar, False))  # type: ignore[no-any-return]
     for segment in re.split(rb"[\r\n]", text[:_FAR])[:6]:
         if segment.startswith(b"{'"):
             return _FOLLOWED
         if b"%|" in segment and (bar := parse_bar(segment)):
-            return Behind(bar, followed=False)
+            return _made_behind((bar, False))  # type: ignore[no-any-return]
     return _NOTHING
+
+
+def bar_before(data: bytes, start: int, most: int) -> Optional[Bar]:
+    """The last training bar in so many bytes before the start of a line; as `last_bar` of them, without a copy."""
+    at = data.rfind(b"%|", start - most, start)
+    if at < 0:
+        return None
+    first, end = piece_around(data, at)
+    if first > start - most and (bar := _training_bar(bar_of(data, first, end))):
+        return bar
+    return last_bar(data[start - most : start], cut=True)
+
+
+def bar_behind(data: bytes, end: int, most: int) -> Behind:
+    """What follows the end of a line in so many bytes; as `look_behind` of them, without a copy."""
+    if data.startswith(b"\n{'", end):
+        return _FOLLOWED
+    at = data.find(b"%|", end, end + most)
+    if at >= 0:
+        first, last = piece_around(data, at)
+        if last < end + _FAR and first < end + _NEAR and data.find(b"{'", end, first) < 0:
+            bar = _training_bar(bar_of(data, first, last))
+            if bar is not None:
+                return _made_behind((bar, False))  # type: ignore[no-any-return]
+    return look_behind(data[end : end + most])
 
 
 def where_metrics_begin(line: bytes) -> int:
@@ -585,7 +599,7 @@ class MetricReader:
         source: str = "",
     ) -> list[MetricRow]:  # fmt: skip
         """The same as rows, in each of which every metric stands once; mostly one."""
-        step, names = self._step(row, behind), row.names
+        step, names = self._step(row.step, row.names, behind.bar, followed=behind.followed), row.names
         told = []
         if len(set(names)) == len(names):
             told.append(MetricRow(step, names, row.values, t_ns, rank, source))
@@ -625,7 +639,7 @@ class MetricReader:
         ):
             if bar is not None:
                 self.see(bar)
-            found.append(self._step(Row(step, name, ()), Behind(behind, more)))
+            found.append(self._step(step, name, behind, followed=more))
         return found
 
     def _counted(self, followed: Sequence[bool]) -> list[Optional[int]]:
@@ -643,22 +657,33 @@ class MetricReader:
         if bar.total == self._total:
             self._bar_step = bar.step
 
-    def _step(self, row: Row, behind: Behind) -> Optional[int]:
-        if row.step == OF_STEP_BEFORE:
+    def _step(
+        self, told: Optional[int], names: tuple[str, ...], bar: Optional[Bar], *, followed: bool
+    ) -> Optional[int]:
+        """The step of a row.
+
+        Args:
+            told: what it tells itself.
+            names: its metrics.
+            bar: what is drawn behind it.
+            followed: whether another row comes before a bar.
+
+        """
+        if told == OF_STEP_BEFORE:
             return self._row_step or None
-        if row.step is not None:
-            self._row_step = row.step  # it may go back: a run that goes on from a checkpoint in the same log
-            return row.step
-        name = row.names[0]
+        if told is not None:
+            self._row_step = told  # it may go back: a run that goes on from a checkpoint in the same log
+            return told
+        name = names[0]
         if name in {"overflow", "loss_scale"} or name.startswith("vllm/"):
             return self._bar_step or self._row_step or None
         if name.startswith("eval_") or name == SUMMARY:
             return self._row_step or None
-        last, drawn = self._row_step, self._drawn_again(behind)
+        last, drawn = self._row_step, self._drawn_again(bar)
         if self._stands_in_block:
             drawn = None  # the bar behind the last row of a flushed block tells when it was flushed
-        self._stands_in_block = behind.followed
-        self._held_back = self._held_back or (drawn is None and behind.followed)
+        self._stands_in_block = followed
+        self._held_back = self._held_back or (drawn is None and followed)
         if drawn is None and not self._held_back:
             drawn = (
                 self._bar_step
@@ -670,12 +695,12 @@ class MetricReader:
             self.steps_known = False
         return self._row_step
 
-    def _drawn_again(self, behind: Behind) -> Optional[int]:
+    def _drawn_again(self, bar: Optional[Bar]) -> Optional[int]:
         """The step of the bar behind the line, None where it counts something else."""
-        if behind.bar is None:
+        if bar is None:
             return None
-        self.see(behind.bar)
-        return behind.bar.step if behind.bar.total == self._total else None
+        self.see(bar)
+        return bar.step if bar.total == self._total else None
 
 
 def read_lines(lines: Iterable[bytes], source: str = "") -> Iterator[Point]:

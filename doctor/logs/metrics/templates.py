@@ -8,8 +8,9 @@ something else than numbers there, goes the careful way again, so that a line sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from array import array
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, Optional
 
 from doctor.logs.metrics.names import STEP_BEFORE_DICT, VERL_STEP, Row, name_of, parse_row, shared
@@ -28,7 +29,22 @@ _NEEDED = frozenset({"number of skipped iterations"})
 _STEP_KEYS = frozenset({b"step", b"global_step"})
 _STEP_OF_ALL_KEYS = frozenset({b"global_step/max_steps", b"iteration"})
 _OTHER_KINDS = (b"{", b"tps: ", b"| Step: ")
-_row: Any = partial(tuple.__new__, Row)
+
+
+class PackedRow(NamedTuple):
+    """A row as `doctor.logs.metrics.names.Row`, whose values lie one after another as the machine's doubles."""
+
+    step: Optional[int]
+    names: tuple[str, ...]
+    values: bytes
+
+    @property
+    def row(self) -> Row:
+        """The same row with its values as numbers."""
+        return Row(self.step, self.names, tuple(array("d", self.values)))
+
+
+_row: Any = partial(tuple.__new__, PackedRow)
 
 
 class Template(NamedTuple):
@@ -47,19 +63,21 @@ class Template(NamedTuple):
     names: tuple[str, ...]
     first: bytes
 
-    def read(self, line: bytes) -> Optional[tuple[Row, int]]:
+    def read(self, line: bytes) -> Optional[tuple[PackedRow, int]]:
         """What a line tells and where its metrics begin; None where it is of another layout."""
         start = line.find(self.first)
-        if start < 0 or (start and not self._may_follow(line[:start])):
+        if start < 0 or (start and not _may_follow(line[:start], self.first)):
             return None
         found = values_of(line, start, self.words, self.kinds)
         return None if found is None else (_row((found[0], self.names, found[1])), start)
 
-    def _may_follow(self, head: bytes) -> bool:
-        """Whether metrics that stand behind these words are what they are without them."""
-        if self.first == b"{'":
-            return not head.endswith(b": ") and b"'" not in head
-        return head[-1:] in b" \t\r\n])" and not any(each in head for each in _OTHER_KINDS)
+
+@lru_cache(maxsize=256)  # the same words stand before thousands of lines
+def _may_follow(head: bytes, first: bytes) -> bool:
+    """Whether metrics that stand behind these words are what they are without them."""
+    if first == b"{'":
+        return not head.endswith(b": ") and b"'" not in head
+    return head[-1:] in b" \t\r\n])" and not any(each in head for each in _OTHER_KINDS)
 
 
 class Templates:
@@ -77,7 +95,7 @@ class Templates:
         self._kept: dict[tuple[str, ...], tuple[int, ...]] = {}
         self._left_out: dict[str, None] = {}
 
-    def read(self, line: bytes) -> Optional[tuple[Row, int]]:
+    def read(self, line: bytes) -> Optional[tuple[PackedRow, int]]:
         """What a line of a known layout tells; the layout that held last is asked first."""
         known = self._known
         for number, each in enumerate(known):
@@ -97,7 +115,7 @@ class Templates:
             return
         self._tried += 1
         careful, quick = parse_row(line), made.read(line)
-        if careful is not None and quick is not None and repr(self.kept(careful)) == repr(quick[0]):
+        if careful is not None and quick is not None and repr(self.kept(careful)) == repr(quick[0].row):
             self._known.insert(0, made)
 
     def kept(self, row: Row) -> Row:
@@ -169,7 +187,7 @@ def _step_kind(key: bytes, value: bytes) -> bytes:
     return b"o" if slash and key in _STEP_OF_ALL_KEYS and own.isdigit() else b""
 
 
-def rows_by(templates: Templates, lines: Sequence[bytes]) -> Iterator[tuple[Optional[Row], int]]:
+def rows_by(templates: Templates, lines: Sequence[bytes]) -> list[tuple[Optional[PackedRow], int]]:
     """What each of the lines tells, None where it tells nothing, and where it begins, -1 where that is not known."""
     from doctor.logs.metrics.batches import parse_rows
 
@@ -179,12 +197,16 @@ def rows_by(templates: Templates, lines: Sequence[bytes]) -> Iterator[tuple[Opti
         rows = parse_rows([lines[number] for number in others])
         told = dict(zip(others, rows, strict=True))
         _learn(templates, lines, told)
-        return (each or (_kept(templates, told[number]), -1) for number, each in enumerate(found))
-    return (each for each in found if each)
+        return [each or (_packed(templates, told[number]), -1) for number, each in enumerate(found)]
+    return [each for each in found if each]
 
 
-def _kept(templates: Templates, row: Optional[Row]) -> Optional[Row]:
-    return None if row is None else templates.kept(row)
+def _packed(templates: Templates, row: Optional[Row]) -> Optional[PackedRow]:
+    """What is kept of a row that was read the careful way."""
+    if row is None:
+        return None
+    step, names, values = templates.kept(row)
+    return PackedRow(step, names, array("d", values).tobytes())
 
 
 def _learn(templates: Templates, lines: Sequence[bytes], told: dict[int, Optional[Row]]) -> None:

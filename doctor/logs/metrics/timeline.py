@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Optional
 
@@ -59,7 +58,7 @@ class Series:
         self._left = 0
         self._buckets: list[Bucket] = []
         self._places: list[int] = []
-        self._values = array("d")
+        self._values: list[float] = []
 
     def add(self, step: Optional[int], value: float) -> None:
         """Take a value in; the position of one without a step is its count."""
@@ -92,15 +91,15 @@ class Series:
             self.first = Extreme(values[0], steps[0])
         self.last_value, self.last_step = values[-1], steps[-1]
         self._places += places
-        self._values.extend(values)
+        self._values += values
         if len(self._places) >= _MOST_WAITING:
             self._fold()
 
     def _fold(self) -> None:
         """Put the values that wait into buckets."""
         if self._places:
-            places, values = self._places, self._values.tolist()
-            self._places, self._values = [], array("d")
+            places, values = self._places, self._values
+            self._places, self._values = [], []
             self._put(places, values)
 
     def _put(self, places: Sequence[int], values: Sequence[float]) -> None:

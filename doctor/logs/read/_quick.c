@@ -4,6 +4,7 @@
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
+#include <float.h>
 #include <string.h>
 
 #define ESCAPE 0x1b
@@ -225,86 +226,151 @@ static int is_rounded_off(text at, text end)
     return to > zeros && to - zeros <= 8 && ((end - to >= 3 && !memcmp(to, " - ", 3)) || is_over(to, end));
 }
 
-/* The number from `at` to `to`, both within a bytes object, which ends with a NUL; NULL without an error: none. */
-static PyObject *number_of(text at, text to)
+static text behind_digits(text at, text end)
+{
+    while (at < end && is_digit(*at))
+        at++;
+    return at;
+}
+
+/* What is read off at once: at most 15 digits and a power of ten that a double holds exactly, of which one division or
+ * multiplication gives the nearest double (W. D. Clinger, "How to Read Floating Point Numbers Accurately", PLDI 1990).
+ */
+static int is_short_decimal(text at, text to, double *value)
+{
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const int most = sizeof powers / sizeof *powers - 1;
+    long long whole = 0;
+    int digits = 0, power = 0, point = 0, negative = at < to && *at == '-';
+    for (at += negative; at < to && digits <= 15 && (is_digit(*at) || (*at == '.' && !point)); at++) {
+        if (*at == '.') {
+            point = 1;
+            continue;
+        }
+        whole = whole * 10 + (*at - '0');
+        power -= point;
+        digits++;
+    }
+    if (!digits || digits > 15)
+        return 0;
+    if (at < to && (*at == 'e' || *at == 'E')) { /* two digits: others are rare, and left to Python */
+        int minus = to - at == 4 && at[1] == '-';
+        if (to - at != 4 || !(minus || at[1] == '+') || !is_digit(at[2]) || !is_digit(at[3]))
+            return 0;
+        int told = (at[2] - '0') * 10 + (at[3] - '0');
+        power += minus ? -told : told;
+        at = to;
+    }
+    if (at != to || power < -most || power > most)
+        return 0;
+    *value = power < 0 ? (double)whole / powers[-power] : (double)whole * powers[power];
+    if (negative)
+        *value = -*value;
+    return 1;
+#else
+    (void)at, (void)to, (void)value;
+    return 0;
+#endif
+}
+
+/* Whether a number stands from `at` to `to`, both within a bytes object, which ends with a NUL. */
+static int is_number(text at, text to, double *value)
 {
     char *stop;
-    double value;
     if (at == to)
-        return NULL;
-    value = PyOS_string_to_double((const char *)at, &stop, NULL);
-    if (value == -1.0 && PyErr_Occurred()) {
+        return 0;
+    if (is_short_decimal(at, to, value))
+        return 1;
+    *value = PyOS_string_to_double((const char *)at, &stop, NULL);
+    if (*value == -1.0 && PyErr_Occurred()) {
         PyErr_Clear();
-        return NULL;
+        return 0;
     }
-    return (text)stop == to ? PyFloat_FromDouble(value) : NULL;
+    return (text)stop == to;
 }
 
-/* A step of at most 18 digits; NULL without an error: none. */
-static PyObject *step_of(text at, text to)
+/* Behind a step of at most 18 digits, and behind a slash and the count of all where that follows; NULL: none. */
+static text behind_step(text from, text end, int of_all, long long *step)
 {
-    long long step = 0;
-    if (at == to || to - at > 18)
+    text to = behind_digits(from, end), all;
+    if (to == from || to - from > 18)
         return NULL;
-    for (; at < to; at++)
-        step = step * 10 + (*at - '0');
-    return PyLong_FromLongLong(step);
+    for (*step = 0; from < to; from++)
+        *step = *step * 10 + (*from - '0');
+    if (!of_all)
+        return to;
+    if (to == end || *to != '/')
+        return NULL;
+    all = behind_digits(to + 1, end);
+    return all > to + 1 ? all : NULL;
 }
 
-/* A value of kind `kind` at `*at`, which is moved behind it; NULL where it is none, None where nobody asks for it. */
-static PyObject *value_at(text *at, text end, char kind, int dict)
+/* Behind a number; NULL where none is. */
+static text behind_figure(text from, text end, int may_be_numpy, double *value)
 {
-    PyObject *found;
-    int numpy = 0;
-    text from, to;
-    if (dict && *at < end && **at == '\'')
-        (*at)++;
-    if (kind == 'r' && is_rounded_off(*at, end))
+    text inside = may_be_numpy ? behind_numpy(from, end) : from;
+    text to = behind_number(inside, end);
+    if (!is_number(inside, to, value))
         return NULL;
-    if (!dict && kind == 'v') {
-        from = behind_numpy(*at, end);
-        numpy = from != *at;
-        *at = from;
-    }
-    from = *at;
-    if (kind == '-') {
+    if (inside == from)
+        return to;
+    return to < end && *to == ')' ? to + 1 : NULL;
+}
+
+/* Behind a value of a kind, whose number or step is told; NULL where there is none. */
+static text behind_value(text from, text end, char kind, int dict, double *value, long long *step)
+{
+    text to;
+    if (dict && from < end && *from == '\'')
+        from++;
+    if (kind == '-')
         to = behind_other(from, end, dict);
-        if (to == from && !dict)
-            return NULL;
-        found = Py_None;
-        Py_INCREF(found);
-    } else if (kind == 's' || kind == 'o') {
-        for (to = from; to < end && is_digit(*to); to++)
-            ;
-        found = step_of(from, to);
-        if (kind == 'o') { /* 12/100: of all */
-            from = to + 1;
-            if (to < end && *to == '/')
-                for (to = from; to < end && is_digit(*to); to++)
-                    ;
-            if (to == from || to < from)
-                Py_CLEAR(found);
-        }
-    } else {
-        to = behind_number(from, end);
-        found = number_of(from, to);
-        if (numpy) {
-            if (to < end && *to == ')')
-                to++;
-            else
-                Py_CLEAR(found);
+    else if (kind == 's' || kind == 'o')
+        to = behind_step(from, end, kind == 'o', step);
+    else if (kind == 'r' && is_rounded_off(from, end))
+        return NULL;
+    else
+        to = behind_figure(from, end, !dict && kind == 'v', value);
+    if (to == NULL || (kind == '-' && to == from && !dict))
+        return NULL;
+    return dict && to < end && *to == '\'' ? to + 1 : to;
+}
+
+/* The values of a line that begins at `at`, one after another, as far as they are asked for; 0 where it is of another
+ * layout, -1 with an error set. */
+static int take_values(text at, text end, PyObject *words, const char *kinds, char *values, long long *step)
+{
+    int dict = kinds[0] == 'd';
+    char *word;
+    Py_ssize_t length, many = PyTuple_Size(words);
+    double value;
+    for (Py_ssize_t each = 0; each < many; each++) {
+        if (PyBytes_AsStringAndSize(PyTuple_GetItem(words, each), &word, &length) < 0)
+            return -1;
+        if (end - at < length || memcmp(at, word, length))
+            return 0;
+        at += length;
+        if (each == many - 1)
+            break;
+        char kind = kinds[each + 1];
+        at = behind_value(at, end, kind, dict, &value, step);
+        if (at == NULL)
+            return 0;
+        if (kind == 'v' || kind == 'r') {
+            memcpy(values, &value, sizeof value);
+            values += sizeof value;
         }
     }
-    if (dict && to < end && *to == '\'')
-        to++;
-    *at = to;
-    return found;
+    return is_over(at, end);
 }
 
 static PyObject *values_of(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count)
 {
-    char *line, *kinds, *word;
-    Py_ssize_t size, many, length, start, filled = 0, wanted = 0;
+    char *line, *kinds;
+    Py_ssize_t size, many, start, wanted = 0;
+    long long step = -1;
     if (count != 4) {
         PyErr_SetString(PyExc_TypeError, "four arguments are expected");
         return NULL;
@@ -318,55 +384,216 @@ static PyObject *values_of(PyObject *Py_UNUSED(module), PyObject *const *given, 
             PyErr_SetString(PyExc_ValueError, "a kind for each word but the last, behind that of the line");
         return NULL;
     }
-    int dict = kinds[0] == 'd';
     for (Py_ssize_t each = 1; each < many; each++)
         wanted += kinds[each] == 'v' || kinds[each] == 'r';
-    PyObject *values = PyTuple_New(wanted), *step = Py_None, *one;
+    PyObject *values = PyBytes_FromStringAndSize(NULL, wanted * (Py_ssize_t)sizeof(double)), *told = NULL;
     if (values == NULL)
         return NULL;
-    Py_INCREF(step);
-    text at = (text)line + start, end = (text)line + size;
-    for (Py_ssize_t each = 0; each < many; each++) {
-        if (PyBytes_AsStringAndSize(PyTuple_GetItem(given[2], each), &word, &length) < 0)
-            goto failed;
-        if (end - at < length || memcmp(at, word, length))
-            goto nothing;
-        at += length;
-        if (each == many - 1)
-            break;
-        one = value_at(&at, end, kinds[each + 1], dict);
-        if (one == NULL)
-            goto nothing;
-        switch (kinds[each + 1]) {
-        case '-':
-            Py_DECREF(one);
-            break;
-        case 's':
-        case 'o':
-            Py_DECREF(step);
-            step = one;
-            break;
-        default:
-            if (PyTuple_SetItem(values, filled++, one) < 0)
-                goto failed;
-        }
-    }
-    if (!is_over(at, end))
-        goto nothing;
-    one = PyTuple_Pack(2, step, values);
-    Py_DECREF(step);
+    text from = (text)line;
+    int taken = take_values(from + start, from + size, given[2], kinds, PyBytes_AsString(values), &step);
+    if (taken > 0)
+        told = step < 0 ? Py_BuildValue("(OO)", Py_None, values) : Py_BuildValue("(LO)", step, values);
     Py_DECREF(values);
-    return one;
-nothing:
-    if (!PyErr_Occurred()) {
-        Py_DECREF(step);
-        Py_DECREF(values);
+    if (taken == 0)
         Py_RETURN_NONE;
+    return told;
+}
+
+/* Where the piece of text around a position begins and ends, between two line feeds or carriage returns. */
+static PyObject *piece_around(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count)
+{
+    char *bytes;
+    Py_ssize_t size, at;
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "two arguments are expected");
+        return NULL;
     }
-failed:
-    Py_DECREF(step);
-    Py_DECREF(values);
+    at = PyLong_AsSsize_t(given[1]);
+    if ((at == -1 && PyErr_Occurred()) || PyBytes_AsStringAndSize(given[0], &bytes, &size) < 0)
+        return NULL;
+    if (at < 0) {
+        PyErr_SetString(PyExc_ValueError, "positions and counts are not negative");
+        return NULL;
+    }
+    text start = (text)bytes, from = start + (at < size ? at : size), to = from, end = start + size, feed, carriage;
+    while (from > start && from[-1] != '\n' && from[-1] != '\r')
+        from--;
+    feed = memchr(to, '\n', end - to);
+    end = feed != NULL ? feed : end;
+    carriage = memchr(to, '\r', end - to);
+    end = carriage != NULL ? carriage : end;
+    return Py_BuildValue("(nn)", from - start, end - start);
+}
+
+enum { LONGEST_WORDS = 80, LONGEST_BAR = 400, LONGEST_RATE = 200, MOST_FIGURES = 12 };
+
+/* Behind 1 to 12 digits, whose number is told; NULL where they are none or more. */
+static text behind_count(text from, text end, long long *told)
+{
+    text to = behind_digits(from, end);
+    if (to == from || to - from > MOST_FIGURES)
+        return NULL;
+    for (*told = 0; from < to; from++)
+        *told = *told * 10 + (*from - '0');
+    return to;
+}
+
+/* Seconds of an iteration, told as such or as its inverse; NULL without an error: neither, or none were made yet. */
+static PyObject *pace_in(text from, text end)
+{
+    for (text at = from; end - at >= 4; at++) {
+        int inverse = !memcmp(at, "it/s", 4);
+        text first = at;
+        double figure;
+        if (!inverse && memcmp(at, "s/it", 4))
+            continue;
+        while (first > from && at - first < MOST_FIGURES && (is_digit(first[-1]) || first[-1] == '.'))
+            first--;
+        if (first == at)
+            continue;
+        if (!is_number(first, at, &figure) || figure == 0)
+            return NULL;
+        return PyFloat_FromDouble(inverse ? 1 / figure : figure);
+    }
     return NULL;
+}
+
+/* Where the words before a bar end, of which `wall` is the left edge; NULL where it is none. */
+static text behind_words(text from, text wall)
+{
+    if (wall == from || wall[-1] != '%')
+        return NULL;
+    text percent = wall - 1, first = percent;
+    while (first > from && percent - first < 3 && is_digit(first[-1]))
+        first--;
+    if (first == percent)
+        return NULL;
+    text end = first;
+    while (end > from && first - end < 3 && end[-1] == ' ')
+        end--;
+    return end - from <= LONGEST_WORDS ? end : NULL;
+}
+
+/* Behind the `[` that follows the counts of a bar; NULL where it is none. */
+static text behind_counts(text wall, text end, long long *done, long long *all)
+{
+    text at = wall + 1;
+    while (at < end && at - wall <= LONGEST_BAR && *at != '|' && *at != '\r' && *at != '\n')
+        at++;
+    if (at == end || *at != '|')
+        return NULL;
+    for (at++; at < end && *at == ' '; at++)
+        ;
+    at = behind_count(at, end, done);
+    if (at == NULL || at == end || *at != '/')
+        return NULL;
+    at = behind_count(at + 1, end, all);
+    return at != NULL && end - at >= 2 && at[0] == ' ' && at[1] == '[' ? at + 2 : NULL;
+}
+
+static PyObject *bar_of(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count)
+{
+    text start;
+    Py_ssize_t size, numbers[2];
+    long long done, all;
+    if (arguments(given, count, &start, &size, numbers) < 0)
+        return NULL;
+    text from = start + numbers[0], end = start + (numbers[1] < size ? numbers[1] : size);
+    while (from < end && is_space(*from))
+        from++;
+    while (end > from && is_space(end[-1]))
+        end--;
+    text wall = from < end ? memchr(from, '|', end - from) : NULL;
+    text words = wall == NULL ? NULL : behind_words(from, wall);
+    text rate = words == NULL ? NULL : behind_counts(wall, end, &done, &all), stop = rate;
+    if (rate == NULL)
+        Py_RETURN_NONE;
+    while (stop < end && stop - rate < LONGEST_RATE && *stop != ']' && *stop != '\r' && *stop != '\n')
+        stop++;
+    if (stop == rate)
+        Py_RETURN_NONE;
+    PyObject *pace = pace_in(rate, stop);
+    if (pace == NULL && PyErr_Occurred())
+        return NULL;
+    if (pace == NULL)
+        return Py_BuildValue("(y#LLO)", (const char *)from, words - from, done, all, Py_None);
+    return Py_BuildValue("(y#LLN)", (const char *)from, words - from, done, all, pace);
+}
+
+/* Add (number of a literal, its last known place) to what was found. */
+static int add_found(PyObject *found, PyObject *number, Py_ssize_t place)
+{
+    PyObject *at = PyLong_FromSsize_t(place), *both;
+    if (at == NULL)
+        return -1;
+    both = PyTuple_Pack(2, number, at);
+    Py_DECREF(at);
+    if (both == NULL)
+        return -1;
+    int failed = PyList_Append(found, both);
+    Py_DECREF(both);
+    return failed;
+}
+
+/* Note the literals of a beginning, (length, numbers, literals), that stands before `end`. */
+static int note_literals(PyObject *beginning, PyObject *data, PyObject *found, Py_ssize_t end)
+{
+    char *bytes, *literal;
+    Py_ssize_t size, length, start;
+    PyObject *told = PyTuple_GetItem(beginning, 0), *numbers = PyTuple_GetItem(beginning, 1),
+             *literals = PyTuple_GetItem(beginning, 2);
+    if (told == NULL || numbers == NULL || literals == NULL || PyBytes_AsStringAndSize(data, &bytes, &size) < 0)
+        return -1;
+    Py_ssize_t many = PyTuple_Size(literals);
+    if (many == 0) {
+        PyObject *only = PyTuple_GetItem(numbers, 0);
+        return only == NULL ? -1 : add_found(found, only, end - 1);
+    }
+    start = end - PyLong_AsSsize_t(told);
+    if (PyErr_Occurred())
+        return -1;
+    for (Py_ssize_t each = 0; each < many; each++) {
+        PyObject *number = PyTuple_GetItem(numbers, each);
+        if (number == NULL || PyBytes_AsStringAndSize(PyTuple_GetItem(literals, each), &literal, &length) < 0)
+            return -1;
+        if (start < 0 || start > size || size - start < length || memcmp(bytes + start, literal, length))
+            continue;
+        if (add_found(found, number, end - 1) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What hyperscan calls: (beginning, start, end, flags, context). */
+static PyObject *note(PyObject *held, PyObject *const *given, Py_ssize_t count)
+{
+    if (count != 5) {
+        PyErr_SetString(PyExc_TypeError, "five arguments are expected");
+        return NULL;
+    }
+    Py_ssize_t number = PyLong_AsSsize_t(given[0]), end = PyLong_AsSsize_t(given[2]);
+    if (PyErr_Occurred())
+        return NULL;
+    PyObject *beginning = PyTuple_GetItem(PyTuple_GetItem(held, 2), number);
+    if (beginning == NULL || note_literals(beginning, PyTuple_GetItem(held, 0), PyTuple_GetItem(held, 1), end) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef note_method = {"note", (PyCFunction)(void (*)(void))note, METH_FASTCALL, NULL};
+
+static PyObject *literal_noter(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count)
+{
+    if (count != 3 || !PyBytes_Check(given[0]) || !PyList_Check(given[1]) || !PyTuple_Check(given[2])) {
+        PyErr_SetString(PyExc_TypeError, "bytes, a list and a tuple are expected");
+        return NULL;
+    }
+    PyObject *held = PyTuple_Pack(3, given[0], given[1], given[2]);
+    if (held == NULL)
+        return NULL;
+    PyObject *made = PyCFunction_New(&note_method, held);
+    Py_DECREF(held);
+    return made;
 }
 
 static PyMethodDef methods[] = {
@@ -374,6 +601,9 @@ static PyMethodDef methods[] = {
     {"count_line_feeds", (PyCFunction)(void (*)(void))count_line_feeds, METH_FASTCALL, NULL},
     {"behind_line_feeds", (PyCFunction)(void (*)(void))behind_line_feeds, METH_FASTCALL, NULL},
     {"values_of", (PyCFunction)(void (*)(void))values_of, METH_FASTCALL, NULL},
+    {"piece_around", (PyCFunction)(void (*)(void))piece_around, METH_FASTCALL, NULL},
+    {"literal_noter", (PyCFunction)(void (*)(void))literal_noter, METH_FASTCALL, NULL},
+    {"bar_of", (PyCFunction)(void (*)(void))bar_of, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 

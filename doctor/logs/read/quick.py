@@ -1,4 +1,4 @@
-"""What is done with every byte of a log: codes cut out, lines counted; and values taken out of its metric lines.
+"""What is done with every byte of a log: codes cut out, lines counted; values taken out of metric lines, bars read.
 
 `_quick.c` holds the same, compiled when the doctor is installed where there is a compiler; end to end a
 post-mortem takes 0 to 4 % less time with it at 5 MB, 4 to 10 % at 100 MB, 6 to 16 % at 400 MB
@@ -8,12 +8,17 @@ and 20 to 28 % at 1 GB (benchmarks/logs.py). Both give the same answers, tested 
 from __future__ import annotations
 
 import re
+from array import array
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Optional
 
+from doctor.base.patterns import later
+
 __all__ = [
-    "CODES", "behind_line_feeds", "count_line_feeds", "cut_codes", "plain_behind_line_feeds",
-    "plain_count_line_feeds", "plain_cut_codes", "plain_values_of", "values_of",
+    "CODES", "bar_of", "behind_line_feeds", "count_line_feeds", "cut_codes", "literal_noter", "piece_around",
+    "plain_bar_of", "plain_behind_line_feeds", "plain_count_line_feeds", "plain_cut_codes", "plain_literal_noter",
+    "plain_piece_around", "plain_values_of", "values_of",
 ]  # fmt: skip
 
 #: colours and cursor movements (ECMA-48), window titles and links (ended by BEL or ST), single shifts; never a line
@@ -38,8 +43,8 @@ def plain_behind_line_feeds(data: bytes, start: int, count: int, /) -> int:
     return len(data) - len(data[start:].split(b"\n", count)[-1])
 
 
-#: step, and values in the order of the line
-Values = tuple[Optional[int], tuple[float, ...]]
+#: step, and values in the order of the line: doubles as the machine has them, see `array.array("d")`
+Values = tuple[Optional[int], bytes]
 
 _NUMBER = rb"([0-9A-Za-z.+-]+)"
 _NUMPY = rb"(?:np\.\w{1,12}\((?=[0-9A-Za-z.+-]+\)))"
@@ -65,7 +70,7 @@ def plain_values_of(line: bytes, at: int, words: tuple[bytes, ...], kinds: bytes
         return None
     told = match.groups()
     try:
-        return None if step is None else int(told[step]), tuple([float(told[each]) for each in places])
+        return None if step is None else int(told[step]), array("d", [float(told[each]) for each in places]).tobytes()
     except ValueError:
         return None
 
@@ -90,9 +95,82 @@ def _pattern_of(words: tuple[bytes, ...], kinds: bytes) -> tuple[re.Pattern[byte
     return re.compile(b"".join(parts) + re.escape(words[-1]) + rb"\s*\Z"), step, tuple(places)
 
 
+def plain_piece_around(data: bytes, at: int, /) -> tuple[int, int]:
+    """Start and end of what stands around a position, which is not negative, between two ends of lines."""
+    start = max(data.rfind(b"\n", 0, at), data.rfind(b"\r", 0, at)) + 1
+    end = data.find(b"\n", at)
+    end = len(data) if end < 0 else end
+    carriage = data.find(b"\r", at, end)
+    return start, carriage if carriage >= 0 else end
+
+
+#: words before a progress bar, steps done and in all, seconds an iteration; None where it tells none yet
+AnyBar = tuple[bytes, int, int, Optional[float]]
+
+_BAR = later(rb"^([^|]{0,80}?) {0,3}\d{1,3}%\|[^|\r\n]{0,400}\| *(\d{1,12})/(\d{1,12}) \[([^\]\r\n]{1,200})\]?")
+_PACE = later(rb"([\d.]{1,12})(it/s|s/it)")
+
+
+def plain_bar_of(data: bytes, start: int, end: int, /) -> Optional[AnyBar]:
+    """The progress bar of tqdm that a part holds, whose bounds are not negative; None where it holds something else."""
+    return _bar_of(data[start:end].strip())
+
+
+@lru_cache(maxsize=16)  # what stood before a metric line is drawn again behind it
+def _bar_of(text: bytes) -> Optional[AnyBar]:
+    match = _BAR.match(text)
+    if match is None:
+        return None
+    pace, step_s = _PACE.search(match[4]), None
+    try:
+        if pace is not None and (figure := float(pace[1])):
+            step_s = figure if pace[2] == b"s/it" else 1 / figure
+    except ValueError:  # points alone
+        pass
+    return match[1], int(match[2]), int(match[3]), step_s
+
+
+#: of the beginning of a literal: its length, numbers of the literals that begin so, and these, where more must follow
+Beginning = tuple[int, tuple[int, ...], tuple[bytes, ...]]
+
+
+def plain_literal_noter(
+    data: bytes, found: list[tuple[int, int]], beginnings: tuple[Beginning, ...], /
+) -> Callable[[int, int, int, int, object], None]:
+    """What hyperscan calls for each beginning that it finds; notes the literals that stand there, and where.
+
+    Args:
+        data: what is searched.
+        found: what is added to: (number of a literal, a position inside it).
+        beginnings: in the order of the numbers by which hyperscan knows them.
+
+    """
+    add = found.append
+
+    def note(beginning: int, _start: int, end: int, _flags: int, _context: object, /) -> None:
+        length, numbers, literals = beginnings[beginning]
+        if not literals:
+            add((numbers[0], end - 1))
+            return
+        start = end - length
+        for number, literal in zip(numbers, literals, strict=True):
+            if data.startswith(literal, start):
+                add((number, end - 1))
+
+    return note
+
+
 try:
-    from doctor.logs.read._quick import behind_line_feeds, count_line_feeds, cut_codes, values_of
+    from doctor.logs.read._quick import (
+        bar_of,
+        behind_line_feeds,
+        count_line_feeds,
+        cut_codes,
+        literal_noter,
+        piece_around,
+        values_of,
+    )
 except ImportError:
-    behind_line_feeds, count_line_feeds, cut_codes, values_of = (
-        plain_behind_line_feeds, plain_count_line_feeds, plain_cut_codes, plain_values_of,
-    )  # fmt: skip
+    bar_of, behind_line_feeds, count_line_feeds = plain_bar_of, plain_behind_line_feeds, plain_count_line_feeds
+    cut_codes, literal_noter, piece_around = plain_cut_codes, plain_literal_noter, plain_piece_around
+    values_of = plain_values_of
