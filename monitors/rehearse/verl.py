@@ -40,17 +40,17 @@ def tasks(module: Any) -> None:
     module.main = main
 
 
-def _around(task: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(task)
+def _around(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
     def rehearsed(config: Any) -> Any:
         if not is_verls(config):
-            return task(config)
+            return original(config)
         with journal.phase("configuration"):
             validated(config)
             shortened(config)
             validated(config)
         if _has_gpu():
-            return task(config)
+            return original(config)
         _parts(config)
         raise RehearsalOver(0)
 

@@ -151,7 +151,7 @@ def test_a_refusal_of_the_whole_by_pydantic_is_told_in_its_own_words() -> None:
         "input_value=ArgsKwargs((), {'model': ...or_plugin': None}), input_type=ArgsKwargs]"
     )
     english, chinese = _advice("ValidationError", message)
-    assert "`ModelConfig` says: No model architectures are named." in english
+    assert "the check of `ModelConfig`: No model architectures are named." in english
     assert "No model architectures are named" in chinese
     assert "input_value" not in english + chinese
 

@@ -160,7 +160,7 @@ def test_a_gap_that_truncated_sampling_makes(prepared: Prepared, tmp_path: Path)
             "loss: 1.44 | lr: 5.56e-06 | grad_norm: 1.62\n",
             "the same run with deepspeed<0.17.6: grad_norm 4.7373, 3.9810\n",
             "`grad_norm` is 1.62 here and 4.737 with deepspeed<0.17.6",
-            "It is the release",
+            "The cause is the release",
         ),
         (
             "{'loss': 10.5949}\n{'loss': 8.2312}\n",

@@ -141,7 +141,7 @@ def test_a_time_out_names_the_absent_rank(tmp_path: Path) -> None:
     first = result.diagnosis.outcome.findings[0]
     assert first.problem.id == "NCC011"
     assert "rank 0, 2 waited 8 s" in first.words().headline
-    assert "rank 1" in first.words().explanation
+    assert "Rank 1 reports nothing" in first.words().explanation
 
 
 def test_a_time_out_is_a_symptom_where_another_rank_failed_by_itself(tmp_path: Path) -> None:

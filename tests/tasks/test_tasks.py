@@ -184,7 +184,7 @@ ANSWERS: dict[int, tuple[Answer, ...]] = {
     9: (Answer(0, r"The rehearsal finished, and nothing broke"),),
     10: (Answer(0, r"facts written to works\.json"), Answer(0, r"No differences")),
     11: (Answer(0, r"run folder doctor-runs/"),),
-    12: (Answer(0, r"figures in doctor-runs/"), Answer(0, r"how the machine was used\nmachine ")),
+    12: (Answer(0, r"figures in doctor-runs/"), Answer(0, r"how the machine was used\n(?:.*\n)?machine ")),
     13: (Answer(0, r"stall\.py \(pid \d+\)"),),
     14: (Answer(1, r"Cause found: TRF020 token-outside-embedding"),),
     15: (Answer(0, r"Cause found: TRL3814/groups"),),

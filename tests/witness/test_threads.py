@@ -21,7 +21,7 @@ PREPARED = prepare()
 #: what nothing in the log tells: a weight push in another form, and a metric that its framework computes wrongly. What
 #: no rule knows yet: a gap where a flag promises none, samples an update old with a clip ratio of 0, undecoded calls
 MISSED = {
-    "verl-fp8-garbage", "rllm-kl-always-zero", "slime-true-on-policy", "miles-async-ppo-uncorrected",
+    "verl-fp8-garbage", "rllm-kl-always-zero", "slime-true-on-policy",
     "openagentrl-tool-calls-undecoded",
 }  # fmt: skip
 
