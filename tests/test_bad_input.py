@@ -360,3 +360,19 @@ def test_a_damaged_journal_takes_nothing_back(words: tuple[str, ...], tmp_path: 
         done = CliRunner().invoke(app, ["fix", *words])
         assert done.exception is None or isinstance(done.exception, SystemExit), (name, done.exception)
         assert (tmp_path / "a.yaml").read_text() == "bf16: true\n", name
+
+
+@pytest.mark.parametrize("odd", [*ODD, float("inf"), 10**400], ids=repr)
+@pytest.mark.parametrize("place", ["line", "t_ns", "code", "frames", "chain", "values", "captured_ns", "process"])
+def test_a_capsule_with_a_value_of_another_kind(place: str, odd: object, tmp_path: Path) -> None:
+    frame = {"file": "a.py", "line": 3, "function": "f", "lines": ["x = y[3]"], "values": [["y", {"type": "list"}]]}
+    link = {"type": "IndexError", "message": "list index out of range", "relation": "raised", "frames": [frame]}
+    failure = {"source": "excepthook", "ends": True, "thread": None, "code": None, "t_ns": 1, "chain": [link]}
+    data = {"schema": "doctor-capsule/1", "captured_ns": 1, "seconds": 0.1, "process": {"pid": 7}, "stands": None,
+            "failures": [failure], "configs": [], "modules": [], "trouble": []}  # fmt: skip
+    for each in (frame, link, failure, data):
+        if place in each:
+            each[place] = odd
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(data).replace("1" + "0" * 400, "9" * 400))
+    run("postmortem", "--capsule", str(path))

@@ -184,7 +184,7 @@ def load(path: Path) -> Capsule:
             _frames((data.get("stands") or {}).get("frames", ())), tuple(map(_map, data.get("configs", ()))),
             tuple(map(_map, data.get("modules", ()))),
         )  # fmt: skip
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         msg = f"no whole capsule ({type(error).__name__}: {error})"
         raise ValueError(msg) from None
 
