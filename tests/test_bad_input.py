@@ -376,3 +376,9 @@ def test_a_capsule_with_a_value_of_another_kind(place: str, odd: object, tmp_pat
     path = tmp_path / "c.json"
     path.write_text(json.dumps(data).replace("1" + "0" * 400, "9" * 400))
     run("postmortem", "--capsule", str(path))
+
+
+def test_a_capsule_nested_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text("[" * 100_000)
+    assert "nested" in run("postmortem", "--capsule", str(path)).output

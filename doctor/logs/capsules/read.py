@@ -174,7 +174,10 @@ def load(path: Path) -> Capsule:
     """
     if path.stat().st_size > _LARGEST:
         raise ValueError("larger than a capsule is")
-    data = json.loads(path.read_text(encoding="utf-8", errors="replace"))
+    try:
+        data = json.loads(path.read_text(encoding="utf-8", errors="replace"))
+    except RecursionError:
+        raise ValueError("its values are nested too deeply") from None
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         msg = f"no capsule of the schema {SCHEMA}"
         raise ValueError(msg)
