@@ -71,28 +71,21 @@ def _marked(line: str, left: int, taken: list[str]) -> tuple[str, int]:
         taken: gets what was taken out.
 
     """
+    marks = [(each.start(), each.end(), kind) for kind in (_BEGIN, _END) for each in kind.finditer(line)]
     out: list[str] = []
-    place = 0
-    while True:
-        begin, end = _BEGIN.search(line, place), _END.search(line, place)
-        if end is not None and (begin is None or end.start() < begin.start()):
-            part = line[place : end.start()]
-            out += (_open_part(_masked(part, taken, last=True) if left else part, taken), end[0])
-            place, left = end.end(), 0
-            continue
-        if begin is None:
-            return "".join((*out, line[place:])), left
-        between = line[place : begin.start()]
-        out += (_open_part(_masked(between, taken, last=True), taken) if left else between, begin[0])
-        end = _END.search(line, begin.end())
-        following = _BEGIN.search(line, begin.end())
-        if end is None or (following is not None and following.start() < end.start()):
-            stop = len(line) if following is None else following.start()
-            out.append(_open_part(line[begin.end() : stop], taken))
-            place, left = stop, _MOST_LINES if following is None else 0
-            continue
-        out += (_whole(line[begin.end() : end.start()], taken), end[0])
-        place, left = end.end(), 0
+    place, inside = 0, False  # behind a beginning of this line
+    for start, stop, kind in sorted(marks, key=lambda each: each[0]):
+        part = line[place:start]
+        if inside:
+            part = _whole(part, taken) if kind is _END else _open_part(part, taken)
+        elif left:
+            part = _open_part(_masked(part, taken, last=True), taken)
+        elif kind is _END:
+            part = _open_part(part, taken)
+        out += (part, line[start:stop])
+        place, inside, left = stop, kind is _BEGIN, 0
+    rest = line[place:]
+    return "".join((*out, _open_part(rest, taken) if inside else rest)), _MOST_LINES if inside else left
 
 
 def _backwards(pieces: list[str], place: int, taken: list[str]) -> None:
