@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
@@ -298,3 +299,86 @@ def test_a_program_that_ended_well_may_print_nothing(command: str, code: int, ac
     told = json.loads(run(command, str(tmp_path), "--format", "json").stdout)
     assert any(each["id"].startswith("UNK") for each in told["findings"]) is accused
     assert told["verdict"] == "unknown"  # nothing was judged, so it is not healthy either
+
+
+#: what JSON may hold where another kind of value is meant
+ODD = (None, True, 3, 2.5, float("nan"), "x", "", "\ud800", "\0", [], [3], [[]], {}, {"a": 1})
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize("key", ["outputs", "execution_count", "cell_type", "text", "traceback", "output_type"])
+def test_a_notebook_with_a_value_of_another_kind(key: str, odd: object, tmp_path: Path) -> None:
+    raised = {"output_type": "error", "traceback": ["Traceback (most recent call last):\n", "ValueError: \ud800"]}
+    printed = {"output_type": "stream", "text": ["{'loss': 0.5}\n"]}
+    cell = {"cell_type": "code", "execution_count": 1, "outputs": [printed, raised]}
+    for each in (cell, printed, raised):
+        if key in each:
+            each[key] = odd
+    path = tmp_path / "a.ipynb"
+    path.write_text(json.dumps({"cells": [cell, {"cell_type": "code", "outputs": [raised]}]}))
+    run("postmortem", str(path))
+
+
+def test_an_error_text_that_is_no_utf_8() -> None:
+    run("explain", "RuntimeError: \udcff\udca3 CUDA error: device-side assert triggered")
+
+
+JOURNAL = {
+    "schema": "doctor-journal/1", "state": "done", "started_ns": 1, "cwd": "/x", "group": "g",
+    "plan": {"problem": "TRL2205/removed"},
+    "steps": [{
+        "kind": "file", "state": "done", "path": "a.yaml", "mode": 420, "temporary": "a.tmp", "in_place": False,
+        "before": "", "after": "0", "backup": "0.before", "target": "0.after",
+    }],
+}  # fmt: skip
+
+
+def _changed() -> Iterator[tuple[str, object]]:
+    """The journal with one value that is another, at every place."""
+    for odd in ODD:
+        for key in JOURNAL:
+            yield f"{key}={odd!r}", {**JOURNAL, key: odd}
+        yield f"problem={odd!r}", {**JOURNAL, "plan": {"problem": odd}}
+        for key in JOURNAL["steps"][0]:
+            yield f"step.{key}={odd!r}", {**JOURNAL, "steps": [{**JOURNAL["steps"][0], key: odd}]}
+    yield "outside", {**JOURNAL, "steps": [{**JOURNAL["steps"][0], "backup": "../../../a"}]}
+    yield "a list", [JOURNAL]
+
+
+@pytest.mark.parametrize("words", [("--all", "--undo"), ("TRL2205/removed", "--undo"), ("TRL2205/removed", "--apply")])
+def test_a_damaged_journal_takes_nothing_back(words: tuple[str, ...], tmp_path: Path, monkeypatch) -> None:
+    from doctor.base.state import state_folder
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text("bf16: true\n")
+    kept = state_folder(tmp_path) / "journal" / "1-TRL2205.removed"
+    kept.mkdir(parents=True)
+    (kept / "0.before").write_text("stolen")
+    for name, data in _changed():
+        (kept / "journal.json").write_text(json.dumps(data))
+        done = CliRunner().invoke(app, ["fix", *words])
+        assert done.exception is None or isinstance(done.exception, SystemExit), (name, done.exception)
+        assert (tmp_path / "a.yaml").read_text() == "bf16: true\n", name
+
+
+@pytest.mark.parametrize("odd", [*ODD, float("inf"), 10**400], ids=repr)
+@pytest.mark.parametrize("place", ["line", "t_ns", "code", "frames", "chain", "values", "captured_ns", "process"])
+def test_a_capsule_with_a_value_of_another_kind(place: str, odd: object, tmp_path: Path) -> None:
+    frame = {"file": "a.py", "line": 3, "function": "f", "lines": ["x = y[3]"], "values": [["y", {"type": "list"}]]}
+    link = {"type": "IndexError", "message": "list index out of range", "relation": "raised", "frames": [frame]}
+    failure = {"source": "excepthook", "ends": True, "thread": None, "code": None, "t_ns": 1, "chain": [link]}
+    data = {"schema": "doctor-capsule/1", "captured_ns": 1, "seconds": 0.1, "process": {"pid": 7}, "stands": None,
+            "failures": [failure], "configs": [], "modules": [], "trouble": []}  # fmt: skip
+    for each in (frame, link, failure, data):
+        if place in each:
+            each[place] = odd
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(data).replace("1" + "0" * 400, "9" * 400))
+    run("postmortem", "--capsule", str(path))
+
+
+def test_a_capsule_nested_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text("[" * 100_000)
+    assert "nested" in run("postmortem", "--capsule", str(path)).output

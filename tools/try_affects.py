@@ -15,6 +15,7 @@ The exit status is 1 where a range disagrees with the sources.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -53,7 +54,7 @@ class Range:
     """One library's range of one problem (or of one of its signatures).
 
     `more`: a check, or a signature without words of the library's, knows the problem as well, so that it may be there
-    where the words are not.
+    where the words are not. `own`: the range of one signature, which its words tell of before any witness does.
     """
 
     problem: str
@@ -61,6 +62,7 @@ class Range:
     specifier: str
     patterns: tuple[str, ...]
     more: bool = False
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,12 +123,14 @@ def ranges(only: Sequence[str]) -> Iterator[Range]:
         more = bool(entry.checks) or any(not fragments(each) for each in shared)
         yield from (Range(entry.id, name, spec, shared, more) for name, spec in entry.affects.items())
         for each in signatures:
-            yield from (Range(entry.id, name, spec, (each.pattern,)) for name, spec in each.affects.items())
+            yield from (Range(entry.id, name, spec, (each.pattern,), own=True) for name, spec in each.affects.items())
 
 
 def tried(wanted: Range, witness: Witness | None, releases: Releases, *, every: bool) -> Outcome:
     """Hold one range against the sources."""
     sentences = Sentences.read(wanted.patterns)
+    if wanted.own and sentences.of:
+        witness = None
     if witness is not None and witness.because:
         return Outcome(wanted, UNTRIED, witness.because)
     if wanted.library in _NO_SOURCES:
@@ -143,7 +147,9 @@ def tried(wanted: Range, witness: Witness | None, releases: Releases, *, every: 
             seen.append((point, frozenset([0] if witness.stands(sources) else [])))
         else:
             seen.append((point, sentences.standing(sources)))
-    bounds = witness.bounds if witness is not None else "both"
+    # a sentence that no later release has is told by none: only a stated upper end is to be right
+    open_end = wanted.own and not re.search(r"<|==|~=", wanted.specifier)
+    bounds = witness.bounds if witness is not None else "lower" if open_end else "both"
     return judged(wanted, seen, unread, bounds, by_words=witness is None)
 
 

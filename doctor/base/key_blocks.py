@@ -46,20 +46,46 @@ def without_keys(text: str, taken: list[str]) -> str:
     left = 0
     for place in range(0, len(pieces), 2):
         line = pieces[place]
-        begin, end = _BEGIN.search(line), _END.search(line)
-        if begin:
-            left = 0 if end and end.start() > begin.start() else _MOST_LINES
-            pieces[place] = _inside(line, begin.end(), end.start() if end and not left else len(line), taken)
-        elif end:
-            pieces[place] = _inside(line, 0, end.start(), taken)
-            if not left:
+        if SIGN in line and (_BEGIN.search(line) or _END.search(line)):
+            if not left and _ends_first(line):
                 _backwards(pieces, place - 2, taken)
-            left = 0
+            pieces[place], left = _marked(line, left, taken)
         elif left:
             following = pieces[place + 2] if place + 2 < len(pieces) else ""
             pieces[place] = _masked(line, taken, last=_END.search(following) is not None)
             left -= 1
     return "".join(pieces)
+
+
+def _ends_first(line: str) -> bool:
+    begin, end = _BEGIN.search(line), _END.search(line)
+    return end is not None and (begin is None or end.start() < begin.start())
+
+
+def _marked(line: str, left: int, taken: list[str]) -> tuple[str, int]:
+    """A line that holds beginnings or ends of keys, without the keys, and how many lines the last one may still have.
+
+    Args:
+        line: with as many keys as there are; what stands between two of them stays.
+        left: lines that a key from above may still have, 0 outside of one.
+        taken: gets what was taken out.
+
+    """
+    marks = [(each.start(), each.end(), kind) for kind in (_BEGIN, _END) for each in kind.finditer(line)]
+    out: list[str] = []
+    place, inside = 0, False  # behind a beginning of this line
+    for start, stop, kind in sorted(marks, key=lambda each: each[0]):
+        part = line[place:start]
+        if inside:
+            part = _whole(part, taken) if kind is _END else _open_part(part, taken)
+        elif left:
+            part = _open_part(_masked(part, taken, last=True), taken)
+        elif kind is _END:
+            part = _open_part(part, taken)
+        out += (part, line[start:stop])
+        place, inside, left = stop, kind is _BEGIN, 0
+    rest = line[place:]
+    return "".join((*out, _open_part(rest, taken) if inside else rest)), _MOST_LINES if inside else left
 
 
 def _backwards(pieces: list[str], place: int, taken: list[str]) -> None:
@@ -72,15 +98,18 @@ def _backwards(pieces: list[str], place: int, taken: list[str]) -> None:
         pieces[at], last = masked, False
 
 
-def _inside(line: str, start: int, end: int, taken: list[str]) -> str:
-    """A line with what stands between two places of it masked, as far as it may belong to a key."""
-    part = line[start:end]
-    whole = end < len(line) and start > 0
-    if whole and part.strip() and MASK not in part:
-        taken.extend(part.split())
-        return f"{line[:start]}{MASK}{line[end:]}"
+def _whole(part: str, taken: list[str]) -> str:
+    """What stands between a beginning and an end of one line."""
+    if not part.strip() or MASK in part:
+        return part
+    taken.extend(part.split())
+    return MASK
+
+
+def _open_part(part: str, taken: list[str]) -> str:
+    """What stands on one side of a beginning or an end: of the key is what looks like it."""
     taken.extend(_RUN.findall(part))
-    return line[:start] + _RUN.sub(MASK, part) + line[end:]
+    return _RUN.sub(MASK, part)
 
 
 def _masked(line: str, taken: list[str], *, last: bool) -> str:

@@ -35,7 +35,7 @@ class Signature:
         frame: regular expression for "path:function" of a frame of the traceback that the line ends; empty: any.
         own_code: whether it counts, too, where the user's own code raised below that frame: a reward function that the
             trainer called, a method of the trainer that somebody wrote anew.
-        affects: narrower version ranges than the problem's, for this pattern alone.
+        affects: version ranges of this pattern alone, instead of those that hold for the problem (and its check).
 
     """
 

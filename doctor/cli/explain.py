@@ -71,7 +71,7 @@ def _of_text(text: str, form: str, language: str) -> int:
 
     folder = Folder("pasted")
     path = Path(folder.name) / "text"
-    path.write_text(f"{text.strip()}\n", "utf-8")
+    path.write_text(f"{text.strip()}\n", "utf-8", errors="replace")  # of bytes that are no UTF-8
     done = examine((str(path),), language=language)
     report = options.report_of(done.diagnosis, language)
     report = json.loads(json_text(report).replace(json.dumps(str(path))[1:-1], "text"))

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from doctor.cli import options
-from doctor.cli.monitor_words import summary, wait
+from doctor.cli.monitor_words import say_lost, summary, wait
 from doctor.cli.outputs import Output
 from doctor.cli.runs import bare, new_run, short
 
@@ -143,6 +143,7 @@ def _exporter(chosen: dict[str, Any]) -> str | None:
 
 def _during(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
     from doctor.monitors.sampler import start
+    from doctor.run.disk import identity
     from doctor.run.guard_stop import exit_code
     from doctor.run.supervise import answers, supervise
 
@@ -160,7 +161,7 @@ def _during(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
             started.append(begin(run, wishes, pid))
             open_page(run, wishes.csv)
 
-        capture, language = not chosen["no_capture"], options.spoken()
+        capture, language, folder = not chosen["no_capture"], options.spoken(), identity(run)
         began_ns = time.time_ns()
         code = supervise(words, run, capture=capture, on_start=on_start, language=language)
         if answers(run):
@@ -169,6 +170,8 @@ def _during(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
             start.end(each, start.END_OF_ALL_S if chosen["address"] else start.END_S)
     # neither the doctor's own failure nor an impatient Ctrl-C changes the code of the command
     with suppress(Exception, KeyboardInterrupt):
+        if say_lost(run, folder):
+            return code
         if answers(run):
             _say_gpu(run)
             summary(run, wishes.csv)

@@ -24,6 +24,8 @@ def wait(sampler: Any) -> None:
 
 def _say_where(run: Any, csv: Path | None) -> None:
     """Where the figures lie; a file that was asked for and holds none is told, and rows that were lost."""
+    if csv is None and not _bytes_of(run, None):
+        return  # what became of them is said instead
     if csv is None or (csv.is_file() and csv.stat().st_size):
         options.notice(f"doctor: figures in {short(csv or run.path)}")
     else:
@@ -42,6 +44,34 @@ def _say_unheard(run: Any) -> None:
             f"doctor: {len(nodes)} nodes reported nothing before the end (their samplers had not begun, or they do not "
             f"answer): {folded(nodes, 8)}"
         )
+
+
+def say_lost(run: Any, before: tuple[int, int] | None) -> bool:
+    """Say that the run folder is gone, where it is; `before`: its identity when it was made."""
+    import os
+
+    from doctor.run.disk import lost
+
+    if (number := lost(run, before)) is None:
+        return False
+    reason = os.strerror(number)
+    options.notice(
+        f"doctor: the run folder {short(run.path)} was lost during the run ({reason}), and with it what was sampled "
+        "and printed; the command was not affected"
+    )
+    return True
+
+
+def _say_nothing(run: Any) -> None:
+    from doctor.run.disk import full
+
+    if full(run):
+        options.notice(
+            f"doctor: nothing that was sampled could be written: the disk of {short(run.path)} has no room or no "
+            "inode left; see `df -h` and `df -i`"
+        )
+        return
+    options.notice("doctor: nothing was sampled: the command ended before the sampler had begun")
 
 
 def _bytes_of(run: Any, csv: Path | None) -> int:
@@ -70,7 +100,7 @@ def summary(run: Any, csv: Path | None) -> None:
         if csv is not None and csv.exists():
             read_gpu_files([csv], usage)
     except NotUsage:
-        options.notice("doctor: nothing was sampled: the command ended before the sampler had begun")
+        _say_nothing(run)
         return
     settings = options.user_settings(Path.cwd(), ())
     language = options.spoken()

@@ -17,10 +17,11 @@ from doctor.base.json_text import json_text
 from doctor.cli import options
 from doctor.cli.run_words import Voice
 from doctor.cli.runs import bare, last_of, new_run, short
+from doctor.run.disk import full, identity, lost
 from doctor.run.folder import host_name
 from doctor.run.guard_stop import exit_code
 from doctor.run.kept import keep
-from doctor.run.supervise import NOT_EXECUTABLE, NOT_FOUND, answers, identity, lost, within
+from doctor.run.supervise import NOT_EXECUTABLE, NOT_FOUND, answers, within
 
 REFUSED = 1
 #: how long a launch waits until what the check found lies on the disk
@@ -221,9 +222,10 @@ def _afterwards(run: Any, code: int, chosen: dict[str, Any], settings: Any, voic
         if absent is not None:
             voice.say(absent.name, error=absent.error)
     signs = {each["kind"] for each in run.read_events()} & _SIGNS
+    examined = True
     if signs or code not in (0, 128 + signal.SIGINT):
-        _postmortem(run, code, settings, voice)
-    if not chosen["no_monitor"]:
+        examined = _postmortem(run, code, settings, voice)
+    if examined and not chosen["no_monitor"]:
         voice.say("usage", path=short(run.path))
 
 
@@ -232,8 +234,8 @@ def _never_started(run: Any, code: int) -> bool:
     return code in (NOT_FOUND, NOT_EXECUTABLE) and not (run.console.is_file() and run.console.stat().st_size)
 
 
-def _postmortem(run: Any, code: int, settings: Any, voice: Voice) -> None:
-    """Say why it failed in a few plain lines; all of it lies in the run folder."""
+def _postmortem(run: Any, code: int, settings: Any, voice: Voice) -> bool:
+    """Say why it failed in a few plain lines; all of it lies in the run folder. Whether there was anything to read."""
     from doctor.base.state import keep_last
     from doctor.diagnosis.report import shortened
     from doctor.monitors.usage.blocks import NotUsage
@@ -243,8 +245,11 @@ def _postmortem(run: Any, code: int, settings: Any, voice: Voice) -> None:
     try:
         report = whole_run(run.path, language=voice.language, ignored=settings.ignored).report
     except NotUsage as exc:
-        voice.say("nothing_to_examine", code=code, reason=exc)
-        return
+        if full(run):
+            voice.say("nothing_fitted", code=code, path=short(run.path))
+        else:
+            voice.say("nothing_to_examine", code=code, reason=exc)
+        return False
     where = last_of(run.path)
     with suppress(OSError):
         keep_last("postmortem", Path.cwd(), report)
@@ -254,6 +259,7 @@ def _postmortem(run: Any, code: int, settings: Any, voice: Voice) -> None:
         voice.say("ended", code=code)
     for line in evidence.terse(shortened(report, Path.cwd()), where, voice.language, written=written):
         click.echo(line, err=True)
+    return True
 
 
 def _written(path: Path, text: str) -> bool:

@@ -17,6 +17,10 @@ SENTENCES = {
         "stopped": "the guard stopped this run: exit code {code} instead of 0 (`--stopped-exit 0` keeps 0)",
         "ended": "the command ended with exit code {code}",
         "nothing_to_examine": "exit code {code}, and nothing to examine: {reason}",
+        "nothing_fitted": (
+            "exit code {code}, and nothing to examine: the disk of the run folder {path} has no room or no inode left; "
+            "see `df -h` and `df -i`"
+        ),
         "failed_to_attach": (
             "the guard could not be attached ({error}); this is a bug in the doctor, and the run went on without it"
         ),
@@ -43,6 +47,9 @@ SENTENCES = {
         "stopped": "guard 停止了本次运行:退出码为 {code} 而不是 0(`--stopped-exit 0` 保留 0)",
         "ended": "命令以退出码 {code} 结束",
         "nothing_to_examine": "退出码 {code},没有可供检查的内容:{reason}",
+        "nothing_fitted": (
+            "退出码 {code},没有可供检查的内容:运行目录 {path} 所在磁盘的空间或 inode 已用尽;请查看 `df -h` 和 `df -i`"
+        ),
         "failed_to_attach": "guard 未能附加({error});这是 doctor 的缺陷,训练在没有 guard 的情况下继续",
         "kept_out": (
             "guard 未能附加:命令的 Python 进程(3.9 或更新)都没有运行它的启动钩子;`python -I`、`-E` 和 `-S` 会使它失效,"

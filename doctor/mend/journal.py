@@ -23,9 +23,7 @@ from typing import Any
 from doctor.base.state import state_folder
 from doctor.catalogue.plan import Contents, EditFile, Plan, Refused, Run, digest, read_or_none
 from doctor.mend import swap
-
-SCHEMA = "doctor-journal/1"
-BEGUN, DONE, UNDONE, ABANDONED = "begun", "done", "undone", "abandoned"
+from doctor.mend.journal_form import ABANDONED, BEGUN, DONE, SCHEMA, UNDONE, is_whole
 
 
 @dataclass
@@ -94,9 +92,9 @@ def entries(cwd: Path) -> list[Entry]:
     """Every plan that was begun in a working directory, oldest first; what cannot be read is left out."""
     found = []
     for path in sorted((state_folder(cwd) / "journal").glob("*/journal.json")):
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, RecursionError):
             data = json.loads(path.read_bytes())
-            if data.get("schema") == SCHEMA:
+            if is_whole(data):
                 found.append(Entry(path.parent, data))
     return found
 

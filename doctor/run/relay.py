@@ -359,12 +359,21 @@ class Log:
             if not os.fstat(self._file).st_nlink:
                 self._shut()
         if self._file < 0:
-            self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._file = self._opened()
             self._looked = now
             if self._torn is None:
                 size = os.fstat(self._file).st_size
                 self._torn = size > 0 and os.pread(self._file, 1, size - 1) != b"\n"
                 self._mend = self._torn and not self._alone  # by a relay that was killed
+
+    def _opened(self) -> int:
+        """The log, open; its folder is made where there was no room for it, so that the disk's own error is told."""
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        try:
+            return os.open(self._path, flags, 0o666)
+        except FileNotFoundError:
+            os.mkdir(os.path.dirname(self._path))  # noqa: PTH102, PTH120 - without pathlib it starts sooner
+            return os.open(self._path, flags, 0o666)
 
     def _shut(self) -> None:
         if self._file >= 0:

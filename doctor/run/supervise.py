@@ -181,33 +181,6 @@ def answers(run: RunDir) -> bool:
     return within(_NOTE_S, lambda: [each.stat() for each in run.path.iterdir()])
 
 
-def identity(run: RunDir) -> Optional[tuple[int, int]]:
-    """By what one can tell later whether it is still the same folder; None where the disk does not answer."""
-    found: list[tuple[int, int]] = []
-    within(_NOTE_S, lambda: found.append(_identity(run)))
-    return found[0] if found else None
-
-
-def lost(run: RunDir, before: Optional[tuple[int, int]]) -> Optional[int]:
-    """The error number by which a folder of that `identity` is gone; None where it is there or nothing is known."""
-    found: list[int] = []
-
-    def look() -> None:
-        try:
-            if before not in (None, _identity(run)):
-                found.append(errno.ENOENT)  # another one is in its place
-        except OSError as exc:
-            found.append(exc.errno or errno.EIO)
-
-    within(_NOTE_S, look)
-    return found[0] if found else None
-
-
-def _identity(run: RunDir) -> tuple[int, int]:
-    status = run.path.stat()
-    return status.st_dev, status.st_ino
-
-
 def _tried(work: Callable[[], object]) -> None:
     with suppress(OSError, ValueError):  # a full disk costs the note, not the run
         work()

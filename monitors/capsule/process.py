@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Callable, Optional
 
 from doctor.base.numerals import whole_of
-from doctor.base.redact import redact_text, redact_variable
+from doctor.base.redact import redact_argv, redact_text, redact_variable
 from doctor.monitors.capsule import looks
 from doctor.monitors.capsule.values import Fact, imported
 from doctor.run.folder import host_name
@@ -28,6 +28,8 @@ _VARIABLES = (
     "WANDB_MODE",
 )  # fmt: skip
 _MOST_VARIABLES, _MOST_THREADS, _MOST_FRAMES = 100, 32, 30
+#: words of the command that are shown, and what is read of them so that one is known by those before it
+_SHOWN_ARGUMENTS, _MOST_ARGUMENTS, _SHOWN_ARGUMENT, _LONGEST_ARGUMENT = 40, 200, 300, 4_000
 _NVML_S = 0.5
 
 #: functions of the trainers that tell the phase; the innermost that is known counts
@@ -78,7 +80,7 @@ def describe(*, touch_device: bool, phase: Optional[str]) -> Fact:
         "local_rank": _integer("LOCAL_RANK"), "world_size": _integer("WORLD_SIZE"), "phase": phase,
     }  # fmt: skip
     parts: tuple[tuple[str, Callable[[], Any]], ...] = (
-        ("argv", lambda: [redact_text(str(each)[:300]) for each in sys.argv[:40]]),
+        ("argv", _argv),
         ("python", lambda: ".".join(map(str, sys.version_info[:3]))), ("progress", _progress),
         ("versions", lambda: dict(_versions())), ("environment", lambda: dict(_environment())),
         ("memory", _host_memory), ("device", _device_memory if touch_device else _untouched),
@@ -90,6 +92,12 @@ def describe(*, touch_device: bool, phase: Optional[str]) -> Fact:
         except Exception as trouble:  # noqa: BLE001 - one part costs itself, not the others
             told[name] = {"trouble": looks.class_name(type(trouble))}
     return told
+
+
+def _argv() -> list[str]:
+    """The first words of the command; what the words before one make a secret is none of them."""
+    words = [str(each)[:_LONGEST_ARGUMENT] for each in sys.argv[:_MOST_ARGUMENTS]]
+    return [each[:_SHOWN_ARGUMENT] for each in redact_argv(words)[:_SHOWN_ARGUMENTS]]
 
 
 def phase_of(functions: list[str]) -> Optional[str]:

@@ -170,6 +170,31 @@ def test_the_post_mortem_names_the_full_disk(small: Path) -> None:
     assert any("ENOSPC" in each.reason for each in diagnosis.outcome.skipped)
 
 
+@pytest.mark.parametrize("words", [("run", "--no-check"), ("monitor", "--during-run")])
+def test_a_disk_without_inodes_is_named(small: Path, words: tuple[str, ...]) -> None:
+    """There is room, and no file can be made: neither the log nor its folder, nor what the sampler writes."""
+    subprocess.run(["mount", "-o", "remount,nr_inodes=9", str(small)], check=True)
+    done = doctor(small, *words, "--", sys.executable, "-c", PRINTS)
+    assert (done.returncode, done.stdout) == (5, ALL), done.stderr
+    assert done.stderr.count("the console is not kept completely: No space left on device") == 1, done.stderr
+    assert "has no room or no inode left" in done.stderr
+    assert "No such file" not in done.stderr
+    assert "before the sampler had begun" not in done.stderr  # it had, and could write nothing
+    assert "figures in" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [("run", "--no-check"), ("monitor", "--during-run")])
+def test_a_folder_that_the_command_removes_is_said_to_be_lost(tmp_path: Path, words: tuple[str, ...]) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    script = f"import shutil; shutil.rmtree('doctor-runs'); {PRINTS}"
+    done = doctor(folder, *words, "--", sys.executable, "-c", script)
+    assert (done.returncode, done.stdout) == (5, ALL), done.stderr
+    assert done.stderr.count("was lost during the run") == 1, done.stderr
+    assert "nothing was sampled" not in done.stderr
+    assert "figures in" not in done.stderr
+
+
 def test_a_log_goes_on_when_there_is_room_again(small: Path) -> None:
     ballast = small / "ballast"
     ballast.write_bytes(bytes(2_800_000))

@@ -8,13 +8,14 @@ import shlex
 import sys
 import tarfile
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from doctor.base.evidence import Observed
-from doctor.base.redact import redact_argv
+from doctor.base.redact import redact_argv, redact_text
 from doctor.catalogue.finding import Finding, Message, Where, Words, found
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
 from doctor.catalogue.plan import Edit, EditFile, Plan, Safety, digest
@@ -31,6 +32,7 @@ from doctor.run.folder import Events, RunDir
 from tests.redaction.planted import Planted, all_planted, one_line
 
 PLANTED = all_planted()
+KEYS = [each for each in PLANTED if "PRIVATE KEY" in each.text]
 PROBLEM = Problem(id="LCH999", name="planted", severity=ERROR, since="0.1")
 SAID = Words("the headline quotes {text}", "It says {text}.", "Look at {text}.")
 
@@ -117,6 +119,30 @@ def test_words_of_a_command(command: str, needle: str) -> None:
     assert not any(needle in word for word in shown), shown
     assert len(shown) == len(shlex.split(command))
     assert redact_argv(shown) == shown
+
+
+@pytest.mark.parametrize("planted", one_line(), ids=lambda each: each.name)
+def test_argv_in_a_capsule(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a shell hands it over: words that only the one before them makes a secret are words of their own."""
+    from doctor.monitors.capsule.process import _argv
+
+    monkeypatch.setattr(sys, "argv", ["train.py", *planted.text.split(), "--lr", "1e-6", *["x"] * 300])
+    shown = _argv()
+    assert planted.leaks("\n".join(shown)) == []
+    assert shown[0] == "train.py"
+    assert len(shown) == 40
+
+
+@pytest.mark.parametrize("between", [" ", "\n", "\\n", ' "}, {"', '\\n"} '])
+def test_two_keys_in_one_text(between: str) -> None:
+    """One behind the other: the end of the first is none of the second's beginning."""
+    for first, second in product(KEYS, KEYS):
+        if first.text.count("-----END") == 0 and "n" not in repr(between):
+            continue  # a line of it that goes on in other words is another process's line
+        shown = redact_text(f"begun {first.text}{between}{second.text}\nand goes on")
+        assert (first.leaks(shown), second.leaks(shown)) == ([], []), (first.name, second.name)
+        assert shown.startswith("begun ")
+        assert shown.endswith("\nand goes on")
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda each: each.name)

@@ -14,7 +14,7 @@ with warnings.catch_warnings():
 #: characters from which on a run of literals is told from chance
 LEAST = 14
 
-_RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Warning): ?")
+_RAISED = re.compile(r"^(?:(?:\w+\.)*\w*(?:Error|Exception|Warning))?: ?")  # a choice of names leaves the colon
 #: where one string literal goes on in the next, on the same line or the one below
 _SEAM = re.compile(r"""(["'])[ \t]*\\?\n?[ \t]*[rRbBfFuU]{0,2}(["'])""")
 

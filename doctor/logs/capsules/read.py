@@ -174,7 +174,10 @@ def load(path: Path) -> Capsule:
     """
     if path.stat().st_size > _LARGEST:
         raise ValueError("larger than a capsule is")
-    data = json.loads(path.read_text(encoding="utf-8", errors="replace"))
+    try:
+        data = json.loads(path.read_text(encoding="utf-8", errors="replace"))
+    except RecursionError:
+        raise ValueError("its values are nested too deeply") from None
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         msg = f"no capsule of the schema {SCHEMA}"
         raise ValueError(msg)
@@ -184,7 +187,7 @@ def load(path: Path) -> Capsule:
             _frames((data.get("stands") or {}).get("frames", ())), tuple(map(_map, data.get("configs", ()))),
             tuple(map(_map, data.get("modules", ()))),
         )  # fmt: skip
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         msg = f"no whole capsule ({type(error).__name__}: {error})"
         raise ValueError(msg) from None
 

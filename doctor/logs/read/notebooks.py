@@ -36,10 +36,14 @@ def output_lines(text: str) -> list[str] | None:
     for place in ran:
         count = _count(cells[place])
         lines.append(f"In [{count if count is not None else ' '}]:")
-        for output in cells[place].get("outputs") or ():
-            if isinstance(output, dict):
-                lines += _printed(output, failed=place == ran[-1])
+        for output in _outputs(cells[place]):
+            lines += _printed(output, failed=place == ran[-1])
     return lines
+
+
+def _outputs(cell: dict[str, Any]) -> list[dict[str, Any]]:
+    told = cell.get("outputs")
+    return [each for each in told if isinstance(each, dict)] if isinstance(told, list) else []
 
 
 def _cells(book: Any) -> Iterator[dict[str, Any]]:

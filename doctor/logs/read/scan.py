@@ -143,7 +143,7 @@ class Scanner:
 
     def _lines(self, path: str, lines: list[str]) -> Scanned:
         one_pass = Scan(self.matcher(), path, 0, Kept(pack=False))
-        one_pass.feed("\n".join(lines).encode())
+        one_pass.feed("\n".join(lines).encode("utf-8", "replace"))  # JSON may hold half of a surrogate pair
         return self.scanned(one_pass.close(), labels=False)
 
     def scanned(self, hits: RawHits, labels: bool) -> Scanned:
