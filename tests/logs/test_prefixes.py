@@ -33,6 +33,10 @@ CASES = [
     ("2024-01-01 10:00:00.123 | ERROR | mod:fn:12 - text", "", None, "text"),
     (" 25%|██▌  | 1/4 [00:00<00:00,  8.59it/s][rank1]: Traceback (most recent call last):", "rank 1", 1,
      "Traceback (most recent call last):"),
+    (" 52%|█████▏    | 31/60 [02:57<02:44,  5.68s/it]./run.sh: line 7:  1392 Killed     python train.py", "", None,
+     "./run.sh: line 7:  1392 Killed     python train.py"),
+    (" 52%|█████▏    | 31/60 [02:57<02:44,  5.68s/it, loss=1.2]  ", "", None,
+     " 52%|█████▏    | 31/60 [02:57<02:44,  5.68s/it, loss=1.2]  "),
     ("worker-1  | text", "worker-1", None, "text"),
     # other trainers' own loggers
     ("(ActorWorker(actor_infer-0) pid=12266, ) text", "ActorWorker(actor_infer-0) pid=12266", None, "text"),

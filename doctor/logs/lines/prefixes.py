@@ -25,6 +25,11 @@ _REPEATED = re.compile(r"\s*\[repeated (\d{1,9})x across cluster\](?:\s*\(Ray de
 #: a bar without a line end, and then a rank that begins to speak
 _BAR = re.compile(r"^[^\n]{0,4000}?(?:it/s|s/it|\?it/s)[^\]\n]{0,200}\](?=\[[A-Za-z_]{1,20}\d{1,5}\]:)")
 
+#: the same before whatever speaks next, a shell for one: tqdm's own additions stand inside the brackets
+_WHOLE_BAR = re.compile(
+    r"^[^|\n]{0,200}?\d{1,3}%\|[^|\n]{0,400}\| \d[\d.kMG]{0,11}/\d[\d.kMG]{0,11} "
+    r"\[[^\]\n]{1,200}(?:it/s|s/it)[^\]\n]{0,200}\](?=[^\s\[])"
+)
 
 #: what container engines, collectors and loggers call the line itself
 _SAID = ("log", "message", "msg", "textPayload")
@@ -222,7 +227,7 @@ def strip(line: str, *, slurm_labels: int = 0) -> Stripped:
         rank, text = int(label[1]), text[label.end() :]
         if slurm_labels == NODES:
             rank, host = None, f"task {label[1]}"
-    if "]:" in text and "t/s" in text and (bar := _BAR.match(text)):
+    if "]" in text and (bar := _bar_before(text)):
         text = text[bar.end() :]
     if rank is None and not may_begin(text):
         return Stripped(host, None, None, text, "", repeated)
@@ -235,6 +240,13 @@ def strip(line: str, *, slurm_labels: int = 0) -> Stripped:
         text = shorter
     process = found.actor or (f"rank {found.rank}" if found.rank is not None else found.host)
     return Stripped(process, found.rank, found.stamp, text, found.level, repeated)
+
+
+def _bar_before(text: str) -> re.Match[str] | None:
+    """A bar that has not ended its line, where another speaks behind it."""
+    if "]:" in text and "t/s" in text and (bar := _BAR.match(text)):
+        return bar
+    return _WHOLE_BAR.match(text) if "%|" in text else None
 
 
 def _has_eaten(text: str) -> bool:
