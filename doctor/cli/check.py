@@ -135,6 +135,9 @@ def as_words(command: tuple[str, ...]) -> tuple[str, ...]:
         return command
     import shlex
 
+    from doctor.base.redact import remember
+
+    remember(command[0])  # without its quotes a secret may have no form any more
     try:
         return tuple(shlex.split(command[0]))
     except ValueError as exc:

@@ -300,7 +300,7 @@ def test_errors_on_an_nvlink_are_told_with_card_and_link(tmp_path: Path) -> None
     event(run, 70, "gpu", what="nvlink", gpu=3, seconds=30.0, errors=[[0, "crc", 60]])
     (finding,) = report(str(tmp_path))["findings"]
     assert finding["headline"] == "NVLink 5 of GPU 2 counted errors during the run: replay +7, recovery +1"
-    assert "up to 150 a second" in finding["explanation"]
+    assert "up to 150 per second" in finding["explanation"]
     assert finding["where"]["gpu"] == 2
     assert finding["remedy"]["commands"] == ["nvidia-smi nvlink -e -i 2"]
 
