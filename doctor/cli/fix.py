@@ -118,9 +118,9 @@ def recover(language: str) -> None:
     Where that cannot be, it is said, and what only looks goes on.
     """
     from doctor.catalogue.plan import Refused
-    from doctor.mend import journal
+    from doctor.mend import journal, journal_form
 
-    unfinished = [each.problem for each in journal.entries(Path.cwd()) if each.state == journal.BEGUN]
+    unfinished = [each.problem for each in journal.entries(Path.cwd()) if each.state == journal_form.BEGUN]
     if not unfinished:
         return
     if "ENV" in unfinished:
@@ -220,14 +220,14 @@ def _still_there(python: str | None) -> str | None:
 
 def _undo(asked: Asked) -> int:
     """Take back what was done for the problem, and before it what later plans made of the same files."""
-    from doctor.mend import journal
+    from doctor.mend import journal, journal_form
 
     with journal.locked():
         everything = journal.entries(Path.cwd())
         done = [
             each
             for each in everything
-            if each.problem == asked.entry.id and each.state in (journal.BEGUN, journal.DONE)
+            if each.problem == asked.entry.id and each.state in (journal_form.BEGUN, journal_form.DONE)
         ]
         if not done:
             raise click.UsageError(asked.say("nothing_to_undo"))

@@ -54,11 +54,11 @@ def mend(asked: Asked, *, apply: bool, yes: bool) -> int:
 
 def undo(language: str) -> int:
     """Take back everything of the last `--all`, and what was changed on top of it."""
-    from doctor.mend import journal
+    from doctor.mend import journal, journal_form
 
     with journal.locked():
-        everything = journal.entries(Path.cwd())
-        groups = [each.group for each in everything if each.group and each.state in (journal.BEGUN, journal.DONE)]
+        everything, carried_out = journal.entries(Path.cwd()), (journal_form.BEGUN, journal_form.DONE)
+        groups = [each.group for each in everything if each.group and each.state in carried_out]
         if not groups:
             raise click.UsageError(_PHRASES[language]["nothing_to_undo"])
         together = [each for each in everything if each.group == groups[-1]]

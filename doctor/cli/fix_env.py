@@ -337,7 +337,7 @@ def _apply(seen: _Seen, made: Any, language: str, *, yes: bool) -> int:
 
 def _undo(language: str) -> int:
     """Bring back the versions from before, unless somebody has changed them since."""
-    from doctor.mend import journal
+    from doctor.mend import journal, journal_form
     from doctor.mend.environment import plan, uv
 
     phrases = _PHRASES[language]
@@ -345,14 +345,14 @@ def _undo(language: str) -> int:
         done = [
             each
             for each in journal.entries(Path.cwd())
-            if each.problem == plan.PROBLEM and each.state in (journal.BEGUN, journal.DONE)
+            if each.problem == plan.PROBLEM and each.state in (journal_form.BEGUN, journal_form.DONE)
         ]
         if not done:
             raise click.UsageError(phrases["nothing_to_undo"])
         entry = done[-1]
         argv = entry.data["plan"]["steps"][0]["argv"]
         packages = _look(argv[argv.index("--python") + 1], language, offline=True).packages
-        if entry.state == journal.DONE and (names := _changed_since(entry, packages)):
+        if entry.state == journal_form.DONE and (names := _changed_since(entry, packages)):
             raise click.UsageError(phrases["changed_since"].format(names=", ".join(names)))
         os.environ.update(uv.taken_over(os.environ))
         journal.undo(entry)
