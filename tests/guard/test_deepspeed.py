@@ -110,10 +110,10 @@ def test_a_gradient_that_is_not_finite_under_a_finite_loss(one, case):
 
 
 def test_a_weight_that_is_not_finite_is_named_though_each_rank_holds_a_part(one, two):
-    assert "The weight `second.bias` holds NaN" in found(one[WEIGHT], "NUM006")["headline"]
+    assert "the weight `second.bias` holds NaN" in found(one[WEIGHT], "NUM006")["headline"]
     for outcome in two["3:bf16:weight-nan@3"]:
         finding = found(outcome, "NUM006")
-        assert "The weight `second.bias` holds NaN" in finding["headline"]
+        assert "the weight `second.bias` holds NaN" in finding["headline"]
         assert finding["rank"] == 1  # whose part it is
 
 

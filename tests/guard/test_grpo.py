@@ -96,7 +96,7 @@ def test_a_nan_weight_is_named_where_the_generation_dies_of_it(guarded: Run) -> 
     assert run.ran.code == 1
     assert "probability tensor contains either" in run.text
     assert run.alarms == [("NUM006", 3, "warn")]
-    assert "The weight `lm_head.weight` holds NaN" in run.text
+    assert "the weight `lm_head.weight` holds NaN" in run.text
     (event,) = run.events("exception")
     assert (event["step"], event["data"]["type"], event["data"]["alarms"]) == (3, "RuntimeError", ["NUM006"])
     assert [each["step"] for each in event["data"]["recent"]] == [1, 2]

@@ -82,4 +82,4 @@ def test_the_rank_whose_generation_dies_names_its_weight(two: Callable[[str], Gu
     run = two("1:weight")
     assert run.ran.code == 1
     assert [(each["rank"], each["id"]) for each in run.events("alarm")] == [(1, "NUM006")]
-    assert "The weight `lm_head.weight` holds NaN" in run.text
+    assert "the weight `lm_head.weight` holds NaN" in run.text

@@ -26,7 +26,7 @@ DIED = (
     Died("groups", "TRL3814/groups", (r"`num_generations=3` does not divide .* 4", r"num_generations=2")),
     Died("one-generation", "TRL008", (r"num_generations=1", r"2 or more")),
     Died("old-name", "TRL2205/transformers_removed", (r"`evaluation_strategy`", r"eval_strategy=")),
-    Died("removed-argument", "TRL2205/removed", (r"`max_prompt_length`", r"0\.28\.0", r"out of the script")),
+    Died("removed-argument", "TRL2205/removed", (r"`max_prompt_length`", r"0\.28\.0", r"from the script")),
     Died("misspelt-argument", "TRL2205/unknown", (r"`num_generation`", r"`num_generations`")),
     Died("bf16-without-gpu", "TRF007", (r"bf16", r"no GPU", r"use_cpu")),
     Died(
@@ -68,7 +68,7 @@ def test_a_reward_function_that_raises_is_the_users_own_code(grpo: Callable[[str
     assert ran.code == 1
     answer = diagnose(ran.log)
     assert (answer.first["id"], answer.verdict, answer.first["confidence"]) == ("DAT053", "known", "likely")
-    assert re.search(r"Reward function `\w+` raises KeyError in `grpo\.py:[\w<>]+`", answer.first["headline"])
+    assert re.search(r"Your reward function `\w+` raises KeyError in `grpo\.py:[\w<>]+`", answer.first["headline"])
 
 
 class Silent(NamedTuple):

@@ -106,7 +106,7 @@ def test_an_answer_without_its_end_is_told(told: dict[str, dict[str, Any]]) -> N
 def test_ids_that_do_not_survive_are_worth_knowing(told: dict[str, dict[str, Any]]) -> None:
     found = template_rewrites_history.of_rehearsal({**told["appends"], "same": False})
     assert found is not None
-    assert (found.severity.name.lower(), "other" in found.words("en").headline) == ("info", True)
+    assert (found.severity.name.lower(), "change after" in found.words("en").headline) == ("info", True)
 
 
 def test_the_trainers_own_template_counts(told: dict[str, dict[str, Any]]) -> None:
