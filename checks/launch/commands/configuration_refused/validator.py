@@ -21,6 +21,8 @@ _OF_DEVICES = re.compile(
     r"|distributed|torchrun",
     re.IGNORECASE,
 )
+#: frameworks whose entry point was tried with the real package; that of others is known from its source alone
+_TRIED = frozenset({"verl", "areal"})
 #: what is said where the network is missing, in exceptions that are no OSError
 _OF_NETWORK = re.compile(
     r"\b(?:offline|connect(?:ion)?|internet|download|cached? files?|couldn't reach|hub\b.{0,40}\bfind)\b", re.IGNORECASE
@@ -104,8 +106,8 @@ def _message(words: FrameworkWords) -> Message:
 
 
 def _proved(words: FrameworkWords) -> bool:
-    """Only where the framework itself raised, and looks at nothing but settings."""
-    return words.file is not None and words.framework not in _SEES_DEVICES and words.kind not in _OF_IMPORTS
+    """Only where the framework itself raised, looks at nothing but settings, and was seen to be called as it should."""
+    return words.file is not None and words.framework in _TRIED and words.kind not in _OF_IMPORTS
 
 
 def named(message: str) -> tuple[str, ...]:
