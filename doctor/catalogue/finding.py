@@ -144,11 +144,21 @@ class Finding:
         words = self.message.words(language)
         spoken = "en" if words is self.message.en else language
         texts = (words.headline, words.explanation, words.remedy)
-        return Words(*(_filled(text, self.values, spoken) for text in texts))
+        headline, explanation, remedy = (_filled(text, self.values, spoken) for text in texts)
+        return Words(_begun(headline) if spoken == "en" else headline, explanation, remedy)
 
 
 #: part of a text that stands only where something was observed
 OPTION = re.compile(r"\[([?!])(\w+)\|(.*?)\?\]", re.DOTALL)
+
+
+#: what a value may put at the beginning of a headline that is no name: "rank 3", "a process", "the run"
+_SMALL = re.compile("(?:a|an|the|ranks?) ")
+
+
+def _begun(headline: str) -> str:
+    """A headline with a capital at its beginning, where a value stands there that is no name."""
+    return headline[0].upper() + headline[1:] if _SMALL.match(headline) else headline
 
 
 def _filled(text: str, values: Mapping[str, Any], language: str) -> str:

@@ -20,6 +20,7 @@ from doctor.render.words import (
     counted,
     echoes_of,
     judged_of,
+    level_of,
     place_in,
     quiet_of,
     source_of,
@@ -31,7 +32,7 @@ from doctor.render.wrapping import wrapped
 
 _SIGNS = {"error": ("✗", "x", "bold red"), "warning": ("▲", "!", "bold yellow"), "info": ("·", "-", "bold blue")}
 _UNKNOWN = "UNK"  # ids of answers that know no problem
-_VERDICTS = {"known": "bold red", "unknown": "bold yellow", "healthy": "bold green"}
+_VERDICTS = {"error": "bold red", "warning": "bold yellow", "good": "bold green"}
 _LABEL_COLUMNS = 8
 _MOST_EXPLAINED = 12  # ids that the footer names
 _SCROLLS = 3  # findings that fill a screen
@@ -63,7 +64,7 @@ def draw(report: dict[str, Any], console: Console, *, language: str = "en", verb
     """Findings in full, then one line of counts and what could not be judged."""
     words = WORDS[language]
     if verdict := verdict_of(report, words):
-        console.print(Text(verdict, style=_VERDICTS[report["verdict"]]))
+        console.print(Text(verdict, style=_VERDICTS[level_of(report)]))
     if report["target"]["summary"]:
         console.print(Text(" · ".join(report["target"]["summary"]), style="dim"))
     for told in judged_of(report, words):

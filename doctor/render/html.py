@@ -15,6 +15,7 @@ from doctor.render.words import (
     echoes_of,
     folded_reasons,
     judged_of,
+    level_of,
     place_in,
     quiet_of,
     source_of,
@@ -67,8 +68,6 @@ ul { padding-left: 1.2rem; color: var(--soft); }
   .chain td:last-child { display: block; } .chain td:empty { display: none; } }
 """
 
-_LEVELS = {"known": "error", "unknown": "warning", "healthy": "good"}
-
 
 def prose(text: str) -> str:
     """Escaped text with `names` as code."""
@@ -80,10 +79,8 @@ def prose(text: str) -> str:
 def render(report: dict[str, Any], language: str = "en", series: Sequence[plots.Plot] = ()) -> str:
     """The page, with a plot for each of `series`. Everything from outside is escaped."""
     words = WORDS[language]
-    summary = report["summary"]
     counts = counted(report, words)
-    level = "error" if summary["errors"] else "warning" if summary["warnings"] else "good"
-    level = _LEVELS.get(report.get("verdict", ""), level)
+    level = level_of(report)
     reasons = folded_reasons(report["skipped"])
     argv = " ".join(report["target"]["argv"])
     parts = [

@@ -15,7 +15,7 @@ from doctor.render.html import prose
 from doctor.render.usage_page import Band, Lines, Moment
 from doctor.render.usage_report import duration
 from doctor.render.words import WORDS as COMMON
-from doctor.render.words import chain_of, counted, echoes_of, folded_reasons, judged_of, told_once, verdict_of
+from doctor.render.words import chain_of, counted, echoes_of, folded_reasons, judged_of, level_of, told_once, verdict_of
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -54,7 +54,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 
 Plots = tuple[Sequence[Lines], Sequence[Band], Sequence[Moment]]
 
-_LEVELS = {"known": "error", "unknown": "warning", "healthy": "good"}
 _MOST_ROWS = 40
 #: share of a run that its steps take, from which on all of it is shown first
 _SMALL = 0.3
@@ -132,15 +131,6 @@ def render(report: Mapping[str, Any], plots: Plots, language: str = "en") -> str
     return html.bare(
         f'{top}\n<nav class="jump">{jump}</nav>\n{body}', f"doctor · {run['name']}", usage_page.STYLE + STYLE, language
     )
-
-
-def level_of(report: Mapping[str, Any]) -> str:
-    """Colour of the verdict: a run that went well and has findings is no green one."""
-    wrong = [each["severity"] for each in report["findings"] if each["severity"] != "info"]
-    level = _LEVELS.get(report.get("verdict", ""), "good")
-    if report["run"].get("state") == "stopped" or "error" in wrong:
-        return "error"
-    return "warning" if level == "good" and wrong else level
 
 
 def _top(report: Mapping[str, Any], words: Mapping[str, str], common: Mapping[str, str]) -> str:

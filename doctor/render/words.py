@@ -307,6 +307,18 @@ def verdict_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
     return words["verdict_known_at"].format(id=first["id"], name=first["name"], place=f"rank {rank}")
 
 
+def level_of(report: Mapping[str, Any]) -> str:
+    """``error``, ``warning`` or ``good``: the colour of a report's first line agrees with the worst of its findings.
+
+    A cause that is only a warning is no error, a run that ended well and has warnings is not good, and neither is one
+    of which the cause is unknown. A run that the guard stopped is an error.
+    """
+    severities = {each["severity"] for each in report["findings"]}
+    if "error" in severities or report.get("run", {}).get("state") == "stopped":
+        return "error"
+    return "warning" if "warning" in severities or report.get("verdict", "healthy") != "healthy" else "good"
+
+
 _CHAIN_SHOWN = 12
 
 

@@ -105,7 +105,7 @@ def test_links_processes_and_copies_give_one_verdict(tmp_path: Path, prepared: P
     assert report["findings"][0]["where"]["rank"] == 17
     assert "0-16, 18-29" in report["findings"][0]["explanation"]
     waited = next(each for each in report["findings"] if each["id"] == "NCC011")
-    assert waited["headline"] == "rank 0-16, 18-29 waited 600 s in `recv` without an answer"
+    assert waited["headline"] == "Ranks 0-16, 18-29 waited 600 s in `recv` without an answer"
     assert (waited["role"], len(waited["evidence"])) == ("symptom", 3)
 
 
@@ -333,5 +333,5 @@ def test_ten_thousand_ranks(tmp_path: Path) -> None:
     )
     rank, headline, logs, peak_mb = json.loads(done.stdout)
     assert (rank, logs) == (6666, 10_000)
-    assert headline == "rank 0-6665, 6667-9999 waited 600 s in `recv` without an answer"
+    assert headline == "Ranks 0-6665, 6667-9999 waited 600 s in `recv` without an answer"
     assert peak_mb < 300

@@ -58,10 +58,10 @@ def test_a_phrase_is_said_in_the_language_of_its_message(tmp_path: Path) -> None
     why = words.phrases("why")
     assert list(why) == ["no such key", "other"]
     finding = found(PROBLEM, MESSAGE, who="rank 3", why=why["no such key"].filled(key="a", near="b"), more="")
-    assert finding.words().headline == "rank 3: there is no `a`, but `b`"
+    assert finding.words().headline == "Rank 3: there is no `a`, but `b`"
     assert finding.words("zh").headline == "rank 3:没有 `a`,只有 `b`"
     plain = found(PROBLEM, MESSAGE, who=words.phrase("unseen"), why=words.phrase("why.other"), more="")
-    assert plain.words().headline == "a place that was not seen: it does not fit"
+    assert plain.words().headline == "A place that was not seen: it does not fit"
     assert plain.words("zh").headline == "未知位置:不符合"
     with pytest.raises(KeyError):
         words.phrases("unseen")

@@ -79,7 +79,7 @@ def test_an_alarm_is_the_finding_and_the_one_that_names_a_module_counts(run: Run
     diagnosis = _examined(run).diagnosis
     (finding,) = diagnosis.outcome.findings
     assert (finding.problem.id, finding.where.step, finding.where.module) == ("NUM006", 4, "model.norm")
-    assert finding.words("en").headline == "the weight `model.norm` holds NaN"
+    assert finding.words("en").headline == "The weight `model.norm` holds NaN"
     assert finding.words("en").explanation == "It is {lost}."
     assert diagnosis.verdict == "known"
     assert "1 problem told by the guard" in diagnosis.target.summary
@@ -217,8 +217,8 @@ def test_a_standstill_that_ranks_recorded_comes_before_one_that_waited(run: RunD
 @pytest.mark.parametrize(
     ("code", "problem", "headline"),
     [
-        (3, "UNK002", "a process ended by `exit 3` without a traceback"),
-        (137, "UNK002", "a process ended by `SIGKILL` without a traceback"),
+        (3, "UNK002", "A process ended by `exit 3` without a traceback"),
+        (137, "UNK002", "A process ended by `SIGKILL` without a traceback"),
     ],
 )
 def test_how_the_command_ended_is_read_from_the_run(run: RunDir, code: int, problem: str, headline: str) -> None:

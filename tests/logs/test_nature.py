@@ -207,5 +207,5 @@ def test_an_exception_in_place_of_another_asks_for_that_one(tmp_path: Path, code
     )
     finding = examine([str(path)], prepared=PREPARED).diagnosis.outcome.findings[0]
     assert finding.problem.id == "UNK001"
-    assert ("in place of another exception" in finding.words("en").remedy) is told
+    assert ("instead of another exception" in finding.words("en").remedy) is told
     assert ("raise ... from" in finding.words("zh").remedy) is told

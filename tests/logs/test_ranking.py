@@ -140,7 +140,7 @@ def test_a_time_out_names_the_absent_rank(tmp_path: Path) -> None:
     result = _examine(tmp_path, "world_size: 3\n" + text + text.replace("rank0", "rank2"))
     first = result.diagnosis.outcome.findings[0]
     assert first.problem.id == "NCC011"
-    assert "rank 0, 2 waited 8 s" in first.words().headline
+    assert "Ranks 0, 2 waited 8 s" in first.words().headline
     assert "Rank 1 reports nothing" in first.words().explanation
 
 

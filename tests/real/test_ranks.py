@@ -105,7 +105,7 @@ def test_a_rank_that_hangs_is_told_from_the_one_that_waited(torchrun: Launch) ->
     assert ran.code == 1, ran.text[-2000:]
     answer = diagnose(ran.log)
     assert (answer.first["id"], answer.first["confidence"]) == ("NCC011", "likely"), answer.words
-    assert answer.first["headline"].startswith("rank 0 waited 15 s")
+    assert answer.first["headline"].startswith("Rank 0 waited 15 s")
     assert "Rank 1 reports nothing about it" in answer.first["explanation"]
     assert chain_of(answer)[0] == 0
 

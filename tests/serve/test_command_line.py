@@ -138,7 +138,7 @@ def test_a_server_that_was_killed_is_told_what_kills(site: Path) -> None:
     done = serve(site, "--model", "m", PLAY="killed")
     assert done.returncode == 128 + signal.SIGKILL
     assert "The server ended with exit code 137" in done.stderr
-    assert "a process ended by SIGKILL without a traceback" in done.stderr
+    assert "A process ended by SIGKILL without a traceback" in done.stderr
     assert "dmesg -T" in done.stderr
 
 

@@ -69,4 +69,4 @@ def test_it_is_not_advised_where_it_stands(tmp_path: Path, line: str) -> None:
 def test_where_the_line_does_not_tell_both_are_named(tmp_path: Path, line: str) -> None:
     there = tmp_path / "out"
     there.touch()
-    assert "A file or a dead link" in _remedy(tmp_path, line, there)
+    assert "If it is a file or a broken link" in _remedy(tmp_path, line, there)

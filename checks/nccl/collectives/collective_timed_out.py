@@ -107,7 +107,8 @@ def _waiting(hits: Hits) -> list[int]:
 def explain(hits: Hits) -> Finding | None:
     """Name who waited, for how long, and who is missing where the size of the world is known."""
     waited = _waiting(hits)
-    ranks = ranks_text(waited)
+    which = "none" if not waited else "one" if len(waited) == 1 else "several"
+    who = TOML.phrase(f"waited.{which}", ranks=ranks_text(waited))
     if ways := _parted(hits):
         told = [f"`{call.shown}` on rank {_few(each)}" for call, each in sorted(ways.items(), key=_by_number)]
         return found(
@@ -118,14 +119,14 @@ def explain(hits: Hits) -> Finding | None:
     if number is not None:
         return found(
             PROBLEM, ALL_CAME, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, number=number,
-            who=f"rank {ranks}", operation=hits.get("operation"),
+            who=who, operation=hits.get("operation"),
             seconds=f"{int(hits.get('ms') or 0) / 1000:g}", commands=("NCCL_P2P_DISABLE=1", "NCCL_DEBUG=INFO"),
     )  # fmt: skip
     world = max(hits.world_size or 0, max(waited, default=-1) + 1)
     missing = sorted(set(range(world)) - set(waited)) if waited else []
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-        who=f"rank {ranks}" if ranks else TOML.phrase("somebody"),
+        who=who,
         seconds=f"{int(hits.get('ms') or 0) / 1000:g}", operation=hits.get("operation"),
         absent=ranks_text(missing),
     )  # fmt: skip
