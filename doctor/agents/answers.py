@@ -18,7 +18,7 @@ SCHEMA = "doctor-answer/1"
 LONGEST_TEXT, LONGEST_DATA = 24_000, 60_000
 #: of data that has no schema with bounds of its own
 _ITEMS, _STRING = 60, 1_500
-_WITHHELD = "[withheld: this file lies outside the folders that the server may read]"
+_WITHHELD = "[withheld: this file is outside the folders that the server may read]"
 
 
 def of_report(tool: str, code: int, brief: Mapping[str, Any], roots: Roots) -> tuple[str, dict[str, Any]]:

@@ -70,7 +70,7 @@ async def run(arguments: Sequence[str], folder: Path, limit_s: float, tell: Tell
             with anyio.CancelScope(shield=True):
                 await _end(process)
     if taken.too_much:
-        msg = "the doctor printed more than an answer may hold"
+        msg = "the doctor printed more than the size limit of an answer"
         raise ChildError(msg)
     return Done(code, taken.text(taken.out), taken.text(taken.err))
 

@@ -1,4 +1,4 @@
-"""The folders that an agent may name paths in: whatever leads out of them, by `..` or by a link, is refused."""
+"""The folders that an agent may name paths in: whatever leads outside them, by `..` or by a link, is refused."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Roots:
 
     def _leads_out(self, named: str) -> str:
         tops = ", ".join(f"`{each}`" for each in self.folders)
-        return redact_text(f"`{named}` leads out of {tops}; start the server with `--root DIR` to allow a folder")
+        return redact_text(f"`{named}` leads outside {tops}; start the server with `--root DIR` to allow a folder")
 
     def _not_here(self, named: str) -> str:
         return redact_text(f"`{named}` does not exist below `{self.first}`")

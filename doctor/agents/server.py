@@ -98,7 +98,7 @@ async def manual_of(name: str, roots: Roots, limit_s: float) -> str:
 
     """
     if not _ID.fullmatch(name):
-        msg = "that is no id or name of a problem"
+        msg = "that is not the id or name of a problem"
         raise ResourceNotFoundError(msg)
     asked = ["explain", "--lang", "en", "--format", "markdown", name]
     done = await child.run(asked, roots.first, limit_s, _silently)

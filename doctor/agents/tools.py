@@ -237,7 +237,7 @@ def _json(done: child.Done) -> Any:
     try:
         return json.loads(done.out)
     except ValueError:
-        raise ToolError(answers.bounded_text(done.err)[:2000] or "the doctor gave no JSON") from None
+        raise ToolError(answers.bounded_text(done.err)[:2000] or "the doctor returned no JSON") from None
 
 
 def _told(text: str, data: dict[str, Any]) -> CallToolResult:

@@ -62,11 +62,11 @@ class EditFile:
         """The file's content afterwards.
 
         Raises:
-            Refused: it has changed since the plan was made.
+            Refused: it has changed since the plan was created.
 
         """
         if digest(before) != self.sha256_before:
-            msg = f"`{self.path}` has changed since the plan was made"
+            msg = f"`{self.path}` has changed since the plan was created"
             raise Refused(msg)
         old, parts, at = before or b"", [], 0
         for edit in self.edits:

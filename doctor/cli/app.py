@@ -27,7 +27,7 @@ COMMANDS = {
     "compare": ("past_runs:compare", "Show what differs between two runs, or since the last good one."),
     "checkpoint": ("checkpoint", "Name the last complete checkpoint of a folder, and what a resume needs."),
     "fix": ("fix", "Fix what was found: shown first, reversible."),
-    "serve": ("serve", "Start a vLLM server with its known gaps corrected."),
+    "serve": ("serve", "Start a vLLM server with fixes for its known defects."),
     "plan": ("plan", "Size a run: memory of each GPU, batches, and the files that start it."),
     "explain": ("explain", "Print the manual of a problem, or find the problem of an error text."),
     "list": ("list_problems", "List the problems the doctor knows."),
@@ -37,7 +37,7 @@ COMMANDS = {
     "agents": ("agents", "Print or install the skill that tells coding agents how to use the doctor."),
     "completion": ("completion", "Print shell completions for bash, zsh or fish."),
     "schema": ("schema", "Print the JSON schema of reports or facts."),
-    "dev": ("dev", "Tools for those who write checks."),
+    "dev": ("dev", "Tools for authors of checks."),
 }
 
 USAGE, FAILED, INTERRUPTED = 2, 3, 130

@@ -24,11 +24,11 @@ from doctor.cli.working import WORKING, working
 @click.option("--ray", metavar="auto|ADDRESS", help="Judge all nodes of a running Ray cluster together.")
 @click.option(
     "--collect", metavar="DIR", type=Output(folder=True),
-    help="Write this node's facts into a folder that all nodes see, for --from DIR; with --ray: all nodes' facts.",
+    help="Write this node's facts to a folder that all nodes share, for --from DIR; with --ray: all nodes' facts.",
 )  # fmt: skip
 @click.option(
     "--node-timeout", metavar="SECONDS", type=click.FloatRange(min=1), default=60.0, show_default=True,
-    help="Longest wait for one node of --ray.",
+    help="Timeout for one node of --ray.",
 )  # fmt: skip
 @click.option("--save-facts", metavar="FILE", type=Output(renamed=True), help="Write the facts, redacted.")
 @click.option("--deep", is_flag=True, help="Also import, multiply and communicate, in child processes.")
@@ -179,7 +179,7 @@ def collect_here(context: Any, chosen: dict[str, Any]) -> int:
     except OSError as exc:
         msg = f"cannot write into `{folder}`: {exc.strerror}"
         raise click.UsageError(msg) from None
-    options.notice(f"facts of this node written to {path}; when all nodes are done: doctor check --from {folder}")
+    options.notice(f"facts of this node written to {path}; when all nodes have finished: doctor check --from {folder}")
     return 0
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Tools for those who write checks."""
+    """Tools for authors of checks."""
 
 
 @command.command("new")
@@ -27,8 +27,8 @@ def command() -> None:
     "--signature", "log", type=click.Path(dir_okay=False, exists=True, path_type=Path), metavar="FILE.log",
     help="A log that shows it: the pattern is proposed, and the log is the first sample.",
 )  # fmt: skip
-@click.option("--check", "form", flag_value="check", help="It is found before launch: with a Python file that judges.")
-@click.option("--rule", "form", flag_value="rule", help="It is found in live series: with a Python file that judges.")
+@click.option("--check", "form", flag_value="check", help="Detected before launch, by a Python check.")
+@click.option("--rule", "form", flag_value="rule", help="Detected in live series, by a Python rule.")
 @click.option(
     "--root", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Checkout of the doctor."
 )
@@ -71,7 +71,7 @@ def _shown(log: Path) -> Shown:
     first = findings[0] if findings else None
     if first is not None and first.problem.area != "unknown":
         click.echo(
-            f"{first.problem.id} {first.problem.name} is found in it already: {first.words().headline}", err=True
+            f"{first.problem.id} {first.problem.name} is already found in it: {first.words().headline}", err=True
         )
     line = first.where.line if first is not None and first.where.file == str(log) else None
     try:
@@ -125,7 +125,9 @@ def index(folder: Path) -> int:
 @command.command("coverage")
 @click.option("--format", "form", type=click.Choice(("text", "markdown", "json")), default="text", show_default=True)
 @click.option("--area", metavar="AREA", help="Only this area, a line a problem.")
-@click.option("--open", "only_open", is_flag=True, help="Only problems with a detector that nobody has written yet.")
+@click.option(
+    "--open", "only_open", is_flag=True, help="Only problems with a planned detector that is not written yet."
+)
 def coverage(form: str, area: str | None, only_open: bool) -> int:
     """Tell how each problem can be seen before launch, during the run and after its end; where it cannot, why not.
 

@@ -51,7 +51,7 @@ class FixCommand(click.Command):
 @click.option("--all", "all_", is_flag=True, help="All safe plans for what is found here, one after another.")
 @click.option("--apply", is_flag=True, help="Apply the plan, then check again.")
 @click.option("--undo", is_flag=True, help="Undo what was applied here, byte for byte.")
-@click.option("--yes", is_flag=True, help="Do not ask before a plan that installs or changes what is computed.")
+@click.option("--yes", is_flag=True, help="Do not ask before a plan that installs packages or changes results.")
 @click.option(
     "--within", multiple=True, metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Refuse a plan that changes a file outside this folder.",
@@ -292,7 +292,7 @@ def _refuse_outside(plan: Any, folders: tuple[Path, ...]) -> None:
     for step in plan.steps if allowed else ():
         path = getattr(step, "path", None)
         if path is not None and not any(each in Path(path).resolve().parents for each in allowed):
-            msg = f"the plan changes `{redact_text(str(path), homes=False)}`, which lies outside of --within"
+            msg = f"the plan changes `{redact_text(str(path), homes=False)}`, which is outside --within"
             raise click.UsageError(msg)
 
 

@@ -17,7 +17,7 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
         "apply": "Nothing is changed yet: add --apply.",
         "done": "Done: {ids}. `doctor fix --all --undo` undoes all of it.",
         "left": "Left out:",
-        "unsafe": "it installs, or changes what is computed: doctor fix {id} --apply, or --all --apply --yes",
+        "unsafe": "it installs packages, or changes results: doctor fix {id} --apply, or --all --apply --yes",
         "manual": "the plan is only shown: doctor fix {id}",
         "no_plan": "no plan can fix it here",
         "blind": "could not be planned: {reason}",

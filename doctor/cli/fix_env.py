@@ -22,7 +22,7 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
     "en": {
         "apply": "Nothing is changed yet: add --apply.",
         "ask": "Install this?",
-        "no_answer": "this installs and asks first: add --yes where nobody can answer",
+        "no_answer": "this installs packages and asks first: add --yes if there is no terminal",
         "done": "Done. `doctor fix env --undo` undoes it; `{freeze}` lists the versions from before.",
         "done_for_good": "Done. `{freeze}` lists the versions from before.",
         "undone": "Undone.",

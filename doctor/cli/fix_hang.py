@@ -23,10 +23,10 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
         "launcher": "Its launcher is process {pid}: give that pid to end the whole run.",
         "apply": "Nothing is ended yet: add --apply.",
         "ask": "End these {count} processes?",
-        "no_answer": "ending asks first: add --yes where nobody can answer",
-        "term": "SIGTERM to {pid}, which ends the others; {grace:g} s for that...",
-        "term_all": "SIGTERM to all that are left...",
-        "kill": "SIGKILL to all that are left, the top first...",
+        "no_answer": "ending a process asks first: add --yes if there is no terminal",
+        "term": "SIGTERM to {pid}, which ends the others, within {grace:g} s...",
+        "term_all": "SIGTERM to all remaining processes...",
+        "kill": "SIGKILL to all remaining processes, the top one first...",
         "ended": "Ended: {asked} when asked, {killed} killed.",
         "left": "{pid} cannot be ended: it waits in the kernel (state {state}).",
         "absent": "there is no process {pid}",
@@ -59,7 +59,7 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
 @click.option("--pid", type=click.IntRange(1), required=True, help="The launcher of the run, or one of its processes.")
 @click.option("--apply", is_flag=True, help="End it and all below it, once the stacks are written.")
 @click.option("--yes", is_flag=True, help="Do not ask before that.")
-@click.option("--grace", type=click.FloatRange(0, 600), help="Seconds the launcher has to end the rest [35].")
+@click.option("--grace", type=click.FloatRange(0, 600), help="Seconds for the launcher to end the others [35].")
 @click.option("-o", "--output", type=Output(makes_parents=True), metavar="FILE", help="Write the stacks to this file.")
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 def command(pid: int, grace: float | None, output: Path | None, lang: str | None, **chosen: bool) -> int:

@@ -15,17 +15,17 @@ from doctor.cli import options
 
 _PHRASES: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "none": "No process of yours is left over from a dead run.",
-        "none_gpu": "No process of yours that holds a GPU is left over from a dead run.",
-        "by_proc": "GPU memory is not counted ({reason}); who holds a GPU was read from /proc.",
+        "none": "No leftover process of yours.",
+        "none_gpu": "No leftover process of yours uses a GPU.",
+        "by_proc": "GPU memory is not counted ({reason}); users of each GPU were read from /proc.",
         "apply": "Nothing is ended yet: add --apply.",
         "ask": "End {pid}?",
-        "no_answer": "ending asks first: add --yes where nobody can answer",
+        "no_answer": "ending a process asks first: add --yes if there is no terminal",
         "asked": "{pid}: ended when asked (SIGTERM).",
         "killed": "{pid}: had to be killed (SIGKILL): {killed}.",
-        "left": "{pid}: {left} cannot be ended: it waits in the kernel (state {state}), as after a fault of the "
-        "driver; it goes when that wait ends, or with the machine.",
-        "gone": "{pid}: gone, or not an orphan any more; nothing was sent.",
+        "left": "{pid}: {left} cannot be ended: it waits in the kernel (state {state}), as after a driver "
+        "error; it ends when that wait ends, or at a reboot.",
+        "gone": "{pid}: it ended, or is no longer an orphan; no signal was sent.",
         "kept": "{pid}: left alone.",
         "no_orphan": "no orphan of yours has this id: {pids} (--all shows those that hold no GPU too)",
     },

@@ -13,12 +13,12 @@ import click
 @click.command()
 @click.option(
     "--root", "folders", multiple=True, metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder that paths may lie in; the first is where commands run.  [default: the working directory]",
+    help="A folder that paths may be in; commands run in the first one.  [default: the working directory]",
 )  # fmt: skip
 @click.option("--allow-apply", is_flag=True, help="Offer a tool that carries out plans graded safe.")
 @click.option(
     "--time-limit", metavar="SECONDS", type=click.FloatRange(min=1), default=600.0, show_default=True,
-    help="Longest time of one call.",
+    help="Time limit of one call.",
 )  # fmt: skip
 def command(folders: tuple[Path, ...], *, allow_apply: bool, time_limit: float) -> int:
     """Serve checks, post-mortems, manuals, plans and runs to a coding agent, by MCP over standard input and output.

@@ -58,7 +58,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 )
 @click.option("--gpus", metavar="0,1", default="", help="Sample only these GPUs, by NVML index.")
 @click.option("--csv", metavar="FILE", type=Output(makes_parents=True), help="Write the GPU figures to this file.")
-@click.option("--dcgm", metavar="URL", help="Metrics page of a dcgm-exporter; `none` queries none.")
+@click.option("--dcgm", metavar="URL", help="Metrics address of a dcgm-exporter; `none` queries none.")
 @click.option(
     "--prometheus", metavar="[HOST:]PORT", help="Serve the newest figures at this address (default host: loopback)."
 )
@@ -71,7 +71,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     help="Sample this node into a run folder that all nodes share.",
 )
 @options.stopped_exit
-@click.option("--no-live", is_flag=True, help="No table on the terminal.")
+@click.option("--no-live", is_flag=True, help="Show no table on the terminal.")
 @click.option("--no-capture", is_flag=True, help="Leave the terminal to the command; its output is not kept.")
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")
@@ -111,7 +111,7 @@ def _refuse(words: tuple[str, ...], chosen: dict[str, Any]) -> None:
             "--during-run ends with its command: --pid and --for are for a process that already runs"
         )
     if chosen["interval"] is not None and not SHORTEST_S <= chosen["interval"] <= LONGEST_S:
-        raise click.UsageError("--interval is between 50ms and 60s")
+        raise click.UsageError("--interval must be between 50ms and 60s")
     if not re.fullmatch(r"(\d+(\s*,\s*\d+)*)?", chosen["gpus"]):
         raise click.UsageError(f"--gpus takes indices with commas between them, not `{chosen['gpus']}`")
     _refuse_over_nodes(chosen)
@@ -152,7 +152,9 @@ def _during(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
         try:
             run = new_run(Path(words[0]).name, options.spoken())
         except OSError as exc:
-            options.notice(f"doctor: no run folder can be made ({exc.strerror}): the command runs without the doctor")
+            options.notice(
+                f"doctor: no run folder can be created ({exc.strerror}): the command runs without the doctor"
+            )
             return bare(words)
         options.notice(f"doctor: sampling into {short(run.path)}")
         started: list[Any] = []

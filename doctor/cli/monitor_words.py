@@ -41,8 +41,8 @@ def _say_unheard(run: Any) -> None:
 
     if nodes := unheard(run):
         options.notice(
-            f"doctor: {len(nodes)} nodes reported nothing before the end (their samplers had not begun, or they do not "
-            f"answer): {folded(nodes, 8)}"
+            f"doctor: {len(nodes)} nodes reported nothing before the end (their samplers had not started, or they do "
+            f"not answer): {folded(nodes, 8)}"
         )
 
 
@@ -56,8 +56,8 @@ def say_lost(run: Any, before: tuple[int, int] | None) -> bool:
         return False
     reason = os.strerror(number)
     options.notice(
-        f"doctor: the run folder {short(run.path)} was lost during the run ({reason}), and with it what was sampled "
-        "and printed; the command was not affected"
+        f"doctor: the run folder {short(run.path)} was lost during the run ({reason}), with its samples "
+        "and output; the command was not affected"
     )
     return True
 
@@ -71,7 +71,7 @@ def _say_nothing(run: Any) -> None:
             "inode left; see `df -h` and `df -i`"
         )
         return
-    options.notice("doctor: nothing was sampled: the command ended before the sampler had begun")
+    options.notice("doctor: nothing was sampled: the command ended before the sampler started")
 
 
 def _bytes_of(run: Any, csv: Path | None) -> int:

@@ -20,13 +20,13 @@ WORDS = {
         "unknown": "not finished", "none": "No runs in `{base}`. `doctor run -- COMMAND` creates one.",
         "at": "{name} {value:.4g} at step {step}", "more": "{count} more: `doctor runs --all`",
         "command": "command", "configuration": "configuration", "code": "code", "data": "data",
-        "environment": "environment", "machine": "machine", "same": "Nothing that was recorded differs.",
+        "environment": "environment", "machine": "machine", "same": "No recorded part differs.",
         "departed": "Metrics that depart",
         "from": "from step {step}: {old:.4g} → {new:.4g}, at the end {last_old:.4g} → {last_new:.4g}",
-        "alike": "{count} metrics in common; none departs by more than its own variation.",
+        "alike": "{count} metrics in common; none differs by more than its own variation.",
         "no_metrics": "No metrics in common.", "not_known": "Not compared: {what} ({why})",
-        "usage": "What GPUs and phases did: doctor report --compare {old} {new}",
-        "no_good": "No earlier run of `{script}` in `{base}` went well: there is nothing to compare with.",
+        "usage": "GPUs and phases: doctor report --compare {old} {new}",
+        "no_good": "No earlier run of `{script}` in `{base}` succeeded: there is no run to compare with.",
     },
     "zh": {
         "name": "运行", "state": "结论", "seconds": "时长", "best": "最佳指标", "argv": "命令",
@@ -53,7 +53,7 @@ def _words(lang: str | None) -> dict[str, str]:
 
 @click.command()
 @click.argument("base", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--all", "everything", is_flag=True, help=f"All runs, not only the latest {_MOST_SHOWN}.")
+@click.option("--all", "everything", is_flag=True, help=f"Show all runs, not only the latest {_MOST_SHOWN}.")
 @_FORM
 @_LANG
 def runs(base: Path | None, everything: bool, form: str, lang: str | None) -> int:

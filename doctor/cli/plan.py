@@ -44,16 +44,18 @@ class _WithLaunch(click.Command):
 @click.option(
     "--strategy", type=_choice(STRATEGIES), help="How model states are sharded (default: the least that fits)."
 )
-@click.option("--offload", type=_choice(("none", "optimizer", "all")), help="What moves to the host's memory.")
+@click.option("--offload", type=_choice(("none", "optimizer", "all")), help="What is offloaded to host memory.")
 @click.option(
     "--dtype", type=_choice(("float32", "bfloat16", "float16")), help="dtype of the loaded weights (TRL: float32)."
 )
 @click.option("--mixed", type=_choice(("bf16", "fp16", "no")), help="Mixed precision.  [default: bf16]")
 @click.option("--optimizer", type=_choice(("adamw", "adamw-8bit", "sgd")), default="adamw", show_default=True)
 @click.option("--lora", type=_POSITIVE, metavar="RANK", help="Train a LoRA adapter of this rank.")
-@click.option("--lora-targets", metavar="NAMES", help="Modules of the adapter, with commas.  [default: all-linear]")
+@click.option(
+    "--lora-targets", metavar="NAMES", help="Modules of the adapter, separated by commas.  [default: all-linear]"
+)
 @click.option("--bits", type=_choice(("4", "8")), help="The base model is loaded quantized.")
-@click.option("--beta", type=click.FloatRange(min=0), help="KL factor; above 0 a reference model is kept.")
+@click.option("--beta", type=click.FloatRange(min=0), help="KL coefficient; above 0 a reference model is kept.")
 @click.option("--batch", type=_POSITIVE, help="per_device_train_batch_size.  [default: 8]")
 @click.option("--accumulation", type=_POSITIVE, help="gradient_accumulation_steps.  [default: 1]")
 @click.option("--generations", type=_POSITIVE, help="Completions per prompt.  [default: 8]")

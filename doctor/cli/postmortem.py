@@ -33,16 +33,16 @@ _REST_TIMES = 9  # what is read anew takes at most a tenth of the time
 )
 @click.option(
     "--capsule", "capsules", multiple=True, metavar="FILE", type=click.Path(exists=True, dir_okay=False),
-    help="What a process held when it failed, as `doctor run` keeps it in the run folder's `capsules`; alone or "
-    "beside logs.",
+    help="State of a process at its failure, as kept by `doctor run` in the run folder's `capsules`; alone or with "
+    "logs.",
 )  # fmt: skip
 @click.option(
     "--follow",
     is_flag=True,
-    help="Look again while the logs grow; stop with Ctrl-C. Only a whole log shows what came first, so "
-    "grown logs are read from the beginning, in at most a tenth of the time: a log of 1 GB every minute or so.",
+    help="Examine again while the logs grow; stop with Ctrl-C. Only a complete log shows what came first, so grown "
+    "logs are read from the beginning, in at most a tenth of the time: a log of 1 GB every minute or so.",
 )
-@click.option("--html", "page", metavar="FILE", type=Output(), help="Write a page for the browser as well.")
+@click.option("--html", "page", metavar="FILE", type=Output(), help="Also write an HTML page.")
 @click.option("--metrics-csv", metavar="FILE", type=Output(), help="Write the metrics found in the logs.")
 @click.option(
     "--bundle",
@@ -53,11 +53,11 @@ _REST_TIMES = 9  # what is read anew takes at most a tenth of the time
 )
 @click.option(
     "--ray", metavar="auto|ADDRESS",
-    help="Let the nodes of a running Ray cluster read the logs, where these lie on a file system that they share.",
+    help="Let the nodes of a running Ray cluster read the logs, if the logs are on a file system that they share.",
 )  # fmt: skip
 @click.option(
     "--price", metavar="MONEY", type=click.FloatRange(min=0),
-    help="Cost of a GPU per hour, to report what was spent on rollouts that taught nothing.",
+    help="Cost of a GPU per hour, to report the cost of rollouts without a learning signal.",
 )  # fmt: skip
 @click.option("--python", metavar="PATH", help="With --ray: the interpreter, venv or conda prefix that has Ray.")
 @options.ignore

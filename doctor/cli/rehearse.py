@@ -21,14 +21,14 @@ from doctor.cli import options
     help="tiny: models of the same architecture with a fraction of the width. real: the model itself, its first steps "
     "at the longest lengths: is the memory enough?",
 )  # fmt: skip
-@click.option("--null", "null", is_flag=True, help="Learning rate 0: nothing may move.")
+@click.option("--null", "null", is_flag=True, help="Learning rate 0: no weight may change.")
 @click.option("--offline", is_flag=True, help="Refuse every address outside this machine.")
 @click.option("--steps", type=click.IntRange(1, 20), default=2, show_default=True, help="Optimizer steps.")
 @click.option(
     "--deadline", metavar="SECONDS", type=click.FloatRange(min=5), default=300.0, show_default=True,
-    help="Time limit of the rehearsal; after it, the doctor reports where each process is.",
+    help="Time limit of the rehearsal. After it the doctor reports where each process waits.",
 )  # fmt: skip
-@click.option("--no-resume", is_flag=True, help="Leave out the second start, from the checkpoint that was saved.")
+@click.option("--no-resume", is_flag=True, help="Skip the second start, from the saved checkpoint.")
 @options.ignore
 @options.strict
 @options.report
@@ -92,7 +92,7 @@ def rehearsed(words: tuple[str, ...], wishes: Any) -> Any:
         with _ended_like_an_interruption():
             session = rehearse(words, wishes, guard if isinstance(guard, dict) else {}, known=known)
     except OSError as error:
-        msg = f"cannot make a folder for the rehearsal: {error.strerror}"
+        msg = f"cannot create a folder for the rehearsal: {error.strerror}"
         raise click.UsageError(msg) from None
     except KeyboardInterrupt:
         _say(sentences["interrupted"])

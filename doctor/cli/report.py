@@ -26,7 +26,7 @@ from doctor.cli.outputs import Output
 @click.option(
     "--compare",
     is_flag=True,
-    help="Two runs side by side, by phase and GPU or node: what changed by more than chance comes first.",
+    help="Two runs side by side, by phase and GPU or node; significant changes come first.",
 )
 @click.option(
     "--lang", type=click.Choice(options.LANGUAGES), help="Language of the findings (default: from the locale)."

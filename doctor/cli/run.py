@@ -38,7 +38,7 @@ _SIGNS = frozenset({"alarm", "exception", "hang"})
 @click.option("--no-guard", is_flag=True, help="Do not load the guard into the processes of the command.")
 @click.option(
     "--capsule-text", is_flag=True,
-    help="Let the capsule of a failure hold up to 200 characters of prompts and completions; otherwise it holds their "
+    help="Keep up to 200 characters of prompts and completions in the capsule of a failure; otherwise only their "
     "length and a hash.",
 )  # fmt: skip
 @click.option("--no-monitor", is_flag=True, help="Do not sample GPUs and host.")
@@ -64,7 +64,7 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     if not words:
         raise click.UsageError("give the command to run: doctor run -- accelerate launch train_grpo.py")
     if chosen["gate"] and chosen["no_check"]:
-        raise click.UsageError("--gate needs the check that --no-check leaves out")
+        raise click.UsageError("--gate needs the check that --no-check skips")
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     voice = Voice(options.language(chosen["lang"], settings))
     checked = None if chosen["no_check"] else _check(words, settings, voice)

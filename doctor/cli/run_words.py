@@ -7,11 +7,11 @@ import click
 SENTENCES = {
     "en": {
         "folder": "run folder {path}",
-        "no_folder": "no run folder can be made ({reason}): the command runs without the doctor",
+        "no_folder": "no run folder can be created ({reason}): the command runs without the doctor",
         "check_failed": "the check failed ({error}); the command is launched without it",
-        "refused": "not launched: {ids} (--gate); `--ignore {first}=REASON` lets it pass",
+        "refused": "not launched: {ids} (--gate); `--ignore {first}=REASON` allows it",
         "rehearsed": "the rehearsal passed; launching the command",
-        "not_rehearsed": "not launched: the rehearsal found errors (leave out `--rehearse` to launch it as it is)",
+        "not_rehearsed": "not launched: the rehearsal found errors (remove `--rehearse` to launch anyway)",
         "no_guard": "no guard: {reason}",
         "usage": "how the GPUs were used: doctor report {path}",
         "stopped": "the guard stopped this run: exit code {code} instead of 0 (`--stopped-exit 0` keeps 0)",
@@ -22,18 +22,18 @@ SENTENCES = {
             "see `df -h` and `df -i`"
         ),
         "failed_to_attach": (
-            "the guard could not be attached ({error}); this is a bug in the doctor, and the run went on without it"
+            "the guard could not be attached ({error}); this is a bug in the doctor, and the run continued without it"
         ),
         "kept_out": (
             "the guard could not be attached: no Python process of the command (3.9 or newer) ran its start-up hook; "
-            "`python -I`, `-E` and `-S` switch it off, and so does a sitecustomize put before it on PYTHONPATH"
+            "`python -I`, `-E` and `-S` disable it, and so does another sitecustomize before it on PYTHONPATH"
         ),
         "record_lost": ("files in the run folder were removed during the run: whether the guard watched it is unknown"),
         "folder_lost": (
-            "the run folder {path} was lost during the run ({reason}), and with it what was recorded of the console, "
-            "the guard and the GPUs: there is no report; the command was not affected"
+            "the run folder {path} was lost during the run ({reason}), with all records of the console, the guard "
+            "and the GPUs. There is no report. The command was not affected"
         ),
-        "nothing_watched": "the guard watched nothing: no process made a transformers trainer or a DeepSpeed engine",
+        "nothing_watched": "the guard watched nothing: no process created a transformers trainer or a DeepSpeed engine",
     },
     "zh": {
         "folder": "运行目录 {path}",

@@ -28,9 +28,9 @@ _PHRASES = {
         "suggest": "suggested: {}",
         "refused": "not started, because of {}: see above",
         "run": "the run folder is {}",
-        "bare": "no run folder can be made ({}): the server is not started",
-        "unattached": "the start-up hook is not in the server (`python -I` or `-E` in between?): nothing was corrected",
-        "overdue": "The server did not come up within {:g} s. Its output shows:",
+        "bare": "no run folder can be created ({}): the server is not started",
+        "unattached": "the start-up hook is not in the server (was `python -I` or `-E` used?): nothing was corrected",
+        "overdue": "The server did not start within {:g} s. Its output shows:",
         "died": "The server ended with exit code {}. Its output shows:",
         "engine": "The engine failed. Its output shows:",
         "no_cause": "no known cause; the full output is in {}",
@@ -81,27 +81,31 @@ class _Own(click.Command):
     type=Duration(),
     default="30m",
     show_default=True,
-    help="End a server that is not up within this time.",
+    help="End a server that does not start within this time.",
 )
 @click.option(
     "--stall",
     type=Duration(),
     default="30s",
     show_default=True,
-    help="/health returns 503 once an engine has produced nothing for this long while requests wait.",
+    help="/health returns 503 after an engine produced nothing for this time while requests wait.",
 )
 @click.option(
     "--drain",
     type=Duration(),
     default="30s",
     show_default=True,
-    help="Time that open requests get when the server stops.",
+    help="Time for open requests to finish when the server stops.",
 )
 @click.option(
     "--max-request", type=click.IntRange(1), default=128, show_default=True, metavar="MIB", help="Largest request body."
 )
 @click.option(
-    "--max-prompts", type=click.IntRange(1), default=16384, show_default=True, help="Most prompts in one request."
+    "--max-prompts",
+    type=click.IntRange(1),
+    default=16384,
+    show_default=True,
+    help="Maximum number of prompts in one request.",
 )
 @options.ignore
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")

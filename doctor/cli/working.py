@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 WORKING = {
     "en": {
         "reading": "Reading {what}", "reading_more": "Reading {what} and {more} more",
-        "deep": "Importing, multiplying and communicating", "looking": "Looking at this machine",
-        "sizing": "Looking for settings that fit",
+        "deep": "Importing, multiplying and communicating", "looking": "Examining this machine",
+        "sizing": "Searching for settings that fit",
     },
     "zh": {
         "reading": "正在读取 {what}", "reading_more": "正在读取 {what}(另有 {more})",

@@ -119,7 +119,7 @@ class RayLogs:
             return
         value = line["value"]
         if "unfit" in value:
-            self._refused[node] = f"its {value['unfit']} is older than 3.10, which reading logs asks for"
+            self._refused[node] = f"its {value['unfit']} is older than 3.10, which reading logs requires"
             return
         if value["absent"] or value["other"]:
             self._refused[node] = f"{value['absent']} files do not lie there, {value['other']} are not the same"

@@ -227,7 +227,7 @@ def fetched(ray: Any, reference: Any) -> Any:
     try:
         return "ok", ray.get(reference, timeout=_FETCH_S)
     except ray.exceptions.GetTimeoutError:
-        return "silent", f"its answer was lost on the way: nothing came within {_FETCH_S:.0f} s"
+        return "silent", f"its answer was lost: nothing came within {_FETCH_S:.0f} s"
     except ray.exceptions.RayTaskError as exc:
         return "failed", one_line(getattr(exc, "cause", None) or exc)
     except Exception as exc:  # noqa: BLE001 - Ray's classes differ from release to release: they are told by name

@@ -120,7 +120,7 @@ def _sentence(trial: Trial) -> Sentence:
             f"在输入的副本上试过,`{command}` 在这里会引出 {other}。",
         )
     return Sentence(
-        f"`{command}` alone does not mend it, as was tried on a copy of the inputs.",
+        f"`{command}` alone does not fix it: this was tested on a copy of the inputs.",
         f"在输入的副本上试过,仅用 `{command}` 不能解决这个问题。",
     )
 

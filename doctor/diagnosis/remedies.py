@@ -210,7 +210,7 @@ def _not_for_this_python(change: Ordered, situation: Situation) -> Sentence | No
         f"Under Python {short} that changes nothing: no release of `{shown}` supports it, so take a newer environment.",
         f"在 Python {short} 下这无济于事:`{shown}` 没有支持它的版本,请换用较新的环境。",
     ) if installable.too_old(name, wanted, python) else Sentence(
-        f"No release of `{shown}` supports Python {short}, so take an environment with another Python.",
+        f"No release of `{shown}` supports Python {short}, so use an environment with another Python.",
         f"`{shown}` 没有支持 Python {short} 的版本,请换用另一 Python 的环境。",
     )  # fmt: skip
 
@@ -220,7 +220,7 @@ def _not_on_this_card(change: Ordered, situation: Situation) -> Sentence | None:
         return None
     major, minor = situation.capability
     return Sentence(
-        f"The GPUs of this run (compute capability {major}.{minor}) have no bf16, so that is no choice here.",
+        f"The GPUs of this run (compute capability {major}.{minor}) have no bf16, so that is not an option here.",
         f"本次运行的 GPU(计算能力 {major}.{minor})不支持 bf16,因此这里不能这样做。",
     )
 
@@ -318,7 +318,7 @@ def _already(command: str, changes: Iterable[Ordered], situation: Situation) -> 
             f"已安装的是 {name} {version},`{command}` 不会改变它。",
         )
     return Sentence(
-        f"`{command}` changes nothing here: that is so already, so look for another cause.",
+        f"`{command}` changes nothing here: it is already set, so look for another cause.",
         f"`{command}` 在这里不起作用:现在就是这样,请另找原因。",
     )
 
@@ -329,9 +329,7 @@ def _advised_again(finding: Finding, situation: Situation) -> Iterable[tuple[str
         if _is_set(word, situation):
             yield (
                 word,
-                Sentence(
-                    f"`{word}` is set already: that is not what is missing here.", f"`{word}` 已经设置:缺的不是它。"
-                ),
+                Sentence(f"`{word}` is already set, so it is not the missing part.", f"`{word}` 已经设置:缺的不是它。"),
             )
 
 

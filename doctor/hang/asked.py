@@ -168,7 +168,7 @@ def _why(words: Sequence[str], uid: int) -> str:
     text = redact_text(" ".join(words))[:300]
     if is_refusal(text):
         return refused(uid)
-    return f"py-spy: {text}" if text else "py-spy gave no stacks"
+    return f"py-spy: {text}" if text else "py-spy returned no stacks"
 
 
 def _of_py_spy(thread: Mapping[str, Any]) -> Stack:

@@ -39,7 +39,7 @@ class Node:
         pid, name: "rank 3", "reward.py (pid 20)".
         title: its command.
         state: "runs", "sleeps", "stuck" (in the kernel), "idle" (waits for requests), "waits".
-        at: innermost frame outside of the standard library, "" where no Python stack is known.
+        at: innermost frame outside of the standard library, "" where its Python stack is unknown.
         values: what its innermost frames hold.
         cores: share of a core that its busiest thread uses.
         by: who told its stacks, "hook" or "py-spy"; `blind`: why there are none.

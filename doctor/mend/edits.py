@@ -146,7 +146,7 @@ class Editor:
         """Write a new key first into a JSON file's outermost object, which is not empty, spaced as its first key is."""
         match = re.compile(r"\s*\{(?P<space>\s*)\"").match(self._text)
         if match is None:
-            msg = f"`{self.path}` holds no JSON object with keys"
+            msg = f"`{self.path}` has no JSON object with keys"
             raise Refused(msg)
         at = match.end("space")
         text = f"{json.dumps(name)}: {json.dumps(value)},"
@@ -225,7 +225,7 @@ class Editor:
         try:
             tree = ast.parse(self._text)
         except (SyntaxError, ValueError, RecursionError):
-            msg = f"`{self.path}` is no Python that can be parsed"
+            msg = f"`{self.path}` is not valid Python"
             raise Refused(msg) from None
         for each in _python_pairs(tree):
             if at in {self._start(each.first), self._start(each.value)} and self._is_it(each, setting):
@@ -284,7 +284,7 @@ class Editor:
         try:
             root = YAML(typ="safe", pure=True).compose(self._text)
         except YAMLError:
-            msg = f"`{self.path}` is no YAML that can be parsed"
+            msg = f"`{self.path}` is not valid YAML"
             raise Refused(msg) from None
         for key, value in _pairs(root):
             if key.start_mark.index == at:

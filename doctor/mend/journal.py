@@ -82,7 +82,7 @@ def locked() -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            msg = "another `doctor fix` is at work; nothing was changed"
+            msg = "another `doctor fix` is running; nothing was changed"
             raise Refused(msg) from None
         with swap.folders_locked([Path.cwd()]):
             yield

@@ -161,9 +161,9 @@ def _lock(descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        msg = "another `doctor fix` is at work; nothing was changed"
+        msg = "another `doctor fix` is running; nothing was changed"
         raise Refused(msg) from None
 
 
 def _changed(path: Path) -> Refused:
-    return Refused(f"`{path}` has changed since the plan was made")
+    return Refused(f"`{path}` has changed since the plan was created")

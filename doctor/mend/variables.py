@@ -16,7 +16,7 @@ from doctor.mend.places import edited
 
 DOTENV = ".env"
 
-NOTE = "What has loaded the file already, like this shell, keeps the old value until it loads it anew."
+NOTE = "What has loaded the file already, like this shell, keeps the old value until it loads the file again."
 NOTE_ZH = "已加载过该文件的程序(例如当前 shell)在重新加载之前仍使用旧值。"
 
 

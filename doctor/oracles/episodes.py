@@ -234,7 +234,7 @@ def infrastructure(told: Episodes) -> Verdict:
     """
     failed = sum(told.outside.values())
     if not told.count or not told.agents:
-        return unseen("infrastructure", "no environment took part")
+        return unseen("infrastructure", "no environment was used")
     value, graded = failed / told.count, told.graded_outside
     details = {
         "ends": dict(told.outside),
@@ -263,7 +263,7 @@ def default_reward(told: Episodes) -> Verdict:
 def idle_episodes(told: Episodes) -> Verdict:
     """Which share of the graded episodes of agents has not one action."""
     if not told.graded or not told.agents:
-        return unseen("idle-episodes", "no environment took part")
+        return unseen("idle-episodes", "no environment was used")
     value = told.idle / told.graded
     state = DOUBTFUL if told.idle >= LEAST_FAILED and value > DOUBTFUL_SHARE else HOLDS
     return Verdict(

@@ -154,7 +154,7 @@ def judged(seen: Iterable[_Seen], unknown: Sequence[str], past: Mapping[int, Map
     every = list(seen)
     if not every:
         return unseen(
-            "compare-weights", "the engine holds no tensor as the trainer does", unknown=list(unknown[:_LISTED])
+            "compare-weights", "the engine has no tensor in the trainer's layout", unknown=list(unknown[:_LISTED])
         )
     bad = [each for each in every if not each.equal]
     layers = {each.piece.layer for each in every if each.piece.layer is not None}

@@ -243,7 +243,7 @@ def _unknown(report: Mapping[str, Any]) -> str:
     )
     lines += [f"{part} was not compared: {why}" for part, why in run.get("since", {}).get("unknown", {}).items()]
     lines += [f"{each['id']} is likely, not proven" for each in report["findings"] if each["confidence"] == "likely"]
-    lines += [] if run.get("since") else ["this folder holds no earlier good run of this script"]
+    lines += [] if run.get("since") else ["this folder has no earlier good run of this script"]
     lines += [] if run.get("environment") else ["versions were not collected (`--no-check`, or the check failed)"]
     lines += [] if first_frame(run) else ["no frame of the failure was recorded"]
     return "## What is not known\n\n" + "\n".join(f"- {each}" for each in lines[:24]) + "\n" if lines else ""

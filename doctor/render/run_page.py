@@ -24,9 +24,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "capsules": "What the processes held", "started": "Started", "took": "Took", "exit": "Exit code",
         "steps": "Last step", "host": "Host", "run": "Command and environment", "blind": "Not judged",
         "since_good": "Compared with {good}, the last good run of this script.",
-        "nothing": "Nothing that was recorded differs.", "not_compared": "Not compared: {what}.",
+        "nothing": "No recorded part differs.", "not_compared": "Not compared: {what}.",
         "before": "before", "after": "now", "what": "what", "metric": "metric", "from": "departs from step",
-        "no_good": "This folder holds no earlier good run of this script.",
+        "no_good": "This folder has no earlier good run of this script.",
         "time_hint": "One time axis for all plots. Drag to zoom, double-click to zoom out. Colours behind the lines "
         "are phases; dashed lines are findings and events.",
         "nobody": "The guard watched no trainer: metrics have no times and are drawn by step.",

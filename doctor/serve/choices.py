@@ -30,7 +30,7 @@ _SAID: Mapping[str, Mapping[str, str]] = {
         "half": "--dtype half: {gpu} (compute capability {capability}) has no bf16",
         "float32": "--dtype float32: {gpu} (compute capability {capability}) has no bf16, {type} overflows in fp16",
         "tensor": "{seen} GPUs are visible and one is used: --tensor-parallel-size {size} divides the {heads} heads",
-        "data": "{seen} GPUs are visible and one, which holds the model, is used: --data-parallel-size {seen}",
+        "data": "{seen} GPUs are visible, and one is used, which fits the model: --data-parallel-size {seen}",
     },
     "zh": {
         "host": "未给出 --host,使用 --host 127.0.0.1:其他机器访问需显式指定 host 并设置 key",

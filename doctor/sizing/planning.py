@@ -75,7 +75,7 @@ def make(
     states = _facts(argv, options, cwd, environ)
     read = from_facts.read(states)
     if argv and read.why_not:
-        msg = f"the launch command tells no GRPO run: {read.why_not}; say it with options instead"
+        msg = f"the launch command shows no GRPO run: {read.why_not}; use options instead"
         raise PlanError(msg)
     notes: list[Note] = []
     shape, label = _shape(model, options, read, cwd, environ, notes)
@@ -140,7 +140,7 @@ def _shape(
             msg = "a model and --params say the same thing: give one of them"
             raise PlanError(msg)
         if not math.isfinite(options["params"]):
-            msg = f"--params {options['params']} is no size of a language model"
+            msg = f"--params {options['params']} is not a size of a language model"
             raise PlanError(msg)
         shape = sizes.of_parameters(round(options["params"]))
         return _assumed(shape, notes), read.model or "MODEL"
@@ -170,7 +170,7 @@ def _from_files(model: str, cwd: Path, environ: Mapping[str, str], notes: list[N
     if path.is_file():
         config, parameters = from_facts.config_of(path), None
         if path.suffix != ".json" or config is None:
-            msg = f"`{model}` is no config.json that can be read"
+            msg = f"`{model}` is not a readable config.json"
             raise PlanError(msg)
         return _assumed(shape_of(config, model), notes)
     folder = model_files.find(model, cwd, environ)
@@ -189,7 +189,7 @@ def _from_files(model: str, cwd: Path, environ: Mapping[str, str], notes: list[N
         raise PlanError(f"{msg} with --lora RANK")
     config, parameters = from_facts.config_of(Path(folder)), found.parameters
     if config is None:
-        msg = f"`{folder}` holds no config.json that can be read"
+        msg = f"`{folder}` has no readable config.json"
         raise PlanError(msg)
     if found.quantization:
         notes.append(("quantized", {"method": found.quantization}))
@@ -231,7 +231,7 @@ def _hardware(given: Mapping[str, Any], states: Mapping[str, Any], notes: list[N
         cards = [each for each in cards if each.index in visible]
     if not cards:
         why = f": {state.reason}" if state is not None and state.reason else ""
-        msg = f"name the GPUs of the run, --gpus 8xH100 or --gpus 8x80GiB, for none is seen here{why}"
+        msg = f"name the GPUs of the run, --gpus 8xH100 or --gpus 8x80GiB, because none is visible here{why}"
         raise PlanError(msg)
     if len({each.memory_total_bytes for each in cards}) > 1:
         notes.append(("mixed_cards", {}))
@@ -364,7 +364,7 @@ def _filled(setup: Setup, given: Mapping[str, Any]) -> tuple[Setup, tuple[str, .
     rollout = setup.rollout
     if rollout.engine == "server" and "tensor_parallel" not in given and "data_parallel" not in given:
         if setup.hardware.total < 2 and not rollout.elsewhere:
-            msg = "a server needs a GPU of its own beside the trainer's: give two or more, or --vllm colocate"
+            msg = "a server needs a separate GPU beside the trainer's: give two or more, or --vllm colocate"
             raise PlanError(msg)
         ranks, copies = launch.split(setup)
         setup = replace(setup, rollout=replace(rollout, tensor_parallel=ranks, data_parallel=copies))

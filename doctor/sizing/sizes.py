@@ -80,7 +80,7 @@ def nominal(text: str) -> Shape:
     """
     found = _SIZE.fullmatch(text)
     if found is None:
-        msg = f"`{text}` is no size; sizes are written `7B`, `0.5B`, `350M` or `30B-A3B`"
+        msg = f"`{text}` is not a size; sizes are written `7B`, `0.5B`, `350M` or `30B-A3B`"
         raise SizeError(msg)
     wanted = float(found["number"]) * (10**9 if found["unit"].lower() == "b" else 10**6)
     return of_parameters(round(wanted), text, experts=found["active"] is not None, rounded=True)
@@ -94,7 +94,7 @@ def of_parameters(parameters: int, name: str = "", *, experts: bool = False, rou
 
     """
     if not 10**6 <= parameters <= 10**13:
-        msg = f"{parameters:,} parameters are no size of a language model"
+        msg = f"{parameters:,} parameters are not a size of a language model"
         raise SizeError(msg)
     table = EXPERTS if experts else DENSE
     shapes = {key: shape_of(config, key) for key, config in table.items()}
@@ -131,7 +131,7 @@ def gpus(text: str) -> tuple[int, int, str, tuple[int, int] | None]:
     known = cards.named(card)
     if known is None:
         close = ", ".join(f"`{each}`" for each in cards.near(card))
-        msg = f"the card `{card}` is not known here" + (f"; names that are near: {close}" if close else "")
+        msg = f"the card `{card}` is not known here" + (f"; similar names: {close}" if close else "")
         raise SizeError(f"{msg}. For another card write its memory, count x size, such as `8x80GiB`")
     name, found_card = known
     return count, found_card.mib * 1024**2, name, found_card.capability

@@ -8,7 +8,7 @@ from doctor.base.record import record
 from doctor.sizing.budget import Budget, budget_of
 from doctor.sizing.setup import Setup
 
-#: from well to ill; "unsure" may fit: the limit lies within the uncertainty
+#: from well to ill; "unsure" may fit: the limit is within the uncertainty
 FITS, UNSURE, TOO_LARGE = "fits", "unsure", "too-large"
 SERIOUS = (FITS, UNSURE, TOO_LARGE)
 

@@ -29,6 +29,6 @@ def config_file_beside_fields(findings: Findings, accelerate: AccelerateConfig) 
         PROBLEM.id,
         Safety.UNSAFE,
         (editor.step(),),
-        f"The DeepSpeed file alone decides then: see that it says what {fields} said.",
+        f"The DeepSpeed file alone then decides: check that it says what {fields} said.",
         f"此后只由 DeepSpeed 配置文件决定:请确认其中写有 {fields} 原来的内容。",
     )

@@ -20,6 +20,6 @@ def model_larger_than_vllm_share(findings: Findings, training: Training | None) 
         return None
     return Plan(
         PROBLEM.id, Safety.UNSAFE, steps,
-        "Generation becomes one engine over more GPUs instead of one on each: it fits, with fewer tokens a second.",
+        "Generation becomes one engine over more GPUs instead of one on each: it fits, with fewer tokens per second.",
         "生成将由一个引擎跨多张 GPU 完成,而不是每张 GPU 一个引擎:能够放下,但每秒生成的 token 会减少。",
     )  # fmt: skip

@@ -61,6 +61,6 @@ def _fp32(training: Training) -> Plan | None:
         PROBLEM.id,
         Safety.UNSAFE,
         (editor.step(),),
-        "These GPUs do not compute in bf16, so the run goes on in fp32: slower, and with more memory for activations.",
+        "These GPUs do not compute in bf16, so the run continues in fp32: slower, with more memory for activations.",
         "这些 GPU 不支持 bf16 计算,因此改用 fp32 训练:速度更慢,激活值占用更多显存。",
     )

@@ -26,6 +26,6 @@ def without(problem: str, training: Training, names: Collection[str]) -> Plan | 
         problem,
         Safety.UNSAFE,
         (editor.step(),),
-        f"The run reports to {gone} no more; where you want it, mend that instead of applying this.",
+        f"The run reports to {gone} no more; if you want it, fix that instead of applying this.",
         f"训练将不再向 {gone} 汇报;如果需要它,请先解决上述问题,而不要执行此计划。",
     )

@@ -232,7 +232,7 @@ def describe(error: BaseException) -> str:
 async def failure(error: Optional[BaseException]) -> dict[str, Any]:
     """What a client is told of an error of the server, with the doctor's diagnosis where the engine is dead."""
     kind = type(error).__name__ if error is not None else "internal_error"
-    message = describe(error) if error is not None else "the server failed and did not say why"
+    message = describe(error) if error is not None else "the server failed without a message"
     fault = await dead(kind)
     if fault is None:
         return told(kind, message)
@@ -287,4 +287,4 @@ async def answer(send: Send, status: int, body: Mapping[str, Any]) -> None:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": text, "more_body": False})
     except OSError:  # the client has gone
-        sys.stderr.write("doctor: a client went away before its answer\n")
+        sys.stderr.write("doctor: a client disconnected before its answer\n")

@@ -116,7 +116,7 @@ class Progress:
         still_s = self.still_s()
         if still_s < limit_s:
             return None
-        return f"the engine has put out nothing for {still_s:.0f} s while {len(self._waiting)} requests wait for it"
+        return f"the engine has produced nothing for {still_s:.0f} s while {len(self._waiting)} requests wait for it"
 
     async def probe(self) -> None:
         """Ask an engine for one token for which nobody waits, and wait a moment for it.

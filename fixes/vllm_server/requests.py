@@ -57,7 +57,7 @@ def check_key(scope: Mapping[str, Any], settings: Settings) -> None:
         return
     scheme, _, given = header(scope, b"authorization").partition(" ")
     if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), key.encode()):
-        raise Refused(401, "unauthorized", "this server asks for `Authorization: Bearer KEY`")
+        raise Refused(401, "unauthorized", "this server requires `Authorization: Bearer KEY`")
 
 
 async def checked(scope: Mapping[str, Any], receive: Receive, settings: Settings) -> Receive:
@@ -134,9 +134,9 @@ def _judge(body: bytes, settings: Settings, *, demo: bool) -> None:
     try:
         value = json.loads(body)
     except json.JSONDecodeError as exc:
-        raise Refused(400, "invalid_json", f"the body is no JSON: {exc}") from None
+        raise Refused(400, "invalid_json", f"the body is not JSON: {exc}") from None
     except (UnicodeDecodeError, RecursionError) as exc:
-        raise Refused(400, "invalid_json", f"the body is no JSON: {type(exc).__name__}") from None
+        raise Refused(400, "invalid_json", f"the body is not JSON: {type(exc).__name__}") from None
     if demo and (not isinstance(value, dict) or "prompt" not in value):
         raise Refused(400, "prompt_missing", "the body must be a JSON object with the field `prompt`")
     if demo and (refused := _no_prompt(value["prompt"])) is not None:
@@ -152,7 +152,7 @@ def _no_prompt(value: Any) -> Optional[str]:
     if isinstance(value, list) and value and all(type(each) is int for each in value):
         return None  # token ids
     if isinstance(value, list):
-        return "`prompt` is a list, and this server takes one prompt a request: send a request for each"
+        return "`prompt` is a list, and this server takes one prompt per request: send one request for each"
     if isinstance(value, (str, dict)):
         return None
     return f"`prompt` must be text, not {type(value).__name__}"

@@ -130,7 +130,7 @@ async def _last(results: AsyncIterator[Any]) -> Any:
     async for each in results:
         final = each
     if final is None:
-        raise RuntimeError("the engine gave no result")
+        raise RuntimeError("the engine returned no result")
     return final
 
 

@@ -24,10 +24,10 @@ _WIDEST = 100
 #: what a policy does, as the console says it; a warning does nothing
 DONE = {
     "en": {
-        Policy.SKIP_STEP: "the step is dropped, unless it is applied already (policy skip-step)",
-        Policy.CHECKPOINT: "the weights are to be saved, then the run stops (policy checkpoint)",
+        Policy.SKIP_STEP: "the step is dropped, unless it was already applied (policy skip-step)",
+        Policy.CHECKPOINT: "the weights will be saved, then the run stops (policy checkpoint)",
         Policy.STOP: "the run stops, and nothing is saved (policy stop)",
-        Policy.RAISE: "the program is ended with GuardStop, and nothing is saved (policy raise)",
+        Policy.RAISE: "GuardStop ends the program, and nothing is saved (policy raise)",
     },
     "zh": {
         Policy.SKIP_STEP: "丢弃该步(如果尚未应用)(策略 skip-step)",
@@ -40,7 +40,7 @@ DONE = {
 #: what is said when the run is stopped, by what becomes of the weights (`doctor.run.guard_stop.SAVES`)
 STOPPED = {
     "en": {
-        "asked": "doctor: guard: the run stops{at}{why}; the trainer was told to save the weights",
+        "asked": "doctor: guard: the run stops{at}{why}; the trainer was asked to save the weights",
         "saved": "doctor: guard: the run stops{at}{why}; the weights are saved",
         "failed": "doctor: guard: the run stops{at}{why}; the weights could not be saved",
         "none": "doctor: guard: the run stops{at}{why}; nothing was saved",
@@ -59,7 +59,7 @@ _NOT_SAVED = {
 }
 
 _ASKED = {
-    "en": "the policy asks for `{policy}`: `guard.agree()` gives it to the loop that is to carry it out",
+    "en": "the policy is `{policy}`: `guard.agree()` passes it to the loop, which must carry it out",
     "zh": "策略要求 `{policy}`:`guard.agree()` 把它交给训练循环去执行",
 }
 

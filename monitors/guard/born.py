@@ -14,10 +14,10 @@ _VALUES = {"nan": "NaN", "inf": "inf", None: "NaN/inf"}
 _WEIGHT = Message(
     en=Words(
         "`{name}` is {value} at step {step}: the weight `{parameter}` holds {kind}",
-        "The weight was not finite before this step's forward: an earlier step, a checkpoint or the code that makes "
-        "the model has put it there. Everything that is computed from it is lost, and no later step mends it.",
-        "Go back to a checkpoint from before it, and lower the learning rate or clip if a step has written it. Where "
-        "no step has been made yet, look at how this weight is made or loaded.",
+        "The weight was not finite before this step's forward: an earlier step, a checkpoint or the code that "
+        "creates the model wrote it. Everything computed from it is lost, and no later step repairs it.",
+        "Go back to a checkpoint from before it, and lower the learning rate or clip if a step wrote it. If "
+        "no step has run yet, check how this weight is created or loaded.",
     ),
     zh=Words(
         "`{name}` 在第 {step} 步为 {value}:权重 `{parameter}` 含有 {kind}",
@@ -30,9 +30,9 @@ _WEIGHT = Message(
 _BUFFER = Message(
     en=Words(
         "`{name}` is {value} at step {step}: the buffer `{parameter}` holds {kind}",
-        "A buffer of the model (running statistics, positions) is not finite, so what is computed from it is not "
-        "either. No optimizer step mends a buffer.",
-        "Go back to a checkpoint from before it, and look at what writes this buffer.",
+        "A buffer of the model (running statistics, positions) is not finite, so nothing computed from it is "
+        "finite. No optimizer step repairs a buffer.",
+        "Go back to a checkpoint from before it, and check what writes this buffer.",
     ),
     zh=Words(
         "`{name}` 在第 {step} 步为 {value}:buffer `{parameter}` 含有 {kind}",
@@ -43,9 +43,9 @@ _BUFFER = Message(
 _INPUT = Message(
     en=Words(
         "`{name}` is {value} at step {step}: the batch itself holds {kind}",
-        "The model's inputs are not finite while all weights are: the batch was bad before the model saw it.",
-        "Look at the rows of the batch that the evidence names, and at the code that makes images, embeddings or "
-        "features of them; drop or mend such rows.",
+        "The model's inputs are not finite, and all weights are: the batch was bad before the model read it.",
+        "Check the rows of the batch that the evidence names, and the code that computes images, embeddings or "
+        "features from them. Drop or correct such rows.",
     ),
     zh=Words(
         "`{name}` 在第 {step} 步为 {value}:batch 本身含有 {kind}",
@@ -55,11 +55,11 @@ _INPUT = Message(
 )
 _ACTIVATION = Message(
     en=Words(
-        "`{name}` is {value} at step {step}, born in module `{module}`",
-        "All weights and the inputs of this module are finite, and what it computes is not: weights that too large a "
-        "step has blown up, an overflow of half precision, a division or root of zero, or a row masked as a whole.",
-        "Lower the learning rate where the loss or the gradient has just grown. Else compute this module in bf16 or "
-        "fp32, and look at the rows of the batch that the evidence names.",
+        "`{name}` is {value} at step {step}, first in module `{module}`",
+        "All weights and the inputs of this module are finite, and its output is not. Causes are weights that a step "
+        "made too large, an overflow of half precision, a division or root of zero, or a fully masked row.",
+        "Lower the learning rate if the loss or the gradient has just grown. Otherwise compute this module in bf16 or "
+        "fp32, and check the rows of the batch that the evidence names.",
     ),
     zh=Words(
         "`{name}` 在第 {step} 步为 {value},产生于模块 `{module}`",
@@ -71,10 +71,10 @@ _ACTIVATION = Message(
 _LOSS = Message(
     en=Words(
         "`{name}` is {value} at step {step}: the model's outputs are finite, the loss is not",
-        "It comes in where the loss is put together: rewards, advantages, log probabilities of the reference or of "
+        "It appears where the loss is computed: rewards, advantages, log probabilities of the reference or of "
         "the rollout engine, or a division by a number of tokens that is zero.",
-        "Look at rewards and advantages of this batch first, then at completions without a single token that counts. "
-        "The weights are still good where the step is dropped.",
+        "Check rewards and advantages of this batch first, then completions without a single unmasked token. "
+        "The weights are still good if the step is dropped.",
     ),
     zh=Words(
         "`{name}` 在第 {step} 步为 {value}:模型输出是有限值,而 loss 不是",
@@ -87,8 +87,8 @@ _GRADIENT = Message(
         "`{name}` is {value} at step {step}, first in the gradient of `{parameter}`",
         "The forward pass and the loss are finite, the backward pass is not: an undefined derivative (the square root "
         "or the norm of zero), zero times infinity behind a mask, or an overflow of half precision.",
-        "Look at what is computed from this module's output: add a small number under roots and norms, and mask before "
-        "the operation rather than behind it. The weights are still good where the step is dropped.",
+        "Check what is computed from this module's output: add a small number under roots and norms, and mask before "
+        "the operation rather than after it.  The weights are still good if the step is dropped.",
     ),
     zh=Words(
         "`{name}` 在第 {step} 步为 {value},最先出现在 `{parameter}` 的梯度中",
@@ -104,8 +104,8 @@ _BEHIND = Message(
         "see the loss of a plain loop. The first gradient that is not finite, in the order of the backward, is that of "
         "`{parameter}`.",
         "Print the loss of this step first: logarithms, rewards, advantages, or a division by a number of tokens that "
-        "is zero make it NaN. Where it is finite, look at roots, norms and masks behind this module's output. The "
-        "weights are still good where the step is dropped.",
+        "is zero make it NaN. If it is finite, check roots, norms and masks after this module's output. The "
+        "weights are still good if the step is dropped.",
     ),
     zh=Words(
         "`{name}` 在第 {step} 步为 {value}:模型输出是有限值,其后的计算不是",
@@ -117,12 +117,12 @@ _BEHIND = Message(
 )
 _BACKWARD = Message(
     en=Words(
-        "`{name}` is {value} at step {step}, born in the backward",
+        "`{name}` is {value} at step {step}, first in the backward pass",
         "The forward pass and the loss are finite, the backward pass is not: an undefined derivative (the square root "
-        "or the norm of zero), zero times infinity behind a mask, or an overflow of half precision. Where it began "
-        "cannot be told any more: every gradient is {kind} by now, as clipping with such a norm leaves them.",
-        "Add a small number under roots and norms, and mask before such an operation rather than behind it. Without "
-        "clipping, the guard names the first gradient that is not finite. The weights are still good where the step is "
+        "or the norm of zero), zero times infinity behind a mask, or an overflow of half precision. Its origin "
+        "can no longer be determined: every gradient is {kind} now, because clipping with such a norm makes them so.",
+        "Add a small number under roots and norms, and mask before such an operation rather than after it. Without "
+        "clipping, the guard names the first gradient that is not finite. The weights are still good if the step is "
         "dropped.",
     ),
     zh=Words(
@@ -139,7 +139,7 @@ _BEHIND_ALL = Message(
         "Either the loss computed from the outputs or its backward pass is not finite. The guard does not "
         "see the loss of a plain loop, and every gradient is {kind}.",
         "Print the loss of this step first: logarithms, rewards, advantages, or a division by a number of tokens that "
-        "is zero make it NaN. Where it is finite, look at roots, norms and masks. The weights are still good where the "
+        "is zero make it NaN. If it is finite, check roots, norms and masks. The weights are still good if the "
         "step is dropped.",
     ),
     zh=Words(
@@ -153,9 +153,9 @@ _BEHIND_ALL = Message(
 _UNKNOWN = Message(
     en=Words(
         "`{name}` is {value} at step {step}, seen before the optimizer's step",
-        "A NaN in the forward, the rewards or the weights reaches loss and gradient. Where it was born could not be "
+        "A NaN in the forward, the rewards or the weights reaches loss and gradient. Its origin could not be "
         "found by running the forward again. An applied step would write it into all weights.",
-        "Look at rewards, advantages and learning rate of this step first; then use bf16 rather than fp16, and clip.",
+        "Check rewards, advantages and learning rate of this step first. Then use bf16 rather than fp16, and clip.",
     ),
     zh=Words(
         "`{name}` 在第 {step} 步为 {value},在优化器执行该步之前发现",

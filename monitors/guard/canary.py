@@ -160,7 +160,7 @@ class WeightCanary:
             return Verdict("not-pushed", 0), not_pushed(made + 1, self._push_step + 1)
         if not self._pushed:
             return Verdict(
-                "unproven", 0, "the engine holds no weight as it is pushed: fused, sharded or quantized"
+                "unproven", 0, "the engine has no weight in the pushed layout: it is fused, sharded or quantized"
             ), None
         same, moved = self._read()
         bad = tuple(name for name, equal in same.items() if not equal)

@@ -83,7 +83,7 @@ class EngineWatch:
         engine, optimizer = self.engine, getattr(self.engine, "optimizer", None)
         self._wrap(engine, "backward", self._around_backward)
         if not self._wrap(engine, "_take_model_step", self._around_model_step):
-            self.missing.append("this DeepSpeed has no place before its own step: NaN is caught behind it")
+            self.missing.append("this DeepSpeed has no hook before its own step: NaN is caught after it")
             self._wrap(engine, "step", self._around_model_step)
         if self._alone:
             self._wrap(engine, "step", self._around_step)

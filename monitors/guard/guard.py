@@ -43,7 +43,7 @@ APART = {
     "zh": "doctor: guard: 并非每个 rank 都有 guard,因此这里只发出警告;请在所有 rank 上添加,而不是只在 rank 0 上",
 }
 LEFT = {
-    "en": "doctor: guard: a rank takes no part in decisions any more, so from here on the guard only warns",
+    "en": "doctor: guard: a rank no longer takes part in decisions, so from now on the guard only warns",
     "zh": "doctor: guard: 有一个 rank 不再参与共同决定,此后 guard 只发出警告",
 }
 

@@ -260,7 +260,10 @@ def _missing(optimizers: list[Any], model: Any, save: Optional[Callable[[int], A
     if model is None:
         lines.append("no model was given, so a NaN cannot be traced to its module")
     elif distributed() is not None and not (sharded(model) or is_any(model, GATHERING)):
-        lines.append("the ranks of this loop may step apart, so the guard drops bad steps and warns, and stops none")
+        lines.append(
+            "the ranks of this loop may step independently: the guard drops bad steps and warns, and does not stop "
+            "the run"
+        )
     if any(getattr(each, "_step_supports_amp_scaling", False) for each in optimizers):
-        lines.append("a fused optimizer is asked whether it skipped, which is one read from the device a step")
+        lines.append("a fused optimizer is queried whether it skipped, which is one read from the device per step")
     return lines

@@ -103,7 +103,7 @@ def _with(made: Options, name: str, value: Any) -> Options:
         return replace(made, lang=str(value))
     number = float(value)
     if not 0 <= number < float("inf"):
-        raise ValueError(f"`{value}` is no number of this kind")
+        raise ValueError(f"`{value}` is not a number of this kind")
     numbers: dict[str, Any] = {name: number}
     return replace(made, **numbers)
 

@@ -58,7 +58,7 @@ def policy_named(text: str) -> Policy:
         return Policy(text.strip().lower().replace("_", "-"))
     except ValueError:
         known = ", ".join(each.value for each in ORDER)
-        raise ValueError(f"`{text}` is no policy; known are {known}") from None
+        raise ValueError(f"`{text}` is not a policy; known are {known}") from None
 
 
 class Policies:

@@ -24,11 +24,11 @@ _VALUES = {"nan": "NaN", "inf": "inf", None: "NaN/inf"}
 
 _RETURNED = Message(
     en=Words(
-        "reward function `{function}` returned {kind} for {count} of {total} completions",
-        "Newer TRL leaves a NaN out as if it were None, and an infinite reward makes it give the whole group no "
-        "advantage; code that does not look for them gets NaN advantages, and from them NaN weights.",
-        "Return a finite float for every completion: guard divisions, logarithms and parsing, and give 0.0 (or None, "
-        "where the function is not meant for the completion) instead.",
+        "Reward function `{function}` returned {kind} for {count} of {total} completions",
+        "Newer TRL treats a NaN like None, and with an infinite reward gives the whole group no "
+        "advantage. Code that does not check for them gets NaN advantages, and then NaN weights.",
+        "Return a finite float for every completion: guard divisions, logarithms and parsing, and return 0.0 (or None "
+        "if the function does not apply to the completion) instead.",
     ),
     zh=Words(
         "奖励函数 `{function}` 对 {total} 个生成中的 {count} 个返回了 {kind}",

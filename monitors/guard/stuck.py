@@ -50,7 +50,7 @@ _PAUSED_TICKS = 4
 _CAPSULES = "guard"
 
 _MAY_BE_OVER = Observed.quoted(
-    "guard", "nothing tells when a loop of one's own is over: `close()` what `doctor.watch` gave"
+    "guard", "the end of a custom loop is not visible: call `close()` on the return value of `doctor.watch`"
 )
 
 Probe = Callable[[], Optional[Finding]]

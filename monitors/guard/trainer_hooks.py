@@ -424,7 +424,7 @@ class TrainerHooks:
         if policy is Policy.RAISE:
             self.guard.stopping(policy, "none")
             raise GuardStop(
-                self.guard.findings[-1].words().headline if self.guard.findings else "asked for by the guard"
+                self.guard.findings[-1].words().headline if self.guard.findings else "requested by the guard"
             )
 
     @shielded

@@ -210,7 +210,7 @@ class DoctorCallback:
         self.guard.settled()
         if policy is Policy.RAISE:
             self.guard.stopping(policy, "none")
-            raise GuardStop("asked for by the policy")
+            raise GuardStop("requested by the policy")
         self._stop = self._stop or policy.stops
         self._save = self._save or policy is Policy.CHECKPOINT
 

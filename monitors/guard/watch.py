@@ -181,7 +181,7 @@ def _sorted(objects: tuple[Any, ...]) -> tuple[list[Any], Any, Any]:
         elif innermost(each) is not None:
             optimizers.append(innermost(each))
         else:
-            raise ValueError(f"`{type(each).__name__}` is no DeepSpeed engine, optimizer, module or GradScaler")
+            raise ValueError(f"`{type(each).__name__}` is not a DeepSpeed engine, optimizer, module or GradScaler")
     if not optimizers:
-        raise ValueError("hand over the optimizer: `doctor.watch(model, optimizer)`")
+        raise ValueError("pass the optimizer too: `doctor.watch(model, optimizer)`")
     return optimizers, model, scaler

@@ -63,7 +63,7 @@ class _Awaiting(object):
             loader.exec_module = run_and_tell
         except (AttributeError, TypeError):
             if name not in _OF_CAPSULE:
-                _note("the loader of `%s` lets nobody look on" % name)
+                _note("the loader of `%s` allows no hook" % name)
 
 
 def _attach(name, module):

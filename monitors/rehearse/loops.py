@@ -72,7 +72,7 @@ def _stepped(optimizer: Any, *_: Any) -> None:
     journal.write("step", edge="end", step=made, loop=True)
     if made == 1:
         journal.reached("optimizer")
-        journal.write("training", trainer="a loop of its own", world=1, steps=settings().steps, number=1)
+        journal.write("training", trainer="a custom loop", world=1, steps=settings().steps, number=1)
     if made >= settings().steps:
         moved.compare_of(optimizer)
         journal.write("trained", step=made, saved=[])

@@ -108,7 +108,7 @@ class _Looking:
             return
         journal.once("contacted", f"{host}:{port}", host=host, port=port, by=_caller(), refused=self._settings.offline)
         if self._settings.offline:
-            raise OfflineError(111, f"the rehearsal is offline and contacts nobody: {host}:{port}")
+            raise OfflineError(111, f"the rehearsal is offline and contacts no server: {host}:{port}")
 
 
 class _Forbidden:

@@ -11,7 +11,7 @@ PROCESS_SCHEMA = "doctor-processes/1"
 GPU_PROCESS_SCHEMA = "doctor-gpu-processes/1"
 
 _STAMP = {
-    "time": "when it was so: ISO 8601, UTC",
+    "time": "time of the sample: ISO 8601, UTC",
     "t_ns": "the same in nanoseconds since the epoch",
     "mono_s": "the same on the machine's monotonic clock, which no correction of the wall clock moves",
     "host": "name of the machine",
@@ -34,7 +34,7 @@ GPU: dict[str, str] = {
     "memory_busy_pct": "utilization.memory: share of time in which memory was read or written, in the last window",
     "busy_source": "gpu_busy_pct's. samples: drained from the driver's buffer, none lost; polled: asked once a second",
     "memory_used_mib": "memory in use, without the driver's own reserve",
-    "power_w": "power now where the card tells (field 186), else the driver's mean over its last second",
+    "power_w": "current power if the card reports it (field 186), else the driver's mean over its last second",
     "power_limit_w": "the most that the card may draw now, by all limits together",
     "energy_j": "energy since the driver was loaded",
     "temperature_c": "of the GPU",
@@ -49,8 +49,8 @@ GPU: dict[str, str] = {
     "pcie_generation": "of the link now; an idle card lowers it",
     "pcie_width": "lanes of the link now",
     "pcie_width_max": "lanes that card and slot can have",
-    "ecc_corrected": "memory errors put right since the driver was loaded",
-    "ecc_uncorrected": "memory errors not put right since the driver was loaded",
+    "ecc_corrected": "memory errors corrected since the driver was loaded",
+    "ecc_uncorrected": "memory errors not corrected since the driver was loaded",
 }
 
 #: one row a second
@@ -68,9 +68,9 @@ HOST: dict[str, str] = {
     "disk_write_mib_s": "written to all disks",
     "net_rx_mib_s": "received by all interfaces but loopback",
     "net_tx_mib_s": "sent by all interfaces but loopback",
-    "run_disk_free_mib": "free where the run folder lies",
+    "run_disk_free_mib": "free on the run folder's disk",
     "gpu_sampling": "ok, starting, absent (no GPU or driver) or blocked (the driver does not answer)",
-    "missed_ticks": "ticks that came too late and were left out, since the sampler began",
+    "missed_ticks": "ticks that were late and skipped, since the sampler started",
     "sampler_cpu_s": "CPU time that the sampler itself has used",
 }
 
@@ -94,7 +94,7 @@ GPU_PROCESS: dict[str, str] = {
     **_STAMP,
     "gpu": "index of the GPU, NVML's",
     "mig": "GPU instance, where the card is cut by MIG",
-    "pid": "as NVML tells it: in a container perhaps the host's",
+    "pid": "as NVML reports it: in a container perhaps the host's",
     "memory_used_mib": "memory of the GPU that it holds",
     "name": "as the kernel knows it; empty where the process belongs to another container",
     "role": "as in the host's file",

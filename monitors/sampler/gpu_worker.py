@@ -427,7 +427,7 @@ def main(argv: list[str] | None = None) -> int:
         _say(f"absent {exc}")
         return ABSENT
     if not worker.slots:
-        _say("absent the driver lists no GPU" + (" of those asked for" if wanted else ""))
+        _say("absent the driver lists no GPU" + (" of those requested" if wanted else ""))
         return ABSENT
     _sample(worker, chosen.interval or POWER_S)
     return 0

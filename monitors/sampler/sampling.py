@@ -171,7 +171,7 @@ class Sampler:
         was_full = self._table.full
         self._table.write([(at, row)])
         if self._table.full and not was_full:
-            sys.stderr.write("doctor monitor: no room on the disk of the run folder; sampling goes on\n")
+            sys.stderr.write("doctor monitor: no room on the disk of the run folder; sampling continues\n")
         if self._root is not None:
             self._write_processes(at)
 
@@ -238,7 +238,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--for-s", type=float)
     parser.add_argument("--note", action="append", default=[], help="a comment line for the heads of the files")
     parser.add_argument("--with-parent", action="store_true", help="end with whoever started it, too")
-    parser.add_argument("--temporary", action="store_true", help="take the run folder away, unless SIGTERM ends it")
+    parser.add_argument("--temporary", action="store_true", help="remove the run folder, unless SIGTERM ends it")
     parser.add_argument("--retry-s", type=float, default=RETRY_S)
     parser.add_argument("--silent-s", type=float, default=SILENT_S)
     chosen = parser.parse_args(argv)

@@ -88,7 +88,7 @@ def _header(file: Any, path: Path) -> list[str]:
             if {"t_ns", "gpu"} <= set(names):
                 return names
             break
-    raise NotUsage(f"{path} is no GPU file of the doctor's")
+    raise NotUsage(f"{path} is not a GPU file of the doctor")
 
 
 def bits(reasons: str) -> float:

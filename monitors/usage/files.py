@@ -50,7 +50,7 @@ def load(path: Path) -> Usage:
         if not file.stem.endswith("-processes"):
             _read_host_file(file, usage)
     if not any(len(each.t) for told in (*usage.gpus.values(), *usage.hosts.values()) for each in told.values()):
-        raise NotUsage(f"{path} holds no figures of a monitored run (no gpu/*.csv, no host/*.csv)")
+        raise NotUsage(f"{path} has no figures of a monitored run (no gpu/*.csv, no host/*.csv)")
     align(usage)
     return usage
 

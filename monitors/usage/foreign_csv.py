@@ -128,7 +128,7 @@ def _by_place(rows: list[tuple[float, dict[str, str]]], path: Path, usage: Usage
     whole_seconds = all("." not in row["timestamp"] for _, row in rows)
     if gpus > 1 and (often < _REGULAR * len(rounds) or whole_seconds):
         raise NotUsage(
-            f"{path} holds rows of the same time and no column that says whose they are: add `index` to --query-gpu "
+            f"{path} has rows of the same time and no column that identifies the GPU: add `index` to --query-gpu "
             "(nvidia-smi --query-gpu=timestamp,index,...)"
         )
     if gpus == 1:

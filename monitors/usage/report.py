@@ -75,9 +75,9 @@ def _missing(usage: Usage) -> dict[str, str]:
     elif not usage.gpu_roles:
         found["roles"] = "which processes were on the GPUs is not known"
     elif not usage.engines and any(each["data"].get("name") == "generation" for each in usage.events):
-        found["engines"] = "no vLLM process of its own: in the trainer's, the memory of the two is one figure"
+        found["engines"] = "no separate vLLM process: inside the trainer's, the memory of the two is one figure"
     if not any({"gpu_busy_pct", "power_w", "power_limit_w"} <= set(each) for each in usage.gpus.values()):
-        found["power"] = "busy figure, power and power limit are not told together"
+        found["power"] = "busy figure, power and power limit are not reported together"
     if not usage.hosts:
         found["hosts"] = "there are no figures of the host"
     return found
@@ -92,7 +92,7 @@ def clauses(usage: Usage, summary: Summary) -> list[str]:
     renewed = f", renewed by the driver every {period}" if (period := _busy_period(usage)) else ""
     said += [f"activity from {each}{renewed if each == 'gpu_busy_pct' else ''}" for each in sources]
     if slowest := max((float(each["data"]["power_every_s"]) for each in _paced(usage)), default=0.0):
-        said.append(f"the driver's calls are dear: power asked as seldom as every {1000 * slowest:.0f} ms")
+        said.append(f"the driver's calls are slow: power is read only every {1000 * slowest:.0f} ms")
     return [*said, *_over_hosts(usage, len(cards)), *usage.notes]
 
 
@@ -109,7 +109,7 @@ def _over_hosts(usage: Usage, cards: int) -> Iterator[str]:
     live = [node["name"] for each in usage.events if each["data"].get("what") == "nodes"
             for node in each["data"]["nodes"] if node["alive"]]  # fmt: skip
     if silent := sorted({*live} - {*usage.hosts} - {key.host for key in usage.gpus}):
-        yield f"nodes that told nothing: {folded(silent, 3)}"
+        yield f"nodes without data: {folded(silent, 3)}"
     for event in usage.events:
         if event["data"].get("what") == "no cluster":
             yield f"this machine alone: {event['data']['reason']}"

@@ -92,7 +92,7 @@ class Listener:
         """Hear the next forward that can be understood, until the optimizer steps."""
         self.stop()
         self._held, self._step, self._left = None, self._steps(), MOST_FORWARDS
-        self.reason = "the trainer made no forward of its own before the next push"
+        self.reason = "the trainer ran no forward before the next push"
         module = self._model()
         self._adapter = getattr(module, "active_adapter", None)
         self._handle = module.register_forward_hook(self._hook, with_kwargs=True)
@@ -207,7 +207,7 @@ def _inputs(args: Sequence[Any], kwargs: Any, *, together: bool) -> tuple[Any, A
         if each is not None and getattr(each, "shape", None) != ids.shape:
             raise Refused("mask or positions of the trainer's forward are of another shape than its ids")
     if together and positions is None:
-        raise Refused("each rank takes a part of every sequence, and the forward does not tell which")
+        raise Refused("each rank takes a part of every sequence, and the forward does not show which")
     cut = [None if each is None else each[:MOST_ROWS].detach().clone() for each in (ids, mask, positions)]
     return cut[0], cut[1], cut[2]
 
@@ -245,7 +245,7 @@ def _logits(output: Any, kwargs: Any, ids: Any, vocabulary: int) -> tuple[Any, i
         raise Refused("each rank has a part of the logits only")
     kept = kwargs.get("logits_to_keep", kwargs.get("num_logits_to_keep", 0))
     if not isinstance(kept, int):
-        raise Refused("the trainer's forward gives logits of places of its own choice")
+        raise Refused("the trainer's forward returns logits of selected positions only")
     count = min(kept, ids.shape[1]) or ids.shape[1]
     if logits.shape[1] != count:
         raise Refused("the trainer's forward gives another number of logits than it has tokens")
@@ -278,10 +278,10 @@ def _undisturbed_by_chance(module: Any, adapter: Any) -> None:
 
     """
     if adapter is not None and getattr(module, "active_adapter", None) != adapter:
-        raise Refused("the trainer's forward was made with another adapter")
+        raise Refused("the trainer's forward ran with another adapter")
     for each in module.modules():
         if getattr(each, "_disable_adapters", False) or getattr(each, "disable_adapters", False) is True:
-            raise Refused("the trainer's forward was made without the adapter")
+            raise Refused("the trainer's forward ran without the adapter")
         if each.training and _draws(each):
             raise Refused("the trainer's forward drops activations by chance")
 

@@ -110,7 +110,7 @@ class TrainerWitness:
             return LocalLlm(self._talks, generate=self._original)
         url = getattr(self._talks, "base_url", None)
         if not isinstance(url, str):
-            raise CannotAsk("the trainer does not tell where its engine is")
+            raise CannotAsk("the trainer does not expose its engine")
         model = getattr(self._talks, "model", None)
         return engine_at(url, model if isinstance(model, str) else None)
 

@@ -151,7 +151,7 @@ class Given(Engine):
     def go_on(self, prompts: Sequence[Sequence[int]], tokens: int, *, salt: Optional[str] = None) -> list[Continued]:
         """By the function handed over."""
         if self._go_on is None:
-            raise CannotAsk("it was handed over without a way to generate")
+            raise CannotAsk("it was passed without a way to generate")
         return [Continued(*each) for each in self._go_on(prompts, tokens, salt)]
 
     def tensors(self) -> Mapping[str, Any]:

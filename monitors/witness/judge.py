@@ -245,7 +245,7 @@ def _prefix_cache(seen: Round, known: Known, decoded: Optional[Verdict]) -> Verd
     where the engine is busy or rounds. Such a gap is told once it has come in two rounds running.
     """
     one, other = _shared(seen.asked.plain or (), seen.asked.salted or ())
-    what = "with the prefix cache and with a salt of its own, scores"
+    what = "with the prefix cache and with a separate cache salt, scores"
     verdict = same_path(one, other, noise=known.noise, precision=known.precision, what=what)
     if verdict.state is not HOLDS or not seen.step or known.cached is None or decoded is None:
         return verdict

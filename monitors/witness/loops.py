@@ -37,11 +37,11 @@ def witness_of_loop(guard: Guard, model: Any, engine: Any, tokenizer: Any = None
 
 def _engine(given: Any, model: Any) -> Engine:
     if model is None:
-        raise CannotAsk("no model was handed over to compare the engine with")
+        raise CannotAsk("no model was passed to compare the engine with")
     if isinstance(given, Engine):
         return given
     if isinstance(given, str):
         return engine_at(given)
     if callable(getattr(given, "generate", None)):
         return LocalLlm(given)
-    raise CannotAsk(f"`{type(given).__name__}` is no address, engine or `LLM`")
+    raise CannotAsk(f"`{type(given).__name__}` is not an address, engine or `LLM`")

@@ -54,7 +54,7 @@ class Policy:
         if self.together:
             return "each rank takes a part of every sequence, and a forward would need all of them"
         if any(_in_parts(each) for each in (self._given, self._whole()) if each is not None):
-            return "each rank holds a part of the policy only, and a forward would need all of them"
+            return "each rank has only a part of the policy, and a forward would need all of them"
         return None
 
     @property
@@ -79,7 +79,7 @@ class Policy:
         """
         model = self._bare(compiled=False)
         if getattr(model, "_compiled_call_impl", None) is not None:
-            raise CannotAsk("the policy is compiled in its place, and a hook on it would be compiled, too")
+            raise CannotAsk("the policy is compiled in place, and a hook on it would be compiled too")
         return model
 
     def _bare(self, *, compiled: bool) -> Any:
@@ -105,7 +105,7 @@ class Policy:
         if size is None and self.parts is None:
             size = next((len(each) for name, each in model.named_parameters() if "embed" in name), None)
         if size is None:
-            raise CannotAsk("the policy does not tell the size of its vocabulary")
+            raise CannotAsk("the policy does not expose the size of its vocabulary")
         return int(size)
 
     @property

@@ -240,7 +240,7 @@ class TrlServer(_Server):
     def go_on(self, prompts: Sequence[Sequence[int]], tokens: int, *, salt: Optional[str] = None) -> list[Continued]:
         """By a greedy generation; it knows no salt."""
         if salt is not None:
-            raise CannotAsk("it has no way around its prefix cache")
+            raise CannotAsk("it cannot bypass its prefix cache")
         body = {
             "prompts": [list(each) for each in prompts], "n": 1, "temperature": 0.0, "max_tokens": tokens,
             "logprobs": TOP, "generation_kwargs": {"ignore_eos": True},

@@ -47,7 +47,7 @@ MOST_LATE = 3
 REMEMBERED = 6
 
 _LATE = {
-    "en": "doctor: witness: {engine} did not answer in time at step {step}; the run went on without waiting",
+    "en": "doctor: witness: {engine} did not answer in time at step {step}; the run continued without waiting",
     "zh": "doctor: witness: {engine} 在第 {step} 步没有及时回答;训练没有等待,继续进行",
 }
 _OFF = {
@@ -233,7 +233,7 @@ class Witness:
                 self.switch_off(str(reason))
                 return False
             if not prompts:
-                self.switch_off("sequences that both sides take are too short to tell anything")
+                self.switch_off("sequences that both sides accept are too short for a comparison")
                 return False
             self.known.precision, self._engine, self._fixed = precision, engine, Fixed(prompts)
         return True

@@ -335,7 +335,7 @@ for _ in range(2):
 @pytest.mark.parametrize(
     ("program", "expected"),
     [
-        (_META, r"2 of the tensors of `model` lie on the meta device: `1\.weight`, `1\.bias`\."),
+        (_META, r"2 of the tensors of `model` are on the meta device: `1\.weight`, `1\.bias`\."),
         (_DDP, r"No gradient came for `idle\.weight`, `idle\.bias` of `Net`\."),
     ],
 )

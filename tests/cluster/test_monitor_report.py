@@ -80,7 +80,7 @@ def test_the_card_that_the_others_wait_for_is_named_with_its_phase(run: RunDir) 
     assert len(usage["hosts"]) == 20
     said = " · ".join(diagnosis.target.summary)
     assert "lost during the run: n04" in said
-    assert "nodes that told nothing: n77" in said
+    assert "nodes without data: n77" in said
     assert "clocks at most 5000.0 ms apart (taken out), known to 1.0 ms" in said
     shares = {each["name"]: each["activity_pct"] for each in usage["phases"]}
     assert shares["update"] == pytest.approx(60, abs=1)  # and not mixed with the other phase on AHEAD

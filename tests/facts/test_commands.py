@@ -69,7 +69,7 @@ def test_env_that_finds_nothing(tmp_path):
     script(tmp_path / "accelerate", "#!/usr/bin/env python3\n")
     found = commands(tmp_path, PATH=str(tmp_path)).found["accelerate"]
     assert found.interpreter is None
-    assert found.problem == "its first line asks for `python3`, which PATH does not have"
+    assert found.problem == "its first line names `python3`, which PATH does not have"
 
 
 @pytest.mark.process

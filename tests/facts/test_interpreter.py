@@ -253,7 +253,7 @@ def test_env_in_the_first_line(first, two):
     found = chosen(launched("accelerate launch t.py", two, PATH=f"{two / 'bin'}:{two / 'other/bin'}"))
     assert found.prefix == str(two / "other")
     reason = refused(launched("accelerate launch t.py", two, PATH=str(two / "bin")))
-    assert "its first line asks for `python3`, which PATH does not have" in reason
+    assert "its first line names `python3`, which PATH does not have" in reason
 
 
 def test_a_launcher_that_is_no_python_script(two):

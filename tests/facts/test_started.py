@@ -224,7 +224,7 @@ def test_container(tmp_path: Path) -> None:
     assert found.environment == {"A": "1"}
     assert found.wrapper_options["docker.shm_size"].text == "8g"
     inside = started(tmp_path, "docker run img python /opt/t.py")
-    assert (inside.script, inside.not_understood) == (None, "`/opt/t.py` stands in the image and was not read")
+    assert (inside.script, inside.not_understood) == (None, "`/opt/t.py` is in the image and was not read")
 
 
 def test_notebook(tmp_path: Path) -> None:

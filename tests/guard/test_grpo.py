@@ -38,7 +38,7 @@ def test_a_nan_activation_is_dropped_in_its_step_and_the_run_saved_and_stopped(c
     alarm = run.alarm("NUM006")
     assert alarm["where"] == {"rank": 0, "step": 3, "module": MODULE}
     assert any(re.search(r"first nan: activation of .*, rows 0 ", each["text"]) for each in alarm["evidence"])
-    assert f"born in module `{MODULE}`" in run.text
+    assert f"first in module `{MODULE}`" in run.text
     assert run.result["step"] == 3
     assert run.result["finite"]
     assert run.result["own"] == [], "the trainer's own methods are back"

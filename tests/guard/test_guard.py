@@ -44,7 +44,7 @@ def test_a_nan_is_said_everywhere_and_asks_for_its_policy(guard, run, capsys) ->
     told = capsys.readouterr().err
     assert "doctor: error NUM006: `grad_norm` is NaN at step 2" in told
     assert f"doctor postmortem --run {run.path}" in told
-    assert "asks for `checkpoint`" in told, "nobody but the caller can carry it out"
+    assert "the policy is `checkpoint`" in told, "nobody but the caller can carry it out"
     (event,) = [each for each in run.read_events() if each["kind"] == "alarm"]
     assert (event["id"], event["step"], event["data"]["policy"]) == ("NUM006", 2, "checkpoint")
     assert event["data"]["where"] == {"rank": 0, "step": 2}

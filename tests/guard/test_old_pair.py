@@ -16,7 +16,7 @@ pytestmark = pytest.mark.process
 
 #: what the alarm says, by what is broken
 REWARD = "`loss` is NaN at step 3: reward function `reward` returned inf"
-MODULE = "`grad_norm` is NaN at step 3, born in module `model.layers.1.mlp.down_proj`"
+MODULE = "`grad_norm` is NaN at step 3, first in module `model.layers.1.mlp.down_proj`"
 
 
 @pytest.mark.parametrize(

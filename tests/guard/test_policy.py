@@ -71,7 +71,7 @@ def test_what_is_wrong_in_a_variable_or_the_file_is_told_and_left_out(tmp_path, 
     assert (dict(made.policy), made.lang) == ({}, "zh")
     told = capsys.readouterr().err
     assert "`locate` of doctor.toml is left out: no such setting" in told
-    assert "`policy` of the environment is left out: `explode` is no policy" in told
+    assert "`policy` of the environment is left out: `explode` is not a policy" in told
 
 
 def test_a_policy_alone_is_meant_for_all(monkeypatch) -> None:

@@ -72,7 +72,7 @@ def test_both_ranks_stop_in_the_step_itself(told, wrapper):
 @pytest.mark.parametrize("wrapper", SHARDED)
 def test_the_module_is_found_though_each_rank_holds_a_part(told, wrapper):
     for outcome in told[f"{wrapper}:activation@3/1"]:
-        assert outcome["found"] == [["NUM006", 3, "`grad_norm` is NaN at step 3, born in module `2`"]], outcome
+        assert outcome["found"] == [["NUM006", 3, "`grad_norm` is NaN at step 3, first in module `2`"]], outcome
         assert (outcome["step"], outcome["finite"]) == (3, True)
 
 
@@ -81,7 +81,7 @@ def test_after_the_search_the_run_goes_on_as_if_it_had_not_been(told, wrapper):
     """The forward that is run again leaves no whole weights behind, which FSDP would take for current ones."""
     skipped, byhand = ({each["rank"]: each for each in told[f"{wrapper}:{how}@3/1"]} for how in ("skipped", "byhand"))
     for rank in (0, 1):
-        assert skipped[rank]["found"][0][2].endswith("born in module `2`")
+        assert skipped[rank]["found"][0][2].endswith("first in module `2`")
         assert (skipped[rank]["step"], skipped[rank]["stopped"]) == (24, None)
         assert skipped[rank]["sum"] == byhand[rank]["sum"]
         assert skipped[rank]["loss"] == byhand[rank]["loss"]

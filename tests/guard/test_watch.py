@@ -78,7 +78,7 @@ def test_a_nan_is_dropped_before_the_step_named_and_the_run_ends(model, optimize
         steps(model, optimizer, 9, spoil_at=(3, lambda x: x * nan))
     (finding,) = watched.guard.findings
     assert (finding.problem.id, finding.where.step, finding.where.module) == ("NUM006", 3, None)
-    assert "born in module `model`" in finding.words().headline  # between its children: the model itself
+    assert "first in module `model`" in finding.words().headline  # between its children: the model itself
     assert finite(model)
     assert saved == [(3, True)]
     watched.close()
@@ -357,6 +357,6 @@ def test_where_ranks_may_step_apart_no_alarm_promises_a_stop(model, capsys, monk
     assert not stopped
     assert {(each["kind"], each["data"]["policy"]) for each in events} == {("alarm", "skip-step")}
     assert "(policy skip-step)" in text
-    assert "stops none" in text
+    assert "does not stop the run" in text
     assert "run stops" not in text
     assert finite(model)

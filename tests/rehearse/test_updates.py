@@ -124,7 +124,7 @@ def round_of(step: int, state: str, gap: float) -> dict[str, Any]:
 
 def test_what_the_witness_saw_behind_the_large_step_is_said(tmp_path: Path) -> None:
     done = said(tmp_path, round_of(0, "holds", 0.0), round_of(1, "broken", 0.3))
-    assert "differ by 0.3 a token (before it 0.002)" in weight_update(done, "en")
+    assert "differ by 0.3 per token (before: 0.002)" in weight_update(done, "en")
     assert "0.3" in weight_update(done, "zh")
     assert unseen(done) == ""
 

@@ -234,9 +234,9 @@ def test_nothing_is_overwritten(plan: Callable[..., Answer], tmp_path: Path) -> 
         (["7B", "--gpus", "8xB9000"], "the card `B9000` is not known"),
         (["nowhere", "--gpus", "8xH100"], "neither a folder"),
         (["7B", "--params", "7e9", "--gpus", "8xH100"], "give one of them"),
-        (["--params", "12", "--gpus", "8xH100"], "no size"),
-        (["--params", "nan", "--gpus", "8xH100"], "no size"),
-        (["7B", "--gpus", "1xH100", "--vllm", "server"], "GPU of its own"),
+        (["--params", "12", "--gpus", "8xH100"], "not a size"),
+        (["--params", "nan", "--gpus", "8xH100"], "not a size"),
+        (["7B", "--gpus", "1xH100", "--vllm", "server"], "needs a separate GPU"),
         (["7B", "--gpus", "8xH100", "--tensor-parallel", "3"], "evenly"),
         (["7B", "--gpus", "6xH100", "--tensor-parallel", "4"], "does not divide"),
         (

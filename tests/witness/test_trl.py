@@ -53,7 +53,7 @@ def test_a_training_that_is_well_is_seen_to_be_and_computes_the_same(mode: str, 
     assert ("weights" in seen) == (mode == "colocate")
     states = {(name, told["state"]) for each in rounds(run) for name, told in each["verdicts"].items()}
     assert {state for name, state in states if name != "episodes"} == {"holds"}
-    assert ("episodes", "unseen") in states, "no environment took part"
+    assert ("episodes", "unseen") in states, "no environment was used"
     assert run.result == trained("well", mode, guard=False).result
 
 

@@ -197,8 +197,8 @@ MESSAGES = {
     "bounds": Message(
         en=Words(
             "{program} refuses the configuration: {settings} is out of bounds[?numbers| (it met {numbers})?]",
-            "Its validation knows the smallest or largest value that makes sense for this setting, and the one it got "
-            "lies outside. Often it was computed: a length that is left after the prompt, a size divided by the GPUs."
+            "Its validation knows the smallest or largest value that is valid for this setting, and the given value "
+            "is outside. Often it was computed: a length that is left after the prompt, a size divided by the GPUs."
             "[?zero| A size that came out as 0 was divided among more GPUs (or parts) than it has to give.?]",
             "Set {settings} within the bounds that the installed release documents; where it is computed, correct "
             "the settings that it is computed from[?zero|: raise it, or what multiplies it (samples per prompt), until "
@@ -216,8 +216,8 @@ MESSAGES = {
     "formula": Message(
         en=Words(
             "{program} refuses the configuration: `{left}` must be {relation} `{right}`[?numbers| (it met {numbers})?]",
-            "Its code asks for this before it goes on, and the values here do not fulfil it: some are set, others are "
-            "defaults or computed from the model, the batch or the number of GPUs.",
+            "Its code requires this before it continues, and the values here do not satisfy it: some are set, others "
+            "are defaults or computed from the model, the batch or the number of GPUs.",
             "Change {settings} until `{left}` is {relation} `{right}`; one that you left out has a default, which "
             "counts as well.",
         ),
@@ -249,7 +249,7 @@ MESSAGES = {
             "{program} refuses the configuration: it does not support the value of {settings}"
             "[?numbers| (it met {numbers})?]",
             "Its validation ends the run before training: this release does not know or not support the value that "
-            "was chosen, or it stands under the wrong key.",
+            "was chosen, or it is under the wrong key.",
             "Choose a value that the installed release lists for {settings}, correct its spelling, or upgrade to a "
             "release that supports it.",
         ),

@@ -158,7 +158,7 @@ def _none(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     english = f"`{name}` is None in {frame.place}."
     chinese = f"{frame.place} 中的 `{name}` 为 None。"
     if setting is not None:
-        english += f" It is the field `{setting[1]}` of `{setting[0]}`, which nobody set."
+        english += f" It is the field `{setting[1]}` of `{setting[0]}`, which was never set."
         chinese += f"它是 `{setting[0]}` 的字段 `{setting[1]}`,没有人设置过。"
     came = _came_from(link, frame, name) if setting is None else None
     if came is not None:
@@ -334,7 +334,7 @@ def _meta(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
             count = (each.get("devices") or {}).get("meta", len(names))
             listed = ", ".join(f"`{name}`" for name in names) + (" …" if count > len(names) else "")
             return Held(
-                "device", f"{count} of the tensors of `{each['name']}` lie on the meta device: {listed}.",
+                "device", f"{count} of the tensors of `{each['name']}` are on the meta device: {listed}.",
                 f"`{each['name']}` 有 {count} 个张量在 meta 设备上:{listed}。",
                 _evidence(capsule, frame, {str(each["name"]): each}), frame,
             )  # fmt: skip

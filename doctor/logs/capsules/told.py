@@ -203,7 +203,7 @@ def _apart(ranks: dict[int, Capsule], matched: Matched) -> Odd | None:
     if not others:
         return None
     told_ = ", ".join(f"rank {rank} in {place}" for rank, place in sorted(others.items())[:4])
-    return Odd(f"The others stood elsewhere then: {told_}.", f"当时其他 rank 的位置:{told_}。",
+    return Odd(f"The others were elsewhere at that time: {told_}.", f"当时其他 rank 的位置:{told_}。",
                (Observed.quoted(matched.capsule.path, told_),))  # fmt: skip
 
 

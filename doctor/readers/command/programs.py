@@ -84,7 +84,7 @@ class Lookup:
                 return Program(path)
             found = self.program(rest[0], depth + 1)
             if found is None:
-                return Program(path, problem=f"its first line asks for `{rest[0]}`, which PATH does not have")
+                return Program(path, problem=f"its first line names `{rest[0]}`, which PATH does not have")
             return Program(path, found.interpreter, found.problem)
         if words and PYTHON_NAME.match(_base(words[0])):
             return Program(path, words[0])

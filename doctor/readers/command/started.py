@@ -151,13 +151,13 @@ class Opener:
             state.not_understood = found
             return None
         if not found.command:
-            state.not_understood = f"`{words[0]}` starts what the image `{found.image[:80]}` starts by itself"
+            state.not_understood = f"`{words[0]}` starts what the image `{found.image[:80]}` starts automatically"
             return None
         inner = Unwrapped(list(found.command), (found.values("workdir") or ["/"])[-1])
         launch = self._again(inner, [*found.command], inner.folder)
         script = _outside(launch.script or "", found.values("volume"), state.folder)
         if launch.script and script is None:
-            why = launch.not_understood or f"`{launch.script}` stands in the image and was not read"
+            why = launch.not_understood or f"`{launch.script}` is in the image and was not read"
             launch = replace(launch, not_understood=why)
         folder = _outside(launch.folder, found.values("volume"), state.folder) or state.folder
         launch = replace(launch, script=script, folder=folder)

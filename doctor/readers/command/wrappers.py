@@ -82,7 +82,7 @@ def unwrap(words: list[str], folder: str, stops: Callable[[str], bool]) -> Unwra
 def _cut_at_shell_syntax(state: Unwrapped) -> None:
     for index, word in enumerate(state.words):
         if _is_shell_word(word):
-            state.not_understood = f"`{word}` is shell syntax; what stands from there on was not looked at"
+            state.not_understood = f"`{word}` is shell syntax; the rest of the command was not checked"
             state.words = state.words[:index]
             return
 
@@ -99,7 +99,7 @@ def _one(state: Unwrapped) -> None:
         _give_up(state, f"`{name}` runs the command on another system; run doctor there, with the command alone")
     elif name in BATCH:
         state.unread = state.words
-        _give_up(state, f"`{name}` runs a command that stands elsewhere; give that command itself")
+        _give_up(state, f"`{name}` runs a command defined elsewhere; pass that command itself")
     elif name in WRAPPERS:
         _wrapper(state, name, WRAPPERS[name])
 
@@ -219,7 +219,7 @@ def _shell(state: Unwrapped, name: str) -> None:
         _give_up(state, f"`{name}` is followed by no command")
     elif not rest[0].startswith("-"):
         state.unread = rest
-        _give_up(state, f"`{rest[0]}` is a shell script and was not read; give the command that stands in it")
+        _give_up(state, f"`{rest[0]}` is a shell script and was not read; pass the command inside it")
     elif len(rest) < 2:
         _give_up(state, f"`{name} -c` is followed by no command")
     else:

@@ -36,7 +36,7 @@ def collect(
     if launch is not None and not launch.trains:
         raise DoesNotApply("the command starts no training")
     if named is None:
-        raise Unavailable(NO_COMMAND if not context.argv else "the command names no dataset that can be told")
+        raise Unavailable(NO_COMMAND if not context.argv else "the command names no dataset that can be determined")
     files = _files(named, Path(launch.folder) if launch is not None and launch.folder else context.cwd)
     if not files:
         raise Unavailable(f"dataset `{_shown(named)}` is not a local file")

@@ -223,7 +223,7 @@ def _json_rows(path: Path, lines: _Counted) -> Iterator[Row]:
             row = json.loads(text)
         except json.JSONDecodeError as exc:
             if number == 1 and text.strip() == "{":
-                raise Unavailable(f"`{path.name}` holds one JSON object over several lines, not rows") from exc
+                raise Unavailable(f"`{path.name}` has one JSON object over several lines, not rows") from exc
             raise _Broken(BrokenFile(Place(str(path), number, exc.colno), f"not JSON: {exc.msg}")) from exc
         except (RecursionError, ValueError) as exc:
             raise _Broken(BrokenFile(Place(str(path), number), "nested too deeply to be read")) from exc

@@ -136,7 +136,7 @@ class _Reader:
             raise _BadJson(self.comment(at) or missing, at)
         after = self.skip(at + 1)
         if self.text[after : after + 1] == closing:
-            message = f"a comma stands before `{closing}`, which JSON forbids"
+            message = f"there is a comma before `{closing}`, which JSON forbids"
             raise _BadJson(message, at)
         return after
 
@@ -148,7 +148,7 @@ class _Reader:
         if not found:
             raise _BadJson("it ends too early", at)
         if found == "'":
-            raise _BadJson("a key stands in single quotes, and JSON wants double ones", at)
+            raise _BadJson("a key is in single quotes, and JSON requires double quotes", at)
         raise _BadJson(self.comment(at) or "a key in double quotes belongs here", at)
 
     def string(self, at: int) -> tuple[str, int]:
@@ -189,13 +189,13 @@ class _Reader:
         if word in _PYTHON_WORDS:
             return f"`{word}` is Python; JSON writes `{_PYTHON_WORDS[word]}`"
         if found == "'":
-            return "a string stands in single quotes, and JSON wants double ones"
+            return "a string is in single quotes, and JSON requires double quotes"
         return self.comment(at) or (f"`{word}` stands without quotes" if word else "a value is missing")
 
     def comment(self, at: int) -> str | None:
         """Words for a comment, None when there is none at `at`."""
         if self.text.startswith(("//", "/*", "#"), at):
-            return "a comment stands in it, which JSON forbids"
+            return "it has a comment, which JSON forbids"
         return None
 
     def note(self, name: str, value: Any, at: int, end: int, key: int, *, record: bool) -> None:

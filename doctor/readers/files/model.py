@@ -40,7 +40,7 @@ def collect(
     if launch is not None and launch.kind == "ray" and launch.not_understood is None:
         raise DoesNotApply("the command starts a node of Ray, which loads no model")
     if name is None:
-        raise Unavailable(NO_COMMAND if not context.argv else "the command names no model that can be told")
+        raise Unavailable(NO_COMMAND if not context.argv else "the command names no model that can be determined")
     arguments = training.model_arguments if training is not None else {}
     variables = {**context.environ, **(environment.variables if environment else {})}
     folder = model_files.find(

@@ -148,7 +148,7 @@ class _Reader:
 
     def _duplicate(self, name: str, key: Any) -> None:
         if self.omegaconf:
-            message = f"the key `{name}` stands there twice"
+            message = f"the key `{name}` appears twice"
             raise _BadYaml(message, key)
         self.duplicates.setdefault(name, key.start_mark.line + 1)
 
@@ -164,7 +164,7 @@ class _Reader:
             if _tag(node) in {_TAG + "int", _TAG + "float"} and _explicit(node):
                 return as_int(node.value) if _tag(node).endswith("int") else as_float(node.value)
         except ValueError:
-            message = f"`{node.value[:40]}` looks like a number and is none"
+            message = f"`{node.value[:40]}` looks like a number but is not"
             raise _BadYaml(message, node) from None
         return node.value
 
@@ -209,9 +209,9 @@ def _broken(path: str, text: str, exc: Any) -> BrokenFile:
     lines = text.splitlines()
     line = lines[mark.line] if mark.line < len(lines) else ""
     if "\t" in line[: len(line) - len(line.lstrip())] or line[mark.column : mark.column + 1] == "\t":
-        return BrokenFile(place, "a tab stands where YAML allows only spaces")
+        return BrokenFile(place, "there is a tab where YAML allows only spaces")
     if "single document" in str(exc.context) or "but found another document" in str(exc.problem):
-        return BrokenFile(place, "it holds more than one document (`---`)")
+        return BrokenFile(place, "it has more than one document (`---`)")
     return BrokenFile(place, _sentence(exc.problem or exc.context))
 
 

@@ -322,7 +322,7 @@ def slime(plan: Plan, assume: Assume) -> None:
     """
     parse = importlib.import_module("slime.utils.arguments").parse_args
     if inspect.signature(parse).parameters and "add_custom_arguments" in plan["script_text"]:
-        raise NotAsked("the script adds options of its own")
+        raise NotAsked("the script adds its own options")
     sys.argv = ["train.py", *plan["words"]]
     assume()
     parse()

@@ -83,7 +83,7 @@ def collect(
     if not context.framework or question is None:
         raise DoesNotApply("no framework's own validator is asked")
     if launch.image or launch.unclear:
-        raise Unavailable("what the command hands to the framework is not known in full")
+        raise Unavailable("the command's arguments for the framework are not fully known")
     version = _version(question.framework, packages)
     if version is None:
         raise Unavailable(f"{_PROGRAMS[question.framework]} is not installed in the environment that is examined")

@@ -84,7 +84,7 @@ class Held:
 
     def _refuse(self, event: str, error: type[OSError], number: int) -> None:
         self.refused.append(event)
-        raise error(number, f"a validator that the doctor asks may not do this: {event}")
+        raise error(number, f"a validator that the doctor runs may not do this: {event}")
 
 
 def hold(folder: str, seconds: float, parent: int) -> Held:

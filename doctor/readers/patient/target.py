@@ -202,7 +202,7 @@ def _own(lookup: programs.Lookup, reason: str) -> _Choice:
         found = lookup.which(word, skip=f"{sys.prefix}/bin")
         program = lookup.program(found) if found else None
         if program and program.interpreter and not _is_own(program.interpreter):
-            because = f"`{word}` on PATH, for the doctor has an environment of its own"
+            because = f"`{word}` on PATH, because the doctor has its own environment"
             return _Choice(program.interpreter, because)
     return own
 

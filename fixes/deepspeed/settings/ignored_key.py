@@ -24,6 +24,6 @@ def ignored_key(findings: Findings, deepspeed: DeepspeedConfig) -> Plan | None:
         PROBLEM.id,
         Safety.UNSAFE,
         (editor.step(),),
-        "What was ignored until now takes effect.",
+        "The setting, ignored until now, takes effect.",
         "此前被忽略的设置将会生效。",
     )

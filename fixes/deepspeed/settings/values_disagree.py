@@ -25,6 +25,6 @@ def values_disagree(
         PROBLEM.id,
         Safety.UNSAFE,
         steps,
-        "The training arguments decide then; where DeepSpeed's value was the one that you meant, write it there.",
+        "The training arguments then decide; if you intended DeepSpeed's value, write it there.",
         "此后由训练参数决定;如果原本想要的是 DeepSpeed 配置中的值,请把它写到训练参数里。",
     )

@@ -26,7 +26,7 @@ def argument_removed(findings: Findings, training: Training) -> Plan | None:
         PROBLEM.id,
         Safety.UNSAFE,
         steps,
-        f"{names} has no successor: what it asked for is not done any more.",
+        f"{names} has no successor: its effect no longer exists.",
         f"{names} 没有替代项:它所要求的行为将不再生效。",
     )
 

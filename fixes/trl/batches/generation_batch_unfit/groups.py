@@ -50,7 +50,7 @@ def _plan(setting: Observed | None, name: str, values: dict[str, int]) -> Plan |
     else:
         editor.set_with(setting, setting.value, name, value)
     if name == _GROUP:
-        note = "The size of the groups that advantages are computed over changes."
+        note = "The size of the groups for the advantages changes."
         zh = "计算优势所用的分组大小会改变。"
     else:
         note = f"The groups stay as large as they are; with `{name}={value}` a generation has more or fewer prompts."

@@ -22,6 +22,6 @@ def generation_batch_twice(findings: Findings, training: Training) -> Plan | Non
         PROBLEM.id,
         Safety.UNSAFE,
         (editor.step(),),
-        f"`generation_batch_size={size}` decides then; where `steps_per_generation` was meant, take the other out.",
+        f"`generation_batch_size={size}` then decides; if you intended `steps_per_generation`, remove the other.",
         f"此后由 `generation_batch_size={size}` 决定;如果原意是 `steps_per_generation`,请改为删除前者。",
     )
