@@ -81,6 +81,17 @@ def frame_of(path: Path, finding: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"place": redact_text(place), "code": redact_text(code[:_MOST_TEXT])}
 
 
+def own_files(run: Mapping[str, Any]) -> list[str]:
+    """Files that the command names, and those of the user's own frames in what failed."""
+    frames = [frame for capsule in run.get("capsules", ()) for frame in capsule.get("frames", ())]
+    places = [
+        *(frame["file"] for frame in frames),
+        *([run["frame"]["place"].rpartition(":")[0]] if "frame" in run else []),
+    ]
+    named = [each["word"] for each in run.get("files", ()) if each.get("kind") == "file"]
+    return list(dict.fromkeys([*named, *places]))
+
+
 def since_good(path: Path) -> dict[str, Any]:
     """What changed since the last run of the same script that went well; empty where there is none."""
     good = last_good(path)
@@ -172,7 +183,9 @@ def _capsules(path: Path) -> Iterator[dict[str, Any]]:
         with suppress(IndexError):
             link = each.failures[-1].chain[-1]
             ran = [frame for frame in link.frames if not is_entry(frame.file)]
-            own = [frame for frame in ran if frame.own] or ran
+            mine = [frame for frame in ran if frame.own]
+            # code that a library made (`<string>` of a dataclass) is no line that anybody can change
+            own = [frame for frame in mine if not frame.file.startswith("<")] or mine or ran
             told |= {
                 "type": link.name, "message": link.message[:_MOST_TEXT],
                 "frames": [{"place": frame.place, "file": frame.file, "line": frame.line,

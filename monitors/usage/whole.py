@@ -18,6 +18,7 @@ from doctor.monitors.usage.blocks import NotUsage
 from doctor.monitors.usage.files import load
 from doctor.monitors.usage.judged import Summary
 from doctor.monitors.usage.report import diagnose, figures
+from doctor.monitors.usage.settings_at import settings_at
 from doctor.monitors.usage.tracks import Usage
 from doctor.run.folder import RunDir, context_of
 
@@ -84,8 +85,11 @@ def whole_run(path: Path, *, language: str, ignored: Iterable[Ignored] = (), pas
 
 def run_of(path: Path, report: Mapping[str, Any], causes: int, *, past: bool = True) -> dict[str, Any]:
     """The part `run` of a report; `causes`: how many of its findings, from the first on, are of the post-mortem."""
-    frame = about_run.frame_of(path, report["findings"][0]) if report["findings"] else None
-    return {**about_run.about(path, past=past), "causes": causes, **({"frame": frame} if frame else {})}
+    first = report["findings"][0] if report["findings"] else None
+    frame = about_run.frame_of(path, first) if first else None
+    run = {**about_run.about(path, past=past), "causes": causes, **({"frame": frame} if frame else {})}
+    at = settings_at(first, about_run.own_files(run), RunDir(path).read_run().get("cwd")) if first else []
+    return {**run, **({"set_at": at} if at else {})}
 
 
 def _joined(died: Diagnosis | None, used: Diagnosis | None) -> Diagnosis:
