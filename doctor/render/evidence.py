@@ -16,7 +16,7 @@ from doctor.render.usage_report import duration
 from doctor.render.words import WORDS, commands_of, place_of, source_of, verdict_of
 
 #: lines of the verdict, letters of each, and what a remedy may take: it is not cut where a reader would look elsewhere
-MOST_LINES, _LONGEST = 15, 200
+MOST_LINES, _LONGEST = 15, 260
 _WIDTH, _MOST_CHANGE = 110, 5
 #: bytes of EVIDENCE.md; of one block in it; quotes, findings and settings that it holds
 MOST_BYTES, _MOST_BLOCK = 24_000, 3_000
@@ -76,11 +76,17 @@ def _first(
         yield _labelled(said["where"], place)
     for at in run.get("set_at", ())[:2]:
         yield _labelled(said["set"], f"{at['place']}  {at['code']}")
-    for quote in finding["evidence"][:2]:
+    for quote in _telling(finding["evidence"]):
         yield _labelled(said["seen"], _inside(f"{source_of(quote, words)}  {quote['text'].strip()}", run))
     yield from _wrapped(said["do"], finding["remedy"]["text"])
     for command in commands_of(finding, words)[:3]:
         yield _labelled("", f"$ {command}")
+
+
+def _telling(evidence: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Two quotes of a finding: who raised first is known from the log already where there are others."""
+    others = [each for each in evidence if each["source"] != "events"]
+    return (others or evidence)[:2]
 
 
 def _place(finding: Mapping[str, Any], run: Mapping[str, Any]) -> str:

@@ -88,8 +88,12 @@ def run_of(path: Path, report: Mapping[str, Any], causes: int, *, past: bool = T
     first = report["findings"][0] if report["findings"] else None
     frame = about_run.frame_of(path, first) if first else None
     run = {**about_run.about(path, past=past), "causes": causes, **({"frame": frame} if frame else {})}
-    at = settings_at(first, about_run.own_files(run), RunDir(path).read_run().get("cwd")) if first else []
-    return {**run, **({"set_at": at} if at else {})}
+    if first:
+        began, arguments = RunDir(path).read_run(), run.get("inventory", {}).get("arguments") or {}
+        run["set_at"] = settings_at(
+            first, about_run.own_files(run), began.get("cwd"), arguments=arguments, until_ns=began.get("ended_ns")
+        )
+    return run
 
 
 def _joined(died: Diagnosis | None, used: Diagnosis | None) -> Diagnosis:

@@ -9,7 +9,7 @@ from doctor.monitors.usage.settings_at import settings_at
 
 
 def _finding(headline: str, *changes: dict[str, Any]) -> dict[str, Any]:
-    return {"headline": headline, "remedy": {"changes": list(changes)}}
+    return {"headline": headline, "remedy": {"text": "Lower the learning rate.", "changes": list(changes)}}
 
 
 GROUPS = _finding("`num_generations=3` does not divide the generation batch of 4")
@@ -47,3 +47,13 @@ def test_secrets_of_a_line_are_redacted_and_missing_files_are_none(tmp_path: Pat
     (at,) = settings_at(_finding("`hub_token` is refused"), ["a.yaml", "gone.yaml"], str(tmp_path))
     assert "abcdefghij" not in at["code"]
     assert settings_at(GROUPS, ["a.yaml"], None) == []
+
+
+def test_a_function_that_a_script_imports_and_an_argument_named_in_words(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text('import rewards\ncfg = load("grpo.yaml")\n')
+    (tmp_path / "rewards.py").write_text("def correct(completions, answer):\n    return 1\n")
+    (tmp_path / "grpo.yaml").write_text("learning_rate: 1.0e+30\nseed: 1\n")
+    finding = _finding("Reward function `correct` requires `answer`, which TRL does not pass")
+    places = [each["place"] for each in settings_at(finding, ["train.py"], str(tmp_path), arguments=["learning_rate"])]
+    assert places == ["grpo.yaml:1", "rewards.py:1"]
+    assert settings_at(finding, ["train.py"], str(tmp_path), until_ns=1) == [], "changed since the run ended"
