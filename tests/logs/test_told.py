@@ -365,5 +365,5 @@ def test_what_a_library_raised_is_named_with_what_it_follows(tmp_path: Path, pre
 def test_the_value_that_fails_is_not_advised(tmp_path: Path, prepared: Prepared) -> None:
     failed = "NCCL WARN NET/IB : Got completion from peer 10.0.0.2<4242> with status=12 opcode=0 len=0\n"
     found = diagnosed(tmp_path, prepared, "NCCL INFO NCCL_IB_GID_INDEX set by environment to 3.\n" + failed)
-    assert "`NCCL_IB_GID_INDEX=3` is set already" in remedy_of(found)
+    assert "`NCCL_IB_GID_INDEX=3` is already set" in remedy_of(found)
     assert "already" not in remedy_of(diagnosed(tmp_path, prepared, failed))
