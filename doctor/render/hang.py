@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -15,12 +16,14 @@ from doctor.base.redact import redact_text
 from doctor.render.html import bare, prose
 
 _TITLE = 70
+#: columns from which on whole paths fit beside the names of processes; folders above the last one
+_WIDE, _DEEP = 110, re.compile(r"(?:[\w.-]+/){2,}([\w.-]+/[\w.-]+\.py)")
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "who": "process", "does": "does", "waits": "waits for", "by": "source", "hook": "itself", "py-spy": "py-spy",
-        "": "nobody", "graph": "Who waits for whom", "processes": "Processes", "stacks": "Stacks",
-        "notes": "Not asked", "title": "Stalled run",
+        "": "none", "graph": "Who waits for whom", "processes": "Processes", "stacks": "Stacks",
+        "notes": "Not inspected", "title": "Stalled run",
         "counts": "Processes inspected: {count}, in {seconds:.1f} s; with stacks: {answered}.",
     },
     "zh": {
@@ -74,7 +77,9 @@ def draw(data: Mapping[str, Any], console: Console, language: str, edge: Callabl
         table.add_column(words[name], no_wrap=name != "does", overflow="fold")
     for each in data["processes"]:
         title = names[each["pid"]] if each["name"].startswith("rank ") else _short(each["name"])
-        table.add_row(Text(title), Text(does(each), style="cyan"), Text(words[each["by"]], style="dim"))
+        table.add_row(
+            Text(title), Text(_narrow(does(each), console.width), style="cyan"), Text(words[each["by"]], style="dim")
+        )
     console.print(table)
     console.print(Text(counts_of(data, language), style="dim"))
     for each in data["notes"]:
@@ -93,6 +98,11 @@ def tree(data: Mapping[str, Any], edge: Callable[[Mapping[str, Any]], str]) -> l
 def _several(names: Sequence[str]) -> str:
     shown = ", ".join(names[:8])
     return f"{shown}, +{len(names) - 8}" if len(names) > 8 else shown
+
+
+def _narrow(text: str, width: int) -> str:
+    """Paths of libraries by their last two parts where a line has no room for more: they would break within a name."""
+    return text if width >= _WIDE else _DEEP.sub("\\1", text)
 
 
 def _short(title: str) -> str:

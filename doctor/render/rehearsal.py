@@ -13,7 +13,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "phases": "phases", "not_rehearsed": "not rehearsed",
         "contacted": "addresses outside this machine that were called", "extrapolated": "extrapolated",
-        "ok": "ok", "broke": "broke", "open": "not finished",
+        "ok": "ok", "broke": "failed", "open": "not finished",
         "not_reached": "not reached", "seconds": "{seconds:.2f} s", "by": "by {by}", "rewards": "rewards",
         "memory": "memory", "inventory": "the first step",
         "imports": "imports", "configuration": "configuration", "model": "model", "data": "data", "reward": "reward",

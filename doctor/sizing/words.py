@@ -17,7 +17,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "part_step_copy": "32-bit gradients", "part_engine": "vLLM's share", "part_asleep": "vLLM asleep",
         "part_transfer": "weights in transfer to vLLM", "part_cache": "KV cache of generate()",
         "part_context": "CUDA and NCCL", "part_slack": "allocator's slack",
-        "total": "total", "range": "at least to at most", "low": "at least", "high": "at most",
+        "total": "total", "range": "range", "low": "at least", "high": "at most",
         "of_gpu": "share of the GPU",
         "fits": "Fits: at most {high} of {limit} GiB, {room} % expected free",
         "unsure": "May not fit: {low} to {high} GiB of {limit}; the limit is within the uncertainty",

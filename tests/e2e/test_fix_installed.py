@@ -122,7 +122,7 @@ def test_two_doctors_at_once(installed: Installed, tmp_path: Path) -> None:
         done = fix(python, tmp_path, "--apply", "--yes")
         shown = fix(python, tmp_path)
     assert done.returncode == 2
-    assert "another `doctor fix` is at work" in done.stderr
+    assert "another `doctor fix` is running" in done.stderr
     assert shown.returncode == 0  # looking is free
     assert file.read_text() == SERVER
 

@@ -405,7 +405,7 @@ def test_an_environment_of_the_doctor_alone_is_not_judged(mark, two):
     )
     tool = f"{home}/bin"
     for environ, expected in (
-        ({"PATH": f"{tool}:{two / 'train/bin'}"}, f"{two / 'train/bin/python'} | `python` on PATH, for the doctor"),
+        ({"PATH": f"{tool}:{two / 'train/bin'}"}, f"{two / 'train/bin/python'} | `python` on PATH, because the doctor"),
         ({"PATH": tool, "VIRTUAL_ENV": str(two / "other")}, f"{two / 'other/bin/python'} | active venv"),
         ({"PATH": tool}, f"{home}/bin/python | the doctor's own"),
     ):

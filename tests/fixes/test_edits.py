@@ -134,7 +134,7 @@ def test_a_key_of_the_outermost_object(tmp_path: Path) -> None:
 def test_a_new_key_of_the_outermost_object(tmp_path: Path, text: str, changed: str | None) -> None:
     editor = Editor(str(made(tmp_path / "a.json", text)))
     if changed is None:
-        with pytest.raises(Refused, match="holds no JSON object with keys"):
+        with pytest.raises(Refused, match="has no JSON object with keys"):
             editor.add_top("n", 1.0)
         return
     editor.add_top("n", 1.0)

@@ -112,4 +112,4 @@ def test_a_rank_that_leaves_in_the_step_of_an_alarm_holds_nobody_up(told, case):
 
 def test_what_follows_is_said_once_by_each_guard_that_works(output):
     """One rank of each case, and both where none of them has failed."""
-    assert output.count("a rank takes no part in decisions any more") == len(LEFT) + 1
+    assert output.count("a rank no longer takes part in decisions") == len(LEFT) + 1

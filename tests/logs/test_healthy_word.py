@@ -160,7 +160,7 @@ def test_a_training_that_tells_no_metric_is_not_called_healthy(tmp_path: Path) -
     path.write_text("starting training with transformers\nTraining completed\n")
     report = as_dict(examine([str(path)], prepared=PREPARED).diagnosis)
     assert (report["verdict"], report["judged"]["not_seen"]) == ("unknown", ["metrics"])
-    for words, said in ((WORDS["en"], "these logs hold no metric"), (WORDS["zh"], "不含训练指标")):
+    for words, said in ((WORDS["en"], "these logs have no training metric"), (WORDS["zh"], "不含训练指标")):
         assert said in verdict_of(report, words)
     path.write_text(f"starting training with transformers\n{STEPS}Training completed\n")
     assert verdict(path) == "healthy"

@@ -179,7 +179,7 @@ def test_a_disk_without_inodes_is_named(small: Path, words: tuple[str, ...]) -> 
     assert done.stderr.count("the console is not kept completely: No space left on device") == 1, done.stderr
     assert "has no room or no inode left" in done.stderr
     assert "No such file" not in done.stderr
-    assert "before the sampler had begun" not in done.stderr  # it had, and could write nothing
+    assert "before the sampler started" not in done.stderr  # it had, and could write nothing
     assert "figures in" not in done.stderr
 
 

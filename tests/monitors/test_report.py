@@ -206,7 +206,7 @@ def test_what_is_no_usage_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_an_empty_folder_is_told(tmp_path: Path) -> None:
-    assert "holds no figures" in doctor(str(tmp_path)).stderr
+    assert "has no figures" in doctor(str(tmp_path)).stderr
 
 
 def ids(data: dict[str, Any]) -> set[str]:

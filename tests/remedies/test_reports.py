@@ -32,7 +32,7 @@ def test_what_the_log_says_is_set_is_not_advised(line: str, again: bool, tmp_pat
     log.write_text(line + FAILED)
     finding = examine([str(log)]).diagnosis.outcome.findings[0]
     assert finding.problem.id == "NCC014"
-    for language, said in (("en", "`NCCL_IB_GID_INDEX=3` is set already"), ("zh", "`NCCL_IB_GID_INDEX=3` 已经设置")):
+    for language, said in (("en", "`NCCL_IB_GID_INDEX=3` is already set"), ("zh", "`NCCL_IB_GID_INDEX=3` 已经设置")):
         assert (said in finding.words(language).remedy) == again
 
 
@@ -40,7 +40,7 @@ def test_what_the_context_says_is_set_is_not_advised(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text(FAILED)
     (tmp_path / "run.sh").write_text("export NCCL_IB_GID_INDEX=3\ntorchrun train.py\n")
     result = examine([str(tmp_path / "log.txt")], context=[tmp_path / "run.sh"])
-    assert "is set already" in result.diagnosis.outcome.findings[0].words().remedy
+    assert "is already set" in result.diagnosis.outcome.findings[0].words().remedy
 
 
 def test_a_bug_of_ours_costs_the_trial_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,7 +183,7 @@ def test_advice_in_words_knows_what_is_set(words: str, again: bool) -> None:
         Problem(id="NCC900", name="x", severity=ERROR, since="0.1"), Message(Words("`x` fails", "It ends.", words))
     )
     (told,), _ = reviewed([said], Situation(variables={"NCCL_IB_GID_INDEX": "3"}))
-    assert ("is set already" in told.words().remedy) == again
+    assert ("is already set" in told.words().remedy) == again
 
 
 # --- what undoes another ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What is set already is advised by no remedy of the catalogue, and the rest of the remedy stays as it was."""
+"""What is already set is advised by no remedy of the catalogue, and the rest of the remedy stays as it was."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_no_remedy_of_the_catalogue_proposes_what_is_so() -> None:
     again, struck = set(), 0
     for identity, remedy, word, situation in proposed:
         told = _told(remedy, situation)
-        is_so = "is set already" in told
+        is_so = "is already set" in told
         struck += is_so
         if is_so and word in advised_in(told):
             again.add((identity, word))

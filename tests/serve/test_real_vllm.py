@@ -161,7 +161,7 @@ def test_health_tells_a_core_that_stands_still_from_one_that_is_saturated(start:
         try:
             running = pool.submit(server.ask, "POST", "/generate", HELLO)
             assert becomes(503, 20)
-            assert "put out nothing for" in json.loads(server.ask("GET", "/health")[1])["reason"]
+            assert "produced nothing for" in json.loads(server.ask("GET", "/health")[1])["reason"]
             assert server.ask("GET", "/ready")[0] == 503
         finally:
             os.kill(core, signal.SIGCONT)

@@ -149,7 +149,7 @@ def test_of_a_sequence_in_parts_only_one_that_begins_here_counts() -> None:
     assert later.unheard() == "no row of the trainer's forward begins where its sequence does"
     untold = listener(model, together=True)
     model(input_ids=ids, shift_labels=shifted)
-    assert (untold.heard(), "does not tell which" in str(untold.unheard())) == (None, True)
+    assert (untold.heard(), "does not show which" in str(untold.unheard())) == (None, True)
     untold.stop()
 
 
@@ -188,7 +188,7 @@ def test_logits_of_a_part_of_the_vocabulary_or_of_other_places_are_left_out() ->
     for logits, more, words in [
         (torch.zeros(1, 24, VOCABULARY // 2), {}, "part of the logits"),
         (torch.zeros(1, 3, VOCABULARY), {}, "another number"),
-        (torch.zeros(1, 2, VOCABULARY), {"logits_to_keep": torch.tensor([3, 7])}, "places of its own choice"),
+        (torch.zeros(1, 2, VOCABULARY), {"logits_to_keep": torch.tensor([3, 7])}, "selected positions"),
         (torch.zeros(24, VOCABULARY), {}, "no logits"),
     ]:
         hears = listener(Causal())
@@ -246,7 +246,7 @@ def test_a_compiled_policy_computes_the_same_and_is_heard_around_what_is_compile
     assert checked(model, hears.heard(), ids.tolist()) > 20
     assert not model._forward_hooks
     model.compile(backend="eager")
-    with pytest.raises(CannotAsk, match="compiled in its place"):
+    with pytest.raises(CannotAsk, match="compiled in place"):
         Policy(model).heard()
 
 
