@@ -327,7 +327,7 @@ class _Serve:
             return
         else:
             text = self._phrases["died"].format(code)
-        from doctor.logs.postmortem import NotReadable
+        from doctor.logs.gathered import NotReadable
         from doctor.logs.read.layouts import NoLogs
 
         try:

@@ -91,7 +91,8 @@ def _alarmed(session: Session) -> RunDir | None:
 
 def _examined(run: RunDir, session: Session, language: str) -> tuple[Diagnosis | None, Outcome | None]:
     """What the post-mortem says of a pass that failed; its own command is the user's, without what stood around it."""
-    from doctor.logs.postmortem import NotReadable, examine
+    from doctor.logs.gathered import NotReadable
+    from doctor.logs.postmortem import examine
     from doctor.logs.read.layouts import NoLogs
 
     run.write_run(argv=list(session.argv))

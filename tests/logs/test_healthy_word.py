@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from doctor.cli.postmortem import command
 from doctor.diagnosis.report import as_dict
-from doctor.logs.postmortem import NotReadable, examine, prepare
+from doctor.logs.gathered import NotReadable
+from doctor.logs.postmortem import examine, prepare
 from doctor.logs.read.layouts import NoLogs
 from doctor.render.words import WORDS, verdict_of
 

@@ -34,6 +34,11 @@ class Catalogue:
         return [each for each in self.signatures if each.problem_id == problem_id]
 
     @property
+    def unknown(self) -> set[str]:
+        """Ids of the problems that say only that nothing is known."""
+        return {each.id for each in self.entries.values() if each.area == "unknown"}
+
+    @property
     def problems(self) -> int:
         """How many problems have signatures."""
         return len({each.problem_id for each in self.signatures})
