@@ -10,6 +10,7 @@ from doctor.base.evidence import Observed, Place
 from doctor.base.fact import BrokenFile, Settings
 from doctor.base.opened import NotSeen, partly
 from doctor.base.record import record
+from doctor.facts.rows import Rows
 
 
 @record
@@ -50,6 +51,7 @@ class Call:
         trains: `.train()` is called on the result; `resumes` is what that call is given as `resume_from_checkpoint`.
         conditional: the call stands in a branch or a loop.
         set_later: those of `arguments` that are attributes set after the call, which no constructor ever checks.
+        rows: of a trainer, the rows of its `train_dataset` as far as the script makes them.
 
     """
 
@@ -66,6 +68,7 @@ class Call:
     conditional: bool = False
     set_later: frozenset[str] = frozenset()
     resumes: Observed | None = None
+    rows: Rows | None = None
 
 
 @record
@@ -73,7 +76,8 @@ class RewardFunction:
     """A function passed as `reward_funcs`, as far as its source shows.
 
     `returns`: kinds of what its return statements give: "list", "scalar", "none", "str", "unknown". `reads`: how it
-    plainly uses each completion: its "length", as "text", or as a list of which it takes a "message".
+    plainly uses each completion: its "length", as "text", or as a list of which it takes a "message". `required`: those
+    of its parameters that have no default.
     """
 
     name: str
@@ -84,6 +88,7 @@ class RewardFunction:
     return_places: tuple[Place, ...] = ()
     is_async: bool = False
     reads: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
 
 
 @record

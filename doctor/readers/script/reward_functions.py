@@ -161,6 +161,7 @@ class RewardFunctions:
             name=node.name,
             place=source.place(node),
             parameters=_parameters(node.args, bound),
+            required=_required(node.args, bound),
             has_var_keyword=node.args.kwarg is not None,
             returns=kinds,
             return_places=tuple(source.place(each) for each in nodes),
@@ -176,6 +177,7 @@ def _lambda(node: ast.Lambda, spot: Spot, bound: _Bound) -> RewardFunction:
         name="<lambda>",
         place=source.place(node),
         parameters=_parameters(node.args, bound),
+        required=_required(node.args, bound),
         has_var_keyword=node.args.kwarg is not None,
         returns=kinds,
         return_places=tuple(source.place(each) for each in nodes),
@@ -187,3 +189,12 @@ def _parameters(arguments: ast.arguments, bound: _Bound) -> tuple[str, ...]:
     positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)][bound.positional :]
     names = [*positional, *(each.arg for each in arguments.kwonlyargs)]
     return tuple(each for each in names if each not in bound.keywords)
+
+
+def _required(arguments: ast.arguments, bound: _Bound) -> tuple[str, ...]:
+    """Parameters that a call must fill: those without a default."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    optional = {each.arg for each in positional[len(positional) - len(arguments.defaults) :]}
+    filled = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    optional |= {each.arg for each, default in filled if default is not None}
+    return tuple(each for each in _parameters(arguments, bound) if each not in optional)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from doctor.base.evidence import UNKNOWN, Observed, Place
 from doctor.base.fact import BrokenFile
+from doctor.facts.rows import Rows
 from doctor.facts.script import Call, Link, LocalClass, RewardFunction, Script
 from doctor.readers.script import argparse_flags
 from doctor.readers.script.ast_classes import PARSE_METHODS, Classes, is_recorded
@@ -23,6 +24,7 @@ from doctor.readers.script.idioms import idioms_in
 from doctor.readers.script.ignores import read_ignores
 from doctor.readers.script.python_source import Source, parse
 from doctor.readers.script.reward_functions import RewardFunctions
+from doctor.readers.script.row_columns import RowColumns
 
 #: arguments whose origin is worth following
 _LINKED = frozenset({
@@ -58,6 +60,7 @@ class _Reader:
         self.values = Values(self.names)
         self.classes = Classes(self.names, self.values)
         self.links = Links(self.values, self.recorded, self.parsed_classes)
+        self.row_columns = RowColumns(self.values)
         self.parsers: list[tuple[str, tuple[str, ...]]] = []
         self.local: dict[str, LocalClass] = {}
 
@@ -220,9 +223,14 @@ class _Reader:
             links=self._links_of(arguments.nodes),
             trains=place in trained,
             resumes=trained.get(place),
+            rows=self._rows(base, arguments.nodes),
             conditional=site.conditional,
             set_later=frozenset(later),
         )
+
+    def _rows(self, base: str, nodes: dict[str, tuple[ast.expr, Spot]]) -> Rows | None:
+        given = nodes.get("train_dataset") if base.endswith("Trainer") else None
+        return self.row_columns.of(*given) if given is not None else None
 
     def _links_of(self, nodes: dict[str, tuple[ast.expr, Spot]]) -> dict[str, Link]:
         found = {}
