@@ -92,6 +92,24 @@ class RewardFunction:
 
 
 @record
+class LoneCall:
+    """A call that every process must make, made on the first rank alone, or on all others alone.
+
+    Args:
+        name: `torch.distributed.barrier`, `accelerator.gather`; `place` of the call.
+        test: the condition on the rank, and its `test_place`.
+        sharded: the others are needed only where the weights are partitioned (ZeRO-3, FSDP).
+
+    """
+
+    name: str
+    place: Place
+    test: str
+    test_place: Place
+    sharded: bool = False
+
+
+@record
 class Ignore:
     """A comment `# doctor: ignore[ID] reason`; `line` is None when it stands for the whole file."""
 
@@ -149,6 +167,7 @@ class Script:
             `tolerates_unknown` whether it is told to let arguments pass that no class has.
         classes: classes of the user's that matter for the configuration.
         flags: options of a plain `argparse` parser by destination; `flags_variable` what `parse_args()` is bound to.
+        lone_calls: collectives that stand in a branch on the rank.
         idioms: those of `doctor.data.idioms` that the script itself holds, each with the line that completes it.
 
     """
@@ -170,6 +189,7 @@ class Script:
     flags: Mapping[str, Flag] = field(default_factory=dict)
     flags_variable: str | None = None
     idioms: Mapping[str, Observed] = field(default_factory=dict)
+    lone_calls: tuple[LoneCall, ...] = ()
 
     def calls_of(self, *names: str) -> tuple[Call, ...]:
         """Calls of any of `names`: `GRPOConfig`, `from_pretrained` or `AutoTokenizer.from_pretrained`.

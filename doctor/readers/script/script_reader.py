@@ -12,7 +12,7 @@ from pathlib import Path
 from doctor.base.evidence import UNKNOWN, Observed, Place
 from doctor.base.fact import BrokenFile
 from doctor.facts.rows import Rows
-from doctor.facts.script import Call, Link, LocalClass, RewardFunction, Script
+from doctor.facts.script import Call, Link, LocalClass, LoneCall, RewardFunction, Script
 from doctor.readers.script import argparse_flags
 from doctor.readers.script.ast_classes import PARSE_METHODS, Classes, is_recorded
 from doctor.readers.script.ast_links import Links
@@ -23,6 +23,7 @@ from doctor.readers.script.ast_values import Entry, Values
 from doctor.readers.script.idioms import idioms_in
 from doctor.readers.script.ignores import read_ignores
 from doctor.readers.script.python_source import Source, parse
+from doctor.readers.script.rank_branches import RankBranches
 from doctor.readers.script.reward_functions import RewardFunctions
 from doctor.readers.script.row_columns import RowColumns
 
@@ -34,6 +35,7 @@ _LINKED = frozenset({
 _PLAIN = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.JoinedStr, ast.List, ast.Tuple)
 _NEIGHBOURS_BYTES = 512 << 10  # looked through for calls of the stack; one that a name leads to may be larger
 _MAY_CONFIGURE = re.compile(rb"(Config|Trainer|TrainingArguments|from_pretrained|load_dataset)\(")
+_END = 10**9  # behind the last line of a module
 _ENVIRON = frozenset({"os.environ", "environ"})
 
 
@@ -87,6 +89,7 @@ class _Reader:
             flags=flags,
             flags_variable=flags_variable,
             idioms=idioms_in(self.source),
+            lone_calls=tuple(self._lone_calls()),
         )
 
     def _needs(self) -> dict[str, Place]:
@@ -333,6 +336,11 @@ class _Reader:
                     if each.place not in seen:
                         seen.add(each.place)
                         yield each
+
+    def _lone_calls(self) -> Iterator[LoneCall]:
+        for module in (self.module, *self.project.modules.values()):
+            spot = Spot(module, module.scope, _END)
+            yield from RankBranches(module, self.names, spot).lone_calls()
 
     def _environment(self) -> dict[str, Observed]:
         found: dict[str, Observed] = {}
