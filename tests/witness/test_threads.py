@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from doctor.catalogue.problem import INFO
-from doctor.logs.postmortem import examine, prepare
+from doctor.logs.postmortem import examine
+from tests.prepared import prepared_once
 
 FOLDER = Path(__file__).parent / "threads"
 CASES = sorted(each.parent.name for each in FOLDER.glob("*/label.json"))
-PREPARED = prepare()
+PREPARED = prepared_once()
 
 #: what nothing in the log tells: a weight push in another form, and a metric that its framework computes wrongly. What
 #: no rule knows yet: a gap where a flag promises none, samples an update old with a clip ratio of 0, undecoded calls

@@ -13,9 +13,10 @@ import pytest
 
 from doctor.catalogue.problem import INFO
 from doctor.catalogue.series import canonical
-from doctor.logs.postmortem import examine, prepare
+from doctor.logs.postmortem import examine
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 Row = Callable[[int, float], str]
 
 
