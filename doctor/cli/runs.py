@@ -13,8 +13,8 @@ from pathlib import Path
 
 import click
 
-from doctor.run.folder import RUNS, RunDir
-from doctor.run.supervise import NOT_EXECUTABLE, NOT_FOUND, ROOM, within
+from doctor.run.folder import ROOM, RUNS, RunDir
+from doctor.run.supervise import NOT_EXECUTABLE, NOT_FOUND, within
 
 #: link to the latest run, beside it
 LAST = "last"
