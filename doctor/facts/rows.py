@@ -17,6 +17,7 @@ class Rows:
         place: of the expression that made them what they are.
         columns: names that the script gives them; all there are where `complete`.
         removed: names that they no longer have, whatever they were made from.
+        of_splits: it is no dataset but the mapping of split to dataset, as `load_dataset` without `split=` gives it.
         prompt_kind: "conversation" or "text" where the script makes the prompts itself, else None.
 
     """
@@ -26,6 +27,7 @@ class Rows:
     complete: bool = False
     removed: tuple[str, ...] = ()
     prompt_kind: str | None = None
+    of_splits: bool = False
 
     def lacks(self, column: str) -> bool:
         """Whether it is certain that the rows have no such column."""

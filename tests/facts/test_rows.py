@@ -96,6 +96,25 @@ def test_what_is_not_followed_is_not_known(body: str) -> None:
     assert rows(body) is None
 
 
+@pytest.mark.parametrize(
+    ("body", "whole"),
+    [
+        ("data = load_dataset('x')", True),
+        ("data = load_dataset('x', 'main', streaming=True).map(lambda row: {'prompt': 'a'})", True),
+        ("data = load_dataset('x', split='train').train_test_split(0.1)", True),
+        ("data = load_dataset('x')['train']", False),
+        ("data = load_dataset('x', split='train')", False),
+        ("data = load_dataset('x', 'main', None, None, 'train')", False),
+        ("data = load_dataset('x', **options)", False),
+        ("data = load_dataset('x', split='train').train_test_split(0.1)['test']", False),
+    ],
+)
+def test_all_splits_are_no_dataset(body: str, whole: bool) -> None:
+    found = rows(body)
+    assert found is not None
+    assert found.of_splits is whole
+
+
 def test_a_removed_column_is_lacking_and_one_that_nobody_named_is_not() -> None:
     removed = rows(f"{LOADED}data = data.remove_columns(['prompt'])")
     renamed = rows(f"{LOADED}data = data.rename_column('prompt', 'question')")

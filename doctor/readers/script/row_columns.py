@@ -21,6 +21,7 @@ _SAME = frozenset({
     "with_format", "to_iterable_dataset",
 })  # fmt: skip
 _LOADERS = ("load_dataset", "load_from_disk", "Dataset.from_json", "Dataset.from_csv", "Dataset.from_parquet")
+_BEFORE_SPLIT = 4  # positional parameters of `load_dataset`: path, name, data_dir, data_files
 _OF_TEXT = frozenset({"format", "strip", "lstrip", "rstrip", "join", "replace", "lower", "upper"})
 
 
@@ -45,7 +46,7 @@ class RowColumns:
             rows = self._of(node.value, spot)
             if not isinstance(node.slice, ast.Constant) or node.slice.value in rows.columns:
                 raise CannotTell  # a column, not a split
-            return rows
+            return replace(rows, of_splits=False)
         if isinstance(node, ast.Call):
             return self._made(node, spot)
         raise CannotTell
@@ -68,7 +69,9 @@ class RowColumns:
         origin = self.names.origin(node.func, spot)
         last_two = ".".join(origin.split(".")[-2:])
         if origin.rpartition(".")[2] in _LOADERS or last_two in _LOADERS:
-            return Rows(spot.module.source.place(node))
+            return Rows(
+                spot.module.source.place(node), of_splits=origin == "datasets.load_dataset" and _all_splits(node)
+            )
         if last_two in {"Dataset.from_dict", "Dataset.from_list"} and node.args:
             return self._literal(node, last_two, spot)
         if isinstance(node.func, ast.Attribute):
@@ -101,7 +104,7 @@ class RowColumns:
         rows = self._of(function.value, spot)
         method = function.attr
         if method in _SAME:
-            return rows
+            return replace(rows, of_splits=True) if method == "train_test_split" else rows
         place = spot.module.source.place(node)
         if method == "map":
             return replace(self._mapped(node, rows, function.value, spot), place=place)
@@ -252,6 +255,13 @@ class RowColumns:
                 return None
             return self._kind(binding.value, at) if isinstance(binding.value, ast.expr) and not binding.index else None
         return None
+
+
+def _all_splits(node: ast.Call) -> bool:
+    """Whether `load_dataset` is asked for no split; its fifth argument is one."""
+    named = {each.arg for each in node.keywords}
+    starred = any(isinstance(each, ast.Starred) for each in node.args)
+    return not (named & {"split", None} or starred or len(node.args) > _BEFORE_SPLIT)
 
 
 def _templated(node: ast.Call) -> bool:
