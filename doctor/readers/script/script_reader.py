@@ -267,7 +267,9 @@ class _Reader:
                 link = self.links.link(site.node.func.value, spot)
                 if link is not None and link.sure:
                     given = arguments_of(self.values, site.node, "train", spot).settings
-                    found[link.place] = given.get("resume_from_checkpoint")
+                    resumes = given.get("resume_from_checkpoint")
+                    branch = resumes is not None and site.conditional
+                    found[link.place] = replace(resumes, value=UNKNOWN) if resumes and branch else resumes
         return found
 
     # --- arguments parsers ------------------------------------------------------------------------------------
