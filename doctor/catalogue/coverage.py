@@ -8,7 +8,8 @@ from doctor.base.record import record
 from doctor.catalogue.foretold import foretold
 from doctor.catalogue.index import Entry
 from doctor.catalogue.problem import AREAS
-from doctor.catalogue.words import words_of
+from doctor.catalogue.unseen import REASONS
+from doctor.catalogue.words import ProblemWords, words_of
 
 TIMES = ("before", "during", "after")
 #: nobody has written the detector, and nothing is known that forbids it
@@ -24,7 +25,6 @@ _IN_THE_RUN: Mapping[str, str] = {
 }  # fmt: skip
 _NO_FIGURES = "no figure of a run shows it"
 _BY_ROWS = "its rows are seen, each by itself"
-_SILENT = "it prints nothing and leaves no figure"
 
 
 @record
@@ -50,29 +50,30 @@ def coverage(entries: Iterable[Entry]) -> tuple[Seen, ...]:
 
 
 def _seen(entry: Entry, *, is_table: bool) -> Seen:
-    how = {}
+    words = words_of(entry.module) if entry.words is not None else None
+    how = {} if words is None else dict(words.seen)
     if entry.checks:
         how["before"] = "check"
+    elif words is not None and words.foreseen:
+        how["before"] = f"check of {', '.join(words.foreseen)}"
     if entry.has_rule:
         how["during"] = "rule"
     elif entry.has_signatures:
         how["during"] = "log"  # `doctor run` and `monitor` follow the command's output
     if entry.has_signatures or entry.has_rule:
         how["after"] = "log" if entry.has_signatures else "series"
-    elif entry.checks and _follows(entry):
+    elif entry.checks and words is not None and _follows(words):
         how["after"] = "check"  # judged over what the log tells, and its failure is the one that it foretells
     usual = {"before": _before(entry), "during": _NO_FIGURES if entry.checks else OPEN, "after": _after(entry)}
     if is_table and not how:
         usual = dict.fromkeys(TIMES, _BY_ROWS)
-    why_not = {time: entry.unseen.get(time) or usual[time] for time in TIMES if time not in how}
+    reasons = {} if words is None else words.unseen
+    why_not = {time: REASONS[reasons[time]] if time in reasons else usual[time] for time in TIMES if time not in how}
     return Seen(entry.id, entry.name, entry.area, how, why_not)
 
 
-def _follows(entry: Entry) -> bool:
+def _follows(words: ProblemWords) -> bool:
     """Whether a log can show the failure that a check foretells: by `leads_to`, or by an error that its words quote."""
-    if entry.words is None:
-        return False
-    words = words_of(entry.module)
     return bool(words.leads_to or foretold(words.told))
 
 
@@ -85,7 +86,7 @@ def _before(entry: Entry) -> str:
 def _after(entry: Entry) -> str:
     """A check alone: what only slows or misleads a run prints nothing; an error prints something."""
     silent = not entry.ends_run or entry.severity.value != "error"
-    return _SILENT if silent else OPEN
+    return REASONS["silent"] if silent else OPEN
 
 
 def numbers(rows: Iterable[Seen]) -> dict[str, dict[str, int]]:

@@ -55,6 +55,16 @@ class CheckEntry:
     table: str = ""
 
 
+#: the check of a problem whose TOML declares triggers; the function is `doctor.catalogue.shared.triggers.judge`
+TRIGGERED = CheckEntry("<triggers>", {
+    "launch": ("launch", True), "packages": ("packages", False), "world": ("world", False),
+    "training": ("training", False), "verl": ("verl_config", False), "framework": ("framework_config", False),
+    "model": ("model", False), "dataset": ("dataset", False), "script": ("script", False),
+    "environment": ("environment", False), "gpus": ("gpus", False),
+    "accelerate": ("accelerate_config", False), "deepspeed": ("deepspeed_config", False),
+})  # fmt: skip
+
+
 @record
 class Entry:
     """A problem as its files declare it.
@@ -62,7 +72,6 @@ class Entry:
     Args:
         id, name, severity, since, affects, ends_run, about: of the problem; each row of a table is an entry, too.
         bites: when it does, a word of `doctor.catalogue.bites.STAGES`; "" as is usual in its area.
-        unseen: why it cannot be seen before, during or after a run, a sentence each.
         module: dotted name of its files, without their endings.
         title: of its manual.
         checks: functions of its Python file.
@@ -83,7 +92,6 @@ class Entry:
     ends_run: bool = True
     about: str = ""
     bites: str = ""
-    unseen: Mapping[str, str] = field(default_factory=dict)
     checks: tuple[CheckEntry, ...] = ()
     has_signatures: bool = False
     has_rule: bool = False
@@ -139,8 +147,10 @@ def read_entry(source: str, module: str, path: str, declared: Mapping[str, Any] 
 
 def _declared_entry(declared: Mapping[str, Any], module: str, **told: Any) -> Entry:
     """The entry of a problem whose TOML declares it; `told` is what its Python file tells."""
-    names = ("id", "name", "since", "affects", "ends_run", "about", "bites", "unseen")
+    names = ("id", "name", "since", "affects", "ends_run", "about", "bites")
     fields = {name: declared[name] for name in names if name in declared}
+    if declared["triggers"]:
+        told["checks"] = (*told.get("checks", ()), TRIGGERED)
     return Entry(
         severity=Severity(declared["severity"]), module=module, title=declared["manual"]["title"].rstrip("."),
         has_signatures=bool(declared["signatures"]), **fields, **told,
