@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from doctor.base.record import record
@@ -14,6 +15,9 @@ from doctor.catalogue.words import ProblemWords, words_of
 TIMES = ("before", "during", "after")
 #: nobody has written the detector, and nothing is known that forbids it
 OPEN = "open"
+#: how many of those that are seen before launch are seen by checks of other problems, and how that is told
+BY_OTHERS, _OF_OTHERS = "by others", "check of "
+COLUMNS = ("problems", "before", BY_OTHERS, "during", "after", OPEN)
 #: areas whose problems show in the figures or events of a run alone, unless their file says otherwise
 _IN_THE_RUN: Mapping[str, str] = {
     "rl": "it shows in the figures of the run", "numerics": "it shows in the figures of the run",
@@ -55,7 +59,7 @@ def _seen(entry: Entry, *, is_table: bool) -> Seen:
     if entry.checks:
         how["before"] = "check"
     elif words is not None and words.foreseen:
-        how["before"] = f"check of {', '.join(words.foreseen)}"
+        how["before"] = _OF_OTHERS + ", ".join(words.foreseen)
     if entry.has_rule:
         how["during"] = "rule"
     elif entry.has_signatures:
@@ -90,23 +94,34 @@ def _after(entry: Entry) -> str:
 
 
 def numbers(rows: Iterable[Seen]) -> dict[str, dict[str, int]]:
-    """Area -> how many problems, how many are seen at each time, how many questions are open."""
+    """Area -> how many problems, how many are seen at each time, how many of them by others, how many are open."""
     found: dict[str, dict[str, int]] = {}
     for row in rows:
-        counts = found.setdefault(row.area, dict.fromkeys(("problems", *TIMES, OPEN), 0))
+        counts = found.setdefault(row.area, dict.fromkeys(COLUMNS, 0))
         counts["problems"] += 1
         for time in TIMES:
             counts[time] += time in row.how
+        counts[BY_OTHERS] += row.how.get("before", "").startswith(_OF_OTHERS)
         counts[OPEN] += OPEN in row.why_not.values()
     return {area: found[area] for area in (*AREAS, *found) if area in found}
 
 
+def reasons_before(rows: Iterable[Seen]) -> list[tuple[str, int]]:
+    """Why problems are not seen before launch, and how many, the most frequent reason first."""
+    return Counter(row.why_not["before"] for row in rows if "before" in row.why_not).most_common()
+
+
 def markdown(rows: tuple[Seen, ...]) -> str:
-    """The table of docs/coverage.md."""
-    lines = ["| area | problems | before launch | during the run | after its end | open |", "|---|---|---|---|---|---|"]
+    """The tables of docs/coverage.md."""
+    lines = [
+        "| area | problems | before launch | of these by checks of others | during the run | after its end | open |",
+        "|---|---|---|---|---|---|---|",
+    ]
     table = numbers(rows)
     for area, each in table.items():
-        lines.append(f"| {area} | {' | '.join(str(each[name]) for name in ('problems', *TIMES, OPEN))} |")
-    total = [sum(each[name] for each in table.values()) for name in ("problems", *TIMES, OPEN)]
+        lines.append(f"| {area} | {' | '.join(str(each[name]) for name in COLUMNS)} |")
+    total = [sum(each[name] for each in table.values()) for name in COLUMNS]
     lines.append(f"| **all** | {' | '.join(map(str, total))} |")
+    lines += ["", "| why not before launch | problems |", "|---|---|"]
+    lines += [f"| {reason} | {count} |" for reason, count in reasons_before(rows)]
     return "\n".join(lines) + "\n"
