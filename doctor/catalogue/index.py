@@ -57,7 +57,7 @@ class CheckEntry:
 
 #: the check of a problem whose TOML declares triggers; the function is `doctor.catalogue.shared.triggers.judge`
 TRIGGERED = CheckEntry("<triggers>", {
-    "launch": ("launch", True), "packages": ("packages", False), "world": ("world", False),
+    "launch": ("launch", False), "packages": ("packages", False), "world": ("world", False),
     "training": ("training", False), "verl": ("verl_config", False), "framework": ("framework_config", False),
     "model": ("model", False), "dataset": ("dataset", False), "script": ("script", False),
     "environment": ("environment", False), "gpus": ("gpus", False),

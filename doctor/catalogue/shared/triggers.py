@@ -30,8 +30,8 @@ from doctor.facts.packages import Packages
 from doctor.facts.script import Script
 from doctor.facts.training import Training
 
-#: in `values`: what follows is a key, whose value is said; a hole of the idiom
-_KEY, _HOLE = "=", "$"
+#: in `values`: what follows is a key, whose value is said; a hole of the idiom; a distribution, whose release is
+_KEY, _HOLE, _RELEASE = "=", "$", "=package."
 _NOT_READ = "not all arguments could be read without running the script"
 
 
@@ -44,7 +44,8 @@ class Trigger:
         conditions: all hold.
         code: idiom of `doctor.data.idioms` that the script holds; "" for none.
         message: name of what is said; "" for the problem's `main`, else its `log`.
-        values: brace of the message -> text, "=KEY" for what is said under a key, "$HOLE" for a hole of the idiom.
+        values: brace of the message -> text, "=KEY" for what is said under a key, "$HOLE" for a hole of the idiom,
+            "=package.NAME" for a release.
         confidence: how sure it is.
 
     """
@@ -79,6 +80,8 @@ def judge(words: ProblemWords, **facts: Any) -> Judgement:
         facts: those of `doctor.catalogue.index.TRIGGERED`, by its names; None for what is not known.
 
     """
+    if facts["launch"] is None:
+        return
     seen = _seen(facts)
     gap = False
     for trigger in triggers_of(words):
@@ -155,7 +158,7 @@ def _told(words: ProblemWords, trigger: Trigger, seen: _Seen) -> Finding:
     idiom = seen.idioms.get(trigger.code)
     versions = tuple(Observed.quoted("packages", f"{name} {seen.packages.version(name)}") for name in trigger.when
                      if seen.packages is not None)  # fmt: skip
-    values: dict[str, Any] = {name: _filled(text, seen.said, idiom) for name, text in trigger.values.items()}
+    values: dict[str, Any] = {name: _filled(text, seen, idiom) for name, text in trigger.values.items()}
     where = place_of(*proofs)
     if where is None and idiom is not None:
         where = Where(file=idiom.source, line=idiom.line)
@@ -171,11 +174,14 @@ def _message(words: ProblemWords, trigger: Trigger) -> Message:
     return words[name]
 
 
-def _filled(text: str, said: Said, idiom: Observed | None) -> str:
+def _filled(text: str, seen: _Seen, idiom: Observed | None) -> str:
     if text.startswith(_HOLE) and idiom is not None:
         return str(idiom.value.get(text[1:], ""))
     if not text.startswith(_KEY):
         return text
+    if text.startswith(_RELEASE) and seen.packages is not None:
+        return seen.packages.version(text.removeprefix(_RELEASE)) or ""
+    said = seen.said
     setting = said.setting(text[1:])
     return str(setting.value if setting is not None and setting.known else said.others.get(text[1:], ""))
 
