@@ -16,7 +16,7 @@ import tomllib
 from referencing import Registry, Resource
 
 from doctor.catalogue.docs import page, pages, stale, write
-from doctor.catalogue.index import TRIGGERED, Entry
+from doctor.catalogue.index import Entry
 from doctor.catalogue.manual import HEADINGS, manual
 from doctor.catalogue.problem import AREAS
 from doctor.catalogue.problem_files import declared
@@ -138,8 +138,7 @@ def test_checks_are_pure_and_their_facts_exist(entry: Entry) -> None:
         for fact, _ in each.facts.values():
             assert provider(fact).timeout_s > 0
     if not entry.has_code:
-        # those of its table, which are judged there, and its triggers, which are data
-        assert all(each.table or each == TRIGGERED for each in entry.checks)
+        assert all(each.table for each in entry.checks)  # those of its table, which are judged there, and triggers
         return
     tree = ast.parse(inspect.getsource(importlib.import_module(entry.module)))
     imported = {

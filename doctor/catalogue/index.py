@@ -27,7 +27,7 @@ from doctor.catalogue.check import wanted_facts
 from doctor.catalogue.malformed import CHINESE, CatalogueError
 from doctor.catalogue.problem import AREA_OF, ERROR, INFO, ROW, WARNING, Severity
 
-FORMAT = 8  # raise when Entry or the index changes
+FORMAT = 9  # raise when Entry or the index changes
 CATALOGUE = "doctor.checks"
 _PACKAGE = Path(__file__).parent.parent
 _OWN = _PACKAGE / "checks"
@@ -55,8 +55,8 @@ class CheckEntry:
     table: str = ""
 
 
-#: the check of a problem whose TOML declares triggers; the function is `doctor.catalogue.shared.triggers.judge`
-TRIGGERED = CheckEntry("<triggers>", {
+#: the check of a problem whose TOML declares triggers, which all such problems share
+TRIGGERED = CheckEntry("judge", table="doctor.catalogue.shared.triggers", facts={
     "launch": ("launch", False), "packages": ("packages", False), "world": ("world", False),
     "training": ("training", False), "verl": ("verl_config", False), "framework": ("framework_config", False),
     "model": ("model", False), "dataset": ("dataset", False), "script": ("script", False),

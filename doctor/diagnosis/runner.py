@@ -14,7 +14,7 @@ from doctor.base.evidence import World
 from doctor.base.opened import NotSeen
 from doctor.catalogue.bites import rank_of
 from doctor.catalogue.finding import Finding, Skip
-from doctor.catalogue.index import TRIGGERED, CheckEntry, Entry
+from doctor.catalogue.index import CheckEntry, Entry
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
 from doctor.catalogue.problem import AREAS
 from doctor.catalogue.words import words_of
@@ -227,11 +227,6 @@ def _take(run: Run, entry: Entry, judge: Callable[..., Judgement], arguments: Ma
 
 @cache
 def _function(module: str, name: str) -> Callable[..., Any]:
-    if name == TRIGGERED.function:
-        from doctor.catalogue.shared.triggers import judge
-        from doctor.catalogue.words import words_of
-
-        return partial(judge, words_of(module))
     function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return function
 
