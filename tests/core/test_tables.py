@@ -77,7 +77,7 @@ from doctor.catalogue.finding import found
 
 @check_of_rows()
 def stands(words: ProblemWords, packages: Packages, *, what: str = "") -> Judgement:
-    yield found(words.problem, words["main"], what=what or words.problem.id.partition("/")[2])
+    yield found(words.problem, words["main"], what=what or words.problem.row)
 """
 OWN_CHECK = """
 from __future__ import annotations

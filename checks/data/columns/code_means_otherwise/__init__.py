@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from doctor.catalogue.check import Judgement, check_of_rows
 from doctor.catalogue.finding import LIKELY, Where, found
-from doctor.catalogue.problem import ROW
 from doctor.catalogue.words import MAIN, ProblemWords
 from doctor.facts.script import Script
 
@@ -12,7 +11,7 @@ from doctor.facts.script import Script
 @check_of_rows()
 def written(words: ProblemWords, script: Script, *, processes: int | None = None) -> Judgement:
     """Say so where the code of a script holds the idiom; the row's value `function` is the hole that holds one."""
-    line = script.idioms.get(words.problem.id.partition(ROW)[2])
+    line = script.idioms.get(words.problem.row)
     if line is None:
         return
     function = line.value.get(words.values.get("function"))
