@@ -32,6 +32,16 @@ def return_kinds(function: FunctionNode | ast.Lambda) -> tuple[tuple[str, ...], 
     return tuple(found), list(returns)
 
 
+def returns_lists_of_one(function: FunctionNode | ast.Lambda) -> bool:
+    """Whether every return statement writes out a list of exactly one element."""
+    if isinstance(function, ast.Lambda):
+        given: list[ast.expr | None] = [function.body]
+    else:
+        given = [each.value for each in own_nodes(function.body) if isinstance(each, ast.Return)]
+    lists = [each for each in given if isinstance(each, ast.List) and len(each.elts) == 1]
+    return bool(given) and len(lists) == len(given) and not any(isinstance(each.elts[0], ast.Starred) for each in lists)
+
+
 def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
     """Nodes of a function without those of functions and classes inside it."""
     stack = list(reversed(body))

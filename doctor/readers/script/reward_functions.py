@@ -10,7 +10,7 @@ from doctor.facts.script import RewardFunction
 from doctor.readers.script.ast_names import CannotTell, Names, Spot
 from doctor.readers.script.ast_scopes import FunctionNode
 from doctor.readers.script.completion_reads import reads_of
-from doctor.readers.script.return_kinds import return_kinds
+from doctor.readers.script.return_kinds import return_kinds, returns_lists_of_one
 
 #: decorators that change neither parameters nor what comes back
 _TRANSPARENT = frozenset({
@@ -167,6 +167,7 @@ class RewardFunctions:
             return_places=tuple(source.place(each) for each in nodes),
             is_async=isinstance(node, ast.AsyncFunctionDef),
             reads=reads_of(node),
+            of_one=returns_lists_of_one(node),
         )
 
 
@@ -182,6 +183,7 @@ def _lambda(node: ast.Lambda, spot: Spot, bound: _Bound) -> RewardFunction:
         returns=kinds,
         return_places=tuple(source.place(each) for each in nodes),
         reads=reads_of(node),
+        of_one=returns_lists_of_one(node),
     )
 
 
