@@ -68,6 +68,12 @@ def _unusual(name: str, finding: str = "", phase: str = "", *, processes: bool =
     return Case(("torchrun", *words) if processes else words, finding, phase, beside=beside, variables=variables)
 
 
+def _thread(name: str, finding: str = "", phase: str = "", *, processes: bool = False) -> Case:
+    words = (f"{PROGRAMS}/threads.py", SMALL, name)
+    options = ("--no-resume",) if finding or phase else ()
+    return Case(("torchrun", *words) if processes else words, finding, phase, options)
+
+
 _REWARD = ("--reward_funcs", "think_format_reward", "--num_generations", "4")
 
 
@@ -109,6 +115,13 @@ WELL = {
     "unusual-stream": _unusual("stream"),
     "unusual-reward-object": _unusual("reward-object"),
     "unusual-own-trainer": _unusual("own-trainer"),
+    # after public threads
+    "threads-trainer-best": _thread("trainer-best"),
+    "threads-accelerate-accumulates": _thread("accelerate-accumulates"),
+    "threads-reward-cached": _thread("reward-cached"),
+    "threads-zero3-gathers": _thread("zero3-gathers", processes=True),
+    "threads-lora-goes-on": _thread("lora-goes-on"),
+    "threads-dpo-adapter": _thread("dpo-adapter"),
     # of earlier releases
     "trl-0.17": Case(_train("right", BASE), beside="trl-0.17"),
     "trl-0.14": Case(_train("right", BASE), beside="trl-0.14"),
@@ -193,4 +206,17 @@ MISTAKES = {
     "unusual-unused-head": _unusual("unused-head", phase="any", processes=True),
     "unusual-dpo-cut": _unusual("dpo-cut", phase="any"),
     "unusual-metrics-of-text": _unusual("metrics-of-text", phase="any"),
+    # after public threads
+    "threads-metrics-arrays": _thread("metrics-arrays", phase="any"),
+    "threads-mask-elsewhere": _thread("mask-elsewhere", "NUM5191"),
+    "threads-cleared-early": _thread("cleared-early", "RLX4202"),
+    "threads-save-signature": _thread("save-signature", phase="save"),
+    "threads-reentrant": _thread("reentrant", phase="any"),
+    "threads-pops-answers": _thread("pops-answers", phase="reward"),
+    "threads-cached-by-prompt": _thread("cached-by-prompt", "RLX5519"),
+    "threads-by-place": _thread("by-place", "RLX5519"),
+    "threads-shifted-twice": _thread("shifted-twice", "NUM5191"),
+    "threads-zero3-reads": _thread("zero3-reads", phase="any", processes=True),
+    "threads-optimizer-before-lora": _thread("optimizer-before-lora", "RLX4202"),
+    "threads-adapter-for-inference": _thread("adapter-for-inference", phase="any"),
 }

@@ -248,6 +248,10 @@ INVENTORY: dict[str, Any] = {
     "batch": {"tokens": 64, "trained": 30, "rows": 4, "ends": 4, "shapes": {"labels": [4, 16]}},
     "arguments": {"max_length": 1024},
 }  # fmt: skip
+ALIGNED_NEXT = {
+    "shifts": True, "model": "Qwen2ForCausalLM",
+    "batch": {**INVENTORY["batch"], "aligned": {"of": 30, "own": 2, "next": 30}},
+}  # fmt: skip
 LORA = {"default": {"r": 8, "targets": ["q_proj"], "saved": [], "bias": "none"}}
 
 
@@ -277,6 +281,12 @@ LORA = {"default": {"r": 8, "targets": ["q_proj"], "saved": [], "bias": "none"}}
         ({"double": {"lm_head.weight": 1}, "trainable": {"float64": 64}, "frozen": {"bfloat16": 9, "float32": 9}},
          "float64, while all other parameters are bfloat16, float32"),
         ({"double": {"lm_head.weight": 1}, "trainable": {"float64": 964}}, None),
+        (ALIGNED_NEXT, "30 of 30 labels are the next token already"),
+        ({**ALIGNED_NEXT, "shifts": False}, None),
+        ({"shifts": True, "batch": {**INVENTORY["batch"], "aligned": {"of": 30, "own": 30, "next": 1}}}, None),
+        ({"shifts": True, "batch": {**INVENTORY["batch"], "aligned": {"of": 7, "own": 0, "next": 7}}}, None),
+        ({"shifts": True, "batch": {**INVENTORY["batch"], "aligned": {"of": 30, "own": 0, "next": 12}}}, None),
+        ({"shifts": True, "batch": {**INVENTORY["batch"], "aligned": {"of": 30, "own": 20, "next": 30}}}, None),
     ],
 )  # fmt: skip
 def test_the_inventory_is_judged(change: dict[str, Any], headline: str | None) -> None:
