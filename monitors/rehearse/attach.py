@@ -22,6 +22,7 @@ _PLACES = {
     "transformers.generation.utils": ("completions", "attach"),
     "datasets.load": ("data", "loaders"),
     "datasets.arrow_dataset": ("data", "datasets"),
+    "datasets.dataset_dict": ("outside", "pushes"),
     "huggingface_hub.hf_api": ("outside", "hub"),
     "transformers.utils.hub": ("outside", "pushes"),
     "torch.optim.optimizer": ("loops", "attach"),

@@ -12,7 +12,9 @@ import os
 import socket
 import stat
 import sys
+import types
 from collections.abc import Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,9 +28,16 @@ _MOVING = frozenset({"os.rename", "shutil.move"})
 _WRITING = os.O_WRONLY | os.O_RDWR
 #: files that every program writes and nobody owns
 _NOBODYS = ("/dev/", "/proc/", "/sys/")
-_UPLOADS = ("create_repo", "upload_file", "upload_folder", "create_commit", "upload_large_folder", "delete_repo",
-            "delete_file", "create_tag", "create_branch", "update_repo_visibility", "create_pull_request",
-            "super_squash_history", "move_repo")  # fmt: skip
+#: how names of the hub's client begin that change something there
+#: https://huggingface.co/docs/huggingface_hub/package_reference/hf_api
+_CHANGING = (
+    "accept_", "add_", "batch_", "cancel_", "change_", "comment_", "copy_", "create_", "delete_", "disable_",
+    "duplicate_", "edit_", "enable_", "grant_", "hide_", "like", "merge_", "move_", "pause_", "permanently_",
+    "preupload_", "reject_", "rename_", "request_", "rerun_", "restart_", "resume_", "run_job", "run_uv_job", "scale_",
+    "set_", "super_squash_", "suspend_", "sync_", "trigger_", "unlike", "update_", "upload_",
+)  # fmt: skip
+#: classes that push what they are
+_PUSHED = ("PushToHubMixin", "Dataset", "DatasetDict", "IterableDataset", "IterableDatasetDict")
 
 
 class RefusedError(PermissionError):
@@ -151,34 +160,48 @@ def _caller() -> str:
 
 
 def hub(module: Any) -> None:
-    """Have nothing uploaded to the hub and nothing changed there."""
-    for name in _UPLOADS:
-        if callable(getattr(module.HfApi, name, None)):
-            setattr(module.HfApi, name, _not_uploaded(name, getattr(module.HfApi, name)))
+    """Have nothing uploaded to the hub and nothing changed there.
+
+    The module's own functions are methods that were bound when it was imported: they are bound anew.
+    """
+    owner = module.HfApi
+    for name in dir(owner):
+        if name.startswith(_CHANGING) and callable(getattr(owner, name)):
+            setattr(owner, name, _not_uploaded(name, getattr(owner, name)))
+            bound = getattr(module, name, None)
+            if isinstance(bound, types.MethodType):
+                setattr(module, name, getattr(bound.__self__, name))
 
 
 def pushes(module: Any) -> None:
-    """Have models and tokenizers not pushed, which collects files first."""
-    owner = getattr(module, "PushToHubMixin", None)
-    if owner is not None:
-        owner.push_to_hub = _not_uploaded("push_to_hub", owner.push_to_hub)
+    """Have models, tokenizers and datasets not pushed, which collects files first and asks the hub what it has."""
+    for name in _PUSHED:
+        owner = getattr(module, name, None)
+        if callable(getattr(owner, "push_to_hub", None)):
+            owner.push_to_hub = _not_uploaded("push_to_hub", owner.push_to_hub)
 
 
 def _not_uploaded(name: str, original: Any) -> Any:
     @functools.wraps(original)
     def refused(*args: Any, **kwargs: Any) -> Any:
         journal.left_out("hub", "uploads", call=name)
-        return _Nothing(_repository(args, kwargs)) if name == "create_repo" else None
+        told = _Nothing(_repository(args, kwargs))
+        if not kwargs.get("run_as_future"):
+            return told
+        later: Any = Future()
+        later.set_result(told)
+        return later
 
     return refused
 
 
 def _repository(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
-    return str(kwargs.get("repo_id", args[1] if len(args) > 1 else ""))
+    named = kwargs.get("repo_id", args[1] if len(args) > 1 else "")
+    return named if isinstance(named, str) else ""
 
 
 class _Nothing(str):
-    """What `create_repo` gives: an address, of a repository that nobody made."""
+    """What the hub answers to a change that nobody made: an address, whose parts are empty."""
 
     __slots__ = ()
 
@@ -186,6 +209,11 @@ class _Nothing(str):
     def repo_id(self) -> str:
         """Name of the repository."""
         return str(self)
+
+    def __getattr__(self, name: str) -> str:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return ""
 
 
 def weights_and_biases(module: Any) -> None:
