@@ -17,7 +17,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 LEVEL, OLD, TRUNCATED, SUMMED = TOML["level"], TOML["old"], TOML["truncated"], TOML["summed"]
-AHEAD, BEYOND, AT_ONCE = TOML["ahead"], TOML["beyond"], TOML["at_once"]
+AHEAD, BEYOND, AT_ONCE, PROMISED = TOML["ahead"], TOML["beyond"], TOML["at_once"], TOML["promised"]
 
 
 #: logged steps of the medians; factor by which the ratio must have moved, and from 1
@@ -383,7 +383,7 @@ _ALLOWED = (
 
 def of_courses(courses: Courses) -> Optional[Finding]:
     """What settings say of a gap between sampler and learner, or of an age."""
-    return _older_than_allowed(courses) or _cut(courses)
+    return _older_than_allowed(courses) or _cut(courses) or _not_as_promised(courses)
 
 
 def _older_than_allowed(courses: Courses) -> Optional[Finding]:
@@ -415,4 +415,25 @@ def _cut(courses: Courses) -> Optional[Finding]:
         PROBLEM, TRUNCATED, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
         metric=course.name, value=f"{course.last:.3g}",
         settings=", ".join(f"{name}={value:g}" for name, value in cut.items()),
+    )  # fmt: skip
+
+
+#: settings that make both sides compute the same, bit by bit; slime's and Miles' own tests then ask for equality:
+#: https://github.com/THUDM/slime/tree/main/examples/true_on_policy,
+#: https://github.com/radixark/miles/blob/main/miles/utils/arguments.py
+_EXACT = ("true_on_policy_mode", "true_on_policy")
+
+#: what is added up of equal numbers is exactly 0; anything above this was a difference once
+_NO_GAP = 1e-7
+
+
+def _not_as_promised(courses: Courses) -> Optional[Finding]:
+    """A gap, however small, in every step of a run whose settings leave none."""
+    setting = next((each for each in _EXACT if courses.settings.get(each) is True), None)
+    gap = courses.of.get(_DIFFERENCE)
+    if setting is None or gap is None or not _NO_GAP < gap.low < math.inf:
+        return None
+    return found(
+        PROBLEM, PROMISED, confidence=LIKELY, where=Where(file=gap.source, step=gap.last_step), metric=gap.name,
+        value=f"{gap.mean:.2g}", setting=setting,
     )  # fmt: skip

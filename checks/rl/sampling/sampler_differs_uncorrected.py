@@ -139,6 +139,9 @@ _RATIOS = {"swift rlhf": "rollout_importance_sampling_mode", "AsyncGRPOConfig": 
 #: https://github.com/radixark/miles/pull/1829 and https://github.com/THUDM/slime/blob/main/slime/utils/arguments.py
 _DELAYED = {"train_async.py": ("use_tis", "use_rollout_logprobs", "keep_old_actor", "custom_tis_function_path")}
 _OFF = (None, False, "none", "null", "None")
+#: veRL's settings of which any bounds what a rollout in another precision does, as `_uncorrected`; the last is of
+#: releases before 0.6 (https://github.com/verl-project/verl/pull/2953)
+_VERL = ("rollout_is", "rollout_rs", "bypass_mode", "tis_imp_ratio_cap")
 
 
 def _of_programs(told: Mapping[str, object]) -> Finding | None:
@@ -156,7 +159,15 @@ def _of_programs(told: Mapping[str, object]) -> Finding | None:
                         PROBLEM, CUT, confidence=LIKELY, commands=(f"{setting}={whole}",), name=setting,
                         value=f"{value:g}",
                     )  # fmt: skip
-    return None
+    return _quantised_in_verl(told) if "verl." in programs else None
+
+
+def _quantised_in_verl(told: Mapping[str, object]) -> Finding | None:
+    """What a command of veRL's says; where it does not name a correction, there is none."""
+    bounded = any(told.get(each) not in (*_OFF, -1) for each in _VERL)
+    if bounded or told.get("loss_mode", "vanilla") != "vanilla":
+        return None
+    return _quantised(told.get("quantization"), f"{_WEIGHTS}=token")
 
 
 def _quantised(precision: object, command: str) -> Finding | None:
