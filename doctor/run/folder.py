@@ -34,9 +34,9 @@ RUNS = "doctor-runs"
 KINDS = frozenset({"start", "phase", "step", "alarm", "exception", "hang", "gpu", "monitor", "stop", "end"})
 
 #: a file of so many bytes keeps room for the last notes of a run whose disk is full by then: its end, and kinds of
-#: events on which the exit code depends
+#: events on which the exit code or the verdict depends
 ROOM, ROOM_BYTES = ".room", 16384
-_LAST_WORDS = frozenset({"stop"})
+_LAST_WORDS = frozenset({"stop", "exception"})
 
 #: what a run can be doing; the innermost of nested phases counts
 PHASES = ("generation", "reward", "reference", "update", "weight_sync", "checkpoint", "eval", "other")
@@ -98,7 +98,7 @@ class RunDir:
     def of_environment(cls) -> Optional[RunDir]:
         """The folder of the run that this process belongs to; None outside of one."""
         path = os.environ.get(VARIABLE)
-        return cls(path) if path and Path(path).is_dir() else None
+        return cls(path) if path and os.path.isdir(path) else None  # noqa: PTH112 - pathlib raises where a disk has gone
 
     @property
     def run_json(self) -> Path:

@@ -120,6 +120,19 @@ def test_a_disk_from_the_start_on(folder: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE])
+def test_what_the_command_imports_later_comes_from_its_own_disk(folder: Path, number: int) -> None:
+    """Our folders on its path lie on the disk that has gone, its own do not."""
+    program = folder.parent / "program.py"
+    program.write_text(
+        f"{PRINTS.rpartition('sys.exit')[0]}import xml.dom.minidom, wave\nprint(wave.__name__)\nsys.exit(6)\n"
+    )
+    with failing_disk(folder, number, BEGUN, everything=True) as why:
+        mounted(why)
+        done = doctor(folder, "run", "--no-check", "--", sys.executable, str(program))
+    assert (done.returncode, done.stdout) == (6, f"{ALL}wave\n"), done.stderr
+
+
 def test_what_refuses_to_be_written_is_told(folder: Path) -> None:
     with failing_disk(folder, errno.EDQUOT, 100_000, everything=False) as why:
         mounted(why)
