@@ -216,20 +216,34 @@ class _Nothing(str):
         return ""
 
 
-def weights_and_biases(module: Any) -> None:
-    """Have every run disabled, whatever mode it is asked for: what is logged into it goes nowhere."""
-    original = getattr(module, "init", None)
-    if callable(original):
-        module.init = _disabled(original)
+def trackers(module: Any) -> None:
+    """Have what is logged go nowhere beyond the rehearsal, also where the program names a mode or an address itself.
+
+    What a program says comes before what the environment says.
+    https://docs.wandb.ai/ref/python/init  https://docs.swanlab.cn/en/api/cli-swanlab-disabled.html
+    https://mlflow.org/docs/latest/python_api/mlflow.html  https://huggingface.co/docs/trackio/v0.27.0/api
+    """
+    if module.__name__ == "mlflow":
+        for name in ("set_tracking_uri", "set_registry_uri"):
+            setattr(module, name, lambda *_, **__: journal.left_out("trackers", "trackers"))
+        return
+    always, given = ({}, _PLACES) if module.__name__ == "trackio" else (_DISABLED, ())
+    if callable(getattr(module, "init", None)):
+        module.init = _elsewhere(module.init, always, given)
     if callable(getattr(module, "login", None)):
         module.login = _not_logged_in(module.login)
 
 
-def _disabled(original: Any) -> Any:
+#: of a tracker's `init`: what disables a run, and where it would be put
+_DISABLED, _PLACES = {"mode": "disabled"}, ("space_id", "dataset_id", "server_url")
+
+
+def _elsewhere(original: Any, always: dict[str, Any], places: Sequence[str]) -> Any:
     @functools.wraps(original)
     def init(*args: Any, **kwargs: Any) -> Any:
         journal.left_out("trackers", "trackers")
-        return original(*args, **{**kwargs, "mode": "disabled"})
+        kept = {name: each for name, each in kwargs.items() if name not in places}
+        return original(*args, **{**kept, **always})
 
     return init
 

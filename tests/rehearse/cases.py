@@ -90,6 +90,7 @@ WELL = {
     "grpo-bf16-warmup": Case(_train("right-bf16")),
     "grpo-conversations-7b": Case((f"{PROGRAMS}/chat.py", BASE, "right")),
     "grpo-two-processes": Case(("torchrun", f"{PROGRAMS}/chat.py", SMALL, "right")),
+    "grpo-zero1": Case(("torchrun", f"{PROGRAMS}/chat.py", SMALL, "right", f"{PROGRAMS}/zero1.json")),
     "grpo-zero2": Case(("torchrun", f"{PROGRAMS}/chat.py", BASE, "right", f"{PROGRAMS}/zero2.json")),
     "grpo-zero3": Case(("torchrun", f"{PROGRAMS}/chat.py", BASE, "right", f"{PROGRAMS}/zero3.json")),
     "sft": Case((f"{PROGRAMS}/sft.py", SMALL, "right")),

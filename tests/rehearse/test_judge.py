@@ -23,7 +23,7 @@ from doctor.rehearse.passes import Ended
 from doctor.rehearse.record import Rehearsed, left_out, phases
 from doctor.rehearse.report import report
 from doctor.rehearse.session import Session, Wishes
-from doctor.rehearse.told import beforehand, not_rehearsed
+from doctor.rehearse.told import beforehand, extrapolated, not_rehearsed
 from doctor.rehearse.words import REASONS, SENTENCES
 from doctor.render.html import render as page
 from doctor.render.markdown import render as markdown
@@ -128,6 +128,18 @@ def test_what_was_not_rehearsed_is_told_with_its_reason(tmp_path: Path) -> None:
     assert told["resume"] == REASONS["en"]["resume_off"]
     assert "completions" in told
     assert "memory" in told
+
+
+def test_what_is_extrapolated_names_what_it_was_measured_on(tmp_path: Path) -> None:
+    more = (
+        *WHOLE, entry("mapped", 3, rows=200, seconds=4.0, stands_for=1_000_000),
+        entry("mapped", 3, rows=48, seconds=1.0, stands_for=None),
+    )  # fmt: skip
+    step, mapping, memory = extrapolated(session(tmp_path, more), "en")
+    assert "3" in step
+    assert all(each in mapping for each in ("1,000,000", "200", "5.6 h"))
+    assert "doctor plan -- python train.py" in memory
+    assert not any("doctor plan" in each for each in extrapolated(session(tmp_path, more, scale="real"), "en"))
 
 
 def test_every_reason_and_sentence_is_there_in_both_languages() -> None:

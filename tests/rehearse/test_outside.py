@@ -80,14 +80,36 @@ def test_what_pushes_itself_is_not_pushed(tmp_path: Path, monkeypatch: pytest.Mo
     assert Dataset().push_to_hub("me/mine") == "me/mine"
 
 
-def test_runs_of_a_tracker_are_disabled_and_nobody_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("tracker", "arguments", "begun"),
+    [
+        ("wandb", {"project": "p", "mode": "online"}, {"project": "p", "mode": "disabled"}),
+        ("swanlab", {"project": "p", "mode": "cloud"}, {"project": "p", "mode": "disabled"}),
+        ("trackio", {"project": "p", "space_id": "me/space"}, {"project": "p"}),
+    ],
+)
+def test_runs_of_a_tracker_go_nowhere_and_nobody_logs_in(
+    tracker: str, arguments: dict[str, str], begun: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     set_up(tmp_path, monkeypatch)
-    begun: list[dict[str, Any]] = []
-    module = types.SimpleNamespace(init=lambda **given: begun.append(given), login=lambda **_: 1 / 0)
-    outside.weights_and_biases(module)
-    module.init(project="p", mode="online")
-    assert begun == [{"project": "p", "mode": "disabled"}]
+    told: list[dict[str, Any]] = []
+    module: Any = types.ModuleType(tracker)
+    module.init, module.login = (lambda **given: told.append(given)), (lambda **_: 1 / 0)
+    outside.trackers(module)
+    module.init(**arguments)
+    assert told == [begun]
     assert module.login(key="k") is True
+
+
+def test_the_address_of_a_tracking_server_is_not_taken_from_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = set_up(tmp_path, monkeypatch)
+    module: Any = types.ModuleType("mlflow")
+    module.set_tracking_uri = lambda uri: 1 / 0
+    outside.trackers(module)
+    assert module.set_tracking_uri("http://mlflow.example.com") is None
+    assert [each["name"] for each in journal.entries(stage)] == ["trackers"]
 
 
 _REAL = """
