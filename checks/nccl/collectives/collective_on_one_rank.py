@@ -18,11 +18,12 @@ _STAGE_OF_WEIGHTS = 3
 
 
 @check(PROBLEM)
-def collective_on_one_rank(script: Script, world: World) -> Judgement:
-    """One finding a call, where the command is known to start several processes."""
-    if world.processes is None or world.processes < 2:
+def collective_on_one_rank(script: Script, world: World | None) -> Judgement:
+    """One finding a call; a command that is not known to start several processes starts one."""
+    processes = world.processes if world is not None else None
+    if world is not None and (processes is None or processes < 2):
         return
-    by = _partitioned_by(world)
+    by = _partitioned_by(world) if world is not None else None
     for each in script.lone_calls:
         if each.sharded and by is None:
             continue
@@ -34,7 +35,7 @@ def collective_on_one_rank(script: Script, world: World) -> Judgement:
             confidence=LIKELY,
             name=each.name,
             test=each.test,
-            processes=world.processes,
+            processes=processes,
             by=by,
         )
 
