@@ -26,6 +26,8 @@ _PLACES = {
     "huggingface_hub.hf_api": ("outside", "hub"),
     "transformers.utils.hub": ("outside", "pushes"),
     "torch.optim.optimizer": ("loops", "attach"),
+    "torch.serialization": ("outside", "saves"),
+    "safetensors": ("outside", "saves"),
     "wandb": ("outside", "trackers"),
     "swanlab": ("outside", "trackers"),
     "trackio": ("outside", "trackers"),

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Optional
 
 from doctor.monitors.rehearse import journal
 from doctor.monitors.rehearse.settings import Settings
@@ -36,6 +36,8 @@ _CHANGING = (
     "preupload_", "reject_", "rename_", "request_", "rerun_", "restart_", "resume_", "run_job", "run_uv_job", "scale_",
     "set_", "super_squash_", "suspend_", "sync_", "trigger_", "unlike", "update_", "upload_",
 )  # fmt: skip
+#: functions that write by a library in another language: name, place and name of the path
+_SAVING = (("save", 1, "f"), ("serialize_file", 1, "filename"))
 #: classes that push what they are
 _PUSHED = ("PushToHubMixin", "Dataset", "DatasetDict", "IterableDataset", "IterableDatasetDict")
 
@@ -51,14 +53,51 @@ class OfflineError(ConnectionRefusedError):
 def watch(settings: Settings) -> None:
     """Look on at files and connections of this process from now on."""
     own = (str(settings.root), *_NOBODYS)
-    look = _Looking(settings, own)
+    _Watched.look = look = _Looking(settings, own)
     sys.addaudithook(look.at)
+
+
+def saves(module: Any) -> None:
+    """Have what is saved by code in other languages, of which Python has no audit event, refused like what it opens.
+
+    https://github.com/pytorch/pytorch/blob/v2.9.0/torch/serialization.py: a path goes to a writer in C++
+    https://github.com/huggingface/safetensors/blob/v0.6.2/bindings/python/src/lib.rs: `serialize_file`
+    """
+    look = _Watched.look
+    if look is None or look.held:
+        return
+    for name, place, key in _SAVING:
+        original = getattr(module, name, None)
+        if callable(original):
+            setattr(module, name, _not_over(original, look, place, key))
+
+
+def _not_over(original: Any, look: _Looking, place: int, key: str) -> Any:
+    @functools.wraps(original)
+    def save(*args: Any, **kwargs: Any) -> Any:
+        look.writes(args[place] if len(args) > place else kwargs.get(key))
+        return original(*args, **kwargs)
+
+    return save
+
+
+class _Watched:
+    look: ClassVar[Optional[_Looking]] = None
 
 
 class _Looking:
     def __init__(self, settings: Settings, own: tuple[str, ...]) -> None:
         self._settings, self._own = settings, own
         self._inside = False
+
+    @property
+    def held(self) -> bool:
+        """Whether an overlay holds every write, so that files are nobody's business here."""
+        return self._settings.held
+
+    def writes(self, path: Any) -> None:
+        """What a library is about to write; raises what refuses it. Anything that is no path goes on."""
+        self._change(path, "overwrite")
 
     def at(self, event: str, args: tuple[Any, ...]) -> None:
         """One event; raises what refuses it."""

@@ -154,3 +154,49 @@ def test_the_real_clients_contact_nobody(beside: str, python: Path, tmp_path: Pa
         json.loads(line) for file in (tmp_path / "stage").rglob("*.jsonl") for line in file.read_text().splitlines()
     ]
     assert sum(each["kind"] == "left_out" for each in told) >= 1
+
+
+_SAVES = """
+import sys
+sys.path.append(sys.argv[1])
+from doctor.monitors.rehearse import attach
+attach.begin()
+import torch.serialization
+attach.attach("torch.serialization", torch.serialization)
+import safetensors
+attach.attach("safetensors", safetensors)
+import torch, safetensors.torch
+weights = {"w": torch.zeros(2)}
+for name in ("mine", "new"):
+    for save in (
+        lambda: torch.serialization.save(weights, f"{name}.pt"),
+        lambda: torch.serialization.save(obj=weights, f=f"{name}.pt"),
+        lambda: safetensors.torch.save_file(weights, f"{name}.safetensors"),
+        lambda: safetensors.torch.save_file(weights, filename=f"{name}.safetensors"),
+    ):
+        try:
+            save()
+            print("done")
+        except PermissionError as error:
+            print(type(error).__name__)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("held", [False, True])
+def test_weights_that_were_there_are_not_saved_over(python: Path, tmp_path: Path, *, held: bool) -> None:
+    (tmp_path / "stage").mkdir()
+    for name in ("mine.pt", "mine.safetensors"):
+        (tmp_path / name).write_text("weeks of training")
+    time.sleep(0.05)
+    file = tmp_path / "settings.json"
+    file.write_text(Settings(tmp_path / "stage", time.time_ns(), held=held).as_json())
+    variables = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), VARIABLE: str(file)}
+    done = subprocess.run(
+        [str(python), "-c", _SAVES, str(ROOT)], env=variables, cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    # an overlay holds what is written: there the files are nobody's business, and here there is none
+    assert done.stdout.split() == (["done"] * 8 if held else ["RefusedError"] * 4 + ["done"] * 4), done.stderr[-2000:]
+    assert ((tmp_path / "mine.pt").read_bytes() == b"weeks of training") is not held
+    assert (tmp_path / "new.safetensors").exists()
