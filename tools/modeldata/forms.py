@@ -39,7 +39,9 @@ sys.modules["litgpt.utils"].find_multiple = lambda n, k: n if n % k == 0 else n 
 module = types.ModuleType("config")
 sys.modules["config"] = module
 exec(compile(sys.stdin.read(), "config.py", "exec"), module.__dict__)
-json.dump(module.configs, sys.stdout, default=str)
+# a row leaves out what its class takes as default
+usual = {name: getattr(module.Config, name) for name in ("n_layer", "n_head", "n_embd")}
+json.dump([{**usual, **each} for each in module.configs], sys.stdout, default=str)
 """
 
 
