@@ -193,8 +193,8 @@ def test_weights_that_were_there_are_not_saved_over(python: Path, tmp_path: Path
     file.write_text(Settings(tmp_path / "stage", time.time_ns(), held=held).as_json())
     variables = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), VARIABLE: str(file)}
     done = subprocess.run(
-        [str(python), "-c", _SAVES, str(ROOT)], env=variables, cwd=tmp_path, capture_output=True, text=True, timeout=120,
-        check=False,
+        [str(python), "-c", _SAVES, str(ROOT)], env=variables, cwd=tmp_path, capture_output=True, text=True,
+        timeout=120, check=False,
     )  # fmt: skip
     # an overlay holds what is written: there the files are nobody's business, and here there is none
     assert done.stdout.split() == (["done"] * 8 if held else ["RefusedError"] * 4 + ["done"] * 4), done.stderr[-2000:]
