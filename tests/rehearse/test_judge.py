@@ -175,10 +175,15 @@ def test_a_command_that_fails_is_an_error_whatever_is_known_of_it(tmp_path: Path
 def test_what_the_rehearsal_itself_refused_is_no_error_of_the_users(tmp_path: Path) -> None:
     entries = (*WHOLE[:5], entry("refused", 6, path="/data/cache.json", what="overwrite"))
     done = session(tmp_path, entries, code=1)
-    done.run.console.write_text("something that nobody knows\n")
+    done.run.console.write_text(
+        "Traceback (most recent call last):\n"
+        '  File "train.py", line 3, in <module>\n    save(rows)\n'
+        "RefusedError: [Errno 1] the rehearsal may not overwrite what was there before it: '/data/cache.json'\n"
+    )
     outcome = judged(done).outcome
     assert outcome.errors == 0
-    assert "/data/cache.json" in outcome.findings[-1].words().headline
+    (told,) = outcome.findings
+    assert "/data/cache.json" in told.words().headline
 
 
 def test_the_deadline_names_the_phase_in_which_it_stood(tmp_path: Path) -> None:
