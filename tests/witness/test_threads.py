@@ -19,9 +19,16 @@ FOLDER = Path(__file__).parent / "threads"
 CASES = sorted(each.parent.name for each in FOLDER.glob("*/label.json"))
 PREPARED = prepared_once()
 
-#: what nothing in the log tells: a metric that is printed with three decimals, which are 0 where all is well, too; and
-#: which share of its calls a policy writes in vain
-MISSED = {"rllm-kl-always-zero", "openagentrl-tool-calls-undecoded"}
+#: what nothing in the log tells: a metric printed with three decimals, which are 0 where all is well, too; which
+#: share of its calls a policy writes in vain; one break of everything that a first update can make as well as a first
+#: push; a reward that is flat for 30 steps, or has fallen for 25
+MISSED = {
+    "rllm-kl-always-zero", "openagentrl-tool-calls-undecoded", "dressage-gibberish-after-push",
+    "torchforge-ratio-is-one", "unsloth-environment-trained",
+}  # fmt: skip
+
+#: named behind a symptom
+BEHIND = {"verl-lora-random-output"}
 
 
 def label(name: str) -> dict[str, Any]:
@@ -41,7 +48,7 @@ def found(name: str) -> list[str]:
 
 def test_all_have_sources_of_their_own() -> None:
     broken = [label(each) for each in CASES if label(each)["kind"] != "healthy"]
-    assert len(broken) == len({each["source"] for each in broken}) == 24
+    assert len(broken) == len({each["source"] for each in broken}) == 36
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -49,6 +56,9 @@ def test_what_ruined_the_run_is_named_first(name: str) -> None:
     told = label(name)
     if told["kind"] == "healthy":
         assert found(name) == []
+    elif name in BEHIND:
+        assert set(found(name)[1:]) & set(told["expected"])
+        assert found(name)[0] not in told["expected"]
     elif name not in MISSED:
         assert found(name)[:1] in [[each] for each in told["expected"]]
     else:

@@ -17,7 +17,8 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 LEVEL, OLD, TRUNCATED, SUMMED = TOML["level"], TOML["old"], TOML["truncated"], TOML["summed"]
-AHEAD, BEYOND, AT_ONCE, PROMISED = TOML["ahead"], TOML["beyond"], TOML["at_once"], TOML["promised"]
+AHEAD, BEYOND, AT_ONCE = TOML["ahead"], TOML["beyond"], TOML["at_once"]
+PROMISED, ITSELF = TOML["promised"], TOML["itself"]
 
 
 #: logged steps of the medians; factor by which the ratio must have moved, and from 1
@@ -383,7 +384,7 @@ _ALLOWED = (
 
 def of_courses(courses: Courses) -> Optional[Finding]:
     """What settings say of a gap between sampler and learner, or of an age."""
-    return _older_than_allowed(courses) or _cut(courses) or _not_as_promised(courses)
+    return _older_than_allowed(courses) or _cut(courses) or _not_as_promised(courses) or _never_itself(courses)
 
 
 def _older_than_allowed(courses: Courses) -> Optional[Finding]:
@@ -436,4 +437,25 @@ def _not_as_promised(courses: Courses) -> Optional[Finding]:
     return found(
         PROBLEM, PROMISED, confidence=LIKELY, where=Where(file=gap.source, step=gap.last_step), metric=gap.name,
         value=f"{gap.mean:.2g}", setting=setting,
+    )  # fmt: skip
+
+
+#: veRL's names of the sizes of a batch and of an update, and settings that have old log probabilities from elsewhere
+_BATCH, _UPDATE, _EPOCHS, _BYPASS = "train_batch_size", "ppo_mini_batch_size", "ppo_epochs", "bypass_mode"
+
+#: a KL that kernels in bf16 leave (s = 0.05, see `AT_START`) is 0.00125; four times that in each step is another
+#: forward
+_ITSELF = 0.005
+
+
+def _never_itself(courses: Courses) -> Optional[Finding]:
+    """One update a batch: whenever the KL to the policy of before is told, nothing has been updated yet."""
+    batch, update, drift = courses.number(_BATCH), courses.number(_UPDATE), courses.of.get("policy_drift")
+    if batch is None or batch != update or (courses.number(_EPOCHS) or 1) > 1 or courses.settings.get(_BYPASS):
+        return None
+    if drift is None or drift.count < LEVEL_STEPS or not _ITSELF < drift.low <= drift.high < math.inf:
+        return None
+    return found(
+        PROBLEM, ITSELF, confidence=LIKELY, where=Where(file=drift.source, step=drift.last_step),
+        value=f"{drift.mean:.2g}", count=drift.count,
     )  # fmt: skip
