@@ -20,15 +20,13 @@ CASES = sorted(each.parent.name for each in FOLDER.glob("*/label.json"))
 PREPARED = prepared_once()
 
 #: what nothing in the log tells: a metric printed with three decimals, which are 0 where all is well, too; which
-#: share of its calls a policy writes in vain; one break of everything that a first update can make as well as a first
-#: push; a reward that is flat for 30 steps, or has fallen for 25
+#: share of its calls a policy writes in vain; a reward that is flat for 30 steps, or has fallen for 25
 MISSED = {
-    "rllm-kl-always-zero", "openagentrl-tool-calls-undecoded", "dressage-gibberish-after-push",
-    "torchforge-ratio-is-one", "unsloth-environment-trained",
+    "rllm-kl-always-zero", "openagentrl-tool-calls-undecoded", "torchforge-ratio-is-one", "unsloth-environment-trained",
 }  # fmt: skip
 
-#: named behind a symptom
-BEHIND = {"verl-lora-random-output"}
+#: a symptom is named in place of the cause, or before it
+SYMPTOM = {"verl-lora-random-output": "RLX011", "dressage-gibberish-after-push": "RLX011"}
 
 
 def label(name: str) -> dict[str, Any]:
@@ -56,9 +54,8 @@ def test_what_ruined_the_run_is_named_first(name: str) -> None:
     told = label(name)
     if told["kind"] == "healthy":
         assert found(name) == []
-    elif name in BEHIND:
-        assert set(found(name)[1:]) & set(told["expected"])
-        assert found(name)[0] not in told["expected"]
+    elif name in SYMPTOM:
+        assert found(name)[0] == SYMPTOM[name] not in told["expected"]
     elif name not in MISSED:
         assert found(name)[:1] in [[each] for each in told["expected"]]
     else:
