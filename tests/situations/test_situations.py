@@ -1,8 +1,8 @@
 """The situations that the mission names: each stays answered as its row says, by the same engine that users run.
 
 A row of ``*.yaml`` has `before` (the verdict of the trial) and one of
-  log: text of a log, or logs: path -> text of several, with `context` (text of a report) beside it, `says`: id of the first finding, `words` and `never`,
-    `beside`: id of another one;
+  log: text of a log, or logs: path -> text of several, with `context` (text of a report) beside it, `says`: id of the
+    first finding, `words` and `never`, `beside`: id of another one;
   problem: an id, with `facts`, `command`, `files`, `unavailable` as in tests/checks, and `says`, `words`, `never`, or
     `silent: true`;
   plan: arguments of `doctor plan` -> words that its page has;
