@@ -194,8 +194,8 @@ def _import_the_doctor() -> None:
         if not each.name.startswith(left_out):
             importlib.import_module(each.name)
     for entry in index.load():
-        if entry.checks:
-            importlib.import_module(entry.module)
+        for each in entry.checks:
+            importlib.import_module(each.table or entry.module)
 
 
 if __name__ == "__main__":

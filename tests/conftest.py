@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,18 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     add_keywords(item)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without looking for garbage, and leave a million objects, which stay, out of every later look."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
     """The models of the tests are tiny, and several workers share the cores: more threads would wait for each other."""
@@ -93,6 +106,16 @@ def _own_home(_new_homes: Iterator[Path], _doctor_cache: Path, monkeypatch: pyte
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LANG", "C.UTF-8")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
+
+
+@pytest.fixture
+def catalogue_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands in the test's own process share the signatures and their engine, as the post-mortems of tests do."""
+    from doctor.logs import postmortem
+    from tests.prepared import prepared_once
+
+    prepared = prepared_once()
+    monkeypatch.setattr(postmortem, "prepare", lambda: prepared)
 
 
 @pytest.fixture

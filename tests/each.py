@@ -2,7 +2,7 @@
 
 A test of its own costs some milliseconds to collect, report and clean up, in every worker; twenty thousand cases that
 take one millisecond each were most of a run. A case is still found by `-k ID`, and then tried alone. All cases of a
-test share its fixtures, but for `tmp_path`: what changes them (`monkeypatch`, `capsys`) is no case for this.
+test share its fixtures, but for `tmp_path`: what changes them changes them back (`with monkeypatch.context()`).
 """
 
 from __future__ import annotations

@@ -20,6 +20,9 @@ from click.testing import CliRunner, Result
 from doctor.base.json_text import json_text
 from doctor.cli.app import app
 from doctor.monitors.sampler import columns
+from tests.each import for_each
+
+pytestmark = pytest.mark.usefixtures("catalogue_read_once")
 
 ROWS = 40
 BASE_NS = 1_772_000_000_000_000_000
@@ -98,8 +101,15 @@ def test_rows_without_a_host_are_of_no_other_host(tmp_path: Path) -> None:
     assert counts == {"h": 20, "": 20}
 
 
-@pytest.mark.parametrize("value", [None, True, False, 1.5, 10**40, "x", [], [[1]], {}, {"a": None}])
-@pytest.mark.parametrize("name", ["argv", "exit", "console", "stopped", "started_ns", "schema"])
+@for_each(
+    "name, value",
+    [
+        (f"{name}={value!r}", (name, value))
+        for name in ("argv", "exit", "console", "stopped", "started_ns", "schema")
+        for value in (None, True, False, 1.5, 10**40, "x", [], [[1]], {}, {"a": None})
+    ],
+    group=lambda case: case.partition("=")[0],
+)
 def test_a_damaged_run_json_is_no_end_and_no_crash(name: str, value: object, tmp_path: Path) -> None:
     for folder in ("gpu", "logs"):
         (tmp_path / folder).mkdir()
@@ -305,8 +315,15 @@ def test_a_program_that_ended_well_may_print_nothing(command: str, code: int, ac
 ODD = (None, True, 3, 2.5, float("nan"), "x", "", "\ud800", "\0", [], [3], [[]], {}, {"a": 1})
 
 
-@pytest.mark.parametrize("odd", ODD, ids=repr)
-@pytest.mark.parametrize("key", ["outputs", "execution_count", "cell_type", "text", "traceback", "output_type"])
+@for_each(
+    "key, odd",
+    [
+        (f"{key}={odd!r}", (key, odd))
+        for key in ("outputs", "execution_count", "cell_type", "text", "traceback", "output_type")
+        for odd in ODD
+    ],
+    group=lambda case: case.partition("=")[0],
+)
 def test_a_notebook_with_a_value_of_another_kind(key: str, odd: object, tmp_path: Path) -> None:
     raised = {"output_type": "error", "traceback": ["Traceback (most recent call last):\n", "ValueError: \ud800"]}
     printed = {"output_type": "stream", "text": ["{'loss': 0.5}\n"]}
@@ -362,8 +379,15 @@ def test_a_damaged_journal_takes_nothing_back(words: tuple[str, ...], tmp_path: 
         assert (tmp_path / "a.yaml").read_text() == "bf16: true\n", name
 
 
-@pytest.mark.parametrize("odd", [*ODD, float("inf"), 10**400], ids=repr)
-@pytest.mark.parametrize("place", ["line", "t_ns", "code", "frames", "chain", "values", "captured_ns", "process"])
+@for_each(
+    "place, odd",
+    [
+        (f"{place}={odd!r}", (place, odd))
+        for place in ("line", "t_ns", "code", "frames", "chain", "values", "captured_ns", "process")
+        for odd in (*ODD, float("inf"), 10**400)
+    ],
+    group=lambda case: case.partition("=")[0],
+)
 def test_a_capsule_with_a_value_of_another_kind(place: str, odd: object, tmp_path: Path) -> None:
     frame = {"file": "a.py", "line": 3, "function": "f", "lines": ["x = y[3]"], "values": [["y", {"type": "list"}]]}
     link = {"type": "IndexError", "message": "list index out of range", "relation": "raised", "frames": [frame]}

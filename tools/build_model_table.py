@@ -52,7 +52,7 @@ class Mirrors:
         if "folder" not in source:
             return [source["file"]]
         listed = self._git(source["repository"], "ls-tree", "-r", "--name-only", source["commit"], source["folder"])
-        return [each for each in listed.splitlines() if each.endswith((".json", ".yaml"))]
+        return [each for each in listed.splitlines() if each.endswith((".json", ".yaml", ".sh"))]
 
     def text(self, source: Mapping[str, Any], path: str) -> str:
         """Content of a file at the source's commit."""

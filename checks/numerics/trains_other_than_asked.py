@@ -18,6 +18,7 @@ UNTOUCHED = TOML["untouched"]
 ENDLESS = TOML["endless"]
 BESIDE = TOML["beside"]
 UNSAVED = TOML["unsaved"]
+SHIFTED = TOML["shifted"]
 DOUBLE = TOML["double"]
 
 #: parts that a batch need not come to: experts that no token was sent to, towers of what it does not hold
@@ -30,6 +31,8 @@ _SHOWN = 3
 #: modules that PEFT itself names for classifiers, whichever of them a model has
 #: https://github.com/huggingface/peft/blob/v0.18.0/src/peft/peft_model.py
 _OF_CLASSIFIERS = frozenset({"classifier", "score"})
+#: labels that must tell it, and the share of them that is the next token where labels were moved before
+_LEAST_LABELS, _NEXT = 8, 0.95
 #: groups of names at which an inventory may have left some out
 _MOST_GROUPS = 400
 
@@ -57,6 +60,7 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
             ),
         )  # fmt: skip
     yield from _endless(data, batch)
+    yield from _shifted(data, batch)
     missing = {
         name: count
         for name, count in (data.get("without_gradient") or {}).items()
@@ -92,6 +96,19 @@ def _endless(data: Mapping[str, Any], batch: Mapping[str, Any]) -> Iterator[Find
         yield found(
             PROBLEM, ENDLESS, confidence=LIKELY, rows=batch["rows"],
             evidence=(Observed.quoted("inventory", f"0 of {batch['rows']} rows end with the end-of-sequence token"),),
+        )  # fmt: skip
+
+
+def _shifted(data: Mapping[str, Any], batch: Mapping[str, Any]) -> Iterator[Finding]:
+    """Labels that were moved by one place before a model that moves them itself."""
+    aligned = batch.get("aligned") or {}
+    count = aligned.get("of", 0)
+    if data.get("shifts") and count >= _LEAST_LABELS and aligned["next"] >= _NEXT * count >= 2 * aligned["own"]:
+        yield found(
+            PROBLEM, SHIFTED, severity=ERROR, count=aligned["next"], total=count, model=data.get("model"),
+            evidence=(
+                Observed.quoted("inventory", f"labels: {aligned['own']} own token, {aligned['next']} next, of {count}"),
+            ),
         )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 MORE, SHORTER = TOML["more"], TOML["shorter"]
-SHOWN = TOML["shown"]
+SHOWN, AT_ONCE = TOML["shown"], TOML["at_once"]
 #: what the limit is called
 _LIMITS = (
     "max_completion_length",
@@ -121,6 +121,54 @@ class MoreCompletionsCutOff:
         self._length.extend(lengths.values)
         self._alarm.rest(len(shares))
         return True
+
+
+#: an engine or a policy that ended most answers, and ends none from one step to the next; steps that this must last
+ENDED, RUNNING = 0.5, 5
+
+
+@rule(PROBLEM, needs=("completions/clipped_ratio", "reward"), symptom_of=("NUM006", "NUM016", "RLX001"))
+class NoneEndsAnyMore:
+    """Share and reward break in one step, and stay where they are: https://github.com/Accio-Lab/Dressage/issues/1 ."""
+
+    def __init__(self) -> None:
+        self._share: Optional[float] = None
+        self._reward: Optional[float] = None
+        #: of the last step that was well: share and reward; steps since, and where the first of them stands
+        self._before: Optional[tuple[float, float]] = None
+        self._since = 0
+        self._at: Optional[int] = None
+        self._level = math.nan
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge a step once both have come, in whichever order."""
+        if point.name == "reward":
+            self._reward = point.value
+        else:
+            self._share = point.value
+        if self._share is None or self._reward is None:
+            return None
+        share, reward, self._share, self._reward = self._share, self._reward, None, None
+        if not (share >= SHARE and math.isfinite(reward)):
+            self._before, self._since = ((share, reward) if share < ENDED and math.isfinite(reward) else None), 0
+            return None
+        before = self._before
+        if before is None or reward >= before[1] or (self._since and reward != self._level):
+            self._before = None
+            return None
+        if not self._since:
+            self._at, self._level = point.step, reward
+        self._since += 1
+        if self._since != RUNNING:
+            return None
+        return found(
+            PROBLEM, AT_ONCE, confidence=LIKELY, share=f"{100 * before[0]:.0f} %", before=f"{before[1]:.3g}",
+            reward=f"{reward:.3g}", first=step_text(self._at), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that tell no share."""
+        return self._share is None and self._before is None and not stretch["completions/clipped_ratio"].values
 
 
 def of_courses(courses: Courses) -> Optional[Finding]:

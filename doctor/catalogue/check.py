@@ -27,6 +27,20 @@ def check(problem: Problem, *, requires: tuple[str, ...] = ()) -> Callable[[Func
     return mark
 
 
+def check_of_rows(*, requires: tuple[str, ...] = ()) -> Callable[[Function], Function]:
+    """Declare a check that the rows of a table share, in the package's own file.
+
+    Its first parameter, `words`, is what the TOML declares of the row that is judged; the others are facts as above. A
+    row whose own file declares a check has that instead.
+    """
+
+    def mark(function: Function) -> Function:
+        function.__doctor_check__ = (None, requires)  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
 def wanted_facts(annotations: dict[str, str]) -> dict[str, tuple[str, bool]]:
     """Parameter -> (fact name, needed) from annotations kept as text by the future import."""
     wanted = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -80,8 +81,14 @@ def _root() -> Path:
 
 def fixable(entries: Iterable[Entry]) -> frozenset[str]:
     """Ids of the problems, and of rows, that have a fix: a file of the same name under `fixes/`."""
-    files = {name for area in _folders(_root()) for name in _modules(area, area.name)}
+    files = _names(_root())
     return frozenset(each.id for each in entries if each.module.removeprefix(f"{CATALOGUE}.") in files)
+
+
+@cache
+def _names(root: Path) -> frozenset[str]:
+    """Dotted names of all fixes; a command asks for them at every finding, and they are part of the program."""
+    return frozenset(name for area in _folders(root) for name in _modules(area, area.name))
 
 
 def _folders(path: str | Path) -> list[os.DirEntry[str]]:

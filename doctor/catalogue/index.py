@@ -27,7 +27,7 @@ from doctor.catalogue.check import wanted_facts
 from doctor.catalogue.malformed import CHINESE, CatalogueError
 from doctor.catalogue.problem import AREA_OF, ERROR, INFO, ROW, WARNING, Severity
 
-FORMAT = 7  # raise when Entry or the index changes
+FORMAT = 9  # raise when Entry or the index changes
 CATALOGUE = "doctor.checks"
 _PACKAGE = Path(__file__).parent.parent
 _OWN = _PACKAGE / "checks"
@@ -38,11 +38,31 @@ _SEVERITIES = {"ERROR": ERROR, "WARNING": WARNING, "INFO": INFO}
 
 @record
 class CheckEntry:
-    """A check function: its name, parameter -> (fact, needed), and the problems that make it moot."""
+    """A check function.
+
+    Args:
+        function: its name.
+        facts: parameter -> (fact, needed).
+        requires: ids of the problems that make it moot.
+        table: dotted name of the package whose rows share it, which takes the words of the row first; "" for the
+            check of one problem.
+
+    """
 
     function: str
     facts: Mapping[str, tuple[str, bool]]
     requires: tuple[str, ...] = ()
+    table: str = ""
+
+
+#: the check of a problem whose TOML declares triggers, which all such problems share
+TRIGGERED = CheckEntry("judge", table="doctor.catalogue.shared.triggers", facts={
+    "launch": ("launch", False), "packages": ("packages", False), "world": ("world", False),
+    "training": ("training", False), "verl": ("verl_config", False), "framework": ("framework_config", False),
+    "model": ("model", False), "dataset": ("dataset", False), "script": ("script", False),
+    "environment": ("environment", False), "gpus": ("gpus", False),
+    "accelerate": ("accelerate_config", False), "deepspeed": ("deepspeed_config", False),
+})  # fmt: skip
 
 
 @record
@@ -52,7 +72,6 @@ class Entry:
     Args:
         id, name, severity, since, affects, ends_run, about: of the problem; each row of a table is an entry, too.
         bites: when it does, a word of `doctor.catalogue.bites.STAGES`; "" as is usual in its area.
-        unseen: why it cannot be seen before, during or after a run, a sentence each.
         module: dotted name of its files, without their endings.
         title: of its manual.
         checks: functions of its Python file.
@@ -73,7 +92,6 @@ class Entry:
     ends_run: bool = True
     about: str = ""
     bites: str = ""
-    unseen: Mapping[str, str] = field(default_factory=dict)
     checks: tuple[CheckEntry, ...] = ()
     has_signatures: bool = False
     has_rule: bool = False
@@ -129,8 +147,10 @@ def read_entry(source: str, module: str, path: str, declared: Mapping[str, Any] 
 
 def _declared_entry(declared: Mapping[str, Any], module: str, **told: Any) -> Entry:
     """The entry of a problem whose TOML declares it; `told` is what its Python file tells."""
-    names = ("id", "name", "since", "affects", "ends_run", "about", "bites", "unseen")
+    names = ("id", "name", "since", "affects", "ends_run", "about", "bites")
     fields = {name: declared[name] for name in names if name in declared}
+    if declared["triggers"]:
+        told["checks"] = (*told.get("checks", ()), TRIGGERED)
     return Entry(
         severity=Severity(declared["severity"]), module=module, title=declared["manual"]["title"].rstrip("."),
         has_signatures=bool(declared["signatures"]), **fields, **told,
@@ -175,13 +195,16 @@ def _decorator(node: ast.FunctionDef | ast.ClassDef, name: str) -> ast.Call | No
     return None
 
 
-def _checks(tree: ast.Module) -> Iterator[CheckEntry]:
+def _checks(tree: ast.Module, table: str = "") -> Iterator[CheckEntry]:
+    """The checks that a file declares; of the package of a `table` those that its rows share."""
     for node in tree.body:
-        if not isinstance(node, ast.FunctionDef) or not (decorator := _decorator(node, "check")):
+        name = "check_of_rows" if table else "check"
+        if not isinstance(node, ast.FunctionDef) or not (decorator := _decorator(node, name)):
             continue
-        annotations = {each.arg: ast.unparse(each.annotation) for each in node.args.args if each.annotation is not None}
+        told = node.args.args[1:] if table else node.args.args
+        annotations = {each.arg: ast.unparse(each.annotation) for each in told if each.annotation is not None}
         requires = next((ast.literal_eval(each.value) for each in decorator.keywords if each.arg == "requires"), ())
-        yield CheckEntry(node.name, wanted_facts(annotations), tuple(requires))
+        yield CheckEntry(node.name, wanted_facts(annotations), tuple(requires), table)
 
 
 @record
@@ -346,10 +369,15 @@ def _read_problem(module: str, files: ProblemFiles) -> Iterator[tuple[Entry, Map
     if entry is None:
         return
     yield replace(entry, rows=tuple(each["id"] for each in rows.values())), declared
+    shared = tuple(_checks(_parsed(files.code), module)) if rows and files.code is not None else ()
     for name, row in rows.items():
         of_row = _entry_of(f"{module}.{name}", files.rows.get(name), row)
         assert of_row is not None  # noqa: S101 - for the type checker: a row is declared
-        yield replace(of_row, shares_code=entry.has_code), row
+        yield replace(of_row, shares_code=entry.has_code, checks=of_row.checks or shared), row
+
+
+def _parsed(code: os.DirEntry[str]) -> ast.Module:
+    return ast.parse(Path(code.path).read_text(encoding="utf-8"), code.path)
 
 
 def _entry_of(module: str, code: os.DirEntry[str] | None, declared: Mapping[str, Any] | None) -> Entry | None:
@@ -365,6 +393,7 @@ def _entry(data: dict[str, Any]) -> Entry:
             each["function"],
             {name: (fact, needed) for name, (fact, needed) in each["facts"].items()},
             tuple(each["requires"]),
+            each["table"],
         )
         for each in data.pop("checks")
     )

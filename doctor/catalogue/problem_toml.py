@@ -19,6 +19,7 @@ from doctor.catalogue.bites import STAGES
 from doctor.catalogue.finding import OPTION
 from doctor.catalogue.malformed import CHINESE, CatalogueError
 from doctor.catalogue.problem import ROW
+from doctor.catalogue.unseen import DETECTORS, REASONS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -34,17 +35,20 @@ SECTIONS: Mapping[str, str] = {
 _PUNCTUATION = frozenset(",;:!?()")  # as Chinese words have it here, without a blank
 _WORDS = ("headline", "explanation", "remedy")
 _WANTED = {"id", "name", "severity", "since", "manual"}
-_OF_HITS = {"confidence", "commands", "links", "signature", "message", "phrase"}
-_ALLOWED = _WANTED | _OF_HITS | {"affects", "ends_run", "leads_to", "bites", "unseen", "row", "form"}
+_OF_HITS = {"confidence", "commands", "links", "signature", "message", "phrase", "trigger"}
+#: how it is seen at a time beside checks, rules and signatures; checks of others that foresee it; why it is not seen
+_OF_SIGHT = {"seen", "foreseen", "unseen"}
+_ALLOWED = _WANTED | _OF_HITS | {"affects", "ends_run", "leads_to", "bites", *_OF_SIGHT, "row", "form"}
 #: what a row may say for itself; of the manual: a title in place of its headline, and sections in place of the table's
 _TITLE = "title"
-_OF_ROW = {"severity", "since", "affects", "ends_run", "leads_to", "bites", "unseen"}
+_OF_ROW = {"severity", "since", "affects", "ends_run", "leads_to", "bites", *_OF_SIGHT}
 _ALLOWED_OF_ROW = _OF_ROW | _OF_HITS | {"about", "values", _TITLE, *SECTIONS}
-_UNSEEN = {"before", "during", "after"}
+_TIMES = {"before", "during", "after"}
 _OF_SIGNATURE = {
     "pattern", "keywords", "symptom_of", "contributes_to", "kind", "frame", "own_code", "affects", "message",
     "confidence",
 }  # fmt: skip
+_OF_TRIGGER = {"when", "if", "code", "message", "values", "confidence"}
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -62,7 +66,7 @@ def read(path: Path) -> dict[str, Any]:
     manual = data.pop("manual")
     _keys(path, "manual", manual, {_TITLE, *SECTIONS}, {_TITLE, *SECTIONS})
     manual["references"] = "\n".join(manual["references"])
-    _keys(path, "unseen", data.get("unseen", {}), _UNSEEN, set())
+    _sight(path, data)
     if data.get("bites", STAGES[0]) not in STAGES:
         msg = f"{path}: bites is one of {', '.join(STAGES)}"
         raise CatalogueError(msg)
@@ -85,6 +89,15 @@ def read(path: Path) -> dict[str, Any]:
         }
     _named_messages(path, whole)
     return whole
+
+
+def _sight(path: Path, data: Mapping[str, Any]) -> None:
+    """How and why not a problem or a row is seen at a time: words of closed lists."""
+    for name, words in (("seen", DETECTORS), ("unseen", REASONS)):
+        _keys(path, name, data.get(name, {}), _TIMES, set())
+        if strays := sorted(set(data.get(name, {}).values()) - set(words)):
+            msg = f"{path}: {name}: there is no {', '.join(strays)}; there are {', '.join(words)}"
+            raise CatalogueError(msg)
 
 
 def read_words(path: Path) -> dict[str, Any]:
@@ -117,6 +130,7 @@ def _formed(path: Path, forms: Mapping[str, Any], signature: dict[str, Any]) -> 
 def _row(path: Path, whole: Mapping[str, Any], name: str, row: dict[str, Any], chinese_path: Path, chinese: Any) -> Any:
     """A row as a problem by itself: what it says, and for the rest what the table says."""
     _keys(path, f"row {name}", row, _ALLOWED_OF_ROW, set())
+    _sight(path, row)
     told = {key: row.pop(key) for key in (_TITLE, *SECTIONS) if key in row}
     if "references" in told:
         told["references"] = "\n".join(told["references"])
@@ -125,7 +139,7 @@ def _row(path: Path, whole: Mapping[str, Any], name: str, row: dict[str, Any], c
         told[_TITLE] = _as_title(path, name, own["messages"])
     for key in ("messages", "phrases"):
         own[key] = {**whole[key], **own[key]}
-    shared = {key: value for key, value in whole.items() if key not in ("signatures", *own, "rows")}
+    shared = {key: value for key, value in whole.items() if key not in (*own, "rows")}
     made = {**shared, **row, "id": f"{whole['id']}{ROW}{name}", "manual": {**whole["manual"], **told}, **own}
     _named_messages(path, made)
     return made
@@ -148,14 +162,18 @@ def _of_hits(path: Path, data: dict[str, Any], chinese_path: Path, chinese: Any)
     signatures = data.pop("signature", [])
     for number, each in enumerate(signatures):
         _keys(path, f"signature {number}", each, _OF_SIGNATURE, {"pattern"})
-    return {"messages": messages, "phrases": phrases, "signatures": signatures}
+    triggers = data.pop("trigger", [])
+    for number, each in enumerate(triggers):
+        _keys(path, f"trigger {number}", each, _OF_TRIGGER, set())
+    return {"messages": messages, "phrases": phrases, "signatures": signatures, "triggers": triggers}
 
 
 def _named_messages(path: Path, made: Mapping[str, Any]) -> None:
-    for number, each in enumerate(made["signatures"]):
-        if "message" in each and each["message"] not in made["messages"]:
-            msg = f"{path}: signature {number}: there is no message `{each['message']}`"
-            raise CatalogueError(msg)
+    for kind in ("signature", "trigger"):
+        for number, each in enumerate(made[f"{kind}s"]):
+            if "message" in each and each["message"] not in made["messages"]:
+                msg = f"{path}: {kind} {number}: there is no message `{each['message']}`"
+                raise CatalogueError(msg)
 
 
 def _parsed(path: Path) -> dict[str, Any]:

@@ -134,6 +134,26 @@ class ProblemWords:
         return tuple(self._declared.get("leads_to", ()))
 
     @property
+    def triggers(self) -> tuple[Mapping[str, Any], ...]:
+        """What must be there before launch for the failure to come (`doctor.catalogue.shared.triggers`)."""
+        return tuple(self._declared.get("triggers", ()))
+
+    @property
+    def seen(self) -> Mapping[str, str]:
+        """Time -> what sees it then beside checks, rules and signatures (`doctor.catalogue.unseen`)."""
+        return dict(self._declared.get("seen", {}))
+
+    @property
+    def foreseen(self) -> tuple[str, ...]:
+        """Ids of other problems, whose checks tell before launch what leads to this one."""
+        return tuple(self._declared.get("foreseen", ()))
+
+    @property
+    def unseen(self) -> Mapping[str, str]:
+        """Time -> why it cannot be seen then, a word of `doctor.catalogue.unseen`."""
+        return dict(self._declared.get("unseen", {}))
+
+    @property
     def told(self) -> tuple[str, ...]:
         """Texts that say what the failure will look like: the manual's, and the explanations of the messages."""
         manual = self._declared.get("manual", {})

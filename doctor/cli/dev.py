@@ -139,7 +139,7 @@ def coverage(form: str, area: str | None, only_open: bool) -> int:
     import json
     import sys
 
-    from doctor.catalogue.coverage import OPEN, TIMES, markdown, numbers
+    from doctor.catalogue.coverage import COLUMNS, OPEN, TIMES, markdown, numbers
     from doctor.catalogue.coverage import coverage as seen
     from doctor.catalogue.index import load
     from doctor.render.console import console_for, draw_table
@@ -159,5 +159,5 @@ def coverage(form: str, area: str | None, only_open: bool) -> int:
         draw_table(lines, ("id", "name", *TIMES), console_for(sys.stdout))
     else:
         lines = [(name, *map(str, counts.values())) for name, counts in numbers(rows).items()]
-        draw_table(lines, ("area", "problems", *TIMES, OPEN), console_for(sys.stdout))
+        draw_table(lines, ("area", *COLUMNS), console_for(sys.stdout))
     return 0

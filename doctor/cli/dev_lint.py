@@ -17,6 +17,8 @@ from doctor.catalogue.problem import AREAS, ERROR
 from doctor.catalogue.problem_files import declared
 from doctor.catalogue.retired_ids import RETIRED
 from doctor.catalogue.scaffold import UNFILLED
+from doctor.catalogue.shared.said import RELATIONS
+from doctor.catalogue.shared.triggers import triggers_of
 from doctor.catalogue.signature import Signature
 from doctor.catalogue.words import LOG, MAIN, ProblemWords, words_of
 from doctor.data.records import Defect
@@ -37,6 +39,7 @@ def faults_of_catalogue() -> Iterator[str]:
     entries = load()
     ids = {each.id for each in entries}
     yield from _faults_of_ids(entries)
+    yield from _faults_of_foreseen(entries)
     yield from faults_of_defects(data.defects())
     for entry in entries:
         yield from (f"{entry.id} {entry.name}: {fault}" for fault in faults_of(entry, ids))
@@ -70,8 +73,40 @@ def faults_of(entry: Entry, ids: set[str]) -> Iterator[str]:
     yield from faults_of_all_words(entry.module, words)
     for number, signature in enumerate(words.signatures):
         yield from (f"signature {number}: {fault}" for fault in _faults_of_signature(signature, ids))
+    yield from _faults_of_triggers(words)
     yield from _faults_of_leads(entry, words.leads_to, ids)
     yield from _faults_of_braces(entry)
+
+
+def _faults_of_foreseen(entries: Iterable[Entry]) -> Iterator[str]:
+    """Problems that are said to be foreseen by others which have no check."""
+    entries = tuple(entries)
+    checked = {each.id for each in entries if each.checks}
+    for entry in entries:
+        for other in declared(entry).foreseen:
+            if other not in checked:
+                yield f"{entry.id} {entry.name}: foreseen: {other} has no check"
+
+
+def _faults_of_triggers(words: ProblemWords) -> Iterator[str]:
+    """Triggers without a condition, that name what is not there, or leave a brace of their message open."""
+    idioms = {each.id for each in data.idioms()}
+    for number, trigger in enumerate(triggers_of(words)):
+        name = trigger.message or (MAIN if MAIN in words.messages else LOG)
+        if name not in words.messages:
+            yield f"trigger {number}: there is no message `{name}`"
+            continue
+        if trigger.code and trigger.code not in idioms:
+            yield f"trigger {number}: there is no idiom `{trigger.code}`"
+        if not (trigger.code or trigger.conditions or len(trigger.when) > 1):
+            yield f"trigger {number}: a release alone is no trigger"
+        if strays := sorted({each for _, each, _ in trigger.conditions} - RELATIONS):
+            yield f"trigger {number}: there is no relation {', '.join(strays)}"
+        said = words[name].words("en")
+        texts = (said.headline, said.explanation, said.remedy)
+        wanted = {field for text in texts for _, field, _, _ in string.Formatter().parse(text) if field}
+        if lacking := sorted({re.split(r"[.\[?|]", each)[0] for each in wanted} - trigger.values.keys()):
+            yield f"trigger {number}: nothing fills {', '.join(lacking)}"
 
 
 def faults_of_all_words(module: str, words: ProblemWords) -> Iterator[str]:

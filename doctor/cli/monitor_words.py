@@ -48,6 +48,7 @@ def _say_unheard(run: Any) -> None:
 
 def say_lost(run: Any, before: tuple[int, int] | None) -> bool:
     """Say that the run folder is gone, where it is; `before`: its identity when it was made."""
+    import errno
     import os
 
     from doctor.run.disk import lost
@@ -55,6 +56,12 @@ def say_lost(run: Any, before: tuple[int, int] | None) -> bool:
     if (number := lost(run, before)) is None:
         return False
     reason = os.strerror(number)
+    if number != errno.ENOENT:
+        options.notice(
+            f"doctor: the run folder {short(run.path)} cannot be read any more ({reason}), nor what was sampled and "
+            f"printed; when it can be again: doctor report {short(run.path)}; the command was not affected"
+        )
+        return True
     options.notice(
         f"doctor: the run folder {short(run.path)} was lost during the run ({reason}), with its samples "
         "and output; the command was not affected"
@@ -63,12 +70,21 @@ def say_lost(run: Any, before: tuple[int, int] | None) -> bool:
 
 
 def _say_nothing(run: Any) -> None:
-    from doctor.run.disk import full
+    import errno
+    import os
 
-    if full(run):
+    from doctor.run.disk import refusal
+
+    number = refusal(run)
+    if number == errno.ENOSPC:
         options.notice(
             f"doctor: nothing that was sampled could be written: the disk of {short(run.path)} has no room or no "
             "inode left; see `df -h` and `df -i`"
+        )
+        return
+    if number is not None:
+        options.notice(
+            f"doctor: nothing that was sampled could be written into {short(run.path)}: {os.strerror(number)}"
         )
         return
     options.notice("doctor: nothing was sampled: the command ended before the sampler started")

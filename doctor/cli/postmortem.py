@@ -146,7 +146,8 @@ def _examined(
     paths: tuple[str, ...], chosen: dict[str, Any], settings: Any, language: str, prepared: Any = None
 ) -> Any:
     from doctor.base.garbage import rare_garbage_collection
-    from doctor.logs.postmortem import NotReadable, examine
+    from doctor.logs.gathered import NotReadable
+    from doctor.logs.postmortem import examine
     from doctor.logs.read.layouts import NoLogs
     from doctor.readers.saved import NotFacts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -17,7 +18,7 @@ from doctor.base.json_text import json_text
 from doctor.cli import options
 from doctor.cli.run_words import Voice
 from doctor.cli.runs import bare, last_of, new_run, short
-from doctor.run.disk import full, identity, lost
+from doctor.run.disk import identity, lost, refusal
 from doctor.run.folder import host_name
 from doctor.run.guard_stop import exit_code
 from doctor.run.kept import keep
@@ -89,13 +90,24 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     # neither the doctor's own failure nor an impatient Ctrl-C changes the code of the command
     with suppress(Exception, KeyboardInterrupt):
         if (number := lost(run, folder)) is not None:
-            voice.say("folder_lost", path=short(run.path), reason=os.strerror(number))
+            name = "folder_lost" if number == errno.ENOENT else "folder_unreadable"
+            voice.say(name, path=short(run.path), reason=os.strerror(number))
         elif answers(run):
             returned = exit_code(run, code, wanted=chosen["stopped_exit"], since_ns=began_ns)
-            _afterwards(run, code, chosen, settings, voice, guarded=variables is not None)
+            _looked_at(run, code, chosen, settings, voice, guarded=variables is not None)
             if returned != code:
                 voice.say("stopped", code=returned)
     return returned
+
+
+def _looked_at(run: Any, code: int, chosen: dict[str, Any], settings: Any, voice: Voice, *, guarded: bool) -> None:
+    """See `_afterwards`; that it failed is said, for silence would be read as health."""
+    try:
+        _afterwards(run, code, chosen, settings, voice, guarded=guarded)
+    except OSError as exc:
+        voice.say("folder_unreadable", path=short(run.path), reason=exc.strerror or exc)
+    except Exception as exc:  # noqa: BLE001 - a bug of ours is told, and changes nothing
+        voice.say("no_report", error=f"{type(exc).__name__}: {exc}")
 
 
 class Checked(NamedTuple):
@@ -219,7 +231,10 @@ def _afterwards(run: Any, code: int, chosen: dict[str, Any], settings: Any, voic
         from doctor.monitors.inject.lay import what_became_of_it
 
         absent = what_became_of_it(run)
-        if absent is not None:
+        unwritten = None if absent is None else refusal(run)
+        if unwritten is not None:
+            voice.say("unrecorded", error=os.strerror(unwritten))
+        elif absent is not None:
             voice.say(absent.name, error=absent.error)
     signs = {each["kind"] for each in run.read_events()} & _SIGNS
     examined = True
@@ -245,8 +260,11 @@ def _postmortem(run: Any, code: int, settings: Any, voice: Voice) -> bool:
     try:
         report = whole_run(run.path, language=voice.language, ignored=settings.ignored).report
     except NotUsage as exc:
-        if full(run):
+        number = refusal(run)
+        if number == errno.ENOSPC:
             voice.say("nothing_fitted", code=code, path=short(run.path))
+        elif number is not None:
+            voice.say("nothing_kept", code=code, path=short(run.path), reason=os.strerror(number))
         else:
             voice.say("nothing_to_examine", code=code, reason=exc)
         return False

@@ -21,6 +21,9 @@ SENTENCES = {
             "exit code {code}, and nothing to examine: the disk of the run folder {path} has no room or no inode left; "
             "see `df -h` and `df -i`"
         ),
+        "nothing_kept": (
+            "exit code {code}, and nothing to examine: nothing could be written into the run folder {path} ({reason})"
+        ),
         "failed_to_attach": (
             "the guard could not be attached ({error}); this is a bug in the doctor, and the run continued without it"
         ),
@@ -33,6 +36,15 @@ SENTENCES = {
             "the run folder {path} was lost during the run ({reason}), with all records of the console, the guard "
             "and the GPUs. There is no report. The command was not affected"
         ),
+        "folder_unreadable": (
+            "the run folder {path} cannot be read any more ({reason}): there is no report now; when it can be read "
+            "again: doctor postmortem {path}; the command was not affected"
+        ),
+        "unrecorded": (
+            "whether the guard watched the run is unknown: its record could not be written into the run folder "
+            "({error})"
+        ),
+        "no_report": "no report could be made ({error}); this is a bug in the doctor",
         "nothing_watched": "the guard watched nothing: no process created a transformers trainer or a DeepSpeed engine",
     },
     "zh": {
@@ -50,6 +62,7 @@ SENTENCES = {
         "nothing_fitted": (
             "退出码 {code},没有可供检查的内容:运行目录 {path} 所在磁盘的空间或 inode 已用尽;请查看 `df -h` 和 `df -i`"
         ),
+        "nothing_kept": "退出码 {code},没有可供检查的内容:无法写入运行目录 {path}({reason})",
         "failed_to_attach": "guard 未能附加({error});这是 doctor 的缺陷,训练在没有 guard 的情况下继续",
         "kept_out": (
             "guard 未能附加:命令的 Python 进程(3.9 或更新)都没有运行它的启动钩子;`python -I`、`-E` 和 `-S` 会使它失效,"
@@ -59,6 +72,11 @@ SENTENCES = {
         "folder_lost": (
             "运行目录 {path} 在运行期间丢失({reason}),其中控制台、guard 和 GPU 的记录随之丢失:没有报告;命令不受影响"
         ),
+        "folder_unreadable": (
+            "运行目录 {path} 已无法读取({reason}):现在没有报告;恢复可读后运行 doctor postmortem {path};命令不受影响"
+        ),
+        "unrecorded": "guard 是否监视了本次运行未知:它的记录无法写入运行目录({error})",
+        "no_report": "无法生成报告({error});这是 doctor 的缺陷",
         "nothing_watched": "guard 没有监视任何对象:没有进程创建 transformers trainer 或 DeepSpeed engine",
     },
 }

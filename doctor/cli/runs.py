@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -13,8 +14,8 @@ from pathlib import Path
 
 import click
 
-from doctor.run.folder import RUNS, RunDir
-from doctor.run.supervise import NOT_EXECUTABLE, NOT_FOUND, ROOM, within
+from doctor.run.folder import ROOM, RUNS, RunDir
+from doctor.run.supervise import NOT_EXECUTABLE, NOT_FOUND, within
 
 #: link to the latest run, beside it
 LAST = "last"
@@ -28,19 +29,44 @@ _ELSEWHERE = {
 }
 
 
-def new_run(name: str, language: str = "en") -> RunDir:
+def new_run(name: str, language: str = "en", lay: Callable[[RunDir], object] | None = None) -> RunDir:
     """A new run folder; in the temporary folder where the working directory cannot be written, which is said.
+
+    Args:
+        name: of the run.
+        language: `en` or `zh`.
+        lay: puts into it what the command cannot be started without.
 
     Raises:
         OSError: nor can that one.
 
     """
     try:
-        return _written(lambda: RunDir.create(name))
+        return _laid(lambda: RunDir.create(name), lay)
     except OSError as exc:
         base = Path(tempfile.gettempdir()) / RUNS
         click.echo(f"doctor: {_ELSEWHERE[language].format(reason=exc.strerror, base=base)}", err=True)
-        return _written(lambda: RunDir.create(name, base))
+        return _laid(lambda: RunDir.create(name, base), lay)
+
+
+def _laid(make: Callable[[], RunDir], lay: Callable[[RunDir], object] | None) -> RunDir:
+    """A folder with what has to lie in it; one in which that finds no room is taken away again.
+
+    Raises:
+        OSError: it cannot be made, or not filled.
+
+    """
+    run = _written(make)
+    try:
+        if lay is not None:
+            lay(run)
+    except OSError:
+        shutil.rmtree(run.path, ignore_errors=True)
+        with suppress(OSError):
+            if not (run.path.parent / LAST).exists():
+                (run.path.parent / LAST).unlink()
+        raise
+    return run
 
 
 def _written(make: Callable[[], RunDir]) -> RunDir:

@@ -30,6 +30,7 @@ _PHRASES = {
         "run": "the run folder is {}",
         "bare": "no run folder can be created ({}): the server is not started",
         "unattached": "the start-up hook is not in the server (was `python -I` or `-E` used?): nothing was corrected",
+        "unsigned": "the run folder cannot be written ({}): whether the server runs the start-up hook is unknown",
         "overdue": "The server did not start within {:g} s. Its output shows:",
         "died": "The server ended with exit code {}. Its output shows:",
         "engine": "The engine failed. Its output shows:",
@@ -41,6 +42,7 @@ _PHRASES = {
         "run": "运行目录为 {}",
         "bare": "无法创建运行目录({}):未启动服务器",
         "unattached": "启动钩子没有进入服务器(中间是否用了 `python -I` 或 `-E`?):未作任何修正",
+        "unsigned": "无法写入运行目录({}):启动钩子是否进入服务器未知",
         "overdue": "{:g} 秒内未能启动。其输出表明:",
         "died": "服务器以退出码 {} 结束。其输出表明:",
         "engine": "引擎出错。其输出表明:",
@@ -252,12 +254,12 @@ class _Serve:
     def _start(self, argv: tuple[str, ...], report: dict[str, Any]) -> int:
         from doctor.cli.runs import new_run
         from doctor.run.supervise import answers, supervise
-        from doctor.serve.patient import lay, variables
+        from doctor.serve.patient import FOLDER, lay, variables
         from doctor.serve.watch import Watch
 
         try:
-            run = new_run("serve", self._language)
-            folder = lay(run.path)
+            run = new_run("serve", self._language, lambda made: lay(made.path))
+            folder = run.path / FOLDER
         except OSError as exc:
             self._say(self._phrases["bare"].format(exc.strerror))
             return _REFUSED
@@ -275,6 +277,13 @@ class _Serve:
             if answers(run):
                 self._explain(code, watch, read)
         return code
+
+    def _unattached(self, watch: Any) -> str:
+        """Why there is no sign of the start-up hook, as a sentence."""
+        from doctor.run.disk import refusal
+
+        number = refusal(watch.run)
+        return self._phrases["unattached"] if number is None else self._phrases["unsigned"].format(os.strerror(number))
 
     def _deadline(self) -> float | None:
         """A worker without a server of its own never listens."""
@@ -322,7 +331,7 @@ class _Serve:
     def _explain(self, code: int, watch: Any, read: Callable[[], dict[str, Any]]) -> None:
         """Say why it ended, where nobody asked it to."""
         if not watch.attached:
-            self._say(self._phrases["unattached"])
+            self._say(self._unattached(watch))
         if watch.overdue and watch.attached:
             text = self._phrases["overdue"].format(self._chosen["startup_timeout"])
         elif watch.engine_died:
@@ -331,7 +340,7 @@ class _Serve:
             return
         else:
             text = self._phrases["died"].format(code)
-        from doctor.logs.postmortem import NotReadable
+        from doctor.logs.gathered import NotReadable
         from doctor.logs.read.layouts import NoLogs
 
         try:

@@ -85,7 +85,7 @@ def offered(judged: Judged) -> frozenset[str]:
 def _is_sound(entry: Entry, judged: Judged) -> bool:
     try:
         made = offer(entry, judged)
-    except (LookupError, Refused, OSError):
+    except (LookupError, Refused, OSError, ValueError):  # a plan that cannot be carried out, by our fault too
         return False
     return made is not None and made.holds
 

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from doctor.base.evidence import World
@@ -17,6 +17,7 @@ from doctor.catalogue.finding import Finding, Skip
 from doctor.catalogue.index import CheckEntry, Entry
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
 from doctor.catalogue.problem import AREAS
+from doctor.catalogue.words import words_of
 
 if TYPE_CHECKING:
     from doctor.catalogue.check import Judgement
@@ -195,7 +196,7 @@ def _run_one(run: Run, entry: Entry, each: CheckEntry, world: World) -> None:
         else:
             arguments[parameter] = None
     try:
-        _take(run, entry, _function(entry.module, each.function), arguments)
+        _take(run, entry, _judge(entry, each), arguments)
     except Exception as exc:  # noqa: BLE001 - a bug of ours is a result, not the end of the run
         import traceback
 
@@ -228,6 +229,13 @@ def _take(run: Run, entry: Entry, judge: Callable[..., Judgement], arguments: Ma
 def _function(module: str, name: str) -> Callable[..., Any]:
     function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return function
+
+
+def _judge(entry: Entry, each: CheckEntry) -> Callable[..., Judgement]:
+    """The function of a check; that of a table is told the words of the row."""
+    if not each.table:
+        return _function(entry.module, each.function)
+    return partial(_function(each.table, each.function), words_of(entry.module))
 
 
 def _unique(skipped: list[Skipped]) -> tuple[Skipped, ...]:

@@ -62,7 +62,7 @@ def settings_of(folder: Path) -> tuple[Mapping[str, Any], str]:
     """The nearest `doctor.toml` or `[tool.doctor]` at or above `folder`, and its path.
 
     Raises:
-        SettingsError: the file is malformed TOML or has an unknown key.
+        SettingsError: the file is malformed TOML, or holds no table or an unknown key.
 
     """
     for each in (folder, *folder.parents):
@@ -95,7 +95,10 @@ def _toml(path: Path, *, strict: bool) -> Any:
         raise SettingsError(msg) from None
 
 
-def _known(data: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+def _known(data: Any, path: Path) -> Mapping[str, Any]:
+    if not isinstance(data, dict):
+        msg = f"{path}: `tool.doctor` must be a table"
+        raise SettingsError(msg)
     unknown = set(data) - {"ignore", "strict", "lang", "guard", "monitor"}
     if unknown:
         msg = f"{path}: unknown key `{min(unknown)}`; known are ignore, strict, lang"

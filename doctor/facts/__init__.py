@@ -1,5 +1,5 @@
-"""The only code that touches the machine. Each module holds one fact: a frozen dataclass and `collect`.
+"""The shapes of the facts, one a file: frozen dataclasses, and nothing that touches the machine.
 
-The module's name is the fact's name and the snake case of its dataclass: ``facts/gpus.py`` defines ``Gpus`` and
-``collect``. What a fact needs of other facts its `collect` asks for by type annotation, as checks do.
+The module's name is the fact's name and the snake case of its dataclass: ``facts/gpus.py`` defines ``Gpus``. The reader
+that collects it is the module of the same name in a room of `doctor.readers`.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.base.evidence import Observed
 from doctor.base.record import record
 from doctor.facts.model import Model
 
@@ -64,9 +65,12 @@ class Checkpoint:
 class Checkpoints:
     """Checkpoints that were looked at; `model`: the command loads this one as its model.
 
-    `resumed`: what `config.json` says in the folder that the run is to go on from, where it has one.
+    `resumed`: what `config.json` says in the folder that the run is to go on from, where it has one. `absent`: the
+    setting by which it is to go on from a checkpoint that is not there; `searched` where it would be.
     """
 
     found: tuple[Checkpoint, ...] = ()
     model: str | None = None
     resumed: Model | None = None
+    absent: Observed | None = None
+    searched: str = ""

@@ -10,6 +10,7 @@ from doctor.base.evidence import Observed, Place
 from doctor.base.fact import BrokenFile, Settings
 from doctor.base.opened import NotSeen, partly
 from doctor.base.record import record
+from doctor.facts.rows import Rows
 
 
 @record
@@ -50,6 +51,7 @@ class Call:
         trains: `.train()` is called on the result; `resumes` is what that call is given as `resume_from_checkpoint`.
         conditional: the call stands in a branch or a loop.
         set_later: those of `arguments` that are attributes set after the call, which no constructor ever checks.
+        rows: of a trainer, the rows of its `train_dataset` as far as the script makes them.
 
     """
 
@@ -66,6 +68,7 @@ class Call:
     conditional: bool = False
     set_later: frozenset[str] = frozenset()
     resumes: Observed | None = None
+    rows: Rows | None = None
 
 
 @record
@@ -73,7 +76,8 @@ class RewardFunction:
     """A function passed as `reward_funcs`, as far as its source shows.
 
     `returns`: kinds of what its return statements give: "list", "scalar", "none", "str", "unknown". `reads`: how it
-    plainly uses each completion: its "length", as "text", or as a list of which it takes a "message".
+    plainly uses each completion: its "length", as "text", or as a list of which it takes a "message". `required`: those
+    of its parameters that have no default. `of_one`: whatever it is given, it returns a list of one element.
     """
 
     name: str
@@ -84,6 +88,26 @@ class RewardFunction:
     return_places: tuple[Place, ...] = ()
     is_async: bool = False
     reads: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    of_one: bool = False
+
+
+@record
+class LoneCall:
+    """A call that every process must make, made on the first rank alone, or on all others alone.
+
+    Args:
+        name: `torch.distributed.barrier`, `accelerator.gather`; `place` of the call.
+        test: the condition on the rank, and its `test_place`.
+        sharded: the others are needed only where the weights are partitioned (ZeRO-3, FSDP).
+
+    """
+
+    name: str
+    place: Place
+    test: str
+    test_place: Place
+    sharded: bool = False
 
 
 @record
@@ -144,6 +168,7 @@ class Script:
             `tolerates_unknown` whether it is told to let arguments pass that no class has.
         classes: classes of the user's that matter for the configuration.
         flags: options of a plain `argparse` parser by destination; `flags_variable` what `parse_args()` is bound to.
+        lone_calls: collectives that stand in a branch on the rank.
         idioms: those of `doctor.data.idioms` that the script itself holds, each with the line that completes it.
 
     """
@@ -165,6 +190,7 @@ class Script:
     flags: Mapping[str, Flag] = field(default_factory=dict)
     flags_variable: str | None = None
     idioms: Mapping[str, Observed] = field(default_factory=dict)
+    lone_calls: tuple[LoneCall, ...] = ()
 
     def calls_of(self, *names: str) -> tuple[Call, ...]:
         """Calls of any of `names`: `GRPOConfig`, `from_pretrained` or `AutoTokenizer.from_pretrained`.

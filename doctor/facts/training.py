@@ -9,6 +9,7 @@ from doctor.base.evidence import Observed, Place
 from doctor.base.fact import BrokenFile, Settings
 from doctor.base.record import record
 from doctor.facts.packages import Packages
+from doctor.facts.rows import Rows
 from doctor.facts.script import RewardFunction
 
 #: `config_origin` of what ms-swift trains, and of what it trains by Megatron, with other arguments
@@ -39,6 +40,7 @@ class Training:
         environment_set: variables that the script or the YAML's `env:` set.
         data_absent: local data files that the dataset's setting names and that do not exist.
         nested: dotted keys of dictionaries among the arguments: `model_init_kwargs.dtype`.
+        rows: what the trainer is given, as far as the script itself makes it; None where that is not seen.
 
     """
 
@@ -63,6 +65,7 @@ class Training:
     environment_set: Settings = field(default_factory=dict)
     nested: Settings = field(default_factory=dict)
     data_absent: tuple[str, ...] = ()
+    rows: Rows | None = None
 
     def get(self, name: str) -> Observed | None:
         """The explicit setting of an argument, None when nobody set it."""

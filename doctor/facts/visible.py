@@ -41,6 +41,18 @@ def visible(gpus: Gpus, value: str | None) -> tuple[tuple[int, ...], tuple[str, 
     return tuple(found), tuple(unknown + _absent_behind(gpus, entries, unknown, by_uuid=by_uuid))
 
 
+def listed(value: str) -> int:
+    """How many GPUs a value of CUDA_VISIBLE_DEVICES leaves at most, whatever machine it is set on."""
+    entries: list[str] = []
+    for entry in (each.strip() for each in value.split(",")):
+        if entry.lower() in _HIDES or entry.startswith("-"):
+            break
+        if entry in entries:
+            return 0
+        entries.append(entry)
+    return len(entries)
+
+
 def _absent_behind(gpus: Gpus, entries: list[str], unknown: list[str], *, by_uuid: bool) -> list[str]:
     """Further entries that fit no GPU, behind the first one."""
     if not unknown:

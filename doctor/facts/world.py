@@ -25,6 +25,7 @@ class World:
         visible_gpus: NVML indices that CUDA_VISIBLE_DEVICES (or accelerate's `gpu_ids`) leaves, in its order; None
             when GPUs cannot be seen; () when none is left.
         hidden_by: what narrowed them ("CUDA_VISIBLE_DEVICES", "gpu_ids", "--include").
+        listed_gpus: how many GPUs that list names, where the GPUs themselves cannot be seen.
         unknown_devices: entries of that list that match no GPU of this machine.
         order_uncertain: `visible_gpus` may be other cards: numbers are used, models are mixed, and CUDA_DEVICE_ORDER
             is not PCI_BUS_ID, so that CUDA counts the fastest first and NVML by PCI address.
@@ -47,3 +48,4 @@ class World:
     hidden_by: str | None = None
     unknown_devices: tuple[str, ...] = field(default_factory=tuple)
     order_uncertain: bool = False
+    listed_gpus: int | None = None

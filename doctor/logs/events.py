@@ -21,6 +21,7 @@ from doctor.logs.failures.case import Case
 from doctor.logs.lines.exits import Exit, signal_of
 from doctor.logs.lines.lines import Line
 from doctor.run import guard_stop
+from doctor.run.aside import noted, place_of
 from doctor.run.folder import RunDir
 
 Event = Mapping[str, Any]
@@ -181,10 +182,10 @@ def with_end(case: Case, paths: Iterable[str]) -> None:
     """
     for path in paths:
         run = RunDir(path)
-        code = run.read_run().get("exit") if run.run_json.is_file() else None
+        code = noted(run).get("exit")
         if not isinstance(code, int):
             continue
-        line = Line(f"exit code {code}", "", None, None, str(run.run_json), 1, source=len(case.sources))
+        line = Line(f"exit code {code}", "", None, None, str(place_of(run, "exit")), 1, source=len(case.sources))
         if code == 0:
             case.marks.success = case.marks.success or case.last or line
         elif signal_of(code) == "SIGINT":
@@ -197,14 +198,14 @@ def with_unrecorded(case: Case, paths: Iterable[str]) -> Iterable[str]:
     """Add to the case what the console log of a run folder among the paths lacks; says so, one clause each."""
     for path in paths:
         run = RunDir(path)
-        told = run.read_run().get("console") if run.run_json.is_file() else None
+        told = noted(run).get("console")
         if not isinstance(told, Mapping):
             continue
         lost = [told.get(name) for name in ("lost_bytes", "lost_lines")]
         lost_bytes, lost_lines = (each if isinstance(each, int) else 0 for each in lost)
         reason = told.get("reason")
         reason = reason if isinstance(reason, str) and _ERRNO.fullmatch(reason) else "EIO"
-        case.unrecorded = Unrecorded(reason, lost_bytes, lost_lines, str(run.path), str(run.run_json))
+        case.unrecorded = Unrecorded(reason, lost_bytes, lost_lines, str(run.path), str(place_of(run, "console")))
         yield f"{run.console}: {lost_bytes} bytes ({lost_lines} lines) could not be recorded ({reason})"
 
 

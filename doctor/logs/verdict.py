@@ -7,22 +7,21 @@ recorded counts for more than a line of a log, and a line that was got over for 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from doctor.base.record import record
 from doctor.catalogue.finding import LIKELY, Finding, Role
-from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Crashed
 from doctor.catalogue.problem import ERROR, INFO, OF_TRAINING
 from doctor.catalogue.signature import Hit
 from doctor.catalogue.unrecognised import Unknown
 from doctor.logs import events
+from doctor.logs.failures import spoken, wrapped
 from doctor.logs.failures import unrecognised as unknown
-from doctor.logs.failures import wrapped
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.chain import Link, chain
-from doctor.logs.failures.ends import breaks_off, is_bad, silent_ends
+from doctor.logs.failures.ends import breaks_off, end_of, is_bad, silent_ends
 from doctor.logs.failures.fates import HABIT, Fate, Fates, Judged
 from doctor.logs.failures.quotes import Quotes
 from doctor.logs.failures.roots import recorded
@@ -34,6 +33,7 @@ from doctor.logs.match.problems import Catalogue
 from doctor.logs.match.recognised import Candidate, Key, called, candidates, doubted, source_of
 from doctor.logs.match.shortened import begins_like
 from doctor.logs.metrics.live import merged
+from doctor.logs.told.judged import joined
 
 _PARAGRAPHS = 25  # lines behind an exception that still belong to what it says
 _WARNED = frozenset("WID")  # levels of records that a program writes of what did not end it
@@ -106,7 +106,11 @@ def judge(
     found = order.of_notes() if whole else order.findings()
     verdict = "unknown" if order.first else "known" if found else "healthy"
     links = () if verdict == "healthy" or whole else chain(case, order.own, order.victims)
-    return Verdict(_placed(found, case, catalogue, beyond), verdict, links, tuple(crashed))
+    placed = _placed(found, case, catalogue, beyond)
+    # the checks over what the logs tell, and then, where nobody knew an answer, what the program itself says
+    checked, misjudged = joined(placed, case, catalogue.entries, catalogue.unknown, well=bool(end_of(case)))
+    answered, misheard = spoken.told(checked, case, catalogue.entries, catalogue.unknown)
+    return Verdict(answered, verdict, links, (*crashed, *misjudged, *misheard))
 
 
 def _words_of_loss(case: Case, known: Sequence[Candidate]) -> dict[int, list[int]]:
@@ -412,11 +416,6 @@ def _unless_symptom(finding: Finding, role: Role) -> Finding:
 # what processes recorded besides ----------------------------------------------------------------------------------
 
 
-def unknown_problems(entries: Iterable[Entry]) -> set[str]:
-    """Ids of the problems that say only that nothing is known."""
-    return {each.id for each in entries if each.area == "unknown"}
-
-
 def _placed(found: Sequence[Finding], case: Case, catalogue: Catalogue, beyond: Beyond) -> tuple[Finding, ...]:
     """The findings with what processes recorded and metrics show in its place; notes come last."""
     ordered = list(found)
@@ -434,7 +433,7 @@ def _placed(found: Sequence[Finding], case: Case, catalogue: Catalogue, beyond: 
 
 def _led_by(found: Sequence[Finding], cause: Finding, catalogue: Catalogue) -> list[Finding]:
     """The findings behind a stronger word: an answer that knew nothing goes, what was first follows from it."""
-    gone = {cause.problem.id, *unknown_problems(catalogue.entries.values())}
+    gone = {cause.problem.id, *catalogue.unknown}
     behind = [replace(found[0], role=Role.SYMPTOM)] if found[0].problem.id not in gone else []
     return [replace(cause, role=Role.CAUSE), *behind, *(each for each in found[1:] if each.problem.id not in gone)]
 

@@ -40,6 +40,7 @@ class Editor:
     def __init__(self, path: str) -> None:
         self.path = path
         self._edits: list[Edit] = []
+        self._cuts: list[tuple[int, int, str]] = []  # start, end, separator
         try:
             self._content = Path(path).read_bytes()
         except OSError as exc:
@@ -160,18 +161,19 @@ class Editor:
                 msg = f"`{self.path}:{_line(setting)}` is all that its block holds"
                 raise Refused(msg)
             if pair.whole is None:
-                self._cut(self._start(pair.first), self._end(pair.value), ",")
+                self._cuts.append((self._start(pair.first), self._end(pair.value), ","))
             else:
-                self._cut(self._start(pair.whole), self._end(pair.whole), ";")
+                self._cuts.append((self._start(pair.whole), self._end(pair.whole), ";"))
         elif self._is_yaml:
             key, value = self._yaml_pair(setting)
             end = len(self._text[: value.end_mark.index].rstrip())  # a block ends where the next thing begins
-            self._cut(key.start_mark.index, end, ",")
+            self._cuts.append((key.start_mark.index, end, ","))
         else:
-            self._cut(self._offset(setting), self._json_value(setting)[1], ",")
+            self._cuts.append((self._offset(setting), self._json_value(setting)[1], ","))
 
     def step(self) -> EditFile:
         """All edits asked for, as a step of a plan."""
+        self._cut_all()
         return EditFile(self.path, digest(self._content), tuple(sorted(self._edits, key=lambda each: each.start)))
 
     def _replace(self, start: int, end: int, text: str) -> None:
@@ -186,6 +188,17 @@ class Editor:
         """A value as Python writes it, quoted as the old one was, else as the file quotes most."""
         inside = self._text[self._start(old) : self._end(old)]
         return python_literal(value, _usual_quote(inside) or _usual_quote(self._text) or '"')
+
+    def _cut_all(self) -> None:
+        """Take out what is to go; neighbours go as one, for the separator between them belongs to both."""
+        together: list[tuple[int, int, str]] = []
+        for start, end, separator in sorted(set(self._cuts)):
+            if together and re.fullmatch(rf"\s*{separator}\s*", self._text[together[-1][1] : start]):
+                start = together.pop()[0]  # noqa: PLW2901 - the pair is one now
+            together.append((start, end, separator))
+        self._cuts.clear()
+        for each in together:
+            self._cut(*each)
 
     def _cut(self, start: int, end: int, separator: str) -> None:
         """Take text out with the separator behind it, else the one before it, and its line when that is left blank."""

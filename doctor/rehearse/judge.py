@@ -34,7 +34,7 @@ from doctor.logs.capsules import looks
 from doctor.monitors.guard.inventory import FILE as INVENTORY
 from doctor.monitors.rehearse.rewards import TRY_S
 from doctor.monitors.rehearse.standing import stacks
-from doctor.rehearse.record import Rehearsed, phases
+from doctor.rehearse.record import Entry, Rehearsed, phases
 from doctor.rehearse.session import Session
 from doctor.run.folder import RunDir
 
@@ -43,6 +43,8 @@ _FRAMES = 6
 _OFTEN = frozenset({"DAT9584", "RLX1239", "PRF5034"})
 #: what two steps of a tiny model, or of the real one at lengths that are forced, say nothing of: constant rewards
 _UNJUDGED = frozenset({"RLX010"})
+#: what nobody knows, where it is the rehearsal's own refusal that ended the command
+_OURS = frozenset({"UNK001"})
 #: areas whose checks judge a framework's configuration, not the machine
 _CONFIGURED = frozenset({"verl", "openrlhf", "trinity", "data", "rl"})
 
@@ -61,7 +63,8 @@ def judged(session: Session, ignored: Iterable[Ignored] = (), language: str = "e
     failed = session.failed
     looked_at = failed or _alarmed(session)
     died, outcome = (None, None) if looked_at is None else _examined(looked_at, session, language)
-    seen = tuple(each for each in outcome.findings if each.problem.id not in _UNJUDGED) if outcome else ()
+    unjudged = _UNJUDGED | (_OURS if _refused(session, failed) else frozenset())
+    seen = tuple(each for each in outcome.findings if each.problem.id not in unjudged) if outcome else ()
     told = {each.problem.id for each in seen}
     own = tuple(each for each in _own(session) if each.problem.id not in told or each.problem.id in _OFTEN)
     told |= {each.problem.id for each in own}
@@ -91,7 +94,8 @@ def _alarmed(session: Session) -> RunDir | None:
 
 def _examined(run: RunDir, session: Session, language: str) -> tuple[Diagnosis | None, Outcome | None]:
     """What the post-mortem says of a pass that failed; its own command is the user's, without what stood around it."""
-    from doctor.logs.postmortem import NotReadable, examine
+    from doctor.logs.gathered import NotReadable
+    from doctor.logs.postmortem import examine
     from doctor.logs.read.layouts import NoLogs
 
     run.write_run(argv=list(session.argv))
@@ -166,13 +170,18 @@ def _failed(session: Session, run: RunDir) -> Finding:
     """What is said of a command that failed and of which no error is known: never that all is well."""
     at = 0 if run.path == session.run.path else 1
     code, part = session.ended[at].code, _part(session, run)
-    refused = part.of("refused")
-    if refused and not session.apart.held:
+    refused = _refused(session, run)
+    if refused:
         return rehearsal_not_finished.refused(code, refused[-1]["path"])
     marked = [each for each in phases(part) if each.mark in ("broke", "open")]
     reached = [each.name for each in phases(part) if each.mark != "not_reached"]
     last = marked[-1].name if marked else reached[-1] if reached else "imports"
     return rehearsal_not_finished.broke(code, last, marked[-1].error if marked else "")
+
+
+def _refused(session: Session, run: RunDir | None) -> list[Entry]:
+    """Changes that the rehearsal refused in a pass that failed."""
+    return [] if run is None or session.apart.held else _part(session, run).of("refused")
 
 
 def _part(session: Session, run: RunDir) -> Rehearsed:

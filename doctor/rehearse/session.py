@@ -179,7 +179,8 @@ def _variables(run: RunDir, guard: Mapping[str, Any], settings: Settings, wishes
     path = run.path / "rehearsal.json"
     path.write_text(settings.as_json(), encoding="utf-8")
     silent = {**_SILENT, **({"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"} if wishes.offline else {})}
-    variables = {**os.environ, **own, **silent, VARIABLE: str(path), "PYTHONUNBUFFERED": "1"}
+    kept = {name: each for name, each in os.environ.items() if name not in _ELSEWHERE}
+    variables = {**kept, **own, **silent, VARIABLE: str(path), "PYTHONUNBUFFERED": "1"}
     variables["MLFLOW_TRACKING_URI"] = (settings.root / "home" / "mlruns").as_uri()
     variables["WANDB_DIR"] = str(settings.root / "home")
     variables["TRACKIO_DIR"] = str(settings.root / "home" / "trackio")
@@ -197,6 +198,10 @@ _SILENT = {
     "RAY_ADDRESS": "local", "HYDRA_FULL_ERROR": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1", "RAY_USAGE_STATS_ENABLED": "0",
 }  # fmt: skip
+
+
+#: variables by which a tracker would put its runs elsewhere: https://huggingface.co/docs/trackio/v0.27.0/api
+_ELSEWHERE = frozenset({"TRACKIO_SPACE_ID", "TRACKIO_SERVER_URL", "MLFLOW_REGISTRY_URI"})
 
 
 def _forget(base: Path) -> None:

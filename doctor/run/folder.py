@@ -33,6 +33,11 @@ RUNS = "doctor-runs"
 #: what an event may be
 KINDS = frozenset({"start", "phase", "step", "alarm", "exception", "hang", "gpu", "monitor", "stop", "end"})
 
+#: a file of so many bytes keeps room for the last notes of a run whose disk is full by then: its end, and kinds of
+#: events on which the exit code or the verdict depends
+ROOM, ROOM_BYTES = ".room", 16384
+_LAST_WORDS = frozenset({"stop", "exception"})
+
 #: what a run can be doing; the innermost of nested phases counts
 PHASES = ("generation", "reward", "reference", "update", "weight_sync", "checkpoint", "eval", "other")
 
@@ -93,7 +98,7 @@ class RunDir:
     def of_environment(cls) -> Optional[RunDir]:
         """The folder of the run that this process belongs to; None outside of one."""
         path = os.environ.get(VARIABLE)
-        return cls(path) if path and Path(path).is_dir() else None
+        return cls(path) if path and os.path.isdir(path) else None  # noqa: PTH112 - pathlib raises where a disk has gone
 
     @property
     def run_json(self) -> Path:
@@ -173,6 +178,7 @@ class Appender:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lost = 0  # lines that could not be written
+        self.error: Optional[int] = None  # why the last ones could not, where the system told
         self._file: Optional[int] = None
         self._torn = False
 
@@ -186,8 +192,8 @@ class Appender:
             if self._torn:
                 data = TORN + b"\n" + data
             written = os.write(self._file, data)
-        except OSError:
-            pass  # `suppress` would take longer than the write
+        except OSError as exc:
+            self.error = exc.errno
         if written == len(data):
             self._torn = False
             return True
@@ -213,7 +219,8 @@ class Appender:
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
-            os.close(self._file)
+            with suppress(OSError):  # a network's disk may tell a quota, or that it has gone, as late as this
+                os.close(self._file)
             self._file = None
 
 
@@ -229,6 +236,7 @@ class Events:
 
     def __init__(self, run: RunDir, rank: Optional[int] = None, role: Optional[str] = None) -> None:
         text = os.environ.get("RANK", "")
+        self._run = run
         self._rank = rank if rank is not None else whole_of(text)
         self._role = role
         self._host = host_name()
@@ -246,7 +254,14 @@ class Events:
         """
         if kind not in KINDS:
             raise ValueError(f"no such kind of event: {kind}")
-        return self._file.write(self._line(time.time_ns(), kind, id, step, data))
+        line = self._line(time.time_ns(), kind, id, step, data)
+        if self._file.write(line):
+            return True
+        if kind not in _LAST_WORDS:
+            return False
+        with suppress(OSError):
+            (self._run.path / ROOM).unlink()  # what was kept free for this
+        return self._file.write(line)
 
     def write_phases(self, marks: Sequence[tuple[int, str, str, Optional[int]]]) -> bool:
         """Append marks (t_ns, name of PHASES, "begin" or "end", step) that were made before now, in one write."""

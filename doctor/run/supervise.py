@@ -20,8 +20,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Iterator, Optional
 
+from doctor.run import aside
 from doctor.run.console import Console, fresh_line, thread
-from doctor.run.folder import VARIABLE, Events, RunDir, host_name
+from doctor.run.folder import ROOM, ROOM_BYTES, VARIABLE, Events, RunDir, host_name
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 
@@ -61,8 +62,6 @@ _POLL_S = 0.1
 _SPREAD_S = 0.02
 #: what a disk that does not answer may take of the beginning and of the end of a run
 _NOTE_S = 5.0
-#: kept free for the last notes of a run whose disk is full by then
-ROOM, _ROOM_BYTES = ".room", 16384
 
 
 def supervise(
@@ -144,29 +143,40 @@ class _Folder:
 
     def __init__(self, run: RunDir, *, noted: bool) -> None:
         self._run, self._noted = run, noted
+        self._values: dict[str, Any] = {}
         if noted:
             within(_NOTE_S, self._keep_room)
 
     def note(self, **values: Any) -> bool:
         """Add to `run.json`; whether the disk answered."""
+        self._values.update(values)
         return not self._noted or within(_NOTE_S, lambda: self._run.write_run(**values))
 
     def note_end(self, unkept: Optional[dict[str, Any]], **values: Any) -> bool:
-        """The last note, for which there is room on a full disk too; whether the disk answered."""
+        """The last note, for which there is room on a full disk too; whether the disk answered.
+
+        Where the disk takes it not, it is kept aside.
+        """
         values.update({} if unkept is None else {"console": unkept})
+        self._values.update(values)
+        written: list[bool] = []
 
         def write() -> None:
             with suppress(OSError):
                 (self._run.path / ROOM).unlink(missing_ok=True)
             if self._noted:
                 self._run.write_run(**values)
+            written.append(True)
             if unkept is not None:
                 Events(self._run, role="monitor").write("monitor", what="console", **unkept)
 
-        return within(_NOTE_S, write)
+        answered = within(_NOTE_S, write)
+        if self._noted and not written:
+            aside.keep(self._run, self._values)
+        return answered
 
     def _keep_room(self) -> None:
-        (self._run.path / ROOM).write_bytes(bytes(_ROOM_BYTES))
+        (self._run.path / ROOM).write_bytes(bytes(ROOM_BYTES))
 
 
 def within(seconds: float, work: Callable[[], object]) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.fixes.vllm_server.record import CAUSE, PENDING
+from doctor.run.disk import refusal
 from doctor.run.folder import RunDir
 from doctor.serve.patient import ATTACHED, FOLDER
 
@@ -53,7 +54,7 @@ class Watch:
         self.listening = False
         self.engine_died = False
         self.overdue = False
-        self._run = run
+        self.run = run
         self._deadline_s = deadline_s
         self._address = address
         self._diagnose = diagnose
@@ -66,12 +67,12 @@ class Watch:
     @property
     def console(self) -> Path:
         """What the server printed."""
-        return self._run.console
+        return self.run.console
 
     @property
     def attached(self) -> bool:
         """Whether the start-up hook ran in the server."""
-        return (self._run.path / FOLDER / ATTACHED).exists()
+        return os.path.exists(self.run.path / FOLDER / ATTACHED)  # noqa: PTH110 - pathlib raises where a disk has gone
 
     def start(self, pid: int) -> None:
         """Look after the process from now on; signals stay the main thread's."""
@@ -112,11 +113,14 @@ class Watch:
 
     def _look(self) -> None:
         """Read the server's events where there are new ones."""
-        sizes = {str(path): path.stat().st_size for path in self._run.path.glob("events/*.jsonl")}
+        try:
+            sizes = {str(path): path.stat().st_size for path in self.run.path.glob("events/*.jsonl")}
+        except OSError:  # the disk has gone, and may come back
+            return
         if sizes == self._sizes:
             return
         self._sizes = sizes
-        for event in self._run.read_events():
+        for event in self.run.read_events():
             data = event.get("data") or {}
             self.listening = self.listening or bool(data.get("listening"))
             self.engine_died = self.engine_died or bool(data.get("engine_dead"))
@@ -131,7 +135,7 @@ class Watch:
     def _announce(self) -> None:
         """Say that the cause is looked for: who waits for it is patient as long as this process lives."""
         with suppress(OSError):
-            (self._run.path / PENDING).write_text(str(os.getpid()), encoding="utf-8")
+            (self.run.path / PENDING).write_text(str(os.getpid()), encoding="utf-8")
 
     def _tell_cause(self) -> None:
         """Leave the diagnosis where the server's answers to its clients pick it up."""
@@ -142,15 +146,21 @@ class Watch:
             if first is not None:
                 found = {name: first[name] for name in ("id", "name", "headline", "explanation", "remedy")}
         with suppress(OSError):
-            made = self._run.path / f".{CAUSE}"
+            made = self.run.path / f".{CAUSE}"
             made.write_text(json.dumps(found), encoding="utf-8")
-            made.replace(self._run.path / CAUSE)
+            made.replace(self.run.path / CAUSE)
         with suppress(OSError):
-            (self._run.path / PENDING).unlink(missing_ok=True)
+            (self.run.path / PENDING).unlink(missing_ok=True)
 
     def _end(self, pid: int) -> None:
         """The start has taken too long: end the server and all that it started."""
         self.overdue = True
+        if (number := refusal(self.run)) is not None:
+            self._say(
+                f"nothing can be written into the run folder ({os.strerror(number)}), so whether the server listens "
+                "is not known; it is left running"
+            )
+            return
         if not self.attached:
             self._say("the start-up hook is not in the server, so whether it listens is not known; it is left running")
             return

@@ -43,7 +43,8 @@ def patience() -> float:
 def heard() -> bool:
     """Whether the doctor has taken notice of the engine's death; where there is none, nobody is to be waited for."""
     run = RunDir.of_environment()
-    return run is None or any((run.path / each).exists() for each in (PENDING, CAUSE))
+    # not `Path.exists`: it raises where the disk of the run folder has gone
+    return run is None or any(os.path.exists(run.path / each) for each in (PENDING, CAUSE))  # noqa: PTH110
 
 
 async def cause() -> Optional[dict[str, Any]]:

@@ -21,7 +21,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from doctor.catalogue.finding import Finding
-from doctor.checks.rl.rollout_weights_stale import not_pushed, overwritten
+from doctor.checks.rl.sampling.rollout_weights_stale import not_pushed, overwritten
 from doctor.checks.vllm.serving.server_dead_while_training import not_answering
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.shield import shielded

@@ -11,6 +11,7 @@ Runs inside the patient: Python 3.9, the patient's own objects.
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import re
 from collections.abc import Iterable
@@ -59,6 +60,7 @@ class Inventory:
         self._undo: list[Callable[[], None]] = []
         self._touched: set[str] = set()
         self._batch: dict[str, Any] = {}
+        self._names: set[str] = set()
         self._data: Optional[dict[str, Any]] = None
         self._hooked = False
         #: whether there is nothing more to look at
@@ -94,6 +96,7 @@ class Inventory:
     def _look(self, inputs: Any) -> None:
         if self._batch or not hasattr(inputs, "items"):
             return
+        self._names = set(map(str, inputs))
         for name, value in inputs.items():
             if name in _KEPT and hasattr(value, "numel") and 0 < value.numel() <= _MOST_ELEMENTS:
                 self._batch[name] = value
@@ -119,6 +122,7 @@ class Inventory:
             )
             data["with_gradient"] = len(self._touched)
         data["batch"] = _of_batch(batch, _tokenizer(self._trainer))
+        data["shifts"] = "shift_labels" not in self._names and shifts(self._trainer, self._model)
         for finding in of_inventory(data):
             self._guard.alarm(finding, Policy.WARN)
         assert self._guard.run is not None  # noqa: S101 - for the type checker
@@ -218,6 +222,7 @@ def _of_batch(batch: dict[str, Any], tokenizer: Any) -> dict[str, Any]:
         trained = sum(each != _MASKED for each in flat)
         told.update(tokens=len(flat), trained=trained, rows=len(rows["labels"]))
         told["ends"] = _ends([[each for each in row if each != _MASKED] for row in rows["labels"]], tokenizer)
+        told["aligned"] = _aligned(rows.get("input_ids") or [], rows["labels"])
     elif "completion_mask" in rows:
         flat = [each for row in rows["completion_mask"] for each in row]
         told.update(tokens=len(flat), trained=sum(bool(each) for each in flat), rows=len(rows["completion_mask"]))
@@ -226,6 +231,37 @@ def _of_batch(batch: dict[str, Any], tokenizer: Any) -> dict[str, Any]:
     with suppress(Exception):  # whatever a tokenizer raises
         told["seen"] = _rendered(rows, tokenizer)
     return told
+
+
+def _aligned(ids: list[list[int]], labels: list[list[int]]) -> dict[str, int]:
+    """Labels that are the token of their own place, and of the next one, where these two are different tokens."""
+    places = [
+        (label, here, there)
+        for row, marks in zip(ids, labels)  # noqa: B905 - Python 3.9 has no strict=
+        for label, here, there in zip(marks, row, row[1:])  # noqa: B905
+        if label != _MASKED and here != there
+    ]
+    return {
+        "of": len(places), "own": sum(label == here for label, here, _ in places),
+        "next": sum(label == there for label, _, there in places),
+    }  # fmt: skip
+
+
+def shifts(trainer: Any, model: Any) -> bool:
+    """Whether the labels go to a model that moves them by one place itself, as those for causal language do.
+
+    False where anybody else may compute the loss, and for classes of that name that do not move them.
+    https://github.com/huggingface/transformers/blob/v5.0.0/src/transformers/loss/loss_utils.py
+    https://github.com/huggingface/transformers/blob/v5.0.0/src/transformers/models/bart/modeling_bart.py
+    """
+    own = type(trainer).compute_loss.__module__.partition(".")[0] in ("transformers", "trl")
+    if not own or any(getattr(trainer, each, None) is not None for each in ("label_smoother", "compute_loss_func")):
+        return False
+    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    if "ForCausalLM" not in type(inner).__name__ or "_loss_function" in vars(inner):
+        return False
+    text = inspect.getsource(inspect.unwrap(type(inner).forward))
+    return "self.loss_function(" in text or "labels[..., 1:]" in text
 
 
 def _unmasked(ids: list[list[int]], mask: list[list[int]]) -> list[list[int]]:

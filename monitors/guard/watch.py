@@ -47,7 +47,7 @@ class Watched:
         """A step is made: the engine still has the weights that its forward was made with."""
         self._stuck.beat(step)
         if self._witness is not None:
-            self._witness.settle()
+            self._witness.stepped()
 
     @property
     def missing(self) -> list[str]:

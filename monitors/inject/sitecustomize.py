@@ -66,6 +66,32 @@ class _Awaiting(object):
                 _note("the loader of `%s` allows no hook" % name)
 
 
+class _OwnFolder(object):
+    """Finds what lies in a folder of ours; on a disk that has gone there is nothing, and nobody's import fails."""
+
+    def __init__(self, finder):
+        self.finder = finder
+
+    def find_spec(self, name, target=None):
+        try:
+            return self.finder.find_spec(name, target)
+        except OSError:
+            return None
+
+    def invalidate_caches(self):
+        self.finder.invalidate_caches()
+
+
+def _own(folder):
+    """Let a folder of the path be read by `_OwnFolder`; the run folder's disk may fail while the program lives."""
+    for hook in sys.path_hooks:
+        try:
+            sys.path_importer_cache[folder] = _OwnFolder(hook(folder))
+        except ImportError:
+            continue
+        return
+
+
 def _attach(name, module):
     try:
         if name in _OF_CAPSULE:
@@ -99,6 +125,8 @@ def _start():
     if sys.version_info < (3, 9):
         return
     sys.path.append(os.path.join(_ROOT, "lib"))
+    for folder in [sys.path[-1]] + [each for each in sys.path if os.path.abspath(each or os.curdir) == _HERE]:
+        _own(folder)
     os.environ.setdefault("DOCTOR_RUN_DIR", os.path.dirname(_ROOT))
     awaiting = _Awaiting()
     sys.meta_path.insert(0, awaiting)

@@ -12,10 +12,12 @@ import os
 import socket
 import stat
 import sys
+import types
 from collections.abc import Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Optional
 
 from doctor.monitors.rehearse import journal
 from doctor.monitors.rehearse.settings import Settings
@@ -26,9 +28,18 @@ _MOVING = frozenset({"os.rename", "shutil.move"})
 _WRITING = os.O_WRONLY | os.O_RDWR
 #: files that every program writes and nobody owns
 _NOBODYS = ("/dev/", "/proc/", "/sys/")
-_UPLOADS = ("create_repo", "upload_file", "upload_folder", "create_commit", "upload_large_folder", "delete_repo",
-            "delete_file", "create_tag", "create_branch", "update_repo_visibility", "create_pull_request",
-            "super_squash_history", "move_repo")  # fmt: skip
+#: how names of the hub's client begin that change something there
+#: https://huggingface.co/docs/huggingface_hub/package_reference/hf_api
+_CHANGING = (
+    "accept_", "add_", "batch_", "cancel_", "change_", "comment_", "copy_", "create_", "delete_", "disable_",
+    "duplicate_", "edit_", "enable_", "grant_", "hide_", "like", "merge_", "move_", "pause_", "permanently_",
+    "preupload_", "reject_", "rename_", "request_", "rerun_", "restart_", "resume_", "run_job", "run_uv_job", "scale_",
+    "set_", "super_squash_", "suspend_", "sync_", "trigger_", "unlike", "update_", "upload_",
+)  # fmt: skip
+#: functions that write by a library in another language: name, place and name of the path
+_SAVING = (("save", 1, "f"), ("serialize_file", 1, "filename"))
+#: classes that push what they are
+_PUSHED = ("PushToHubMixin", "Dataset", "DatasetDict", "IterableDataset", "IterableDatasetDict")
 
 
 class RefusedError(PermissionError):
@@ -42,14 +53,51 @@ class OfflineError(ConnectionRefusedError):
 def watch(settings: Settings) -> None:
     """Look on at files and connections of this process from now on."""
     own = (str(settings.root), *_NOBODYS)
-    look = _Looking(settings, own)
+    _Watched.look = look = _Looking(settings, own)
     sys.addaudithook(look.at)
+
+
+def saves(module: Any) -> None:
+    """Have what is saved by code in other languages, of which Python has no audit event, refused like what it opens.
+
+    https://github.com/pytorch/pytorch/blob/v2.9.0/torch/serialization.py: a path goes to a writer in C++
+    https://github.com/huggingface/safetensors/blob/v0.6.2/bindings/python/src/lib.rs: `serialize_file`
+    """
+    look = _Watched.look
+    if look is None or look.held:
+        return
+    for name, place, key in _SAVING:
+        original = getattr(module, name, None)
+        if callable(original):
+            setattr(module, name, _not_over(original, look, place, key))
+
+
+def _not_over(original: Any, look: _Looking, place: int, key: str) -> Any:
+    @functools.wraps(original)
+    def save(*args: Any, **kwargs: Any) -> Any:
+        look.writes(args[place] if len(args) > place else kwargs.get(key))
+        return original(*args, **kwargs)
+
+    return save
+
+
+class _Watched:
+    look: ClassVar[Optional[_Looking]] = None
 
 
 class _Looking:
     def __init__(self, settings: Settings, own: tuple[str, ...]) -> None:
         self._settings, self._own = settings, own
         self._inside = False
+
+    @property
+    def held(self) -> bool:
+        """Whether an overlay holds every write, so that files are nobody's business here."""
+        return self._settings.held
+
+    def writes(self, path: Any) -> None:
+        """What a library is about to write; raises what refuses it. Anything that is no path goes on."""
+        self._change(path, "overwrite")
 
     def at(self, event: str, args: tuple[Any, ...]) -> None:
         """One event; raises what refuses it."""
@@ -151,34 +199,48 @@ def _caller() -> str:
 
 
 def hub(module: Any) -> None:
-    """Have nothing uploaded to the hub and nothing changed there."""
-    for name in _UPLOADS:
-        if callable(getattr(module.HfApi, name, None)):
-            setattr(module.HfApi, name, _not_uploaded(name, getattr(module.HfApi, name)))
+    """Have nothing uploaded to the hub and nothing changed there.
+
+    The module's own functions are methods that were bound when it was imported: they are bound anew.
+    """
+    owner = module.HfApi
+    for name in dir(owner):
+        if name.startswith(_CHANGING) and callable(getattr(owner, name)):
+            setattr(owner, name, _not_uploaded(name, getattr(owner, name)))
+            bound = getattr(module, name, None)
+            if isinstance(bound, types.MethodType):
+                setattr(module, name, getattr(bound.__self__, name))
 
 
 def pushes(module: Any) -> None:
-    """Have models and tokenizers not pushed, which collects files first."""
-    owner = getattr(module, "PushToHubMixin", None)
-    if owner is not None:
-        owner.push_to_hub = _not_uploaded("push_to_hub", owner.push_to_hub)
+    """Have models, tokenizers and datasets not pushed, which collects files first and asks the hub what it has."""
+    for name in _PUSHED:
+        owner = getattr(module, name, None)
+        if callable(getattr(owner, "push_to_hub", None)):
+            owner.push_to_hub = _not_uploaded("push_to_hub", owner.push_to_hub)
 
 
 def _not_uploaded(name: str, original: Any) -> Any:
     @functools.wraps(original)
     def refused(*args: Any, **kwargs: Any) -> Any:
         journal.left_out("hub", "uploads", call=name)
-        return _Nothing(_repository(args, kwargs)) if name == "create_repo" else None
+        told = _Nothing(_repository(args, kwargs))
+        if not kwargs.get("run_as_future"):
+            return told
+        later: Any = Future()
+        later.set_result(told)
+        return later
 
     return refused
 
 
 def _repository(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
-    return str(kwargs.get("repo_id", args[1] if len(args) > 1 else ""))
+    named = kwargs.get("repo_id", args[1] if len(args) > 1 else "")
+    return named if isinstance(named, str) else ""
 
 
 class _Nothing(str):
-    """What `create_repo` gives: an address, of a repository that nobody made."""
+    """What the hub answers to a change that nobody made: an address, whose parts are empty."""
 
     __slots__ = ()
 
@@ -187,21 +249,40 @@ class _Nothing(str):
         """Name of the repository."""
         return str(self)
 
+    def __getattr__(self, name: str) -> str:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return ""
 
-def weights_and_biases(module: Any) -> None:
-    """Have every run disabled, whatever mode it is asked for: what is logged into it goes nowhere."""
-    original = getattr(module, "init", None)
-    if callable(original):
-        module.init = _disabled(original)
+
+def trackers(module: Any) -> None:
+    """Have what is logged go nowhere beyond the rehearsal, also where the program names a mode or an address itself.
+
+    What a program says comes before what the environment says.
+    https://docs.wandb.ai/ref/python/init  https://docs.swanlab.cn/en/api/cli-swanlab-disabled.html
+    https://mlflow.org/docs/latest/python_api/mlflow.html  https://huggingface.co/docs/trackio/v0.27.0/api
+    """
+    if module.__name__ == "mlflow":
+        for name in ("set_tracking_uri", "set_registry_uri"):
+            setattr(module, name, lambda *_, **__: journal.left_out("trackers", "trackers"))
+        return
+    always, given = ({}, _PLACES) if module.__name__ == "trackio" else (_DISABLED, ())
+    if callable(getattr(module, "init", None)):
+        module.init = _elsewhere(module.init, always, given)
     if callable(getattr(module, "login", None)):
         module.login = _not_logged_in(module.login)
 
 
-def _disabled(original: Any) -> Any:
+#: of a tracker's `init`: what disables a run, and where it would be put
+_DISABLED, _PLACES = {"mode": "disabled"}, ("space_id", "dataset_id", "server_url")
+
+
+def _elsewhere(original: Any, always: dict[str, Any], places: Sequence[str]) -> Any:
     @functools.wraps(original)
     def init(*args: Any, **kwargs: Any) -> Any:
         journal.left_out("trackers", "trackers")
-        return original(*args, **{**kwargs, "mode": "disabled"})
+        kept = {name: each for name, each in kwargs.items() if name not in places}
+        return original(*args, **{**kept, **always})
 
     return init
 

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from typing import Any, Callable, Optional
 
 from doctor.monitors.rehearse import answers, journal
-from doctor.monitors.rehearse.asked import asked
+from doctor.monitors.rehearse.asked import answers_of, asked, holds, names_of
 from doctor.monitors.rehearse.settings import settings
 
 #: seconds that one try may take, and all tries of one function together
@@ -184,10 +184,16 @@ class Tried:
         journal.write(
             "reward", function=self.name, rows=len(batch["completions"]), own=self._own[:64],
             again=again and again.values and again.values[:64], column=self._column,
-            reads=reads(self._function, self._column), absent=absent(self._function, batch),
+            reads=self._judges(), absent=absent(self._function, batch),
             weight=self._weight(), place=_place(self._function),
             tries={each.kind: each.as_data() for each in self._results if each.kind != "again"},
         )  # fmt: skip
+
+    def _judges(self) -> bool:
+        """Whether the function has the right answers: it takes their column, or holds them itself."""
+        if self._column is None or reads(self._function, self._column):
+            return self._column is not None
+        return holds(self._function, answers_of(getattr(self._trainer, "train_dataset", None), self._column))
 
     def _weight(self) -> float:
         names = [getattr(each, "__name__", "") for each in self._trainer.reward_funcs]
@@ -333,7 +339,7 @@ def texts_of(function: Any) -> list[str]:
         seen.add(id(code))
         found += _constants(code)
         around = getattr(inner, "__globals__", {})
-        for name in _names(code):
+        for name in names_of(code):
             value = around.get(name)
             if isinstance(value, str):
                 found.append(value)
@@ -347,12 +353,6 @@ def texts_of(function: Any) -> list[str]:
 def _code_of_class(value: Any) -> Any:
     """Code that calling an object runs; None where its class says nothing of it in Python."""
     return getattr(getattr(type(value), "__call__", None), "__code__", None)  # noqa: B004 - the function itself
-
-
-def _names(code: Any) -> list[str]:
-    """Global names of a function and of the comprehensions inside of it."""
-    inner = (name for each in code.co_consts if hasattr(each, "co_names") for name in _names(each))
-    return [*code.co_names, *inner]
 
 
 def _constants(code: Any) -> list[str]:

@@ -171,7 +171,10 @@ class Sampler:
         was_full = self._table.full
         self._table.write([(at, row)])
         if self._table.full and not was_full:
-            sys.stderr.write("doctor monitor: no room on the disk of the run folder; sampling continues\n")
+            why = self._table.error
+            sys.stderr.write(
+                f"doctor monitor: nothing more can be written into the run folder: {why}; sampling continues\n"
+            )
         if self._root is not None:
             self._write_processes(at)
 

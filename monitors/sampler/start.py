@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -48,7 +49,17 @@ def start(run: RunDir, wishes: Wishes, watch: int | None = None) -> subprocess.P
     """
     command = [sys.executable, "-m", "doctor.monitors.sampler.sampling", "--run", str(run.path), *wishes.options()]
     command += ["--watch", str(watch)] if watch is not None else []
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+    # not in the command's working directory: its disk may go, and a `queue.py` that lies there is not ours to import
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True, cwd="/", env=_elsewhere()
+    )
+
+
+def _elsewhere() -> dict[str, str]:
+    """The environment for a process that starts in another folder: what is imported is found as from here."""
+    folders = os.environ.get("PYTHONPATH")
+    told = {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, folders.split(os.pathsep)))} if folders else {}
+    return {**os.environ, **told, "PYTHONSAFEPATH": "1"}
 
 
 def start_over_ray(

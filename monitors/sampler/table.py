@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,11 @@ class Table:
     def lost(self) -> int:
         """Rows that could not be written."""
         return self._file.lost
+
+    @property
+    def error(self) -> str:
+        """Why the last of them could not, in the system's words."""
+        return os.strerror(self._file.error or errno.ENOSPC)  # a part of a row was taken: there is no more room
 
     def write(self, rows: Iterable[tuple[Now, Row]]) -> None:
         """Append rows; a disk without room costs them and nothing else."""

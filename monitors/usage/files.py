@@ -12,6 +12,7 @@ from doctor.monitors.usage import frames, plainly
 from doctor.monitors.usage.blocks import NotUsage, is_number
 from doctor.monitors.usage.clocks import align
 from doctor.monitors.usage.tracks import GpuKey, Track, Usage
+from doctor.run.aside import noted
 from doctor.run.folder import RunDir, host_name, read_rows
 
 HOST_FIGURES = tuple(each for each in columns.HOST if each not in {"time", "t_ns", "mono_s", "host", "gpu_sampling"})
@@ -40,7 +41,7 @@ def load(path: Path) -> Usage:
             raise NotUsage(f"{path} has a header and no row that could be read")
         return usage
     run = RunDir(path)
-    usage.events, usage.run = run.read_events(), run.read_run()
+    usage.events, usage.run = run.read_events(), noted(run)
     files = sorted((path / "gpu").glob("*.csv"))
     read_gpu_files([file for file in files if not file.stem.endswith("-processes")], usage)
     for file in files:

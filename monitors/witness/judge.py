@@ -284,8 +284,9 @@ def _shared(plain: Sequence[Continued], salted: Sequence[Continued]) -> tuple[li
 
 
 def judge_batch(
-    batch: Batch, step: int, known: Known, names: Callable[[int], str] = str, *, alike: Optional[bool] = True
-) -> Judged:
+    batch: Batch, step: int, known: Known, names: Callable[[int], str] = str, *, alike: Optional[bool] = True,
+    alone: bool = False,
+) -> Judged:  # fmt: skip
     """Judge a batch that is trained on.
 
     Args:
@@ -294,7 +295,8 @@ def judge_batch(
         known: of earlier rounds.
         names: shows a token.
         alike: whether the same tokens were given the same by both sides, so that weights explain nothing here; None:
-            nobody was asked, and the batch is all that tells of the weights.
+            that is not known yet, and only what no weights explain is told.
+        alone: whether the batch is all that will ever tell of the weights.
 
     """
     judged = Judged()
@@ -307,7 +309,7 @@ def judge_batch(
     _sequences(batch, step, names, judged)
     both = batch.sampled_logps is not None and batch.trained_logps is not None
     if both and alike is not False and len(judged.findings) == told:
-        _batch_logps(batch, step, known, judged, alone=alike is None)
+        _batch_logps(batch, step, known, judged, alike=None if alone else alike, alone=alone)
     return judged
 
 
@@ -342,7 +344,7 @@ def _until_last(ids: Sequence[int], mask: Sequence[Any]) -> list[int]:
     return list(ids[: last + 1])
 
 
-def _batch_logps(batch: Batch, step: int, known: Known, judged: Judged, *, alone: bool) -> None:
+def _batch_logps(batch: Batch, step: int, known: Known, judged: Judged, *, alike: Optional[bool], alone: bool) -> None:
     first, second = batch.trained_logps, batch.sampled_logps
     agreement = logp_agreement(
         first, second, batch.mask, classes=batch.classes, noise=known.noise, precision=known.precision
@@ -362,7 +364,7 @@ def _batch_logps(batch: Batch, step: int, known: Known, judged: Judged, *, alone
     elif alone and not agreement.details.get("grows"):
         healthy = healthy_gap(known.precision)
         judged.findings.append(engine_not_the_policy.differs(step, agreement, healthy))
-    elif agreement.state in (BROKEN, DOUBTFUL):
+    elif agreement.state in (BROKEN, DOUBTFUL) and (alike or alone):
         judged.findings.append(trained_tokens_not_sampled.of_place(step, agreement))
 
 

@@ -15,6 +15,9 @@ from doctor.monitors.witness.sequences import ANSWER_TOKENS
 
 Answer = TypeVar("Answer")
 
+#: what an answer is about, as `unseen` names it
+_OF = {"scored": "agreement", "again": "noise", "base": "adapter"}
+
 
 @dataclass
 class Asked:
@@ -29,6 +32,7 @@ class Asked:
         refilled: log probabilities of beginnings and salted continuations, by a prefill.
         version: the engine's word on its weights.
         unseen: what was not asked -> why.
+        needed: names of the answers without which scores would be judged wrongly.
 
     """
 
@@ -40,6 +44,14 @@ class Asked:
     refilled: Optional[list[Logps]] = None
     version: Optional[str] = None
     unseen: dict[str, str] = field(default_factory=dict)
+    needed: tuple[str, ...] = ("scored",)
+
+    @property
+    def enough(self) -> bool:
+        """Whether what has come can be judged, though more may be on its way."""
+        if "agreement" in self.unseen:
+            return self.plain is not None
+        return all(getattr(self, name) is not None or _OF[name] in self.unseen for name in self.needed)
 
     def take(self, what: str, question: Callable[[], Answer]) -> Optional[Answer]:
         """The answer to a question; None where it cannot be asked, which is noted."""
@@ -65,36 +77,54 @@ class Fixed:
         return [[float(alone or at >= size) for at in range(len(each))] for each in self.sequences]
 
 
-def ask(engine: Engine, fixed: Fixed, *, adapter: bool, noise: bool) -> Asked:
+def ask(engine: Engine, fixed: Fixed, told: Asked, *, adapter: bool, noise: bool, caches_first: bool = True) -> None:
     """Ask an engine all that it answers; what it does not is noted.
+
+    Rollouts' own caches are asked first of all: scoring may fill them anew.
 
     Args:
         engine: to ask.
         fixed: what to ask about; its sequences are completed by the first answer.
-        adapter: whether the model without its adapter is worth asking.
+        told: takes each answer as it comes.
+        adapter: whether the model without its adapter is worth asking, where the engine has one.
         noise: whether the engine's own noise is still to be measured.
+        caches_first: whether all is scored at once, behind what the caches say, which takes a request less; else the
+            fixed sequences are scored as soon as they can be.
 
     """
-    told = Asked()
+    adapter = adapter and engine.adapter is not None
+    told.needed = ("scored", *(["again"] if noise else []), *(["base"] if adapter else []))
     told.plain = told.take("caches", lambda: engine.go_on(fixed.prompts, ANSWER_TOKENS))
     if not fixed.sequences:
         fixed.sequences = _sequences(fixed.prompts, told.plain)
+    if not caches_first:
+        told.scored = told.take("agreement", lambda: engine.score(fixed.sequences))
+        _ask_more(engine, fixed, told)
     if told.plain is not None:
         salt = binascii.hexlify(os.urandom(8)).decode()
         told.salted = told.take("caches", lambda: engine.go_on(fixed.prompts, ANSWER_TOKENS, salt=salt))
     continued = told.salted or told.plain
-    wanted = list(fixed.sequences)
-    if continued is not None:
+    wanted = list(fixed.sequences) if caches_first else []
+    at = len(wanted)
+    if continued is not None and "agreement" not in told.unseen:
         wanted += _sequences(fixed.prompts, continued)
-    scored = told.take("agreement", lambda: engine.score(wanted))
+    scored = told.take("agreement", lambda: engine.score(wanted)) if wanted else None
     if scored is not None:
-        told.scored = scored[: len(fixed.sequences)]
-        told.refilled = scored[len(fixed.sequences) :] or None
-        told.again = told.take("noise", lambda: engine.score(fixed.sequences)) if noise else None
-        if adapter and engine.adapter is not None:
-            told.base = told.take("adapter", lambda: engine.score(fixed.sequences, base=True))
+        told.refilled = scored[at:] or None
+        told.scored = told.scored or scored[:at]
+    if caches_first:
+        _ask_more(engine, fixed, told)
     told.version = told.take("version", engine.version)
-    return told
+
+
+def _ask_more(engine: Engine, fixed: Fixed, told: Asked) -> None:
+    """What else is needed to judge scores, where there are any."""
+    if told.scored is None:
+        return
+    if "again" in told.needed:
+        told.again = told.take("noise", lambda: engine.score(fixed.sequences))
+    if "base" in told.needed:
+        told.base = told.take("adapter", lambda: engine.score(fixed.sequences, base=True))
 
 
 def _sequences(prompts: list[list[int]], continued: Optional[list[Continued]]) -> list[list[int]]:

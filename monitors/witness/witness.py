@@ -10,7 +10,6 @@ Runs inside the patient: Python 3.9, the patient's own objects.
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from typing import Any, Callable, Optional
 
 from doctor.catalogue.finding import Finding
@@ -19,17 +18,16 @@ from doctor.checks.witness.engine_not_the_policy import PROBLEM as NOT_THE_POLIC
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.shield import shielded
 from doctor.monitors.witness.asked import CannotAsk, Engine
+from doctor.monitors.witness.compared import REMEMBERED, Weights
 from doctor.monitors.witness.forwards import Heard
 from doctor.monitors.witness.judge import Batch, Judged, Known, as_event, judge, judge_batch
 from doctor.monitors.witness.parts import Parts
 from doctor.monitors.witness.policy import Policy
-from doctor.monitors.witness.remote import compared_remotely
 from doctor.monitors.witness.seen import Asked, Fixed, Round, ask
 from doctor.monitors.witness.sequences import beginnings
 from doctor.monitors.witness.waiting import Waiting
 from doctor.oracles.logps import coarser, repeat_noise
 from doctor.oracles.verdict import HOLDS, Verdict
-from doctor.oracles.weights import Checksum, compare_weights, digest
 
 #: rounds behind the first pushes: before the first update, and after the first three
 FIRST_ROUNDS = 5
@@ -37,14 +35,11 @@ FIRST_ROUNDS = 5
 #: share of the run's time that the witness may take on average, once those are over
 MOST_SHARE = 0.005
 
-#: seconds that the run waits for an engine behind an address, and for its weights where something is wrong
-PATIENCE_S, WEIGHTS_S = 3.0, 10.0
+#: seconds that the run waits for an engine behind an address
+PATIENCE_S = 3.0
 
 #: rounds without an answer after which none is asked any more
 MOST_LATE = 3
-
-#: rounds whose scores are remembered, besides the first
-REMEMBERED = 6
 
 _LATE = {
     "en": "doctor: witness: {engine} did not answer in time at step {step}; the run continued without waiting",
@@ -97,9 +92,10 @@ class Witness:
         self._last_step = -1
         self._due = self._batch_due = self._told_late = False
         self._waiting: Optional[Waiting] = None
+        self._caches_first = True
         self._opening: Optional[Waiting] = None
         self._opened: list[Engine] = []
-        self._checksums: dict[int, dict[str, Checksum]] = {}
+        self._weights = Weights(policy)
         #: whether both sides gave the same tokens the same when last asked; None: they could not be asked in time
         self._agrees: Optional[bool] = True
         self._told: set[str] = set()
@@ -117,14 +113,20 @@ class Witness:
     def pushing(self) -> None:
         """Weights are about to be pushed: what was not answered by now would be about other weights."""
         self.settle()
-        self._give_up_waiting()
+        self._give_up_waiting(same_weights=True)
+
+    @shielded
+    def stepped(self) -> None:
+        """The optimizer has stepped, and the engine may be given other weights from now on, of which nobody tells."""
+        self.settle()
+        self._give_up_waiting(same_weights=True)
 
     @shielded
     def replaced(self) -> None:
         """Weights have been pushed already: nothing can be asked about those before any more."""
         if self._parts is not None:
             self._parts.listener.listen_no_more()
-        self._give_up_waiting()
+        self._give_up_waiting(same_weights=False)
 
     @shielded
     def settle(self) -> None:
@@ -153,7 +155,7 @@ class Witness:
         if self.off is not None:
             return
         began = time.monotonic()
-        self._give_up_waiting()
+        self._give_up_waiting(same_weights=self._unmoved())
         if not self.pushes and self._steps() > max(self._last_step, 0):
             self.pushed()  # steps were made, and nothing that is known to push was called: it is asked all the same
         if self._due and self._open():
@@ -176,18 +178,21 @@ class Witness:
         """Judge a batch that is trained on."""
         began = time.monotonic()
         self._batch_due = False
+        if self._waiting is not None and self._unmoved():
+            self._waiting.wait(0.0)
+            if self._waiting.asked.enough:
+                self._give_up_waiting(same_weights=False)
         if batch.ends is None:
             batch.ends = set(getattr(self._tokenizer, "all_special_ids", None) or ())
         unheard = self._parts is not None and self._parts.listener.unheard() is not None
-        alike = None if unheard else self._agrees
-        judged = judge_batch(batch, self._steps(), self.known, names, alike=alike)
+        judged = judge_batch(batch, self._steps(), self.known, names, alike=self._agrees, alone=unheard)
         self._tell(judged, self._steps(), {})
         self.spent_s += time.monotonic() - began
 
     @shielded
     def close(self) -> None:
         """Tell the run folder what was seen, and what it cost."""
-        self._give_up_waiting()
+        self._give_up_waiting(same_weights=self._unmoved())
         if self._parts is not None:
             self._parts.listener.stop()
         if self.guard.events is not None:
@@ -239,40 +244,43 @@ class Witness:
         return True
 
     def _found(self) -> Optional[Engine]:
-        """The engine, once it has said what it is; None as long as it has not, for which the run waits once only.
+        """The engine, once it has said what it is; None as long as it has not.
 
         Raises:
             CannotAsk: it cannot be asked at all.
 
         """
-        patience_s = 0.0
         if self._opening is None:
-            patience_s = PATIENCE_S
             self._opening = Waiting(self._steps(), self.pushes, self._opens)
             self._opening.start(inside=False)
-        if not self._opening.wait(patience_s):
+        if not self._opening.wait(PATIENCE_S):
             self._is_late(self._opening)
             return None
         self._opening.reraise()
         return self._opened[0]
 
-    def _opens(self) -> Asked:
+    def _opens(self, _: Asked) -> None:
         engine = self._make()
         engine.open()
         self._opened.append(engine)
-        return Asked()
 
     def _take_round(self) -> None:
         engine, fixed = self._engine, self._fixed
         assert engine is not None and fixed is not None  # noqa: S101, PT018 - for the type checker
         step = self._last_step = self._steps()
-        adapter, noise = self.policy.has_adapter and self._parts is None, not self.rounds
-        waiting = Waiting(step, self.pushes, lambda: ask(engine, fixed, adapter=adapter, noise=noise))
+        adapter, noise, first = self.policy.has_adapter and self._parts is None, not self.rounds, self._caches_first
+        waiting = Waiting(
+            step, self.pushes, lambda told: ask(engine, fixed, told, adapter=adapter, noise=noise, caches_first=first)
+        )
         known = bool(fixed.sequences)
         waiting.start(inside=engine.inside)
         if known:
             self._score(waiting, fixed)
-        self._finish(waiting, PATIENCE_S)
+        self._batch_due = waiting.pushes > 0
+        if waiting.wait(PATIENCE_S):
+            self._conclude(waiting)
+        else:
+            self._hold_on(waiting, fixed)
         if self._parts is not None and self.pushes and self.off is None:
             self._listen(self._parts)
 
@@ -292,10 +300,8 @@ class Witness:
         engine, rows = self._engine, parts.wanted(heard)
         assert engine is not None  # noqa: S101 - for the type checker
 
-        def question() -> Asked:
-            told = Asked()
+        def question(told: Asked) -> None:
             told.scored = told.take("agreement", lambda: engine.score(rows))
-            return told
 
         waiting = Waiting(heard.step, self.pushes, question)
         waiting.start(inside=engine.inside)
@@ -304,12 +310,12 @@ class Witness:
             return
         waiting.reraise()
         told = waiting.asked
-        if told is None or told.scored is None:
-            self.switch_off("" if told is None else next(iter(told.unseen.values()), ""))
+        if told.scored is None:
+            self.switch_off(next(iter(told.unseen.values()), ""))
             return
         judged = parts.judge(heard, told.scored, self.known)
-        if any(each.problem is NOT_THE_POLICY for each in judged.findings):
-            weights = self._weights_asked(heard.step)
+        if _weights_wanted(engine, judged):
+            weights = self._weights.asked(engine, heard.step)
             judged = parts.judge(heard, told.scored, self.known, weights) if weights is not None else judged
         self._agrees = not judged.findings and judged.verdicts["agreement"].state is HOLDS
         self._tell(judged, heard.step, told.unseen, about=(NOT_THE_POLICY.id, ADAPTER.id))
@@ -326,22 +332,38 @@ class Witness:
         except CannotAsk as reason:
             self.switch_off(str(reason))
 
-    def _give_up_waiting(self) -> None:
+    def _unmoved(self) -> bool:
+        """Whether no step was made since the question that is under way: nobody pushes without one."""
+        return self._waiting is not None and self._steps() == self._waiting.step
+
+    def _hold_on(self, waiting: Waiting, fixed: Fixed) -> None:
+        """Let the run go on; what comes before the next step or push counts, too."""
+        self._waiting = waiting
+        if self._parts is None:
+            self._agrees = None  # as long as nobody knows
+        if fixed.sequences and waiting.trained is None:
+            self._score(waiting, fixed)
+
+    def _give_up_waiting(self, *, same_weights: bool) -> None:
+        """Take in what has come; with `same_weights` also what came since it was last looked at."""
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
-            self._finish(waiting, 0.0)
+            if same_weights:
+                waiting.wait(0.0)
+            self._conclude(waiting)
 
-    def _finish(self, waiting: Waiting, patience_s: float) -> None:
-        """Take the answer in where it has come; else let the run go on, and look again before the next push."""
-        if not waiting.wait(patience_s):
-            if patience_s:
-                self._waiting = waiting
-            else:
-                self._is_late(waiting)
-            return
+    def _conclude(self, waiting: Waiting) -> None:
+        """Judge what has come of an answer, where that is enough; what is missing is asked first next time."""
         waiting.reraise()
-        fixed = self._fixed
-        if waiting.asked is None or fixed is None or not fixed.sequences:
+        fixed, asked = self._fixed, waiting.asked
+        if not waiting.complete:
+            self._caches_first = not self._caches_first
+            if not asked.enough:
+                self._is_late(waiting)
+                return
+            if asked.salted is None:
+                asked.unseen.setdefault("caches", "no answer in time")
+        if fixed is None or not fixed.sequences:
             return
         if waiting.trained is None and self._parts is None:
             if self._steps() != waiting.step:
@@ -349,7 +371,7 @@ class Witness:
                 return
             self._score(waiting, fixed)
         if waiting.trained is not None or self._parts is not None:
-            self._take_in(waiting, waiting.asked, fixed)
+            self._take_in(waiting, asked, fixed)
 
     def _is_late(self, waiting: Waiting) -> None:
         self.late += 1
@@ -363,7 +385,7 @@ class Witness:
             self.switch_off(f"{name} answered too late {self.late} times")
 
     def _take_in(self, waiting: Waiting, asked: Asked, fixed: Fixed) -> None:
-        """Judge a complete round, say what it found, and remember it."""
+        """Judge a round, say what it found, and remember it."""
         self.rounds += 1
         if asked.scored is None and asked.plain is None:
             self.switch_off(next(iter(asked.unseen.values()), "the engine answers nothing"))
@@ -375,11 +397,12 @@ class Witness:
         if asked.scored is None and asked.plain is not None and still and self._parts is None:
             pairs = zip(fixed.prompts, asked.plain)  # noqa: B905 - Python 3.9
             seen.continued = self.policy.score([[*prompt, *each.ids] for prompt, each in pairs])
-        if still and waiting.pushes:
-            seen.weights = self._weights_inside(waiting.step)
+        engine = self._engine
+        if still and waiting.pushes and engine is not None and engine.inside:
+            seen.weights = self._weights.inside(engine, waiting.step)
         judged = judge(seen, fixed, self.known)
-        if still and seen.weights is None and any(each.problem is NOT_THE_POLICY for each in judged.findings):
-            seen.weights = self._weights_asked(waiting.step)
+        if engine is not None and still and seen.weights is None and _weights_wanted(engine, judged):
+            seen.weights = self._weights.asked(engine, waiting.step)
             judged = judge(seen, fixed, self.known) if seen.weights is not None else judged
         self._remember(seen, waiting, judged)
         self._tell(judged, waiting.step, asked.unseen, asked.version)
@@ -403,44 +426,7 @@ class Witness:
         if seen.trained is not None and (not past or past[-1][0] != seen.step):
             past.append((seen.step, seen.trained))
             del past[1:-REMEMBERED]
-        if waiting.checksums:
-            self._checksums[seen.step] = waiting.checksums
-            for step in sorted(self._checksums)[1:-REMEMBERED]:
-                del self._checksums[step]
-        self._batch_due = seen.pushes > 0
-
-    def _earlier(self, step: int) -> dict[int, dict[str, Checksum]]:
-        return {each: kept for each, kept in self._checksums.items() if each < step}
-
-    def _weights_inside(self, step: int) -> Optional[Verdict]:
-        """Both sides tensor by tensor where both lie in this process, which costs no question."""
-        engine = self._engine
-        if engine is None or not engine.inside:
-            return None
-        with suppress(CannotAsk):
-            return compare_weights(self.policy.tensors(), engine.tensors(), self._earlier(step))
-        return None
-
-    def _weights_asked(self, step: int) -> Optional[Verdict]:
-        """The same of an engine behind an address, once its scores differ and where it tells its weights."""
-        engine = self._engine
-        if engine is None or engine.inside:
-            return None
-        held: list[Verdict] = []
-        whole, earlier = self._parts is None, self._earlier(step)
-        trained = self.policy.tensors() if whole else self.policy.beginnings()
-
-        def question() -> Asked:
-            with suppress(CannotAsk):
-                held.append(compared_remotely(engine, trained, earlier, digest if whole else None))
-            return Asked()
-
-        waiting = Waiting(step, self.pushes, question)
-        waiting.start(inside=False)
-        if not waiting.wait(WEIGHTS_S):
-            return None
-        waiting.reraise()
-        return next(iter(held), None)
+        self._weights.remember(seen.step, waiting.checksums)
 
     def _tell(
         self, judged: Judged, step: int, unseen: dict[str, str], version: Optional[str] = None,
@@ -470,6 +456,11 @@ class Witness:
                 "monitor", step=step, witness="round", verdicts=as_event(judged.verdicts), unseen=unseen,
                 version=version, noise=self.known.noise, baseline=self.known.baseline, spent_s=round(self.spent_s, 4),
             )  # fmt: skip
+
+
+def _weights_wanted(engine: Engine, judged: Judged) -> bool:
+    """Whether scores differ, and the engine lies behind an address, so that its weights are worth a question."""
+    return not engine.inside and any(each.problem is NOT_THE_POLICY for each in judged.findings)
 
 
 def _number(verdict: Verdict) -> float:

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import pytest
-
 from doctor.catalogue.finding import CONFIRMED
 from doctor.catalogue.outcome import Outcome
 from doctor.facts.packages import Distribution, Packages
 from tests.case_files import read_cases
+from tests.each import for_each
 
 from . import cases
 from .test_cases import ENTRIES, case_files
@@ -28,12 +27,12 @@ IMPOSSIBLE = {("PYT001", "trl")}
 HOOK = "/env/lib/python3.11/site-packages/company_start.pth"
 
 
-def _with_packages() -> Iterator[Any]:
+def _with_packages() -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
     for problem_id, path in case_files():
         for name, case in read_cases(path).items():
             facts = case.get("facts", {})
             if "packages" in facts and "found" in case and "complete" not in facts["packages"]:
-                yield pytest.param(problem_id, case, id=f"{problem_id}-{name}")
+                yield f"{problem_id}-{name}", (problem_id, case)
 
 
 def judged(problem_id: str, case: dict[str, Any], folder: Path, **changes: Any) -> tuple[Outcome, Packages]:
@@ -69,7 +68,7 @@ def headlines(outcome: Outcome) -> list[str]:
     return [finding.words().headline for finding in outcome.findings]
 
 
-@pytest.mark.parametrize(("problem_id", "case"), list(_with_packages()))
+@for_each("problem_id, case", _with_packages())
 def test_what_rests_on_an_absence_is_unknown_where_a_start_runs_what_was_not_read(
     problem_id: str, case: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -92,5 +91,5 @@ def test_what_rests_on_an_absence_is_unknown_where_a_start_runs_what_was_not_rea
 
 
 def test_the_property_is_tried_on_checks_of_many_areas() -> None:
-    areas = {ENTRIES[each.values[0]].area for each in _with_packages()}
+    areas = {ENTRIES[problem_id].area for _, (problem_id, _) in _with_packages()}
     assert len(areas) >= 12

@@ -36,3 +36,14 @@ def test_checks_that_foretell_their_error_are_seen_after_the_end():
     assert rows["VRL013"].how == {"before": "check", "after": "check"}
     assert rows["TRL2205"].how == {}
     assert OPEN not in rows["TRL2205"].why_not.values()
+
+
+def test_every_problem_has_a_detector_or_a_reason_at_each_time():
+    rows = coverage(load_with_faults()[0])
+    assert not [(row.id, time) for row in rows for time, why in row.why_not.items() if why == OPEN]
+
+
+def test_a_problem_may_be_foreseen_by_the_checks_of_others():
+    rows = {row.id: row for row in coverage(load_with_faults()[0])}
+    assert rows["ACC015"].how["before"] == "check of LCH003"
+    assert rows["TRL060/packing_without_length"].how["before"] == "check"

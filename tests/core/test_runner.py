@@ -6,20 +6,20 @@ import sys
 import types
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from doctor.base.evidence import Observed
 from doctor.base.fact import world_of
 from doctor.catalogue.check import check
-from doctor.catalogue.finding import Finding, Message, Skip, Where, Words, found
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Message, Skip, Where, Words, found
 from doctor.catalogue.index import Entry, build, load, read_entry
 from doctor.catalogue.malformed import CatalogueError
-from doctor.catalogue.problem import ERROR, INFO, WARNING, Problem
-from doctor.diagnosis.runner import facts_needed, run_checks
-from doctor.diagnosis.suppress import Ignored, SettingsError, from_options, settings_of, suppress
+from doctor.catalogue.outcome import Skipped
+from doctor.catalogue.problem import ERROR, INFO, WARNING, Problem, Severity
+from doctor.diagnosis.runner import areas_of, facts_needed, in_order_of_importance, run_checks
 from doctor.facts.packages import Distribution, Packages
-from doctor.facts.script import Ignore, Script
 
 SOURCE = '''"""A made-up problem."""
 from __future__ import annotations
@@ -126,6 +126,59 @@ def test_most_important_first_and_strictness(tmp_path: Path) -> None:
     assert (warned.exit_code(strict=False), warned.exit_code(strict=True)) == (0, 1)
 
 
+def _said(id_: str = "DSP902", severity: Severity = WARNING, **more: Any) -> Finding:
+    message = Message(Words("It is made up", "It matters.", "Mend it."))
+    where = Where(**{name: more.pop(name) for name in ("file", "line", "gpu") if name in more})
+    problem = Problem(id_, "made-up", severity, "0.1", ends_run=more.pop("ends_run", True))
+    return found(problem, message, where=where, **more)
+
+
+#: of each two the first comes first, though all that is compared later speaks for the second
+_IMPORTANT = (
+    (_said(foremost=True, severity=INFO), _said(severity=ERROR)),
+    (_said("PRF902", severity=ERROR), _said("LCH902", severity=WARNING)),
+    (_said("LCH902", confidence=LIKELY), _said("DSP901")),
+    (_said("DSP902", confidence=CONFIRMED), _said("DSP901", confidence=LIKELY)),
+    (_said("DSP901", file="b"), _said("DSP902", file="a")),
+    (_said("DSP902"), _said("DSP902", file="a")),
+    (_said(file="a", line=2), _said(file="b", line=1)),
+    (_said(file="a"), _said(file="a", line=1)),
+    (_said(file="a", line=9, gpu=1), _said(file="a", line=10, gpu=0)),
+    (_said(gpu=0), _said(gpu=1)),
+    (_said(), _said(gpu=0)),
+)
+
+
+@pytest.mark.parametrize(("first", "second"), _IMPORTANT)
+def test_each_key_of_the_order_counts_before_those_behind_it(first: Finding, second: Finding) -> None:
+    assert in_order_of_importance([second, first], {}) == (first, second)
+    assert in_order_of_importance([first, second], {}) == (first, second)
+
+
+def test_what_a_problem_says_of_when_it_bites_counts_for_the_order() -> None:
+    late, early = _said("DSP901"), _said("DSP902")
+    assert in_order_of_importance([late, early], {"DSP901": "speed"}) == (early, late)
+    slow = _said("HST901", ends_run=False)
+    assert in_order_of_importance([slow, _said("HST902")], {}) == (_said("HST902"), slow)
+
+
+def test_the_facts_that_problems_need(tmp_path: Path) -> None:
+    plain = entry_of(tmp_path, id="HST905", parameters="host: Host, gpus: Gpus | None")
+    ranged = entry_of(tmp_path, id="HST906", parameters="host: Host", affects="{'torch': '>=2'}")
+    assert facts_needed([plain]) == {"host", "gpus"}
+    assert facts_needed([plain, ranged]) == {"host", "gpus", "packages"}
+    assert facts_needed([]) == set()
+
+
+def test_an_area_counts_what_judged_and_each_problem_that_could_not() -> None:
+    blind = [
+        Skipped("GPU901", "no driver"), Skipped("GPU901", "nor this"), Skipped("GPU902", "ignored", ignored=True),
+        Skipped("TRL901", "no script"), Skipped("XYZ901", "of another house"),
+    ]  # fmt: skip
+    assert areas_of({"gpu": 3, "nccl": 0}, blind) == {"gpu": (3, 1), "trl": (0, 1), "unknown": (0, 1)}
+    assert areas_of({}, []) == {}
+
+
 def test_only_crashes_is_our_failure(tmp_path: Path) -> None:
     outcome = run_checks(
         [entry_of(tmp_path, id="PYT908", body="raise ValueError")], world_of({"packages": installed()})
@@ -151,57 +204,6 @@ def test_index_is_kept_and_rebuilt_when_a_file_changes(tmp_path: Path, monkeypat
     path.write_text("PROBLEM = Problem(id='PYT002', name='one', severity=ERROR, since='0.1')")
     assert [entry.id for entry in load({"extra": root})] == ["PYT002"]
     assert build({"extra": root}).index["entries"][0]["module"] == "extra.python.one"
-
-
-def _finding(file: str, line: int) -> Finding:
-    message = Message(Words("fact", "It matters.", "Mend it."))
-    return found(Problem("TRL901", "made-up", ERROR, "0.1"), message, where=Where(file=file, line=line))
-
-
-@pytest.mark.parametrize(
-    ("ignored", "comment", "reason"),
-    [
-        ([Ignored("TRL901", "known")], None, "ignored: known"),
-        ([Ignored("made-up", "--ignore")], None, "ignored: --ignore"),
-        ([Ignored("TRL", "area")], None, "ignored: area"),
-        ([Ignored("VLL", "area")], None, None),
-        ([], Ignore("TRL901", "on purpose", 7), "ignored: on purpose"),
-        ([], Ignore("TRL901", "elsewhere", 8), None),
-        ([], Ignore("TRL901", "", None), "ignored: comment in the script"),
-        ([], Ignore("TRL902", "other", 7), None),
-    ],
-)
-def test_suppression_shows_its_reason(
-    tmp_path: Path, ignored: list[Ignored], comment: Ignore | None, reason: str | None
-) -> None:
-    outcome = run_checks([entry_of(tmp_path, id="PYT909", body="yield from ()")], world_of({"packages": installed()}))
-    outcome = type(outcome)((_finding("train.py", 7),), (), (), 1, 0.0)
-    script = Script("train.py", ignores=(comment,)) if comment else None
-    after = suppress(outcome, ignored, script)
-    assert [each.reason for each in after.skipped] == ([reason] if reason else [])
-    assert len(after.findings) == (0 if reason else 1)
-
-
-def test_settings_are_found_above_and_errors_name_the_file(tmp_path: Path) -> None:
-    (tmp_path / "doctor.toml").write_text('ignore = {VLL001 = "patched"}\nstrict = true\n')
-    folder = tmp_path / "a" / "b"
-    folder.mkdir(parents=True)
-    assert settings_of(folder)[0]["strict"] is True
-    (tmp_path / "a" / "pyproject.toml").write_text("[tool.doctor]\nignored = []\n")
-    with pytest.raises(SettingsError, match=r"pyproject.toml: unknown key `ignored`"):
-        settings_of(folder)
-    (tmp_path / "doctor.toml").write_text("ignore = [")
-    (tmp_path / "a" / "pyproject.toml").unlink()
-    with pytest.raises(SettingsError, match=r"doctor.toml"):
-        settings_of(folder)
-
-
-def test_option_forms() -> None:
-    assert from_options(["VLL001,TRL", "GPU004=reset is planned"]) == [
-        Ignored("VLL001", "--ignore"), Ignored("TRL", "--ignore"), Ignored("GPU004", "reset is planned"),
-    ]  # fmt: skip
-    with pytest.raises(SettingsError, match="neither an id"):
-        from_options(["vllm!"])
 
 
 def test_a_skip_is_no_finding_and_check_keeps_its_function() -> None:

@@ -6,16 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from doctor.base.fact import world_of
 from doctor.catalogue.fix import fixable
-from doctor.catalogue.index import load
+from doctor.catalogue.index import load, load_with_faults
 from doctor.catalogue.malformed import CatalogueError
 from doctor.catalogue.manual import manual
 from doctor.catalogue.problem import Problem, Severity
 from doctor.catalogue.problem_files import declared, function_of
 from doctor.catalogue.retired_ids import NAMES, RETIRED, successor
 from doctor.cli.explain import named
+from doctor.diagnosis.runner import run_checks
 from doctor.diagnosis.suppress import from_options
 from doctor.logs.postmortem import examine, prepare
+from tests.core.test_runner import installed
 
 TABLE = """
 id = "VLL901"
@@ -65,6 +68,28 @@ remedy = "修复。"
 headline = "到 `{host}` 的线断了"
 explanation = "不好。"
 remedy = "修复。"
+"""
+
+SHARED_CHECK = """
+from __future__ import annotations
+from doctor.catalogue.check import check_of_rows
+from doctor.catalogue.finding import found
+
+@check_of_rows()
+def stands(words: ProblemWords, packages: Packages, *, what: str = "") -> Judgement:
+    yield found(words.problem, words["main"], what=what or words.problem.row)
+"""
+OWN_CHECK = """
+from __future__ import annotations
+from doctor.catalogue.check import check
+from doctor.catalogue.words import words_of
+from rowhouse.vllm.made_up import stands
+
+TOML = words_of(__name__)
+
+@check(TOML.problem)
+def own(packages: Packages) -> Judgement:
+    yield from stands(TOML, packages, what="here")
 """
 
 
@@ -127,6 +152,30 @@ def test_a_row_without_code_is_judged_by_that_of_its_table() -> None:
     assert not shared.has_code
     assert function_of(own, "explain") is not function_of(shared, "explain")
     assert function_of(shared, "explain").__module__ == shared.module.rpartition(".")[0]
+
+
+def test_rows_share_a_check_that_is_told_their_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("doctor.catalogue.index._loaded", {})
+    said = '{row}.message.main]\nheadline = "`{{what}}` stands here"\nexplanation = "Bad."\nremedy = "Mend it."\n'
+    text = TABLE.replace("[[row.wire.sig", '[row.wire]\ntitle = "A wire broke."\n[[row.wire.sig')
+    text += "".join(f"[row.{said.format(row=row)}" for row in ("disk", "wire"))
+    folder = _made(tmp_path / "rowhouse", text) / "vllm" / "made_up"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(SHARED_CHECK)
+    (folder / "wire.py").write_text(OWN_CHECK)
+    entries, faults = load_with_faults({"rowhouse": tmp_path / "rowhouse"})
+    assert not faults
+    table, disk, wire = entries
+    assert table.checks == ()
+    assert [(each.function, each.table, each.facts) for each in disk.checks] == [
+        ("stands", "rowhouse.vllm.made_up", {"packages": ("packages", True)})
+    ]
+    assert [(each.function, each.table) for each in wire.checks] == [("own", "")]
+    found = run_checks(entries, world_of({"packages": installed(vllm="0.9", torch="2.9")})).findings
+    assert [(each.problem.id, each.words("en").headline) for each in found] == [
+        ("VLL901/wire", "`here` stands here"), ("VLL901/disk", "`disk` stands here"),
+    ]  # fmt: skip
 
 
 def test_each_row_that_a_log_shows_is_a_finding_of_its_own(tmp_path: Path) -> None:

@@ -220,6 +220,27 @@ def test_names_of_other_packages_count_as_there(tmp_path: Path) -> None:
     assert table["names"] == {}
 
 
+def test_a_compiled_module_is_there_where_its_release_imports_of_it(tmp_path: Path) -> None:
+    """A stand-in of Python that gives way to a compiled module takes nothing away."""
+    first = {"pkg/__init__.py": "", "pkg/a.py": "from pkg.fast import f\n", "pkg/fast.py": "def f(): pass\n"}
+    second = {"pkg/__init__.py": "", "pkg/a.py": "from pkg.fast import f\n"}
+    third = {"pkg/__init__.py": "", "pkg/a.py": ""}
+    table = names_table(Library("pkg", "1"), _history(tmp_path, first, second), {})
+    assert (table["names"], table["modules"]) == ({}, {})
+    assert names_table(Library("pkg", "1"), _history(tmp_path, first, third), {})["modules"] == {"0-0": "pkg.fast"}
+
+
+def test_what_modules_import_from_other_packages_is_held_against_the_histories(tmp_path: Path) -> None:
+    from apihistory.verify import re_exported
+
+    archive = tmp_path / "1.zip"
+    with zipfile.ZipFile(archive, "w") as opened:
+        opened.writestr("trl/a/__init__.py", "from other import x, y as z\nfrom trl import own\nfrom . import b\n")
+        opened.writestr("trl/c.py", "if True:\n    from other import late\nfrom other.star import *\n")
+        opened.writestr("trl/d.py", "no python\n")
+    assert sorted(re_exported(archive, "trl")) == [("trl.a", "x"), ("trl.a", "z")]
+
+
 def test_names_of_other_packages_are_followed_through_stars(tmp_path: Path) -> None:
     """A helper that moves out stays importable from whoever takes all of the module, listed in `__all__` or not."""
     first = {

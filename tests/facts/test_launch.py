@@ -18,6 +18,7 @@ from doctor.facts.launch import Launch
 from doctor.readers.command import argv as _argv_reader
 from doctor.readers.command.hydra import hydra_value
 from doctor.readers.command.launch import collect
+from tests.each import for_each
 
 CWD = Path("/home/me/run")
 COMMANDS = json.loads((Path(__file__).parent / "launch_commands.json").read_text("utf-8"))
@@ -42,7 +43,7 @@ def shown(launch: Launch) -> dict[str, Any]:
     return values
 
 
-@pytest.mark.parametrize("row", COMMANDS, ids=[row["line"][:70] for row in COMMANDS])
+@for_each("row", ((row["line"][:70], row) for row in COMMANDS), group=lambda case: case[:1])
 def test_command_lines(row: dict[str, Any]) -> None:
     found = shown(understand(row["line"]))
     for name, expected in row.items():

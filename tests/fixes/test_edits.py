@@ -303,3 +303,33 @@ def test_what_cannot_be_edited_safely_is_refused(tmp_path: Path, name: str, cont
     (tmp_path / name).write_bytes(content)
     with pytest.raises(Refused):
         Editor(str(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("call", "left"),
+    [
+        ("f(a=1, b=2, c=3)", "f(a=1)"),
+        ("f(b=2, a=1, c=3)", "f(a=1)"),
+        ("f(b=2, c=3)", "f()"),
+        ("f(\n    a=1,\n    b=2,\n    c=3\n)", "f(\n    a=1\n)"),
+        ("f(\n    b=2,\n    c=3,\n    a=1,\n)", "f(\n    a=1,\n)"),
+    ],
+)
+def test_neighbours_go_together(tmp_path: Path, call: str, left: str) -> None:
+    path = made(tmp_path / "train.py", f"{call}\n")
+    editor = Editor(str(path))
+    for name, value in (("c", 3), ("b", 2)):
+        line = next(number for number, text in enumerate(call.split("\n"), 1) if f"{name}=" in text)
+        editor.remove(at(path, line, call.split("\n")[line - 1].index(f"{name}=") + 1, name, value))
+    changed = result(editor, path)
+    ast.parse(changed)
+    assert changed == f"{left}\n"
+
+
+def test_neighbours_of_json_leave_no_comma(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.json", '{"a": 1, "b": 2, "c": 3}')
+    editor = Editor(str(path))
+    settings = load_json(str(path)).settings
+    for name in ("c", "b"):
+        editor.remove(settings[name])
+    assert json.loads(result(editor, path)) == {"a": 1}

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.cli.postmortem import command
-from doctor.logs.postmortem import NotReadable, examine
+from doctor.logs.gathered import NotReadable
+from doctor.logs.postmortem import examine
 from doctor.logs.read import tars, unpacked, zips
 from doctor.logs.read.archives import Opened, Refused, is_archive
 from doctor.logs.read.layouts import NoLogs

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from doctor.logs.failures.elided import marks_gap, unmistakable
-from doctor.logs.postmortem import examine, prepare
+from doctor.logs.postmortem import examine
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 ENGINE = "AttributeError: 'State' object has no attribute 'engine_client'"
 
 

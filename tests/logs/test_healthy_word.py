@@ -19,11 +19,13 @@ from hypothesis import strategies as st
 
 from doctor.cli.postmortem import command
 from doctor.diagnosis.report import as_dict
-from doctor.logs.postmortem import NotReadable, examine, prepare
+from doctor.logs.gathered import NotReadable
+from doctor.logs.postmortem import examine
 from doctor.logs.read.layouts import NoLogs
 from doctor.render.words import WORDS, verdict_of
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 STEPS = "".join(f"{{'loss': 0.{9 - each}, 'reward': 0.{each}5, 'epoch': {each}}}\n" for each in range(5))
 WELL = f"starting training with transformers\n{STEPS}{{'train_runtime': 12.5, 'train_loss': 0.5}}\n"
 

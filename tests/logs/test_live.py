@@ -31,12 +31,13 @@ from doctor.logs.metrics.sources import in_folder, metric_file
 from doctor.logs.postmortem import Postmortem, Prepared, examine, prepare
 from doctor.logs.read import parallel
 from tests.case_files import read_cases
+from tests.each import for_each
 from tests.prepared import prepared_once
 from tests.rules.series_cases import points_of
 
 FOLDER = Path(__file__).parents[1] / "rules"
 CASES = [
-    pytest.param(case, id=f"{entry.id}-{name}")
+    (f"{entry.id}-{name}", case)
     for entry in load()
     if entry.has_rule
     for name, case in read_cases(FOLDER / f"{entry.id}.yaml").items()
@@ -83,7 +84,7 @@ def stamp(t_ns: int | None) -> str:
     return "" if t_ns is None else time.strftime("[%Y-%m-%d %H:%M:%S,000] ", time.gmtime(t_ns // 10**9))
 
 
-@pytest.mark.parametrize("case", CASES)
+@for_each("case", CASES, group=lambda case: case.partition("-")[0])
 def test_rules_logs_and_tables_find_the_same(tmp_path: Path, prepared: Prepared, case: dict[str, Any]) -> None:
     points = list(points_of(case))
     expected = directly(points)

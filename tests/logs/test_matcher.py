@@ -15,6 +15,7 @@ from doctor.catalogue.signature import Signature
 from doctor.logs.match.matcher import FIRST_HITS, LAST_HITS, Compiled, Matcher, Probe, Scan, Seen, scan_text
 from doctor.logs.read.blocks import LONGEST, Blocks
 from doctor.logs.read.streams import Stream
+from tests.each import for_each
 from tests.logs.log_helpers import INSTALLED, OWN, ROWS, by_all_engines, slowly, told
 
 FILLER = (
@@ -33,8 +34,15 @@ def test_there_are_enough_signatures() -> None:
     assert "shapes" in INSTALLED
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row.pattern[:40] for row in ROWS])
-@pytest.mark.parametrize("prefix", PREFIXES, ids=["bare", "rank", "ray", "level"])
+@for_each(
+    "row, prefix",
+    [
+        (f"{name}: {row.pattern[:40]}", (row, prefix))
+        for name, prefix in zip(["bare", "rank", "ray", "level"], PREFIXES, strict=True)
+        for row in ROWS
+    ],
+    group=lambda case: case.partition(":")[0],
+)
 def test_every_sample_is_found_by_every_engine(row, prefix) -> None:
     data = f"first line\n{prefix}{row.sample}\nlast line\n".encode()
     hits = by_all_engines(data)

@@ -15,9 +15,10 @@ import pytest
 import doctor
 from doctor.base import own_frames
 from doctor.catalogue.standing import Standing, standing_of
-from doctor.logs.postmortem import examine, prepare
+from doctor.logs.postmortem import examine
 from doctor.monitors.guard import stacks
 from doctor.monitors.guard.rewards import Rewards
+from tests.prepared import prepared_once
 
 ROOT = Path(doctor.__file__).parent
 #: what runs inside the programs that the doctor watches
@@ -26,7 +27,7 @@ PATHS = (
     *(each for folder in FOLDERS for each in sorted((ROOT / folder).glob("*.py"))),
     ROOT / "monitors/capsule/hooks.py",
 )
-PREPARED = prepare()
+PREPARED = prepared_once()
 
 
 class Wrapper(NamedTuple):

@@ -173,3 +173,29 @@ def test_a_quoted_warning_about_the_training_is_the_subject(prepared: Prepared, 
     assert ids(judged(prepared, tmp_path, line))[0] == "DAT3073/rendered_twice"
     run = "Train:  10%|#   | 10/100 [00:01<00:09, 9.0it/s]\n" * 20
     assert ids(judged(prepared, tmp_path, line + run))[0] == "UNK003"
+
+
+LONE = """\
+```python
+import torch.distributed as dist
+dist.init_process_group("nccl")
+for step in range(10):
+    if dist.get_rank() == 0:
+        save(step)
+        dist.barrier()
+```
+"""
+WAITED = """\
+[rank0]:[E1128 10:12:00.123456789 ProcessGroupNCCL.cpp:629] [Rank 0] Watchdog caught collective operation timeout: \
+WorkNCCL(SeqNum=12, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds before \
+timing out.
+"""
+
+
+def test_code_says_why_a_rank_waited_for_the_others(prepared: Prepared, tmp_path: Path) -> None:
+    result = judged(prepared, tmp_path, WAITED, context=LONE)
+    first, second = result.diagnosis.outcome.findings[:2]
+    assert (first.problem.id, second.problem.id) == ("NCC9344", "NCC011")
+    assert second.role is Role.SYMPTOM
+    assert any(each.text == "dist.get_rank() == 0" for each in first.evidence)
+    assert ids(judged(prepared, tmp_path, WAITED, context=LONE.replace("        dist.b", "    dist.b")))[0] == "NCC011"

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from doctor.catalogue.index import CATALOGUE, catalogue_roots, load
-from doctor.logs.postmortem import NotReadable, Postmortem, examine, prepare
+from doctor.logs.gathered import NotReadable
+from doctor.logs.postmortem import Postmortem, examine, prepare
 from doctor.logs.read import parallel, streams
 from doctor.logs.read.inflate import Limits
 from doctor.logs.read.streams import StreamError, open_stream

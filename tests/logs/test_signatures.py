@@ -16,7 +16,7 @@ from doctor.logs.match.signatures import compiled, load_signatures
 from doctor.logs.read.streams import open_stream
 from tests.each import for_each
 
-CATALOGUE = compiled(load())
+CATALOGUE = load_signatures()
 PROJECT = Path(__file__).parents[2]
 #: in 4 MB: one in a hundred thousand bytes
 MOST_MISSED = 40

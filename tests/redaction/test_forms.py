@@ -8,6 +8,7 @@ import time
 import pytest
 
 from doctor.base.redact import redact_text, secrets_in
+from tests.each import for_each
 from tests.redaction.planted import Planted, all_planted, one_line
 
 PLANTED = all_planted()
@@ -26,8 +27,11 @@ def test_there_are_more_than_eighty() -> None:
     assert all(each.leaks(each.text) == list(each.needles) for each in PLANTED)
 
 
-@pytest.mark.parametrize("around", SURROUNDINGS)
-@pytest.mark.parametrize("planted", one_line(), ids=lambda each: each.name)
+@for_each(
+    "planted, around",
+    [(f"{around}: {each.name}", (each, around)) for around in SURROUNDINGS for each in one_line()],
+    group=lambda case: case.partition(":")[0],
+)
 def test_one_line(planted: Planted, around: str) -> None:
     shape = SURROUNDINGS[around]
     if around == "in a list" and ("'" in planted.text or "\\" in planted.text):
@@ -49,7 +53,7 @@ def test_many_lines(planted: Planted) -> None:
     assert shown.endswith("\nepoch 1: loss 0.5\nthe last line")
 
 
-@pytest.mark.parametrize("planted", PLANTED, ids=lambda each: each.name)
+@for_each("planted", [(each.name, each) for each in PLANTED], group=lambda _: "all")
 def test_as_a_value_of_json(planted: Planted) -> None:
     assert planted.leaks(redact_text(json.dumps({"text": planted.text}, ensure_ascii=False))) == []
     assert secrets_in(planted.text)

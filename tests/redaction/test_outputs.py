@@ -29,10 +29,13 @@ from doctor.readers.saved import as_json
 from doctor.render.environment import render as render_environment
 from doctor.render.plan import draw as draw_plan
 from doctor.run.folder import Events, RunDir
+from tests.each import for_each
 from tests.redaction.planted import Planted, all_planted, one_line
 
 PLANTED = all_planted()
 KEYS = [each for each in PLANTED if "PRIVATE KEY" in each.text]
+EACH = for_each("planted", ((each.name, each) for each in PLANTED), group=lambda case: case[0].upper())
+EACH_LINE = for_each("planted", ((each.name, each) for each in one_line()), group=lambda case: case[0].upper())
 PROBLEM = Problem(id="LCH999", name="planted", severity=ERROR, since="0.1")
 SAID = Words("the headline quotes {text}", "It says {text}.", "Look at {text}.")
 
@@ -76,7 +79,7 @@ def test_the_report_in_every_form(report, form: str, language: str) -> None:
     assert _leaks(shown) == {}
 
 
-@pytest.mark.parametrize("planted", one_line(), ids=lambda each: each.name)
+@EACH_LINE
 def test_run_json(planted: Planted, tmp_path: Path) -> None:
     words = planted.text.split()
     argv = [
@@ -121,13 +124,14 @@ def test_words_of_a_command(command: str, needle: str) -> None:
     assert redact_argv(shown) == shown
 
 
-@pytest.mark.parametrize("planted", one_line(), ids=lambda each: each.name)
+@EACH_LINE
 def test_argv_in_a_capsule(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a shell hands it over: words that only the one before them makes a secret are words of their own."""
     from doctor.monitors.capsule.process import _argv
 
-    monkeypatch.setattr(sys, "argv", ["train.py", *planted.text.split(), "--lr", "1e-6", *["x"] * 300])
-    shown = _argv()
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "argv", ["train.py", *planted.text.split(), "--lr", "1e-6", *["x"] * 300])
+        shown = _argv()
     assert planted.leaks("\n".join(shown)) == []
     assert shown[0] == "train.py"
     assert len(shown) == 40
@@ -145,7 +149,7 @@ def test_two_keys_in_one_text(between: str) -> None:
         assert shown.endswith("\nand goes on")
 
 
-@pytest.mark.parametrize("planted", PLANTED, ids=lambda each: each.name)
+@EACH
 def test_events(planted: Planted, tmp_path: Path) -> None:
     folder = RunDir(tmp_path)
     events = Events(folder, rank=0, role="trainer")
@@ -195,7 +199,7 @@ def test_environment_report() -> None:
     assert _leaks(render_environment(_states())) == {}
 
 
-@pytest.mark.parametrize("planted", PLANTED, ids=lambda each: each.name)
+@EACH
 def test_plan_of_a_fix(planted: Planted, tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(f"{planted.text}\nbf16: true\n{planted.text}\n")
@@ -247,6 +251,7 @@ def test_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert {name: _leaks(text) for name, text in texts.items() if _leaks(text)} == {}
 
 
+@pytest.mark.usefixtures("catalogue_read_once")
 @pytest.mark.parametrize("head", [195, 199, 205, 210])
 def test_a_key_across_the_cut_of_a_bundle(head: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
@@ -263,7 +268,7 @@ def test_a_key_across_the_cut_of_a_bundle(head: int, tmp_path: Path, monkeypatch
 CRASHES: tuple[Callable[[str], Exception], ...] = (ValueError, RuntimeError, lambda text: OSError(5, text))
 
 
-@pytest.mark.parametrize("planted", one_line(), ids=lambda each: each.name)
+@EACH_LINE
 def test_crash_of_the_doctor(planted: Planted, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     from doctor.cli import app
 
@@ -272,12 +277,14 @@ def test_crash_of_the_doctor(planted: Planted, monkeypatch: pytest.MonkeyPatch, 
         def fail(*_: object, made: Callable[[str], Exception] = made, **__: object) -> None:
             raise made(planted.text)
 
-        monkeypatch.setattr(app.app, "main", fail)
-        assert run(["check", "--", *planted.text.split()]) == 3
+        with monkeypatch.context() as patched:
+            patched.setattr(app.app, "main", fail)
+            assert run(["check", "--", *planted.text.split()]) == 3
         assert planted.leaks(capsys.readouterr().err) == []
 
 
-@pytest.mark.parametrize("planted", one_line(), ids=lambda each: each.name)
+@pytest.mark.usefixtures("catalogue_read_once")
+@EACH_LINE
 def test_refusals(planted: Planted, capsys) -> None:
     for argv in (["explain", planted.text], [planted.text], ["postmortem", planted.text], ["check", planted.text]):
         run(argv)

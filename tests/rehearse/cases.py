@@ -68,6 +68,12 @@ def _unusual(name: str, finding: str = "", phase: str = "", *, processes: bool =
     return Case(("torchrun", *words) if processes else words, finding, phase, beside=beside, variables=variables)
 
 
+def _thread(name: str, finding: str = "", phase: str = "", *, processes: bool = False) -> Case:
+    words = (f"{PROGRAMS}/threads.py", SMALL, name)
+    options = ("--no-resume",) if finding or phase else ()
+    return Case(("torchrun", *words) if processes else words, finding, phase, options)
+
+
 _REWARD = ("--reward_funcs", "think_format_reward", "--num_generations", "4")
 
 
@@ -84,6 +90,7 @@ WELL = {
     "grpo-bf16-warmup": Case(_train("right-bf16")),
     "grpo-conversations-7b": Case((f"{PROGRAMS}/chat.py", BASE, "right")),
     "grpo-two-processes": Case(("torchrun", f"{PROGRAMS}/chat.py", SMALL, "right")),
+    "grpo-zero1": Case(("torchrun", f"{PROGRAMS}/chat.py", SMALL, "right", f"{PROGRAMS}/zero1.json")),
     "grpo-zero2": Case(("torchrun", f"{PROGRAMS}/chat.py", BASE, "right", f"{PROGRAMS}/zero2.json")),
     "grpo-zero3": Case(("torchrun", f"{PROGRAMS}/chat.py", BASE, "right", f"{PROGRAMS}/zero3.json")),
     "sft": Case((f"{PROGRAMS}/sft.py", SMALL, "right")),
@@ -109,6 +116,13 @@ WELL = {
     "unusual-stream": _unusual("stream"),
     "unusual-reward-object": _unusual("reward-object"),
     "unusual-own-trainer": _unusual("own-trainer"),
+    # after public threads
+    "threads-trainer-best": _thread("trainer-best"),
+    "threads-accelerate-accumulates": _thread("accelerate-accumulates"),
+    "threads-reward-cached": _thread("reward-cached"),
+    "threads-zero3-gathers": _thread("zero3-gathers", processes=True),
+    "threads-lora-goes-on": _thread("lora-goes-on"),
+    "threads-dpo-adapter": _thread("dpo-adapter"),
     # of earlier releases
     "trl-0.17": Case(_train("right", BASE), beside="trl-0.17"),
     "trl-0.14": Case(_train("right", BASE), beside="trl-0.14"),
@@ -193,4 +207,17 @@ MISTAKES = {
     "unusual-unused-head": _unusual("unused-head", phase="any", processes=True),
     "unusual-dpo-cut": _unusual("dpo-cut", phase="any"),
     "unusual-metrics-of-text": _unusual("metrics-of-text", phase="any"),
+    # after public threads
+    "threads-metrics-arrays": _thread("metrics-arrays", phase="any"),
+    "threads-mask-elsewhere": _thread("mask-elsewhere", "NUM5191"),
+    "threads-cleared-early": _thread("cleared-early", "RLX4202"),
+    "threads-save-signature": _thread("save-signature", phase="save"),
+    "threads-reentrant": _thread("reentrant", phase="any"),
+    "threads-pops-answers": _thread("pops-answers", phase="reward"),
+    "threads-cached-by-prompt": _thread("cached-by-prompt", "RLX5519"),
+    "threads-by-place": _thread("by-place", "RLX5519"),
+    "threads-shifted-twice": _thread("shifted-twice", "NUM5191"),
+    "threads-zero3-reads": _thread("zero3-reads", phase="any", processes=True),
+    "threads-optimizer-before-lora": _thread("optimizer-before-lora", "RLX4202"),
+    "threads-adapter-for-inference": _thread("adapter-for-inference", phase="any"),
 }

@@ -11,7 +11,7 @@ import pytest
 
 from doctor.checks.data.columns import reward_function_fails_on_answers
 from doctor.checks.rl import reward_does_not_judge
-from doctor.monitors.rehearse import answers, journal, rewards
+from doctor.monitors.rehearse import answers, asked, journal, rewards
 from doctor.monitors.rehearse.settings import VARIABLE, Settings, _Read
 
 QUESTIONS = [f"What is {each} + 7? Answer inside <answer></answer>." for each in range(4)]
@@ -23,6 +23,7 @@ class Trainer:
 
     def __init__(self, *functions: Any, weights: list[float] | None = None) -> None:
         self.reward_funcs, self.reward_weights, self.processing_class = list(functions), weights, None
+        self.train_dataset: Any = None
 
 
 @pytest.fixture
@@ -258,3 +259,90 @@ def test_of_several_columns_of_answers_the_one_that_is_read_is_tried(root: Path)
     assert [each["column"] for each in told] == ["solution", "solution"]
     assert [each["reads"] for each in told] == [False, True]
     assert told[1]["tries"]["right:plain"]["values"] == [1.0] * 4
+
+
+class Places:
+    """A list of a library's own."""
+
+    def __init__(self, values: list[str]) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, at: int) -> str:
+        return self._values[at]
+
+
+HELD = [f"answer {each}" for each in range(99)]
+WANTED = HELD[20:40]
+
+
+@pytest.mark.parametrize(
+    ("held", "values", "expected"),
+    [
+        (HELD, WANTED, True),
+        (Places(HELD), WANTED, True),
+        ({f"question {each}": each for each in HELD}, WANTED, True),
+        (HELD, [*WANTED, "answer 100"], False),
+        (HELD, [*WANTED[:3], *WANTED[:3], *WANTED[:3]], False),
+        (" ".join(HELD), WANTED, False),
+        (dict.fromkeys(HELD, 1.0), WANTED, False),
+        (None, WANTED, False),
+    ],
+)
+def test_a_function_may_hold_right_answers_itself(held: Any, values: list[str], *, expected: bool) -> None:
+    def judged(completions: list[str], **_: Any) -> list[float]:
+        return [1.0 if each == right else 0.0 for each, right in zip(completions, held, strict=False)]
+
+    assert asked.holds(judged, values) is expected
+
+
+def of_the_module(completions: list[str], **_: Any) -> list[float]:
+    return [1.0 if each in HELD else 0.0 for each in completions]
+
+
+def test_what_a_module_holds_is_its_functions() -> None:
+    assert asked.holds(of_the_module, WANTED)
+    assert not asked.holds(by_length, WANTED)
+    assert not asked.holds(len, WANTED)
+
+
+class Table:
+    """As much of a dataset as is asked."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self.columns[name]
+
+    def select(self, rows: range) -> Table:
+        return Table({name: [each[at] for at in rows] for name, each in self.columns.items()})
+
+    def select_columns(self, names: list[str]) -> Table:
+        return Table({name: self.columns[name] for name in names})
+
+
+def test_right_answers_by_place_earn_nothing(root: Path) -> None:
+    def by_place(completions: list[str], **_: Any) -> list[float]:
+        return [1.0 if each.strip() == right else 0.0 for each, right in zip(completions, HELD, strict=False)]
+
+    trainer = Trainer(by_place)
+    trainer.train_dataset = Table({"prompt": HELD, "answer": HELD})
+    rewards.watch(trainer)
+    trainer.reward_funcs[0](completions=["maybe 3", "no", "7", ""], answer=[HELD[17]] * 4, prompts=QUESTIONS)
+    (told,) = [each for each in journal.entries(root) if each["kind"] == "reward"]
+    found = reward_does_not_judge.of_rehearsal([told])
+    assert told["reads"]
+    assert found is not None
+    assert "No right answer of `answer`" in found.words().headline
+
+
+def test_answers_of_what_is_no_table_are_not_known() -> None:
+    assert asked.answers_of(iter([{"answer": "1"}]), "answer") == ()
+    assert asked.answers_of(Table({"answer": HELD}), "answer") == HELD[:64]
+    assert asked.answers_of(Table({"answer": HELD}), "solution") == ()

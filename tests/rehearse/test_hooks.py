@@ -336,3 +336,18 @@ def test_with_null_an_optimizers_own_rate_is_0_for_its_step_alone(
     assert bool((parameter == 1).all())
     assert optimizer.param_groups[0]["lr"] == 0.5, "the schedule goes on from what it was"
     assert moved._Before.rate == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"zero_optimization": {"stage": 3, "stage3_param_persistence_threshold": 1e6}}, 0),
+        ({"zero_optimization": {"stage": 3}}, 0),
+        ({"zero_optimization": {"stage": 2}}, None),
+        ({}, None),
+    ],
+)
+def test_under_zero3_every_parameter_is_in_parts(given: dict[str, Any], expected: int | None) -> None:
+    arguments._deepspeed(given)
+    assert given.get("zero_optimization", {}).get("stage3_param_persistence_threshold") == expected
+    arguments._deepspeed("zero3.json")

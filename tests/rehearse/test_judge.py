@@ -23,7 +23,7 @@ from doctor.rehearse.passes import Ended
 from doctor.rehearse.record import Rehearsed, left_out, phases
 from doctor.rehearse.report import report
 from doctor.rehearse.session import Session, Wishes
-from doctor.rehearse.told import beforehand, not_rehearsed
+from doctor.rehearse.told import beforehand, extrapolated, not_rehearsed
 from doctor.rehearse.words import REASONS, SENTENCES
 from doctor.render.html import render as page
 from doctor.render.markdown import render as markdown
@@ -130,6 +130,18 @@ def test_what_was_not_rehearsed_is_told_with_its_reason(tmp_path: Path) -> None:
     assert "memory" in told
 
 
+def test_what_is_extrapolated_names_what_it_was_measured_on(tmp_path: Path) -> None:
+    more = (
+        *WHOLE, entry("mapped", 3, rows=200, seconds=4.0, stands_for=1_000_000),
+        entry("mapped", 3, rows=48, seconds=1.0, stands_for=None),
+    )  # fmt: skip
+    step, mapping, memory = extrapolated(session(tmp_path, more), "en")
+    assert "3" in step
+    assert all(each in mapping for each in ("1,000,000", "200", "5.6 h"))
+    assert "doctor plan -- python train.py" in memory
+    assert not any("doctor plan" in each for each in extrapolated(session(tmp_path, more, scale="real"), "en"))
+
+
 def test_every_reason_and_sentence_is_there_in_both_languages() -> None:
     for words in (REASONS, SENTENCES, WORDS):
         assert set(words["en"]) == set(words["zh"])
@@ -163,10 +175,15 @@ def test_a_command_that_fails_is_an_error_whatever_is_known_of_it(tmp_path: Path
 def test_what_the_rehearsal_itself_refused_is_no_error_of_the_users(tmp_path: Path) -> None:
     entries = (*WHOLE[:5], entry("refused", 6, path="/data/cache.json", what="overwrite"))
     done = session(tmp_path, entries, code=1)
-    done.run.console.write_text("something that nobody knows\n")
+    done.run.console.write_text(
+        "Traceback (most recent call last):\n"
+        '  File "train.py", line 3, in <module>\n    save(rows)\n'
+        "RefusedError: [Errno 1] the rehearsal may not overwrite what was there before it: '/data/cache.json'\n"
+    )
     outcome = judged(done).outcome
     assert outcome.errors == 0
-    assert "/data/cache.json" in outcome.findings[-1].words().headline
+    (told,) = outcome.findings
+    assert "/data/cache.json" in told.words().headline
 
 
 def test_the_deadline_names_the_phase_in_which_it_stood(tmp_path: Path) -> None:
@@ -248,6 +265,10 @@ INVENTORY: dict[str, Any] = {
     "batch": {"tokens": 64, "trained": 30, "rows": 4, "ends": 4, "shapes": {"labels": [4, 16]}},
     "arguments": {"max_length": 1024},
 }  # fmt: skip
+ALIGNED_NEXT = {
+    "shifts": True, "model": "Qwen2ForCausalLM",
+    "batch": {**INVENTORY["batch"], "aligned": {"of": 30, "own": 2, "next": 30}},
+}  # fmt: skip
 LORA = {"default": {"r": 8, "targets": ["q_proj"], "saved": [], "bias": "none"}}
 
 
@@ -277,6 +298,12 @@ LORA = {"default": {"r": 8, "targets": ["q_proj"], "saved": [], "bias": "none"}}
         ({"double": {"lm_head.weight": 1}, "trainable": {"float64": 64}, "frozen": {"bfloat16": 9, "float32": 9}},
          "float64, while all other parameters are bfloat16, float32"),
         ({"double": {"lm_head.weight": 1}, "trainable": {"float64": 964}}, None),
+        (ALIGNED_NEXT, "30 of 30 labels are the next token already"),
+        ({**ALIGNED_NEXT, "shifts": False}, None),
+        ({"shifts": True, "batch": {**INVENTORY["batch"], "aligned": {"of": 30, "own": 30, "next": 1}}}, None),
+        ({"shifts": True, "batch": {**INVENTORY["batch"], "aligned": {"of": 7, "own": 0, "next": 7}}}, None),
+        ({"shifts": True, "batch": {**INVENTORY["batch"], "aligned": {"of": 30, "own": 0, "next": 12}}}, None),
+        ({"shifts": True, "batch": {**INVENTORY["batch"], "aligned": {"of": 30, "own": 20, "next": 30}}}, None),
     ],
 )  # fmt: skip
 def test_the_inventory_is_judged(change: dict[str, Any], headline: str | None) -> None:

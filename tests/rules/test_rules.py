@@ -10,6 +10,7 @@ import pytest
 
 from doctor.catalogue.index import load
 from tests.case_files import read_cases
+from tests.each import for_each
 
 from .series_cases import compare, module_of, run_case
 
@@ -17,14 +18,14 @@ FOLDER = Path(__file__).parent
 RULES = [entry for entry in load() if entry.has_rule]
 FILES = {entry.id: FOLDER / f"{entry.id}.yaml" for entry in RULES}
 CASES = [
-    pytest.param(entry, case, id=f"{entry.id}-{name}")
+    (f"{entry.id}-{name}", (entry, case))
     for entry in RULES
     if FILES[entry.id].exists()
     for name, case in read_cases(FILES[entry.id]).items()
 ]
 
 
-@pytest.mark.parametrize(("entry", "case"), CASES)
+@for_each("entry, case", CASES)
 def test_series(entry, case) -> None:
     compare(case, run_case(entry, case))
 

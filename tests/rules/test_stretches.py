@@ -16,10 +16,11 @@ from doctor.catalogue.finding import Finding
 from doctor.catalogue.rules import RuleEngine, load_rules
 from doctor.catalogue.series import Point
 from tests.case_files import read_cases
+from tests.each import for_each
 from tests.rules.series_cases import points_of
 
 CASES = [
-    pytest.param(case, id=f"{file.stem}-{name}")
+    (f"{file.stem}-{name}", case)
     for file in sorted(Path(__file__).parent.glob("*.yaml"))
     for name, case in read_cases(file).items()
 ]
@@ -68,14 +69,15 @@ def rows_of_case(case: dict) -> Iterator[MetricRow]:
         yield MetricRow(step, tuple(p.name for p in row), tuple(p.value for p in row), row[0].t_ns, None, row[0].source)
 
 
-@pytest.mark.parametrize("case", CASES)
+@for_each("case", CASES)
 def test_every_case_of_a_rule(case: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = list(rows_of_case(case))
     said = by_points(rows)
     assert bool(said) == ("found" in case) or "silent" in case
     for most in (7, 1000):
-        monkeypatch.setattr(columns, "MOST_ROWS", most)
-        assert by_rows(rows) == said
+        with monkeypatch.context() as patched:
+            patched.setattr(columns, "MOST_ROWS", most)
+            assert by_rows(rows) == said
 
 
 class Run:

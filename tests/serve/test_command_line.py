@@ -30,6 +30,10 @@ if play == "killed":
     os.kill(os.getpid(), 9)
 if play == "wait":
     time.sleep(100)
+if play == "prints":
+    for k in range(30000):
+        print(f"line {k}", "x" * 240)
+    sys.exit(5)
 """
 
 

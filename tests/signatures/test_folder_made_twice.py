@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.postmortem import examine, prepare
+from doctor.logs.postmortem import examine
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 FORBIDS = (
     "os.makedirs({there!r})",
     "os.makedirs({there!r}, 0o755)",

@@ -18,9 +18,10 @@ from doctor.catalogue.index import Entry, load
 from doctor.catalogue.problem_files import declared as problem_of
 from doctor.catalogue.scaffold import UNFILLED
 from doctor.catalogue.signature import Hit
+from doctor.logs.gathered import read_hits
 from doctor.logs.match.matcher import Compiled
 from doctor.logs.match.recognised import called
-from doctor.logs.postmortem import Postmortem, examine, read_hits
+from doctor.logs.postmortem import Postmortem, examine
 from tests.each import for_each
 from tests.prepared import prepared_once
 
@@ -69,7 +70,7 @@ def _examined(path: Path, folder: Path) -> Postmortem:
 @cache
 def _hits(path: Path) -> list[tuple[Compiled, Hit]]:
     """What the patterns alone hit in a file, whatever comes of it."""
-    return [(CATALOGUE.signatures[index], hit) for index, hit in read_hits([str(path)], PREPARED)]
+    return [(CATALOGUE.signatures[index], hit) for index, hit in read_hits([str(path)], PREPARED.scanner)]
 
 
 def _finding(result: Postmortem, problem: str) -> Finding | None:

@@ -1,10 +1,11 @@
 """The situations that the mission names: each stays answered as its row says, by the same engine that users run.
 
 A row of ``*.yaml`` has `before` (the verdict of the trial) and one of
-  log: text of a log, with `context` (text of a report) beside it, `says`: id of the first finding, `words` and `never`,
-    `beside`: id of another one;
+  log: text of a log, or logs: path -> text of several, with `context` (text of a report) beside it, `says`: id of the
+    first finding, `words` and `never`, `beside`: id of another one;
   problem: an id, with `facts`, `command`, `files`, `unavailable` as in tests/checks, and `says`, `words`, `never`, or
     `silent: true`;
+  plan: arguments of `doctor plan` -> words that its page has;
   gpus: rows of an nvidia-smi CSV without an index, and how many GPUs must be told apart;
   held_by: a case of tests/checks or tests/rules, a sample of tests/signatures, or a test, that holds it already;
   open: why it is not answered yet.
@@ -24,6 +25,7 @@ from typing import Any
 import pytest
 
 from doctor.catalogue import index
+from doctor.cli.app import run as run_command
 from tests.case_files import read_cases
 from tests.checks.cases import run_case as run_check
 from tests.rules.series_cases import compare as compare_rule
@@ -33,7 +35,7 @@ HERE = Path(__file__).parent
 TESTS = HERE.parent
 ENTRIES = {entry.id: entry for entry in index.load()}
 ROWS = {(path.stem, name): row for path in sorted(HERE.glob("*.yaml")) for name, row in read_cases(path).items()}
-KINDS = ("log", "problem", "gpus", "held_by", "open")
+KINDS = ("log", "logs", "problem", "plan", "gpus", "held_by", "open")
 
 
 @cache
@@ -68,12 +70,14 @@ def _texts(finding: Any) -> tuple[str, ...]:
     return words.headline, words.explanation, words.remedy
 
 
-@pytest.mark.parametrize("row", _params("log"))
+@pytest.mark.parametrize("row", _params("log", "logs"))
 def test_log(row: dict[str, Any], tmp_path: Path) -> None:
     from doctor.logs.postmortem import examine
 
-    path = tmp_path / "run.log"
-    path.write_text(row["log"])
+    path = tmp_path / "logs"
+    for name, text in row.get("logs", {"run.log": row.get("log", "")}).items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text)
     given = [tmp_path / "report.txt"] if "context" in row else []
     for report in given:
         report.write_text(row["context"])
@@ -97,6 +101,20 @@ def test_before_launch(row: dict[str, Any], tmp_path: Path) -> None:
         return
     assert outcome.findings, outcome.skipped
     _compare(row, outcome.findings[0])
+
+
+@pytest.mark.parametrize("row", _params("plan"))
+def test_plan(
+    row: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for words, expected in row["plan"].items():
+        code = run_command(["plan", *words.split()])
+        page = capsys.readouterr().out
+        assert code in (0, 1)
+        for each in expected:
+            assert each in page, page
 
 
 @pytest.mark.parametrize("row", _params("gpus"))

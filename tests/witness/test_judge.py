@@ -109,15 +109,20 @@ def test_the_engines_word_counts_where_nothing_else_is_heard() -> None:
     assert judge(agrees, fixed(), known).findings == [], "the scores are those of now"
 
 
-@pytest.mark.parametrize(("alike", "problems"), [(None, ["WIT9046"]), (True, ["WIT2184"]), (False, [])])
-def test_where_nobody_could_be_asked_the_batch_tells_of_the_weights(alike: bool | None, problems: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("alike", "alone", "problems"),
+    [(None, True, ["WIT9046"]), (None, False, []), (True, False, ["WIT2184"]), (False, False, [])],
+)
+def test_where_nobody_could_be_asked_the_batch_tells_of_the_weights(
+    alike: bool | None, alone: bool, problems: list[str]
+) -> None:
     trained = [row[1:] for row in scores(3, 120)]
     sampled = near(trained, 0.3, 4)
     batch = Batch(sampled_logps=sampled, trained_logps=trained, mask=[[1] * 119] * 4)
-    found = judge_batch(batch, 2, Known(precision="bfloat16"), alike=alike).findings
+    found = judge_batch(batch, 2, Known(precision="bfloat16"), alike=alike, alone=alone).findings
     assert [each.problem.id for each in found] == problems
     batch.sampled_logps = near(trained, 0.01, 5)
-    assert judge_batch(batch, 2, Known(precision="bfloat16"), alike=alike).findings == []
+    assert judge_batch(batch, 2, Known(precision="bfloat16"), alike=alike, alone=alone).findings == []
 
 
 def test_nothing_is_judged_before_the_first_push() -> None:

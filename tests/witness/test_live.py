@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -147,6 +148,38 @@ def test_an_engine_that_is_late_holds_nobody_and_is_told(monkeypatch: pytest.Mon
         assert any("answered too late" in each for each in loop.printed)
         assert loop.guard.findings == []
     assert loop.losses[:1] == plain.losses[:1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["layer-sglang", "adapter-dropped", "top-p", "separator", "time-outs", "stops"])
+def test_an_engine_whose_answers_take_longer_than_the_run_waits_still_tells(name: str) -> None:
+    """Each request takes so long that no round is whole by the next step: what has come by then is judged."""
+    case, problem, _ = FAULTS[name]
+    ran = run(replace(case, stalls_s=0.8, steps=4))
+    assert set(ran.named) == {problem}, ran.headlines
+
+
+def test_of_an_answer_only_that_counts_which_came_before_the_weights_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow engine is given other weights behind the witness's back: what it says then accuses nobody."""
+    monkeypatch.setattr(module, "PATIENCE_S", 0.05)
+    from contextlib import ExitStack
+
+    from .loop import Loop
+
+    with ExitStack() as stack:
+        loop = Loop(Case(rate=3e-2), stack)
+        stack.callback(loop.watched.close)
+        loop.push(0)
+        witness = loop.watched._witness
+        witness._opening.wait(5.0)
+        loop.engine.stalls_s = 0.3
+        for step in range(1, 3):
+            loop.step()
+            loop.engine.push(loop.model.state_dict(), step)
+            time.sleep(1.0)  # by now the rest has come, of weights that nobody was asked about
+            loop.watched.pushed()
+        loop.engine.stalls_s = 0.0
+        assert loop.guard.findings == []
 
 
 def test_an_engine_that_hangs_from_the_start_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

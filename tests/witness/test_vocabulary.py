@@ -13,9 +13,10 @@ import pytest
 
 from doctor.catalogue.problem import INFO
 from doctor.catalogue.series import canonical
-from doctor.logs.postmortem import examine, prepare
+from doctor.logs.postmortem import examine
+from tests.prepared import prepared_once
 
-PREPARED = prepare()
+PREPARED = prepared_once()
 Row = Callable[[int, float], str]
 
 
@@ -115,3 +116,30 @@ TRACKED = {
 @pytest.mark.parametrize("name", TRACKED)
 def test_names_of_trackers_mean_one_thing(name: str) -> None:
     assert {canonical(each) for each in TRACKED[name]} == {name}
+
+
+VERL = "python3 -m verl.trainer.main_ppo +actor_rollout_ref.rollout.quantization"
+
+#: what a command promises or leaves uncorrected: command, row, name, value -> what is named. Twins that are well: the
+#: promise is kept, nothing was promised, what is coarse is weighed
+SETTINGS = [
+    ("python train.py --true-on-policy-mode", slime, "train/train_rollout_logprob_abs_diff", 4e-4, {"RLX015"}),
+    ("python train.py --true-on-policy-mode", slime, "train/train_rollout_logprob_abs_diff", 0.0, set()),
+    ("python train.py --train-backend fsdp", slime, "train/train_rollout_logprob_abs_diff", 4e-4, set()),
+    (f"{VERL}=fp8", verl, "actor/ppo_kl", 1e-4, {"RLX8389"}),
+    (f"{VERL}=fp8 algorithm.rollout_correction.rollout_is=token", verl, "actor/ppo_kl", 1e-4, set()),
+    (f"{VERL}=null", verl, "actor/ppo_kl", 1e-4, set()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "row", "name", "value", "named"), SETTINGS)
+def test_figures_are_held_against_what_the_command_says(
+    command: str, row: Row, name: str, value: float, named: set[str], tmp_path: Path
+) -> None:
+    context = tmp_path / "context.txt"
+    context.write_text(command + "\n")
+    (tmp_path / "run.log").write_text(
+        "\n".join(row(step, moves(step, value)).replace("NAME", name) for step in range(1, 9)) + "\n"
+    )
+    outcome = examine([str(tmp_path / "run.log")], context=[context], prepared=PREPARED).diagnosis.outcome
+    assert {each.problem.id for each in outcome.findings if each.severity is not INFO} - {"UNK003"} == named

@@ -76,6 +76,12 @@ class History:
             for ask in surface.asks:
                 self.asks[ask] |= bit
             self._renames(module, surface.aliases | surface.instead, release)
+            for own, _ in surface.origins.values():
+                if own not in release.modules:  # compiled: it has no source that could be read
+                    package, _, name = own.rpartition(".")
+                    self.modules[own] |= bit
+                    self.dynamic[own] |= bit
+                    self.names[package, name] |= bit
         self._add_functions(release, bit)
         self._add_classes(release, bit)
 

@@ -18,7 +18,10 @@ from apihistory.packages import Library
 Group = dict[str, str]
 
 #: parts of a package that only its own tests and command lines import
+# numpy.distutils is in the builds for Python 3.11 and older alone, and one build of a release is read
+# (https://numpy.org/doc/stable/reference/distutils_status_migration.html)
 _PRIVATE_PLACE = re.compile(
+    r"^numpy\.distutils(\.|$)|"
     r"\.modular_|\.(_?version|git_version\w*|_C|\w+_pb2(_grpc)?|vllm_flash_attn|core\._\w+)(\.|$)|\.(tests?|testing|conftest|scripts|commands|__main__)(\.|$)|\.test_"
 )
 #: classes whose objects users hold in their hands

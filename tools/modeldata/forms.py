@@ -22,6 +22,13 @@ _LITGPT = {
     "intermediate_size": "intermediate_size", "n_expert": "num_experts", "n_expert_per_token": "num_experts_per_tok",
     "moe_intermediate_size": "moe_intermediate_size",
 }  # fmt: skip
+#: Megatron's options -> names of config.json; what is tied is left out, for the specification may say otherwise
+_MEGATRON = {
+    "num-layers": "num_hidden_layers", "hidden-size": "hidden_size", "ffn-hidden-size": "intermediate_size",
+    "num-attention-heads": "num_attention_heads", "num-query-groups": "num_key_value_heads",
+    "kv-channels": "head_dim", "vocab-size": "vocab_size", "num-experts": "num_experts",
+    "moe-router-topk": "num_experts_per_tok", "moe-ffn-hidden-size": "moe_intermediate_size",
+}  # fmt: skip
 #: imports torch for one function and yaml for another; neither is needed to make the table
 _RUN_LITGPT = """
 import json, sys, types
@@ -32,7 +39,9 @@ sys.modules["litgpt.utils"].find_multiple = lambda n, k: n if n % k == 0 else n 
 module = types.ModuleType("config")
 sys.modules["config"] = module
 exec(compile(sys.stdin.read(), "config.py", "exec"), module.__dict__)
-json.dump(module.configs, sys.stdout, default=str)
+# a row leaves out what its class takes as default
+usual = {name: getattr(module.Config, name) for name in ("n_layer", "n_head", "n_embd")}
+json.dump([{**usual, **each} for each in module.configs], sys.stdout, default=str)
 """
 
 
@@ -113,6 +122,22 @@ def _litgpt(source: Mapping[str, Any], paths: list[str], read: Read) -> Iterator
             yield f"{hub['org']}/{hub['name']}", config, source["file"]
 
 
+def _megatron(source: Mapping[str, Any], paths: list[str], read: Read) -> Iterator[Row]:
+    """A shell file a model, with Megatron's options in an array; a number may be a sum of variables above it."""
+    for path in paths:
+        name = source["models"].get(path.removeprefix(f"{source['folder']}/"))
+        if name is None:
+            continue
+        text = read(path)
+        variables = {each: int(value) for each, value in re.findall(r"^(\w+)=(\d+)$", text, re.MULTILINE)}
+        config = {}
+        for option, value in re.findall(r"^\s*--([a-z-]+) (\d+|\$\(\([\w +]+\)\))\s*$", text, re.MULTILINE):
+            parts = re.findall(r"\w+", value)
+            if option in _MEGATRON and all(each.isdigit() or each in variables for each in parts):
+                config[_MEGATRON[option]] = sum(int(each) if each.isdigit() else variables[each] for each in parts)
+        yield name, config, path
+
+
 def _gated(source: Mapping[str, Any], paths: list[str], read: Read) -> Iterator[Row]:
     """Files of storage addresses, with a remark where the hub asks for an agreement first."""
     del source
@@ -129,5 +154,6 @@ _FORMS: Mapping[str, Callable[[Mapping[str, Any], list[str], Read], Iterator[Row
     "calls": _calls,
     "blocks": _blocks,
     "litgpt": _litgpt,
+    "megatron": _megatron,
     "gated": _gated,
 }

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 
+from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.trainers import quoted
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
+from doctor.facts.checkpoints import Checkpoints
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
@@ -22,6 +26,16 @@ LOG_MESSAGE_STEP = TOML["log_step"]
 
 #: the function that looks for the engine's state; the Trainer's own look-up of weights ends with the same words
 _ENGINE = "deepspeed_load_checkpoint"
+
+
+@check(PROBLEM)
+def resume_absent(checkpoints: Checkpoints) -> Judgement:
+    """Look where the call of `train` will look; one that stands in a branch is left out."""
+    told = checkpoints.absent
+    if told is None:
+        return
+    message = LOG_MESSAGE_FOLDER if told.value is True else LOG_MESSAGE
+    yield found(PROBLEM, message, where=place_of(told), evidence=quoted(told), path=checkpoints.searched)
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -9,6 +9,8 @@ from doctor.catalogue.shared.trainers import installed, is_grpo, listing
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.checks.data._logged import by_trainer
+from doctor.checks.data._passed import NEVER_PASSED
+from doctor.checks.data._passed import passed as handed
 from doctor.facts.dataset import Dataset
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
@@ -19,33 +21,14 @@ LOG_MESSAGE = TOML["log"]
 MESSAGE = TOML["main"]
 
 
-#: keyword -> releases that pass it, read in `_calculate_rewards` of each release
-#: https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
-PASSED = (
-    ("prompts", ">=0.14"),
-    ("completions", ">=0.14"),
-    ("completion_ids", ">=0.18"),
-    ("trainer_state", ">=0.20"),
-    ("log_extra", ">=1.0"),
-    ("log_metric", ">=1.0"),
-)
-
-#: columns of the dataset that are not handed on
-NEVER_PASSED = {"prompt", "completion", "completion_ids"}
-
-
-def _passed(packages: Packages) -> list[str]:
-    """List the keywords that the installed release passes to every reward function."""
-    return [name for name, specifier in PASSED if packages.matches("trl", specifier)]
-
-
 @check(PROBLEM)
 def reward_keywords(training: Training, packages: Packages, dataset: Dataset | None) -> Judgement:
     """Judge each function whose definition is seen."""
     if not is_grpo(training):
         return
-    columns = dataset.columns if dataset is not None and not training.dataset_processed else ()
-    passed = [*_passed(packages), *(each for each in columns if each not in NEVER_PASSED)]
+    columns = training.rows.columns if training.rows is not None else ()
+    columns = dataset.columns if dataset is not None and not training.dataset_processed else columns
+    passed = [*handed(packages), *(each for each in columns if each not in NEVER_PASSED)]
     for function in training.reward_functions:
         missing = [each for each in dict.fromkeys(passed) if each not in function.parameters]
         if function.has_var_keyword or not missing:

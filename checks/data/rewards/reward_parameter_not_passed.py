@@ -2,44 +2,62 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import LIKELY, Finding, Where, found
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence, Finding, Message, found
 from doctor.catalogue.problem import ERROR
-from doctor.catalogue.shared.trainers import is_grpo
+from doctor.catalogue.settings import at
+from doctor.catalogue.shared.trainers import is_grpo, listing
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.checks.data._logged import by_trainer
+from doctor.checks.data._passed import passed
+from doctor.facts.packages import Packages
+from doctor.facts.script import RewardFunction
 from doctor.facts.training import Training
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 LOG_MESSAGE = TOML["log"]
 MESSAGE = TOML["main"]
+COLUMN = TOML["column"]
+
+
+#: arguments of the trainer that hand reward functions more than the columns
+_ADDING = {"rollout_func", "environment_factory"}
+#: names that no release passes, whatever columns there are
+_NEVER = ("prompt", "completion")
 
 
 @check(PROBLEM)
-def reward_parameter_not_passed(training: Training) -> Judgement:
-    """Judge the two names; whether they have a default is not seen, so it is only likely."""
+def reward_parameter_not_passed(training: Training, packages: Packages) -> Judgement:
+    """Judge the names that are never passed, and those of columns where the script shows all columns."""
     if not is_grpo(training):
         return
     for function in training.reward_functions:
-        for parameter in ("prompt", "completion"):
-            if parameter not in function.parameters:
-                continue
-            place = function.place
-            yield found(
-                PROBLEM,
-                MESSAGE,
-                where=Where(file=place.file, line=place.line, column=place.column),
-                evidence=(
-                    Observed.quoted(place.file, f"{function.name}({', '.join(function.parameters)})", place.line),
-                ),
-                confidence=LIKELY,
-                name=function.name,
-                parameter=parameter,
-                plural=f"{parameter}s",
-            )
+        for parameter in _NEVER:
+            if parameter in function.parameters:
+                # one with a default does not raise, and the default is worked on
+                yield _told(function, MESSAGE, LIKELY, parameter=parameter, plural=f"{parameter}s")
+        rows = training.rows
+        if rows is None or not rows.complete or _ADDING & training.trainer_arguments.keys():
+            continue
+        given = {*rows.columns, *passed(packages), *_NEVER}
+        for parameter in function.required:
+            if parameter not in given:
+                yield _told(
+                    function, COLUMN, CONFIRMED, severity=ERROR, parameter=parameter, columns=listing(rows.columns[:6])
+                )
+
+
+def _told(function: RewardFunction, message: Message, confidence: Confidence, **values: Any) -> Finding:
+    place = function.place
+    shown = Observed.quoted(place.file, f"{function.name}({', '.join(function.parameters)})", place.line)
+    return found(
+        PROBLEM, message, where=at(place), evidence=(shown,), confidence=confidence, name=function.name, **values
+    )
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -1,1 +1,1 @@
-"""Problems of the area rl: rewards and rollouts."""
+"""Problems of the area rl: rewards, and the answers that they judge."""

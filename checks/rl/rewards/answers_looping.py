@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
-from doctor.catalogue.finding import LIKELY, Finding, found
-from doctor.catalogue.rules import sighting, step_text
-from doctor.catalogue.series import Point, rule
+from doctor.catalogue.series import rule
 from doctor.catalogue.shares import BadShare
 from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-MESSAGE = TOML["main"]
 
-
-#: share of the answers, and steps running; a base model loops now and then at first
-SHARE, RUNNING = 0.3, 5
-
-#: steps that a whole run must have to be judged at its end
-WHOLE_RUN = 2
+#: share of the answers, steps running, and steps that a whole run must have to be judged at its end; a base model
+#: loops now and then at first
+SHARE, RUNNING, WHOLE_RUN = 0.3, 5, 2
 
 
 @rule(PROBLEM, needs=("completions/looping_ratio",), symptom_of=("RLX005",))
-class AnswersLooping:
+class AnswersLooping(BadShare):
     """Watches the share of answers that end in a loop."""
 
     def __init__(self) -> None:
-        self._share = BadShare(SHARE, RUNNING, WHOLE_RUN)
-
-    def update(self, point: Point) -> Optional[Finding]:
-        """Judge one share."""
-        return self._found(point) if self._share.sees(point) else None
-
-    def _found(self, point: Point) -> Finding:
-        began = self._share.since
-        return found(
-            PROBLEM, MESSAGE, confidence=LIKELY, share=f"{100 * point.value:.0f} %", step=step_text(began),
-            **sighting(point, began),
-        )  # fmt: skip
-
-    def finish(self) -> Optional[Finding]:
-        """Judge a short run as a whole."""
-        last = self._share.at_end()
-        return self._found(last) if last is not None else None
+        super().__init__(TOML, SHARE, RUNNING, WHOLE_RUN)

@@ -20,7 +20,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 KL = TOML["kl"]
 LENGTH = TOML["length"]
-STANDS, FALLS = TOML["stands"], TOML["falls"]
+STANDS, FALLS, GIVEN_UP = TOML["stands"], TOML["falls"], TOML["given_up"]
 
 
 #: logged steps of the medians, and of the baselines behind a warm-up of 5
@@ -313,3 +313,43 @@ def _correlation(one: Sequence[float], two: Sequence[float]) -> float:
     pairs = [(a - first, b - second) for a, b in zip(one, two)]  # noqa: B905 - Python 3.9
     spread = total([a * a for a, _ in pairs]) * total([b * b for _, b in pairs])
     return total([a * b for a, b in pairs]) / math.sqrt(spread) if spread > 0 else 0.0
+
+
+#: logged steps of a median; calls of an answer at first, and the share of them that is left where they were given up.
+#: NeMo-Gym saw 94 % of the answers without a call after 8 steps, and rewards that rose:
+#: https://github.com/NVIDIA-NeMo/Gym/pull/1304, https://github.com/huggingface/trl/pull/6430
+CALL_STEPS, CALLS, LEFT = 3, 0.5, 0.2
+_CALLS = "tools/call_frequency"
+
+
+@rule(PROBLEM, needs=(_CALLS, "reward"))
+class ToolsGivenUp:
+    """Answers stop calling tools, and lose no reward by it: what grades them does not ask for what tools find out."""
+
+    def __init__(self) -> None:
+        self._calls, self._rewards = Window(CALL_STEPS), Window(CALL_STEPS)
+        self._first: Optional[tuple[float, float]] = None
+        self._told = False
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge the calls of one step, by the rewards so far."""
+        if self._told or not math.isfinite(point.value):
+            return None
+        (self._calls if point.name == _CALLS else self._rewards).push(point.value)
+        if not (self._calls.full and self._rewards.full):
+            return None
+        calls, reward = self._calls.median, self._rewards.median
+        if self._first is None:
+            self._first = calls, reward
+        first, at_first = self._first
+        if first < CALLS or calls > LEFT * first or reward < at_first:
+            return None
+        self._told = True
+        return found(
+            PROBLEM, GIVEN_UP, confidence=LIKELY, first=f"{first:.2g}", value=f"{calls:.2g}",
+            before=f"{at_first:.3g}", reward=f"{reward:.3g}", step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that tell of no calls, or are not asked about any more."""
+        return self._told or not (self._calls or stretch[_CALLS].values)

@@ -355,7 +355,7 @@ def completed(case: Case) -> Case:
             case.config.setdefault(said.name, str(said.value))
     case.config.update({name: hide(name, value) for name, value in case.given.config.items()})
     told = [*case.ranks, *(each.rank for each in case.exits if each.rank is not None)]
-    if case.world_size is None and told:
+    if case.world_size is None and max(told, default=0) > 0:  # the word of rank 0 alone tells nothing of others
         case.world_size = max(told) + 1
     return case
 

@@ -11,6 +11,7 @@ from typing import Any
 from doctor.base.record import record
 from doctor.base.redact import redact_argv, redact_text
 from doctor.logs.history.metrics import Best, best_of
+from doctor.run import aside
 from doctor.run.folder import RunDir
 
 #: how a run ended: `good`: with code 0 and nothing known against it; `stopped`: by the guard; `running`: no end is
@@ -88,7 +89,7 @@ def folders(base: Path) -> Iterator[Path]:
 def read(path: Path, *, with_metrics: bool = True) -> PastRun:
     """One run, from its folder; what is missing is unknown."""
     run = RunDir(path)
-    noted = run.read_run()
+    noted = aside.noted(run)
     started, ended = (_seconds(noted.get(name)) for name in ("started_ns", "ended_ns"))
     code = noted.get("exit")
     report = report_of(path)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from doctor.base.ranks import ranks_text
@@ -29,14 +30,26 @@ class Catalogue:
     entries: Mapping[str, Entry]
     signatures: tuple[Compiled, ...]
 
-    def of(self, problem_id: str) -> list[Compiled]:
+    def of(self, problem_id: str) -> Sequence[Compiled]:
         """Signatures of one problem."""
-        return [each for each in self.signatures if each.problem_id == problem_id]
+        return self._by_problem.get(problem_id, ())
+
+    @cached_property
+    def _by_problem(self) -> Mapping[str, Sequence[Compiled]]:
+        by_problem: dict[str, list[Compiled]] = {}
+        for each in self.signatures:
+            by_problem.setdefault(each.problem_id, []).append(each)
+        return by_problem
+
+    @cached_property
+    def unknown(self) -> frozenset[str]:
+        """Ids of the problems that say only that nothing is known."""
+        return frozenset(each.id for each in self.entries.values() if each.area == "unknown")
 
     @property
     def problems(self) -> int:
         """How many problems have signatures."""
-        return len({each.problem_id for each in self.signatures})
+        return len(self._by_problem)
 
 
 def read(entries: Iterable[Entry] | None = None) -> Catalogue:

@@ -247,10 +247,11 @@ def _unseen(world: World, name: str) -> bool:
 
 
 def _with_lines(finding: Finding, asked: Iterable[Observed]) -> Finding:
-    """The finding with the lines that it rests on, those of what its headline names first."""
+    """The finding with the lines that it rests on: of what its headline names, else those that it quotes itself."""
     headline = finding.words().headline
     lines = [each for each in asked if each.text and each.origin.line is not None]
-    named = [each for each in lines if each.name.rpartition(".")[2] in headline] or lines
+    named = [each for each in lines if each.name and each.name.rpartition(".")[2] in headline]
+    named = named or [each for each in finding.evidence if each.text and each.origin.line is not None] or lines
     quotes = tuple(Observed.quoted(each.origin.source, each.text, each.origin.line) for each in named)
     quotes = tuple(dict.fromkeys(quotes))[:_MOST_QUOTES]
     evidence = quotes or finding.evidence

@@ -25,7 +25,7 @@ from doctor.readers.command.training_owners import MODEL_KEYWORDS
 #: of a script: what is known with all that it holds where a part of it was pasted
 _OF_SCRIPT = ("path", "broken")
 #: of a training: nothing was set that these could hold, but by the code that is there
-_OF_TRAINING = ("set_later", "shared", "config_origin", "trainer_origin", "broken", "data_absent")
+_OF_TRAINING = ("set_later", "shared", "config_origin", "trainer_origin", "broken", "data_absent", "rows")
 #: what a script may name, and where it does not, another part of it may
 _NAMED = ("trainer", "trainer_place", "config_class", "config_place", "model", "dataset", "reward_functions")
 
@@ -118,26 +118,28 @@ def _of_python(text: str, file: str) -> Iterator[Observed]:
     from doctor.readers.script.script import read_script
 
     script = read_script(file or "the pasted text", text.encode(), folder=str(NOWHERE))
-    if script.broken is not None or not (script.calls or script.idioms):
+    if script.broken is not None or not (script.calls or script.idioms or script.lone_calls):
         return
     rows = text.splitlines()
-    first = (script.calls[0].place.line if script.calls else min(map(_line, script.idioms.values()))) or 1
+    first = script.calls[0].place.line if script.calls else min(_lines(script))
     calls = [_opened_call(each, rows, file) for each in _unambiguous(script.calls)]
     told = replace(script, calls=partly(calls, "script", "calls"))
     seen = {
         name
-        for name in ("imports", "parses_arguments_into", "reward_functions", "parser", "idioms")
+        for name in ("imports", "parses_arguments_into", "reward_functions", "parser", "idioms", "lone_calls")
         if getattr(script, name)
     }
-    line = _quote(rows, first, file)
+    line = _quote(rows, first or 1, file)
     whole = opened(told, seen={*_OF_SCRIPT, "calls", *seen}, teller=line)
-    yield Observed("script", whole, Origin("pasted", file, first))
+    yield Observed("script", whole, Origin("pasted", file, first or 1))
     if len(calls) == len(script.calls):
         yield from _training(script, rows, file)
 
 
-def _line(seen: Observed) -> int:
-    return seen.origin.line or 1
+def _lines(script: Script) -> list[int]:
+    """Lines of what else is told of a script that calls nothing of the stack."""
+    idioms = (each.origin.line for each in script.idioms.values())
+    return [each or 1 for each in (*idioms, *(one.place.line for one in script.lone_calls))]
 
 
 def _unambiguous(calls: Iterable[Call]) -> list[Call]:

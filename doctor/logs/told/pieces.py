@@ -23,7 +23,7 @@ _STATEMENT = 150  # lines of one
 CALLS = later(
     r"\b(?:[A-Z]\w*(?:Config|Trainer|TrainingArguments)|LLM|SamplingParams|FastLanguageModel\.\w+|\w*[Mm]odel\w*"
     r"\.from_pretrained|get_peft_model|TrlParser|HfArgumentParser|apply_chat_template|train_on_responses_only"
-    r"|re\.(?:match|search|fullmatch|findall)|DistributedSampler|DataLoader|accelerator\.prepare|(?:add_special_)?tokens)\("
+    r"|re\.(?:match|search|fullmatch|findall)|DistributedSampler|DataLoader|accelerator\.\w+|dist(?:ributed)?\.\w+|[Tt]rainer\.(?:save_model|evaluate)|(?:add_special_)?tokens)\("
 )
 _BEGINS = later(
     r"(?:import|from|def|class|if|for|while|with|try|@|async)\b|@|[A-Za-z_][\w.\[\]'\", ]{0,120}\s*(?:=(?!=)|\()"

@@ -194,6 +194,7 @@ def of_script(launch: Launch, script: Script, folder: str) -> Training:
         dataset_processed=processed,
         environment_set={**script.environment_set, **given.environment},
         nested=sources.all(nested),
+        rows=trainer.rows if trainer else None,
     )
 
 

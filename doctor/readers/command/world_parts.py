@@ -13,7 +13,7 @@ from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.gpus import Gpus
 from doctor.facts.launch import Launch
 from doctor.facts.training import Training
-from doctor.facts.visible import visible
+from doctor.facts.visible import listed, visible
 
 
 @record
@@ -111,7 +111,7 @@ def trainers_backend(asked: Asked, processes: int | None) -> dict[str, Any]:
 def gpus_left(asked: Asked, value: str | None, hidden_by: str | None) -> dict[str, Any]:
     """The fields of World about GPUs, for a value that stands in CUDA_VISIBLE_DEVICES in the end."""
     if asked.gpus is None:
-        return {"hidden_by": hidden_by if value is not None else None}
+        return {} if value is None else {"hidden_by": hidden_by, "listed_gpus": listed(value)}
     left, unknown = visible(asked.gpus, value)
     mixed = len({gpu.name for gpu in asked.gpus.gpus}) > 1
     by_number = value is not None and not value.startswith(("GPU-", "MIG-"))

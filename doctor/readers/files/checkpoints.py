@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from doctor.base.evidence import Observed
 from doctor.base.fact import Context, DoesNotApply, fact
 from doctor.facts.checkpoints import WEIGHTS, Checkpoints
 from doctor.facts.launch import Launch
 from doctor.facts.model import Model
 from doctor.facts.script import Script
 from doctor.facts.training import Training
+
+_CHECKPOINT = re.compile(r"checkpoint-\d+\Z")
 
 
 @fact(about="command")
@@ -25,24 +29,58 @@ def collect(
     from doctor.readers.files import checkpoint_files
 
     cwd = Path(launch.folder) if launch is not None and launch.folder else context.cwd
-    resumed = _resumed(training, script, cwd)
+    told = next((call.resumes for call in script.calls if call.resumes is not None), None) if script else None
+    resumed = _resumed(told, training, cwd)
+    searched = _absent(told, training, cwd)
+    absent = told if searched else None
     if model is None or not model.here:
-        if resumed is None:
+        if resumed is None and absent is None:
             raise DoesNotApply("the command names no model's folder on this machine")
-        return Checkpoints(resumed=resumed)
+        return Checkpoints(resumed=resumed, absent=absent, searched=searched)
     found = checkpoint_files.read(Path(model.folder))
     # the fact `model` tells of everything that is wrong with ordinary weights
-    return Checkpoints(tuple(each for each in found if each.kind != WEIGHTS), model.name, resumed)
+    kept = tuple(each for each in found if each.kind != WEIGHTS)
+    return Checkpoints(kept, model.name, resumed, absent, searched)
 
 
-def _resumed(training: Training | None, script: Script | None, cwd: Path) -> Model | None:
+def _absent(told: Observed | None, training: Training | None, cwd: Path) -> str:
+    """The folder in which `trainer.train(resume_from_checkpoint=...)` will find nothing; empty where it may.
+
+    True stands for the last `checkpoint-N` of the output folder
+    (https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/trainer_utils.py, `get_last_checkpoint`).
+    """
+    if told is None or not told.known:
+        return ""
+    if told.value is not True:
+        return (
+            told.value
+            if isinstance(told.value, str) and told.value.strip() and not _is_folder(cwd / told.value)
+            else ""
+        )
+    output = training.value("output_dir") if training is not None else None
+    if not isinstance(output, str) or not output.strip():
+        return ""
+    try:
+        names = [each.name for each in (cwd / output).iterdir()] if _is_folder(cwd / output) else []
+    except OSError:
+        return ""
+    return "" if any(_CHECKPOINT.match(each) for each in names) else output
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return True  # nobody knows
+
+
+def _resumed(told: Observed | None, training: Training | None, cwd: Path) -> Model | None:
     """Of `resume_from_checkpoint`, where it names a folder with a whole model's configuration.
 
     What `trainer.train(resume_from_checkpoint=...)` says is what counts: Trainer reads no argument of that name.
     """
     from doctor.readers.files import model_files
 
-    told = next((call.resumes for call in script.calls if call.resumes is not None), None) if script else None
     if told is not None:
         name = told.value if told.known else None
     else:

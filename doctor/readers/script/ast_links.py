@@ -103,7 +103,7 @@ class Links:
         function = binding.value
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return None
-        value = _only_return(function)
+        value = only_return(function)
         scope = at.module.scopes.get(function)
         if value is None or scope is None:
             return None
@@ -197,7 +197,7 @@ def _same_class(change: Change, spot: Spot) -> bool:
     return change.scope.parent is not None and change.scope.parent is spot.scope.parent
 
 
-def _only_return(function: FunctionNode) -> ast.expr | None:
+def only_return(function: FunctionNode) -> ast.expr | None:
     """The value of a function's only `return`, nested functions left aside."""
     found: list[ast.expr | None] = []
     stack: list[ast.AST] = list(function.body)

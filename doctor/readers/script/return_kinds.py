@@ -18,7 +18,7 @@ def return_kinds(function: FunctionNode | ast.Lambda) -> tuple[tuple[str, ...], 
     """Kinds in order of first appearance, and the return statements (of a lambda: its body)."""
     if isinstance(function, ast.Lambda):
         return tuple(_Kinds({}).of(function.body)), [function.body]
-    inside = list(_own_nodes(function.body))
+    inside = list(own_nodes(function.body))
     if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in inside):
         return ("unknown",), []
     returns = sorted((each for each in inside if isinstance(each, ast.Return)), key=lambda each: each.lineno)
@@ -32,7 +32,17 @@ def return_kinds(function: FunctionNode | ast.Lambda) -> tuple[tuple[str, ...], 
     return tuple(found), list(returns)
 
 
-def _own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+def returns_lists_of_one(function: FunctionNode | ast.Lambda) -> bool:
+    """Whether every return statement writes out a list of exactly one element."""
+    if isinstance(function, ast.Lambda):
+        given: list[ast.expr | None] = [function.body]
+    else:
+        given = [each.value for each in own_nodes(function.body) if isinstance(each, ast.Return)]
+    lists = [each for each in given if isinstance(each, ast.List) and len(each.elts) == 1]
+    return bool(given) and len(lists) == len(given) and not any(isinstance(each.elts[0], ast.Starred) for each in lists)
+
+
+def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
     """Nodes of a function without those of functions and classes inside it."""
     stack = list(reversed(body))
     while stack:
@@ -179,7 +189,7 @@ def _falls_off(body: Sequence[ast.stmt], *, any_return: bool) -> bool:
         return _falls_off(last.body, any_return=any_return)
     if _is_stub(body):
         return False
-    inside = list(_own_nodes([last]))
+    inside = list(own_nodes([last]))
     leaves = any(isinstance(each, (ast.Return, ast.Raise)) for each in inside)
     return not leaves or (not any_return and not isinstance(last, (ast.If, ast.Try, ast.While, ast.Match)))
 
@@ -196,7 +206,7 @@ def _never_ends(node: ast.stmt) -> bool:
     """`while True` without a break, `assert False`, `sys.exit()`."""
     if isinstance(node, ast.While):
         endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
-        return endless and not any(isinstance(each, ast.Break) for each in _own_nodes(node.body))
+        return endless and not any(isinstance(each, ast.Break) for each in own_nodes(node.body))
     if isinstance(node, ast.Assert):
         return isinstance(node.test, ast.Constant) and not node.test.value
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):

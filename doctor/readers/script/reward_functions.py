@@ -10,7 +10,7 @@ from doctor.facts.script import RewardFunction
 from doctor.readers.script.ast_names import CannotTell, Names, Spot
 from doctor.readers.script.ast_scopes import FunctionNode
 from doctor.readers.script.completion_reads import reads_of
-from doctor.readers.script.return_kinds import return_kinds
+from doctor.readers.script.return_kinds import return_kinds, returns_lists_of_one
 
 #: decorators that change neither parameters nor what comes back
 _TRANSPARENT = frozenset({
@@ -161,11 +161,13 @@ class RewardFunctions:
             name=node.name,
             place=source.place(node),
             parameters=_parameters(node.args, bound),
+            required=_required(node.args, bound),
             has_var_keyword=node.args.kwarg is not None,
             returns=kinds,
             return_places=tuple(source.place(each) for each in nodes),
             is_async=isinstance(node, ast.AsyncFunctionDef),
             reads=reads_of(node),
+            of_one=returns_lists_of_one(node),
         )
 
 
@@ -176,10 +178,12 @@ def _lambda(node: ast.Lambda, spot: Spot, bound: _Bound) -> RewardFunction:
         name="<lambda>",
         place=source.place(node),
         parameters=_parameters(node.args, bound),
+        required=_required(node.args, bound),
         has_var_keyword=node.args.kwarg is not None,
         returns=kinds,
         return_places=tuple(source.place(each) for each in nodes),
         reads=reads_of(node),
+        of_one=returns_lists_of_one(node),
     )
 
 
@@ -187,3 +191,12 @@ def _parameters(arguments: ast.arguments, bound: _Bound) -> tuple[str, ...]:
     positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)][bound.positional :]
     names = [*positional, *(each.arg for each in arguments.kwonlyargs)]
     return tuple(each for each in names if each not in bound.keywords)
+
+
+def _required(arguments: ast.arguments, bound: _Bound) -> tuple[str, ...]:
+    """Parameters that a call must fill: those without a default."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    optional = {each.arg for each in positional[len(positional) - len(arguments.defaults) :]}
+    filled = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    optional |= {each.arg for each, default in filled if default is not None}
+    return tuple(each for each in _parameters(arguments, bound) if each not in optional)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from doctor.base.evidence import UNKNOWN, Observed, Place
 from doctor.base.fact import BrokenFile
-from doctor.facts.script import Call, Link, LocalClass, RewardFunction, Script
+from doctor.facts.rows import Rows
+from doctor.facts.script import Call, Link, LocalClass, LoneCall, RewardFunction, Script
 from doctor.readers.script import argparse_flags
 from doctor.readers.script.ast_classes import PARSE_METHODS, Classes, is_recorded
 from doctor.readers.script.ast_links import Links
@@ -22,7 +23,9 @@ from doctor.readers.script.ast_values import Entry, Values
 from doctor.readers.script.idioms import idioms_in
 from doctor.readers.script.ignores import read_ignores
 from doctor.readers.script.python_source import Source, parse
+from doctor.readers.script.rank_branches import RankBranches
 from doctor.readers.script.reward_functions import RewardFunctions
+from doctor.readers.script.row_columns import RowColumns
 
 #: arguments whose origin is worth following
 _LINKED = frozenset({
@@ -32,6 +35,7 @@ _LINKED = frozenset({
 _PLAIN = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.JoinedStr, ast.List, ast.Tuple)
 _NEIGHBOURS_BYTES = 512 << 10  # looked through for calls of the stack; one that a name leads to may be larger
 _MAY_CONFIGURE = re.compile(rb"(Config|Trainer|TrainingArguments|from_pretrained|load_dataset)\(")
+_END = 10**9  # behind the last line of a module
 _ENVIRON = frozenset({"os.environ", "environ"})
 
 
@@ -58,6 +62,7 @@ class _Reader:
         self.values = Values(self.names)
         self.classes = Classes(self.names, self.values)
         self.links = Links(self.values, self.recorded, self.parsed_classes)
+        self.row_columns = RowColumns(self.values)
         self.parsers: list[tuple[str, tuple[str, ...]]] = []
         self.local: dict[str, LocalClass] = {}
 
@@ -84,6 +89,7 @@ class _Reader:
             flags=flags,
             flags_variable=flags_variable,
             idioms=idioms_in(self.source),
+            lone_calls=tuple(self._lone_calls()),
         )
 
     def _needs(self) -> dict[str, Place]:
@@ -220,9 +226,14 @@ class _Reader:
             links=self._links_of(arguments.nodes),
             trains=place in trained,
             resumes=trained.get(place),
+            rows=self._rows(base, arguments.nodes),
             conditional=site.conditional,
             set_later=frozenset(later),
         )
+
+    def _rows(self, base: str, nodes: dict[str, tuple[ast.expr, Spot]]) -> Rows | None:
+        given = nodes.get("train_dataset") if base.endswith("Trainer") else None
+        return self.row_columns.of(*given) if given is not None else None
 
     def _links_of(self, nodes: dict[str, tuple[ast.expr, Spot]]) -> dict[str, Link]:
         found = {}
@@ -256,7 +267,9 @@ class _Reader:
                 link = self.links.link(site.node.func.value, spot)
                 if link is not None and link.sure:
                     given = arguments_of(self.values, site.node, "train", spot).settings
-                    found[link.place] = given.get("resume_from_checkpoint")
+                    resumes = given.get("resume_from_checkpoint")
+                    branch = resumes is not None and site.conditional
+                    found[link.place] = replace(resumes, value=UNKNOWN) if resumes and branch else resumes
         return found
 
     # --- arguments parsers ------------------------------------------------------------------------------------
@@ -325,6 +338,11 @@ class _Reader:
                     if each.place not in seen:
                         seen.add(each.place)
                         yield each
+
+    def _lone_calls(self) -> Iterator[LoneCall]:
+        for module in (self.module, *self.project.modules.values()):
+            spot = Spot(module, module.scope, _END)
+            yield from RankBranches(module, self.names, spot).lone_calls()
 
     def _environment(self) -> dict[str, Observed]:
         found: dict[str, Observed] = {}

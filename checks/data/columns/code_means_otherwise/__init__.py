@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from doctor.catalogue.check import Judgement
+from doctor.catalogue.check import Judgement, check_of_rows
 from doctor.catalogue.finding import LIKELY, Where, found
 from doctor.catalogue.words import MAIN, ProblemWords
 from doctor.facts.script import Script
 
 
-def written(
-    words: ProblemWords, script: Script, idiom: str, *, function: str = "", processes: int | None = None
-) -> Judgement:
-    """Say so where the code of a script holds an idiom; `function` is the hole that holds the name of one."""
-    line = script.idioms.get(idiom)
+@check_of_rows()
+def written(words: ProblemWords, script: Script, *, processes: int | None = None) -> Judgement:
+    """Say so where the code of a script holds the idiom; the row's value `function` is the hole that holds one."""
+    line = script.idioms.get(words.problem.row)
     if line is None:
         return
+    function = line.value.get(words.values.get("function"))
     yield found(
         words.problem, words[MAIN], confidence=LIKELY, where=Where(file=line.source, line=line.line),
-        evidence=(line,), function=line.value.get(function), processes=processes,
+        evidence=(line,), function=function, processes=processes,
     )  # fmt: skip

@@ -20,7 +20,7 @@ def schedule_in_every_process(
     """Judge runs of several processes: with one the scheduler advances as it is written."""
     processes = _processes(world, accelerate_config)
     if processes > 1:
-        yield from written(TOML, script, "schedule_in_every_process", processes=processes)
+        yield from written(TOML, script, processes=processes)
 
 
 def _processes(world: World | None, config: AccelerateConfig | None) -> int:

@@ -24,25 +24,36 @@ LIKE_PROMPT = ("prompts", "question", "problem", "instruction", "query", "input"
 
 
 @check(PROBLEM)
-def prompt_column_missing(training: Training, dataset: Dataset) -> Judgement:
-    """Judge the columns of the first row, where they reach the trainer as they are."""
-    if not is_grpo(training) or not dataset.columns or "prompt" in dataset.columns:
-        return
-    if "environment_factory" in training.trainer_arguments:
-        return  # the environment brings the prompts
-    if training.dataset_processed:
+def prompt_column_missing(training: Training, dataset: Dataset | None) -> Judgement:
+    """Judge the rows that the script makes itself, else the data's first row where it reaches the trainer as it is."""
+    if not is_grpo(training) or "environment_factory" in training.trainer_arguments:
+        return  # an environment brings the prompts
+    rows = training.rows
+    if rows is not None and ("prompt" in rows.columns or rows.lacks("prompt")):
+        if rows.lacks("prompt"):
+            yield _missing(
+                Where(file=rows.place.file, line=rows.place.line, column=rows.place.column),
+                "train_dataset",
+                rows.columns if rows.complete else (),
+            )
+    elif dataset is None or training.dataset_processed:
         yield Skip("what the script makes of the dataset's columns is not seen")
-        return
-    alike = next((each for each in LIKE_PROMPT if each in dataset.columns), None)
+    elif dataset.columns and "prompt" not in dataset.columns:
+        yield _missing(Where(file=dataset.path), dataset.path.rpartition("/")[2], dataset.columns)
+
+
+def _missing(where: Where, name: str, columns: tuple[str, ...]) -> Finding:
+    alike = next((each for each in LIKE_PROMPT if each in columns), None)
     rename = f'dataset = dataset.rename_column("{alike}", "prompt")'
-    yield found(
+    shown = f"columns: {', '.join(columns)}" if columns else "column removed or renamed: prompt"
+    return found(
         PROBLEM,
         MESSAGE,
-        where=Where(file=dataset.path),
-        evidence=(Observed.quoted(dataset.path, f"columns: {', '.join(dataset.columns)}"),),
+        where=where,
+        evidence=(Observed.quoted(where.file or "", shown, where.line),),
         commands=(rename,) if alike else (),
-        path=dataset.path.rpartition("/")[2],
-        columns=listing(dataset.columns[:6]),
+        path=name,
+        columns=listing(columns[:6]) if columns else None,
     )
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.settings import at
+from doctor.catalogue.shared.trainers import certainty
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
+from doctor.facts.training import Training
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
@@ -15,6 +20,23 @@ UNLISTED = TOML["unlisted"]
 WHOLE = TOML["whole"]
 TOGETHER = TOML["together"]
 SINGLE = TOML["single"]
+
+
+@check(PROBLEM)
+def whole_dictionary(training: Training) -> Judgement:
+    """Judge what the trainer is given where the script shows that it took all splits."""
+    rows = training.rows
+    if rows is None or not rows.of_splits:
+        return
+    yield found(
+        PROBLEM,
+        WHOLE,
+        where=at(rows.place),
+        confidence=certainty(training),
+        evidence=(Observed.quoted(rows.place.file, "train_dataset: all splits of `load_dataset`", rows.place.line),),
+        splits=None,
+        split="train",
+    )
 
 
 def explain(hits: Hits) -> Finding | None:

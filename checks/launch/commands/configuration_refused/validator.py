@@ -22,7 +22,7 @@ _OF_DEVICES = re.compile(
     re.IGNORECASE,
 )
 #: frameworks whose entry point was tried with the real package; that of others is known from its source alone
-_TRIED = frozenset({"verl", "areal"})
+_TRIED = frozenset({"verl", "areal", "axolotl", "rllm"})
 #: what is said where the network is missing, in exceptions that are no OSError
 _OF_NETWORK = re.compile(
     r"\b(?:offline|connect(?:ion)?|internet|download|cached? files?|couldn't reach|hub\b.{0,40}\bfind)\b", re.IGNORECASE
@@ -37,6 +37,10 @@ _VERSION = re.compile(r"[<>=!~]=?\s?v?\d+(?:\.\d+)+|\bversion\b|\binstalled?\b")
 #: a setting in the words of a parser: an option, or a name between quotes
 _NAMED = re.compile(r"(?<![\w./-])(--[A-Za-z][\w.-]{1,60})|['\"`]\+?([a-z][\w.]{2,80})(?:=[^'\"`\n]{0,80})?['\"`]")
 _NAMES = 4
+#: pydantic says the place of a value on a line of its own, and quotes the value behind its words
+#: (https://docs.pydantic.dev/latest/errors/errors/)
+_PYDANTIC = re.compile(r"\bvalidation errors? for \w")
+_PLACE, _QUOTED_INPUT = re.compile(r"^([a-z][\w.]{1,80})$", re.MULTILINE), re.compile(r"\[type=[^\n]*")
 
 
 # these say the same of a setting with the place where it is written, and the validator ends at its first objection
@@ -73,7 +77,9 @@ def _not_judged(words: FrameworkWords) -> str | None:
         return f"{words.program}'s own validator did not answer in time"
     if words.outcome == "signal":
         return f"{words.program}'s own validator ended by {message}"
-    if words.wanted or words.system or _OF_NETWORK.search(message):
+    # Hydra lists what there is on the lines below, and a name there may be any word
+    told = message.partition("\n")[0] if kind == "MissingConfigException" else message
+    if words.wanted or words.system or _OF_NETWORK.search(told):
         return f"{words.program}'s own validator needs the network or files that it may not use here"
     if kind in _OF_IMPORTS:
         return (
@@ -111,6 +117,9 @@ def _proved(words: FrameworkWords) -> bool:
 
 
 def named(message: str) -> tuple[str, ...]:
-    """Settings that a message names between quotes or as options, in its order."""
+    """Settings that a message names between quotes, as options, or as pydantic does, in its order."""
+    places: list[str] = []
+    if _PYDANTIC.search(message):
+        places, message = _PLACE.findall(message), _QUOTED_INPUT.sub("", message)
     names = (option or quoted for option, quoted in _NAMED.findall(message))
-    return tuple(dict.fromkeys(names))[:_NAMES]
+    return tuple(dict.fromkeys((*places, *names)))[:_NAMES]

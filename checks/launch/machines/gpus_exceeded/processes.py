@@ -38,11 +38,11 @@ def more_processes_than_gpus(launch: Launch, world: World, training: Training | 
     processes = world.local_processes
     if processes is None or processes < 2:
         return
-    if world.visible_gpus is None:
+    gpus = len(world.visible_gpus) if world.visible_gpus is not None else world.listed_gpus
+    if world.visible_gpus is None and (gpus is None or gpus >= processes):
         yield Skip("the GPUs of this machine cannot be seen")
         return
-    gpus = len(world.visible_gpus)
-    if not 0 < gpus < processes:
+    if gpus is None or not 0 < gpus < processes:
         return
     yield found(
         PROBLEM,
