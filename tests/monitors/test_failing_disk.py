@@ -106,7 +106,7 @@ def test_a_monitor_says_why_it_has_no_figures(folder: Path, number: int) -> None
         mounted(why)
         done = doctor(folder, "monitor", "--during-run", "--", sys.executable, "-c", PRINTS)
     assert (done.returncode, done.stdout) == (5, ALL), done.stderr
-    assert "before the sampler had begun" not in done.stderr
+    assert "before the sampler started" not in done.stderr
     assert reason_of(number) in done.stderr.splitlines()[-1]
 
 
