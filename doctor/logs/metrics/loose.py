@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from doctor.base.patterns import later
 from doctor.catalogue.columns import MetricRow
+from doctor.catalogue.metric_words import by_words
 from doctor.catalogue.series import ALIASES
 from doctor.logs.metrics.names import shared
 from doctor.logs.metrics.wanted import is_wanted
@@ -21,6 +22,11 @@ _LONGEST = 2_000
 _FIGURE = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?|[-+]?(?:nan|inf|NaN|Inf)"
 _PAIR = later(rf"['\"]?(?P<name>[A-Za-z][\w./@\-]{{0,80}})['\"]?\s{{0,2}}[:=]\s{{0,2}}(?P<value>{_FIGURE})(?![\w.%])")
 _CELL = later(rf"^\s*(?P<name>[A-Za-z][\w ./\-]{{0,40}}?)\s+(?P<value>{_FIGURE})\s*$")
+#: `advantages stats: min=-2, max=3`: what the statistics of a line are of
+_SUBJECT = later(
+    r"(?i)\b(?P<of>advantages?|rewards?|entropy)(?: stat(?:s|istics))?\s{0,2}[:=(]\s{0,2}(?=min|max|mean|std|avg)"
+)
+_STATISTICS = frozenset({"min", "max", "mean", "avg", "std"})
 #: a value with what it was measured under behind it
 LABELLED = later(
     rf"^\s*['\"]?(?P<name>[A-Za-z][\w./@\-]{{0,80}})['\"]?\s{{0,2}}[:=]\s{{0,2}}(?P<value>{_FIGURE})"
@@ -71,8 +77,10 @@ def _row(path: str, number: int, text: str) -> MetricRow | None:
 
 
 def _pairs(text: str) -> Iterator[tuple[str, float]]:
+    subject = _SUBJECT.search(text)
     for match in _PAIR.finditer(text):
-        yield _name(match["name"]), float(match["value"])
+        name = match["name"]
+        yield _name(f"{subject['of']}/{name}" if subject and name in _STATISTICS else name), float(match["value"])
     for cell in text.split("|") if "|" in text else ():
         if told := _CELL.match(cell):
             yield _name(told["name"]), float(told["value"])
@@ -80,4 +88,4 @@ def _pairs(text: str) -> Iterator[tuple[str, float]]:
 
 def _name(name: str) -> str:
     name = _NAMES.get(name, name)
-    return ALIASES.get(name, name)
+    return ALIASES.get(name) or by_words(name)
