@@ -134,8 +134,9 @@ FIRST_VALUES = 5
 
 
 #: where a log tells no steps, rows are counted from 1, and the epoch says whether that is so: the first row of a run is
-#: as far from 0 as the next one from it. Printed epochs are rounded; a single row is the first only at epoch 0
-ROUNDED = 0.02
+#: as far from 0 as the next one from it. Printed epochs are rounded, older releases to two places; a single row is the
+#: first only at epoch 0
+ROUNDED, FINE = 0.02, 1e-4
 
 
 @rule(PROBLEM, needs=("kl", "policy_drift", "epoch"), symptom_of=("RLX014",))
@@ -177,7 +178,8 @@ class ReferenceIsAnother:
         """Whether the epochs of the first rows are not those of a run's beginning."""
         if len(self._epochs) < 2:
             return bool(self._epochs) and self._epochs[0] > ROUNDED
-        return self._epochs[0] > 1.5 * (self._epochs[1] - self._epochs[0]) + ROUNDED
+        fine = any(abs(100 * each - round(100 * each)) > FINE for each in self._epochs)
+        return self._epochs[0] > 1.5 * (self._epochs[1] - self._epochs[0]) + (FINE if fine else ROUNDED)
 
     def _found(self) -> Optional[Finding]:
         self._settled = True
@@ -197,8 +199,8 @@ class ReferenceIsAnother:
         return self._settled
 
 
-#: The mean of log(policy / reference) over tokens that the policy sampled is a KL divergence, and no divergence is below
-#: 0 (k1 of http://joschu.net/blog/kl-approx.html; k2 and k3 are not below 0 for any token). The mean over n tokens
+#: The mean of log(policy / reference) over tokens that the policy sampled is a KL divergence, and none is below 0
+#: (k1 of http://joschu.net/blog/kl-approx.html; k2 and k3 are not below 0 for any token). The mean over n tokens
 #: scatters by s / sqrt(n), 0.03 with s = 1 and a batch of a thousand tokens: three times that, in the median of so many
 #: logged steps, is no chance. Tokens of tools and searches in the mean made it so, and brought a run down
 #: (https://github.com/PeterGriffinJin/Search-R1/pull/21)

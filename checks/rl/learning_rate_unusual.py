@@ -75,8 +75,8 @@ _MEANT = (
 ABOVE_SET = 1.2
 
 
-#: settings by which an adapter is trained; nats that a policy is away from its reference after some steps at a rate that
-#: moves it (GRPO's reports have 0.01 and more), and rows that say so
+#: settings by which an adapter is trained; nats that a policy is away from its reference after some steps at a rate
+#: that moves it (GRPO's reports have 0.01 and more), and rows that say so
 _LORA = ("lora_r", "lora_rank", "lora_alpha", "actor_rollout_ref.model.lora_rank", "model.lora_rank")
 UNMOVED, ROWS = 1e-3, 3
 
@@ -92,7 +92,7 @@ def _adapter_stands(courses: Courses) -> Finding | None:
     reward, size = courses.of.get("reward"), courses.number(*_LORA)
     if rate is None or kl is None or norm is None or reward is None or not size or min(rate.count, kl.count) < ROWS:
         return None
-    if not 0 < rate.high < LORA_RANGE[0] or not (0 <= kl.low and kl.high < UNMOVED and norm.low > 0):
+    if not 0 < rate.high < LORA_RANGE[0] or not (kl.low >= 0 and kl.high < UNMOVED and norm.low > 0):
         return None
     return found(
         PROBLEM, STILL, confidence=LIKELY, severity=WARNING, where=Where(file=rate.source, step=rate.last_step),

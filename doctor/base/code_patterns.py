@@ -1,9 +1,10 @@
 """Patterns of Python code with holes, held against a syntax tree; nothing is run.
 
 `$NAME` is a hole: any expression, the same one wherever the name stands in an idiom; `$_` is another one each time. A
-call is met by one that has at least its arguments, `f(..., $X)` by one that is given X anywhere. A dictionary is met
-by one with at least its entries, `f($K=$V)` by a call with any named argument. A name is met by the last part of a dotted one: `SFTTrainer()` by `trl.SFTTrainer()`.
-The body `...` of a function, a class, a branch or a loop is any body, and a function without parameters any function.
+call is met by one that has at least its arguments, `f(..., $X)` by one that is given X anywhere, `f($K=$V)` by one with
+any named argument. A dictionary is met by one with at least its entries. A name is met by the last part of a dotted
+one: `SFTTrainer()` by `trl.SFTTrainer()`. The body `...` of a function, a class, a branch or a loop is any body, and a
+function without parameters any function.
 """
 
 from __future__ import annotations

@@ -322,6 +322,6 @@ def of_courses(courses: Courses) -> Optional[Finding]:
         return None
     return found(
         PROBLEM, BEYOND, confidence=LIKELY, where=Where(file=told[0].source, step=told[0].last_step),
-        peak=f"{peak:.3g}", size=None if bound is None else f"{size:g}", bound=None if bound is None else f"{bound:.2g}",
+        peak=f"{peak:.3g}", size=f"{size:g}" if bound else None, bound=f"{bound:.2g}" if bound else None,
         left_out=next((name for name in _LEFT_OUT if courses.settings.get(name) is True), None),
     )  # fmt: skip

@@ -33,6 +33,8 @@ _AREA = "launch"
 _SPEED = "perf"
 #: lines that a person quotes of a run; in a whole log something is always skipped or falls back
 _EXCERPT = 60
+#: arguments that a program prints are no sentence
+_DUMP = later(r"(?:\b\w{2,40}=[^\s,()]{1,80}, ){4}")
 _LONGEST_LINE, _LONGEST_CLAUSE, _LONGEST_MESSAGE = 1_000, 140, 1_500
 
 
@@ -369,7 +371,7 @@ def _lines(case: Case, source: int) -> Iterator[_Line]:
     for number, whole in case.kept[source]:
         if number in case.pasted_lines:
             continue  # code and configuration, which say nothing of a run
-        if not whole.strip() or _STATEMENT.match(whole):
+        if not whole.strip() or _STATEMENT.match(whole) or _DUMP.search(whole):
             continue
         stripped = strip(whole[:_LONGEST_LINE])
         folded = _FOLDED.search(stripped.text)
