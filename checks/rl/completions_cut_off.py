@@ -182,12 +182,9 @@ QUOTED, MANY, FALLEN = 4, 0.5, 0.8
 
 def _cut_as_the_reward_falls(courses: Courses) -> Optional[Finding]:
     """A share that rises from line to line beside a reward that falls: the limit takes the points away."""
-    share, reward = courses.of.get("completions/clipped_ratio"), courses.of.get("reward")
-    if not courses.excerpt or share is None or reward is None or min(share.count, reward.count) < QUOTED:
-        return None
-    rises = share.first == share.low and share.last == share.high >= max(MANY, share.first + RISEN)
-    falls = reward.first == reward.high > 0 and reward.last == reward.low <= FALLEN * reward.first
-    if not (rises and falls and share.last <= 1):
+    share = courses.rose("completions/clipped_ratio", 1.0, MANY)
+    reward = courses.fell("reward", FALLEN)
+    if share is None or reward is None or share.count < QUOTED or not share.first + RISEN <= share.last <= 1:
         return None
     return found(
         PROBLEM, COSTS, confidence=LIKELY, where=Where(file=share.source, step=share.last_step),

@@ -140,10 +140,8 @@ _OBJECTIVES = {"loss_type": ("grpo",), "loss_agg_mode": ("seq-mean-token-mean",)
 
 def of_courses(courses: Courses) -> Optional[Finding]:
     """Lengths that fall by half over the lines that a person quotes, beside a reward that does not fall."""
-    length, reward = courses.of.get("completions/mean_length"), courses.of.get("reward")
-    if not courses.excerpt or length is None or reward is None or length.count < QUOTED or reward.last < reward.first:
-        return None
-    if not (length.first == length.high and length.last == length.low <= HALF * length.first):
+    length, reward = courses.fell("completions/mean_length", HALF), courses.of.get("reward")
+    if length is None or reward is None or length.count < QUOTED or reward.last < reward.first:
         return None
     told = next((f"{name}={courses.settings[name]}" for name in _OBJECTIVES if name in courses.settings), "")
     name, _, value = told.partition("=")

@@ -128,7 +128,8 @@ class KlFar:
 
 
 #: nats within so few steps: reports of GRPO have a hundredth of it then
-AT_ONCE, FEW_STEPS, EARLY_ROWS = 0.3, 10, 2
+#: the share of an epoch that is one update, or the rounding of a printed one
+AT_ONCE, FEW_STEPS, EARLY_ROWS, OF_AN_EPOCH = 0.3, 10, 2, 0.02
 
 
 def of_courses(courses: Courses) -> Optional[Finding]:
@@ -146,11 +147,12 @@ def of_courses(courses: Courses) -> Optional[Finding]:
 
 
 def _from_the_beginning(courses: Courses) -> bool:
-    """Whether the first row is a run's: its epoch is no further from 0 than the next one is from it.
+    """Whether the rows are the first updates of a run, by their epochs.
 
-    Rows that tell no step are counted from 1 wherever they are from.
+    Rows that tell no step are counted from 1 wherever they are from, and each may stand for many updates.
     """
     epoch = courses.of.get("epoch")
     if epoch is None or epoch.count < EARLY_ROWS:
         return epoch is None
-    return epoch.first <= 1.5 * (epoch.last - epoch.first) / (epoch.count - 1) + 0.02
+    gap = (epoch.last - epoch.first) / (epoch.count - 1)
+    return gap <= OF_AN_EPOCH and epoch.first <= 1.5 * gap + OF_AN_EPOCH

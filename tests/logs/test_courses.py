@@ -313,3 +313,51 @@ def test_an_advantage_that_cannot_be(
 ) -> None:
     found = findings(prepared, tmp_path, f"step 3 advantages stats: min=-{peak}, max=1.2, mean=0.0\n", context)
     assert (found[0].problem.id == "RLX010") is finds
+
+
+def test_a_table_as_notebooks_show_it(prepared: Prepared, tmp_path: Path) -> None:
+    head = "Step | Training Loss | reward | kl | entropy\n-- | -- | -- | -- | --\n"
+    body = "".join(f"{n} | 0.0{n} | {0.3 + n % 2 / 10} | {0.01 * 10**n:g} | 0.5\n" for n in range(4))
+    rows_read = loose.read("x.log", list(enumerate((head + body).splitlines(), 1))).rows
+    assert [each.step for each in rows_read] == [0, 1, 2, 3]
+    assert dict(zip(rows_read[1].names, rows_read[1].values, strict=True)) == {
+        "loss": 0.01, "reward": 0.4, "kl": 0.1, "entropy": 0.5,
+    }  # fmt: skip
+    assert findings(prepared, tmp_path, head + body)[0].problem.id == "RLX004"
+
+
+def test_form_without_content(prepared: Prepared, tmp_path: Path) -> None:
+    lines = "".join(
+        f"{{'loss': 0.0, 'rewards/format_reward/mean': {0.1 + n / 5:g}, 'rewards/accuracy_reward/mean': 0.00{n},"
+        f" 'reward': {0.1 + n / 5:g}, 'reward_std': 0.3, 'epoch': {n / 10}}}\n"
+        for n in range(1, 5)
+    )
+    found = findings(prepared, tmp_path, lines)
+    assert found[0].problem.id == "RLX020"
+    assert "never pays more than 0.004" in found[0].words().headline
+
+
+@pytest.mark.parametrize(
+    ("low", "estimator", "finds"), [(0.0, "grpo", True), (-0.4, "grpo", False), (0.0, "gae", False)]
+)
+def test_no_advantage_below_zero(
+    prepared: Prepared, tmp_path: Path, low: float, estimator: str, *, finds: bool
+) -> None:
+    lines = "".join(
+        f"step:{n} - critic/score/mean:0.3{n} - critic/advantages/max:1.0 - critic/advantages/min:{low} -"
+        f" actor/grad_norm:0.{n}\n"
+        for n in range(4, 8)
+    )
+    found = findings(prepared, tmp_path, lines, f"algorithm.adv_estimator={estimator}\n")
+    assert (found[0].problem.id == "RLX010") is finds
+
+
+def test_what_a_program_says_of_its_labels_beside_a_falling_loss(prepared: Prepared, tmp_path: Path) -> None:
+    warning = (
+        "The chat template does not include the assistant turn's end-of-turn token in the loss mask; "
+        "the model may not learn to stop.\n"
+    )
+    lines = "".join(f"{{'loss': {1.2 - n / 5}, 'grad_norm': 0.{n + 1}, 'epoch': {n / 10}}}\n" for n in range(4))
+    found = findings(prepared, tmp_path, warning + lines)
+    assert found[0].problem.id == "LCH8772"
+    assert "what is not trained" in found[0].words().headline

@@ -20,7 +20,7 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 ADVANTAGES = TOML["advantages"]
 EASY, HARD, MOSTLY = TOML["easy"], TOML["hard"], TOML["mostly"]
-BOUND, BEYOND = TOML["bound"], TOML["beyond"]
+BOUND, BEYOND, ONE_SIDED = TOML["bound"], TOML["beyond"], TOML["one_sided"]
 
 
 #: logged steps running: small batches of hard prompts have some of them in every run
@@ -310,6 +310,30 @@ _LEFT_OUT = ("use_leave_one_out_baseline", "leave_one_out_baseline")
 
 
 def of_courses(courses: Courses) -> Optional[Finding]:
+    """Advantages that no groups can have."""
+    return _beyond(courses) or _one_sided(courses)
+
+
+#: estimators that subtract the mean of a group, whatever they do then: https://arxiv.org/abs/2402.03300 and
+#: https://arxiv.org/abs/2402.14740; and logged steps
+_CENTRED, SEEN = ("grpo", "rloo", "dr_grpo", "gspo", "grpo_passk", "rloo_vectorized"), 3
+
+
+def _one_sided(courses: Courses) -> Optional[Finding]:
+    """No advantage below 0 beside some above, though the mean of its group is taken from each."""
+    highest, lowest = courses.of.get(_HIGHEST), courses.of.get(_LOWEST)
+    estimator = str(courses.settings.get("adv_estimator", courses.settings.get("advantage_estimator", ""))).lower()
+    if highest is None or lowest is None or estimator not in _CENTRED or min(highest.count, lowest.count) < SEEN:
+        return None
+    if not (highest.low > 0 and lowest.low >= 0):
+        return None
+    return found(
+        PROBLEM, ONE_SIDED, confidence=LIKELY, where=Where(file=highest.source, step=highest.last_step),
+        low=f"{lowest.low:.3g}", high=f"{highest.high:.3g}", count=highest.count, estimator=estimator,
+    )  # fmt: skip
+
+
+def _beyond(courses: Courses) -> Optional[Finding]:
     """An advantage that no group of this size can have: its deviation was next to nothing."""
     told = [courses.of[name] for name in (_HIGHEST, _LOWEST) if name in courses.of]
     peak = max((abs(value) for each in told for value in (each.low, each.high) if math.isfinite(value)), default=0.0)
