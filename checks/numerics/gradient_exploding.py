@@ -136,7 +136,7 @@ class GradientSpikes:
         return True
 
 
-def of_courses(courses: Courses) -> Optional[Finding]:
+def of_quoted(courses: Courses) -> Optional[Finding]:
     """The same of a few lines that a person quotes."""
     course = courses.rose("grad_norm", TIMES, FLOOR)
     if course is None or course.first == 0:

@@ -138,7 +138,7 @@ QUOTED, HALF = 4, 0.5
 _OBJECTIVES = {"loss_type": ("grpo",), "loss_agg_mode": ("seq-mean-token-mean",)}
 
 
-def of_courses(courses: Courses) -> Optional[Finding]:
+def of_quoted(courses: Courses) -> Optional[Finding]:
     """Lengths that fall by half over the lines that a person quotes, beside a reward that does not fall."""
     length, reward = courses.fell("completions/mean_length", HALF), courses.of.get("reward")
     if length is None or reward is None or length.count < QUOTED or reward.last < reward.first:

@@ -119,7 +119,7 @@ class AnswersAllAlike:
         return True
 
 
-def of_courses(courses: Courses) -> Optional[Finding]:
+def of_quoted(courses: Courses) -> Optional[Finding]:
     """The same of a few lines that a person quotes."""
     course = courses.fell("entropy", SHARE)
     if course is None or course.last > LOW:

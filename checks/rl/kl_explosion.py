@@ -132,7 +132,7 @@ class KlFar:
 AT_ONCE, FEW_STEPS, EARLY_ROWS, OF_AN_EPOCH = 0.3, 10, 2, 0.02
 
 
-def of_courses(courses: Courses) -> Optional[Finding]:
+def of_quoted(courses: Courses) -> Optional[Finding]:
     """The same of a few lines that a person quotes."""
     course = courses.rose("kl", TIMES, AT_ONCE)
     if course is None or course.first >= HIGH / TIMES:

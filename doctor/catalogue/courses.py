@@ -59,7 +59,8 @@ class Compared:
 class Courses:
     """All metrics of a run that rules judge or reports draw.
 
-    A file under ``checks/rl/`` or ``checks/numerics/`` declares ``of_courses(courses: Courses) -> Finding | None``.
+    A file under ``checks/rl/`` or ``checks/numerics/`` declares ``of_courses(courses: Courses) -> Finding | None``,
+    or ``of_quoted`` for what a few lines show, which is told where nothing else says why.
 
     Args:
         of: by canonical name.

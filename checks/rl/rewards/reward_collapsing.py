@@ -89,7 +89,7 @@ class RewardCollapsing:
 LEFT, SOME, LINES = 0.4, 0.05, 6
 
 
-def of_courses(courses: Courses) -> Optional[Finding]:
+def of_quoted(courses: Courses) -> Optional[Finding]:
     """The same of a few lines that a person quotes, where neither KL nor gradient show what brought it down."""
     course = courses.fell("reward", LEFT)
     if course is None or course.count < LINES or course.first < SOME:

@@ -51,10 +51,10 @@ _TIMES = later(r"(?i)\b(?:(?P<twice>twice|double)|(?P<half>half)|(?P<n>\d{1,3}) 
 FACTOR = 1.5
 
 
-def judged(case: Case, found: Mapping[str, Course], total: int | None, entries: Mapping[str, Entry]) -> tuple[
-    tuple[Finding, ...], tuple[Crashed, ...]
-]:  # fmt: skip
-    """What the laws over whole courses say; a bug of ours costs only that."""
+def judged(
+    case: Case, found: Mapping[str, Course], total: int | None, entries: Mapping[str, Entry], laws: str = "of_courses"
+) -> tuple[tuple[Finding, ...], tuple[Crashed, ...]]:
+    """What the laws over whole courses say, or those over what a few lines show; a bug of ours costs only that."""
     short = case.lines <= _EXCERPT and not (case.failures or case.exits or end_of(case))
     if not (found or short):
         return (), ()
@@ -64,7 +64,7 @@ def judged(case: Case, found: Mapping[str, Course], total: int | None, entries: 
         answers = (
             function(courses)
             for entry in entries.values()
-            if entry.area in _AREAS and entry.has_code and (function := function_of(entry, "of_courses")) is not None
+            if entry.area in _AREAS and entry.has_code and (function := function_of(entry, laws)) is not None
         )
         return tuple(each for each in answers if isinstance(each, Finding)), ()
     except Exception as exc:  # noqa: BLE001 - what the rules found is worth more
