@@ -178,7 +178,7 @@ class ReferenceIsAnother:
         """Whether the epochs of the first rows are not those of a run's beginning."""
         if len(self._epochs) < 2:
             return bool(self._epochs) and self._epochs[0] > ROUNDED
-        fine = any(math.isfinite(each) and abs(100 * each - round(100 * each)) > FINE for each in self._epochs)
+        fine = any(abs(each) < 1e6 and abs(100 * each - round(100 * each)) > FINE for each in self._epochs)
         return self._epochs[0] > 1.5 * (self._epochs[1] - self._epochs[0]) + (FINE if fine else ROUNDED)
 
     def _found(self) -> Optional[Finding]:
