@@ -9,7 +9,8 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGES = {
-    "not_a_number": TOML["not_a_number"], "no_gradient": TOML["no_gradient"], "left_out": TOML["left_out"],
+    "not_a_number": TOML["not_a_number"], "no_gradient": TOML["no_gradient"], "not_learnt": TOML["not_learnt"],
+    "left_out": TOML["left_out"],
     "not_read": TOML["not_read"], "not_same": TOML["not_same"], "gone": TOML["gone"], "absent": TOML["absent"],
     "instead": TOML["instead"],
     "all_fail": TOML["all_fail"], "none_of": TOML["none_of"],

@@ -8,7 +8,8 @@ from typing import Optional
 
 from doctor.base.stats import Alarm, Baseline, Window
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -133,3 +134,14 @@ class GradientSpikes:
         self._in_spike = False
         self._alarm.rest(len(norms))
         return True
+
+
+def of_quoted(courses: Courses) -> Optional[Finding]:
+    """The same of a few lines that a person quotes."""
+    course = courses.rose("grad_norm", TIMES, FLOOR)
+    if course is None or course.first == 0:
+        return None
+    return found(
+        PROBLEM, MESSAGE, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
+        value=f"{course.last:.3g}", ratio=f"{course.last / course.first:.0f}", step=step_text(course.last_step),
+    )  # fmt: skip

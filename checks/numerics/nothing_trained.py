@@ -21,6 +21,7 @@ MESSAGE = TOML["main"]
 VANISHED = TOML["vanished"]
 MASKED, CUT_OFF, CHANCE, TIMES = TOML["masked"], TOML["cut_off"], TOML["chance"], TOML["times"]
 SHARE, NORMS, STANDS, EMPTY_MASK = TOML["share"], TOML["norms"], TOML["stands"], TOML["empty_mask"]
+GUESSES = TOML["guesses"]
 
 
 #: norms of healthy runs are above 1e-4; below this, a step of any usual learning rate is lost in rounding
@@ -196,6 +197,40 @@ class LossAtChance:
         return found(
             PROBLEM, CHANCE, confidence=LIKELY, loss=f"{loss:.3g}", words=f"{math.exp(loss):,.0f}", count=FLAT,
             step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, _stretch: Stretch) -> bool:
+        """Take every row in once the beginning is over."""
+        return self._settled
+
+
+#: logged steps, the first ones of a run, in which a policy's entropy is that of guessing
+GUESSING = 3
+
+
+@rule(PROBLEM, needs=("entropy", "reward"))
+class PolicyGuesses:
+    """The entropy of a policy at the first steps: a model that has learnt a language has one or two nats a token."""
+
+    def __init__(self) -> None:
+        self._settled = False
+        self._count = 0
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge the first values only, and only where they begin at step 0 or 1; rewards make it a run of RL."""
+        if self._settled or point.name == "reward":
+            return None
+        early = self._count or (point.step is not None and point.step <= 1)
+        if not early or not AT_CHANCE <= point.value <= MOST_NATS:
+            self._settled = True
+            return None
+        self._count += 1
+        if self._count < GUESSING:
+            return None
+        self._settled = True
+        return found(
+            PROBLEM, GUESSES, confidence=LIKELY, severity=WARNING, entropy=f"{point.value:.3g}",
+            words=f"{math.exp(point.value):,.0f}", count=GUESSING, step=step_text(point.step), **sighting(point),
         )  # fmt: skip
 
     def calm(self, _stretch: Stretch) -> bool:

@@ -17,7 +17,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 MORE, SHORTER = TOML["more"], TOML["shorter"]
-SHOWN, AT_ONCE = TOML["shown"], TOML["at_once"]
+SHOWN, AT_ONCE, COSTS = TOML["shown"], TOML["at_once"], TOML["costs"]
 #: what the limit is called
 _LIMITS = (
     "max_completion_length",
@@ -172,7 +172,34 @@ class NoneEndsAnyMore:
 
 
 def of_courses(courses: Courses) -> Optional[Finding]:
-    """All completions of the lines that a person quotes are cut off; a short test of one's own has an end."""
+    """What the lines that a person quotes show of answers that are cut off; a short test of one's own has an end."""
+    return _all_cut(courses) or _cut_as_the_reward_falls(courses)
+
+
+#: values of an excerpt, the share of answers that is cut at its end, and how far the reward has then fallen
+QUOTED, MANY, FALLEN = 4, 0.5, 0.8
+
+
+def _cut_as_the_reward_falls(courses: Courses) -> Optional[Finding]:
+    """A share that rises from line to line beside a reward that falls: the limit takes the points away."""
+    share = courses.rose("completions/clipped_ratio", 1.0, MANY)
+    reward = courses.fell("reward", FALLEN)
+    if share is None or reward is None or share.count < QUOTED or not share.first + RISEN <= share.last <= 1:
+        return None
+    return found(
+        PROBLEM, COSTS, confidence=LIKELY, where=Where(file=share.source, step=share.last_step),
+        share=f"{100 * share.last:.0f} %", first=f"{100 * share.first:.0f} %", reward=f"{reward.last:.3g}",
+        before=f"{reward.first:.3g}",
+    )  # fmt: skip
+
+
+#: nats of a policy that guesses: its answers have no end, whatever the limit is (NUM016)
+GUESSES = math.log(10_000)
+
+
+def _all_cut(courses: Courses) -> Optional[Finding]:
+    if courses.always("entropy", GUESSES, math.inf) is not None:
+        return None
     shares = courses.always("completions/clipped_ratio", SHARE, 1.0) if courses.excerpt else None
     if shares is None:
         return None

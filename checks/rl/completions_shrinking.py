@@ -7,7 +7,8 @@ from typing import Optional
 
 from doctor.base.stats import Alarm, Baseline, Window
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -18,6 +19,7 @@ SHRUNK = TOML["shrunk"]
 EMPTY = TOML["empty"]
 ANSWERS_EMPTY = TOML["answers_empty"]
 CHARACTERS = TOML["characters"]
+HALVED = TOML["halved"]
 
 
 #: logged steps of the medians
@@ -127,3 +129,26 @@ class AnswersShrinking:
         if self._empty.on or self._last is None or not WHOLE_RUN <= self._rows == self._empty.bad:
             return None
         return self._of_empty(self._last)
+
+
+#: values of an excerpt in which every answer is shorter than the one before, and the share of the first that is left
+QUOTED, HALF = 4, 0.5
+
+#: settings of an objective that does not weigh an answer by its own length, where the setting says another one
+_OBJECTIVES = {"loss_type": ("grpo",), "loss_agg_mode": ("seq-mean-token-mean",)}
+
+
+def of_quoted(courses: Courses) -> Optional[Finding]:
+    """Lengths that fall by half over the lines that a person quotes, beside a reward that does not fall."""
+    length, reward = courses.fell("completions/mean_length", HALF), courses.of.get("reward")
+    if length is None or reward is None or length.count < QUOTED or reward.last < reward.first:
+        return None
+    told = next((f"{name}={courses.settings[name]}" for name in _OBJECTIVES if name in courses.settings), "")
+    name, _, value = told.partition("=")
+    if told and value not in _OBJECTIVES[name]:
+        told = ""
+    return found(
+        PROBLEM, HALVED, confidence=LIKELY, where=Where(file=length.source, step=length.last_step), told=told,
+        before=f"{length.first:.0f}", now=f"{length.last:.0f}", reward=f"{reward.last:.3g}",
+        count=length.count,
+    )  # fmt: skip

@@ -7,7 +7,8 @@ from typing import Optional
 
 from doctor.base.stats import Alarm, Baseline, Window
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -116,3 +117,14 @@ class AnswersAllAlike:
         self._length = lengths.values[-1]
         self._alarm.rest(len(entropies))
         return True
+
+
+def of_quoted(courses: Courses) -> Optional[Finding]:
+    """The same of a few lines that a person quotes."""
+    course = courses.fell("entropy", SHARE)
+    if course is None or course.last > LOW:
+        return None
+    return found(
+        PROBLEM, MESSAGE, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
+        value=f"{course.last:.2g}", usual=f"{course.first:.2g}", step=step_text(course.last_step),
+    )  # fmt: skip

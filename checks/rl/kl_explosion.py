@@ -8,7 +8,8 @@ from typing import Optional
 
 from doctor.base.stats import Alarm, Baseline, Window
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, Message, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Message, Where, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -124,3 +125,34 @@ class KlFar:
         self._recent.extend(values.values)
         self._alarm.rest(len(values))
         return True
+
+
+#: nats within so few steps: reports of GRPO have a hundredth of it then
+#: the share of an epoch that is one update, or the rounding of a printed one
+AT_ONCE, FEW_STEPS, EARLY_ROWS, OF_AN_EPOCH = 0.3, 10, 2, 0.02
+
+
+def of_quoted(courses: Courses) -> Optional[Finding]:
+    """The same of a few lines that a person quotes."""
+    course = courses.rose("kl", TIMES, AT_ONCE)
+    if course is None or course.first >= HIGH / TIMES:
+        return None
+    early = course.last_step is not None and course.last_step <= FEW_STEPS and _from_the_beginning(courses)
+    if not early and course.last <= HIGH:
+        return None
+    return found(
+        PROBLEM, FAST if early else FAR, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
+        value=f"{course.last:.3g}", usual=f"{course.first:.2g}", count=course.count, step=step_text(course.last_step),
+    )  # fmt: skip
+
+
+def _from_the_beginning(courses: Courses) -> bool:
+    """Whether the rows are the first updates of a run, by their epochs.
+
+    Rows that tell no step are counted from 1 wherever they are from, and each may stand for many updates.
+    """
+    epoch = courses.of.get("epoch")
+    if epoch is None or epoch.count < EARLY_ROWS:
+        return epoch is None
+    gap = (epoch.last - epoch.first) / (epoch.count - 1)
+    return gap <= OF_AN_EPOCH and epoch.first <= 1.5 * gap + OF_AN_EPOCH

@@ -15,6 +15,7 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 NEGATIVE, LARGE, OWN, OTHER = TOML["negative"], TOML["large"], TOML["own"], TOML["other"]
+BELOW = TOML["below"]
 
 
 #: logged steps that are judged
@@ -133,8 +134,9 @@ FIRST_VALUES = 5
 
 
 #: where a log tells no steps, rows are counted from 1, and the epoch says whether that is so: the first row of a run is
-#: as far from 0 as the next one from it. Printed epochs are rounded; a single row is the first only at epoch 0
-ROUNDED = 0.02
+#: as far from 0 as the next one from it. Printed epochs are rounded, older releases to two places; a single row is the
+#: first only at epoch 0
+ROUNDED, FINE = 0.02, 1e-4
 
 
 @rule(PROBLEM, needs=("kl", "policy_drift", "epoch"), symptom_of=("RLX014",))
@@ -176,7 +178,8 @@ class ReferenceIsAnother:
         """Whether the epochs of the first rows are not those of a run's beginning."""
         if len(self._epochs) < 2:
             return bool(self._epochs) and self._epochs[0] > ROUNDED
-        return self._epochs[0] > 1.5 * (self._epochs[1] - self._epochs[0]) + ROUNDED
+        fine = any(abs(each) < 1e6 and abs(100 * each - round(100 * each)) > FINE for each in self._epochs)
+        return self._epochs[0] > 1.5 * (self._epochs[1] - self._epochs[0]) + (FINE if fine else ROUNDED)
 
     def _found(self) -> Optional[Finding]:
         self._settled = True
@@ -194,3 +197,56 @@ class ReferenceIsAnother:
     def calm(self, _stretch: Stretch) -> bool:
         """Take every row in once the beginning is over."""
         return self._settled
+
+
+#: The mean of log(policy / reference) over tokens that the policy sampled is a KL divergence, and none is below 0
+#: (k1 of http://joschu.net/blog/kl-approx.html; k2 and k3 are not below 0 for any token). The mean over n tokens
+#: scatters by s / sqrt(n), 0.03 with s = 1 and a batch of a thousand tokens: three times that, in the median of so many
+#: logged steps, is no chance. Tokens of tools and searches in the mean made it so, and brought a run down
+#: (https://github.com/PeterGriffinJin/Search-R1/pull/21)
+BELOW_CHANCE, MEDIAN_OF, FEW = -0.1, 10, 3
+
+
+@rule(PROBLEM, needs=("kl",))
+class BelowZero:
+    """The median of the last logged steps; all of a run that has but a few."""
+
+    def __init__(self) -> None:
+        self._recent = Window(MEDIAN_OF)
+        self._told = False
+        self._last: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge one value."""
+        if self._told or not math.isfinite(point.value):
+            return None
+        self._recent.push(point.value)
+        self._last = point
+        return self._found() if self._recent.full and self._recent.median < BELOW_CHANCE else None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose values are all far enough above."""
+        values = stretch["kl"]
+        if self._told:
+            return True
+        if not values.finite or values.low < BELOW_CHANCE:
+            return False
+        self._recent.extend(values.values)
+        self._last = stretch.last("kl") if values.values else self._last
+        return True
+
+    def _found(self) -> Optional[Finding]:
+        point = self._last
+        if point is None:
+            return None
+        self._told = True
+        return found(
+            PROBLEM, BELOW, confidence=LIKELY, kl=f"{point.value:.3g}", count=len(self._recent),
+            step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def finish(self) -> Optional[Finding]:
+        """Judge a short run as a whole."""
+        if self._told or not FEW <= len(self._recent) < MEDIAN_OF or not self._recent.median < BELOW_CHANCE:
+            return None
+        return self._found()

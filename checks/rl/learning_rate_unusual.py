@@ -17,6 +17,7 @@ PROBLEM = TOML.problem
 FULL = TOML["full"]
 LORA = TOML["lora"]
 ABOVE = TOML["above"]
+STILL = TOML["still"]
 
 
 #: OpenRLHF's examples, and Open-R1's recipes/Qwen2.5-1.5B-Instruct/grpo/config_demo.yaml
@@ -74,7 +75,32 @@ _MEANT = (
 ABOVE_SET = 1.2
 
 
+#: settings by which an adapter is trained; nats that a policy is away from its reference after some steps at a rate
+#: that moves it (GRPO's reports have 0.01 and more), and rows that say so
+_LORA = ("lora_r", "lora_rank", "lora_alpha", "actor_rollout_ref.model.lora_rank", "model.lora_rank")
+UNMOVED, ROWS = 1e-3, 3
+
+
 def of_courses(courses: Courses) -> Finding | None:
+    """A rate that runs above the one that was set, or one that leaves an adapter where it was."""
+    return _above(courses) or _adapter_stands(courses)
+
+
+def _adapter_stands(courses: Courses) -> Finding | None:
+    """An adapter at a rate below all that are in use, whose KL and reward stand, while its gradients live."""
+    rate, kl, norm = (courses.of.get(name) for name in ("learning_rate", "kl", "grad_norm"))
+    reward, size = courses.of.get("reward"), courses.number(*_LORA)
+    if rate is None or kl is None or norm is None or reward is None or not size or min(rate.count, kl.count) < ROWS:
+        return None
+    if not 0 < rate.high < LORA_RANGE[0] or not (kl.low >= 0 and kl.high < UNMOVED and norm.low > 0):
+        return None
+    return found(
+        PROBLEM, STILL, confidence=LIKELY, severity=WARNING, where=Where(file=rate.source, step=rate.last_step),
+        rate=f"{rate.high:.2g}", kl=f"{kl.high:.1g}", commands=("learning_rate=1e-5",),
+    )  # fmt: skip
+
+
+def _above(courses: Courses) -> Finding | None:
     """A rate that runs above the one that was set: another place has the word."""
     rate = courses.of.get("learning_rate")
     asked = next(((each, value) for each in _SET_BY if (value := courses.number(each)) is not None), None)

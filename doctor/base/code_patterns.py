@@ -1,9 +1,10 @@
 """Patterns of Python code with holes, held against a syntax tree; nothing is run.
 
 `$NAME` is a hole: any expression, the same one wherever the name stands in an idiom; `$_` is another one each time. A
-call is met by one that has at least its arguments, `f(..., $X)` by one that is given X anywhere. A dictionary is met
-by one with at least its entries. A name is met by the last part of a dotted one: `SFTTrainer()` by `trl.SFTTrainer()`.
-The body `...` of a function, a class, a branch or a loop is any body, and a function without parameters any function.
+call is met by one that has at least its arguments, `f(..., $X)` by one that is given X anywhere, `f($K=$V)` by one with
+any named argument. A dictionary is met by one with at least its entries. A name is met by the last part of a dotted
+one: `SFTTrainer()` by `trl.SFTTrainer()`. The body `...` of a function, a class, a branch or a loop is any body, and a
+function without parameters any function.
 """
 
 from __future__ import annotations
@@ -181,9 +182,20 @@ class _Meeting:
         elif found is not None:
             found = self._each(wanted, node.args[: len(wanted)], found)
         for keyword in pattern.keywords:
-            named = [each.value for each in node.keywords if each.arg == keyword.arg]
-            found = self._among(keyword.value, named, found)
+            found = self._keyword(keyword, node, found) if found is not None else None
         return found
+
+    def _keyword(self, pattern: ast.keyword, node: ast.Call, held: dict[str, str]) -> Optional[dict[str, str]]:
+        """The first argument that has this name, or any name that the hole takes, and this value."""
+        for each in node.keywords:
+            if not _hole(pattern.arg):
+                found: Optional[dict[str, str]] = held if each.arg == pattern.arg else None
+            else:
+                found = self._filled(_hole(pattern.arg), each.arg, held)
+            found = self.met(pattern.value, each.value, found) if found is not None else None
+            if found is not None:
+                return found
+        return None
 
     def _entries(self, pattern: ast.Dict, node: ast.Dict, held: dict[str, str]) -> Optional[dict[str, str]]:
         found: Optional[dict[str, str]] = held

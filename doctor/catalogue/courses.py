@@ -12,6 +12,8 @@ from dataclasses import field
 from doctor.base.evidence import Observed
 from doctor.base.record import record
 
+#: values of an excerpt by which a metric is seen to go somewhere, and those by which rules over windows see it better
+_QUOTED, _FEW = 3, 12
 #: among settings: the programs and classes that are named, one behind another
 PROGRAM = "the program"
 
@@ -57,7 +59,8 @@ class Compared:
 class Courses:
     """All metrics of a run that rules judge or reports draw.
 
-    A file under ``checks/rl/`` or ``checks/numerics/`` declares ``of_courses(courses: Courses) -> Finding | None``.
+    A file under ``checks/rl/`` or ``checks/numerics/`` declares ``of_courses(courses: Courses) -> Finding | None``,
+    or ``of_quoted`` for what a few lines show, which is told where nothing else says why.
 
     Args:
         of: by canonical name.
@@ -81,6 +84,24 @@ class Courses:
         """The metric, where all of its values lie within these bounds."""
         course = self.of.get(name)
         return course if course is not None and low <= course.low and course.high <= high else None
+
+    def rose(self, name: str, times: float, to: float) -> Course | None:
+        """A metric that an excerpt shows to end at its peak: this many times its first value, and no less than `to`.
+
+        Whoever quotes a few lines quotes those that show the trouble, so that a rule that waits for its window would
+        never speak of them.
+        """
+        course = self.of.get(name) if self.excerpt else None
+        if course is None or not _QUOTED <= course.count <= _FEW or not course.first == course.low >= 0:
+            return None
+        return course if course.last == course.high >= max(to, times * course.first) else None
+
+    def fell(self, name: str, share: float) -> Course | None:
+        """A metric that an excerpt shows to end at its lowest, at this share of its first and highest value or less."""
+        course = self.of.get(name) if self.excerpt else None
+        if course is None or not _QUOTED <= course.count <= _FEW or not course.first == course.high > 0:
+            return None
+        return course if course.last == course.low <= share * course.first else None
 
     def number(self, *names: str) -> float | None:
         """The first of these settings that is a number."""

@@ -8,14 +8,15 @@ from doctor.base.evidence import Observed
 from doctor.base.record import record
 from doctor.catalogue.finding import Where
 
-#: what a sentence says, whatever it is about. Of a run that goes on: a value is no number; no gradient passes; rows or
-#: samples are left out; an answer cannot be read; another program is gone; a result is not the same; something is not
-#: there; something else is taken instead; all of something failed; of something there is none; a special token stands
-#: twice running. Of an exception: a size is beyond a limit; two figures that must agree do not; a value is not known;
-#: something has not been set up; a division by 0; something is required; there may be one only; nothing is left.
+#: what a sentence says, whatever it is about. Of a run that goes on: a value is no number; no gradient passes;
+#: something is not learnt; rows or samples are left out; an answer cannot be read; another program is gone; a result is
+#: not the same; something is not there; something else is taken instead; all of something failed; of something there is
+#: none; a special token stands twice running. Of an exception: a size is beyond a limit; two figures that must agree do
+#: not; a value is not known; something has not been set up; a division by 0; something is required; there may be one
+#: only; nothing is left.
 Sense = Literal[
-    "not_a_number", "no_gradient", "left_out", "not_read", "gone", "not_same", "absent", "instead", "all_fail",
-    "none_of", "twice", "beyond", "disagree", "not_known", "not_set_up", "by_zero", "required", "taken",
+    "not_a_number", "no_gradient", "not_learnt", "left_out", "not_read", "gone", "not_same", "absent", "instead",
+    "all_fail", "none_of", "twice", "beyond", "disagree", "not_known", "not_set_up", "by_zero", "required", "taken",
     "nothing_left",
 ]  # fmt: skip
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from doctor.base.record import record
 from doctor.catalogue.columns import MetricRow
 from doctor.catalogue.outcome import Crashed
+from doctor.catalogue.problem import INFO
 from doctor.catalogue.signature import Hit
 from doctor.logs import artifacts
 from doctor.logs.artifacts import Artifacts
@@ -142,6 +143,9 @@ def judged(
         gathered.judge.take(place, track_of(metric.path, table.passed(rows) if table is not None else rows))
     live = gathered.judge.finish()
     found, crashed = courses.judged(gathered.case, live.courses, total, catalogue.entries)
+    if not found and all(each.severity is INFO for each in live.findings):
+        # where a few lines go is a symptom: it is told where nothing says why
+        found, crashed = courses.judged(gathered.case, live.courses, total, catalogue.entries, "of_quoted")
     return (replace(live, findings=merged((*found, *live.findings))) if found else live), crashed
 
 

@@ -35,6 +35,13 @@ def test_an_argument_may_stand_anywhere() -> None:
     assert held(code.replace("=s)", "=t)"), *pieces) is None
 
 
+def test_an_argument_of_any_name() -> None:
+    piece = Piece("$F($K=$V)", {"K": "_mask$", "V": "advantages$"})
+    code = "loss(advantages=advantages, response_mask=batch.advantages)"
+    assert held(code, piece) == {"F": "loss", "K": "response_mask", "V": "batch.advantages"}
+    assert held("loss(advantages=advantages, response_mask=mask, **more)", piece) is None
+
+
 def test_what_must_not_stand_there() -> None:
     piece, unless = Piece("DistributedSampler(...)"), (Piece("$_.set_epoch($_)"),)
     assert held("s = DistributedSampler(d)", piece, unless=unless) == {}
@@ -74,13 +81,17 @@ def test_names_that_a_text_must_have() -> None:
 
 def test_every_idiom_is_a_pattern_with_sources_and_words() -> None:
     from doctor.catalogue.index import load
+    from doctor.catalogue.problem_files import declared
+    from doctor.catalogue.shared.triggers import triggers_of
 
-    rows = {each.id.partition("/")[2] for each in load() if each.id.startswith("DAT3073/")}
-    assert {each.id for each in data.idioms()} == rows
+    entries = list(load())
+    rows = {each.id.partition("/")[2] for each in entries if each.id.startswith("DAT3073/")}
+    triggering = {trigger.code for each in entries for trigger in triggers_of(declared(each)) if trigger.code}
+    assert {each.id for each in data.idioms()} == rows | triggering
     for idiom in data.idioms():
         assert idiom.links
         for form in idiom.forms:
-            assert any(words_of(piece.code) for piece in form.code)
+            assert form.mentions or any(words_of(piece.code) for piece in form.code)
 
 
 def test_a_script_names_its_idioms_with_their_lines() -> None:

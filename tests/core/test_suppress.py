@@ -160,3 +160,10 @@ def test_ids_names_and_areas_can_be_ignored(word: str) -> None:
 def test_no_other_word_can(word: str) -> None:
     with pytest.raises(SettingsError, match=f"--ignore: `{word}` is neither an id"):
         from_options([word])
+
+
+@pytest.mark.parametrize("name", ["LCH6560", "LCH6560/deepspeed", "made-up", "LCH", "DSP"])
+def test_a_row_is_meant_by_the_letters_of_its_area_and_of_what_it_is_about(name: str) -> None:
+    problem = Problem("LCH6560/deepspeed", "made-up", ERROR, "0.1", about="deepspeed")
+    assert Ignored(name, "known").covers(problem)
+    assert not Ignored("TRL", "known").covers(problem)

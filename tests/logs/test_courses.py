@@ -241,3 +241,123 @@ def test_a_mask_that_leaves_no_label(
 def test_metrics_of_an_excerpt_are_no_settings(prepared: Prepared, tmp_path: Path) -> None:
     rows = "{'loss': 0.5, 'learning_rate': 2e-08}\n{'loss': 0.5, 'learning_rate': 2e-07}\n"
     assert "RLX001" not in {each.problem.id for each in findings(prepared, tmp_path, rows)}
+
+
+# --- what a few quoted lines show ---
+
+_ROW = "{{'loss': 0.001, 'grad_norm': {norm}, 'learning_rate': {rate}, 'reward': {reward}, 'kl': {kl}, 'entropy': {entropy}, 'completions/mean_length': {length}, 'epoch': {epoch}}}"
+
+
+def rows(count: int = 6, **courses: tuple[float, float]) -> str:
+    """Lines of a trainer, from the middle of a run; each metric goes straight from one value to another."""
+    first = {"norm": 0.5, "rate": 1e-6, "reward": 0.4, "kl": 0.01, "entropy": 0.6, "length": 300.0, "epoch": 0.4}
+    lines = []
+    for place in range(count):
+        share = place / (count - 1)
+        values = {name: begin + share * (courses[name][1] - begin) if name in courses else begin
+                  for name, begin in {**first, **{name: each[0] for name, each in courses.items()}}.items()}  # fmt: skip
+        values["reward"] += place % 2 / 50 if "reward" not in courses else 0  # one that stands is trouble, too
+        lines.append(_ROW.format(**{**values, "epoch": round(0.4 + 0.02 * place, 3)}))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("courses", "problem", "says"),
+    [
+        ({"kl": (0.01, 3.0)}, "RLX004", "drifted to 3"),
+        ({"entropy": (0.6, 0.02)}, "RLX005", "from 0.6 to 0.02"),
+        ({"norm": (0.5, 80.0)}, "NUM008", "160 times"),
+        ({"reward": (0.6, 0.1)}, "RLX009", "from 0.6 to 0.1 in the 6 lines"),
+        ({"length": (300.0, 90.0), "reward": (0.4, 0.6)}, "RLX012", "from 300 to 90 tokens in 6 lines"),
+    ],
+)
+def test_a_course_that_a_few_lines_show(
+    prepared: Prepared, tmp_path: Path, courses: dict[str, tuple[float, float]], problem: str, says: str
+) -> None:
+    found = findings(prepared, tmp_path, rows(**courses))
+    assert found[0].problem.id == problem
+    assert says in found[0].words().headline
+
+
+@pytest.mark.parametrize("courses", [{}, {"kl": (0.01, 0.2)}, {"norm": (0.5, 5.0)}, {"reward": (0.6, 0.4)}])
+def test_a_course_that_is_usual(prepared: Prepared, tmp_path: Path, courses: dict[str, tuple[float, float]]) -> None:
+    assert findings(prepared, tmp_path, rows(**courses))[0].problem.id == "UNK003"
+
+
+def test_answers_that_are_cut_as_the_reward_falls(prepared: Prepared, tmp_path: Path) -> None:
+    lines = (
+        f"step:{n} - reward/mean:{0.6 - n / 100} - response/truncated_ratio:{0.2 + n / 40}\n" for n in range(5, 30, 5)
+    )
+    found = findings(prepared, tmp_path, "".join(f"{each.rstrip()} - actor/grad_norm:0.2\n" for each in lines))
+    assert found[0].problem.id == "RLX011"
+    assert "while the reward fell" in found[0].words().headline
+
+
+@pytest.mark.parametrize(("rate", "finds"), [(5e-7, True), (1e-5, False)])
+def test_an_adapter_that_stands(prepared: Prepared, tmp_path: Path, rate: float, *, finds: bool) -> None:
+    found = findings(prepared, tmp_path, rows(kl=(4e-5, 5e-5), rate=(rate, rate)), "lora_alpha=16\nlora_r=8\n")
+    assert (found[0].problem.id == "RLX001") is finds
+
+
+@pytest.mark.parametrize(
+    ("context", "peak", "finds"),
+    [
+        ("num_generations=4\nnormalize_rewards=true\n", 953, True),
+        ("num_generations=4\nscale_rewards=false\n", 953, False),
+        ("num_generations=16\n", 3.1, False),
+        ("", 1e6, True),
+    ],
+)
+def test_an_advantage_that_cannot_be(
+    prepared: Prepared, tmp_path: Path, context: str, peak: float, *, finds: bool
+) -> None:
+    found = findings(prepared, tmp_path, f"step 3 advantages stats: min=-{peak}, max=1.2, mean=0.0\n", context)
+    assert (found[0].problem.id == "RLX010") is finds
+
+
+def test_a_table_as_notebooks_show_it(prepared: Prepared, tmp_path: Path) -> None:
+    head = "Step | Training Loss | reward | kl | entropy\n-- | -- | -- | -- | --\n"
+    body = "".join(f"{n} | 0.0{n} | {0.3 + n % 2 / 10} | {0.01 * 10**n:g} | 0.5\n" for n in range(4))
+    rows_read = loose.read("x.log", list(enumerate((head + body).splitlines(), 1))).rows
+    assert [each.step for each in rows_read] == [0, 1, 2, 3]
+    assert dict(zip(rows_read[1].names, rows_read[1].values, strict=True)) == {
+        "loss": 0.01, "reward": 0.4, "kl": 0.1, "entropy": 0.5,
+    }  # fmt: skip
+    assert findings(prepared, tmp_path, head + body)[0].problem.id == "RLX004"
+
+
+def test_form_without_content(prepared: Prepared, tmp_path: Path) -> None:
+    lines = "".join(
+        f"{{'loss': 0.0, 'rewards/format_reward/mean': {0.1 + n / 5:g}, 'rewards/accuracy_reward/mean': 0.00{n},"
+        f" 'reward': {0.1 + n / 5:g}, 'reward_std': 0.3, 'epoch': {n / 10}}}\n"
+        for n in range(1, 5)
+    )
+    found = findings(prepared, tmp_path, lines)
+    assert found[0].problem.id == "RLX020"
+    assert "never pays more than 0.004" in found[0].words().headline
+
+
+@pytest.mark.parametrize(
+    ("low", "estimator", "finds"), [(0.0, "grpo", True), (-0.4, "grpo", False), (0.0, "gae", False)]
+)
+def test_no_advantage_below_zero(
+    prepared: Prepared, tmp_path: Path, low: float, estimator: str, *, finds: bool
+) -> None:
+    lines = "".join(
+        f"step:{n} - critic/score/mean:0.3{n} - critic/advantages/max:1.0 - critic/advantages/min:{low} -"
+        f" actor/grad_norm:0.{n}\n"
+        for n in range(4, 8)
+    )
+    found = findings(prepared, tmp_path, lines, f"algorithm.adv_estimator={estimator}\n")
+    assert (found[0].problem.id == "RLX010") is finds
+
+
+def test_what_a_program_says_of_its_labels_beside_a_falling_loss(prepared: Prepared, tmp_path: Path) -> None:
+    warning = (
+        "The chat template does not include the assistant turn's end-of-turn token in the loss mask; "
+        "the model may not learn to stop.\n"
+    )
+    lines = "".join(f"{{'loss': {1.2 - n / 5}, 'grad_norm': 0.{n + 1}, 'epoch': {n / 10}}}\n" for n in range(4))
+    found = findings(prepared, tmp_path, warning + lines)
+    assert found[0].problem.id == "LCH8772"
+    assert "what is not trained" in found[0].words().headline

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from doctor.catalogue.index import load
+from doctor.logs.failures.fates import Fate, Fates, Witness
+from doctor.logs.failures.quotes import Quotes
 from doctor.logs.postmortem import Prepared, examine, prepare
 
 #: id, role and confidence of a finding
@@ -197,3 +199,39 @@ ALL = {**NOTHING_FAILED, **IN_ONE_PROCESS, **SEVERAL}
 @pytest.mark.parametrize(("text", "expected"), ALL.values(), ids=ALL)
 def test_a_rule_of_the_order(told: Callable[[str], list[Told]], text: str, expected: list[Told]) -> None:
     assert told(text) == expected
+
+
+def test_what_a_healthy_run_got_over_is_no_chain_of_consequences(tmp_path: Path, prepared: Prepared) -> None:
+    log = tmp_path / "train.log"
+    log.write_text(STEP + _caught("nobody knows") + STEP * 5 + "{'train_runtime': '12.5', 'train_loss': '0.1'}\n")
+    well = examine([str(log)], prepared=prepared)
+    assert (well.ranked.findings, well.ranked.chain) == ((), ())
+    log.write_text(STEP + raised("delta was lost", rank=0) + raised("nobody knows", rank=1))
+    assert [(each.role, each.rank) for each in examine([str(log)], prepared=prepared).ranked.chain] == [
+        ("symptom", 0), ("cause", 1),
+    ]  # fmt: skip
+
+
+LABELLED = raised("nobody knows", rank=0).replace("<module>", "fetch")
+GOES_ON = "[rank0]: " + record("INFO", "it goes on")
+ENDED, WENT_ON = (Fate.ENDED, "ended"), (Fate.CAUGHT, "went on")
+
+
+@pytest.mark.parametrize(
+    ("text", "fate", "line"),
+    [
+        (_caught("nobody knows") + STEP * 5, WENT_ON, 5),  # without labels the first step is of the same process
+        (LABELLED + STEP * 5, WENT_ON, 9),
+        (LABELLED + STEP * 4, ENDED, 4),
+        (LABELLED + STEP + GOES_ON * 29, ENDED, 4),
+        (LABELLED + STEP + GOES_ON * 30, WENT_ON, 5),
+        (LABELLED + GOES_ON * 31, ENDED, 4),
+    ],
+)
+def test_what_was_got_over_and_the_line_that_shows_it(
+    tmp_path: Path, prepared: Prepared, text: str, fate: tuple[Fate, str], line: int
+) -> None:
+    (tmp_path / "train.log").write_text(text)
+    case = examine([str(tmp_path / "train.log")], prepared=prepared).case
+    (judged,) = Fates(case, Quotes(case, []), {}).judged
+    assert ((judged.fate, judged.row), judged.witness) == (fate, Witness(0, line))

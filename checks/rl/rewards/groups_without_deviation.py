@@ -9,7 +9,8 @@ from typing import Optional
 from doctor.base.history import History
 from doctor.base.stats import Alarm, Window
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -19,7 +20,7 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 ADVANTAGES = TOML["advantages"]
 EASY, HARD, MOSTLY = TOML["easy"], TOML["hard"], TOML["mostly"]
-BOUND = TOML["bound"]
+BOUND, BEYOND, ONE_SIDED = TOML["bound"], TOML["beyond"], TOML["one_sided"]
 
 
 #: logged steps running: small batches of hard prompts have some of them in every run
@@ -291,3 +292,60 @@ class RewardAtItsBound:
         self._bounds = (lowest, highest)
         self._alarm.rest(len(means))
         return True
+
+
+#: An advantage that is divided by the deviation of its group of n is sqrt(n - 1) at most: one answer apart from n - 1
+#: equal ones (Samuelson's inequality, https://en.wikipedia.org/wiki/Samuelson%27s_inequality). Ten times that is no
+#: rounding; without a size, no group and no batch has the 10^8 answers that 10^4 takes
+TIMES_BOUND, NEVER = 10.0, 1e4
+_SIZES = (
+    "num_generations", "num_generations_per_prompt", "actor_rollout_ref.rollout.n", "rollout.n", "n_samples_per_prompt",
+    "group_size",
+)  # fmt: skip
+#: settings that leave rewards as they are, or whiten them over more than a group, so that sizes bound nothing
+_OTHERWISE = ("scale_rewards", "norm_adv_by_std_in_grpo", "normalize_rewards", "grpo_std_normalization")
+_WHITENED = ("gae", "reinforce_plus_plus", "reinforce", "reinforce_baseline")
+#: what others call a baseline that leaves the answer itself out
+_LEFT_OUT = ("use_leave_one_out_baseline", "leave_one_out_baseline")
+
+
+def of_courses(courses: Courses) -> Optional[Finding]:
+    """Advantages that no groups can have."""
+    return _beyond(courses) or _one_sided(courses)
+
+
+#: estimators that subtract the mean of a group, whatever they do then: https://arxiv.org/abs/2402.03300 and
+#: https://arxiv.org/abs/2402.14740; and logged steps
+_CENTRED, SEEN = ("grpo", "rloo", "dr_grpo", "gspo", "grpo_passk", "rloo_vectorized"), 3
+
+
+def _one_sided(courses: Courses) -> Optional[Finding]:
+    """No advantage below 0 beside some above, though the mean of its group is taken from each."""
+    highest, lowest = courses.of.get(_HIGHEST), courses.of.get(_LOWEST)
+    estimator = str(courses.settings.get("adv_estimator", courses.settings.get("advantage_estimator", ""))).lower()
+    if highest is None or lowest is None or estimator not in _CENTRED or min(highest.count, lowest.count) < SEEN:
+        return None
+    if not (highest.low > 0 and lowest.low >= 0):
+        return None
+    return found(
+        PROBLEM, ONE_SIDED, confidence=LIKELY, where=Where(file=highest.source, step=highest.last_step),
+        low=f"{lowest.low:.3g}", high=f"{highest.high:.3g}", count=highest.count, estimator=estimator,
+    )  # fmt: skip
+
+
+def _beyond(courses: Courses) -> Optional[Finding]:
+    """An advantage that no group of this size can have: its deviation was next to nothing."""
+    told = [courses.of[name] for name in (_HIGHEST, _LOWEST) if name in courses.of]
+    peak = max((abs(value) for each in told for value in (each.low, each.high) if math.isfinite(value)), default=0.0)
+    size = courses.number(*_SIZES)
+    whitened = courses.settings.get("adv_estimator", courses.settings.get("advantage_estimator")) in _WHITENED
+    if whitened or any(courses.settings.get(name) in (False, "none") for name in _OTHERWISE):
+        size = None
+    bound = math.sqrt(size - 1) if size is not None and size > 1 else None
+    if peak < (NEVER if bound is None else min(NEVER, TIMES_BOUND * bound)):
+        return None
+    return found(
+        PROBLEM, BEYOND, confidence=LIKELY, where=Where(file=told[0].source, step=told[0].last_step),
+        peak=f"{peak:.3g}", size=f"{size:g}" if bound else None, bound=f"{bound:.2g}" if bound else None,
+        left_out=next((name for name in _LEFT_OUT if courses.settings.get(name) is True), None),
+    )  # fmt: skip

@@ -7,14 +7,15 @@ from typing import Optional
 
 from doctor.base.stats import Alarm, Baseline, Window
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-MESSAGE = TOML["main"]
+MESSAGE, SHOWN = TOML["main"], TOML["shown"]
 
 
 #: steps of a median, and steps that the loss must last
@@ -81,3 +82,21 @@ class RewardCollapsing:
             return False
         gain = best - first
         return best - median >= OF_GAIN * gain > SIGMAS * self._noise or (best > 0 and median <= (1 - OF_LEVEL) * best)
+
+
+#: of a few lines without a scatter to compare with: what is left of the first reward, what a reward is at least, and
+#: lines: of so many values that scatter by chance one course in 30 has its highest first and its lowest last
+LEFT, SOME, LINES = 0.4, 0.05, 6
+
+
+def of_quoted(courses: Courses) -> Optional[Finding]:
+    """The same of a few lines that a person quotes, where neither KL nor gradient show what brought it down."""
+    course = courses.fell("reward", LEFT)
+    if course is None or course.count < LINES or course.first < SOME:
+        return None
+    if courses.rose("kl", 10, 0.3) or courses.rose("grad_norm", 20, 10):
+        return None
+    return found(
+        PROBLEM, SHOWN, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
+        best=f"{course.first:.3g}", value=f"{course.last:.3g}", count=course.count,
+    )  # fmt: skip

@@ -8,7 +8,8 @@ from typing import Optional
 
 from doctor.base.stats import Alarm, Window
 from doctor.catalogue.columns import NO_VALUES, Stretch
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -16,7 +17,7 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
-MAINLY = TOML["mainly"]
+MAINLY, SHOWN = TOML["mainly"], TOML["shown"]
 
 
 #: what functions that look at the form alone are called
@@ -172,3 +173,25 @@ def _function(name: str) -> str:
     """The function of a metric `rewards/<function>/mean`; nothing for a deviation."""
     own, _, figure = name[len("rewards/") :].rpartition("/")
     return "" if figure == "std" else own or figure
+
+
+def of_courses(courses: Courses) -> Optional[Finding]:
+    """The same of a few lines that a person quotes: form is learnt, and content pays next to nothing in all of them."""
+    named = {name: _given(name) for name in courses.of if _given(name)}
+    rising = {name: own for name, own in named.items() if FORM.search(own) and courses.rose(name, 2.0, HALF)}
+    if not rising:
+        return None
+    form, own_form = next(iter(rising.items()))
+    paid = courses.of[form].last
+    for name, own in named.items():
+        course = courses.always(name, 0.0, TWENTIETH * paid)
+        if course is not None and CONTENT.search(own) and not FORM.search(own):
+            return found(
+                PROBLEM, SHOWN, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
+                form=own_form, content=own, paid=f"{paid:.2g}", other=f"{course.high:.2g}", count=course.count,
+            )  # fmt: skip
+    return None
+
+
+def _given(name: str) -> str:
+    return _function(name) if name.startswith("rewards/") else ""

@@ -2,9 +2,9 @@
 
 A condition is a key, a relation and a value. Keys: a setting of the command, its files or its script by its name;
 `world.*`, `model.*`, `dataset.*` and `gpus.*` of these facts, `trainer`, `trains_with` its configuration's class,
-`trainer.NAME` a keyword of its call, `load.NAME` one of the model's, `lora.NAME`, `option.NAME` of the launcher,
-`accelerate.KEY` and `deepspeed.KEY` of their files, `env.NAME` a variable, `launch`, `subcommand`, `command`
-as it is typed, `framework`, `script.imports`.
+`trainer_origin` and `trains_with_origin` their full names, `trainer.NAME` a keyword of its call, `load.NAME` one of the
+model's, `lora.NAME`, `option.NAME` of the launcher, `accelerate.KEY` and `deepspeed.KEY` of their files, `env.NAME` a
+variable, `launch`, `subcommand`, `command` as it is typed, `framework`, `script.imports`.
 
 Relations: `=`, `!=` (also where nobody said it), `>`, `<`, `~` (a pattern), `in` (one of a list), `has` (a list holds
 it), `set` (somebody said it, and not None), `unset` (nobody did). A value may itself be a key of `world.`.

@@ -205,7 +205,9 @@ def _of_command(launch: Launch, training: Training | None) -> dict[str, object]:
     return {
         "launch": launch.kind, "subcommand": launch.subcommand, "command": " ".join(launch.argv),
         "trainer": training.trainer if training is not None else None,
+        "trainer_origin": training.trainer_origin or None if training is not None else None,
         "trains_with": training.config_class if training is not None else None,
+        "trains_with_origin": training.config_origin or None if training is not None else None,
     }  # fmt: skip
 
 

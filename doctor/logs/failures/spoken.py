@@ -33,6 +33,8 @@ _AREA = "launch"
 _SPEED = "perf"
 #: lines that a person quotes of a run; in a whole log something is always skipped or falls back
 _EXCERPT = 60
+#: arguments that a program prints are no sentence
+_DUMP = later(r"(?:\b\w{2,40}=[^\s,()]{1,80}, ){4}")
 _LONGEST_LINE, _LONGEST_CLAUSE, _LONGEST_MESSAGE = 1_000, 140, 1_500
 
 
@@ -46,6 +48,9 @@ _OF_RUNS = (
     _Predicate("not_a_number", later(r"\b(?:NaNs?|nans?|Infs?|infs?)\b.{0,20}\b(?:detected|found|encountered|appear)"
                                      r"|\b(?:detected|found|encountered) (?:an? )?(?:NaN|nan|Inf|inf)s?\b")),
     _Predicate("no_gradient", later(r"\b[Gg]radients? (?:will be|is|are) (?:None|zero|not )")),
+    _Predicate("not_learnt", later(r"\b(?:may|will|does|do) (?:not|never) (?:be )?(?:learn|train)(?:ed|t)?\b"
+                                   r"|\bnot (?:\w+ ){0,8}in(?:cluded in)? the (?:loss|labels?)\b"
+                                   r"|\b(?:targets?|labels?|supervised (?:tokens?|positions?))\b[^:=]{0,30}[:=] ?0$")),
     _Predicate("not_read", later(r"\b(?:[Ff]ailed|[Uu]nable|[Cc]ould not|[Cc]annot|[Cc]an't|[Cc]an not)(?: to)? "
                                  r"(?:decode|parse|extract|read|interpret)\b")),
     _Predicate("left_out", later(r"\(ignored\)|\b(?:will be|is|are|was|were|being|be) (?:\w+ly )?(?:ignored|skipped|"
@@ -75,6 +80,8 @@ _OF_RUNS = (
                               r"|im_start)[|\uff5c]?>)\s?(?P=token)")),
     _Predicate("not_known", later(r"(?:^|\] )(?:Invalid|Unknown|Unsupported|Unrecogni[sz]ed) \w+:")),
 )  # fmt: skip
+#: what a program says of its training that no metric shows
+_SPOIL = frozenset({"not_a_number", "no_gradient", "not_learnt"})
 #: of exceptions, the firmest first
 _BEYOND = later(
     r"(?P<a>\d[\d,]*)\D{0,60}?(?:too long|too large|longer than|exceed\w*|larger than|greater than|more than"
@@ -277,7 +284,7 @@ def _refused(message: str) -> Understood | None:
             return Understood(sense, _clause(message, pattern))  # type: ignore[arg-type]
     if _NOT_SET_UP.search(message):
         return Understood("not_set_up", _clause(message))
-    if _OF_RUNS[5].pattern.search(message):
+    if next(each for each in _OF_RUNS if each.sense == "gone").pattern.search(message):
         return Understood("gone", _clause(message))
     if _NOT_KNOWN.search(message):
         return Understood("not_known", _clause(message))
@@ -348,8 +355,6 @@ def _said_by_lines(first: Finding, case: Case, known: Collection[tuple[str, int 
     """What lines of an excerpt say that shows no failure, no end and no steps; not what a problem knows already."""
     if first.where.rank is not None or case.failures or case.exits or case.marks.steps is not None:
         return None
-    if first.values.get("judged"):
-        return None  # figures of a living run were judged
     if case.lines > _EXCERPT or is_report(case) or {*case.natures.values()} - {"", FOREIGN}:
         return None
     lines = [
@@ -358,7 +363,9 @@ def _said_by_lines(first: Finding, case: Case, known: Collection[tuple[str, int 
         for each in _lines(case, place)
         if (case.sources[place].path, each.number) not in known
     ]
-    for predicate in _OF_RUNS:
+    # where figures of a living run were judged, only what spoils a training that looks well
+    predicates = [each for each in _OF_RUNS if each.sense in _SPOIL] if first.values.get("judged") else _OF_RUNS
+    for predicate in predicates:
         hits = [each for each in lines if predicate.pattern.search(each.text)]
         if hits:
             return _of_lines(predicate.sense, hits, lines, case)
@@ -369,7 +376,7 @@ def _lines(case: Case, source: int) -> Iterator[_Line]:
     for number, whole in case.kept[source]:
         if number in case.pasted_lines:
             continue  # code and configuration, which say nothing of a run
-        if not whole.strip() or _STATEMENT.match(whole):
+        if not whole.strip() or _STATEMENT.match(whole) or _DUMP.search(whole):
             continue
         stripped = strip(whole[:_LONGEST_LINE])
         folded = _FOLDED.search(stripped.text)

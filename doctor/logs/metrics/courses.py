@@ -24,6 +24,10 @@ _AREAS = ("rl", "numerics", "data", "python")
 _NOT_SETTINGS = frozenset({"variable", "package", "python", "gpu", "command", "raised", "fact"})
 _OPTION = later(r"(?:^|[\s(,])-{0,2}(?P<name>[A-Za-z][\w.\-]{1,60}?)\s?[=:]\s?(?P<value>[-+\w.]{1,30})")
 _FLAG = later(r"--(?P<name>[A-Za-z][\w\-]{1,50}) (?P<value>[-+]?\d[\w.]{0,20})(?=\s|$)")
+#: a word of a command that sets a part of a configuration, whatever program it is of
+_OVERRIDE = later(r"(?<!\S)\+{0,2}(?P<name>[a-z]\w{1,40}(?:\.\w{1,60}){1,6})=(?P<value>[-+\w.]{1,60})(?=\s|$)")
+#: a release as `pip freeze` lists it
+_RELEASE = later(r"(?m)^\s*(?P<name>[A-Za-z][\w.\-]{1,60})==(?P<version>\d[\w.]{0,30})\s*$")
 #: a line of metrics, in any notation
 _MEASURED = later(
     r"(?i)\b(?:train_|eval_)?(?:loss|reward|score|grad_norm|kl|entropy|epoch|accuracy|lr)(?:/\w+)?['\"]?\s?[:=|]\s?['\"]?-?(?:\d|nan|inf)"
@@ -51,10 +55,10 @@ _TIMES = later(r"(?i)\b(?:(?P<twice>twice|double)|(?P<half>half)|(?P<n>\d{1,3}) 
 FACTOR = 1.5
 
 
-def judged(case: Case, found: Mapping[str, Course], total: int | None, entries: Mapping[str, Entry]) -> tuple[
-    tuple[Finding, ...], tuple[Crashed, ...]
-]:  # fmt: skip
-    """What the laws over whole courses say; a bug of ours costs only that."""
+def judged(
+    case: Case, found: Mapping[str, Course], total: int | None, entries: Mapping[str, Entry], laws: str = "of_courses"
+) -> tuple[tuple[Finding, ...], tuple[Crashed, ...]]:
+    """What the laws over whole courses say, or those over what a few lines show; a bug of ours costs only that."""
     short = case.lines <= _EXCERPT and not (case.failures or case.exits or end_of(case))
     if not (found or short):
         return (), ()
@@ -64,7 +68,7 @@ def judged(case: Case, found: Mapping[str, Course], total: int | None, entries: 
         answers = (
             function(courses)
             for entry in entries.values()
-            if entry.area in _AREAS and entry.has_code and (function := function_of(entry, "of_courses")) is not None
+            if entry.area in _AREAS and entry.has_code and (function := function_of(entry, laws)) is not None
         )
         return tuple(each for each in answers if isinstance(each, Finding)), ()
     except Exception as exc:  # noqa: BLE001 - what the rules found is worth more
@@ -79,6 +83,7 @@ def settings_of(case: Case) -> dict[str, object]:
     told: dict[str, object] = {}
     quoted = _quoted(case)
     told |= {name: value_of(value) for name, value in settings_in(quoted).items()}
+    told |= {match["name"]: value_of(match["value"]) for match in _OVERRIDE.finditer(quoted)}
     if programs := " ".join(dict.fromkeys(_PROGRAMS.findall(f"{quoted}\n{case.given.text[:20_000]}"))):
         told[PROGRAM] = programs
     for text in case.given.text.splitlines()[:5_000]:
@@ -100,13 +105,20 @@ def _quoted(case: Case) -> str:
     """The lines of an excerpt that are no metrics, whose names settings have, too."""
     if case.lines > _EXCERPT or case.failures:
         return ""
-    return "\n".join(text[:2_000] for kept in case.kept for _, text in kept if not _MEASURED.search(text))
+    told = (text[:2_000] for kept in case.kept for _, text in kept)
+    return "\n".join(text for text in told if _is_command(text) or not _MEASURED.search(text))
+
+
+def _is_command(text: str) -> bool:
+    """Whether a line sets parts of a configuration, of which one may be called as a metric is: `optim.lr=1e-6`."""
+    return len(_OVERRIDE.findall(text)) > 1
 
 
 def _versions(case: Case) -> dict[str, str]:
     """Versions of logs and context, also of a list or a sentence that a person wrote."""
     stated = (each for each in said_in(case.given) if each.owner == "package")
-    return {**{each.name: str(each.value) for each in stated}, **case.given.versions, **case.versions}
+    listed = {match["name"].lower(): match["version"] for match in _RELEASE.finditer(case.given.text[:20_000])}
+    return {**listed, **{each.name: str(each.value) for each in stated}, **case.given.versions, **case.versions}
 
 
 # the same metric elsewhere ----------------------------------------------------------------------------------------

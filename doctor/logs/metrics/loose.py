@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from doctor.base.patterns import later
 from doctor.catalogue.columns import MetricRow
+from doctor.catalogue.metric_words import by_words
 from doctor.catalogue.series import ALIASES
 from doctor.logs.metrics.names import shared
 from doctor.logs.metrics.wanted import is_wanted
@@ -19,8 +20,18 @@ from doctor.logs.metrics.wanted import is_wanted
 MOST_LINES = 60
 _LONGEST = 2_000
 _FIGURE = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?|[-+]?(?:nan|inf|NaN|Inf)"
+_NUMBER = later(_FIGURE)
+#: what is between two cells, and the line below a heading
+_BETWEEN = later(r"\s*\|\s*|\t+| {2,}")
+_RULED = later(r"[\s|:+\-=]+")
+_LEAST_CELLS = 3
 _PAIR = later(rf"['\"]?(?P<name>[A-Za-z][\w./@\-]{{0,80}})['\"]?\s{{0,2}}[:=]\s{{0,2}}(?P<value>{_FIGURE})(?![\w.%])")
 _CELL = later(rf"^\s*(?P<name>[A-Za-z][\w ./\-]{{0,40}}?)\s+(?P<value>{_FIGURE})\s*$")
+#: `advantages stats: min=-2, max=3`: what the statistics of a line are of
+_SUBJECT = later(
+    r"(?i)\b(?P<of>advantages?|rewards?|entropy)(?: stat(?:s|istics))?\s{0,2}[:=(]\s{0,2}(?=min|max|mean|std|avg)"
+)
+_STATISTICS = frozenset({"min", "max", "mean", "avg", "std"})
 #: a value with what it was measured under behind it
 LABELLED = later(
     rf"^\s*['\"]?(?P<name>[A-Za-z][\w./@\-]{{0,80}})['\"]?\s{{0,2}}[:=]\s{{0,2}}(?P<value>{_FIGURE})"
@@ -51,13 +62,35 @@ def read(path: str, lines: Sequence[tuple[int, str]]) -> Excerpt:
     """Metrics of the lines of one log, in order."""
     rows: list[MetricRow] = []
     total: int | None = None
+    heads: list[str] = []
     for number, text in lines[:MOST_LINES]:
-        row = _row(path, number, text[:_LONGEST])
+        cells = _cells(text[:_LONGEST])
+        if len(cells) >= _LEAST_CELLS and not any(_NUMBER.fullmatch(each) for each in cells):
+            heads = [_name(each) for each in cells] if not _RULED.fullmatch(text) else heads
+        row = _row(path, number, text[:_LONGEST]) or _of_table(path, number, heads, cells)
         if row is not None:
             rows.append(row)
             step = _STEP.search(text)
             total = int(step["all"]) if step and step["all"] else total
     return Excerpt(rows, total)
+
+
+def _cells(text: str) -> list[str]:
+    """The cells of a line of a table: between bars, tabs, or blanks of which there are several."""
+    return [each.strip() for each in _BETWEEN.split(text.strip().strip("|")) if each.strip()]
+
+
+def _of_table(path: str, number: int, heads: Sequence[str], cells: Sequence[str]) -> MetricRow | None:
+    """A row of numbers below the heading of a table, as notebooks show the metrics of a Trainer."""
+    if not heads or len(cells) != len(heads) or not all(_NUMBER.fullmatch(each) for each in cells):
+        return None
+    told = dict(zip(heads, map(float, cells), strict=True))
+    known = {name: value for name, value in told.items() if is_wanted(name)}
+    step = told.get("step")
+    if not set(known) - _SETTINGS_TOO:
+        return None
+    place = int(step) if step is not None and step == int(step) else None
+    return MetricRow(place, shared(tuple(known)), tuple(known.values()), None, None, f"{path}:{number}")
 
 
 def _row(path: str, number: int, text: str) -> MetricRow | None:
@@ -71,13 +104,15 @@ def _row(path: str, number: int, text: str) -> MetricRow | None:
 
 
 def _pairs(text: str) -> Iterator[tuple[str, float]]:
+    subject = _SUBJECT.search(text)
     for match in _PAIR.finditer(text):
-        yield _name(match["name"]), float(match["value"])
+        name = match["name"]
+        yield _name(f"{subject['of']}/{name}" if subject and name in _STATISTICS else name), float(match["value"])
     for cell in text.split("|") if "|" in text else ():
         if told := _CELL.match(cell):
             yield _name(told["name"]), float(told["value"])
 
 
 def _name(name: str) -> str:
-    name = _NAMES.get(name, name)
-    return ALIASES.get(name, name)
+    name = _NAMES.get(name, _NAMES.get(name.lower(), name if name != "Step" else "step"))
+    return ALIASES.get(name) or by_words(name)

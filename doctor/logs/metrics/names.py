@@ -34,6 +34,7 @@ from typing import Any, NamedTuple, Optional
 from doctor.base.patterns import later
 from doctor.catalogue.columns import MetricRow, points_of
 from doctor.catalogue.loss_scale import ATTEMPTED
+from doctor.catalogue.metric_words import by_words
 from doctor.catalogue.series import ALIASES, Point
 from doctor.logs.metrics.blocks import BLOCK_LITERALS, OF_STEP_BEFORE, step_told, told_in_block
 from doctor.logs.read.quick import AnyBar, bar_of, piece_around
@@ -163,7 +164,7 @@ DICT_SHAPES: dict[tuple[bytes, ...], Shape] = {}
 VERL_SHAPES: dict[tuple[bytes, ...], Shape] = {}
 MOST_SHAPES = 1000
 
-_aliased = frozenset(name.encode() for name in ALIASES)
+_renamed = {name.encode() for name in ALIASES}
 
 
 def name_of(raw: bytes) -> str:
@@ -171,7 +172,9 @@ def name_of(raw: bytes) -> str:
     name = _names.get(raw)
     if name is None:
         own = raw.decode("utf-8", "replace")
-        name = ALIASES.get(own, own)
+        name = ALIASES.get(own) or by_words(own)
+        if name != own:
+            _renamed.add(raw)
         if len(_names) < MOST_NAMES:
             _names[raw] = name
     return name
@@ -284,7 +287,7 @@ def _careful_dict_row(step: Optional[int], body: bytes) -> Optional[Row]:
                 continue
             number = told
         name = known(raw) or name_of(raw)
-        aliased = aliased or raw in _aliased
+        aliased = aliased or raw in _renamed
         pairs.append((name, number))
     return _row(step, pairs, aliased=aliased)
 
@@ -336,7 +339,7 @@ def row_of_mapping(data: dict[str, object]) -> Optional[Row]:
             continue
         number = _value(str(value).encode())
         if number is not None:
-            pairs.append((ALIASES.get(key, key), number))
+            pairs.append((ALIASES.get(key) or by_words(key), number))
     return _row(int(text) if text.isdigit() else None, pairs, aliased=True)
 
 

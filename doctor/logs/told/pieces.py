@@ -21,9 +21,10 @@ _LONGEST = 4_000  # characters of a line
 _STATEMENT = 150  # lines of one
 #: calls that make a statement worth reading
 CALLS = later(
-    r"\b(?:[A-Z]\w*(?:Config|Trainer|TrainingArguments)|LLM|SamplingParams|FastLanguageModel\.\w+|\w*[Mm]odel\w*"
+    r"\b(?:[A-Z]\w*Config|\w*(?:Trainer|TrainingArguments)|LLM|SamplingParams|FastLanguageModel\.\w+|\w*[Mm]odel\w*"
     r"\.from_pretrained|get_peft_model|TrlParser|HfArgumentParser|apply_chat_template|train_on_responses_only"
-    r"|re\.(?:match|search|fullmatch|findall)|DistributedSampler|DataLoader|accelerator\.\w+|dist(?:ributed)?\.\w+|[Tt]rainer\.(?:save_model|evaluate)|(?:add_special_)?tokens)\("
+    r"|re\.(?:match|search|fullmatch|findall)|\w*loss\w*|rewards\.(?:view|reshape)|DistributedSampler|DataLoader"
+    r"|accelerator\.\w+|dist(?:ributed)?\.\w+|[Tt]rainer\.(?:save_model|evaluate)|(?:add_special_)?tokens)\("
 )
 _BEGINS = later(
     r"(?:import|from|def|class|if|for|while|with|try|@|async)\b|@|[A-Za-z_][\w.\[\]'\", ]{0,120}\s*(?:=(?!=)|\()"

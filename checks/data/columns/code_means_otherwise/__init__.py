@@ -10,12 +10,12 @@ from doctor.facts.script import Script
 
 @check_of_rows()
 def written(words: ProblemWords, script: Script, *, processes: int | None = None) -> Judgement:
-    """Say so where the code of a script holds the idiom; the row's value `function` is the hole that holds one."""
+    """Say so where the code of a script holds the idiom; the row's values are names in its words, with their holes."""
     line = script.idioms.get(words.problem.row)
     if line is None:
         return
-    function = line.value.get(words.values.get("function"))
+    holes = {"function": None, **words.values}
     yield found(
         words.problem, words[MAIN], confidence=LIKELY, where=Where(file=line.source, line=line.line),
-        evidence=(line,), function=function, processes=processes,
+        evidence=(line,), processes=processes, **{name: line.value.get(hole) for name, hole in holes.items()},
     )  # fmt: skip
