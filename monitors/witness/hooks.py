@@ -20,6 +20,7 @@ from doctor.monitors.witness.inside import LocalLlm, follow
 from doctor.monitors.witness.judge import Batch
 from doctor.monitors.witness.policy import Policy
 from doctor.monitors.witness.served import engine_at
+from doctor.monitors.witness.together import ranks_compute_together
 from doctor.monitors.witness.witness import Witness
 
 #: from a trainer to the object that generates, and to the one that pushes with the name of what does
@@ -231,7 +232,7 @@ def forwards_together(trainer: Any) -> bool:
     config = getattr(getattr(trainer, "accelerator", None), "parallelism_config", None)
     sizes = [getattr(config, name, 1) for name in ("sp_size", "cp_size", "tp_size")]
     sizes.append(getattr(getattr(trainer, "args", None), "sequence_parallel_size", 1))
-    return any(isinstance(size, int) and size > 1 for size in sizes)
+    return any(isinstance(size, int) and size > 1 for size in sizes) or ranks_compute_together()
 
 
 def _context(trainer: Any) -> Optional[Callable[[], Any]]:

@@ -81,6 +81,19 @@ def test_forwards_that_drop_activations_prove_nothing_which_is_said(tmp_path: Pa
     assert said.endswith("the policy that learns: the trainer's forward drops activations by chance")
 
 
+def test_a_loop_whose_ranks_share_out_sequences_is_known_by_its_group(tmp_path: Path) -> None:
+    """A forward of the witness alone would wait for the other rank, and the run with it."""
+    pytest.importorskip("torch")
+    out = tmp_path / "told.json"
+    argv = [sys.executable, "-m", "torch.distributed.run", *torchrun(), str(PROGRAMS / "ulysses_loop.py"), str(out)]
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    told = json.loads(out.read_text())
+    assert told["parts"].startswith("each rank takes a part of every sequence")
+    assert told["rounds"] >= 3
+    assert (told["late"], told["found"]) == (0, 0)
+
+
 @pytest.fixture
 def trained(
     python: Path,  # noqa: F811
