@@ -215,8 +215,8 @@ def hub(module: Any) -> None:
 def pushes(module: Any) -> None:
     """Have models, tokenizers and datasets not pushed, which collects files first and asks the hub what it has."""
     for name in _PUSHED:
-        owner = getattr(module, name, None)
-        if callable(getattr(owner, "push_to_hub", None)):
+        owner: Any = getattr(module, name, None)
+        if owner is not None and callable(getattr(owner, "push_to_hub", None)):
             owner.push_to_hub = _not_uploaded("push_to_hub", owner.push_to_hub)
 
 

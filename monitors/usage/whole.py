@@ -11,7 +11,8 @@ from doctor.base.record import record
 from doctor.catalogue.outcome import Outcome
 from doctor.diagnosis.report import Diagnosis, as_dict
 from doctor.diagnosis.suppress import Ignored
-from doctor.logs.postmortem import NotReadable, examine
+from doctor.logs.gathered import NotReadable
+from doctor.logs.postmortem import examine
 from doctor.logs.read.layouts import NoLogs
 from doctor.monitors.usage import about as about_run
 from doctor.monitors.usage.blocks import NotUsage
