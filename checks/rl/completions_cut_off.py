@@ -167,8 +167,17 @@ class NoneEndsAnyMore:
         )  # fmt: skip
 
     def calm(self, stretch: Stretch) -> bool:
-        """Take rows in that tell no share."""
-        return self._share is None and self._before is None and not stretch["completions/clipped_ratio"].values
+        """Take rows in that tell no share, or of which each tells both and in none of which all are cut off."""
+        shares, rewards = stretch["completions/clipped_ratio"], stretch["reward"]
+        if not shares.values:
+            return self._share is None and self._before is None
+        if self._share is not None or self._reward is not None or len(shares.values) != len(rewards.values):
+            return False
+        if not (shares.finite and rewards.finite and shares.high < SHARE):
+            return False
+        last = shares.values[-1]
+        self._before, self._since = ((last, rewards.values[-1]) if last < ENDED else None), 0
+        return True
 
 
 def of_courses(courses: Courses) -> Optional[Finding]:

@@ -38,7 +38,7 @@ PASSING = frozenset(
         "scale", "scored", "serve", "shield", "start", "step", "take_model_step", "total", "training_step", "update",
         "watched",
         "create_engine_config", "from_pretrained", "get_config_dict", "guarded", "init", "init_subclass",
-        "load_dataset", "main", "post_init", "rehearsed", "replaced", "sampler", "select", "split", "timed_map",
+        "load_dataset", "main", "post_init", "rehearsed", "replaced", "sampler", "save", "select", "split", "timed_map",
         "train",
     }
 )  # fmt: skip

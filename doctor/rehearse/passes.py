@@ -9,8 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -59,9 +59,8 @@ def run_pass(
     began_ns, began = time.time_ns(), time.monotonic()
     run.write_run(argv=list(argv), cwd=str(Path.cwd()), started_ns=began_ns, host=host_name(), ranks=None)
     run.console.parent.mkdir(parents=True, exist_ok=True)
-    _adopt()
     late = False
-    with run.console.open("ab") as console:
+    with _adopting(), run.console.open("ab") as console:
         try:
             process = subprocess.Popen(
                 list(argv), env={**variables, VARIABLE: str(run.path)}, stdin=subprocess.DEVNULL, stdout=console,
@@ -135,11 +134,20 @@ def _size(folder: Path) -> int:
     return total
 
 
-def _adopt() -> None:
-    """Become the parent of what outlives its own: a launcher's workers are found and ended with it."""
+@contextmanager
+def _adopting() -> Iterator[None]:
+    """Be the parent of what outlives its own, for as long: a launcher's workers are found and ended with it."""
+    _adopt(1)
+    try:
+        yield
+    finally:
+        _adopt(0)
+
+
+def _adopt(value: int) -> None:
     if sys.platform.startswith("linux"):
         with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+            ctypes.CDLL(None).prctl(_SUBREAPER, value, 0, 0, 0)
 
 
 def _look(run: RunDir) -> None:

@@ -126,7 +126,7 @@ def test_of_very_many_logs_less_is_kept_and_the_same_is_found(
     folder = ranks_of(tmp_path / "ranks", 12, 5, linked=False)
     whole = json.loads(told(folder, prepared))
     monkeypatch.setattr(dividing, "BRIEF_FROM", 2)
-    monkeypatch.setattr("doctor.logs.postmortem.BRIEF_FROM", 2)
+    monkeypatch.setattr("doctor.logs.gathered.BRIEF_FROM", 2)
     brief = json.loads(told(folder, prepared))
     assert [each["headline"] for each in brief["findings"]] == [each["headline"] for each in whole["findings"]]
     assert brief["findings"][0]["where"] == whole["findings"][0]["where"]

@@ -51,7 +51,7 @@ def test_a_fix_is_shown_applied_and_taken_back(sample_run: SampleRun, problem: s
     assert contents(run) == before
     done = fix(run, problem, "--apply", "--yes", "--", *COMMAND)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{problem} is not found any more" in done.stdout
+    assert f"{problem} is no longer found" in done.stdout
     changed = contents(run)
     assert [Path(each).name for each in changed if changed[each] != before[each]] == [file]
     text = (run.folder / file).read_text()

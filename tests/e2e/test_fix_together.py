@@ -108,7 +108,7 @@ def test_all_safe_plans_are_carried_out_and_one_undo_takes_them_back(patient: Pa
     assert "tokenizer=" not in script.read_text()
     assert "auto_find_batch_size=False" in script.read_text()
     assert "max_prompt_length=512" in script.read_text()
-    assert "TRL2205/removed: it installs, or changes what is computed" in done.stdout
+    assert "TRL2205/removed: it installs packages, or changes results" in done.stdout
     undone = run_doctor("fix", "--all", "--undo", "--lang", "en", cwd=tmp_path, env=env)
     assert undone.returncode == 0, undone.stderr
     assert script.read_bytes() == before

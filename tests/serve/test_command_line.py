@@ -170,4 +170,4 @@ def test_a_late_start_ends(site: Path) -> None:
     done = serve(site, "--startup-timeout", "3s", "--model", "m", PLAY="wait")
     assert done.returncode == 128 + signal.SIGTERM
     assert time.monotonic() - started < 100
-    assert "The server did not come up within 3 s" in done.stderr
+    assert "The server did not start within 3 s" in done.stderr

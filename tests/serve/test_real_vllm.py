@@ -211,7 +211,7 @@ def test_fix_mends_the_installed_file_and_takes_it_back(
 
     assert "+    app.state.engine_client = engine" in fix()
     assert file.read_bytes() == shipped  # only shown
-    assert "VLL001 is not found any more" in fix("--apply", "--yes")
+    assert "VLL001 is no longer found" in fix("--apply", "--yes")
     server = start("0.8.5", shipped=True, site=own_copy)
     assert server.up(), server.text[-3000:]
     assert server.ask("GET", "/health") == (200, "")

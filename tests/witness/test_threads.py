@@ -26,7 +26,7 @@ MISSED = {
 }  # fmt: skip
 
 #: a symptom is named in place of the cause, or before it
-SYMPTOM = {"verl-lora-random-output": "RLX011", "dressage-gibberish-after-push": "RLX011"}
+SYMPTOM = {"dressage-gibberish-after-push": "RLX011"}
 
 
 def label(name: str) -> dict[str, Any]:
