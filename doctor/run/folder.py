@@ -202,7 +202,8 @@ class Appender:
         return False
 
     def _open(self) -> int:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        """The file, its folder made; not what that lies in: a run folder that was removed stays so, and is told lost."""
+        self.path.parent.mkdir(exist_ok=True)
         file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         size = os.fstat(file).st_size
         self._torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
