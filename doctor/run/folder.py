@@ -172,11 +172,13 @@ class Appender:
 
     Args:
         path: the file; its folder is made.
+        anew: what that lies in is made, too; without it a run folder that was removed stays so, and lines are lost.
 
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, anew: bool = True) -> None:
         self.path = path
+        self._anew = anew
         self.lost = 0  # lines that could not be written
         self.error: Optional[int] = None  # why the last ones could not, where the system told
         self._file: Optional[int] = None
@@ -202,8 +204,7 @@ class Appender:
         return False
 
     def _open(self) -> int:
-        """The file, its folder made; not what that lies in: a run folder that was removed stays so, and is told lost."""
-        self.path.parent.mkdir(exist_ok=True)
+        self.path.parent.mkdir(parents=self._anew, exist_ok=True)
         file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         size = os.fstat(file).st_size
         self._torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"

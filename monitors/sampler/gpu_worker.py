@@ -113,8 +113,10 @@ class Worker:
             self._open(slot)
         self._take_stock()
         self.exporter = self._exporter(exporter_url)
-        self.table = Table(csv, columns.GPU, [*self._notes(), *clock_notes(begun), *notes])
-        self.processes = Table(run.gpu_processes(), columns.GPU_PROCESS, [f"schema {columns.GPU_PROCESS_SCHEMA}"])
+        own = run.path in csv.parents
+        self.table = Table(csv, columns.GPU, [*self._notes(), *clock_notes(begun), *notes], anew=not own)
+        schema = [f"schema {columns.GPU_PROCESS_SCHEMA}"]
+        self.processes = Table(run.gpu_processes(), columns.GPU_PROCESS, schema, anew=False)
         self.number = -1  # of the tick
         self._paces(interval_s)
         handles = {reader.card.index: reader.card.handle for reader in self.readers}

@@ -153,8 +153,9 @@ class Sampler:
         self._root, self.worker, self._events = root, worker, events
         self._host, self._processes = HostReader(run.path), ProcessReader()
         begun = [*clock_notes(now()), *notes]
-        self._table = Table(run.host(), columns.HOST, [f"schema {columns.HOST_SCHEMA}", *begun])
-        self._process_table = Table(run.processes(), columns.PROCESS, [f"schema {columns.PROCESS_SCHEMA}", *begun])
+        self._table = Table(run.host(), columns.HOST, [f"schema {columns.HOST_SCHEMA}", *begun], anew=False)
+        notes = [f"schema {columns.PROCESS_SCHEMA}", *begun]
+        self._process_table = Table(run.processes(), columns.PROCESS, notes, anew=False)
         self._known: dict[int, Identity] = {}
         self._begun_s = time.monotonic()
         self._tree, self._young_tree, self._anew = Every(TREE_S), Every(YOUNG_TREE_S), Every(ANEW_S)

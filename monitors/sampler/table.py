@@ -21,11 +21,12 @@ class Table:
         path: the file.
         columns: in order; the first four are time, t_ns, mono_s and host.
         notes: lines for the head of the file, without the leading #.
+        anew: as of `Appender`: False for what lies in a run folder, which may have been removed.
 
     """
 
-    def __init__(self, path: Path, columns: Iterable[str], notes: Iterable[str]) -> None:
-        self._file = Appender(path)
+    def __init__(self, path: Path, columns: Iterable[str], notes: Iterable[str], *, anew: bool = True) -> None:
+        self._file = Appender(path, anew=anew)
         self._host = host_name()
         own = list(columns)[4:]
         self._blank = [""] * len(own)

@@ -260,7 +260,7 @@ def test_a_process_that_is_killed_is_named_and_what_was_measured_is_kept(tmp_pat
     assert told[0].exchanges
     assert {told[node].processes[0].outcome for node in (1, 2)} <= {"error", "died"}
     (found,) = findings(cluster)
-    assert found.words().headline.startswith("The measuring process of `n0` died of SIGKILL")
+    assert found.words().headline.startswith("The measuring process of `n0` ended with SIGKILL")
     assert found.where.host == "n0"
 
 
