@@ -74,7 +74,7 @@ def test_under_torchrun_the_rank_that_raised_first_is_named_with_its_step(
     assert (first["rank"], first["step"]) == (1, 2)
     assert "the reward server answered 502" in first["data"]["text"]  # type: ignore[index]
     said = ran.text.partition("ended with exit code 1")[2].replace("`", "")
-    assert "rank 1: RuntimeError raised in ranks.py" in said
+    assert "Rank 1: RuntimeError raised in ranks.py" in said
     assert "step 2" in said
 
 

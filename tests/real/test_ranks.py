@@ -64,8 +64,8 @@ class Lost(NamedTuple):
     [
         Lost("raises", "UNK001", ("rank 1", "`RuntimeError`", "ranks.py")),
         Lost("killed", "LCH018", ("SIGKILL", "memory", "dmesg")),
-        Lost("segfault", "UNK002", ("rank 1", "SIGSEGV", "PYTHONFAULTHANDLER=1")),
-        Lost("exits", "UNK002", ("rank 1", "exit 3")),
+        Lost("segfault", "UNK002", ("Rank 1", "SIGSEGV", "PYTHONFAULTHANDLER=1")),
+        Lost("exits", "UNK002", ("Rank 1", "exit 3")),
     ],
     ids=lambda each: each.case,
 )

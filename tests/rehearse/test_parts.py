@@ -120,7 +120,7 @@ def test_what_is_well_is_left_in_peace(
     assert (marks["configuration"], marks["data"], marks["reward"]) == ("ok", "ok", "ok")
     said = {each["what"]: each["why"] for each in report["rehearsal"]["not_rehearsed"]}
     assert "configuration, data and reward only" in said["run"]
-    assert "1 of 12 prompts" in said["data"]
+    assert "1 of 12 examined prompts" in said["data"]
     earned = report["rehearsal"]["rewards"]["compute_score"]
     assert earned["right:hashes"] > 0 == earned["refusal"]
 
