@@ -146,8 +146,6 @@ def judged(
     if not found and all(each.severity is INFO for each in live.findings):
         # where a few lines go is a symptom: it is told where nothing says why
         found, crashed = courses.judged(gathered.case, live.courses, total, catalogue.entries, "of_quoted")
-    told = {each.problem.id for each in live.findings}  # by a rule that saw each step, and knows more of them
-    found = tuple(each for each in found if each.problem.id not in told)
     return (replace(live, findings=merged((*found, *live.findings))) if found else live), crashed
 
 

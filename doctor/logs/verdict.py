@@ -235,13 +235,12 @@ class _Order:
             outside = [each for each in outside if not all(hit.level in _WARNED for hit in each.hits)]
         # what only spoils other runs ended this one, where its words are those of the failure
         self.helpers = [each for each in self.helpers if each not in within]
-        self.causes = [*within, *outside]
+        self.causes = sorted([*within, *outside], key=lambda each: each.finding.confidence is LIKELY)
         here = [each for each in self._all if self._within(each, primary.failure)]
         shown = {name for each in here for name in each.wanted("symptom_of")}
         for each in (*self.causes, *self.helpers):
             if self._is_got_over(each) or (each in outside and self._is_line(each) and not _named(each, shown)):
                 each.finding = replace(each.finding, confidence=LIKELY)
-        self.causes.sort(key=lambda each: each.finding.confidence is LIKELY)
 
     def _is_line(self, each: Candidate) -> bool:
         """Whether mere lines show it: that they came first is all that is known."""
