@@ -6,10 +6,10 @@ from typing import Any
 
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence, Finding, Message, found
+from doctor.catalogue.finding import LIKELY, Confidence, Finding, Message, found
 from doctor.catalogue.problem import ERROR
 from doctor.catalogue.settings import at
-from doctor.catalogue.shared.trainers import is_grpo, listing
+from doctor.catalogue.shared.trainers import certainty, is_grpo, listing
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.checks.data._logged import by_trainer
@@ -48,7 +48,12 @@ def reward_parameter_not_passed(training: Training, packages: Packages) -> Judge
         for parameter in function.required:
             if parameter not in given:
                 yield _told(
-                    function, COLUMN, CONFIRMED, severity=ERROR, parameter=parameter, columns=listing(rows.columns[:6])
+                    function,
+                    COLUMN,
+                    certainty(training),
+                    severity=ERROR,
+                    parameter=parameter,
+                    columns=listing(rows.columns[:6]),
                 )
 
 
