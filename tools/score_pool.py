@@ -76,7 +76,7 @@ def main() -> int:
     """Print the table of one half; 2 when there is no case."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--folder", type=Path, default=POOL)
-    parser.add_argument("--half", type=int, choices=(1, 2, 3, 4), required=True)
+    parser.add_argument("--half", type=int, required=True)
     parser.add_argument("--answers", type=Path, metavar="FILE", help="write every answer to this file, to be read")
     chosen = parser.parse_args()
     folders = [each for each in cases_of(chosen.folder) if _half(each) == chosen.half]
