@@ -8,8 +8,10 @@ from dataclasses import replace
 from doctor.base.evidence import Observed
 from doctor.catalogue.finding import LIKELY, Finding, Phrase, Where, found, joined
 from doctor.catalogue.standing import Standstill, Waiting
-from doctor.catalogue.stillness import Stillness
+from doctor.catalogue.stillness import Stacks, Stillness, Stood
 from doctor.catalogue.words import words_of
+
+_MOST_SHOWN = 4
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
@@ -18,6 +20,12 @@ MESSAGE = TOML["main"]
 STANDS = TOML["stands"]
 BEHIND = TOML["behind"]
 APART = TOML["apart"]
+STACKS = {
+    "apart": TOML["stacks_apart"],
+    "outside": TOML["stacks_outside"],
+    "same": TOML["stacks_same"],
+    "alone": TOML["stacks_alone"],
+}
 
 
 def of_standstill(standstill: Standstill) -> Finding:
@@ -80,6 +88,38 @@ def _listed(ranks: Sequence[int]) -> str:
 def _numbers(ranks: Sequence[int]) -> str:
     more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
     return ", ".join(map(str, ranks[:8])) + more
+
+
+def of_stacks(stacks: Stacks) -> Finding:
+    """Say who waits for whom by the stacks that a text quotes; asked by `doctor.logs.stacks`."""
+    shown = (*stacks.waiting, *stacks.others)
+    first, doing = shown[0], shown[0].doing
+    told = joined([_stands(each) for each in shown[:_MOST_SHOWN]])
+    ways = ", ".join(dict.fromkeys(f"`{each.what}` ({each.who})" for each in stacks.waiting[:_MOST_SHOWN]))
+    alone = stacks.form == "alone"
+    return found(
+        PROBLEM, STACKS[stacks.form], confidence=LIKELY, where=stacks.where,
+        evidence=tuple(each.quote for each in shown[:_MOST_SHOWN]), told=told, ways=ways, collective=first.what,
+        waiting=_whose(stacks.waiting), other=_whose(stacks.others), one=_whose(stacks.waiting[:1]),
+        at=(*stacks.others, first)[0].at,
+        caller=first.led_by, does=TOML.phrase(f"does.{doing}") if alone else "",
+        why=TOML.phrase(f"why.{doing}") if alone else "",
+        what=TOML.phrase(f"remedy.{doing}", at=first.at) if alone else "",
+    )  # fmt: skip
+
+
+def _stands(each: Stood) -> Phrase:
+    who = f"{each.who[0].upper()}{each.who[1:]}" if each.who else TOML.phrase("whose.alone")
+    return TOML.phrase(f"stand.{each.doing}", who=who, what=each.what, at=each.at, caller=each.led_by)
+
+
+def _whose(processes: Sequence[Stood]) -> Phrase | str:
+    """``rank 3``, ``rank 3 and 2 more``, ``the process``."""
+    if not processes:
+        return ""
+    if len(processes) == 1:
+        return processes[0].who or TOML.phrase("whose.alone")
+    return TOML.phrase("whose.several", first=processes[0].who, more=len(processes) - 1)
 
 
 def of_stillness(stillness: Stillness) -> Finding:

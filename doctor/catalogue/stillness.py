@@ -1,8 +1,9 @@
-"""A run that made no progress before it was ended, as the logs show it; the words stand in the catalogue."""
+"""A run that made no progress, by its last steps or by stacks that its logs quote; the words stand in the catalogue."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from doctor.base.evidence import Observed
 from doctor.base.record import record
@@ -30,3 +31,52 @@ class Stillness:
     where: Where
     evidence: tuple[Observed, ...]
     behind: Sequence[tuple[int, float]] = ()
+
+
+#: what a process does, by its frames
+Doing = Literal[
+    "collective", "lock", "scores", "remote", "asks", "child", "gpu", "compiles", "loader", "idle", "computes"
+]
+#: what the stacks come to: the processes are in different collectives; some of them are in one and others are not; all
+#: shown are in the same; one alone
+Form = Literal["apart", "outside", "same", "alone"]
+
+
+@record
+class Stood:
+    """One process.
+
+    Args:
+        who: as the text calls it: "rank 3", "EngineCore_DP1"; "" where it does not.
+        doing, what: what it does, and the function that says so: ("collective", "all_reduce").
+        at: the innermost frame of the program: "clip (reward.py:7)"; `led_by`: who called what it waits in.
+        quote: the line of that frame.
+
+    """
+
+    who: str
+    doing: Doing
+    what: str
+    at: str
+    led_by: str
+    quote: Observed
+
+
+@record
+class Stacks:
+    """What quoted stacks come to.
+
+    A file under ``checks/launch/`` declares ``of_stacks(stacks: Stacks) -> Finding``.
+
+    Args:
+        form: see `Form`.
+        waiting: processes in a collective, those of one collective beside each other; else the one process.
+        others: those that are in none, where some are.
+        where: the first line of the stack to look at.
+
+    """
+
+    form: Form
+    waiting: Sequence[Stood]
+    others: Sequence[Stood]
+    where: Where

@@ -35,6 +35,7 @@ from doctor.logs.read.layouts import ARCHIVES
 from doctor.logs.read.scan import Scanner
 from doctor.logs.read.streams import STDIN
 from doctor.logs.recorded import Written
+from doctor.logs.stacks import judged as judged_stacks
 from doctor.logs.verdict import Beyond, Verdict, judge
 
 if TYPE_CHECKING:
@@ -249,7 +250,8 @@ def _beyond(gathered: Gathered, live: Live, beside: Artifacts, catalogue: Catalo
     """What is known besides the log lines; an alarm of the guard has the role that the same rule gives it here."""
     roles = {each.problem.id: each.role for each in live.findings}
     alarms = (replace(each, role=roles.get(each.problem.id, each.role)) for each in told.alarms)
-    still = hangs.find(gathered.case, gathered.endings, live.paces, catalogue.entries.values())
+    stood = judged_stacks.find(gathered.case, catalogue.entries.values())
+    still = stood or hangs.find(gathered.case, gathered.endings, live.paces, catalogue.entries.values())
     return Beyond((*alarms, *live.findings, *beside.findings), told, still, frozenset(gathered.unclear), live.judged)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from doctor.base.ranks import ranks_text
@@ -19,6 +20,7 @@ ABSENT_MESSAGE = TOML["absent_message"]
 DIFFERS_MESSAGE = TOML["differs_message"]
 ALL_CAME = TOML["all_came"]
 PARTED = TOML["parted"]
+SURVEYED = TOML["surveyed"]
 
 
 #: the call as the watchdog tells it: number, operation and sizes
@@ -106,6 +108,8 @@ def _waiting(hits: Hits) -> list[int]:
 
 def explain(hits: Hits) -> Finding | None:
     """Name who waited, for how long, and who is missing where the size of the world is known."""
+    if (surveyed := _surveyed(hits)) is not None:
+        return surveyed
     waited = _waiting(hits)
     which = "none" if not waited else "one" if len(waited) == 1 else "several"
     who = TOML.phrase(f"waited.{which}", ranks=ranks_text(waited))
@@ -129,6 +133,23 @@ def explain(hits: Hits) -> Finding | None:
         who=who,
         seconds=f"{int(hits.get('ms') or 0) / 1000:g}", operation=hits.get("operation"),
         absent=ranks_text(missing),
+    )  # fmt: skip
+
+
+def _surveyed(hits: Hits) -> Finding | None:
+    """What a survey of all ranks says, which is more than the word of one that waits."""
+    absent, ahead = hits.get("absent"), hits.get("ahead")
+    number, last = hits.get("number"), hits.get("last")
+    if not absent:
+        return None  # nobody asked all
+    if last and number and int(last) > int(number):  # the second of the two is ahead
+        absent, ahead, number, last = ahead or absent, absent, last, number
+    operation = (hits.get("operation") or "").rpartition(":")[2]
+    called = TOML.phrase("named", operation=operation) if operation else TOML.phrase("number", number=number)
+    return found(
+        PROBLEM, SURVEYED, where=replace(hits.where(), rank=int(absent.split(",")[0])), evidence=hits.evidence(),
+        confidence=LIKELY, absent=absent, called=called, number=number or "", last=last or "",
+        waiting=ahead or "",
     )  # fmt: skip
 
 

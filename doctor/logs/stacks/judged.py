@@ -1,0 +1,66 @@
+"""Who waits for whom, by the stacks that a text quotes of several processes, or where the only one stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from doctor.catalogue.finding import Finding, Where
+from doctor.catalogue.index import Entry
+from doctor.catalogue.problem_files import function_of
+from doctor.catalogue.stillness import Doing, Form, Stacks, Stood
+from doctor.logs.failures.case import Case
+from doctor.logs.stacks.doing import stood
+from doctor.logs.stacks.read import by_process, stacks_in
+
+_AREA = "launch"
+#: of one process alone these say why it does not go on; that it waits for a GPU or for work is what all do
+_ALONE: frozenset[Doing] = frozenset({"collective", "lock", "scores", "asks", "child"})
+
+
+def find(case: Case, entries: Iterable[Entry]) -> Finding | None:
+    """What the catalogue says of the stacks that the logs quote; None where they quote none that tell anything."""
+    if not case.whole:
+        return None
+    stacks = next(filter(None, map(_of_source, case.sources, case.kept)), None)
+    if stacks is None:
+        return None
+    for entry in entries:
+        if entry.area == _AREA and not (entry.has_rule or entry.has_signatures or entry.checks):
+            judge = function_of(entry, "of_stacks")
+            if judge is not None:
+                finding: Finding = judge(stacks)
+                return finding
+    return None
+
+
+def _of_source(source: object, lines: Sequence[tuple[int, str]]) -> Stacks | None:
+    path = str(getattr(source, "path", ""))
+    groups = by_process(stacks_in(lines))
+    return laid_together([each for who, threads in groups if (each := stood(who, threads, path)) is not None])
+
+
+def laid_together(processes: Sequence[Stood]) -> Stacks | None:
+    """What the stacks of some processes come to."""
+    waiting = [each for each in processes if each.doing == "collective"]
+    others = [each for each in processes if each.doing != "collective"]
+    if not waiting:
+        alone = [each for each in others if each.doing in _ALONE]
+        return _made("alone", alone, ()) if len(alone) == len(processes) == 1 else None
+    named = {each.who for each in processes}
+    if len(named) < len(processes) or ("" in named and len(processes) > 1):
+        return None  # whose stack is whose is not told
+    if others:
+        return _made("outside", waiting, others)
+    if len(waiting) == 1:
+        return _made("alone", waiting, ())
+    # of two ranks of one branch each may stand a line further
+    calls = {(each.what, each.led_by.rpartition(":")[0]) for each in waiting}
+    return _made("apart" if len(calls) > 1 else "same", sorted(waiting, key=lambda each: each.what), ())
+
+
+def _made(form: Form, waiting: Sequence[Stood], others: Sequence[Stood]) -> Stacks | None:
+    first = (others or waiting)[0] if (others or waiting) else None
+    if first is None:
+        return None
+    where = Where(file=first.quote.origin.source or None, line=first.quote.origin.line)
+    return Stacks(form, tuple(waiting), tuple(others), where)
