@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, Protocol
 
 import psutil
 
@@ -27,6 +28,24 @@ _CAPSULE_S, _WRITING_S, _ENDING_S = 4.0, 0.3, 3.0
 #: what a look at them may take, of processes that py-spy has to ask one after another too
 _HANG_S = 20.0
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, https://man7.org/linux/man-pages/man2/prctl.2.html
+
+
+class Process(Protocol):
+    """A process that has been started, as `subprocess.Popen` shows it."""
+
+    @property
+    def pid(self) -> int:
+        """Its id."""
+
+    @property
+    def returncode(self) -> int | Any:
+        """Its exit code, negative where a signal ended it; None while it runs."""
+
+    def poll(self) -> int | None:
+        """The exit code, looked for; None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, waited for so many seconds; raises `subprocess.TimeoutExpired`."""
 
 
 @record
@@ -56,11 +75,9 @@ def run_pass(
         on_tick: called now and then while it runs.
 
     """
-    began_ns, began = time.time_ns(), time.monotonic()
-    run.write_run(argv=list(argv), cwd=str(Path.cwd()), started_ns=began_ns, host=host_name(), ranks=None)
-    run.console.parent.mkdir(parents=True, exist_ok=True)
-    late = False
+    _begin(run, argv)
     with _adopting(), run.console.open("ab") as console:
+        began = time.monotonic()
         try:
             process = subprocess.Popen(
                 list(argv), env={**variables, VARIABLE: str(run.path)}, stdin=subprocess.DEVNULL, stdout=console,
@@ -69,19 +86,47 @@ def run_pass(
         except OSError as error:
             code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
             return Ended(code, time.monotonic() - began)
-        idle = Idle(run.path)
-        try:
-            while process.poll() is None and not late:
-                time.sleep(_POLL_S)
-                on_tick()
-                late = time.monotonic() - began > limit_s or idle.too_long(process.pid)
-            if late:
-                _look(run)
-                _tell_where(run)
-        finally:
-            end_all(process.pid)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(_ENDING_S)
+        return _watched(process, run, limit_s, _IDLE_S, on_tick)
+
+
+def go_on(
+    process: Process, argv: Sequence[str], run: RunDir, *, limit_s: float, idle_s: float, on_tick: Callable[[], None]
+) -> Ended:
+    """The same with a process that is there already.
+
+    Args:
+        process: leader of a session of its own, and a child of this process.
+        argv: the command that it stands for.
+        run: folder of the run.
+        limit_s: seconds that it may take.
+        idle_s: seconds without work after which it is ended.
+        on_tick: called now and then while it runs.
+
+    """
+    _begin(run, argv)
+    with _adopting():
+        return _watched(process, run, limit_s, idle_s, on_tick)
+
+
+def _begin(run: RunDir, argv: Sequence[str]) -> None:
+    run.write_run(argv=list(argv), cwd=str(Path.cwd()), started_ns=time.time_ns(), host=host_name(), ranks=None)
+    run.console.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _watched(process: Process, run: RunDir, limit_s: float, idle_s: float, on_tick: Callable[[], None]) -> Ended:
+    began, late, idle = time.monotonic(), False, Idle(run.path, idle_s)
+    try:
+        while process.poll() is None and not late:
+            time.sleep(_POLL_S)
+            on_tick()
+            late = time.monotonic() - began > limit_s or idle.too_long(process.pid)
+        if late:
+            _look(run)
+            _tell_where(run)
+    finally:
+        end_all(process.pid)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_ENDING_S)
     code = process.returncode if process.returncode is not None else -signal.SIGKILL
     code = 128 - code if code < 0 else code
     run.write_run(ended_ns=time.time_ns(), exit=code)
@@ -93,11 +138,12 @@ class Idle:
 
     Args:
         folder: of the run, below which journals and output grow.
+        limit_s: seconds for which it may.
 
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, limit_s: float = _IDLE_S) -> None:
+        self._folder, self._limit_s = folder, limit_s
         self._looked = self._moved = time.monotonic()
         self._seconds, self._bytes = 0.0, -1
 
@@ -105,12 +151,12 @@ class Idle:
         """Whether the process and its descendants have been idle for so long that they wait for what does not come."""
         now = time.monotonic()
         if now - self._looked < _LOOK_EVERY_S:
-            return now - self._moved > _IDLE_S
+            return now - self._moved > self._limit_s
         seconds, size = _cpu_seconds(pid), _size(self._folder)
         if seconds - self._seconds > _BUSY * (now - self._looked) or size != self._bytes:
             self._moved = now
         self._looked, self._seconds, self._bytes = now, seconds, size
-        return now - self._moved > _IDLE_S
+        return now - self._moved > self._limit_s
 
 
 def _cpu_seconds(pid: int) -> float:

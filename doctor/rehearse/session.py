@@ -15,12 +15,14 @@ from doctor.base.state import state_folder
 from doctor.monitors.inject.lay import lay
 from doctor.monitors.rehearse import journal
 from doctor.monitors.rehearse.settings import VARIABLE, Settings
+from doctor.rehearse.again import Keeping, keeping
 from doctor.rehearse.ahead import Known, known_of, making_ahead
 from doctor.rehearse.apart import Apart, apart
 from doctor.rehearse.frameworks import adapted
 from doctor.rehearse.parts import command_of, parts_of
-from doctor.rehearse.passes import Ended, run_pass
+from doctor.rehearse.passes import Ended, go_on, run_pass
 from doctor.rehearse.record import Rehearsed
+from doctor.run.folder import VARIABLE as VARIABLE_OF_RUN
 from doctor.run.folder import RunDir
 
 #: folders of earlier rehearsals that are kept, with journal and output but without models
@@ -28,6 +30,8 @@ _KEPT, _OLD_S = 5, 3600.0
 _CARRIED = ("doctor.monitors.rehearse",)
 #: what remains of the time for a second pass must be worth its start
 _LEAST_S = 10.0
+#: seconds without work after which the copy of a process is given up; it has nothing to import
+_COPY_IDLE_S = 20.0
 
 
 @record
@@ -135,21 +139,50 @@ def _rehearsed(
         root, time.time_ns(), wishes.steps, wishes.scale, wishes.null, wishes.offline, held=held.held,
         deadline_s=wishes.deadline_s,
     )  # fmt: skip
-    words = held.around(given.argv, Path.cwd())
-    variables = _variables(run, guard, settings, wishes)
-    with making_ahead(known if wishes.scale == "tiny" else Known(), run, held, variables):
-        first = run_pass(words, run, variables, limit_s=wishes.deadline_s, on_tick=lambda: on_tick(root))
-    done = Rehearsed(tuple(journal.entries(root)))
-    left = wishes.deadline_s - (time.monotonic() - began)
-    if first.code != 0 or first.late or not done.saved or not wishes.resume or left < _LEAST_S:
-        return Session(tuple(argv), wishes, run, held, done, (first,), framework=given.framework)
-    second = RunDir(run.path / "resume")
-    second.path.mkdir()
-    shutil.move(root / journal.FOLDER, root / "journal-1")
-    variables = _variables(second, guard, settings._replace(resume=True), wishes)
-    ended = run_pass(words, second, variables, limit_s=left, on_tick=lambda: on_tick(root))
+    words, own = held.around(given.argv, Path.cwd()), _laid(run, guard)
+    tiny = wishes.scale == "tiny"
+    with keeping(root, wanted=wishes.resume and tiny) as kept:
+        variables = _variables(run, own, settings._replace(doctor=kept.doctor), wishes)
+        with making_ahead(known if tiny else Known(), run, held, variables):
+            first = run_pass(words, run, variables, limit_s=wishes.deadline_s, on_tick=lambda: on_tick(root))
+        done = Rehearsed(tuple(journal.entries(root)))
+        until = began + wishes.deadline_s
+        if first.code != 0 or first.late or not done.saved or not wishes.resume or _left(until) < _LEAST_S:
+            return Session(tuple(argv), wishes, run, held, done, (first,), framework=given.framework)
+        second = RunDir(run.path / "resume")
+        shutil.move(root / journal.FOLDER, root / "journal-1")
+        later = _variables(_anew(second), own, settings._replace(resume=True), wishes)
+        ended = _of_copy(kept, words, second, variables, later, until, lambda: on_tick(root))
+    if ended is None or ended.code != 0 or ended.late:  # what a copy could not do accuses nobody
+        shutil.rmtree(root / journal.FOLDER, ignore_errors=True)
+        later = _variables(_anew(second), own, settings._replace(resume=True), wishes)
+        ended = run_pass(words, second, later, limit_s=max(_left(until), _LEAST_S), on_tick=lambda: on_tick(root))
     both = Rehearsed(done.entries, tuple(journal.entries(root)))
     return Session(tuple(argv), wishes, run, held, both, (first, ended), second, given.framework)
+
+
+def _of_copy(
+    kept: Keeping, words: Sequence[str], run: RunDir, before: Mapping[str, str], later: Mapping[str, str],
+    until: float, on_tick: Callable[[], None],
+) -> Ended | None:  # fmt: skip
+    """How the copy of the first pass's process ended as the second one; None where there is no copy."""
+    run.console.parent.mkdir(parents=True, exist_ok=True)
+    changed = {name: each for name, each in later.items() if before.get(name) != each}
+    copy = kept.told({**changed, VARIABLE_OF_RUN: str(run.path)}, run.console)
+    if copy is None:
+        return None
+    return go_on(copy, words, run, limit_s=_left(until), idle_s=_COPY_IDLE_S, on_tick=on_tick)
+
+
+def _left(until: float) -> float:
+    return until - time.monotonic()
+
+
+def _anew(run: RunDir) -> RunDir:
+    """The folder of a run, empty."""
+    shutil.rmtree(run.path, ignore_errors=True)
+    run.path.mkdir()
+    return run
 
 
 def _parts(
@@ -165,7 +198,7 @@ def _parts(
         root, time.time_ns(), wishes.steps, "real", wishes.null, wishes.offline, held=held.held,
         deadline_s=wishes.deadline_s,
     )  # fmt: skip
-    variables = _variables(run, guard, settings, wishes)
+    variables = _variables(run, _laid(run, guard), settings, wishes)
     words = held.around(command_of(*made, run), Path.cwd())
     ended = run_pass(words, run, variables, limit_s=wishes.deadline_s, on_tick=lambda: on_tick(root))
     return Session(
@@ -173,9 +206,13 @@ def _parts(
     )
 
 
-def _variables(run: RunDir, guard: Mapping[str, Any], settings: Settings, wishes: Wishes) -> dict[str, str]:
+def _laid(run: RunDir, guard: Mapping[str, Any]) -> dict[str, str]:
+    """What brings the hook into the processes of all passes."""
+    return lay(run, {"lang": "en", "witness": True, **guard}, also=_CARRIED)
+
+
+def _variables(run: RunDir, own: Mapping[str, str], settings: Settings, wishes: Wishes) -> dict[str, str]:
     """The environment of a pass: the user's own, the hook, and trackers that are off."""
-    own = lay(run, {"lang": "en", "witness": True, **guard}, also=_CARRIED)
     path = run.path / "rehearsal.json"
     path.write_text(settings.as_json(), encoding="utf-8")
     silent = {**_SILENT, **({"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"} if wishes.offline else {})}

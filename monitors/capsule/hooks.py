@@ -43,6 +43,15 @@ def install() -> None:
             attach(name, module)
 
 
+def moved() -> None:
+    """Write into the folder that the environment names by now, and answer there: this process began in another run."""
+    _after_fork()
+    try:
+        _to_answer(None)
+    except Exception:  # noqa: BLE001 - a system without such sockets
+        return
+
+
 def attach(name: str, module: Any) -> None:
     """Look on at one of the awaited modules, which is imported now; once, and never at the price of the program."""
     put = _PUT.get(name)

@@ -29,6 +29,8 @@ _LOOK_EVERY_S = 0.02
 _CREDENTIALS = struct.Struct("3i")
 #: of a process that is no rank: a rank that fails does not wait for its answer
 _ALSO = "+"
+#: name of the thread that answers
+THREAD = "doctor-capsule-siblings"
 _TO = re.compile(rb"stand ([A-Za-z0-9.-]{1,60})")
 
 
@@ -57,14 +59,19 @@ def listen(stand: Callable[[Optional[str]], object]) -> None:
     is_rank = _is_rank()
     if not is_rank and sys.warnoptions:  # Python 3.12 warns of a fork beside threads, and here a warning may be fatal
         return
-    ear = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
-    ear.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    ear.bind(f"\0{_stem(os.environ.get(VARIABLE, ''))}{os.getpid()}{'' if is_rank else _ALSO}")
+    own = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+    own.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    own.bind(f"\0{_stem(os.environ.get(VARIABLE, ''))}{os.getpid()}{'' if is_rank else _ALSO}")
     first = _Listening.pid is None
-    _Listening.pid, _Listening.socket = os.getpid(), ear
+    _Listening.pid, _Listening.socket = os.getpid(), own
     if first:
         os.register_at_fork(after_in_child=_after_fork)
-    threading.Thread(target=_answer, args=(ear, stand), daemon=True, name="doctor-capsule-siblings").start()
+    threading.Thread(target=_answer, args=(own, stand), daemon=True, name=THREAD).start()
+
+
+def ear() -> Optional[int]:
+    """Number of the open file by which this process listens; None where it does not."""
+    return None if _Listening.socket is None else _Listening.socket.fileno()
 
 
 def _is_rank() -> bool:
@@ -80,10 +87,10 @@ def _after_fork() -> None:
             _Listening.socket = None
 
 
-def _answer(ear: socket.socket, stand: Callable[[Optional[str]], object]) -> None:
+def _answer(own: socket.socket, stand: Callable[[Optional[str]], object]) -> None:
     with suppress(Exception):
         while True:
-            data, ancillary, _, _ = ear.recvmsg(128, socket.CMSG_SPACE(_CREDENTIALS.size))
+            data, ancillary, _, _ = own.recvmsg(128, socket.CMSG_SPACE(_CREDENTIALS.size))
             to = _TO.fullmatch(data)
             if (data == b"where" or to) and _is_mine(ancillary):
                 stand(to[1].decode() if to else None)

@@ -67,5 +67,9 @@ def attach(name: str, module: ModuleType) -> None:
         owner: Any = importlib.import_module(f"doctor.monitors.rehearse.{place[0]}")
         getattr(owner, place[1])(module)
         journal.once("attached", name, module=name)
+        if name == "transformers.trainer":
+            from doctor.monitors.rehearse import again
+
+            again.keep()
     except Exception:  # noqa: BLE001 - another release of a library: what was not replaced is told
         journal.crashed(f"attach {name}")

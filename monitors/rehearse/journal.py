@@ -34,6 +34,19 @@ class _Own:
     crashes = 0
 
 
+def forget() -> None:
+    """Begin anew: this process has become one of another pass."""
+    _Own.pid = _Own.file = None
+    _Own.open.clear()
+    _Own.told.clear()
+    _Own.crashes = 0
+
+
+def inside() -> bool:
+    """Whether a phase has begun and not ended in this process."""
+    return bool(_Own.open)
+
+
 def rank() -> int:
     """Of this process; 0 outside of a launcher."""
     text = os.environ.get("RANK", "")

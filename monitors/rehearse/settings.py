@@ -25,6 +25,7 @@ class Settings(NamedTuple):
         held: writes go to an overlay; otherwise they are refused here.
         deadline_s: seconds after which this pass is ended from outside.
         resources: folder of the program's modules, for the child that makes a tiny model.
+        doctor: id of the process that started this pass and takes a copy for the second one; 0 where it wants none.
 
     """
 
@@ -38,6 +39,7 @@ class Settings(NamedTuple):
     held: bool = False
     deadline_s: float = 300.0
     resources: str = ""
+    doctor: int = 0
 
     @property
     def tiny(self) -> bool:
@@ -75,6 +77,11 @@ def settings() -> Settings:
     if _Read.settings is None:
         _Read.settings = read(Path(os.environ[VARIABLE]))
     return _Read.settings
+
+
+def forget() -> None:
+    """Read the settings anew from now on: this process has become one of another pass."""
+    _Read.settings = None
 
 
 def with_real_models() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from doctor.catalogue.rules import load_rules
+from doctor.readers.patient import carry as carrying
 from doctor.readers.patient.carry import CONTENTS, NotCarried, carry, rule_modules
 from tests.facts.environments import interpreter
 
@@ -81,6 +84,42 @@ def test_only_what_is_imported_at_once_comes_along(tmp_path: Path) -> None:
     below = {"__init__.py", "a.py", "c.py", "f.py", "g.py", "sub/__init__.py", "sub/b.py"}
     assert files == {f"doctor/{each}" for each in below}
     _isolated(sys.executable, folder, "import doctor.a")
+
+
+def test_what_files_import_is_read_anew_when_they_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = _package(tmp_path / "doctor", a="import doctor.b\n", b="", c="", sub__in____init__="")
+    parsed: list[str] = []
+    tree = carrying._tree
+
+    def counted(path: Path) -> ast.Module:
+        parsed.append(path.name)
+        return tree(path)
+
+    monkeypatch.setattr(carrying, "_tree", counted)
+    for number, text, files in (
+        (1, None, ["__init__.py", "a.py", "b.py"]),
+        (2, None, []),
+        (3, "import doctor.c\n", ["a.py", "c.py"]),
+    ):
+        parsed.clear()
+        if text is not None:
+            (root / "a.py").write_text(text)
+            os.utime(root / "a.py", ns=(number, number))
+        folder = carry(["doctor.a"], tmp_path / f"out{number}", root=root)
+        assert sorted(parsed) == files
+    assert (folder / "doctor" / "c.py").exists()
+    assert not (folder / "doctor" / "b.py").exists()
+
+
+@pytest.mark.parametrize("kept", ["{", "[]", '{"FILE": [[1, 2], "doctor.gone", []]}', '{"FILE": 3}'])
+def test_a_broken_cache_holds_nothing(kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = _package(tmp_path / "doctor", a="import doctor.b\n", b="")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    file = tmp_path / "cache" / "grpo-doctor" / "imports-1.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(kept.replace("FILE", str(root / "a.py")))
+    assert (carry(["doctor.a"], tmp_path / "out", root=root) / "doctor" / "b.py").exists()
 
 
 def test_a_package_stands_for_its_modules(tmp_path: Path) -> None:

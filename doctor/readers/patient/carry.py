@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.catalogue.words import CARRIED
+from doctor.readers.patient.imports import Known
 
 #: beside the carried modules: what was asked for, so that the rules of the catalogue are found without its index
 CONTENTS = "_carried.json"
@@ -110,6 +111,13 @@ def _is_compiled(name: str, root: Path) -> bool:
 
 def _closure(names: Iterable[str], root: Path) -> dict[str, Path]:
     """Module -> file of all that must be there for the named modules to be imported."""
+    known = Known()
+    found = _followed(names, root, known)
+    known.keep()
+    return found
+
+
+def _followed(names: Iterable[str], root: Path, known: Known) -> dict[str, Path]:
     found: dict[str, Path] = {}
     left = list(names)
     while left:
@@ -124,20 +132,22 @@ def _closure(names: Iterable[str], root: Path) -> dict[str, Path]:
         found[name] = path
         parent = name.rpartition(".")[0]
         left += [parent] if parent else []
-        left += _imported(path, root)
+        modules, members = known.of(path, _imported)
+        left += [*modules, *(each for each in members if each not in found and _source(each, root) is not None)]
     return found
 
 
-def _imported(path: Path, root: Path) -> Iterator[str]:
-    """Modules of the doctor that a file imports when it is imported."""
+def _imported(path: Path) -> tuple[list[str], list[str]]:
+    """Modules of the doctor that a file imports when it is imported, and what it takes of them: modules or names."""
+    modules, members = [], []
     for node in _run_on_import(_tree(path).body):
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names if each.name.partition(".")[0] == _PACKAGE)
+            modules += [each.name for each in node.names if each.name.partition(".")[0] == _PACKAGE]
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == _PACKAGE:
             assert node.module is not None  # noqa: S101 - for the type checker: it begins with the package's name
-            yield node.module
-            submodules = (f"{node.module}.{each.name}" for each in node.names)
-            yield from (each for each in submodules if _source(each, root) is not None)
+            modules.append(node.module)
+            members += [f"{node.module}.{each.name}" for each in node.names]
+    return modules, members
 
 
 def _tree(path: Path) -> ast.Module:
