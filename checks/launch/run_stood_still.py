@@ -19,6 +19,7 @@ AT_STEP = TOML["at_step"]
 MESSAGE = TOML["main"]
 STANDS = TOML["stands"]
 BEHIND = TOML["behind"]
+ALONE = TOML["alone"]
 APART = TOML["apart"]
 STACKS = {
     "apart": TOML["stacks_apart"],
@@ -36,6 +37,8 @@ def of_standstill(standstill: Standstill) -> Finding:
         for each in standstill.standing
     )
     message = BEHIND if standstill.behind and first.at else APART if len(standstill.waits) > 1 else STANDS
+    if first.world_size == 1 and first.at:
+        message = ALONE
     return found(
         PROBLEM, message, confidence=LIKELY, evidence=quotes,
         where=Where(rank=first.rank if standstill.behind else None, step=first.step, host=first.host or None),

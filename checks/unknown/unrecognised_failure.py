@@ -17,10 +17,15 @@ from doctor.checks.unknown._kinds import (
     COLLECTIVE,
     CUDA,
     DEFINITION,
+    ENDPOINT,
+    FILES,
+    IMPORT,
     MEMORY,
     NETWORK,
     NOTHING,
+    REFUSED,
     SLIP,
+    UNMADE,
     Kind,
     kind_of,
 )
@@ -32,6 +37,8 @@ MESSAGE = TOML["main"]
 
 #: kinds that a library's own release brings and another one mends
 _OF_RELEASES = (ARGUMENT, NOTHING, DEFINITION)
+#: kinds that no text of a model brings about: a function that catches them gives the same wrong score to everything
+_OF_SURROUNDINGS = (NETWORK, REFUSED, FILES, ENDPOINT, IMPORT, UNMADE)
 #: packages through which everything is called
 _BELOW = ("torch", "pydantic", "click", "hydra", "typer", "fire", "IPython", "uvicorn", "starlette", "fastapi")
 
@@ -50,7 +57,7 @@ def answer(unknown: Unknown) -> Finding | None:
     advice = [] if general else advice_of(unknown.type, f"{unknown.message}\n{unknown.worded}")
     scoring = next((found_ for each in unknown.own if (found_ := _SCORING.search(each))), None)
     if scoring and not general:
-        advice.append(TOML.phrase("scored", name=scoring["name"]))
+        advice.append(TOML.phrase("served" if kind in _OF_SURROUNDINGS else "scored", name=scoring["name"]))
     elif unknown.library and kind in _OF_RELEASES and not own:
         callers = [f"`{each}`" for each in unknown.callers if each not in _BELOW]
         advice.append(TOML.phrase("release", library=unknown.library, callers=joined(callers, " or ", "、")))

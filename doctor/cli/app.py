@@ -120,11 +120,11 @@ def app() -> None:
     """Find out why GRPO training with TRL, vLLM, DeepSpeed, Accelerate, veRL or Trinity-RFT goes wrong.
 
     \b
-    doctor check                                     this machine and environment
-    doctor check -- accelerate launch train_grpo.py  this machine with this command
-    doctor run -- accelerate launch train_grpo.py    run it checked, guarded, and diagnosed when it fails
-    doctor train.log                                 why a run died
-    doctor explain VLL001                            what a problem is and how to fix it
+    doctor check                                     this machine, this environment
+    doctor check -- accelerate launch train_grpo.py  ... with this command
+    doctor run -- accelerate launch train_grpo.py    check, guard and diagnose it
+    doctor train.log                                 why a run failed
+    doctor explain VLL001                            what a problem is, the fix
     """
 
 

@@ -14,13 +14,13 @@ _WORDS = {
     "en": {
         "none": "No checkpoint in `{folder}`.", "last": "Last complete checkpoint: {folder}",
         "no_whole": "No complete checkpoint in `{folder}`.", "step": "step", "folder": "folder", "kind": "kind",
-        "files": "files", "state": "state", "whole": "complete", "resume": "A resume needs", "have": "there",
-        "lacks": "missing", "command": "Resume with",
+        "files": "files", "state": "state", "whole": "complete", "have": "Found for a resume",
+        "lacks": "Missing for a resume", "command": "Resume with",
     },
     "zh": {
         "none": "`{folder}` 中没有检查点。", "last": "最后一个完整的检查点:{folder}",
         "no_whole": "`{folder}` 中没有完整的检查点。", "step": "步", "folder": "目录", "kind": "类型", "files": "文件",
-        "state": "状态", "whole": "完整", "resume": "恢复训练需要", "have": "有", "lacks": "缺少",
+        "state": "状态", "whole": "完整", "have": "恢复训练所需且已有", "lacks": "恢复训练所需但缺少",
         "command": "恢复方式",
     },
 }  # fmt: skip
@@ -59,7 +59,9 @@ def command(folder: Path, form: str, lang: str | None) -> int:
     if best is not None:
         have = ", ".join(name for name, there in best.needs.items() if there)
         lacks = ", ".join(name for name, there in best.needs.items() if not there)
-        click.echo(f"{words['resume']}: {words['have']} {have or '-'}; {words['lacks']} {lacks or '-'}")
+        for head, names in (("have", have), ("lacks", lacks)):
+            if names:
+                click.echo(f"{words[head]}: {names}")
         click.echo(f"{words['command']}: {best.how}")
     click.echo()
     rows = [

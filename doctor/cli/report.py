@@ -168,13 +168,21 @@ def _compare(paths: tuple[Path, ...], chosen: dict[str, Any], language: str) -> 
     else:
         from doctor.render import comparison
 
-        screen, names = console_for(sys.stdout), (paths[0].name, paths[1].name)
+        screen, names = console_for(sys.stdout), _names(*paths)
         comparison.draw(parts, names, screen, language)
         screen.print()
         draw_comparison(first, second, names, screen, language)
     if chosen["page"]:
-        _write_comparison(chosen["page"], parts, (paths[0].name, paths[1].name), language)
+        _write_comparison(chosen["page"], parts, _names(*paths), language)
     return 0
+
+
+def _names(first: Path, second: Path) -> tuple[str, str]:
+    """What two runs are called side by side: the folder's own name rather than that of a link to it, as `last` is."""
+    real = first.resolve(), second.resolve()
+    if real[0].name != real[1].name:
+        return real[0].name, real[1].name
+    return str(first), str(second)
 
 
 def _as_row(difference: Any) -> dict[str, Any]:

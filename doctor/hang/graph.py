@@ -13,7 +13,7 @@ class Wait:
 
     Args:
         who: process id.
-        targets: process ids that it waits for.
+        targets: process ids that it waits for; none at a socket that it serves itself, and where `outside` says who.
         kind: "socket", "unix", "pipe", "write", "child", "lock", "collective", "ray".
         every: whether it needs all of the targets; else one of them is enough.
         what: what it waits in or at: ":8003", "all_reduce #1041".

@@ -36,6 +36,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "arrived": "{members} {have} reached `{call}`, by the keys of torch's store at {address}{missing}.",
         "not_arrived": "; {missing} {have} not", "have": "have", "has": "has",
         "outside": "{who} wait{s} for {address}, which is not on this machine or not visible to this user{since}.",
+        "itself": "{who} waits for an answer at {port} that it must give itself{since}.",
         "everywhere": "All ranks that answered wait in {what}: none is missing from it.",
         "nothing": "No process waits for another one.", "is": "{name} = {value}",
     },
@@ -57,6 +58,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "arrived": "torch 的 store({address})中的键显示:到达 `{call}` 的有 {members}{missing}。",
         "not_arrived": ";{missing} 尚未到达", "have": "", "has": "",
         "outside": "{who} 在等待 {address},它不在本机或当前用户看不到{since}。",
+        "itself": "{who} 在等待 {port} 的应答,而该应答须由它自己给出{since}。",
         "everywhere": "所有有响应的 rank 都在 {what} 中等待,没有缺席者。",
         "nothing": "没有进程在等待另一个进程。", "is": "{name} = {value}",
     },
@@ -71,6 +73,7 @@ def sentences(hang: Hang, language: str = "en") -> tuple[str, ...]:
     told += [_locked(pid, hang, language) for pid in hang.locked]
     told += [_sink(each, hang, language) for each in hang.graph.sinks[:_MOST_SINKS]]
     told += _outside(hang, language)
+    told += _itself(hang, language)
     everywhere = {each.what for each in hang.graph.waits if each.kind == "collective" and not each.targets}
     told += [words["everywhere"].format(what=f"`{each}`") for each in sorted(everywhere)]
     told += [_arrived(each, language) for each in hang.arrived]
@@ -159,6 +162,17 @@ def _outside(hang: Hang, language: str) -> list[str]:
             address=f"`{address}`", since=since_text(_longest(waits), language),
         )
         for address, waits in sorted(by_address.items())
+    ]  # fmt: skip
+
+
+def _itself(hang: Hang, language: str) -> list[str]:
+    """Processes that wait for an answer over a connection whose other end is their own."""
+    own = [each for each in hang.graph.waits if each.kind == "socket" and not each.targets and not each.outside]
+    return [
+        WORDS[language]["itself"].format(
+            who=_capital(name(each.who, hang)), port=f"`{each.what}`", since=since_text(each.since_s, language)
+        )
+        for each in own
     ]  # fmt: skip
 
 

@@ -110,13 +110,14 @@ def _at_file(
 
 
 def _at_connection(pid: int, thread: Thread, connection: Connection, files: Files) -> Wait:
-    targets = files.other_end(connection) - {pid}
+    others = files.other_end(connection)
+    targets = others - {pid}
     host, port = connection.remote
     since = connection.sent_s if connection.asked else thread.still_s
     what = f":{port}" if port in files.listeners else f"{host}:{port}"
     return Wait(
         pid, tuple(sorted(targets)), "socket", what=what if not files.is_server(pid, connection) else "",
-        outside="" if targets else f"{host}:{port}", since_s=since,
+        outside="" if others else f"{host}:{port}", since_s=since,
     )  # fmt: skip
 
 

@@ -26,6 +26,8 @@ from doctor.run.folder import RunDir
 
 Event = Mapping[str, Any]
 _AREA = "launch"
+#: https://www.gnu.org/software/coreutils/manual/html_node/timeout-invocation.html
+_TIMED_OUT = 124
 
 
 @record
@@ -188,10 +190,17 @@ def with_end(case: Case, paths: Iterable[str]) -> None:
         line = Line(f"exit code {code}", "", None, None, str(place_of(run, "exit")), 1, source=len(case.sources))
         if code == 0:
             case.marks.success = case.marks.success or case.last or line
+        elif code == _TIMED_OUT and _is_timeout(noted(run).get("argv")):
+            continue  # the time was up: that is no failure of its own, and no good end either
         elif signal_of(code) == "SIGINT":
             case.marks.asked = case.marks.asked or line
         elif not any(each.code or each.signal for each in case.exits):
             case.exits.append(Exit(None, None, code, signal_of(code), line))
+
+
+def _is_timeout(argv: Any) -> bool:
+    """Whether a command is that of coreutils that ends another one after a time."""
+    return isinstance(argv, list) and bool(argv) and Path(str(argv[0])).name == "timeout"
 
 
 def with_unrecorded(case: Case, paths: Iterable[str]) -> Iterable[str]:

@@ -133,4 +133,6 @@ def _change(row: Mapping[str, Any]) -> str:
 def _number(value: float | None) -> str:
     if value is None:
         return "·"
+    if 0 < abs(value) < 1:
+        return f"{value:.2g}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}"

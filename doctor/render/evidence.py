@@ -193,7 +193,9 @@ def _frames(run: Mapping[str, Any]) -> str:
     """The first failing frame, and what its names held."""
     told = []
     for capsule in run.get("capsules", ())[:2]:
-        told.append(f"{capsule['who']}: {capsule.get('type', '')}: {capsule.get('message', '')}")
+        if not capsule.get("type"):  # it answered a rank that failed, and raised nothing itself
+            continue
+        told.append(f"{capsule['who']}: {capsule['type']}: {capsule.get('message', '')}")
         for frame in capsule.get("frames", ()):
             told.append(f"  {frame['file']}:{frame['line']}  {frame['code']}")
             told += [f"    {name} = {value}" for name, value in frame.get("values", {}).items()]

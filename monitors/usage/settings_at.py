@@ -56,7 +56,7 @@ def settings_at(
 
 
 def _patterns(finding: Mapping[str, Any], arguments: Iterable[str]) -> list[re.Pattern[str]]:
-    """Functions and settings that the headline names, then settings that a remedy changes or names in words."""
+    """Functions and settings that the headline names, then settings that a remedy changes or names."""
     headline, remedy = finding["headline"], finding["remedy"]
     functions = [match["name"] for match in _FUNCTION.finditer(headline)]
     said = [match["name"] for match in _NAME.finditer(headline)]
@@ -64,6 +64,8 @@ def _patterns(finding: Mapping[str, Any], arguments: Iterable[str]) -> list[re.P
                if each["kind"] not in {"package", "variable"}]  # fmt: skip
     words = remedy["text"].lower()
     spoken = [name for name in arguments if "_" in name and name.replace("_", " ") in words]
+    known = set(arguments)
+    spoken += [match["name"] for match in _NAME.finditer(remedy["text"]) if match["name"] in known]
     names = list(dict.fromkeys(name.replace("-", "_") for name in (*said, *ordered, *spoken)))[:_MOST_NAMES]
     defined = [re.compile(rf"^\s*(?:async\s+)?def\s+{name}\s*\(") for name in functions]
     return [*defined, *(_set(name) for name in names if name not in functions)]

@@ -85,6 +85,24 @@ CASES = {
         frame("return parts[-3]", {"parts": {"type": "list", "length": 2}, "-3": number(-3)}), {},
         ("index", "`parts` has 2 elements", "-3"),
     ),
+    "a-connection": (
+        "ConnectionRefusedError: [Errno 111] Connection refused",
+        frame("self.sock = connect()", {
+            "self": {"type": "http.client.HTTPConnection", "fields": {
+                "host": {"type": "str", "value": "10.0.0.9"}, "port": number(8123)}}}), {},
+        ("address", "10.0.0.9:8123"),
+    ),
+    "an-exception-raised-again": (
+        "OSError: no route",
+        frame("raise errors[0]", {"errors": {"type": "list", "length": 1}},
+              ({"text": "not every", "taken": True, "values": [["every", {"type": "bool", "value": False}]]},)), {},
+        ("values", "errors"),
+    ),
+    "a-list-that-keeps": (
+        "RuntimeError: DefaultCPUAllocator: can't allocate memory: you tried to allocate 160000000 bytes.",
+        frame("cache.append(make())", {"cache": {"type": "list", "length": 39}}), {},
+        ("growing", "`cache`, which already keeps 39 elements"),
+    ),
     "missing-column": (
         "KeyError: 'solution'",
         frame('x = row["solution"]', {"row": {"type": "dict", "length": 1, "entries": [["answer", number(1)]]},

@@ -11,6 +11,9 @@ import pytest
 
 from doctor.hang import told
 from doctor.hang.asked import HOOK, PY_SPY
+from doctor.hang.files import Connection, Files
+from doctor.hang.threads import Thread
+from doctor.hang.waits import _at_connection
 from doctor.mend.processes.stacks import program
 from tests.commands import run_doctor
 
@@ -216,7 +219,14 @@ def test_a_server_between_requests_waits_for_nobody(standing: Standing) -> None:
     assert hang.nodes[server].state == "idle"
 
 
-def test_an_address_elsewhere_is_named(standing: Standing) -> None:
+def test_an_address_elsewhere_is_named() -> None:
+    connection = Connection(("127.0.0.1", 40_000), ("10.0.0.9", 8_000), 7)
+    files = Files(sockets={1: {3: 7}}, connections={7: connection}, owners={7: frozenset({1})})
+    wait = _at_connection(1, Thread(1, "main", "S", "read", (3,)), connection, files)
+    assert (wait.targets, wait.outside) == ((), "10.0.0.9:8000")
+
+
+def test_a_process_that_waits_for_itself_is_named(standing: Standing) -> None:
     text = (
         READY
         + """
@@ -230,11 +240,10 @@ own.recv(1)
     )
     pid = standing.start(text, name="asks.py")
     standing.ready("asks")
-    hang, _ = standing.said()
+    hang, said = standing.said()
     wait = hang.graph.of(pid)[0]
-    assert wait.kind == "socket"
-    assert wait.targets == ()
-    assert wait.outside
+    assert (wait.kind, wait.targets, wait.outside) == ("socket", (), "")
+    assert f"waits for an answer at `{wait.what}` that it must give itself" in said
 
 
 def test_secrets_and_texts_do_not_leave(standing: Standing) -> None:

@@ -237,6 +237,22 @@ def test_a_run_that_ended_well_or_was_interrupted_did_not_break_off(run: RunDir,
     assert _examined(run).diagnosis.verdict == "healthy"
 
 
+def test_the_end_of_a_time_limit_is_no_failure_of_its_own(run: RunDir, tell: Callable[..., None]) -> None:
+    tell("step", 0, 5)
+    tell("hang", 0, 5, **{**_hang(0, STAYS), "world_size": 1})
+    _console(run, "{'loss': 0.5}\n")
+    run.write_run(exit=124, argv=["timeout", "60", "python", "train.py"])
+    first = _examined(run).diagnosis.outcome.findings[0]
+    assert (first.problem.id, first.role) == ("LCH023", Role.CAUSE)
+    assert "the process is in `asks_a_server (train.py:31)`" in first.words("en").headline
+
+
+def test_a_time_limit_alone_is_no_good_end(run: RunDir) -> None:
+    _console(run, " 40%|####      | 4/10 [00:02<00:03,  1.98it/s]\n")
+    run.write_run(exit=124, argv=["timeout", "60", "python", "train.py"])
+    assert _examined(run).diagnosis.verdict == "unknown"
+
+
 def test_the_end_of_the_command_comes_behind_what_led_there(run: RunDir) -> None:
     stamp = "ERROR 03-01 10:00:0{} [train.py:3] "
     trace = ["Traceback (most recent call last):", '  File "t.py", line 3, in <module>', "    go()", "OddError: gone"]

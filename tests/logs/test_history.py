@@ -203,6 +203,14 @@ def test_what_a_resume_lacks_is_said(tmp_path: Path) -> None:
     assert [name for name, there in found.needs.items() if not there] == ["optimizer"]
 
 
+def test_states_without_weights_are_a_checkpoint_that_is_not_complete(tmp_path: Path) -> None:
+    folder = _trainer(tmp_path / "checkpoint-5")
+    for each in folder.glob("*.safetensors*"):
+        each.unlink()
+    (found,) = resume.look(tmp_path)
+    assert (found.step, found.problems) == (5, ("no model weights",))
+
+
 def test_a_folder_without_checkpoints(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     _safetensors(tmp_path / "model" / "model.safetensors")  # downloaded, not saved by a training

@@ -57,3 +57,15 @@ def test_a_function_that_a_script_imports_and_an_argument_named_in_words(tmp_pat
     places = [each["place"] for each in settings_at(finding, ["train.py"], str(tmp_path), arguments=["learning_rate"])]
     assert places == ["grpo.yaml:1", "rewards.py:1"]
     assert settings_at(finding, ["train.py"], str(tmp_path), until_ns=1) == [], "changed since the run ended"
+
+
+def test_a_remedy_names_an_argument_that_the_trainer_has(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("args = Config(\n    max_completion_length=8,\n    eos_token=1,\n)\n")
+    finding = {
+        "headline": "All completions are cut off",
+        "remedy": {"text": "Raise `max_completion_length`, or check `eos_token`.", "changes": []},
+    }
+    known = {"max_completion_length": "8"}
+    found = settings_at(finding, ["train.py"], str(tmp_path), arguments=known)
+    assert [each["place"] for each in found] == ["train.py:2"]
+    assert settings_at(finding, ["train.py"], str(tmp_path)) == []

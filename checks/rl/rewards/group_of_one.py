@@ -24,7 +24,7 @@ _SIZES = (
 )  # fmt: skip
 
 
-@rule(PROBLEM, needs=("reward", "reward_std"))
+@rule(PROBLEM, needs=("reward", "reward_std"), symptom_of=("RLX006",))
 class GroupOfOne:
     """Compares the two figures of one step; TRL prints `reward` first."""
 

@@ -45,6 +45,7 @@ class RewardMissing:
 
     def __init__(self) -> None:
         self._alarm = Alarm(RUNNING, calm=5)
+        self._told = False
         self._functions: dict[str, bool] = {}
         self._silent: dict[str, Alarm] = {}
         self._names = ""
@@ -60,7 +61,10 @@ class RewardMissing:
         bad = math.isnan(point.value) or all_nan
         if bad:
             self._names, self._last = ", ".join(f"`{name}`" for name in nan[:4]), point
-        return self._missing(point) if self._alarm.see(bad, point.step) else None
+        if not self._alarm.see(bad, point.step):
+            return None
+        self._told = True
+        return self._missing(point)
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in that all have a reward of every function; each row ends in order, see `update`."""
@@ -103,7 +107,7 @@ class RewardMissing:
 
     def finish(self) -> Optional[Finding]:
         """Judge a run that ended right behind its first step without a reward."""
-        if self._last is None or self._alarm.on or self._alarm.bad == 0:
+        if self._last is None or self._told or self._alarm.bad == 0:
             return None
         return self._missing(self._last, confidence=LIKELY)
 

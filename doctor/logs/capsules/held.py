@@ -23,6 +23,12 @@ _MOST_VALUES, _MOST_SETTINGS = 6, 2
 _TELLING_FROM = 8
 _LONGEST_HEAD, _LONGEST_LINE = 150, 100
 _NUMBER = re.compile(r"\d{1,18}")
+#: a call or operator by which a list keeps one more
+_KEEPS = re.compile(r"\b(?P<name>[A-Za-z_][\w.]*)(?:\.(?:append|extend|add|insert|appendleft)\(|\s*\+=)")
+#: errors of a connection, https://docs.python.org/3/library/exceptions.html#ConnectionError
+_CONNECTION = re.compile(r"^(?:Connection\w*Error|BrokenPipeError|TimeoutError|timeout|OSError: \[Errno 11[0-3]\])")
+#: `raise`, `raise errors[0]`: an exception that was caught before; what guards this line says nothing of its cause
+_RAISED_AGAIN = re.compile(r"raise(?:\s*$|\s+[\w.]+\[[^\]]*\]\s*$)")
 
 
 @record
@@ -58,8 +64,7 @@ class Held:
 
 def judge(capsule: Capsule, link: Link) -> Held | None:
     """What the values of a link's frames show; None where they show nothing."""
-    frames = [each for each in link.frames if each.values or each.conditions]
-    near = frames[:_NEAR]
+    near = list(_with_values(link))[:_NEAR]
     for family in _FAMILIES:
         for frame in near:
             held = family(capsule, link, frame)
@@ -505,12 +510,51 @@ def _memory(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     return None
 
 
+def _growing(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+    """Memory that was refused to a statement of the user's own that keeps what it makes."""
+    if "allocate memory" not in link.message and "out of memory" not in link.message and link.name != "MemoryError":
+        return None
+    match = _KEEPS.search("\n".join(frame.lines)) if frame.own else None
+    fact = frame.values.get(match["name"]) if match is not None else None
+    if match is None or fact is None or not isinstance(fact.get("length"), int) or fact["length"] < _TELLING_FROM:
+        return None
+    name, count = match["name"], fact["length"]
+    return Held(
+        "growing", f"The failing statement in {frame.place} adds to `{name}`, which already keeps {count:,} elements.",
+        f"{frame.place} 中失败的语句向 `{name}` 添加元素,其中已保存 {count:,} 个。",
+        _evidence(capsule, frame, frame.values), frame,
+    )  # fmt: skip
+
+
+def _address(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+    """The address of a connection that failed: messages of the system do not tell it."""
+    if not _CONNECTION.search(f"{link.name}: {link.message}") or frame is not next(_with_values(link), None):
+        return None
+    for each in link.frames:
+        for fact in each.values.values():
+            fields = fact.get("fields") or {}
+            host, port = (fields.get(part, {}).get("value") for part in ("host", "port"))
+            if isinstance(host, str) and isinstance(port, int) and not isinstance(port, bool):
+                address = f"{host}:{port}"
+                return Held(
+                    "address", f"The connection was to `{address}`.", f"连接的目标为 `{address}`。",
+                    (Observed.quoted(capsule.path, f"{capsule.who}, {each.place}: connection to {address}"),), each,
+                    f"the connection was to `{address}`", f"连接的目标为 `{address}`",
+                )  # fmt: skip
+    return None
+
+
+def _with_values(link: Link) -> Iterator[Frame]:
+    return (each for each in link.frames if each.values or each.conditions)
+
+
 def _condition(capsule: Capsule, link: Link, frame: Frame) -> Held | None:  # noqa: ARG001 - a family
     """The condition that guards a `raise`, or that an assertion asserts, with its values."""
     first = "\n".join(frame.lines).lstrip()
     if (
         not first.startswith(("raise", "assert", "sys.exit", "exit", "parser.error", "warnings."))
         or not frame.conditions
+        or _RAISED_AGAIN.match(first)
     ):
         return None
     condition = frame.conditions[0]
@@ -561,7 +605,8 @@ def _plain(text: str) -> str:
 
 
 _FAMILIES: tuple[Callable[[Capsule, Link, Frame], Held | None], ...] = (
-    _none, _beyond, _gradient, _unused, _meta, _kinds, _elements, _shapes, _memory, _texts, _condition,
+    _none, _beyond, _gradient, _unused, _meta, _kinds, _elements, _shapes, _memory, _growing, _address, _texts,
+    _condition,
 )  # fmt: skip
 
 

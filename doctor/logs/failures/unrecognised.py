@@ -82,7 +82,7 @@ def of_failure(case: Case, failure: Failure) -> Unknown:
         if each.package not in {"", library} and (each.package != "ray" or _RAYS_PROGRAMS.search(each.path))
     )
     asked = _asked_of(cause, inner)
-    own = [place_of(each) for each in reversed(cause.frames) if each.own]
+    own = _own_frames(failure)
     ended = _exit_of(case, failure.rank)
     others = sorted(
         {
@@ -102,6 +102,17 @@ def of_failure(case: Case, failure: Failure) -> Unknown:
         said=sentence_of(cause.message) or _asserted(cause), subject=asked, of_itself=asked == "self" and bool(library),
         sizes=meanings(numbers_in(cause.message[:600]), settings_of(case)),
     )  # fmt: skip
+
+
+def _own_frames(failure: Failure) -> list[str]:
+    """Frames of the user's own code, the innermost first.
+
+    What a library caught and answered with another exception has only the library's frames from its `try` on; the way
+    there stands in the traceback of the exception that came of it.
+    """
+    later = failure.chain[failure.chain.index(failure.cause) :] if failure.cause in failure.chain else [failure.cause]
+    own = ([place_of(each) for each in reversed(raised.frames) if each.own] for raised in later)
+    return next(filter(None, own), [])
 
 
 def of_consequences(case: Case, victims: list[Failure], ended: list[Exit]) -> Unknown:

@@ -95,14 +95,19 @@ def _weights(folder: Path) -> list[str]:
 def _one(folder: Path) -> Resumable | None:
     pieces = next(iter(checkpoint_files.read(folder)), None)
     weights = _weights(folder)
-    if pieces is None and not weights:
+    if pieces is None and not weights and not _is_left(folder):
         return None
     if pieces is None and not _is_saved(folder):
         return None  # a model that was downloaded, or exported at the end
     names = _names(folder, pieces)
-    kind = pieces.kind if pieces is not None else "adapter" if weights[0].startswith("adapter") else WEIGHTS
+    kind = pieces.kind if pieces is not None else _kind(folder, weights)
     states = [each for each in names if each.endswith((".pt", ".pth")) and "/" not in each]
-    problems = [*_problems(pieces), *(f"`{each.name}` is cut off" for each in checkpoint_files.cut_off(folder, states))]
+    lost = ["no model weights"] if pieces is None and not weights else []
+    problems = [
+        *lost,
+        *_problems(pieces),
+        *(f"`{each.name}` is cut off" for each in checkpoint_files.cut_off(folder, states)),
+    ]
     step = pieces.step if pieces is not None and pieces.step is not None else _step(folder)
     try:
         saved_s = max((folder / each).stat().st_mtime for each in names) if names else folder.stat().st_mtime
@@ -119,6 +124,18 @@ def _one(folder: Path) -> Resumable | None:
         _how(folder, kind),
         saved_s,
     )
+
+
+def _is_left(folder: Path) -> bool:
+    """Whether it is what is left of a checkpoint of a Trainer: its states, and weights neither here nor below."""
+    if _step(folder) is None or not any((folder / each).is_file() for each in ("trainer_state.json", "optimizer.pt")):
+        return False
+    return not any(each.is_dir() for each in folder.iterdir())
+
+
+def _kind(folder: Path, weights: list[str]) -> str:
+    adapter = weights[0].startswith("adapter") if weights else (folder / "adapter_config.json").is_file()
+    return "adapter" if adapter else WEIGHTS
 
 
 def _is_saved(folder: Path) -> bool:

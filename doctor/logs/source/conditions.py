@@ -53,8 +53,8 @@ def condition_of(text: str, tree: ast.Module, line: int) -> Condition | None:
     statement = path[-1] if path else None
     if isinstance(statement, ast.Assert):
         return _condition(text, [], [statement.test])
-    if not isinstance(statement, ast.Raise):
-        return None
+    if not isinstance(statement, ast.Raise) or statement.exc is None or isinstance(statement.exc, ast.Subscript):
+        return None  # what was caught before is raised again: the condition says nothing of its cause
     failed: list[ast.expr] = []
     earlier: ast.expr | None = None
     for child, parent in zip(path[:0:-1], path[-2::-1], strict=True):
