@@ -33,7 +33,8 @@ class BuildWithIndex(build_py):
 #: every Python from 3.10 on
 QUICK = Extension(
     "doctor.logs.read._quick",
-    ["doctor/logs/read/_quick.c"],
+    [f"doctor/logs/read/{name}.c" for name in ("_quick", "_figures", "_rows")],
+    depends=["doctor/logs/read/_quick.h"],
     extra_compile_args=["-O3"],
     py_limited_api=True,
     optional=True,

@@ -44,6 +44,15 @@ class Column:
         self.finite = math.isfinite(sum(values))  # or finite values whose sum is not: the slow way is right for those
         self.low, self.high = (min(values), max(values)) if self.finite and values else (math.inf, -math.inf)
 
+    @classmethod
+    def known(
+        cls, steps: Sequence[Optional[int]], values: Sequence[float], finite: bool, low: float, high: float
+    ) -> Column:
+        """A column of which all this is known already."""
+        made = cls.__new__(cls)
+        made.steps, made.values, made.finite, made.low, made.high = steps, values, finite, low, high
+        return made
+
     def __len__(self) -> int:
         """How many values there are."""
         return len(self.values)

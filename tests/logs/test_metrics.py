@@ -34,7 +34,7 @@ from doctor.logs.metrics.names import (
 from doctor.logs.metrics.templates import Templates, rows_by
 from doctor.logs.metrics.timeline import MOST_METRICS, MOST_POINTS, Timeline
 from doctor.logs.metrics.wanted import everything, is_wanted
-from doctor.logs.read import quick
+from doctor.logs.read import figures
 from tests.case_files import read_cases
 
 LINES = read_cases(Path(__file__).parent / "metric_lines.yaml")
@@ -389,7 +389,7 @@ def test_memory_is_flat_in_the_number_of_lines() -> None:
 def test_layouts_give_what_is_wanted_of_each_line(seed: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever was learned from the lines before, a line says what it says alone, less what nobody asks for."""
     if not compiled:
-        monkeypatch.setattr(metric_templates, "values_of", quick.plain_values_of)
+        monkeypatch.setattr(metric_templates, "values_of", figures.plain_values_of)
     pick = random.Random(seed)  # noqa: S311
     odd = 4 if seed % 2 else len(FIGURES)
     told = [

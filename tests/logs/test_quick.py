@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import doctor.logs.read.quick as plain
+from doctor.logs.read import figures
 
 pytestmark = pytest.mark.process
 
-SOURCE = Path(plain.__file__).with_name("_quick.c")
+SOURCES = [Path(plain.__file__).with_name(f"{name}.c") for name in ("_quick", "_figures", "_rows")]
 #: whole codes, codes cut off anywhere, and codes at and beyond what is still taken for one
 PARTS = (
     b"\x1b[36m", b"\x1b[0m", b"\x1b[1;31m", b"\x1b[2K", b"\x1b[?25l", b"\x1b[1 q", b"\x1b[", b"\x1b[3", b"\x1b[3 ", b"\x1b",
@@ -42,7 +43,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
         pytest.skip("no C compiler, or Python's headers are not installed")
     library = tmp_path_factory.mktemp("quick") / "_quick.abi3.so"
     flags = ["-O3", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-std=c99", "-isystem", headers]
-    subprocess.run([compiler, *flags, str(SOURCE), "-o", str(library)], check=True)
+    subprocess.run([compiler, *flags, *map(str, SOURCES), "-o", str(library)], check=True)
     loader = importlib.machinery.ExtensionFileLoader("_quick", str(library))
     spec = importlib.util.spec_from_loader("_quick", loader)
     assert spec is not None
@@ -101,13 +102,12 @@ def test_what_is_no_text_or_place_is_refused(compiled: ModuleType) -> None:
 
 def test_without_the_module_the_plain_functions_are_taken() -> None:
     code = (
-        "import sys; sys.modules['doctor.logs.read._quick'] = None; import doctor.logs.read.quick as q; "
-        "print(q.cut_codes is q.plain_cut_codes, q.count_line_feeds is q.plain_count_line_feeds, "
-        "q.behind_line_feeds is q.plain_behind_line_feeds, q.values_of is q.plain_values_of, "
-        "q.piece_around is q.plain_piece_around, q.bar_of is q.plain_bar_of, q.literal_noter is q.plain_literal_noter)"
+        "import sys; sys.modules['doctor.logs.read._quick'] = None; from doctor.logs.read import figures, quick; "
+        "print(*(getattr(each, name[6:]) is getattr(each, name) for each in (figures, quick) for name in vars(each) "
+        "if name.startswith('plain_') and name[6:] in each.__all__))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True"] * 7
+    assert done.stdout.split() == ["True"] * 10
 
 
 #: values as they stand in lines of metrics, and what only looks like one
@@ -136,7 +136,7 @@ def test_values_are_taken_alike(
         kinds = kinds.replace(b"s", b"-").replace(b"o", b"v")
     line = b"." * at + b"".join(word + value for word, (value, _) in zip(words, told, strict=False)) + words[-1] + rest
     given_ = line, at, tuple(words), kinds
-    assert repr(compiled.values_of(*given_)) == repr(plain.plain_values_of(*given_))
+    assert repr(compiled.values_of(*given_)) == repr(figures.plain_values_of(*given_))
 
 
 def test_values_of_what_is_no_layout_are_refused(compiled: ModuleType) -> None:
@@ -186,8 +186,18 @@ def test_figures_are_the_nearest_doubles(compiled: ModuleType, figure: bytes) ->
     except ValueError:
         told = None
     found = compiled.values_of(line, 0, words, kinds)
-    assert found == plain.plain_values_of(line, 0, words, kinds)
+    assert found == figures.plain_values_of(line, 0, words, kinds)
     assert told is None if found is None else found == (None, told)
+
+
+@given(st.integers(1 << 50, 10**19 - 1), st.integers(0, 19), st.sampled_from(("", "-")))
+def test_long_figures_are_the_nearest_doubles(compiled: ModuleType, whole: int, decimals: int, sign: str) -> None:
+    """Of more digits than a double holds: halfway between two of them, and next to it, the even one is right."""
+    for near in (whole, whole & ~1023 | 512, (whole & ~1023 | 512) + 1, (whole & ~2047 | 1024) - 1):
+        digits = str(min(near, 10**19 - 1)).rjust(decimals + 1, "0")
+        figure = f"{sign}{digits[: len(digits) - decimals]}.{digits[len(digits) - decimals :]}"
+        found = compiled.values_of(b"a:" + figure.encode(), 0, (b"a:", b""), b"vv")
+        assert found == (None, array("d", [float(figure)]).tobytes()), figure
 
 
 @given(TEXTS, PLACES)
@@ -216,12 +226,107 @@ BARS = st.tuples(
 @given(st.one_of(BARS, st.lists(BARS, max_size=3).map(b"\r".join), TEXTS), PLACES, PLACES)
 def test_bars_are_read_alike(compiled: ModuleType, data: bytes, start: int, end: int) -> None:
     for bounds in (0, len(data)), (start, end):
-        assert repr(compiled.bar_of(data, *bounds)) == repr(plain.plain_bar_of(data, *bounds))
+        assert repr(compiled.bar_of(data, *bounds)) == repr(figures.plain_bar_of(data, *bounds))
 
 
 def test_a_bar_is_read(compiled: ModuleType) -> None:
     bar = b"\nTrain:  12%|#  | 3/40 [00:01<00:02,  2.00it/s]\n"
-    assert compiled.bar_of(bar, 0, len(bar)) == plain.plain_bar_of(bar, 0, len(bar)) == (b"Train:", 3, 40, 0.5)
+    assert compiled.bar_of(bar, 0, len(bar)) == figures.plain_bar_of(bar, 0, len(bar)) == (b"Train:", 3, 40, 0.5)
+
+
+#: what stands before and behind the metric line, and before its metrics
+AROUND = st.lists(
+    st.one_of(
+        BARS, spread(b"\n", b"\r", b"\n{'", b"{'a': 1}", b"x" * 400, b"  7%|#  | 3/40 [00:01<00:02,  2.00it/s]"),
+    ), max_size=4,
+).map(b"".join)  # fmt: skip
+HEADS = spread(
+    b"", b"[rank1]: ", b"it's ", b"step: ", b"x", b"(T pid=1) ", b"{", b"tps: ", b"| Step: ", b"\t", b"h" * 400 + b" "
+)
+LAYOUTS = [
+    ((b"{'a': ", b", 'b': ", b"}"), b"dvv", ("a", "b"), b"{'", False),
+    ((b"{'a': ", b", 's': ", b"}"), b"dvs", ("a",), b"{'", True),
+    ((b"step:", b" - a:", b" - b:", b""), b"vsv-", ("a",), b"step:", False),
+]
+
+
+@given(
+    AROUND, HEADS, st.sampled_from(LAYOUTS), st.lists(st.sampled_from(VALUES), min_size=3, max_size=3), AROUND,
+    st.sampled_from((0, 30, 300)), st.sampled_from((0, 30, 1000)),
+)  # fmt: skip
+def test_rows_are_read_alike(
+    compiled: ModuleType, ahead: bytes, head: bytes, layout: tuple[object, ...], told: list[bytes], rest: bytes,
+    before: int, behind: int,
+) -> None:  # fmt: skip
+    words: tuple[bytes, ...] = layout[0]  # type: ignore[assignment]
+    line = head + b"".join(word + value for word, value in zip(words, told, strict=False)) + words[-1]
+    data = ahead + b"\n" + line + b"\n" + rest
+    start = len(ahead) + 1
+    place = 7, data, start, start + len(line), LAYOUTS, before, behind
+    assert repr(compiled.row_at(*place)) == repr(figures.plain_row_at(*place))
+
+
+def test_a_row_is_read_with_its_bars(compiled: ModuleType) -> None:
+    bar, row = b"\r 7%|# | 3/40 [2.00it/s]\r", b"log {'a': 1.5, 's': '3'}"
+    data = b"x\n" + bar + row + b"\n" + bar.replace(b"3/", b"4/")
+    place = 9, data, 2 + len(bar), 2 + len(bar) + len(row), LAYOUTS[:2], 300, 1000
+    told = 9, 3, ("a",), array("d", [1.5]).tobytes(), b"log ", (3, 40, 0.5), None, False
+    assert compiled.row_at(*place) == figures.plain_row_at(*place) == told
+    unplaced = (*place[:4], [((b"{'a': ", b", 's': ", b"}"), b"dvv", ("a", "b"), b"{'", False)], *place[5:])
+    assert compiled.row_at(*unplaced) == figures.plain_row_at(*unplaced)
+    assert compiled.row_at(*unplaced)[-2:] == ((4, 40, 0.5), False)
+
+
+@given(st.lists(st.floats(), max_size=40), st.integers(1, 5), st.integers(0, 4))
+def test_columns_are_made_alike(compiled: ModuleType, values: list[float], width: int, place: int) -> None:
+    doubles, place = array("d", values[: len(values) // width * width]).tobytes(), place % width
+    assert repr(compiled.column_of(doubles, place, width)) == repr(figures.plain_column_of(doubles, place, width))
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=40), st.integers(0, 45), st.integers(1, 9))
+def test_buckets_are_filled_alike(compiled: ModuleType, values: list[float], start: int, width: int) -> None:
+    places = list(range(5, 5 + len(values)))
+    found = compiled.buckets_of(places, values, start, width)
+    assert repr(found) == repr(figures.plain_buckets_of(places, values, start, width))
+    assert all(each[3] <= each[1] <= each[5] for each in found)
+
+
+def test_what_is_no_row_column_or_bucket_is_refused(compiled: ModuleType) -> None:
+    layout = (b"a", b""), b"vv", (), b"a", False
+    for call, wrong in (
+        (compiled.row_at, ()), (compiled.row_at, (1, "", 0, 0, [], 0, 0)), (compiled.row_at, (1, b"", 0, 0, (), 0, 0)),
+        (compiled.row_at, (1, b"", None, 0, [], 0, 0)), (compiled.row_at, (1, b"a1", 0, 2, [("a", *layout[1:])], 0, 0)),
+        (compiled.column_of, (b"", 0)), (compiled.column_of, ("", 0, 1)), (compiled.buckets_of, ([], (), 0, 1)),
+        (compiled.buckets_of, ([1], ["x"], 0, 1)),
+    ):  # fmt: skip
+        with pytest.raises((TypeError, SystemError)):
+            call(*wrong)
+    for call, wrong in (
+        (compiled.row_at, (1, b"", 0, 1, [], 0, 0)), (compiled.row_at, (1, b"aa", 2, 1, [], 0, 0)),
+        (compiled.row_at, (1, b"", 0, 0, [], -1, 0)), (compiled.row_at, (1, b"", 0, 0, [((), *layout[1:])], 0, 0)),
+        (compiled.column_of, (b"", 1, 1)), (compiled.column_of, (b"", -1, 1)), (compiled.buckets_of, ([], [], 0, 0)),
+    ):  # fmt: skip
+        with pytest.raises(ValueError):  # noqa: PT011 - each its own
+            call(*wrong)
+    with pytest.raises(IndexError):
+        compiled.row_at(1, b"", 0, 0, [()], 0, 0)
+    with pytest.raises(IndexError):
+        compiled.buckets_of([1], [1.0, 2.0], 0, 1)
+
+
+def test_rows_columns_and_buckets_leak_nothing(compiled: ModuleType) -> None:
+    number, place, value = 100_000, 100_001, 0.123
+    data = b" 7%|# | 3/40 [2.00it/s]\nhead {'a': 1.5, 'b': 2}\n 7%|# | 3/40 [2.00it/s]"
+    start, end = data.index(b"head"), data.index(b"}") + 1
+    held = (number, place, value, data, LAYOUTS[0], LAYOUTS[0][2], None, False, True)
+    before = [sys.getrefcount(each) for each in held]
+    for _ in range(200):
+        compiled.row_at(number, data, start, end, LAYOUTS, 300, 1000)
+        compiled.row_at(number, data, start, end - 1, LAYOUTS, 300, 1000)
+        compiled.column_of(b"\0" * 64, 0, 2)
+        compiled.buckets_of([place, place], [value, value], 0, 1)
+    after = [sys.getrefcount(each) for each in held]
+    assert all(abs(one - two) < 20 for one, two in zip(before, after, strict=True))
 
 
 @given(st.binary(max_size=30), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 31)), max_size=8))

@@ -35,12 +35,13 @@ from doctor.logs.metrics.names import (
 from doctor.logs.metrics.tables import rows_by_kind, values_at
 from doctor.logs.metrics.templates import PackedRow, Templates, rows_by
 from doctor.logs.metrics.wanted import everything, is_wanted
+from doctor.logs.read.figures import MetricLine
 
 #: name of the probe that sees metric lines
 METRICS = "metrics"
 
 #: lines are taken apart and packed by so many; packed rows of one range stay in memory up to this size
-ROWS_TOGETHER, MOST_IN_MEMORY_BYTES = 512, 1 << 20
+ROWS_TOGETHER, MOST_IN_MEMORY_BYTES = 1024, 1 << 20
 #: lines that wait for it take no more than this
 _MOST_WAITING_BYTES = 1 << 20
 
@@ -53,8 +54,7 @@ _PLAIN = 2
 _NOTHING = Behind(None, followed=False)
 
 
-#: a metric line that was read: its number, its row, what stands before and behind it, see `Told`
-_Read = tuple[int, PackedRow, bytes, Optional[Bar], Behind]
+_BAR, _DRAWN = 5, 6  # the places of bars in a metric line that was read
 
 
 class Told(NamedTuple):
@@ -199,7 +199,7 @@ class MetricLines:
     def __init__(self, folder: str, *, every: bool = False) -> None:
         self._folder = folder
         self._templates = Templates(everything if every else is_wanted)
-        self._waiting: list[Union[Seen, _Read]] = []
+        self._waiting: list[Union[Seen, MetricLine]] = []
         self._waiting_bytes = 0
         self._packed: list[bytes] = []
         self._bytes = 0
@@ -218,16 +218,16 @@ class MetricLines:
 
     def take_at(self, number: int, data: bytes, start: int, end: int) -> None:
         """Take a line where it stands; what is around it is copied only where its layout is not known yet."""
-        line = data[start:end]
-        found = self._templates.read(line) if len(line) <= LONGEST_LINE_BYTES else None
+        found = None
+        if end - start <= LONGEST_LINE_BYTES:
+            found = self._templates.read_at(number, data, start, end, (_BEFORE_BYTES, _BEHIND_BYTES))
         if found is None:
             before, behind = data[start - _BEFORE_BYTES : start], data[end : end + _BEHIND_BYTES]
-            self.take(Seen(-1, number, line, before, behind))
+            self.take(Seen(-1, number, data[start:end], before, behind))
             return
-        row, begin = found
-        behind_it = _NOTHING if _is_placed(row) else bar_behind(data, end, _BEHIND_BYTES)
-        head = _head_of(line, begin) if begin else b""
-        self._waiting.append((number, row, head, bar_before(data, start, _BEFORE_BYTES), behind_it))
+        if found[_BAR] is False or found[_DRAWN] is False:
+            found = _with_bars(found, data, start, end)
+        self._waiting.append(found)
         if len(self._waiting) >= ROWS_TOGETHER:
             self._pack()
 
@@ -269,11 +269,23 @@ def _is_placed(row: PackedRow) -> bool:
     return row[0] is not None or row[1][0] == VLLM_NAMES[0]
 
 
-def _all_read(waiting: list[Union[Seen, _Read]], templates: Templates) -> list[_Read]:
+def _with_bars(found: MetricLine, data: bytes, start: int, end: int) -> MetricLine:
+    """The line with its bars where they are not plain to see: with words before them, or further away."""
+    number, step, names, values, head, bar, drawn, followed = found
+    if bar is False:
+        bar = bar_before(data, start, _BEFORE_BYTES)
+    if drawn is False:
+        drawn, followed = bar_behind(data, end, _BEHIND_BYTES)
+    return number, step, names, values, head, bar, drawn, followed
+
+
+def _all_read(waiting: list[Union[Seen, MetricLine]], templates: Templates) -> list[MetricLine]:
     """Metric lines in order; those whose layout was not known are read now, and lines that are none left out."""
     lines = [each for each in waiting if isinstance(each, Seen)]
+    if not lines:
+        return waiting  # type: ignore[return-value]
     told = iter(rows_by(templates, [seen[2] for seen in lines]))
-    read: list[_Read] = []
+    read: list[MetricLine] = []
     for each in waiting:
         if not isinstance(each, Seen):
             read.append(each)
@@ -281,31 +293,30 @@ def _all_read(waiting: list[Union[Seen, _Read]], templates: Templates) -> list[_
         row, start = next(told)
         if row is not None:
             bar = last_bar(each[3], cut=len(each[3]) == _BEFORE_BYTES) if b"%|" in each[3] else None
-            behind = _NOTHING if _is_placed(row) else look_behind(each[4])
-            read.append((each[1], row, _head_of(each[2], start), bar, behind))
+            drawn, followed = _NOTHING if _is_placed(row) else look_behind(each[4])
+            read.append((each[1], *row, _head_of(each[2], start), bar, drawn, followed))
     return read
 
 
-def _packed(read: list[_Read], unasked: tuple[str, ...]) -> bytes:
+def _packed(read: list[MetricLine], unasked: tuple[str, ...]) -> bytes:
     """Metric lines as bytes; empty where there are none. `unasked`: metrics told that nobody asks for."""
     if not read:
         return b""
-    numbers, rows, heads, bars, behind = zip(*read, strict=True)
+    numbers, steps, names, values, heads, bars, drawn, followed = zip(*read, strict=True)
     kinds: dict[tuple[str, ...], int] = {}
-    kind = [kinds.setdefault(row[1], len(kinds)) for row in rows]
-    values: list[list[bytes]] = [[] for _ in kinds]
-    for place, row in zip(kind, rows, strict=True):
-        values[place].append(row[2])
+    kind = [kinds.setdefault(each, len(kinds)) for each in names]
+    together: list[list[bytes]] = [[] for _ in kinds]
+    for place, each in zip(kind, values, strict=True):
+        together[place].append(each)
     if unasked:  # a kind without a line: what becomes of it is only that it is known
         kinds.setdefault(unasked, len(kinds))
     return marshal.dumps((
-        sys.byteorder, list(numbers), [row[0] for row in rows], list(kinds), kind, [*map(b"".join, values)],
-        list(heads) if any(heads) else None, _plain(bars), _plain([each[0] for each in behind]),
-        [each[1] for each in behind],
+        sys.byteorder, list(numbers), list(steps), list(kinds), kind, [*map(b"".join, together)],
+        list(heads) if any(heads) else None, _plain(bars), _plain(drawn), list(followed),
     ), _PLAIN)  # fmt: skip
 
 
-def _plain(bars: Sequence[Optional[Bar]]) -> Optional[list[Optional[tuple[object, ...]]]]:
+def _plain(bars: Sequence[Any]) -> Optional[list[Optional[tuple[object, ...]]]]:
     """Bars as marshal can write them; None where there is none."""
     return [None if each is None else tuple(each) for each in bars] if any(bars) else None
 

@@ -37,7 +37,8 @@ from doctor.catalogue.loss_scale import ATTEMPTED
 from doctor.catalogue.metric_words import by_words
 from doctor.catalogue.series import ALIASES, Point
 from doctor.logs.metrics.blocks import BLOCK_LITERALS, OF_STEP_BEFORE, step_told, told_in_block
-from doctor.logs.read.quick import AnyBar, bar_of, piece_around
+from doctor.logs.read.figures import AnyBar, bar_of
+from doctor.logs.read.quick import piece_around
 
 #: every metric line holds one of these; cheap to look for, rare in other text
 METRIC_LITERALS: tuple[bytes, ...] = (

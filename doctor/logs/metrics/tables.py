@@ -14,6 +14,7 @@ from typing import Any, Union, overload
 
 from doctor.base.record import record
 from doctor.catalogue.columns import Column, MetricRow, Stretch
+from doctor.logs.read.figures import column_of
 
 _row: Any = partial(tuple.__new__, MetricRow)
 #: of more rows it is quicker to make all than each by itself
@@ -143,9 +144,10 @@ class Table(Sequence[MetricRow]):
             steps = self.steps if len(told) == 1 else [
                 step for step, own in zip(self.steps, self.kind, strict=True) if own == kind
             ]  # fmt: skip
+            doubles, width = values.tobytes(), len(names)
             for place, name in enumerate(names):
                 if name not in found:
-                    found[name] = Column(steps, tuple(values[place :: len(names)]))
+                    found[name] = Column.known(steps, *column_of(doubles, place, width))
         for name in self._of_several_kinds(told):
             found[name] = self._merged(name)
         return found

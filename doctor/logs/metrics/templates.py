@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple, Optional
 
-from doctor.logs.metrics.names import STEP_BEFORE_DICT, VERL_STEP, Row, name_of, parse_row, shared
-from doctor.logs.read.quick import values_of
+from doctor.logs.metrics.names import STEP_BEFORE_DICT, VERL_STEP, VLLM_NAMES, Row, name_of, parse_row, shared
+from doctor.logs.read.figures import MetricLine, may_follow, row_at, values_of
 
 Wanted = Callable[[str], bool]
 
@@ -28,7 +28,6 @@ _NEEDED = frozenset({"number of skipped iterations"})
 
 _STEP_KEYS = frozenset({b"step", b"global_step"})
 _STEP_OF_ALL_KEYS = frozenset({b"global_step/max_steps", b"iteration"})
-_OTHER_KINDS = (b"{", b"tps: ", b"| Step: ")
 
 
 class PackedRow(NamedTuple):
@@ -48,13 +47,14 @@ _row: Any = partial(tuple.__new__, PackedRow)
 
 
 class Template(NamedTuple):
-    """A layout: words and kinds of `doctor.logs.read.quick.values_of`.
+    """A layout as `doctor.logs.read.figures.row_at` takes it.
 
     Args:
         words: what stands before each value, and behind the last.
         kinds: what kind of line and of values it is.
         names: of the values that are asked for.
         first: with what the metrics begin, "{'" or "step:".
+        placed: nobody asks for the bar behind such a line, as of a server's.
 
     """
 
@@ -62,22 +62,15 @@ class Template(NamedTuple):
     kinds: bytes
     names: tuple[str, ...]
     first: bytes
+    placed: bool
 
     def read(self, line: bytes) -> Optional[tuple[PackedRow, int]]:
         """What a line tells and where its metrics begin; None where it is of another layout."""
         start = line.find(self.first)
-        if start < 0 or (start and not _may_follow(line[:start], self.first)):
+        if start < 0 or (start and not may_follow(line[:start], self.first)):
             return None
         found = values_of(line, start, self.words, self.kinds)
         return None if found is None else (_row((found[0], self.names, found[1])), start)
-
-
-@lru_cache(maxsize=256)  # the same words stand before thousands of lines
-def _may_follow(head: bytes, first: bytes) -> bool:
-    """Whether metrics that stand behind these words are what they are without them."""
-    if first == b"{'":
-        return not head.endswith(b": ") and b"'" not in head
-    return head[-1:] in b" \t\r\n])" and not any(each in head for each in _OTHER_KINDS)
 
 
 class Templates:
@@ -105,6 +98,23 @@ class Templates:
                     known.insert(0, known.pop(number))
                 return found
         return None
+
+    def read_at(self, number: int, data: bytes, start: int, end: int, around: tuple[int, int]) -> Optional[MetricLine]:
+        """What a line of a known layout tells where it stands, as `doctor.logs.read.figures.row_at`.
+
+        Args:
+            number: of the line.
+            data: the text.
+            start: where the line begins in it.
+            end: where it ends.
+            around: how many bytes before and behind it may hold its bars.
+
+        """
+        known = self._known
+        found: Optional[MetricLine] = row_at(number, data, start, end, known, *around)
+        if found is not None and found[2] is not known[0].names:  # the layout that held last is asked first
+            known.insert(0, known.pop(next(at for at, each in enumerate(known) if each.names is found[2])))
+        return found
 
     def learn(self, line: bytes) -> None:
         """Take the layout of a line down, where its pattern gives what the careful way does."""
@@ -176,7 +186,7 @@ class Templates:
         between, ends = (b", ", b"}") if is_dict else (b" - ", b"")
         words = [word if not number else between + word for number, (word, _, _) in enumerate(values)]
         words[0] = (b"{" if is_dict else b"step:") + words[0]
-        return Template((*words, ends), kinds, shared(tuple(names)), first)
+        return Template((*words, ends), kinds, shared(tuple(names)), first, names[0] == VLLM_NAMES[0])
 
 
 def _step_kind(key: bytes, value: bytes) -> bytes:

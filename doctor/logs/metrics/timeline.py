@@ -8,6 +8,7 @@ from typing import NamedTuple, Optional
 
 from doctor.catalogue.columns import Column
 from doctor.catalogue.series import Point
+from doctor.logs.read.figures import Bucket, buckets_of
 
 #: points kept of a metric for a plot
 MOST_POINTS = 2000
@@ -23,8 +24,6 @@ _MOST_WAITING = 1024
 
 
 Wanted = Callable[[str], bool]
-#: place and value of the first, the least, the greatest and the last of some values
-Bucket = tuple[int, float, int, float, int, float, int, float]
 
 
 class Extreme(NamedTuple):
@@ -102,19 +101,16 @@ class Series:
             self._places, self._values = [], []
             self._put(places, values)
 
-    def _put(self, places: Sequence[int], values: Sequence[float]) -> None:
+    def _put(self, places: list[int], values: list[float]) -> None:
         self._make_room(len(values))
         at = min(self._left, len(values))
         if at:
-            self._buckets[-1] = _joined(self._buckets[-1], _bucket_of(values[:at], places, 0))
+            self._buckets[-1] = _joined(self._buckets[-1], buckets_of(places[:at], values[:at], 0, at)[0])
             self._left -= at
-        if self._width == 1:
-            points = zip(places[at:], values[at:], strict=True)
-            self._buckets += [(x, y, x, y, x, y, x, y) for x, y in points]
-            return
-        for start in range(at, len(values), self._width):
-            self._buckets.append(_bucket_of(values[start : start + self._width], places, start))
-            self._left = max(start + self._width - len(values), 0)
+        new = buckets_of(places, values, at, self._width)
+        if new:
+            self._buckets += new
+            self._left = at + len(new) * self._width - len(values)
 
     def _not_finite(self, value: float, step: int) -> None:
         if math.isnan(value):
@@ -142,15 +138,6 @@ class Series:
         """(step, value) in order, at most MOST_POINTS; values that are NaN or infinite are left out."""
         self._fold()
         return [point for bucket in self._buckets for point in sorted({*zip(bucket[::2], bucket[1::2], strict=True)})]
-
-
-def _bucket_of(values: Sequence[float], places: Sequence[int], start: int) -> Bucket:
-    """The bucket of some values; the first of them is number `start` of `places`."""
-    least, greatest = min(values), max(values)
-    return (
-        places[start], values[0], places[start + values.index(least)], least,
-        places[start + values.index(greatest)], greatest, places[start + len(values) - 1], values[-1],
-    )  # fmt: skip
 
 
 def _joined(one: Bucket, two: Bucket) -> Bucket:
