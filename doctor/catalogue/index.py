@@ -16,7 +16,7 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -27,12 +27,15 @@ from doctor.catalogue.check import wanted_facts
 from doctor.catalogue.malformed import CHINESE, CatalogueError
 from doctor.catalogue.problem import AREA_OF, ERROR, INFO, ROW, WARNING, Severity
 
-FORMAT = 9  # raise when Entry or the index changes
+FORMAT = 10  # raise when Entry or the index changes
 CATALOGUE = "doctor.checks"
 _PACKAGE = Path(__file__).parent.parent
 _OWN = _PACKAGE / "checks"
 GROUP = "doctor.checks"  # entry points of third parties
 INDEX, WORDS = "_index.json", "_words.jsonl"  # in a wheel
+MANUAL = "manual"  # the table of a TOML that has a line of its own among the words
+#: start in bytes among the words, length of what a TOML declares, length of its manual on the line behind
+Place = tuple[int, int, int]
 _SEVERITIES = {"ERROR": ERROR, "WARNING": WARNING, "INFO": INFO}
 
 
@@ -78,7 +81,7 @@ class Entry:
         has_signatures, has_rule: how else it is found.
         has_code: whether there is a Python file; `shares_code`: whether there is one of its table.
         rows: ids of the rows, where it is a table.
-        words: start and length in bytes of its line among the words; None where Python alone declares it.
+        words: where it stands among the words; None where Python alone declares it.
 
     """
 
@@ -98,7 +101,7 @@ class Entry:
     has_code: bool = True
     shares_code: bool = False
     rows: tuple[str, ...] = ()
-    words: tuple[int, int] | None = None
+    words: Place | None = None
 
     @property
     def area(self) -> str:
@@ -331,16 +334,23 @@ def build(roots: Mapping[str, Path], now: int = 0) -> Built:
                 faults[module] = f"{type(exc).__name__}: {exc}"
                 continue
             for entry, declared in read:
-                line = json.dumps(declared, ensure_ascii=False).encode() if declared is not None else None
-                entries.append({**asdict(entry), "words": line and (len(words), len(line))})
-                words += line + b"\n" if line is not None else b""
-        for dotted, line in _lines_of_shared(package, root, faults):
-            shared[f"{package}.{dotted}"] = (len(words), len(line))
-            words += line + b"\n"
+                entries.append({**asdict(entry), "words": declared and _added(words, declared)})
+        for dotted, declared in _shared_words(package, root, faults):
+            shared[f"{package}.{dotted}"] = _added(words, declared)
     return Built({"signature": now, "entries": entries, "shared": shared, "faults": faults}, bytes(words))
 
 
-def _lines_of_shared(package: str, root: Path, faults: dict[str, str]) -> Iterator[tuple[str, bytes]]:
+def _added(words: bytearray, declared: Mapping[str, Any]) -> Place:
+    """Write what a TOML declares behind the words, its manual as a line of its own: few commands ask for it."""
+    start, ends = len(words), []
+    for part in ({key: each for key, each in declared.items() if key != MANUAL}, declared.get(MANUAL, {})):
+        words += json.dumps(part, ensure_ascii=False).encode()
+        ends.append(len(words))
+        words += b"\n"
+    return start, ends[0] - start, ends[1] - ends[0] - 1
+
+
+def _shared_words(package: str, root: Path, faults: dict[str, str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for dotted, path in _shared(root):
         from doctor.catalogue.problem_toml import read_words
 
@@ -351,7 +361,7 @@ def _lines_of_shared(package: str, root: Path, faults: dict[str, str]) -> Iterat
                 raise
             faults[f"{package}.{dotted}"] = f"{type(exc).__name__}: {exc}"
             continue
-        yield dotted, json.dumps(declared, ensure_ascii=False).encode()
+        yield dotted, declared
 
 
 def _read_problem(module: str, files: ProblemFiles) -> Iterator[tuple[Entry, Mapping[str, Any] | None]]:
@@ -399,7 +409,12 @@ def _entry(data: dict[str, Any]) -> Entry:
     )
     words, rows = data.pop("words"), tuple(data.pop("rows"))
     severity = Severity(data.pop("severity"))
-    return Entry(severity=severity, checks=checks, words=words and tuple(words), rows=rows, **data)
+    return Entry(severity=severity, checks=checks, words=words and _place(words), rows=rows, **data)
+
+
+def _place(kept: Sequence[int]) -> Place:
+    start, length, of_manual = kept
+    return start, length, of_manual
 
 
 def cache_folder() -> Path:
@@ -458,11 +473,11 @@ class Loaded:
     entries: tuple[Entry, ...]
     faults: Mapping[str, str]
     words: bytes
-    shared: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    shared: Mapping[str, Place] = field(default_factory=dict)
 
     @cached_property
-    def places(self) -> Mapping[str, tuple[int, int]]:
-        """Dotted name of files -> start and length in bytes of what their TOML declares, among the words."""
+    def places(self) -> Mapping[str, Place]:
+        """Dotted name of files -> where what their TOML declares stands among the words."""
         return {**self.shared, **{each.module: each.words for each in self.entries if each.words is not None}}
 
     @cached_property
@@ -506,7 +521,7 @@ def load_with_faults(roots: Mapping[str, Path] | None = None) -> tuple[tuple[Ent
 
 
 def declared_in(module: str) -> Mapping[str, Any]:
-    """What the TOML of a module declares.
+    """What the TOML of a module declares, but for its manual.
 
     Args:
         module: dotted name of the problem's files, or of those with words that several problems share.
@@ -516,10 +531,29 @@ def declared_in(module: str) -> Mapping[str, Any]:
         CatalogueError: a problem's file of our own is malformed.
 
     """
-    loaded = next((each for _, each in _loaded.values() if module in each.places), None) or _load(None)
-    words = loaded.places[module]
-    declared: Mapping[str, Any] = json.loads(loaded.words[words[0] : sum(words)])
+    loaded = _having(module)
+    start, length, _ = loaded.places[module]
+    declared: Mapping[str, Any] = json.loads(loaded.words[start : start + length])
     return declared
+
+
+def manual_in(module: str) -> Mapping[str, str]:
+    """The sections of the manual in the TOML of a module, and its title; empty where that holds words alone.
+
+    Raises:
+        KeyError: there is no such TOML.
+        CatalogueError: a problem's file of our own is malformed.
+
+    """
+    loaded = _having(module)
+    start, length, of_manual = loaded.places[module]
+    manual: Mapping[str, str] = json.loads(loaded.words[start + length + 1 : start + length + 1 + of_manual])
+    return manual
+
+
+def _having(module: str) -> Loaded:
+    """The catalogue that holds a module's words."""
+    return next((each for _, each in _loaded.values() if module in each.places), None) or _load(None)
 
 
 def having_words() -> tuple[str, ...]:
@@ -556,7 +590,7 @@ def _load(roots: Mapping[str, Path] | None) -> Loaded:
     made = _read(_PACKAGE / INDEX, _PACKAGE / WORDS) if _is_made(roots) else None
     built = made or _built(roots, signature(roots) if _is_made(roots) else now)
     entries = sorted((_entry(dict(each)) for each in built.index["entries"]), key=lambda entry: entry.family)
-    shared = {name: (start, length) for name, (start, length) in built.index["shared"].items()}
+    shared = {name: _place(each) for name, each in built.index["shared"].items()}
     loaded = Loaded(tuple(entries), built.index["faults"], built.words, shared)
     _loaded[key] = (now, loaded)
     return loaded
@@ -582,7 +616,8 @@ def _read(index: Path, words: Path) -> Built | None:
         return None
     if not isinstance(data, dict) or "shared" not in data:
         return None
-    ends = [sum(each["words"]) for each in data["entries"] if each["words"]] + [*map(sum, data["shared"].values())]
+    places = [*(each["words"] for each in data["entries"] if each["words"]), *data["shared"].values()]
+    ends = [sum(each) for each in places]
     return Built(data, text) if max(ends, default=0) <= len(text) else None
 
 

@@ -7,7 +7,7 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
-from doctor.catalogue.index import Entry, declared_in
+from doctor.catalogue.index import Entry, manual_in
 from doctor.catalogue.problem_toml import SECTIONS
 
 #: headings that every problem's manual has, in this order
@@ -39,7 +39,7 @@ def parse(docstring: str) -> Manual:
 def manual(entry: Entry) -> Manual:
     """The manual of a catalogue entry, read from its files without running them."""
     if entry.words is not None:
-        told = declared_in(entry.module)["manual"]
+        told = manual_in(entry.module)
         return Manual(entry.title, {heading: told[key].strip() for key, heading in SECTIONS.items()})
     spec = importlib.util.find_spec(entry.module)
     if spec is None or spec.origin is None:

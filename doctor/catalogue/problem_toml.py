@@ -82,7 +82,8 @@ def read(path: Path) -> dict[str, Any]:
         _keys(path, f"form {name}", form, _OF_SIGNATURE, {"pattern"})
     for row in (data, *rows.values()):
         row["signature"] = [_formed(path, forms, each) for each in row.get("signature", ())]
-    whole = {**data, "manual": manual, **_of_hits(path, data, chinese_path, chinese)}
+    hits = _of_hits(path, data, chinese_path, chinese)
+    whole = {**data, "manual": manual, **hits}
     if rows:
         whole["rows"] = {
             name: _row(path, whole, name, row, chinese_path, of_rows.get(name, {})) for name, row in rows.items()

@@ -12,8 +12,8 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from functools import cache, cached_property, lru_cache
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
@@ -41,11 +41,14 @@ class ProblemWords:
 
     Args:
         declared: what `doctor.catalogue.problem_toml.read` made of the files.
+        manual: gives the sections of the manual where `declared` is without them.
 
     """
 
-    def __init__(self, declared: Mapping[str, Any]) -> None:
+    def __init__(self, declared: Mapping[str, Any], manual: Optional[Callable[[], Mapping[str, str]]] = None) -> None:
         self._declared = declared
+        self._manual = manual or (lambda: declared.get("manual", {}))
+        self._made: dict[str, Message] = {}
 
     @cached_property
     def problem(self) -> Problem:
@@ -57,10 +60,7 @@ class ProblemWords:
     @cached_property
     def messages(self) -> Mapping[str, Message]:
         """Every message by its name, in the order of the file."""
-        return {
-            name: Message(Words(*both["en"]), Words(*both["zh"]) if "zh" in both else None)
-            for name, both in self._declared.get("messages", {}).items()
-        }
+        return {name: self[name] for name in self._declared.get("messages", {})}
 
     def __getitem__(self, name: str) -> Message:
         """The message of a name.
@@ -69,7 +69,10 @@ class ProblemWords:
             KeyError: the TOML holds none of this name.
 
         """
-        return self.messages[name]
+        if name not in self._made:
+            both = self._declared.get("messages", {})[name]
+            self._made[name] = Message(Words(*both["en"]), Words(*both["zh"]) if "zh" in both else None)
+        return self._made[name]
 
     def phrase(self, name: str, /, **values: Any) -> Phrase:
         """The words of a name under ``[phrase]``, which a message takes in; of a table in it: ``table.name``.
@@ -156,7 +159,7 @@ class ProblemWords:
     @property
     def told(self) -> tuple[str, ...]:
         """Texts that say what the failure will look like: the manual's, and the explanations of the messages."""
-        manual = self._declared.get("manual", {})
+        manual = self._manual()
         explanations = (each.words("en").explanation for each in self.messages.values())
         return (*(str(manual[name]) for name in ("meaning", "effect") if name in manual), *explanations)
 
@@ -204,9 +207,9 @@ def words_of(module: str) -> ProblemWords:
     """
     if module.startswith("doctor.") and (declared := _carried().get(module)) is not None:
         return ProblemWords(declared)
-    from doctor.catalogue.index import declared_in
+    from doctor.catalogue.index import declared_in, manual_in
 
-    return ProblemWords(declared_in(module))
+    return ProblemWords(declared_in(module), partial(manual_in, module))
 
 
 @lru_cache(maxsize=1)

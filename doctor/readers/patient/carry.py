@@ -67,7 +67,7 @@ def _words(modules: Iterable[str]) -> dict[str, Any]:
     having = frozenset(having_words())
     for name in modules:
         if name in having:
-            found[name] = {key: value for key, value in declared_in(name).items() if key != "manual"}
+            found[name] = declared_in(name)
     return found
 
 
