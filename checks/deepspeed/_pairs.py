@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from doctor.base.evidence import Observed
+from doctor.base.record import record
 from doctor.catalogue.settings import truth, whole
 from doctor.catalogue.shared.proofs import effective
 from doctor.checks.deepspeed._helpers import of_yaml, setting_of
@@ -28,7 +29,7 @@ PAIRS = {
 SWITCHES = {"fp16.enabled": ("fp16", "fp16_full_eval"), "bf16.enabled": ("bf16", "bf16_full_eval")}
 
 
-@dataclass(frozen=True)
+@record
 class Pair:
     """A DeepSpeed key and the training argument that it is compared with; `theirs` is None where it cannot be told."""
 

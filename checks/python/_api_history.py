@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from doctor.base.record import record
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence, Finding, found
 from doctor.catalogue.problem import Problem
 from doctor.catalogue.signature import Hits
@@ -29,7 +29,7 @@ Kind = Literal["gone", "new", "between", "gap"]
 _MACHINERY = re.compile(r"<frozen |[\\/]importlib[\\/]|:__getattr__$|:_attr_getter$|:wrapper$")
 
 
-@dataclass(frozen=True)
+@record
 class Verdict:
     """How an installed release stands to those that have a name.
 

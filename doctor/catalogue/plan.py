@@ -8,10 +8,12 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
 from typing import Any
+
+from doctor.base.record import record
 
 ABSENT = ""  # the sha256 of a file that is not there
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -31,7 +33,7 @@ class Refused(Exception):  # noqa: N818 - nothing is broken: the plan does not f
     """A step cannot be done as planned; the message says why, and nothing was changed."""
 
 
-@dataclass(frozen=True)
+@record
 class Edit:
     """Bytes `start` to `end` (exclusive, from 0) of a file become `text` in UTF-8."""
 
@@ -40,7 +42,7 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True)
+@record
 class EditFile:
     """Changes of one file, which must still be what the plan was made for.
 
@@ -78,7 +80,7 @@ class EditFile:
         return b"".join([*parts, old[at:]])
 
 
-@dataclass(frozen=True)
+@record
 class SetEnv:
     """`name` is set to `value` in a dotenv file, in its place where it stood, else at the end."""
 
@@ -112,7 +114,7 @@ class SetEnv:
         return text.encode("utf-8", "surrogateescape")
 
 
-@dataclass(frozen=True)
+@record
 class Run:
     """A command, never a shell string; `undo_argv` takes it back, None when nothing does."""
 
@@ -123,7 +125,7 @@ class Run:
 Step = EditFile | SetEnv | Run
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """How a problem is mended.
 
@@ -203,7 +205,7 @@ def rewrite(path: str, text: str) -> EditFile:
     return EditFile(path, digest(before), edits)
 
 
-@dataclass(frozen=True)
+@record
 class Content:
     """A file before a plan and after it; `before` is None where there is none yet."""
 

@@ -27,7 +27,7 @@ _TOO_OLD = "PYT001"  # the interpreter can have no TRL with GRPO
 _CONFIDENCES = ("confirmed", "likely")
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Run:
     """What has come up so far."""
 

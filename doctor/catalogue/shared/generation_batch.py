@@ -7,10 +7,9 @@ https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_config.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from doctor import data
 from doctor.base.evidence import Observed
+from doctor.base.record import record
 from doctor.catalogue.settings import whole
 from doctor.catalogue.shared.trainers import argument, whole_argument
 from doctor.facts.dataset import Dataset
@@ -24,7 +23,7 @@ NAMES = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class Batch:
     """What decides the number of completions of one generation batch.
 

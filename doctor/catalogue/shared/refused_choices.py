@@ -6,8 +6,9 @@ Authors of registries write alike: what kind of name it is, the name that was gi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Optional
+
+from doctor.base.record import record
 
 _SHOWN = 8  # names that a sentence can carry
 _NAME = r"[\w./+:-]{1,60}"
@@ -64,7 +65,7 @@ _LISTS = (
 )
 
 
-@dataclass(frozen=True)
+@record
 class Choice:
     """A refused name, what kind of name it is (may be empty), and the names that are accepted (may be none)."""
 

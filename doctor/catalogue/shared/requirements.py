@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from doctor import data
+from doctor.base.record import record
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Distribution, Packages, normalised
@@ -93,7 +93,7 @@ def python_allowed(requires_python: str | None, version: str) -> bool | None:
         return None
 
 
-@dataclass(frozen=True)
+@record
 class Need:
     """A requirement that a distribution of the stack states: `line` as in its metadata, `name` normalised."""
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Optional
 
 from doctor.base.evidence import Observed
+from doctor.base.record import record
 from doctor.catalogue.settings import number, truth
 from doctor.facts.framework_config import FrameworkConfig
 from doctor.facts.launch import Launch
@@ -35,7 +36,7 @@ _OF_PRESENCE, _ABSENT = frozenset({"set", "unset"}), frozenset({"unset", "!="})
 _READ_WHOLE = ("option.", "env.", "accelerate.", "deepspeed.")
 
 
-@dataclass(frozen=True)
+@record
 class Said:
     """All that is said of a run.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from doctor import data
 from doctor.base.evidence import Observed, Place
+from doctor.base.record import record
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence
 from doctor.catalogue.settings import truth, whole
 from doctor.facts.environment import Environment
@@ -40,7 +40,7 @@ TRAINING_DEFAULTS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Value:
     """An argument as the run will see it; `setting` is None where a default holds."""
 

@@ -8,11 +8,12 @@ not be read, it is skipped.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Optional
 
 from doctor.base.evidence import Observed
 from doctor.base.opened import is_open
+from doctor.base.record import record
 from doctor.catalogue.check import Judgement
 from doctor.catalogue.finding import LIKELY, Confidence, Finding, Message, Skip, Where, found
 from doctor.catalogue.settings import place_of
@@ -35,7 +36,7 @@ _KEY, _HOLE, _RELEASE = "=", "$", "=package."
 _NOT_READ = "not all arguments could be read without running the script"
 
 
-@dataclass(frozen=True)
+@record
 class Trigger:
     """One way to bring a problem about.
 
@@ -58,7 +59,7 @@ class Trigger:
     confidence: Confidence = LIKELY
 
 
-@dataclass(frozen=True)
+@record
 class _Seen:
     """What is known of one run, and the pieces that prove it."""
 

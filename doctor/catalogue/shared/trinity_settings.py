@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from doctor import data
 from doctor.base.evidence import Observed
+from doctor.base.record import record
 from doctor.catalogue.finding import Skip
 from doctor.catalogue.settings import whole
 from doctor.catalogue.shared.proofs import proof
@@ -29,7 +29,7 @@ class _Unknown:
 UNKNOWN = _Unknown()
 
 
-@dataclass(frozen=True)
+@record
 class Trinity:
     """One configuration; `keys` are those of the installed release, `*` for an index or a name of the user's."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from doctor import data
 from doctor.base.evidence import Observed
+from doctor.base.record import record
 from doctor.catalogue.finding import Skip
 from doctor.catalogue.settings import truth, whole
 from doctor.catalogue.shared.proofs import proof
@@ -34,7 +34,7 @@ class _Unknown:
 UNKNOWN = _Unknown()
 
 
-@dataclass(frozen=True)
+@record
 class Verl:
     """The composed configuration of one run; `keys` are those of the installed release.
 

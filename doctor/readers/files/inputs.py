@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 UNSTEADY = "read twice, with different contents"
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Inputs:
     """What one collection reads.
 

@@ -47,7 +47,7 @@ def parse_json(text: str, path: str) -> Located:
     return Located(path, reader.settings, document, reader.duplicates)
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class _Reader:
     """One pass over the text."""
 

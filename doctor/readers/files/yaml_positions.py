@@ -65,7 +65,7 @@ def _place(path: str, node: Any) -> Place:
     return Place(path, node.start_mark.line + 1, node.start_mark.column + 1)
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class _Reader:
     """Walks the nodes once and notes settings and duplicates on the way."""
 
