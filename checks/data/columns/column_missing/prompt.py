@@ -6,8 +6,8 @@ import re
 
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Finding, Skip, Where, found
-from doctor.catalogue.shared.trainers import is_grpo, listing
+from doctor.catalogue.finding import Confidence, Finding, Skip, Where, found
+from doctor.catalogue.shared.trainers import certainty, is_grpo, listing
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.facts.dataset import Dataset
@@ -35,14 +35,16 @@ def prompt_column_missing(training: Training, dataset: Dataset | None) -> Judgem
                 Where(file=rows.place.file, line=rows.place.line, column=rows.place.column),
                 "train_dataset",
                 rows.columns if rows.complete else (),
+                certainty(training),
             )
     elif dataset is None or training.dataset_processed:
         yield Skip("what the script makes of the dataset's columns is not seen")
     elif dataset.columns and "prompt" not in dataset.columns:
-        yield _missing(Where(file=dataset.path), dataset.path.rpartition("/")[2], dataset.columns)
+        yield _missing(Where(file=dataset.path), dataset.path.rpartition("/")[2], dataset.columns, certainty(training))
 
 
-def _missing(where: Where, name: str, columns: tuple[str, ...]) -> Finding:
+def _missing(where: Where, name: str, columns: tuple[str, ...], confidence: Confidence) -> Finding:
+    """What is said; a trainer class of the user's own may add the column, so it is likely there."""
     alike = next((each for each in LIKE_PROMPT if each in columns), None)
     rename = f'dataset = dataset.rename_column("{alike}", "prompt")'
     shown = f"columns: {', '.join(columns)}" if columns else "column removed or renamed: prompt"
@@ -52,6 +54,7 @@ def _missing(where: Where, name: str, columns: tuple[str, ...]) -> Finding:
         where=where,
         evidence=(Observed.quoted(where.file or "", shown, where.line),),
         commands=(rename,) if alike else (),
+        confidence=confidence,
         path=name,
         columns=listing(columns[:6]) if columns else None,
     )
