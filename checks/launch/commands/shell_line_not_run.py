@@ -11,6 +11,8 @@ from doctor.facts.launch import Launch
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 CUT = TOML["cut"]
+#: takes away what follows the backslash of every line: blanks, and a comment behind them
+_MENDED = r"sed -i 's/\\[[:space:]]\{{1,\}}\(#.*\)\{{0,1\}}$/\\/' {file}"
 
 
 @check(PROBLEM)
@@ -20,6 +22,6 @@ def command_cut_short(launch: Launch) -> Judgement:
         return
     yield found(
         PROBLEM, CUT, where=Where(launch.cut.file, launch.cut.line), confidence=CONFIRMED, line=launch.cut.line,
-        commands=(f"sed -i 's/[[:space:]]*$//' {launch.cut.file}",),
+        commands=(_MENDED.format(file=launch.cut.file),),
         evidence=(Observed.quoted(launch.cut.file, " ".join(launch.argv)[:200], launch.cut.line),),
     )  # fmt: skip

@@ -23,7 +23,7 @@ _MOST_COMMANDS = 400
 _MOST_ROUNDS = 8
 _DEEPEST = 12
 #: what may stand between a command and a backslash that joins nothing: redirections, no quotes and no comment
-_CUT = re.compile(rb"[^'\"#\\]*\\[ \t]+")
+_CUT = re.compile(rb"[^'\"#\\]*\\[ \t]+(?:#.*)?")
 Read = Callable[[str], Optional[str]]
 
 
@@ -405,7 +405,7 @@ class _Reader:
         return answer
 
     def _is_cut(self, node: Node) -> bool:
-        """Whether a backslash with blanks behind it ends the line, and the next one holds what should have followed."""
+        """Whether a backslash with blanks behind it (and a comment) ends the line that should go on in the next one."""
         line, _, below = self.source[node.end_byte :].partition(b"\n")
         following = below.partition(b"\n")[0].strip()
         return _CUT.fullmatch(line.rstrip(b"\r")) is not None and following[:1] not in (b"", b"#")
