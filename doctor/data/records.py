@@ -69,6 +69,10 @@ class ArgumentHistory:
         """Whether the data can answer for ``version`` at all."""
         return self._versions.standing(version)
 
+    def predated_by(self, version: str) -> bool:
+        """Whether a release is older than all that the data list, of which the oldest lacks the argument still."""
+        return self.standing(version) is Standing.OLDER and self._versions.position(self.first) > 0
+
     def exists_in(self, version: str) -> bool | None:
         """True or False for a known release, None for one that the data do not know."""
         index = self._versions.find(version)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from doctor import data
 from doctor.base.evidence import Observed
+from doctor.base.record import record
 from doctor.base.spelling import nearest
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence
 from doctor.facts.launch import Launch
@@ -16,7 +16,7 @@ from doctor.facts.training import Training
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 
 
-@dataclass(frozen=True)
+@record
 class Named:
     """A setting meant for a configuration class.
 
@@ -54,8 +54,13 @@ def known_elsewhere(name: str) -> bool:
 
 
 def came_later(history: data.ArgumentHistory, version: str) -> bool:
-    """Tell whether a release is older than the argument."""
-    return history.exists_in(version) is False and _older(version, history.first)
+    """Tell whether a release is older than the argument, be it one from before the data begin."""
+    return history.predated_by(version) or (history.exists_in(version) is False and _older(version, history.first))
+
+
+def sure_of(named: Named, history: data.ArgumentHistory, version: str) -> Confidence:
+    """How sure it is that a release lacks an argument: of one from before the data begin nobody looked."""
+    return named.confidence if history.exists_in(version) is not None else LIKELY
 
 
 def left_before(history: data.ArgumentHistory, version: str) -> bool:

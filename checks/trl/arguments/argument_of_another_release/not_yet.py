@@ -6,7 +6,7 @@ from doctor import data
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import Finding, found
 from doctor.catalogue.settings import place_of
-from doctor.catalogue.shared.argument_history import came_later, history_of, own_settings
+from doctor.catalogue.shared.argument_history import came_later, history_of, own_settings, sure_of
 from doctor.catalogue.shared.refused_arguments import refusals
 from doctor.catalogue.shared.trainers import installed, quoted
 from doctor.catalogue.signature import Hits
@@ -42,7 +42,7 @@ def argument_not_yet(training: Training, packages: Packages, launch: Launch | No
                 where=place_of(named.setting),
                 evidence=(*quoted(named.setting), *history_of("TRL", history)),
                 commands=(f'pip install "trl>={history.first}"',),
-                confidence=named.confidence,
+                confidence=sure_of(named, history, version),
                 name=named.setting.name,
                 owner=owner,
                 first=history.first,
