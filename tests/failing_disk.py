@@ -56,11 +56,13 @@ class Disk:
         number: the error.
         after_bytes: how much is written well before it.
         everything: reading and looking fail as well; else only what changes something.
+        attributes: they are still told, as a network file system's client keeps them for a while.
 
     """
 
-    def __init__(self, number: int, after_bytes: int, *, everything: bool) -> None:
+    def __init__(self, number: int, after_bytes: int, *, everything: bool, attributes: bool = False) -> None:
         self._number, self._left, self._everything = number, after_bytes, everything
+        self._spared = {"release", "releasedir", "init"} | ({"lookup", "getattr"} if attributes else set())
         self._nodes = {_ROOT: _Node(stat.S_IFDIR | 0o777)}
 
     def answer(self, request: bytes) -> bytes | None:
@@ -78,7 +80,7 @@ class Disk:
     def _told(self, name: str, node: int, body: bytes) -> bytes:
         if name == "write":
             self._left -= struct.unpack_from("<I", body, 16)[0]
-        if self._left < 0 and name not in ("release", "releasedir", "init") and (self._everything or name in WRITES):
+        if self._left < 0 and name not in self._spared and (self._everything or name in WRITES):
             raise OSError(self._number, "")
         work: Callable[[int, bytes], bytes] | None = getattr(self, f"_on_{name}", None)
         if work is None:
@@ -202,13 +204,13 @@ class Disk:
     _on_release = _on_releasedir = _on_flush = _on_fsync = _on_fsyncdir = _nothing
 
 
-def _serve(folder: str, number: int, after_bytes: int, *, everything: bool) -> None:
+def _serve(folder: str, number: int, after_bytes: int, *, everything: bool, attributes: bool) -> None:
     library = ctypes.CDLL(None, use_errno=True)
     device = os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={device},rootmode=40000,user_id={os.getuid()},group_id={os.getgid()},allow_other"
     if library.mount(b"failing", folder.encode(), b"fuse", 0, options.encode()):
         sys.exit(f"mount is not permitted: {os.strerror(ctypes.get_errno())}")
-    disk = Disk(number, after_bytes, everything=everything)
+    disk = Disk(number, after_bytes, everything=everything, attributes=attributes)
     os.write(1, b"ready\n")
     with contextlib.suppress(OSError):  # ENODEV: it was unmounted
         while request := os.read(device, _LARGEST):
@@ -219,9 +221,12 @@ def _serve(folder: str, number: int, after_bytes: int, *, everything: bool) -> N
 
 
 @contextlib.contextmanager
-def failing_disk(folder: Path, number: int, after_bytes: int, *, everything: bool) -> Iterator[str]:
+def failing_disk(
+    folder: Path, number: int, after_bytes: int, *, everything: bool, attributes: bool = False
+) -> Iterator[str]:
     """Mount a `Disk` at a folder that exists; gives "", or why it cannot be."""
-    words = [sys.executable, __file__, str(folder), str(number), str(after_bytes), str(int(everything))]
+    told = (folder, number, after_bytes, int(everything), int(attributes))
+    words = [sys.executable, __file__, *map(str, told)]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
@@ -233,4 +238,6 @@ def failing_disk(folder: Path, number: int, after_bytes: int, *, everything: boo
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), everything=sys.argv[4] == "1")
+    path, *given = sys.argv[1:]
+    error, after, all_of_it, known = map(int, given)
+    _serve(path, error, after, everything=bool(all_of_it), attributes=bool(known))

@@ -109,7 +109,7 @@ class Packages:
         listed = ", ".join(f"`{name}`" for name in names)
         if self.unread:
             hook = self.unread[0]
-            return f"whether {listed} can be imported is not known: `{hook}` runs at start-up and was not read"
+            return f"whether {listed} can be imported is not known: `{hook}` is on its path and was not read"
         return f"whether {listed} is installed is not in the list of packages"
 
     def version(self, name: str) -> str | None:

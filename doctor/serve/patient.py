@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from doctor.fixes import vllm_server
 from doctor.fixes.vllm_server import settings
-from doctor.readers.patient.carry import carry
+from doctor.readers.patient.carry import carry, lay_hook
 
 #: folder of the run folder; `attached` in it is made by the start-up hook
 FOLDER = "patient"
@@ -25,8 +24,7 @@ def lay(run: Path) -> Path:
     """
     folder = run / FOLDER
     carry(["doctor.fixes.vllm_server"], folder / "lib")
-    (folder / "site").mkdir()
-    shutil.copyfile(Path(vllm_server.__path__[0]) / "sitecustomize.py", folder / "site" / "sitecustomize.py")
+    lay_hook(Path(vllm_server.__path__[0]) / "sitecustomize.py", folder / "site")
     return folder
 
 

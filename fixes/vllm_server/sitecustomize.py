@@ -48,32 +48,6 @@ class _Awaiting(object):
                 yield finder.find_spec(name, path, target)
 
 
-class _OwnFolder(object):
-    """Finds what lies in a folder of ours; on a disk that has gone there is nothing, and nobody's import fails."""
-
-    def __init__(self, finder):
-        self.finder = finder
-
-    def find_spec(self, name, target=None):
-        try:
-            return self.finder.find_spec(name, target)
-        except OSError:
-            return None
-
-    def invalidate_caches(self):
-        self.finder.invalidate_caches()
-
-
-def _own(folder):
-    """Let a folder of the path be read by `_OwnFolder`; the run folder's disk may fail while the program lives."""
-    for hook in sys.path_hooks:
-        try:
-            sys.path_importer_cache[folder] = _OwnFolder(hook(folder))
-        except ImportError:
-            continue
-        return
-
-
 def _note():
     """Leave the traceback in a file of this process; nothing is said to the server."""
     import traceback
@@ -93,8 +67,6 @@ def _start():
     finally:
         sys.path.pop(0)
     sys.meta_path.insert(0, _Awaiting(hooks))
-    for folder in [each for each in sys.path if os.path.abspath(each or os.curdir) == _HERE]:
-        _own(folder)
     hooks.started(_ROOT)
 
 

@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from doctor.readers.patient.carry import carry, rule_modules
+from doctor.readers.patient.carry import carry, lay_hook, rule_modules
 from doctor.run.folder import RunDir
 
-#: folder of the run that holds the start-up hook and the modules carried
+#: folder of the run that holds the start-up hook, an archive, and the modules carried
 PATIENT = "patient"
 
 _MODULES = ("doctor.run.phases", "doctor.monitors.guard", "doctor.monitors.capsule", "doctor.monitors.inject.attach")
@@ -36,9 +36,7 @@ def lay(run: RunDir, settings: Mapping[str, Any], also: Iterable[str] = ()) -> d
     root = run.path / PATIENT
     carry([*_MODULES, *rule_modules(), *also], root / "lib")
     hook = root / "hook"
-    hook.mkdir(exist_ok=True)
-    source = Path(__file__).with_name("sitecustomize.py")
-    (hook / source.name).write_bytes(source.read_bytes())
+    lay_hook(Path(__file__).with_name("sitecustomize.py"), hook)
     path = os.environ.get("PYTHONPATH")
     return {**dict(_variables(settings)), "PYTHONPATH": f"{hook}{os.pathsep}{path}" if path else str(hook)}
 

@@ -67,7 +67,7 @@ class _Awaiting(object):
 
 
 class _OwnFolder(object):
-    """Finds what lies in a folder of ours; on a disk that has gone there is nothing, and nobody's import fails."""
+    """Finds what lies in our folder; on a disk that has gone there is nothing, and nobody's import fails."""
 
     def __init__(self, finder):
         self.finder = finder
@@ -125,8 +125,7 @@ def _start():
     if sys.version_info < (3, 9):
         return
     sys.path.append(os.path.join(_ROOT, "lib"))
-    for folder in [sys.path[-1]] + [each for each in sys.path if os.path.abspath(each or os.curdir) == _HERE]:
-        _own(folder)
+    _own(sys.path[-1])  # this hook itself is an archive, of which Python has read all that it asks for
     os.environ.setdefault("DOCTOR_RUN_DIR", os.path.dirname(_ROOT))
     awaiting = _Awaiting()
     sys.meta_path.insert(0, awaiting)

@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
 import doctor
 from doctor.base.fact import Context
+from doctor.readers.patient.carry import lay_hook
 from tests.facts.environments import facts, interpreter, lay, script, venv
 from tests.facts.test_probe import ask
 
@@ -111,13 +113,13 @@ HOOKS = {"hook": ROOT / "monitors/inject/sitecustomize.py", "site": ROOT / "fixe
         ("about the doctor", False),
         ("elsewhere", False),
         ("nothing beside it", False),
+        ("more in it", False),
     ],
 )
 def test_only_the_doctors_own_start_up_hook_is_known(folder: str, change: str, own: bool, tmp_path: Path) -> None:
     """A hook of somebody else may bring any module, whatever words it begins with."""
     venv(tmp_path / "env")
     patient = tmp_path / "doctor-runs/20260301T101500Z-a" / ("patient" if change != "elsewhere" else "hooks")
-    (patient / folder).mkdir(parents=True)
     (patient / "lib/doctor").mkdir(parents=True)
     if change != "nothing beside it":
         (patient / "lib/doctor/_carried.json").write_text("{}")
@@ -126,7 +128,11 @@ def test_only_the_doctors_own_start_up_hook_is_known(folder: str, change: str, o
         text = f"import hidden\n{text}"
     elif change == "about the doctor":
         text = '"""A hook as the doctor has one."""\nimport hidden\n'
-    (patient / folder / "sitecustomize.py").write_text(text)
+    (tmp_path / "sitecustomize.py").write_text(text)
+    lay_hook(tmp_path / "sitecustomize.py", patient / folder)
+    if change == "more in it":
+        with zipfile.ZipFile(patient / folder, "a") as archive:
+            archive.writestr("vllm.py", "")
     context = Context(
         python=str(tmp_path / "env/bin/python"), cwd=tmp_path, environ={"PYTHONPATH": str(patient / folder)}
     )
@@ -134,6 +140,21 @@ def test_only_the_doctors_own_start_up_hook_is_known(folder: str, change: str, o
     assert packages.complete is own
     assert packages.has("vllm") is (False if own else None)
     assert own or str(patient / folder) in packages.why_unknown("vllm")
+
+
+@pytest.mark.parametrize("name", ["old-1.0-py3.11.egg", "code.zip", "broken.zip"])
+def test_an_archive_on_the_path_may_hold_any_module(name: str, tmp_path: Path) -> None:
+    site = venv(tmp_path / "env")
+    if name == "broken.zip":
+        (tmp_path / name).write_bytes(b"PK\3\4 and no more")
+    else:
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("vllm/__init__.py", "")
+    (site / "easy-install.pth").write_text(f"{tmp_path / name}\n" if name.endswith("egg") else "")
+    environ = {} if name.endswith("egg") else {"PYTHONPATH": str(tmp_path / name)}
+    packages = facts(Context(python=str(tmp_path / "env/bin/python"), cwd=tmp_path, environ=environ))["packages"].value
+    assert packages.has("vllm") is None
+    assert name in packages.why_unknown("vllm")
 
 
 @pytest.mark.parametrize("version", ["3.6", "3.8", "3.9", "3.12", "3.13"])

@@ -14,9 +14,12 @@ import pytest
 
 from doctor.catalogue.unrecognised import Unknown, Unrecorded
 from doctor.checks.unknown.log_not_recorded import answer
+from doctor.monitors import inject
+from doctor.readers.patient.carry import lay_hook
 from doctor.run import aside
 from doctor.run.disk import refusal
 from doctor.run.folder import ROOM, Events, RunDir
+from tests.facts.environments import interpreter, venv
 from tests.failing_disk import failing_disk
 from tests.homes import with_cache
 from tests.monitors.test_console import ALL, PRINTS, small
@@ -184,3 +187,33 @@ def test_the_word_that_decides_the_exit_code_finds_room_on_a_full_disk(small: Pa
         pass
     assert events.write("stop", id="NUM001")
     assert [each["kind"] for each in run.read_events()][-1] == "stop"
+
+
+@pytest.mark.parametrize("attributes", [True, False])
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE])
+@pytest.mark.parametrize("version", ["3.6", "3.9", "3.12", "3.13"])
+def test_a_python_that_starts_once_the_disk_has_failed_is_none_the_worse(
+    folder: Path, number: int, attributes: bool, version: str
+) -> None:
+    """With import lines of its environment, which run before any hook, and what it imports itself."""
+    python = interpreter(version)
+    site = venv(folder.parent / "env", python=python)
+    (site / "own.pth").write_text("import own_of_the_environment\n")
+    (site / "own_of_the_environment.py").write_text("print('own line')\n")
+    with failing_disk(folder, number, BEGUN, everything=True, attributes=attributes) as why:
+        mounted(why)
+        hook = folder / "patient" / "hook"
+        (hook.parent / "lib").mkdir(parents=True)
+        lay_hook(Path(inject.__file__).with_name("sitecustomize.py"), hook)
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(hook)}
+        words = [folder.parent / "env/bin/python", "-c", "import json, sys; print('sitecustomize' in sys.modules)"]
+
+        def ran() -> list[str]:
+            done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=False)
+            assert (done.returncode, done.stderr) == (0, "")
+            return done.stdout.split("\n")[:2]
+
+        assert ran() == ["own line", "True"]
+        with suppress(OSError):
+            (folder / "fill").write_bytes(b"x" * 2 * BEGUN)
+        assert ran() == ["own line", "False"]

@@ -8,7 +8,10 @@ What the TOML of a problem declares goes along as JSON, for a patient's Python m
 from __future__ import annotations
 
 import ast
+import importlib.util
 import json
+import marshal
+import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -55,6 +58,30 @@ def carry(modules: Iterable[str], into: Path, *, root: Path | None = None) -> Pa
     words = json.dumps(_words(closure), ensure_ascii=False)
     (into / _PACKAGE / CARRIED).write_text(words + "\n", encoding="utf-8")
     return into
+
+
+def lay_hook(source: Path, entry: Path) -> None:
+    """Lay a start-up hook down as an archive, which Python reads like a folder of its path.
+
+    In a folder that is there while nothing in it can be read, as on a network file system whose server has gone, every
+    import fails, and a Python that starts ends over its codecs; an archive that cannot be read is passed over. It is
+    not packed, for the patient may lack zlib, and holds the hook as this Python compiles it too: another one passes
+    that over and compiles the text each time. https://github.com/python/cpython/blob/main/Lib/zipimport.py and
+    https://peps.python.org/pep-0552/ (a `.pyc` that is not held against its source)
+
+    Raises:
+        OSError: it cannot be written.
+
+    """
+    text = source.read_bytes()
+    code = marshal.dumps(compile(text, str(entry / source.name), "exec", dont_inherit=True))
+    unchecked = (1).to_bytes(4, "little")
+    with zipfile.ZipFile(entry, "w") as archive:
+        for name, data in (
+            (source.name, text),
+            (f"{source.name}c", importlib.util.MAGIC_NUMBER + unchecked + importlib.util.source_hash(text) + code),
+        ):
+            archive.writestr(zipfile.ZipInfo(name), data)
 
 
 def _words(modules: Iterable[str]) -> dict[str, Any]:

@@ -236,11 +236,11 @@ def import_lines(folder):
     return found
 
 
-def start_hooks(sites, listing):
-    # type: (list[str], list[tuple[str, list[str]]]) -> tuple[dict[str, str], list[str]]
+def start_hooks(sites, listing, archives):
+    # type: (list[str], list[tuple[str, list[str]]], list[str]) -> tuple[dict[str, str], list[str]]
     """(modules that the hooks of editable installs give, what a normal start runs and nobody here can read)."""
     given = {}  # type: dict[str, str]
-    unread = []
+    unread = [each for each in archives if not is_doctors(each)]
     for folder in sites:
         for name, line in import_lines(folder):
             hook = _EDITABLE_LINE.match(line)
@@ -254,19 +254,40 @@ def start_hooks(sites, listing):
         for name in ("sitecustomize", "usercustomize"):
             if name not in names and name + ".py" not in names:
                 continue
-            if os.path.realpath(folder) != os.path.realpath(library) and not is_doctors(folder):
+            if os.path.realpath(folder) != os.path.realpath(library):
                 unread.append(os.path.join(folder, name))
     return given, unread
 
 
-def is_doctors(folder):
+def archives(searched):
+    # type: (list[str]) -> list[str]
+    """Files on the path, which may hold any module; the library of an embedded Python is one too."""
+    own = "python%d%d.zip" % sys.version_info[:2]
+    return [each for each in searched if os.path.isfile(each) and os.path.basename(each) != own]
+
+
+def is_doctors(archive):
     # type: (str) -> bool
     """Whether a hook is one that the doctor lays for a run: its text, in a run's folder, beside what it brings in."""
-    patient, name = os.path.split(os.path.normpath(folder))
+    import zipfile
+
+    patient, name = os.path.split(os.path.normpath(archive))
     if name not in ("hook", "site") or os.path.basename(patient) != "patient":
         return False
-    own = read_text(os.path.join(folder, "sitecustomize.py")).split("\n", 1)[0]
-    return OWN_HOOK.match(own) is not None and os.path.isfile(os.path.join(patient, "lib", "doctor", "_carried.json"))
+    try:
+        held = zipfile.ZipFile(archive)
+        try:
+            names = sorted(held.namelist())
+            own = held.read("sitecustomize.py")[:SMALL_FILE_BYTES].decode("utf-8").split("\n", 1)[0]
+        finally:
+            held.close()
+    except (OSError, IOError, KeyError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipfile):
+        return False
+    return (
+        names == ["sitecustomize.py", "sitecustomize.pyc"]
+        and OWN_HOOK.match(own) is not None
+        and os.path.isfile(os.path.join(patient, "lib", "doctor", "_carried.json"))
+    )
 
 
 def editable_modules(path):
@@ -688,7 +709,7 @@ def report(request):
     listing = [(each, list_folder(each)) for each in searched if os.path.isdir(each)]
     found = distributions(listing)
     sites = [each for each, _ in listing if is_site(each)]
-    hooks, unread = start_hooks(sites, listing)
+    hooks, unread = start_hooks(sites, listing, archives(searched))
     origins, namespaces = modules(listing, hooks)
     info = sys.version_info
     implementation = getattr(sys, "implementation", None)
