@@ -7,13 +7,14 @@ A row of ``*.yaml`` has `before` (the verdict of the trial) and one of
     `silent: true`;
   plan: arguments of `doctor plan` -> words that its page has;
   gpus: rows of an nvidia-smi CSV without an index, and how many GPUs must be told apart;
-  held_by: a case of tests/checks or tests/rules, a sample of tests/signatures, or a test, that holds it already;
+  held_by: a case of tests/checks or tests/rules, a sample of tests/signatures, or a test, that holds it already, or
+    several; `asserts`: of tests, what they assert of the answer, as it stands there;
   open: why it is not answered yet.
 """
 
 from __future__ import annotations
 
-import re
+import ast
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -138,28 +139,51 @@ def test_csv_without_an_index(row: dict[str, Any], tmp_path: Path) -> None:
         assert 40 < fmean(values) < 55
 
 
+def _held_by(row: Mapping[str, Any]) -> list[str]:
+    held = row["held_by"]
+    return [held] if isinstance(held, str) else held
+
+
 @pytest.mark.parametrize("row", _params("held_by"))
 def test_held_by(row: dict[str, Any], tmp_path: Path) -> None:
-    kind, _, place = row["held_by"].partition(" ")
-    if kind == "check":
-        problem, _, name = place.rpartition("/")
-        case = read_cases(TESTS / "checks" / f"{problem}.yaml")[name]
-        outcome = run_check(ENTRIES[problem], case, tmp_path)
-        assert bool(outcome.findings) == ("found" in case)
-    elif kind == "rule":
-        problem, _, name = place.rpartition("/")
-        case = read_cases(TESTS / "rules" / f"{problem}.yaml")[name]
-        compare_rule(case, run_rule(ENTRIES[problem], case))
-    elif kind == "sample":
-        from doctor.logs.postmortem import examine
+    tests = []
+    for each in _held_by(row):
+        kind, _, place = each.partition(" ")
+        if kind == "check":
+            problem, _, name = place.rpartition("/")
+            case = read_cases(TESTS / "checks" / f"{problem}.yaml")[name]
+            outcome = run_check(ENTRIES[problem], case, tmp_path)
+            assert bool(outcome.findings) == ("found" in case)
+        elif kind == "rule":
+            problem, _, name = place.rpartition("/")
+            case = read_cases(TESTS / "rules" / f"{problem}.yaml")[name]
+            compare_rule(case, run_rule(ENTRIES[problem], case))
+        elif kind == "sample":
+            from doctor.logs.postmortem import examine
 
-        problem = place.rpartition("/")[0]
-        findings = examine([str(TESTS / "signatures" / place)], prepared=_prepared()).ranked.findings
-        assert problem in [each.problem.id for each in findings]
-    else:
-        file, _, name = place.partition("::")
-        assert kind == "test"
-        assert re.search(rf"^(?:async )?def {name}\(", (TESTS / file).read_text(), re.MULTILINE), place
+            problem = place.rpartition("/")[0]
+            findings = examine([str(TESTS / "signatures" / place)], prepared=_prepared()).ranked.findings
+            assert findings[0].problem.id == problem
+        else:
+            assert kind == "test"
+            tests.append(place)
+    assert bool(tests) == ("asserts" in row)
+    asserted = " ".join(_asserted(each) for each in tests)
+    for words in row.get("asserts", ()):
+        assert _plain(words) in asserted, words
+
+
+def _asserted(place: str) -> str:
+    """What a test asserts, and the cases that it is given: whoever empties it loses the row."""
+    file, _, name = place.partition("::")
+    text = (TESTS / file).read_text()
+    (test,) = (each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef) and each.name == name)
+    called = (each for each in ast.walk(test) if isinstance(each, ast.Assert))
+    return " ".join(_plain(ast.get_source_segment(text, each) or "") for each in (*test.decorator_list, *called))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
 
 
 def test_every_situation_is_here_and_says_how_it_is_held() -> None:
