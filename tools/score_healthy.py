@@ -59,7 +59,7 @@ def labelled(folder: Path) -> Iterator[Run]:
     for case in cases_of(folder):
         label = json.loads((case / "label.json").read_text(encoding="utf-8"))
         log = case / "logs" if (case / "logs").is_dir() else case / "log.txt"
-        if label.get("half", 1) != 1 or not log.exists():
+        if not log.exists():
             continue
         context = case / "context.txt"
         kind = label.get("kind", "")

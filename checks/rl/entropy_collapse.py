@@ -16,7 +16,7 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
-ALIKE = TOML["alike"]
+ALIKE, AWAY = TOML["alike"], TOML["away"]
 
 
 #: binary entropy of 99 % to 1 % is 0.056 nats
@@ -63,6 +63,65 @@ class EntropyCollapse:
             return False
         self._recent.extend(values.values)
         self._alarm.rest(len(values))
+        return True
+
+
+#: logged steps of a median; how many times the beginning the entropy is, and nats at which a token is one of e^1.5 = 4.5
+#: on average, which no text is. Runs that are well stay below 1.4 times (tests/rules/runs), those that clip higher on
+#: purpose double it while the reward rises (https://arxiv.org/abs/2503.14476), those that ran away made ten times and
+#: more of it: https://github.com/marin-community/marin/issues/7784
+AWAY_STEPS, TIMES, WIDE = 10, 3.0, 1.5
+
+#: standard deviations of single steps by which a reward has risen
+RISEN = 3.0
+
+
+@rule(PROBLEM, needs=("entropy", "reward"), symptom_of=("RLX014", "RLX015", "NUM006"))
+class EntropyRunsAway:
+    """Compares the median of the last steps with that of the first, where the reward has not risen meanwhile."""
+
+    def __init__(self) -> None:
+        self._base, self._recent = Baseline(AWAY_STEPS), Window(AWAY_STEPS)
+        self._reward, self._rewards = Baseline(AWAY_STEPS), Window(AWAY_STEPS)
+        self._alarm = Alarm(AWAY_STEPS // 2, calm=AWAY_STEPS)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take a reward in, or judge an entropy."""
+        if not math.isfinite(point.value):
+            return None
+        if point.name == "reward":
+            if self._reward.push(point.value):
+                self._rewards.push(point.value)
+            return None
+        if not self._base.push(point.value):
+            return None
+        self._recent.push(point.value)
+        usual = self._base.median
+        if usual is None or not self._recent.full or not self._rewards.full:
+            return None
+        bad = self._recent.median >= max(WIDE, TIMES * usual) and not self._has_risen()
+        if not self._alarm.see(bad, point.step):
+            return None
+        return found(
+            PROBLEM, AWAY, confidence=LIKELY, value=f"{self._recent.median:.2g}", usual=f"{usual:.2g}",
+            among=f"{math.exp(min(self._recent.median, 20.0)):.0f}", step=step_text(point.step),
+            **sighting(point, self._alarm.since),
+        )  # fmt: skip
+
+    def _has_risen(self) -> bool:
+        before = self._reward.median
+        return before is not None and self._rewards.median > before + RISEN * max(self._reward.sigma, 1e-9)
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in whose entropy is nowhere high."""
+        entropies, rewards, usual = stretch["entropy"], stretch["reward"], self._base.median
+        if usual is None or not (self._recent.full and self._rewards.full and entropies.finite and rewards.finite):
+            return False
+        if entropies.values and max(entropies.high, self._recent.high) >= max(WIDE, TIMES * usual):
+            return False
+        self._recent.extend(entropies.values)
+        self._rewards.extend(rewards.values)
+        self._alarm.rest(len(entropies))
         return True
 
 

@@ -27,6 +27,9 @@ OF_GAIN, OF_LEVEL = 0.5, 0.75
 #: standard deviations of single steps between the best median and now
 SIGMAS = 6.0
 
+#: steps at the end of a run that must all have lost a level: behind them nothing comes that could last
+AT_THE_END = 10
+
 
 @rule(PROBLEM, needs=("reward",), symptom_of=("NUM006", "NUM008", "RLX004", "RLX014"))
 class RewardCollapsing:
@@ -35,6 +38,8 @@ class RewardCollapsing:
     def __init__(self) -> None:
         self._base = Baseline(STEPS)
         self._recent = Window(STEPS)
+        self._last = Window(AT_THE_END)
+        self._point: Optional[Point] = None
         self._alarm = Alarm(STEPS, calm=STEPS)
         self._best: Optional[float] = None
         self._noise = 0.0
@@ -44,6 +49,8 @@ class RewardCollapsing:
         """Judge one reward."""
         if not math.isfinite(point.value) or not self._base.push(point.value):
             return None
+        self._point = point
+        self._last.push(point.value)
         self._recent.push(point.value)
         if self._base.median is None or not self._recent.full:
             return None
@@ -66,15 +73,34 @@ class RewardCollapsing:
         low, values = min(rewards.low, self._recent.low), rewards.values
         if best - low <= SIGMAS * self._noise and self._recent.most_above(best, values) < STEPS // 2:
             self._recent.extend(values)  # no median can lie outside: what takes most of the time is spared
-            self._alarm.rest(len(values))
+            self._taken(stretch)
             return True
         recent = self._recent.copy()
         medians = recent.medians(values)
         if max(medians) > best or best - min(medians) > SIGMAS * self._noise:
             return False
         self._recent = recent
-        self._alarm.rest(len(medians))
+        self._taken(stretch)
         return True
+
+    def _taken(self, stretch: Stretch) -> None:
+        values = stretch["reward"].values
+        self._last.extend(values)
+        self._point = stretch.last("reward")
+        self._alarm.rest(len(values))
+
+    def finish(self) -> Optional[Finding]:
+        """Judge the end of a run, where all of the last steps are below the share of the best level that may be left."""
+        first, point = self._base.median, self._point
+        if self._alarm.on or first is None or point is None or not self._last.full:
+            return None
+        best, noise = max((first, self._base.sigma), (self._best or -math.inf, self._noise))
+        if best <= 0 or self._last.high > (1 - OF_LEVEL) * best or best - self._last.high <= SIGMAS * noise:
+            return None
+        return found(
+            PROBLEM, MESSAGE, confidence=LIKELY, best=f"{best:.3g}", value=f"{self._last.median:.3g}", count=AT_THE_END,
+            step=step_text(point.step), peak=step_text(self._peak), **sighting(point),
+        )  # fmt: skip
 
     def _lost(self, median: float) -> bool:
         best, first = self._best, self._base.median
