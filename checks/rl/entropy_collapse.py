@@ -66,8 +66,8 @@ class EntropyCollapse:
         return True
 
 
-#: logged steps of a median; how many times the beginning the entropy is, and nats at which a token is one of e^1.5 = 4.5
-#: on average, which no text is. Runs that are well stay below 1.4 times (tests/rules/runs), those that clip higher on
+#: logged steps of a median; how many times the beginning it is, and nats at which a token is one of e^1.5 = 4.5 on
+#: average, which no text is. Runs that are well stay below 1.4 times (tests/rules/runs), those that clip higher on
 #: purpose double it while the reward rises (https://arxiv.org/abs/2503.14476), those that ran away made ten times and
 #: more of it: https://github.com/marin-community/marin/issues/7784
 AWAY_STEPS, TIMES, WIDE = 10, 3.0, 1.5

@@ -32,7 +32,7 @@ from doctor.checks.unknown._kinds import (
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-MESSAGE = TOML["main"]
+MESSAGE, REPEATED = TOML["main"], TOML["repeated"]
 
 
 #: kinds that a library's own release brings and another one mends
@@ -48,6 +48,11 @@ _SCORING = later(r"\((?P<name>\w{0,60}(?:reward|score|grade|judge|verif)\w{0,60}
 
 def answer(unknown: Unknown) -> Finding | None:
     """Say what is known of an exception that no signature knows."""
+    if unknown.kind == "repeated":
+        return found(
+            PROBLEM, REPEATED, where=unknown.where, evidence=unknown.evidence, confidence=LIKELY, count=unknown.count,
+            who=unknown.process or TOML.phrase("run"),
+        )  # fmt: skip
     if unknown.kind != "exception":
         return None
     own = bool(unknown.own) and unknown.own[0] == unknown.raised_in

@@ -10,6 +10,7 @@ from typing import Any, Callable
 from doctor.base.evidence import Observed
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Where, found
 from doctor.catalogue.problem import WARNING
+from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.oracles.verdict import Verdict
 
@@ -18,6 +19,11 @@ PROBLEM = TOML.problem
 
 #: who tells it
 _SOURCE = "witness"
+
+
+def explain(_hits: Hits) -> Finding:
+    """What veRL says of its own comparison, in which white space counts, too."""
+    return found(PROBLEM, TOML["verl"], severity=WARNING, confidence=LIKELY)
 
 
 def other_sequence(step: int, verdict: Verdict, names: Callable[[int], str]) -> Finding:

@@ -12,9 +12,13 @@ import re
 _AT = r"(?:(?:train|training|rollout|actor|policy|critic|stats|metrics|batch|env|sampler?|generation)[/.])?"
 _ANSWER = r"(?:response|completion|generation|output|answer)s?"
 _MEAN = r"(?:mean|avg|average)"
+#: how old samples are, in updates; and the sides of a comparison that is not one with a reference
+_AGES = r"(?:(?:policy|sample|trajectory|rollout|weights?|version)_(?:age|staleness|lag)|staleness(?=[/_]))"
+_CALLS, _LOGP = r"(?:tool_?calls?|search(?:es)?)", r"(?:abs_)?log_?probs?"
+_SIDE = r"(?:(?:train(?:er|ing)?|actor|learner)_?)?(?:rollout|sampl(?:er|ing)|infer(?:ence)?|engine|vllm|sglang)"
 #: pattern of a whole name -> TRL's name
 _WORDS = tuple(
-    (re.compile(_AT + pattern), name)
+    (re.compile(f"{_AT}(?:{pattern})"), name)
     for pattern, name in (
         (rf"{_MEAN}_rewards?|rewards?[/_]{_MEAN}", "reward"),
         (
@@ -27,6 +31,16 @@ _WORDS = tuple(
         ),
         (rf"{_MEAN}_entropy|entropy[/_]{_MEAN}", "entropy"),
         (r"(?:total_|global_)?grad(?:ient)?[ _]norm", "grad_norm"),
+        (
+            rf"(?:(?:{_MEAN}|num(?:ber)?(?:_of)?)_(?:valid_)?{_CALLS}|{_CALLS}_counts?)(?:[/_]{_MEAN})?|{_CALLS}[/_]{_MEAN}",
+            "tools/call_frequency",
+        ),
+        (rf"(?:importance_)?ratio[/_]{_MEAN}|{_MEAN}_(?:importance_)?ratio", "policy_ratio"),
+        (rf"(?:{_MEAN}_)?{_AGES}(?:[/_]{_MEAN})?", "sampling/staleness/mean"),
+        (
+            rf"(?:{_MEAN}_)?(?:{_LOGP}_(?:abs_)?(?:error|gap|mismatch)|{_SIDE}_?{_LOGP}_(?:abs_)?diff(?:erence)?)(?:[/_]{_MEAN})?",
+            "sampling/sampling_logp_difference/mean",
+        ),
         (r"(?:norm(?:alized)?_)?adv(?:antage)?s?[/_]max|max_adv(?:antage)?s?", "critic/advantages/max"),
         (r"(?:norm(?:alized)?_)?adv(?:antage)?s?[/_]min|min_adv(?:antage)?s?", "critic/advantages/min"),
     )

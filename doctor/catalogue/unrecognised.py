@@ -9,7 +9,7 @@ from doctor.base.evidence import Observed
 from doctor.base.record import record
 from doctor.catalogue.finding import Where
 
-Kind = Literal["exception", "consequences", "abrupt"]
+Kind = Literal["exception", "consequences", "abrupt", "repeated"]
 
 #: Python's exception for SIGINT; vLLM's server raises it for SIGTERM as well
 INTERRUPT = "KeyboardInterrupt"
@@ -100,3 +100,4 @@ class Unknown:
     subject: str = ""
     of_itself: bool = False
     sizes: Sequence[tuple[int, tuple[str, ...]]] = ()
+    count: int = 0

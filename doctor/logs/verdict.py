@@ -24,6 +24,7 @@ from doctor.logs.failures.chain import Link, chain
 from doctor.logs.failures.ends import breaks_off, end_of, is_bad, silent_ends
 from doctor.logs.failures.fates import HABIT, Fate, Fates, Judged
 from doctor.logs.failures.quotes import Quotes
+from doctor.logs.failures.repeats import repeated
 from doctor.logs.failures.roots import recorded
 from doctor.logs.failures.tracebacks import Failure
 from doctor.logs.failures.victims import failed_by_itself, may_be_echo
@@ -387,8 +388,14 @@ class _Order:
         if self.victims or gone:
             return self._answers(unknown.of_consequences(self.case, self.victims, gone))
         if breaks_off(self.case) and not self._tells_the_end():
-            return self._answers(replace(unknown.of_silence(self.case), judged=self.beyond.judged))
-        return []
+            return [*self._answers(replace(unknown.of_silence(self.case), judged=self.beyond.judged)), *self._again()]
+        return self._again()
+
+    def _again(self) -> list[Finding]:
+        """An error that the run logs all the while, where nothing else was found and its metrics say nothing."""
+        if self.live or self.helpers or self.habits or not self.beyond.judged or (told := repeated(self.case)) is None:
+            return []
+        return self._answers(unknown.of_repeated(self.case, told))
 
     def _tells_the_end(self) -> bool:
         """Whether anything may be why a run broke off; a mere note is not, nor what only makes it slow.

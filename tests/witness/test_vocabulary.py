@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor.catalogue.metric_words import by_words
 from doctor.catalogue.problem import INFO
 from doctor.catalogue.series import canonical
 from doctor.logs.postmortem import examine
@@ -126,6 +127,9 @@ SETTINGS = [
     ("python train.py --true-on-policy-mode", slime, "train/train_rollout_logprob_abs_diff", 4e-4, {"RLX015"}),
     ("python train.py --true-on-policy-mode", slime, "train/train_rollout_logprob_abs_diff", 0.0, set()),
     ("python train.py --train-backend fsdp", slime, "train/train_rollout_logprob_abs_diff", 4e-4, set()),
+    ("python train.py --fp8-format e4m3", slime, "train/train_rollout_logprob_abs_diff", 0.066, {"RLX015"}),
+    ("python train.py --fp8-format e4m3", slime, "train/train_rollout_logprob_abs_diff", 0.02, set()),
+    ("python train.py --bf16", slime, "train/train_rollout_logprob_abs_diff", 0.066, set()),
     (f"{VERL}=fp8", verl, "actor/ppo_kl", 1e-4, {"RLX8389"}),
     (f"{VERL}=fp8 algorithm.rollout_correction.rollout_is=token", verl, "actor/ppo_kl", 1e-4, set()),
     (f"{VERL}=null", verl, "actor/ppo_kl", 1e-4, set()),
@@ -143,3 +147,41 @@ def test_figures_are_held_against_what_the_command_says(
     )
     outcome = examine([str(tmp_path / "run.log")], context=[context], prepared=PREPARED).diagnosis.outcome
     assert {each.problem.id for each in outcome.findings if each.severity is not INFO} - {"UNK003"} == named
+
+
+#: what a batch is cut into, what is printed of the gradient, and whether a KL of exactly 0 tells anything then
+ITSELF = [
+    ("data.train_batch_size=128 actor_rollout_ref.actor.ppo_mini_batch_size=64", "0.28531234", {"RLX015"}),
+    ("data.train_batch_size=128 actor_rollout_ref.actor.ppo_mini_batch_size=128", "0.28531234", set()),
+    ("data.train_batch_size=128 actor_rollout_ref.actor.ppo_mini_batch_size=64", "0.285", set()),
+]
+
+
+@pytest.mark.parametrize(("sizes", "norm", "named"), ITSELF)
+def test_a_policy_that_is_updated_twice_is_not_itself(sizes: str, norm: str, named: set[str], tmp_path: Path) -> None:
+    context = tmp_path / "context.txt"
+    context.write_text(f"python3 -m verl.trainer.main_ppo {sizes}\n")
+    rows = (f"step:{step} - actor/grad_norm:{norm} - actor/ppo_kl:0.0 - critic/score/mean:0.{40 + step % 7}"
+            for step in range(1, 15))  # fmt: skip
+    (tmp_path / "run.log").write_text("\n".join(rows) + "\n")
+    outcome = examine([str(tmp_path / "run.log")], context=[context], prepared=PREPARED).diagnosis.outcome
+    assert {each.problem.id for each in outcome.findings if each.severity is not INFO} - {"UNK003"} == named
+
+
+#: names that no published source prints, and what they are by their words
+WORDS = {
+    "train/reward_mean": "reward", "rollout/tool_call_avg": "tools/call_frequency",
+    "tool_call_counts/mean": "tools/call_frequency", "env/number_of_valid_search": "tools/call_frequency",
+    "policy_age": "sampling/staleness/mean", "rollout/staleness_mean": "sampling/staleness/mean",
+    "ratio/mean": "policy_ratio", "logprob_error_mean": "sampling/sampling_logp_difference/mean",
+    "vllm_logprob_diff_mean": "sampling/sampling_logp_difference/mean",
+    # another comparison, another quantity, or no mean
+    "actor/ref_logprob_diff": "actor/ref_logprob_diff", "logprob_diff": "logprob_diff", "staleness": "staleness",
+    "clip_ratio/mean": "clip_ratio/mean", "tool_calls/failed": "tool_calls/failed",
+    "logprob_error_max": "logprob_error_max", "eval/reward_mean": "eval/reward_mean",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_names_that_say_what_they_are(name: str) -> None:
+    assert by_words(name) == WORDS[name]

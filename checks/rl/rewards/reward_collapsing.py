@@ -90,7 +90,7 @@ class RewardCollapsing:
         self._alarm.rest(len(values))
 
     def finish(self) -> Optional[Finding]:
-        """Judge the end of a run, where all of the last steps are below the share of the best level that may be left."""
+        """Judge the end of a run, where all of the last steps have lost the best level."""
         first, point = self._base.median, self._point
         if self._alarm.on or first is None or point is None or not self._last.full:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import NamedTuple, Optional
 
 from doctor.base.stats import Alarm, Baseline, Window
@@ -16,9 +17,8 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
-LEVEL, OLD, TRUNCATED, SUMMED = TOML["level"], TOML["old"], TOML["truncated"], TOML["summed"]
-AHEAD, BEYOND, AT_ONCE = TOML["ahead"], TOML["beyond"], TOML["at_once"]
-PROMISED, ITSELF = TOML["promised"], TOML["itself"]
+LEVEL, OLD, SUMMED, AHEAD = TOML["level"], TOML["old"], TOML["summed"], TOML["ahead"]
+AT_ONCE, SPIKES, ONE = TOML["at_once"], TOML["spikes"], TOML["one"]
 
 
 #: logged steps of the medians; factor by which the ratio must have moved, and from 1
@@ -325,12 +325,6 @@ class SamplerFarFromTheFirstStep:
 
 
 _DIFFERENCE, _RATIO = "sampling/sampling_logp_difference/mean", "sampling/importance_sampling_ratio/mean"
-#: settings of sampling that leave a part of the vocabulary out, and their values that leave out nothing. The engine
-#: renormalises over what is left, the trainer over all of it: the ratio is then the mass S that is left, in each token
-#: https://github.com/huggingface/trl/issues/6789
-_WHOLE = {"top_p": 1.0, "top_k": 0.0, "min_p": 0.0}
-
-
 #: a gap per token that rounding makes, and a mean ratio that tokens which agree so well cannot have: exp(0.015) = 1.015
 AGREES, LEFT = 0.015, 0.8
 
@@ -375,87 +369,102 @@ class RatioOfSequences:
         )  # fmt: skip
 
 
-#: what the frameworks call the greatest age that they allow: Miles, NeMo-RL, AReaL, SkyRL, prime-rl, Trinity-RFT
-_ALLOWED = (
-    "max_weight_staleness", "max_trajectory_age_steps", "max_head_offpolicyness", "max_staleness_steps",
-    "max_off_policy_steps", "max_staleness", "max_staleness_versions",
-)  # fmt: skip
+#: a policy is this far from itself in a spike, and this many times what is usual; updates of one batch move it by 0.001
+#: and less where they are well (`AT_START`). Four within 200 steps do not come by chance: turns that are encoded again
+#: from text (https://github.com/rllm-org/rllm/pull/272), log probabilities of a policy that has been updated meanwhile
+#: (https://github.com/Alibaba-Quark/SSP/pull/13)
+SPIKE, BEYOND, SPIKES_NEEDED, WITHIN, USUAL = 0.1, 50.0, 4, 200, 31
+
+
+@rule(PROBLEM, needs=("policy_drift",), symptom_of=("RLX014", "NUM008", "RLX004"))
+class DriftSpikes:
+    """Counts single batches in which the policy is far from the one that is said to have made them."""
+
+    def __init__(self) -> None:
+        self._usual = Window(USUAL)
+        self._spikes: deque[tuple[int, float]] = deque()
+        self._count = 0
+        self._alarm = Alarm(1, calm=WITHIN)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge one value by those before it."""
+        value = abs(point.value)
+        if not math.isfinite(value):
+            return None
+        self._count += 1
+        while self._spikes and self._spikes[0][0] <= self._count - WITHIN:
+            self._spikes.popleft()
+        if len(self._usual) >= LEVEL_STEPS and value > max(SPIKE, BEYOND * self._usual.median):
+            self._spikes.append((self._count, value))
+        else:
+            self._usual.push(value)
+        if not self._alarm.see(len(self._spikes) >= SPIKES_NEEDED, point.step):
+            return None
+        return found(
+            PROBLEM, SPIKES, confidence=LIKELY, count=len(self._spikes), step=step_text(point.step),
+            value=f"{max(each for _, each in self._spikes):.2g}", usual=f"{self._usual.median:.2g}", **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that are all below a spike."""
+        values = stretch["policy_drift"]
+        if self._spikes or self._alarm.on or not values.finite or max(values.high, -values.low) > SPIKE:
+            return False
+        self._usual.extend([abs(each) for each in values.values])
+        self._count += len(values)
+        self._alarm.rest(len(values))
+        return True
+
+
+#: logged steps in which a mean ratio is exactly 1 beside samples of older policies. Two engines never agree in all
+#: digits, and neither do two policies; rounded to a few decimals they may, so that another metric has to show four
+ONE_STEPS = 20
+_POLICY_RATIO, _FINE = "policy_ratio", 1e-3
+
+
+@rule(PROBLEM, needs=(_POLICY_RATIO, _AGE, "grad_norm", "sampling/importance_*", _CORR + "*"), symptom_of=("RLX021",))
+class RatioThatNeverMoves:
+    """A ratio of exactly 1 though the samples are old: it compares the policy with itself, and corrects nothing."""
+
+    def __init__(self) -> None:
+        self._ages = Window(ONE_STEPS)
+        self._ones, self._off, self._fine = 0, False, False
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one figure in, or judge a ratio."""
+        if self._off or not math.isfinite(point.value):
+            return None
+        if point.name == _AGE:
+            self._ages.push(point.value)
+        elif point.name == "grad_norm":
+            self._fine = self._fine or abs(point.value - round(point.value, 3)) > _FINE / 100
+        elif point.name != _POLICY_RATIO or point.value != 1:
+            self._off = True  # it moves, or another one corrects
+        else:
+            self._ones += 1
+            if self._ones >= ONE_STEPS and self._fine and self._ages.full and self._ages.low >= 1:
+                old = self._ages.median >= OLD_BY
+                self._off = old
+                return self._found(point) if old else None
+        return None
+
+    def _found(self, point: Point) -> Finding:
+        return found(
+            PROBLEM, ONE, confidence=LIKELY, age=f"{self._ages.median:.2g}", count=self._ones,
+            step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that tell of no such ratio, or are not asked about any more."""
+        return self._off or not (self._ones or stretch[_POLICY_RATIO].values or stretch[_AGE].values)
 
 
 def of_courses(courses: Courses) -> Optional[Finding]:
-    """What settings say of a gap between sampler and learner, or of an age."""
-    return _older_than_allowed(courses) or _cut(courses) or _not_as_promised(courses) or _never_itself(courses)
+    """What settings say of a gap between sampler and learner, or of an age: the first law that is broken."""
+    from doctor.checks.rl.sampling._laws import LAWS  # a guard carries the rules alone
 
-
-def _older_than_allowed(courses: Courses) -> Optional[Finding]:
-    """A mean age above the greatest one that is allowed; a batch's greatest may well be one that was let through."""
-    allowed, course = courses.number(*_ALLOWED), courses.of.get(_AGE)
-    if allowed is None or course is None or allowed < 0 or course.mean <= allowed + 1:
+    broken = next((each for law in LAWS if (each := law(courses)) is not None), None)
+    if broken is None:
         return None
-    return found(
-        PROBLEM, BEYOND, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
-        age=f"{course.mean:.3g}", allowed=f"{allowed:g}",
-    )  # fmt: skip
-
-
-def _cut(courses: Courses) -> Optional[Finding]:
-    """A gap between sampler and learner that the settings of sampling explain."""
-    cut = {
-        name: value
-        for name, whole in _WHOLE.items()
-        if (value := courses.number(name, f"sampling_{name}")) is not None and value not in (whole, -1.0)
-    }
-    gap, ratio = courses.of.get(_DIFFERENCE), courses.of.get(_RATIO)
-    course = ratio or gap
-    if not cut or course is None:
-        return None
-    # log S of top_p = 0.95 is 0.05, above what rounding leaves
-    if (ratio is not None and ratio.last > 0.97) or (gap is not None and abs(gap.last) < 0.04):
-        return None
-    return found(
-        PROBLEM, TRUNCATED, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
-        metric=course.name, value=f"{course.last:.3g}",
-        settings=", ".join(f"{name}={value:g}" for name, value in cut.items()),
-    )  # fmt: skip
-
-
-#: settings that make both sides compute the same, bit by bit; slime's and Miles' own tests then ask for equality:
-#: https://github.com/THUDM/slime/tree/main/examples/true_on_policy,
-#: https://github.com/radixark/miles/blob/main/miles/utils/arguments.py
-_EXACT = ("true_on_policy_mode", "true_on_policy")
-
-#: what is added up of equal numbers is exactly 0; anything above this was a difference once
-_NO_GAP = 1e-7
-
-
-def _not_as_promised(courses: Courses) -> Optional[Finding]:
-    """A gap, however small, in every step of a run whose settings leave none."""
-    setting = next((each for each in _EXACT if courses.settings.get(each) is True), None)
-    gap = courses.of.get(_DIFFERENCE)
-    if setting is None or gap is None or not _NO_GAP < gap.low < math.inf:
-        return None
-    return found(
-        PROBLEM, PROMISED, confidence=LIKELY, where=Where(file=gap.source, step=gap.last_step), metric=gap.name,
-        value=f"{gap.mean:.2g}", setting=setting,
-    )  # fmt: skip
-
-
-#: veRL's names of the sizes of a batch and of an update, and settings that have old log probabilities from elsewhere
-_BATCH, _UPDATE, _EPOCHS, _BYPASS = "train_batch_size", "ppo_mini_batch_size", "ppo_epochs", "bypass_mode"
-
-#: a KL that kernels in bf16 leave (s = 0.05, see `AT_START`) is 0.00125; four times that in each step is another
-#: forward
-_ITSELF = 0.005
-
-
-def _never_itself(courses: Courses) -> Optional[Finding]:
-    """One update a batch: whenever the KL to the policy of before is told, nothing has been updated yet."""
-    batch, update, drift = courses.number(_BATCH), courses.number(_UPDATE), courses.of.get("policy_drift")
-    if batch is None or batch != update or (courses.number(_EPOCHS) or 1) > 1 or courses.settings.get(_BYPASS):
-        return None
-    if drift is None or drift.count < LEVEL_STEPS or not _ITSELF < drift.low <= drift.high < math.inf:
-        return None
-    return found(
-        PROBLEM, ITSELF, confidence=LIKELY, where=Where(file=drift.source, step=drift.last_step),
-        value=f"{drift.mean:.2g}", count=drift.count,
-    )  # fmt: skip
+    where = Where(file=broken.course.source, step=broken.course.last_step)
+    return found(PROBLEM, TOML[broken.message], confidence=LIKELY, where=where, **broken.values)

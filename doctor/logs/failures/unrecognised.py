@@ -17,6 +17,7 @@ from doctor.catalogue.shared.numbers import meanings, numbers_in
 from doctor.catalogue.unrecognised import INTERRUPT, Unknown
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
+from doctor.logs.failures.repeats import Repeated
 from doctor.logs.failures.tracebacks import Failure, Raised
 from doctor.logs.failures.victims import is_victim
 from doctor.logs.lines.exits import Exit
@@ -147,6 +148,15 @@ def of_silence(case: Case) -> Unknown:
         "abrupt", where, evidence, steps=case.marks.steps, folded=case.marks.folded is not None,
         partial=not case.whole, nature="report" if is_report(case) else _nature(case), unrecorded=case.unrecorded,
     )  # fmt: skip
+
+
+def of_repeated(case: Case, found: Repeated) -> Unknown:
+    """An error that is logged all through a run which goes on."""
+    lines = (found.first, found.last)
+    evidence = tuple(Observed.quoted(each.file, quoted(case, each), each.number) for each in lines)
+    where = Where(file=found.first.file, line=found.first.number)
+    who = found.first.process if found.first.process == found.last.process else ""
+    return Unknown("repeated", where, evidence, who, count=found.count, steps=case.marks.steps)
 
 
 def quoted(case: Case, line: Line) -> str:

@@ -170,6 +170,8 @@ _TABLE: tuple[_Layer, ...] = (
     _layer("A", r"(?P<host>[A-Za-z][\w.\-]{0,80}): (?=\[rank ?\d{1,6}\]:)", _hosted),
     _layer("A", rf"{LEVEL} {ISO}{ZONE} ", _stamped),  # cloud consoles
     _layer("A", rf"(?P<level>[EWIDF]){GLOG} [ \d]{{1,12}} [\w/.\-<>]{{1,160}}:\d{{1,6}}\] ?", _stamped),  # torch
+    # veRL's workers: https://github.com/verl-project/verl/blob/main/verl/utils/logging_utils.py
+    _layer("A", rf"{LEVEL}:{ISO}{ZONE}:", _stamped),
     _layer("A", rf"{LEVEL}:(?: {{1,8}}|[\w.]{{1,80}}:)", _stamped),  # uvicorn, logging.basicConfig
     _layer("A", rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {NAMED} (?P<year>20\d\d) ", _stamped),
     # syslog, journal
