@@ -94,6 +94,31 @@ def test_a_loop_whose_ranks_share_out_sequences_is_known_by_its_group(tmp_path: 
     assert (told["late"], told["found"]) == (0, 0)
 
 
+def divided(stack: Path, kind: str, fault: str, folder: Path) -> Any:
+    """What a loop left whose policy a real library divides over two ranks."""
+    out = folder / f"{kind}-{fault}.json"
+    program = PROGRAMS / "divided_loop.py"
+    argv = [str(stack.parent / "torchrun"), *torchrun(), str(program), str(out), kind, fault, str(folder / "model")]
+    ran = start(argv, folder, environment(stack, folder), limit_s=LIMIT_S)
+    assert ran.code == 0, ran.text[-3000:]
+    return json.loads(out.read_text())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["tp", "tp_plan", "ulysses"])
+def test_a_policy_that_a_library_divides_holds_nobody_and_is_judged(
+    kind: str,
+    python: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    told = divided(python, kind, "none", tmp_path)
+    assert (told["late"], told["off"], told["found"]) == (0, None, [])
+    assert told["rounds"] >= 4
+    assert told["parts"]
+    found = divided(python, kind, "never-pushed", tmp_path)["found"]
+    assert "with the weights of step 0" in found[0]
+
+
 @pytest.fixture
 def trained(
     python: Path,  # noqa: F811
