@@ -240,6 +240,8 @@ class Judge:
         findings = merged(finding for track in tracks for finding in track.findings)
         crashed = {name: error for track in tracks for name, error in track.crashed.items()}
         longest = {name: self._longest[name][1:] for name in sorted(self._longest, key=self._first.__getitem__)}
+        courses = {name: _course(series, track.source) for name, (track, series) in longest.items() if series.first}
+        told = {name for track in tracks for names in track.names for name in names} - seen.rounded_away(courses)
         return Live(
             findings,
             tuple(Crashed(name, error, "") for name, error in crashed.items()),
@@ -247,8 +249,8 @@ class Judge:
             _steps(tracks),
             tuple(track.pace for track in tracks if track.pace is not None),
             tuple(name for name in USUAL if name in longest and longest[name][1].count > 1)[:_MOST_JUDGED],
-            *seen.witness({name for track in tracks for names in track.names for name in names}),
-            {name: _course(series, track.source) for name, (track, series) in longest.items() if series.first},
+            *seen.witness(told),
+            courses,
         )
 
 

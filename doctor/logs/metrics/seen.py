@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
+from doctor.catalogue.courses import Course
 from doctor.catalogue.held_out import HELD_OUT, is_score
 from doctor.logs.metrics.wanted import is_wanted
 
@@ -39,3 +42,20 @@ def witness(names: AbstractSet[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         missing.append("held_out")
     unjudged = sorted(name for name in names if not is_wanted(name) and not name.startswith(_PLAIN))
     return tuple(missing), tuple(unjudged[:_MOST_UNJUDGED])
+
+
+#: what moves by a ten-thousandth in a run that is well; decimals that no program rounds to, of values above this
+_TINY, _DECIMALS, _LARGE = ("policy_drift", "clip_ratio/", "kl"), 5, 1e-3
+
+
+def rounded_away(courses: Mapping[str, Course]) -> set[str]:
+    """Metrics of small figures that are 0 in all steps of a log that prints few decimals: they tell nothing."""
+    values = (
+        value
+        for course in courses.values()
+        if course.name != "learning_rate"
+        for value in (course.first, course.last, course.low, course.high)
+    )
+    if any(_LARGE < abs(each) < math.inf and abs(each - round(each, _DECIMALS)) > 1e-9 for each in values):
+        return set()
+    return {name for name, each in courses.items() if name.startswith(_TINY) and each.low == each.high == 0}
