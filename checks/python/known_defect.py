@@ -6,7 +6,9 @@ What is known stands in `doctor/data/defects.json`: versions, conditions, words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion
@@ -15,12 +17,16 @@ from doctor import data
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.courses import Courses
-from doctor.catalogue.finding import LIKELY, Finding, Skip, found, said
+from doctor.catalogue.finding import LIKELY, Finding, Message, Role, Skip, found, said
 from doctor.catalogue.problem import Severity
 from doctor.catalogue.settings import place_of
-from doctor.catalogue.shared.said import Said, others_of, settings_of
+from doctor.catalogue.shared.excerpts import in_excerpt
 from doctor.catalogue.shared.trainers import quoted
+from doctor.catalogue.shared.triggers import said_of
 from doctor.catalogue.words import words_of
+from doctor.data.records import Defect
+from doctor.facts.accelerate_config import AccelerateConfig
+from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.framework_config import FrameworkConfig
 from doctor.facts.launch import Launch
 from doctor.facts.model import Model
@@ -33,11 +39,12 @@ from doctor.facts.world import World
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
-_COMMAND_LINE = "launch command"
+#: conditions that are enough to ask about a release that nobody tells
+_SEVERAL = 2
 
 
 @check(PROBLEM)
-def known_defect(
+def known_defect(  # noqa: PLR0917 - all that a condition may ask
     packages: Packages,
     launch: Launch,
     world: World | None,
@@ -46,12 +53,17 @@ def known_defect(
     framework_config: FrameworkConfig | None,
     model: Model | None,
     script: Script | None,
+    accelerate: AccelerateConfig | None,
+    deepspeed: DeepspeedConfig | None,
 ) -> Judgement:
     """A defect whose versions are installed and whose conditions all hold, as is known; a build may be mended."""
-    run = Said(
-        settings_of(launch, training, verl, framework_config),
-        others_of(world, training, framework_config, model, script),
-    )
+    run = said_of(
+        {
+            "launch": launch, "world": world, "training": training, "verl": verl, "framework": framework_config,
+            "model": model, "script": script, "accelerate": accelerate, "deepspeed": deepspeed,
+            "dataset": None, "gpus": None, "environment": None,
+        }
+    )  # fmt: skip
     for defect in data.defects():
         fits = [packages.matches(name, versions) for name, versions in defect.when.items()]
         if False in fits or (None in fits and packages.complete):
@@ -64,16 +76,19 @@ def known_defect(
         settings = tuple(filter(None, (run.setting(key) for key, _, _ in defect.conditions)))
         versions = tuple(Observed.quoted("packages", f"{name} {packages.version(name)}") for name in defect.when)
         first = next(iter(defect.when))
-        yield found(
-            PROBLEM, MESSAGE, severity=Severity(defect.severity), confidence=LIKELY,
-            where=place_of(*settings), evidence=(*quoted(*settings), *versions), commands=defect.commands,
-            links=defect.links, who=f"{first} {packages.version(first)}",
-            what=said(*defect.what), why=said(*defect.why), fix=said(*defect.fix),
+        yield _found(
+            defect, MESSAGE, who=f"{first} {packages.version(first)}", where=place_of(*settings),
+            evidence=(*quoted(*settings), *versions),
         )  # fmt: skip
 
 
-#: settings that say how many processes a run has, where nothing else tells its world
-_PROCESSES = ("nproc_per_node", "num_processes", "n_gpus_per_node", "trainer.n_gpus_per_node", "world_size")
+def _found(defect: Defect, message: Message, *, who: str, role: Role = Role.CAUSE, **more: Any) -> Finding:
+    """What is known of a defect."""
+    return found(
+        PROBLEM, message, severity=Severity(defect.severity), confidence=LIKELY, role=role, who=who,
+        commands=defect.commands, links=defect.links, what=said(*defect.what), why=said(*defect.why),
+        fix=said(*defect.fix), **more,
+    )  # fmt: skip
 
 
 def of_courses(courses: Courses) -> Finding | None:
@@ -81,27 +96,41 @@ def of_courses(courses: Courses) -> Finding | None:
 
     A defect that no release has mended needs no version; `unset` cannot be known of an excerpt.
     """
-    if not courses.excerpt:
-        return None
-    run = Said(
-        {name: Observed.written(name, value, True, str(value)) for name, value in courses.settings.items()},
-        {"world.processes": courses.number(*_PROCESSES), "framework": None, "script.imports": None},
-    )
-    for defect in data.defects():
+    return next((each for fit, each in _in_excerpt(courses) if fit in {_SHOWN, _OPEN}), None)
+
+
+def of_quoted(courses: Courses) -> Finding | None:
+    """A defect of which the excerpt shows nothing, or one that shows and whose release nobody tells."""
+    return next((each for _, each in sorted(_in_excerpt(courses), key=lambda each: each[0])), None)
+
+
+#: how a defect fits an excerpt, the best first: release and symptom are told; a release is not needed; the release is
+#: not told; the symptom is not
+_SHOWN, _OPEN, _ANY_RELEASE, _NOT_SHOWN = range(4)
+
+
+def _in_excerpt(courses: Courses) -> Iterator[tuple[int, Finding]]:
+    """Each defect whose conditions an excerpt states, and how it fits."""
+    run = in_excerpt(courses) if courses.excerpt else None
+    for defect in data.defects() if run is not None else ():
         fits = [_fits(courses.versions.get(name), versions) for name, versions in defect.when.items()]
-        if False in fits or (None in fits and defect.open_on is None):
-            continue
-        known = all(
+        if False in fits or not all(
             relation != "unset" and run.holds(key, relation, wanted) for key, relation, wanted in defect.conditions
-        )
-        if known and len(defect.conditions) > 1:
-            first = next(iter(defect.when))
-            return found(
-                PROBLEM, MESSAGE, severity=Severity(defect.severity), confidence=LIKELY, commands=defect.commands,
-                links=defect.links, who=f"{first} {courses.versions.get(first, '')}".strip(),
-                what=said(*defect.what), why=said(*defect.why), fix=said(*defect.fix),
+        ):
+            continue
+        first = next(iter(defect.when))
+        who = f"{first} {courses.versions.get(first, '')}".strip()
+        shown = not defect.shows or any(re.search(each, courses.words) for each in defect.shows)
+        if None not in fits:
+            yield (_SHOWN, _found(defect, MESSAGE, who=who)) if shown else (
+                _NOT_SHOWN, _found(defect, MESSAGE, who=who, role=Role.CONTRIBUTING)
             )  # fmt: skip
-    return None
+        elif len(defect.conditions) < _SEVERAL:
+            continue
+        elif defect.open_on is not None and not defect.shows:
+            yield _OPEN, _found(defect, MESSAGE, who=who)
+        elif shown and defect.shows:
+            yield _ANY_RELEASE, _found(defect, TOML["some_releases"], who=first, releases=defect.when[first])
 
 
 def _fits(version: str | None, specifier: str) -> bool | None:

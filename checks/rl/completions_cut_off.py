@@ -190,10 +190,15 @@ QUOTED, MANY, FALLEN = 4, 0.5, 0.8
 
 
 def _cut_as_the_reward_falls(courses: Courses) -> Optional[Finding]:
-    """A share that rises from line to line beside a reward that falls: the limit takes the points away."""
+    """A share that rises from line to line beside a reward that falls: the limit takes the points away.
+
+    Where a policy that ended most answers ends none from one line to the next, it is broken, and no limit was reached.
+    """
     share = courses.rose("completions/clipped_ratio", 1.0, MANY)
     reward = courses.fell("reward", FALLEN)
     if share is None or reward is None or share.count < QUOTED or not share.first + RISEN <= share.last <= 1:
+        return None
+    if share.last >= SHARE and share.leap > SHARE - ENDED:
         return None
     return found(
         PROBLEM, COSTS, confidence=LIKELY, where=Where(file=share.source, step=share.last_step),

@@ -22,7 +22,8 @@ PROGRAM = "the program"
 class Course:
     """One metric of a run: how many values, which of them, and where they stand.
 
-    `mean` is that of the points kept for a plot: exact up to some hundred values, and near it beyond.
+    `mean` is that of the points kept for a plot: exact up to some hundred values, and near it beyond. `leap` is the
+    largest rise from one of them to the next.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Course:
     mean: float
     last_step: int | None
     source: str
+    leap: float = 0.0
 
 
 @record
@@ -70,6 +72,7 @@ class Courses:
         versions: of distributions, as the log and its context tell them.
         excerpt: a person quotes a few lines from the middle of a run: what they show is the trouble, so that a level
             may be judged of as few values as there are.
+        words: of an excerpt: all that it and what a person says beside it hold; "" for a whole log.
 
     """
 
@@ -79,6 +82,7 @@ class Courses:
     compared: tuple[Compared, ...] = ()
     excerpt: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
+    words: str = ""
 
     def always(self, name: str, low: float, high: float) -> Course | None:
         """The metric, where all of its values lie within these bounds."""

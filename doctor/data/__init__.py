@@ -609,6 +609,7 @@ def defects() -> tuple[Defect, ...]:
             conditions=tuple((key, relation, value) for key, relation, value in each["if"]), severity=each["severity"],
             what=(each["what"], each["what_zh"]), why=(each["why"], each["why_zh"]), fix=(each["fix"], each["fix_zh"]),
             commands=tuple(each["commands"]), links=tuple(each["links"]), open_on=each.get("open_on"),
+            shows=tuple(each.get("shows", ())),
         )
         for each in load("defects")["defects"]
     )  # fmt: skip

@@ -260,6 +260,7 @@ class Defect:
     ``when`` maps a distribution to a version specifier, with an upper bound. Where that is `<=`, the defect was not
     mended in that release, the newest known on `open_on` (`2026-11-24`).
     ``conditions``: (key, relation, value), all of which hold; `doctor.checks.python.known_defect` says what they mean.
+    ``shows``: patterns of what a person quotes or says where it has happened, one of which is enough.
     """
 
     id: str
@@ -272,6 +273,7 @@ class Defect:
     commands: tuple[str, ...]
     links: tuple[str, ...]
     open_on: str | None = None
+    shows: tuple[str, ...] = ()
 
 
 @record

@@ -9,10 +9,9 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from doctor import data
+from doctor.catalogue.shared.said import RELATIONS
 from doctor.cli.dev_lint import faults_of_defects
 from doctor.facts.framework_config import DISTRIBUTIONS
-
-RELATIONS = {"=", ">", "~", "has", "unset"}
 
 
 @pytest.mark.parametrize("framework", sorted(DISTRIBUTIONS))
@@ -46,6 +45,7 @@ def test_defects_are_whole(defect):
     assert defect.conditions
     assert {relation for _, relation, _ in defect.conditions} <= RELATIONS
     assert any(relation != "unset" for _, relation, _ in defect.conditions)
+    assert all(re.compile(each) for each in defect.shows)
     assert defect.severity in {"error", "warning", "info"}
     assert defect.links
     assert all(each.startswith("https://") for each in defect.links)

@@ -82,6 +82,18 @@ def test_what_is_no_such_level(prepared: Prepared, tmp_path: Path, text: str, co
     assert first(prepared, tmp_path, text, context).problem.id == "UNK003"
 
 
+def _cut_in(shares: tuple[float, ...]) -> str:
+    rewards = (0.6, 0.58, 0.5, 0.1)
+    return "".join(CUT % pair for pair in zip(rewards, shares, strict=True))
+
+
+def test_a_limit_takes_points_away_bit_by_bit(prepared: Prepared, tmp_path: Path) -> None:
+    by_and_by = first(prepared, tmp_path, _cut_in((0.1, 0.3, 0.6, 1.0)))
+    at_once = first(prepared, tmp_path, _cut_in((0.02, 0.02, 0.02, 1.0)))
+    assert (by_and_by.problem.id, "length alone" in by_and_by.words().explanation) == ("RLX011", True)
+    assert "length alone" not in at_once.words().explanation
+
+
 def test_a_short_test_with_an_end_may_cut_all(prepared: Prepared, tmp_path: Path) -> None:
     (tmp_path / "train.log").write_text(CUT % (0.4, 1.0) * 3 + "{'train_runtime': 12.5, 'train_loss': 0.5}\n")
     assert examine([str(tmp_path / "train.log")], prepared=prepared).diagnosis.verdict == "healthy"

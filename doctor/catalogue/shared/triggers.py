@@ -111,6 +111,12 @@ def _seen(facts: Mapping[str, Any]) -> _Seen:
 
 
 def _laid_together(facts: Mapping[str, Any]) -> _Seen:
+    script: Script | None = facts["script"]
+    return _Seen(said_of(facts), facts["packages"], script.idioms if script is not None else {})
+
+
+def said_of(facts: Mapping[str, Any]) -> Said:
+    """All that is said of a run, from the facts of `doctor.catalogue.index.TRIGGERED` by name; None: not known."""
     launch: Launch = facts["launch"]
     training: Training | None = facts["training"]
     script: Script | None = facts["script"]
@@ -124,7 +130,7 @@ def _laid_together(facts: Mapping[str, Any]) -> _Seen:
         **_parts(launch, training, facts["accelerate"], facts["deepspeed"]),
     }
     whole = training is None or training.complete
-    return _Seen(Said(settings, others, whole), facts["packages"], script.idioms if script is not None else {})
+    return Said(settings, others, whole)
 
 
 def triggers_of(words: ProblemWords) -> Iterator[Trigger]:

@@ -64,7 +64,8 @@ def judged(
         return (), ()
     try:
         total = total if total is not None else (case.marks.steps or (0, None))[1]
-        courses = Courses(found, settings_of(case), total, tuple(compared(case, found)), short, _versions(case))
+        words = _words(case) if short else ""
+        courses = Courses(found, settings_of(case), total, tuple(compared(case, found)), short, _versions(case), words)
         answers = (
             function(courses)
             for entry in entries.values()
@@ -107,6 +108,12 @@ def _quoted(case: Case) -> str:
         return ""
     told = (text[:2_000] for kept in case.kept for _, text in kept)
     return "\n".join(text for text in told if _is_command(text) or not _MEASURED.search(text))
+
+
+def _words(case: Case) -> str:
+    """All that a person quotes and says."""
+    told = (text[:2_000] for kept in case.kept for _, text in kept)
+    return "\n".join((*told, case.given.text[:20_000]))
 
 
 def _is_command(text: str) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 from doctor.base.record import record
@@ -427,10 +427,11 @@ def _drawable(series: Series, source: str, findings: list[str]) -> dict[str, Any
 
 def _course(series: Series, source: str) -> Course:
     first = series.first.value if series.first else math.nan
-    values = [value for _, value in series.points()]
+    values = [value for _, value in sorted(series.points())]
     low, high = min(values, default=math.nan), max(values, default=math.nan)
     mean = sum(values) / len(values) if values else math.nan
-    return Course(series.name, series.count, first, series.last_value, low, high, mean, series.last_step, source)
+    leap = max((later - value for value, later in pairwise(values)), default=0.0)
+    return Course(series.name, series.count, first, series.last_value, low, high, mean, series.last_step, source, leap)
 
 
 def _span(series: Series) -> list[int]:
