@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
@@ -64,11 +65,12 @@ def known_defect(  # noqa: PLR0917 - all that a condition may ask
             "dataset": None, "gpus": None, "environment": None,
         }
     )  # fmt: skip
+    loose = replace(run, whole=True)  # what a script computes is seldom one of these options
     for defect in data.defects():
         fits = [packages.matches(name, versions) for name, versions in defect.when.items()]
         if False in fits or (None in fits and packages.complete):
             continue
-        if not all(run.holds(*condition) for condition in defect.conditions):
+        if not all((loose if each[1] == "unset" else run).holds(*each) for each in defect.conditions):
             continue
         if None in fits:
             yield Skip(f"the installed version of {_unknown(packages, defect.when)} is not known")

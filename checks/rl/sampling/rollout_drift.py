@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Optional
 
 from doctor.base.stats import Alarm, Baseline, Window
 from doctor.catalogue.columns import Stretch
+from doctor.catalogue.courses import Courses
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.problem import WARNING
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
+from doctor.catalogue.shared.gaps import gaps_in
 from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 WEIGHTS = TOML["weights"]
-PROBABILITIES, KL = TOML["probabilities"], TOML["kl"]
+PROBABILITIES, KL, QUOTED = TOML["probabilities"], TOML["kl"], TOML["quoted"]
 
 
 #: hydra override of veRL, https://github.com/verl-project/verl/pull/3595
@@ -136,3 +139,38 @@ class SteadyClimb:
     def calm(self, _stretch: Stretch) -> bool:
         """Take every row in once the climb has paused."""
         return self._risen < 0
+
+
+#: what sampler and learner differ by elsewhere, or began with, times this is another size
+APART, JUMP = 1.5, 5.0
+#: settings and words that say what a gap may come from, the most telling first
+_SOURCES = (
+    ("precision", r"(?i)fp8|ue8m0|\bint[48]\b|4.?bit|quanti[sz]"), ("packing", r"(?i)\bpack(?:ed|ing)\b"),
+    ("routing", r"(?i)\bmoe\b|-a\d+b\b|router|experts"), ("adapter", r"(?i)\blora\b|adapter"),
+)  # fmt: skip
+
+
+def of_quoted(courses: Courses) -> Optional[Finding]:
+    """A gap that an excerpt quotes: beyond its bounds, far from that of another run, or far from where it began."""
+    for gap in gaps_in(courses.words) if courses.excerpt else ():
+        values, (low, high) = [each for each in gap.values if math.isfinite(each)], gap.bounds
+        if not values:
+            continue
+        beyond = all(not low < each < high for each in values)
+        apart = math.isfinite(gap.there) and max(map(abs, values)) >= APART * abs(gap.there)
+        jumped = len(values) > 1 and abs(values[-1]) >= JUMP * abs(values[0]) > 0 and high < 1
+        if beyond or apart or jumped:
+            return found(
+                PROBLEM, QUOTED, severity=WARNING, confidence=LIKELY, metric=gap.name, value=f"{values[-1]:.3g}",
+                other=gap.other if apart else "", there=f"{gap.there:.3g}", first=f"{values[0]:.3g}" if jumped else "",
+                source=_source(courses),
+            )  # fmt: skip
+    return None
+
+
+def _source(courses: Courses) -> object:
+    """What the settings leave as the likeliest source of a gap; "" where they tell none."""
+    temperature = courses.number("temperature", "rollout.temperature", "rollout_temperature")
+    if temperature not in {None, 1.0, 0.0}:
+        return TOML.phrase("temperature", temperature=f"{temperature:g}")
+    return next((TOML.phrase(name) for name, pattern in _SOURCES if re.search(pattern, courses.words)), "")
