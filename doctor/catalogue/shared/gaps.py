@@ -21,7 +21,7 @@ _PAIR = later(
 _BY_NAME = later(
     r"(?i)(?:log_?p(?:rob)?s?|probs?|probability)[\w/]*_?(?:diff|gap|mismatch)"
     r"|(?:train\w*|policy)_(?:rollout|infer\w*|engine)|mismatch[\w/]*kl|rollout_corr/kl"
-    r"|token_mult_prob_error|^TME$|importance_(?:sampling_)?ratio|\bIS ratio$|_is_ratio"
+    r"|token_mult_prob_error|^TME$|importance_ratio|\bIS ratio$|_is_ratio"
 )
 _LEARNER = r"(?:train\w*|learner|actor|polic\w*|megatron|fsdp)\b"
 _SAMPLER = r"(?:rollout|engine|generation|infer\w*|sampler|vllm|sglang)\b"
