@@ -82,6 +82,43 @@ def test_what_is_no_such_level(prepared: Prepared, tmp_path: Path, text: str, co
     assert first(prepared, tmp_path, text, context).problem.id == "UNK003"
 
 
+GAP = "{'train/train_rollout_logprob_abs_diff': %s}\n"
+ASYNC = "python3 -m verl.trainer.main_ppo actor_rollout_ref.rollout.free_cache_engine=False actor_rollout_ref.rollout.mode=async\n"
+EXPLAINED = "k3_kl is between the trainer's and the rollout's log probabilities\nFP8 training"
+SCORES = "step:40 - critic/score/mean:0.21 - rollout_corr/kl:0.31\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "problem", "said"),
+    [
+        (GAP % 0.036, "the same run with SGLang logs 0.011", "RLX014", "against 0.011 with SGLang"),
+        ("step 1 k3_kl: 3.4e-4\nstep 2 k3_kl: 8.7e-3\n", EXPLAINED, "RLX014", "both must round the same values"),
+        ("first-token IS ratio: tensor([2., 2.])\n", "temperature=0.6", "RLX014", "temperature is 0.6"),
+        (ASYNC + SCORES, "verl==0.6.1", "PYT1494", "verl 0.6.1 never sends new weights"),
+        (ASYNC, "the reward stays flat", "PYT1494", "Which release this run has is not told"),
+    ],
+)  # fmt: skip
+def test_what_an_excerpt_says_of_sampler_and_learner(
+    prepared: Prepared, tmp_path: Path, text: str, context: str, problem: str, said: str
+) -> None:
+    found = first(prepared, tmp_path, text, context)
+    words = found.words()
+    assert (found.problem.id, found.confidence.value) == (problem, "likely")
+    assert said in f"{words.headline} {words.explanation} {words.remedy}"
+
+
+@pytest.mark.parametrize(
+    ("text", "context"),
+    [
+        (GAP % 0.012, "the same run with SGLang logs 0.011"), (GAP % 0.036, ""), (GAP % 0.01 + GAP % 0.012, ""),
+        ("step 1 k3_kl: 3.4e-4\nstep 2 k3_kl: 8.7e-3\n", ""), (ASYNC + SCORES.replace("0.31", "0.001"), "verl==0.7.0"),
+        (ASYNC, ""),
+    ],
+)  # fmt: skip
+def test_what_says_nothing_of_them(prepared: Prepared, tmp_path: Path, text: str, context: str) -> None:
+    assert first(prepared, tmp_path, text, context).problem.id not in {"RLX014", "PYT1494"}
+
+
 def _cut_in(shares: tuple[float, ...]) -> str:
     rewards = (0.6, 0.58, 0.5, 0.1)
     return "".join(CUT % pair for pair in zip(rewards, shares, strict=True))
