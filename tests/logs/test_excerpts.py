@@ -110,7 +110,7 @@ def test_what_an_excerpt_says_of_sampler_and_learner(
 @pytest.mark.parametrize(
     ("text", "context"),
     [
-        (GAP % 0.012, "the same run with SGLang logs 0.011"), (GAP % 0.036, ""), (GAP % 0.01 + GAP % 0.012, ""),
+        (GAP % 0.012, "the same run with SGLang logs 0.011"), (GAP % 0.036, ""), (GAP % 0.01 + GAP % 0.012, ""), (GAP % 1.6e-5 + GAP % 1.5e-4, ""),
         ("step 1 k3_kl: 3.4e-4\nstep 2 k3_kl: 8.7e-3\n", ""), (ASYNC + SCORES.replace("0.31", "0.001"), "verl==0.7.0"),
         (ASYNC, ""),
     ],

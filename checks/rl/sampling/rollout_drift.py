@@ -158,7 +158,7 @@ def of_quoted(courses: Courses) -> Optional[Finding]:
             continue
         beyond = all(not low < each < high for each in values)
         apart = math.isfinite(gap.there) and max(map(abs, values)) >= APART * abs(gap.there)
-        jumped = len(values) > 1 and abs(values[-1]) >= JUMP * abs(values[0]) > 0 and high < 1
+        jumped = len(values) > 1 and abs(values[-1]) >= max(JUMP * abs(values[0]), gap.rounding)
         if beyond or apart or jumped:
             return found(
                 PROBLEM, QUOTED, severity=WARNING, confidence=LIKELY, metric=gap.name, value=f"{values[-1]:.3g}",
