@@ -8,17 +8,21 @@ from difflib import get_close_matches
 from doctor import data
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import LIKELY, found
+from doctor.catalogue.finding import LIKELY, Skip, found
 from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.settings import place_of
-from doctor.catalogue.shared.trainers import quoted
+from doctor.catalogue.shared.argument_history import came_later, left_before
+from doctor.catalogue.shared.trainers import installed, listing, quoted
 from doctor.catalogue.words import words_of
+from doctor.facts.environment import Environment
 from doctor.facts.framework_config import DISTRIBUTIONS, FrameworkConfig
+from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MISSPELT, NOT_YET, GONE = TOML["misspelt"], TOML["not_yet"], TOML["gone"]
+UNTRAINED = TOML["untrained"]
 
 #: frameworks that refuse a key which they do not know: HfArgumentParser, argparse, a structured OmegaConf; the others
 #: pass over it, or hand it on
@@ -30,13 +34,23 @@ _OF_SEQUENCES = frozenset({
     "sortish_sampler", "predict_with_generate", "generation_max_length", "generation_num_beams", "generation_config",
 })  # fmt: skip
 _SHORTEST, _NEAR = 6, 0.9
+_PARSERS = ("USE_MCA", "USE_V1")  # Megatron's arguments through mcore_adapter; those of its second version
+_OTHER_PARSER = "variables have LLaMA-Factory take the arguments of another parser"
+#: what LLaMA-Factory parses without the arguments of a training
+#: (https://github.com/hiyouga/LLaMA-Factory/blob/v0.9.3/src/llamafactory/hparams/parser.py, `get_infer_args`)
+_UNTRAINED = ("chat", "webchat", "api", "export", "eval")
 
 
 @check(PROBLEM)
-def key_of_framework(framework_config: FrameworkConfig, packages: Packages | None) -> Judgement:
+def key_of_framework(
+    framework_config: FrameworkConfig, packages: Packages | None, environment: Environment | None
+) -> Judgement:
     """The names of keys alone are known, not where each may stand: a name is told only where one is nearly it."""
     known = data.framework_keys(framework_config.framework)
     if known is None:
+        return
+    if framework_config.framework == "llamafactory" and _has_another_parser(environment):
+        yield Skip(_OTHER_PARSER)
         return
     version = _installed(framework_config.framework, packages)
     severity = ERROR if framework_config.framework in REFUSE else WARNING
@@ -60,6 +74,48 @@ def key_of_framework(framework_config: FrameworkConfig, packages: Packages | Non
                 evidence=quoted(setting), name=name, near=alike, framework=framework_config.framework,
                 links=(known.source,), commands=(f"{alike}: {setting.text or setting.value}",),
             )  # fmt: skip
+
+
+@check(PROBLEM)
+def argument_of_the_trainer(
+    framework_config: FrameworkConfig,
+    launch: Launch | None,
+    packages: Packages | None,
+    environment: Environment | None,
+) -> Judgement:
+    """LLaMA-Factory takes what the installed Transformers takes, and that only where it trains."""
+    known = data.framework_keys(framework_config.framework)
+    if framework_config.framework != "llamafactory" or known is None or _has_another_parser(environment):
+        return
+    theirs = [each for each in _names(framework_config) if each[1] not in known.keys and _is_trainers(each[1])]
+    command = next((each for each in launch.argv if each in _UNTRAINED), None) if launch is not None else None
+    if command is not None and theirs:
+        settings, names = zip(*theirs, strict=True)
+        yield found(
+            PROBLEM, UNTRAINED, severity=ERROR, confidence=LIKELY, where=place_of(settings[0]),
+            evidence=quoted(*settings[:3]), command=command, names=listing(names[:4]), links=(known.source,),
+        )  # fmt: skip
+        return
+    if packages is None:
+        return
+    version = installed(packages, "transformers")
+    for setting, name in theirs:
+        history = data.training_argument(name)
+        if history is None or not (came_later(history, version) or left_before(history, version)):
+            continue
+        yield found(
+            PROBLEM, NOT_YET if came_later(history, version) else GONE, severity=ERROR, confidence=LIKELY,
+            where=place_of(setting), evidence=quoted(setting), name=name, version=version, framework="transformers",
+            first=history.first, last=history.last or "", links=(known.source,),
+        )  # fmt: skip
+
+
+def _has_another_parser(environment: Environment | None) -> bool:
+    return environment is not None and any(map(environment.flag, _PARSERS))
+
+
+def _is_trainers(name: str) -> bool:
+    return name in _OF_SEQUENCES or data.training_argument(name) is not None
 
 
 def _installed(framework: str, packages: Packages | None) -> str | None:
