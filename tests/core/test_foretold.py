@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from doctor.catalogue.coverage import OPEN, coverage
 from doctor.catalogue.foretold import foretold
 from doctor.catalogue.index import load_with_faults
+from doctor.catalogue.words import words_of
+from tests.case_files import read_cases
 
+CASES = Path(__file__).parent.parent / "checks"
 QUOTES = {
     "`ValueError: Rollout mode 'sync' has been removed`": "ValueError: Rollout mode 'sync' has been removed, use async",
     "`ValueError: Invalid setting: Key 'x' not in 'Config'`": "ValueError: Invalid setting: Key 'st' not in 'Config'",
@@ -47,3 +51,24 @@ def test_a_problem_may_be_foreseen_by_the_checks_of_others():
     rows = {row.id: row for row in coverage(load_with_faults()[0])}
     assert rows["ACC015"].how["before"] == "check of LCH003"
     assert rows["TRL060/packing_without_length"].how["before"] == "check"
+
+
+def test_what_foresees_a_problem_speaks_before_launch_in_a_case():
+    silent = [
+        (entry.id, detector)
+        for entry in load_with_faults()[0]
+        if entry.words is not None
+        for detector in words_of(entry.module).foreseen
+        if not _speaks(detector)
+    ]
+    assert silent == []
+
+
+def test_a_detector_without_a_case_in_which_it_speaks_is_seen():
+    assert not _speaks("CUD000")
+
+
+def _speaks(detector):
+    """Whether a case hands its check facts (no log) and it finds something; `tests/checks/test_cases.py` runs them."""
+    file = CASES / f"{detector}.yaml"
+    return file.is_file() and any(case.get("found") for case in read_cases(file).values())
