@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Optional
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
 
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.finding import LIKELY, Finding, found
@@ -15,6 +16,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 ITSELF = TOML["itself"]
+SAME = TOML["same"]
 
 
 #: logged steps: a long warm-up in bf16 may lose the first updates
@@ -93,3 +95,25 @@ class EvaluatedAgainstItself:
         if self._settled or self._zero is None:
             return None
         return found(PROBLEM, ITSELF, confidence=LIKELY, step=step_text(self._zero.step), **sighting(self._zero))
+
+
+_CHOSEN, _REJECTED = "rewards/chosen", "rewards/rejected"
+
+
+def of_rehearsal(logged: Sequence[Mapping[str, Any]]) -> Optional[Finding]:
+    """Steps of a rehearsal, unrounded, in which the model has left its reference equally far for both answers.
+
+    Two texts that differ do not get equal log probabilities in every batch from a model with random weights.
+
+    Args:
+        logged: what the trainer logged, one mapping of names and numbers a step.
+
+    """
+    moved = [
+        each
+        for each in logged
+        if _TRAIN in each and each.get(_CHOSEN) not in (None, 0) and math.isfinite(each[_CHOSEN])
+    ]
+    if not moved or any(each[_TRAIN] != 0 or each[_CHOSEN] != each.get(_REJECTED) for each in moved):
+        return None
+    return found(PROBLEM, SAME, confidence=LIKELY, value=f"{moved[0][_CHOSEN]:.3g}")

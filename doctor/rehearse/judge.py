@@ -20,7 +20,7 @@ from doctor.checks.checkpoint import adapter_weights_not_loaded
 from doctor.checks.checkpoint.of_another_model import shapes
 from doctor.checks.data.columns import reward_function_fails_on_answers
 from doctor.checks.launch import rehearsal_not_finished
-from doctor.checks.numerics import trains_other_than_asked
+from doctor.checks.numerics import margins_stay_zero, trains_other_than_asked
 from doctor.checks.perf import reward_call_slow
 from doctor.checks.rl import (
     reward_does_not_judge,
@@ -118,6 +118,8 @@ def _own(session: Session) -> Iterator[Finding]:
         yield rehearsal_not_finished.unseen(len(done.of("process")))
     yield from _rewards(done)
     yield from trains_other_than_asked.of_inventory(inventory_of(session.run))
+    same = margins_stay_zero.of_rehearsal([each["values"] for each in done.of("logged")])
+    yield from [] if same is None else [same]
     for each in done.of("resume_own")[:1]:
         differing = shapes.of_rehearsal(each)
         yield from [] if differing is None else [differing]

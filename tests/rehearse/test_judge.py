@@ -259,6 +259,31 @@ def test_steps_that_were_all_made_at_rate_0(used: float | None, count: int, step
     assert weights_do_not_follow_the_rate.of_rehearsal([], 20, [0.0], steps, count=0, used=0.0, null=True) is None
 
 
+def logged(chosen: float, rejected: float, margin: float) -> Entry:
+    values = {"loss": 0.69, "rewards/chosen": chosen, "rewards/rejected": rejected, "rewards/margins": margin}
+    return entry("logged", 9, step=1, values=values)
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ([(0.0, 0.0, 0.0), (-0.0001883, -0.0001883, 0.0)], True),
+        ([(0.0, 0.0, 0.0), (-0.0001883, -0.0001884, 1e-7)], False),
+        ([(-0.1, -0.1, 0.0), (-0.2, -0.3, 0.1)], False),
+        ([(0.0, 0.0, 0.0), (0.0, 0.0, 0.0)], False),  # the first step, or nothing moves: another finding's
+        ([(float("nan"), float("nan"), float("nan"))], False),
+        ([], False),
+    ],
+)  # fmt: skip
+def test_two_answers_with_one_reward_are_one_text(
+    steps: list[tuple[float, float, float]], tmp_path: Path, *, told: bool
+) -> None:
+    entries = (*WHOLE, entry("logged", 8, step=0, values={"loss": 1.0}), *(logged(*each) for each in steps))
+    found = judged(session(tmp_path, entries)).outcome.findings
+    assert [each.problem.id for each in found] == (["NUM018"] if told else [])
+    assert not told or "they are the same text" in found[0].words().headline
+
+
 INVENTORY: dict[str, Any] = {
     "trainer": "SFTTrainer", "tensors": 6, "with_gradient": 6, "without_gradient": {},
     "groups": {"model.layers.N.q_proj.weight": 4, "lm_head.weight": 1, "vision.proj.weight": 1}, "adapters": {},
