@@ -41,7 +41,7 @@ h1 { font-size: 1.5rem; margin: 0; }
 article { background: var(--card); border: 1px solid var(--line); border-left: 4px solid var(--info);
   border-radius: 8px; padding: 1rem 1.2rem; margin: 1rem 0; }
 article.error { border-left-color: var(--error); } article.warning { border-left-color: var(--warning); }
-main > h2 { font-size: 1.08rem; margin: 2rem 0 .8rem; }
+main > h2, section > h2 { font-size: 1.08rem; margin: 2rem 0 .8rem; }
 article h2 { font-size: 1.08rem; line-height: 1.4; margin: .2rem 0 .6rem; overflow-wrap: anywhere; }
 article p b { color: var(--soft); font-weight: 600; font-size: .85rem; margin-right: .6rem; }
 .tag { font-size: .82rem; color: var(--soft); display: flex; flex-wrap: wrap; gap: .2rem .9rem; }

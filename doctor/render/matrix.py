@@ -201,7 +201,8 @@ def page(nodes: Mapping[str, Any], language: str) -> str:
         f"<tr><td>{escape(each['name'])}</td><td>{escape(each['value'])}</td></tr>" for each in nodes["alike"]
     )
     return (
-        f"<section class='nodes'><h2>{escape(words['title'])}</h2><p>{escape(headline(nodes, language))}</p>"
+        f"<section class='nodes'><h2>{escape(words['title'].capitalize())}</h2>"
+        f"<p>{escape(headline(nodes, language))}</p>"
         f"<table>{items}</table>{tables}"
         + (
             f"<details><summary>{escape(words['alike_title'])}</summary><table>{alike}</table></details>"

@@ -14,7 +14,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "phases": "phases", "not_rehearsed": "not rehearsed",
         "contacted": "addresses outside this machine that were called", "extrapolated": "extrapolated",
         "ok": "ok", "broke": "failed", "open": "not finished",
-        "not_reached": "not reached", "seconds": "{seconds:.2f} s", "by": "by {by}", "rewards": "rewards",
+        "not_reached": "not reached", "not_seen": "not seen", "seconds": "{seconds:.2f} s",
+        "by": "by {by}", "rewards": "rewards",
         "memory": "memory", "inventory": "the first step",
         "imports": "imports", "configuration": "configuration", "model": "model", "data": "data", "reward": "reward",
         "engine": "engine", "generation": "generation", "loss": "loss", "backward": "backward",
@@ -35,7 +36,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     },
     "zh": {
         "phases": "各阶段", "not_rehearsed": "未演练", "contacted": "访问过的本机以外的地址", "extrapolated": "推算",
-        "ok": "正常", "broke": "出错", "open": "未完成", "not_reached": "未到达", "seconds": "{seconds:.2f} 秒",
+        "ok": "正常", "broke": "出错", "open": "未完成", "not_reached": "未到达", "not_seen": "未观察到",
+        "seconds": "{seconds:.2f} 秒",
         "by": "来自 {by}", "rewards": "各类回答得到的分数", "memory": "内存", "inventory": "第一步",
         "imports": "导入", "configuration": "配置", "model": "模型", "data": "数据", "reward": "奖励", "engine": "引擎",
         "generation": "生成", "loss": "损失", "backward": "反向传播", "optimizer": "优化器",
@@ -78,12 +80,12 @@ def draw_rehearsal(
     words = WORDS[language]
     console.print()
     console.print(Text(words["phases"], style="bold"))
-    for each in section["phases"]:
+    for each, told in _phases(section, words):
         sign, plain, style = _SIGNS[each["mark"]]
         line = Text.assemble((f"  {sign if fancy else plain} ", style))
         name = Text(words[each["name"]])
         name.pad_right(max(0, _COLUMNS - name.cell_len))
-        console.print(line + name + Text(_told(each, words), style="dim"))
+        console.print(line + name + Text(told, style="dim"))
     for title, lines in _lists(section, words):
         console.print()
         console.print(Text(title, style="bold"))
@@ -101,6 +103,14 @@ def _wrapped(text: Text, console: Console) -> list[Text]:
     for each in lines:
         each.rstrip()
     return lines
+
+
+def _phases(section: Mapping[str, Any], words: Mapping[str, str]) -> list[tuple[Mapping[str, Any], str]]:
+    """Each phase with what is said of it; one without a mark before others that were reached was only not seen."""
+    phases = section["phases"]
+    last = max((at for at, each in enumerate(phases) if each["mark"] != "not_reached"), default=-1)
+    return [(each, words["not_seen"] if each["mark"] == "not_reached" and at < last else _told(each, words))
+            for at, each in enumerate(phases)]  # fmt: skip
 
 
 def _told(phase: Mapping[str, Any], words: Mapping[str, str]) -> str:
@@ -137,13 +147,17 @@ def _number(value: float | None) -> str:
     return "?" if value is None else f"{value:.3g}"
 
 
+def _heading(title: str) -> str:
+    return title[:1].upper() + title[1:]
+
+
 def markdown(section: Mapping[str, Any], language: str) -> list[str]:
     """Lines of the section."""
     words = WORDS[language]
-    lines = [f"### {words['phases']}", ""]
-    lines += [f"- {words[each['name']]}: {_told(each, words)}" for each in section["phases"]]
-    for title, told in _lists(section, words):
-        lines += ["", f"### {title}", "", *(f"- {each}" for each in told)]
+    lines = [f"### {_heading(words['phases'])}", ""]
+    lines += [f"- {words[each['name']]}: {told}" for each, told in _phases(section, words)]
+    for title, listed in _lists(section, words):
+        lines += ["", f"### {_heading(title)}", "", *(f"- {each}" for each in listed)]
     return [*lines, ""]
 
 
@@ -151,11 +165,11 @@ def page(section: Mapping[str, Any], language: str, prose: Callable[[str], str])
     """The section as HTML; `prose` escapes words in which names stand in backticks."""
     words = WORDS[language]
     rows = "".join(
-        f"<tr><td>{_SIGNS[each['mark']][0]}</td><td>{escape(words[each['name']])}</td>"
-        f"<td>{escape(_told(each, words))}</td></tr>"
-        for each in section["phases"]
+        f"<tr><td>{_SIGNS[each['mark']][0]}</td><td>{escape(words[each['name']])}</td><td>{escape(told)}</td></tr>"
+        for each, told in _phases(section, words)
     )
-    parts = [f'<h2>{escape(words["phases"])}</h2>\n<table class="chain">{rows}</table>']
-    for title, told in _lists(section, words):
-        parts.append(f"<h2>{escape(title)}</h2>\n<ul>{''.join(f'<li>{prose(each)}</li>' for each in told)}</ul>")
+    parts = [f'<h2>{escape(_heading(words["phases"]))}</h2>\n<table class="chain">{rows}</table>']
+    for title, listed in _lists(section, words):
+        items = "".join(f"<li>{prose(each)}</li>" for each in listed)
+        parts.append(f"<h2>{escape(_heading(title))}</h2>\n<ul>{items}</ul>")
     return "\n".join(parts)

@@ -519,10 +519,10 @@ def _growing(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     if match is None or fact is None or not isinstance(fact.get("length"), int) or fact["length"] < _TELLING_FROM:
         return None
     name, count = match["name"], fact["length"]
+    english = f"The failing statement in {frame.place} adds to `{name}`, which already keeps {count:,} elements."
     return Held(
-        "growing", f"The failing statement in {frame.place} adds to `{name}`, which already keeps {count:,} elements.",
-        f"{frame.place} 中失败的语句向 `{name}` 添加元素,其中已保存 {count:,} 个。",
-        _evidence(capsule, frame, frame.values), frame,
+        "growing", english, f"{frame.place} 中失败的语句向 `{name}` 添加元素,其中已保存 {count:,} 个。",
+        (Observed.quoted(capsule.path, f"{capsule.who}: {english}"),), frame,
     )  # fmt: skip
 
 
