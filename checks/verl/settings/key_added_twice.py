@@ -29,7 +29,7 @@ def key_added_twice(verl_config: VerlConfig, packages: Packages, launch: Launch)
         yield from verl
         return
     if verl.is_own:
-        yield Skip("the configuration is a file of its own, whose defaults are not followed")
+        yield Skip("the configuration is a separate file, whose defaults are not followed")
         return
     for word in launch.script_args:
         key, joined, value = word.partition("=")

@@ -75,7 +75,7 @@ def key_unknown(verl_config: VerlConfig, packages: Packages, launch: Launch) -> 
         yield from verl
         return
     if verl.is_own:
-        yield Skip("the configuration is a file of its own, whose defaults are not followed")
+        yield Skip("the configuration is a separate file, whose defaults are not followed")
         return
     unknown = [(key, setting) for key, setting in verl.config.overrides.items() if _is_unknown(key, verl)]
     choice, elsewhere = _of_another_engine([key for key, _ in unknown], verl)
