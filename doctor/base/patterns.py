@@ -16,13 +16,18 @@ _OFFERED = (
 
 
 class Later:
-    """Stands for a compiled expression; what that offers becomes its own when the first of it is asked for."""
+    """Stands for a compiled expression; what that offers becomes its own when the first of it is asked for.
+
+    Its text alone can be had without that.
+    """
 
     def __init__(self, pattern: object, flags: int) -> None:
         self._given: Any = (pattern, flags)
 
     def __getattr__(self, name: str) -> Any:
         """Compile it: this is asked only for what is not there yet."""
+        if name == "pattern":
+            return self._given[0]
         if name not in _OFFERED:
             msg = f"a regular expression that is compiled later offers no {name!r}"
             raise AttributeError(msg)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from doctor.base.patterns import later
+
 #: what stands behind a name in brackets belongs to it, and what joins it to the next
 _ASIDE = r"(?: ?[(\uff08][^()\uff08\uff09]{0,80}[)\uff09])?"
 _JOINT = r"(?: together with | with |(?:, then )|, and |, or |, | and | or | ?\u548c ?| ?\u6216 ?|\u3001|\uff0c)"
 #: clauses of a text: what a semicolon, the end of a sentence or of a paragraph ends; names in backticks stay whole
-_CLAUSE = re.compile(r"(?:`[^`]*`|[^`;.\u3002\uff1b\n]|[.](?!\s|$)|\n(?!\n))+(?:[;.\u3002\uff1b]+|\n\n|$)?\s*")
+_CLAUSE = later(r"(?:`[^`]*`|[^`;.\u3002\uff1b\n]|[.](?!\s|$)|\n(?!\n))+(?:[;.\u3002\uff1b]+|\n\n|$)?\s*")
 #: alternatives of a clause, and steps that follow each other
-_PART = re.compile(r"(?:`[^`]*`|\([^()]*\)|(?!, (?:or|and|then) |[,\uff0c]\s?(?:\u6216|\u7136\u540e|\u5e76))[^`])+"
+_PART = later(r"(?:`[^`]*`|\([^()]*\)|(?!, (?:or|and|then) |[,\uff0c]\s?(?:\u6216|\u7136\u540e|\u5e76))[^`])+"
                    r"(?:, (?:or|and|then) |[,\uff0c]\s?(?:\u6216\u8005?|\u7136\u540e|\u5e76))?")  # fmt: skip
-_JOINED = re.compile(r"(?:, (?:or|and|then) |[,\uff0c]\s?(?:\u6216\u8005?|\u7136\u540e|\u5e76))$")
-_END = re.compile(r"[;.\u3002\uff1b]*\s*$")
+_JOINED = later(r"(?:, (?:or|and|then) |[,\uff0c]\s?(?:\u6216\u8005?|\u7136\u540e|\u5e76))$")
+_END = later(r"[;.\u3002\uff1b]*\s*$")
 _VERB = r"(?:[Ss]et|[Uu]se|[Tt]ry|[Pp]ass|[Ee]xport|[Rr]aise) "
 #: in brackets alone; before another name or noun; behind one; before another verb
 _FORMS = (
@@ -23,7 +25,7 @@ _FORMS = (
     rf"{_JOINT}NAME{_ASIDE}(?=[\s;.)\u3002\uff1b\uff0c]|,(?! which)|$)",
     rf"{_VERB}NAME{_ASIDE}(?:,? and |,? or |, )(?=[a-z])",
 )
-_SPAN = re.compile(r"`([^`]+)`")
+_SPAN = later(r"`([^`]+)`")
 
 
 def without(text: str, is_so: Callable[[str], bool], word: str) -> str:

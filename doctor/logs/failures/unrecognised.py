@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from doctor.base.evidence import Observed
 from doctor.base.key_blocks import hide_in_lines
+from doctor.base.patterns import later
 from doctor.base.redact import redact_text
 from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry
@@ -26,7 +27,7 @@ from doctor.logs.lines.nature import EMPTY
 from doctor.logs.metrics.courses import settings_of
 
 _AREA = "unknown"
-_NAME = re.compile(r"[`'\"](?P<name>[A-Za-z_][\w.\-\[\]/]{0,47})[`'\"]")
+_NAME = later(r"[`'\"](?P<name>[A-Za-z_][\w.\-\[\]/]{0,47})[`'\"]")
 _MOST_NAMES, _MOST_OWN = 3, 3
 _LONGEST_KEY = 400  # lines
 #: a folder under site-packages and the distribution that brings it
@@ -38,25 +39,25 @@ _MOST_STAMPS = 3
 #: functions through which an attribute is read that is not there
 _ASKED = ("__getattr__", "__getattribute__")
 #: torch's module stands between who calls or asks and whom; it says nothing itself
-_TORCH_MODULE = re.compile(r"torch[\\/]nn[\\/]modules[\\/]module\.py$")
+_TORCH_MODULE = later(r"torch[\\/]nn[\\/]modules[\\/]module\.py$")
 _BETWEEN = (*_ASKED, "_call_impl", "_wrapped_call_impl")
 #: `raise New(...) from error`
-_FROM = re.compile(r"^raise [^\n]{1,400} from (?!None\b)\w{1,40}$")
+_FROM = later(r"^raise [^\n]{1,400} from (?!None\b)\w{1,40}$")
 #: signals by which native code ends its own process
 _CRASHES = frozenset({"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL"})
 #: of a long path its end tells more than its beginning
-_LONG_PATH = re.compile(r"'(?:[^'\n]*/)(?P<tail>[^'\n/]{0,60}/[^'\n/]{1,60})'(?<=.{50})")
+_LONG_PATH = later(r"'(?:[^'\n]*/)(?P<tail>[^'\n/]{0,60}/[^'\n/]{1,60})'(?<=.{50})")
 #: an attribute that an object of some class lacks, and how code asks for it
-_LACKING = re.compile(r"'(?P<class>\w{1,80})' object has no attribute '(?P<name>\w{1,80})'")
+_LACKING = later(r"'(?P<class>\w{1,80})' object has no attribute '(?P<name>\w{1,80})'")
 _ASKED_OF = r"(?P<of>[A-Za-z_][\w.]*(?:\[[^\]\n]{1,40}\]|\(\)|\.\w+){0,4})\.%s\b"
-_ASSERTION = re.compile(r"assert (?P<asked>[^\n]{3,400}?)(?:, ?f?[\"'(].*)?$")
+_ASSERTION = later(r"assert (?P<asked>[^\n]{3,400}?)(?:, ?f?[\"'(].*)?$")
 #: Ray's own programs that call other libraries; the rest of Ray only carries calls
-_RAYS_PROGRAMS = re.compile(r"[\\/]ray[\\/](?:llm|serve|train|tune|data|rllib)[\\/]")
+_RAYS_PROGRAMS = later(r"[\\/]ray[\\/](?:llm|serve|train|tune|data|rllib)[\\/]")
 #: a name alone, or two of them, are no sentence
 _FEWEST_WORDS, _LONGEST_SENTENCE, _LONGEST_MESSAGE = 3, 180, 1_000
-_WORD = re.compile(r"(?<![\w.'\"/])[A-Za-z\u4e00-\u9fff][A-Za-z\u4e00-\u9fff'-]+(?![\w./'\"])")
-_SENTENCE_END = re.compile(r"(?<=[a-z0-9)'\"\]])[.!] +(?=[A-Z`'])")
-_WAITED = re.compile(r"[Tt]imed out|[Tt]imeout|wait timeout")
+_WORD = later(r"(?<![\w.'\"/])[A-Za-z\u4e00-\u9fff][A-Za-z\u4e00-\u9fff'-]+(?![\w./'\"])")
+_SENTENCE_END = later(r"(?<=[a-z0-9)'\"\]])[.!] +(?=[A-Z`'])")
+_WAITED = later(r"[Tt]imed out|[Tt]imeout|wait timeout")
 
 
 def answer(unknown: Unknown, entries: Iterable[Entry]) -> Finding | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from doctor.base.patterns import later
 from doctor.logs.lines.stamps import AMERICAN, COMPACT, GLOG, ISO, NAMED, SHORT, ZONE, Stamp, of_groups
 
 #: stands around a head that was learnt from the log itself, see `doctor.logs.lines.learnt`
@@ -112,7 +113,7 @@ _Layer = tuple[str, re.Pattern[str], Callable[[_Found, re.Match[str]], None]]
 
 
 def _layer(first: str, pattern: str, handler: Callable[[_Found, re.Match[str]], None]) -> _Layer:
-    return first, re.compile(pattern), handler
+    return first, later(pattern), handler
 
 
 #: a record of vLLM: asked for before all others, for its servers write one every few seconds, for days

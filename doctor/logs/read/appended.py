@@ -10,12 +10,12 @@ that torchrun starts again, begin alike without a new run, so each line of the b
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
+from doctor.base.patterns import later
 from doctor.logs.lines import attempts
 from doctor.logs.lines.prefixes import strip
 from doctor.logs.metrics.lines import ToldRows
@@ -38,15 +38,15 @@ _BEGINNING, _FEWEST, _OTHERS = 40, 5, 0.1
 _HEAD = 200  # characters of a line that count
 _MOST_RUNS, _TRIED = 50, 3
 #: a model, a script or a folder of the user's: launchers' banners and libraries' warnings are those of every stage
-_OF_USER = re.compile(r"(?<![\w:/])(?:[~/][\w.\-~]+/)?[\w.\-~]+/[\w.\-/]+")
-_WORD = re.compile(r"[A-Za-z_ /.\-]{12,}")
-_DIGITS = re.compile(r"\d+")
+_OF_USER = later(r"(?<![\w:/])(?:[~/][\w.\-~]+/)?[\w.\-~]+/[\w.\-/]+")
+_WORD = later(r"[A-Za-z_ /.\-]{12,}")
+_DIGITS = later(r"\d+")
 #: dates, clocks, process ids, ports, addresses of objects: what differs whenever a command is started
-_MOMENT = re.compile(r"0x[0-9a-f]+|\d+(?:[.,:]\d+)+|\d{3,}|\b\d\d?\b(?=[-/]\d)|(?<=\d[-/])\d\d?\b")
+_MOMENT = later(r"0x[0-9a-f]+|\d+(?:[.,:]\d+)+|\d{3,}|\b\d\d?\b(?=[-/]\d)|(?<=\d[-/])\d\d?\b")
 #: one of these is in the name of every exception that is told
 _NAMING = ("Error", "Exception", "Exit", "Interrupt")
 _LONGEST = 500  # characters of a line that may name one
-_EXCEPTION = re.compile(r"(?:\w+\.){0,8}(?P<name>[A-Z]\w{1,80}(?:Error|Exception|Exit|Interrupt))\b(?::|\s*$)")
+_EXCEPTION = later(r"(?:\w+\.){0,8}(?P<name>[A-Z]\w{1,80}(?:Error|Exception|Exit|Interrupt))\b(?::|\s*$)")
 
 
 class Last(NamedTuple):

@@ -8,24 +8,25 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.logs.lines.life import versions_in
 
 _LONGEST = 1 << 20
-_FLAG = re.compile(
+_FLAG = later(
     r"(?:^|\s)--(?P<key>[A-Za-z][\w.\-]{0,80})(?:=|\s{1,4})(?P<value>[^\s\-'\"`][^\s'\"`]{0,200}|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\")"
 )
-_SWITCH = re.compile(r"(?:^|\s)--(?P<key>[A-Za-z][\w.\-]{0,80})(?=\s+--|\s*\\?\s*$)", re.MULTILINE)
-_HYDRA = re.compile(r"(?:^|\s)\+{0,2}(?P<key>[a-z_]\w{0,60}(?:\.\w{1,60}){1,6})=(?P<value>[^\s\\]{1,200})")
-_YAML = re.compile(r"^\s{0,20}(?:- )?(?P<key>[A-Za-z_][\w.]{0,80}) ?: (?P<value>[^\n#]{1,200})", re.MULTILINE)
-_JSON = re.compile(
+_SWITCH = later(r"(?:^|\s)--(?P<key>[A-Za-z][\w.\-]{0,80})(?=\s+--|\s*\\?\s*$)", re.MULTILINE)
+_HYDRA = later(r"(?:^|\s)\+{0,2}(?P<key>[a-z_]\w{0,60}(?:\.\w{1,60}){1,6})=(?P<value>[^\s\\]{1,200})")
+_YAML = later(r"^\s{0,20}(?:- )?(?P<key>[A-Za-z_][\w.]{0,80}) ?: (?P<value>[^\n#]{1,200})", re.MULTILINE)
+_JSON = later(
     r"[\"'](?P<key>[A-Za-z_][\w.]{0,80})[\"'] ?: ?(?P<value>\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[\w.+\-]{1,60})"
 )
-_PYTHON = re.compile(
+_PYTHON = later(
     r"(?<![\w.])(?P<key>[a-z_][a-z0-9_]{2,60}) ?= ?(?P<value>\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'"
     r"|[\w.+\-]{1,60})(?=[,)\n])"
 )
-_VARIABLE = re.compile(r"(?:^|\s|export )(?P<key>[A-Z][A-Z0-9_]{2,60})=(?P<value>[^\s]{1,200})")
+_VARIABLE = later(r"(?:^|\s|export )(?P<key>[A-Z][A-Z0-9_]{2,60})=(?P<value>[^\s]{1,200})")
 _MOST = 4_000
 
 

@@ -8,13 +8,13 @@ record of a logger, a rollout with a traceback in its text for one, passes uncha
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
+from doctor.base.patterns import later
 from doctor.logs.lines.stamps import ISO, ZONE
 from doctor.logs.read.streams import Stream
 
@@ -25,7 +25,7 @@ _AS_DICTS = "exc_type"
 #: https://github.com/elastic/ecs-logging-python/blob/main/ecs_logging/_stdlib.py
 _FRAMES_ALONE, _FRAME = "stack_trace", '  File "'
 _NEEDLES = (HEADER.encode(), f'"{_AS_DICTS}"'.encode(), f'"{_FRAMES_ALONE}"'.encode())
-_OPENS = re.compile(r'\{\s?"')
+_OPENS = later(r'\{\s?"')
 _LONGEST_HEAD = 300  # characters in front of the object: a container, a rank
 _LONGEST_LINE = 1 << 20
 _DEEPEST, _MOST_FIELDS, _MOST_REMEMBERED = 5, 2_000, 64
@@ -51,7 +51,7 @@ _LEVEL_WORDS = {
     "ALERT": "CRITICAL", "EMERGENCY": "CRITICAL", "EXCEPTION": "ERROR",
 }  # fmt: skip
 _QUIET = ("INFO", "DEBUG")
-_STAMP = re.compile(ISO + ZONE)
+_STAMP = later(ISO + ZONE)
 #: an epoch in seconds, milliseconds, microseconds or nanoseconds, of the years 2001 to 2286
 _EPOCHS = ((1e9, 1e10, 1), (1e12, 1e13, 1e3), (1e15, 1e16, 1e6), (1e18, 1e19, 1e9))
 _DECODER = json.JSONDecoder()
