@@ -32,7 +32,7 @@ _WORDS = tuple(
         (rf"{_MEAN}_entropy|entropy[/_]{_MEAN}", "entropy"),
         (r"(?:total_|global_)?grad(?:ient)?[ _]norm", "grad_norm"),
         (
-            rf"(?:(?:{_MEAN}|num(?:ber)?(?:_of)?)_(?:valid_)?{_CALLS}|{_CALLS}_counts?)(?:[/_]{_MEAN})?|{_CALLS}[/_]{_MEAN}",
+            rf"(?:(?:{_MEAN}|n|num(?:ber)?(?:_of)?)_(?:valid_)?{_CALLS}|{_CALLS}_counts?)(?:[/_]{_MEAN})?|{_CALLS}[/_]{_MEAN}",
             "tools/call_frequency",
         ),
         (rf"(?:importance_)?ratio[/_]{_MEAN}|{_MEAN}_(?:importance_)?ratio", "policy_ratio"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Optional
+from typing import Any, Optional
 
 from doctor.base.record import record
 from doctor.catalogue.courses import Course, Courses
@@ -16,7 +16,7 @@ class Broken:
 
     message: str
     course: Course
-    values: Mapping[str, object]
+    values: Mapping[str, Any]
 
 
 _DIFFERENCE, _RATIO = "sampling/sampling_logp_difference/mean", "sampling/importance_sampling_ratio/mean"

@@ -18,7 +18,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 LEVEL, OLD, SUMMED, AHEAD = TOML["level"], TOML["old"], TOML["summed"], TOML["ahead"]
-AT_ONCE, SPIKES, ONE = TOML["at_once"], TOML["spikes"], TOML["one"]
+AT_ONCE, SPIKES, ONE, CLIMBS = TOML["at_once"], TOML["spikes"], TOML["one"], TOML["climbs"]
 
 
 #: logged steps of the medians; factor by which the ratio must have moved, and from 1
@@ -414,6 +414,47 @@ class DriftSpikes:
         self._count += len(values)
         self._alarm.rest(len(values))
         return True
+
+
+#: blocks of values whose medians all rise, which chance does once in 720 times; how much they must have risen, and a
+#: distance that no update of a policy which is well makes (`AT_START`). A warm-up of the rate lets it rise, too, but
+#: ends far below: https://github.com/verl-project/verl-omni/pull/553
+BLOCK, BLOCKS, CLIMB, CLIMBED = 5, 6, 10.0, 0.01
+
+
+@rule(PROBLEM, needs=("policy_drift",), symptom_of=("RLX014", "RLX021"))
+class DriftClimbs:
+    """Each block of steps finds the policy further from the one that made the samples, which stays behind."""
+
+    def __init__(self) -> None:
+        self._block = Window(BLOCK)
+        self._count = self._risen = 0
+        self._first, self._last = 0.0, -math.inf
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge one block once it is full."""
+        if self._risen < 0 or not math.isfinite(point.value):
+            return None
+        self._block.push(abs(point.value))
+        self._count += 1
+        if self._count % BLOCK:
+            return None
+        now = self._block.median
+        if now <= self._last:
+            self._risen = -1
+            return None
+        self._first, self._last, self._risen = self._first or now, now, self._risen + 1
+        if self._risen < BLOCKS or now < max(CLIMBED, CLIMB * self._first):
+            return None
+        self._risen = -1
+        return found(
+            PROBLEM, CLIMBS, confidence=LIKELY, first=f"{self._first:.2g}", value=f"{now:.2g}",
+            step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, _stretch: Stretch) -> bool:
+        """Take every row in once the climb has paused."""
+        return self._risen < 0
 
 
 #: logged steps in which a mean ratio is exactly 1 beside samples of older policies. Two engines never agree in all
