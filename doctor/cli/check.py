@@ -48,7 +48,7 @@ def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     """Find what will go wrong on this machine, with this command, before the launch.
 
     None of your code is run: files are read, and the interpreter lists its packages in isolation. Where the command
-    starts a framework that has a validator of its own, it is called in a child that may write and contact nothing.
+    starts a framework with its own validator, it is called in a child that may write and contact nothing.
 
     \b
     doctor check
