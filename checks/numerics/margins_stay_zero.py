@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -15,7 +16,7 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
-ITSELF = TOML["itself"]
+ITSELF, NO_BETA = TOML["itself"], TOML["no_beta"]
 SAME = TOML["same"]
 
 
@@ -117,3 +118,12 @@ def of_rehearsal(logged: Sequence[Mapping[str, Any]]) -> Optional[Finding]:
     if not moved or any(each[_TRAIN] != 0 or each[_CHOSEN] != each.get(_REJECTED) for each in moved):
         return None
     return found(PROBLEM, SAME, confidence=LIKELY, value=f"{moved[0][_CHOSEN]:.3g}")
+
+
+def of_courses(courses: Courses) -> Optional[Finding]:
+    """Margins of exactly 0 beside a beta of 0, by which they are multiplied: https://arxiv.org/abs/2305.18290 (7)."""
+    margins = courses.always("rewards/margins", 0.0, 0.0)
+    if margins is None or courses.number("beta") != 0:
+        return None
+    where = Where(file=margins.source, step=margins.last_step)
+    return found(PROBLEM, NO_BETA, confidence=LIKELY, where=where, count=margins.count)

@@ -113,8 +113,10 @@ _SHOWN, _OPEN, _ANY_RELEASE, _NOT_SHOWN = range(4)
 
 def _in_excerpt(courses: Courses) -> Iterator[tuple[int, Finding]]:
     """Each defect whose conditions an excerpt states, and how it fits."""
-    run = in_excerpt(courses) if courses.excerpt else None
-    for defect in data.defects() if run is not None else ():
+    if not courses.excerpt:
+        return
+    run = in_excerpt(courses)
+    for defect in data.defects():
         fits = [_fits(courses.versions.get(name), versions) for name, versions in defect.when.items()]
         if False in fits or not all(
             relation != "unset" and run.holds(key, relation, wanted) for key, relation, wanted in defect.conditions

@@ -119,6 +119,33 @@ def test_what_says_nothing_of_them(prepared: Prepared, tmp_path: Path, text: str
     assert first(prepared, tmp_path, text, context).problem.id not in {"RLX014", "PYT1494"}
 
 
+SLEEPS, WAKES = '"POST /sleep?level=2 HTTP/1.1" 200 OK\n', '"POST /wake_up HTTP/1.1" 200 OK\n'
+UPDATES, ASKS = '"POST /update_weights HTTP/1.1" 200 OK\n', '"POST /v1/chat/completions HTTP/1.1" 200 OK\n'
+HALF_CACHED, EMPTIES = '{"usage": {"cached_tokens": 384}}\n', '"POST /flush_cache HTTP/1.1" 200 OK\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (SLEEPS + WAKES + ASKS, "no weights were sent"), (UPDATES + ASKS + HALF_CACHED, "384 tokens"),
+        (SLEEPS + WAKES + UPDATES + ASKS, ""), (SLEEPS.replace("2", "1", 1) + WAKES + ASKS, ""),
+        (UPDATES + EMPTIES + ASKS + HALF_CACHED, ""), (UPDATES + ASKS + ASKS + HALF_CACHED, ""), (ASKS + HALF_CACHED, ""),
+    ],
+)  # fmt: skip
+def test_the_order_of_requests(prepared: Prepared, tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "server.log").write_text(text, encoding="utf-8")
+    findings = examine([str(tmp_path / "server.log")], prepared=prepared).diagnosis.outcome.findings
+    told = [each.words().headline for each in findings if each.problem.id == "RLX021"]
+    assert len(told) == bool(said)
+    assert said in "".join(told)
+
+
+def test_no_beta(prepared: Prepared, tmp_path: Path) -> None:
+    rows = "{'loss': 0.6931, 'rewards/chosen': 0.0, 'rewards/margins': 0.0}\n" * 3
+    assert "beta=0" in first(prepared, tmp_path, rows, "DPOTrainer(model, beta=0.0)").words().headline
+    assert first(prepared, tmp_path, rows, "DPOTrainer(model, beta=0.1)").problem.id != "NUM018"
+
+
 def _cut_in(shares: tuple[float, ...]) -> str:
     rewards = (0.6, 0.58, 0.5, 0.1)
     return "".join(CUT % pair for pair in zip(rewards, shares, strict=True))

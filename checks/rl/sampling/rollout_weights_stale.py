@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Optional
+
 from doctor.base.evidence import Observed
-from doctor.catalogue.finding import Finding, Where, found
+from doctor.base.patterns import later
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 OVERWRITTEN = TOML["overwritten"]
 NOT_PUSHED = TOML["not_pushed"]
+DISCARDED, CACHED = TOML["discarded"], TOML["cached"]
 
 
 def overwritten(step: int, names: tuple[str, ...], compared: int) -> Finding:
@@ -33,3 +39,39 @@ def not_pushed(step: int, pushed: int, unmoved: tuple[str, ...] = ()) -> Finding
         text = f"no load_weights until step {step}; moved in the trainer, not in vLLM: {', '.join(unmoved[:8])}"
     where = Where(step=step)
     return found(PROBLEM, NOT_PUSHED, where=where, evidence=(Observed.quoted("guard", text),), step=step, pushed=pushed)
+
+
+#: requests of an engine, as its server logs them: vLLM's, SGLang's and LMDeploy's routes
+_REQUEST = later(r"\b(?:POST|GET) /(?P<route>[\w/?=&.-]{3,80})")
+_CACHED = later(r"[\"']cached_tokens[\"']: ?(?P<count>\d+)")
+_ASKS, _LOADS = (
+    later(r"completions|generate|/chat"),
+    later(r"update_weight|weight_update|reload|load_weights|load_lora"),
+)
+_SECOND = later(r"^sleep\?(?:.*&)?level=2\b")
+_EMPTIES = later(r"flush_cache|reset_prefix_cache|clear_cache|sleep")
+
+
+def of_quoted(courses: Courses) -> Optional[Finding]:
+    """What the order of an engine's requests shows, as an excerpt quotes them."""
+    return next(_out_of_order(courses.words), None) if courses.excerpt else None
+
+
+def _out_of_order(words: str) -> Iterator[Finding]:
+    """Answers from weights that sleep threw away and nobody sent again, and from a cache of the weights before."""
+    discarded, since_update = False, -1  # questions since weights came and no cache was emptied; -1: none came
+    for line in words.splitlines():
+        request, cached = _REQUEST.search(line), _CACHED.search(line)
+        route = request["route"] if request is not None else ""
+        if _SECOND.search(route):
+            discarded = True
+        elif _LOADS.search(route):
+            discarded, since_update = False, 0
+        elif _EMPTIES.search(route):
+            since_update = -1
+        elif _ASKS.search(route):
+            since_update += since_update >= 0
+            if discarded:
+                yield found(PROBLEM, DISCARDED, confidence=LIKELY)
+        if cached is not None and int(cached["count"]) and since_update == 1:
+            yield found(PROBLEM, CACHED, confidence=LIKELY, count=int(cached["count"]))
