@@ -52,6 +52,17 @@ ANSWERS = {
     "trl-sft-frozen-adapter": ("NUM016", "every parameter is frozen"),
     "unsloth-all-labels-masked": ("DAT055", "train_on_responses_only"),
     "unsloth-format-newlines": ("DAT3073/dot_without_line_breaks", "soft_format_reward_func.*re.DOTALL"),
+    "cookbook-gold-unparsable": ("DAT3073/unparsed_is_right", "reference solution cannot be parsed"),
+    "lmdeploy-cache-outlives-weights": ("RLX021", "prefix cache"),
+    "nemorl-answers-doubled": ("PYT1494", "earlier answers"),
+    "nemorl-reference-of-the-resumed": ("PYT1494", "takes the reference from the restored weights"),
+    "trl-none-rewards-as-zero": ("PYT1494", "no reward function scored"),
+    "trl-orpo-pads-in-labels": ("PYT1494", "padding"),
+    "unsloth-gspo-groups-equal": ("RLX010", "group"),
+    "verl-rfpp-tool-observation": ("PYT1494", "another estimator"),
+    "llamafactory360-sp-loss": ("NUM1516", "sequence parallelism"),
+    "loongforge-two-begins": ("LCH8772", "appears twice"),
+    "skyrl-lora-kl-explodes": ("RLX014", "disagree"),
     "unsloth-llama3-markers-on-chatml": ("DAT3073/markers_of_other_template", "train_on_responses_only"),
 }
 

@@ -42,7 +42,7 @@ _EXCERPT = 60
 
 _OTHER = later(
     r"(?i)\b(?:with|without|under|using|before|after|in|on)\s+(?P<other>(?!the same\b)[A-Za-z][^\s:,;]{1,60}"
-    r"(?:\s(?!the\b|logs?\b|reads?\b|gives?\b|shows?\b|it\b|this\b)[^\s:,;]{1,30}){0,3})"
+    r"(?:\s(?!the\b|logs?\b|reads?\b|gives?\b|shows?\b|has\b|have\b|had\b|is\b|was\b|it\b|this\b)[^\s:,;]{1,30}){0,3})"
 )
 _SAME = later(
     r"(?i)\bthe same (?:run|data|seed|model|command|script|setup|config\w*)\b|\botherwise (?:identical|equal)\b"
