@@ -36,7 +36,7 @@ def _form(pattern: str, *signs: str, flags: int = 0) -> Form:
 
 def _token(beginning: str, rest: str, *signs: str) -> Form:
     """A token that shows its maker: `beginning` stays, what follows goes."""
-    return _form(rf"(?<![A-Za-z0-9]){beginning}(?P<s>{rest})", *signs)
+    return _form(rf"(?<![A-Za-z0-9])(?:{beginning})(?P<s>{rest})", *signs)
 
 
 _W = r"[A-Za-z0-9_\-]"

@@ -115,3 +115,9 @@ def test_no_text_takes_more_than_linear_time(unit: str) -> None:
     small, large = max(seconds(20_000), 2e-3), seconds(160_000)
     assert large / small < 40, "eight times the text may not take forty times as long"
     assert large < 5
+
+
+@pytest.mark.parametrize("beginning", ["fo1_", "fm1a_", "fm1r_", "fm2_"])
+def test_a_form_with_several_beginnings_takes_out_what_follows_each(beginning: str) -> None:
+    assert "A1b2" not in redact_text(f"token {beginning}{'A1b2' * 12} read")
+    assert redact_text(f"a file {beginning}x") == f"a file {beginning}x"
