@@ -108,9 +108,14 @@ def _parallel(asked: Asked, backend: str | None) -> dict[str, Any]:
         setting = asked.options.get("fsdp_offload_params") or asked.from_yaml("fsdp_config.fsdp_offload_params")
         if setting is not None and str(setting.value).lower() == "true":
             return {"offload_optimizer": "cpu", "offload_param": "cpu"}
-    if backend == "multi_gpu" and asked.deepspeed is not None:  # the training argument switches DeepSpeed on
+    if backend in {"multi_gpu", None} and _is_switched_on(asked):
         return {"backend": "deepspeed", **stage_and_offload(asked)}
     return {}
+
+
+def _is_switched_on(asked: Asked) -> bool:
+    """Whether the training argument switches DeepSpeed on; accelerate's own option does nothing without its switch."""
+    return asked.deepspeed is not None and "deepspeed_config_file" not in asked.options
 
 
 def _precision(asked: Asked, backend: str | None) -> str | None:
