@@ -17,6 +17,7 @@ MESSAGES = {
     "twice": TOML["twice"], "beyond": TOML["beyond"], "disagree": TOML["disagree"],
     "not_known": TOML["not_known"], "not_set_up": TOML["not_set_up"], "by_zero": TOML["by_zero"],
     "required": TOML["required"], "taken": TOML["taken"], "nothing_left": TOML["nothing_left"],
+    "cannot": TOML["cannot"],
 }  # fmt: skip
 
 

@@ -13,11 +13,11 @@ from doctor.catalogue.finding import Where
 #: not the same; something is not there; something else is taken instead; all of something failed; of something there is
 #: none; a special token stands twice running. Of an exception: a size is beyond a limit; two figures that must agree do
 #: not; a value is not known; something has not been set up; a division by 0; something is required; there may be one
-#: only; nothing is left.
+#: only; nothing is left; something is not done, by the program or in this combination.
 Sense = Literal[
     "not_a_number", "no_gradient", "not_learnt", "left_out", "not_read", "gone", "not_same", "absent", "instead",
     "all_fail", "none_of", "twice", "beyond", "disagree", "not_known", "not_set_up", "by_zero", "required", "taken",
-    "nothing_left",
+    "nothing_left", "cannot",
 ]  # fmt: skip
 
 

@@ -38,6 +38,9 @@ _CHECKOUT = later(
     r"|axolotl(?=[\\/](?:cli|utils|core|monkeypatch|train|integrations)))[\\/.]"
 )
 
+#: what a library writes at run time: Unsloth's copies of TRL's trainers
+#: https://github.com/unslothai/unsloth-zoo/blob/main/unsloth_zoo/compiler.py
+_WRITTEN = later(r"(?:^|[\\/])(?P<package>unsloth)_compiled_\w{1,20}[\\/]")
 #: a package in a checkout that bears its name, and in the folder for sources that some of them have
 _DOUBLED = later(
     r"[\\/](?i:(?P<repository>vllm|verl|trl|transformers|accelerate|peft|deepspeed|sglang|unsloth|mbridge|openrlhf"
@@ -98,7 +101,7 @@ def package_of(path: str) -> str:
     """The package that a file belongs to, "" where that is nobody's that is known."""
     match = _LIBRARY.search(path) or _CHECKOUT.search(path)
     if match is None and any(each in path for each in _IN_ANY_FOLDER):
-        match = _DOUBLED.search(path) or _LAYOUT.search(path)
+        match = _WRITTEN.search(path) or _DOUBLED.search(path) or _LAYOUT.search(path)
         return match["package"] if match else _by_history(path)
     return match["package"].removesuffix(".py") if match else ""
 

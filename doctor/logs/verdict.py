@@ -17,7 +17,7 @@ from doctor.catalogue.problem import ERROR, INFO, OF_TRAINING
 from doctor.catalogue.signature import Hit
 from doctor.catalogue.unrecognised import Unknown
 from doctor.logs import events
-from doctor.logs.failures import spoken, wrapped
+from doctor.logs.failures import mismatches, spoken, typeless, wrapped
 from doctor.logs.failures import unrecognised as unknown
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.chain import Link, chain
@@ -93,6 +93,7 @@ def judge(
     """
     crashed: list[Crashed] = []
     unbroken = wrapped.hits_in(case, catalogue, counts)
+    unbroken += typeless.hits_in(case, catalogue) if not hits else []
     hits, counts = [*hits, *unbroken], {**dict.fromkeys((index for index, _ in unbroken), 1), **counts}
     quotes = Quotes(case, [hit for _, hit in hits])
     hits = [(index, hit) for index, hit in hits if not quotes.hit(hit)]
@@ -108,10 +109,12 @@ def judge(
     verdict = "unknown" if order.first else "known" if found else "healthy"
     links = () if verdict == "healthy" or whole else chain(case, order.own, order.victims)
     placed = _placed(found, case, catalogue, beyond)
-    # the checks over what the logs tell, and then, where nobody knew an answer, what the program itself says
+    # the checks over what the logs tell, and then, where nobody knew an answer, what the exception's parts show, and
+    # what the program itself says
     checked, misjudged = joined(placed, case, catalogue.entries, catalogue.unknown, well=bool(end_of(case)))
-    answered, misheard = spoken.told(checked, case, catalogue.entries, catalogue.unknown)
-    return Verdict(answered, verdict, links, (*crashed, *misjudged, *misheard))
+    shown, mistaken = mismatches.told(checked, case, catalogue.entries, catalogue.unknown)
+    answered, misheard = spoken.told(shown, case, catalogue.entries, catalogue.unknown)
+    return Verdict(answered, verdict, links, (*crashed, *misjudged, *mistaken, *misheard))
 
 
 def _words_of_loss(case: Case, known: Sequence[Candidate]) -> dict[int, list[int]]:

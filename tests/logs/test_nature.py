@@ -128,7 +128,7 @@ def test_the_last_cell_that_ran_is_the_one_that_failed(tmp_path: Path) -> None:
     path.write_text(json.dumps({"cells": cells, "nbformat": 4}))
     assert _first(path)[0] == "MEM6839/unknown_phase"
     path.write_text(json.dumps({"cells": cells[1:], "nbformat": 4}))
-    assert _first(path)[0] == "UNK001"
+    assert _first(path)[0] == "PYT4665"
     path.write_text(json.dumps({"cells": cells[2:], "nbformat": 4}))
     assert "empty" in _first(path)[1]
     path.write_text("{broken")

@@ -143,7 +143,7 @@ def test_context_narrows_the_diagnosis(logs: Path, capsys: pytest.CaptureFixture
     )
     (logs / "pip.txt").write_text("Package Version\n------- -------\nvllm 0.9.1\ntorch 2.7.0\n")
     assert _json(capsys, "server.log")[1]["findings"][0]["id"] == "VLL001"  # type: ignore[index]
-    assert _json(capsys, "server.log", "--context", "pip.txt")[1]["findings"][0]["id"] == "UNK001"  # type: ignore[index]
+    assert _json(capsys, "server.log", "--context", "pip.txt")[1]["findings"][0]["id"] == "PYT4665"  # type: ignore[index]
 
 
 def test_bundle_is_redacted_and_cut(logs: Path) -> None:

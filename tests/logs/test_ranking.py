@@ -300,7 +300,7 @@ def test_versions_outside_the_range_silence_a_problem(tmp_path: Path) -> None:
         "AttributeError: 'State' object has no attribute 'engine_client'\n"
     )
     assert _told(_examine(tmp_path, text.format(version="0.8.5.post1")))[0][0] == "VLL001"
-    assert _told(_examine(tmp_path, text.format(version="0.9.1")))[0][0] == "UNK001"
+    assert _told(_examine(tmp_path, text.format(version="0.9.1")))[0][0] == "PYT4665"
 
 
 @pytest.mark.parametrize("text", ["", "\n", "\x00\x01\x02", "}{][", "Traceback (most recent call last):\n", "ray::x"])

@@ -33,7 +33,7 @@ ANSWERS = {
     "sglang-think-end-token": ("LCH8772", "reasoning_parser=deepseek-v3"),
     "torch-iterable-uneven": ("NCC011", "fewer batches"),
     "trl-ci-sdpa-heads": ("TOR052", "do not fit in the attention: 4 and 8"),
-    "trl-colocate-missing-llm": ("UNK001", "A class of the library reads one of its own attributes"),
+    "trl-colocate-missing-llm": ("PYT4665", "reads its own `llm`, which nothing has set"),
     "trl-dpo-second-target-parameters": ("LCH8772", "refuses a second one.*Here `trl` asked"),
     "ttrl-mini-batch-zero": ("LCH6560/verl", r"rollout\.n=4.*n_gpus_per_node=8"),
     "unsloth-logits-as-hidden": ("TOR052", "The input of a layer is already 248320 wide"),

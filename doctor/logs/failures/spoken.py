@@ -116,6 +116,12 @@ _TAKEN = later(
     r"initiali[sz]ed|in use|running|started|taken|has an?|been (?:registered|initiali[sz]ed|added))\b"
     r"|\bcannot (?:be )?(?:add|create|register|initiali[sz]e|call)\w*\b.{0,40}\b(?:twice|again|more than once)\b"
 )
+#: of what a program, or a combination of settings, does not do
+_CANNOT = later(
+    r"(?i)\b(?:do|does)(?: not|n't) (?:yet |currently )?(?:support|allow|accept|permit|implement|provide|handle)\b"
+    r"|\b(?:cannot|can ?not|can't) (?:be )?(?:used?|combined?|enabled?|merged?|mix(?:ed)?|train(?:ed)?|saved?|resumed?|"
+    r"run)\b|\bnot (?:allowed|possible|compatible|permitted)\b|\bincompatible with\b"
+)
 #: of a step, a batch or a set that holds nothing any more
 _NOTHING_LEFT = later(
     r"(?i)\b(?:consecutive )?empty (?:batch|step|group|sample|rollout|response|split|dataset)\w*"
@@ -288,9 +294,16 @@ def _refused(message: str) -> Understood | None:
         return Understood("gone", _clause(message))
     if _NOT_KNOWN.search(message):
         return Understood("not_known", _clause(message))
+    if _CANNOT.search(message):
+        return Understood("cannot", _clause(message))
     if _REQUIRED.search(message) and not _PRIVATE.search(message):
         return Understood("required", _clause(message))
     return None
+
+
+def settings_that_name(words: str, settings: Mapping[str, object]) -> tuple[str, ...]:
+    """Settings, as `name=value`, whose names share a rare word with those of a message, or that it writes."""
+    return _named(words, settings, zero=False)
 
 
 def _named(message: str, settings: Mapping[str, object], *, zero: bool) -> tuple[str, ...]:

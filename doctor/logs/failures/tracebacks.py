@@ -434,8 +434,11 @@ class Assembler:
             return
         if block.twins and self._goes_on_in_twin(state, block, line, text):
             return
-        if _EXCEPTION.match(text) and _BARE.match(text) and block.kind == "bare":
-            self._emit(state)
+        if _EXCEPTION.match(text) and (match := _BARE.match(text)) and block.kind == "bare":
+            if same and _goes_on(block, match["type"], line):  # the last lines of a chain, quoted without the rest
+                self._link(state, "during")
+            else:
+                self._emit(state)
             self._idle(state, line, text)
         elif same and len(block.message) < _LONGEST_MESSAGE and "it/s]" not in text:
             block.message.append(text[:2000])
@@ -624,6 +627,11 @@ class Assembler:
         state.mode, state.block, state.link, state.noise, state.first = "idle", None, "", False, None
         state.thread = False
         state.chain, state.outer = [], []
+
+
+def _goes_on(block: _Block, kind: str, line: Line) -> bool:
+    """Whether an exception that stands alone follows another one of another type, in the next line, without stamps."""
+    return line.number == block.last + 1 and kind != block.type and not (line.stamped or line.level)
 
 
 def _by_feeder(frames: Sequence[Frame]) -> bool:

@@ -1,0 +1,342 @@
+"""Takes apart an exception of Python that no signature knows: who asked what of whom, by its type, words and frames.
+
+Python words these exceptions itself, so their parts stand in fixed places: the name, the class, the key, the function
+(https://docs.python.org/3/library/exceptions.html). The innermost frame that asked tells whose code it is, and its line
+of which expression it was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from doctor.base.evidence import Observed
+from doctor.base.patterns import later
+from doctor.base.redact import redact_text
+from doctor.catalogue.finding import Finding, Role, Where
+from doctor.catalogue.index import Entry
+from doctor.catalogue.mismatch import Mismatch
+from doctor.catalogue.outcome import Crashed, crash_of
+from doctor.catalogue.problem_files import function_of
+from doctor.data import training_argument, trl_argument, trl_classes
+from doctor.data.api import distribution, packages
+from doctor.logs.failures.asked import (
+    asked_for_attribute,
+    asked_for_entry,
+    asked_for_length,
+    asking_frame,
+    code_of,
+)
+from doctor.logs.failures.case import Case
+from doctor.logs.failures.frames import Frame
+from doctor.logs.failures.spoken import settings_that_name
+from doctor.logs.failures.tracebacks import Raised
+from doctor.logs.failures.typeless import lines_of
+from doctor.logs.failures.unrecognised import place_of
+from doctor.logs.metrics.courses import settings_of
+
+_AREA = "python"
+_LONGEST = 600  # characters of a message
+
+_UNSET = later(r"^name '(?P<name>\w{1,80})' is not defined")
+_UNBOUND = later(
+    r"^(?:local variable '(?P<old>\w{1,80})' referenced before assignment"
+    r"|cannot access (?:local|free) variable '(?P<name>\w{1,80})' where it is not associated with a value)"
+)
+_KEY = later(r"^(?P<quote>['\"])(?P<name>[^'\"\n]{1,120})(?P=quote)$")
+_LACKS = later(
+    r"^(?:(?:type object )?'(?P<of>[\w.]{1,80})'(?: object)?|object) has no attribute '(?P<name>\w{1,80})'"
+    r"(?:\. Did you mean: '(?P<meant>\w{1,80})')?"
+)
+_NONE = later(
+    r"^(?:'NoneType' object (?:has no attribute '(?P<name>\w{1,80})'|is not (?P<how>subscriptable|iterable|callable)"
+    r"|does not support item assignment)|object of type 'NoneType' has no (?P<len>len)\(\)"
+    r"|argument of type 'NoneType' is not (?:iterable|a container or iterable))"
+)
+_KEYWORD = later(
+    r"^(?P<of>[A-Za-z_][\w.<>]{0,160})\(\) got an unexpected keyword argument '(?P<name>\w{1,80})'"
+    r"(?:\. Did you mean '(?P<meant>\w{1,80})')?"
+)
+_COUNT = later(
+    r"^(?P<of>[A-Za-z_][\w.<>]{0,160})\(\) takes (?P<taken>(?:from \d+ to )?\d+) positional arguments? but "
+    r"(?P<given>\d+) (?:was|were) given"
+)
+_MISSING = later(
+    r"^(?P<of>[A-Za-z_][\w.<>]{0,160})\(\) missing \d{1,2} required (?:positional|keyword-only) arguments?: "
+    r"'(?P<name>\w{1,80})'"
+)
+_OTHER = later(
+    r"^(?:'(?P<of>\w{1,80})' object (?:is not (?:subscriptable|iterable|callable)"
+    r"|does(?: not|n't) support item (?:assignment|deletion))|(?P<indexed>list|string|tuple) indices must be integers"
+    r"|object of type '(?P<sized>\w{1,80})' has no len\(\)|unhashable type: '(?P<hashed>\w{1,80})')"
+)
+_NOT_LISTED = later(r"^(?P<value>'[^'\n]{1,300}'|\"[^\"\n]{1,300}\"|-?[\d.]{1,20}) is not in (?:list|tuple|deque)$")
+#: a line of a message, as it stands below `raise Error(`
+_LITERAL = later(r"""^f?(?P<quote>['"])(?P<words>[^\n]{10,300}?)(?P=quote)?,?$""")
+_HOLE, _WORD, _FEWEST_WORDS = later(r"\{[^{}\n]{1,120}\}"), later(r"[A-Za-z]{2,}"), 5
+_CHECKPOINT = later(r"\bcheckpoint-\d{1,9}\b")
+
+#: whose words these are, where they stand alone
+_WORDED = (
+    (_UNSET, "NameError"), (_UNBOUND, "UnboundLocalError"), (_LACKS, "AttributeError"), (_NONE, "TypeError"),
+    (_KEYWORD, "TypeError"), (_COUNT, "TypeError"), (_MISSING, "TypeError"), (_OTHER, "TypeError"),
+)  # fmt: skip
+#: what holds an entry, by the last part of its name
+_STATE = later(
+    r"(?i)state_?dicts?$|(?:^|_)(?:ckpt|checkpoint|sd|saved|param_groups|optim(?:izer)?_state\w*|loaded\w*)$|_state$"
+)
+_ROW = later(
+    r"(?i)^(?:row|rows|sample|samples|record|item|example|examples|feature|features|batch|inputs?|model_inputs|"
+    r"data|datum|line|element|instance|instances|ds|df|dataset)$"
+    r"|(?:^|_)(?:batch|inputs|features|examples|samples|row|dataset|rows)$"
+)
+_TABLE = later(r"^[A-Z][A-Z0-9_]{3,}$|(?i:(?:registry|mapping|_map|_table|_classes|_choices|_types|factory)$)")
+_SETTING = later(r"(?i)(?:config|cfg|conf|args|kwargs|opts?|options|params|settings|hparams)$")
+_VARIABLE = later(r"(?:^|\.)environ$")
+_OUTPUTS = later(r"(?i)(?:^|_)(?:outputs?|out|result|model_outputs?)$")
+#: outputs that a model of Transformers gives only where a setting or an argument asks for them
+#: https://huggingface.co/docs/transformers/main_classes/output
+_PARTS = frozenset({"logits", "loss", "hidden_states", "attentions", "past_key_values", "last_hidden_state", "scores"})
+_MATCHED = frozenset({"group", "groups", "groupdict"})
+#: classes of Python and of arrays, of which no library has another release
+_PLAIN = frozenset({
+    "list", "str", "dict", "tuple", "set", "int", "float", "bool", "function", "method", "generator", "bytes", "type",
+    "Tensor", "ndarray", "builtin_function_or_method", "map", "range", "partial", "module", "object", "deque",
+})  # fmt: skip
+#: modules that scripts of the stack import by these names
+_MODULES = frozenset({"torch", "np", "os", "re", "json", "math", "random", "sys", "time", "pd", "nn", "F", "dist"})
+
+
+def told(
+    findings: Sequence[Finding], case: Case, entries: Mapping[str, Entry], unknown: Collection[str]
+) -> tuple[tuple[Finding, ...], tuple[Crashed, ...]]:
+    """The findings, an answer that knew nothing of an exception replaced by what its parts show.
+
+    Args:
+        findings: root cause first.
+        case: what the logs say.
+        entries: the catalogue.
+        unknown: ids of the problems that say only that nothing is known.
+
+    """
+    first = findings[0] if findings else None
+    if first is None or first.problem.id not in unknown:
+        return tuple(findings), ()
+    try:
+        raised = _raised(first, case)
+        mismatch = _Taken(first, raised, case).mismatch() if raised is not None else _of_lines(first, case)
+        answer = _answer(mismatch, entries.values()) if mismatch is not None else None
+    except Exception as exc:  # noqa: BLE001 - that nothing is known is an answer, too
+        return tuple(findings), (crash_of("mismatches", exc),)
+    if answer is None:
+        return tuple(findings), ()
+    rest = [each for each in findings[1:] if each.problem.id != answer.problem.id]
+    return (replace(answer, role=Role.CAUSE), *rest), ()
+
+
+def _answer(mismatch: Mismatch, entries: Iterable[Entry]) -> Finding | None:
+    for entry in entries:
+        function = function_of(entry, "of_mismatch") if entry.area == _AREA else None
+        finding = function(mismatch) if function is not None else None
+        if isinstance(finding, Finding):
+            return finding
+    return None
+
+
+def _raised(first: Finding, case: Case) -> Raised | None:
+    """The exception that a finding is about."""
+    at = (first.where.file, first.where.line)
+    return next((one.cause for one in case.failures if (one.cause.line.file, one.cause.line.number) == at), None)
+
+
+def _of_lines(first: Finding, case: Case) -> Mismatch | None:
+    """What a quoted message without its type shows, which Python words for one type alone."""
+    for line in lines_of(case):
+        kind = next((kind for pattern, kind in _WORDED if pattern.fullmatch(line.text)), "")
+        if not kind:
+            continue
+        quote = Observed.quoted(line.file, redact_text(line.text)[:500], line.number)
+        told_there = replace(first, where=Where(file=line.file, line=line.number), evidence=(quote,))
+        mismatch = _Taken(told_there, Raised(kind, line.text, (), line, line.number), case).mismatch()
+        if mismatch is not None:
+            return mismatch
+    return None
+
+
+class _Taken:
+    """One exception with its frames, and the families that it is tried with."""
+
+    def __init__(self, first: Finding, raised: Raised, case: Case) -> None:
+        self._first, self._raised, self._case = first, raised, case
+        self._message = redact_text(raised.unbroken[:_LONGEST], homes=False).strip()
+        self._frame = asking_frame(raised.frames)
+        self._code = redact_text(code_of(raised, case), homes=False)
+
+    def mismatch(self) -> Mismatch | None:
+        """What it shows; None where its words are none of Python's own, or tell too little."""
+        kind = self._raised.name or self._raised.type
+        if self._code.startswith("raise "):
+            return None  # somebody's own words, which only look like Python's
+        families = {
+            "NameError": self._name, "UnboundLocalError": self._name, "KeyError": self._key,
+            "AttributeError": self._attribute, "TypeError": self._type, "ValueError": self._value,
+        }  # fmt: skip
+        return families[kind]() if kind in families else None
+
+    # families -----------------------------------------------------------------------------------------------------
+
+    def _name(self) -> Mismatch | None:
+        unbound = _UNBOUND.search(self._message)
+        match = unbound or _UNSET.search(self._message)
+        if match is None:
+            return None
+        name = match["name"] or match.groupdict().get("old") or ""
+        if self._asker:
+            return self._made("name_branch" if unbound else "name_library", name, settings=self._speaking(name))
+        imported = name in _MODULES or name in packages() or name in trl_classes()
+        return self._made("name_import" if imported and not unbound else "name_own", name)
+
+    def _key(self) -> Mismatch | None:
+        match = _KEY.search(self._message)
+        if match is None:
+            return None
+        key = match["name"]
+        subject = asked_for_entry(self._code, key)
+        last = subject.removesuffix("()").rpartition(".")[2]
+        for case, pattern in (
+            ("key_variable", _VARIABLE), ("key_state", _STATE), ("key_table", _TABLE), ("key_row", _ROW),
+            ("key_setting", _SETTING),
+        ):  # fmt: skip
+            if pattern.search(subject if case == "key_variable" else last) or (case == "key_row" and len(subject) == 1):
+                return self._made(case, key, subject=subject, settings=self._speaking(key))
+        return None
+
+    def _attribute(self) -> Mismatch | None:
+        if none := _NONE.search(self._message):
+            return self._of_none(none["name"] or "")
+        match = _LACKS.search(self._message)
+        if match is None:
+            return None
+        name, of, meant = match["name"], match["of"] or "", match["meant"] or ""
+        subject = asked_for_attribute(self._code, name)
+        if not of:
+            settings = self._speaking(name)
+            return self._made("attribute_setting", name, settings=settings) if settings else None
+        if of in _PLAIN:
+            plain = self._made("other_type", name, of=of, subject=subject, meant=meant)
+            return plain if subject or self._frame is not None else None
+        own = self._frame is not None and self._frame.own
+        case = (
+            "attribute_own" if own else "attribute_itself" if subject == "self" and self._asker else "attribute_library"
+        )
+        return self._made(case, name, of=of, subject=subject, settings=self._speaking(name), meant=meant)
+
+    def _of_none(self, name: str) -> Mismatch | None:
+        subject = asked_for_attribute(self._code, name) if name else self._subject()
+        owners = _config_classes(name)
+        if owners:
+            return self._made("none_arguments", name, of=owners, subject=subject)
+        owner, _, part = subject.rpartition(".")
+        if name in _MATCHED:
+            return self._made("none_match", name, subject=subject)
+        if part in _PARTS and _OUTPUTS.search(owner.rpartition(".")[2]):
+            fused = list(_fused(settings_of(self._case))) if part in {"logits", "loss"} else []
+            settings = tuple(dict.fromkeys((*fused, *self._speaking(part))))
+            return self._made("none_output", part, subject=subject, settings=settings)
+        settings = self._speaking(f"{subject.replace('.', ' ')} {name}")
+        return self._made("none_setting", name, subject=subject, settings=settings) if subject and settings else None
+
+    def _subject(self) -> str:
+        return asked_for_length(self._code) if "len()" in self._message else asked_for_entry(self._code)
+
+    def _type(self) -> Mismatch | None:
+        if none := _NONE.search(self._message):
+            return self._of_none(none["name"] or "")
+        if match := _KEYWORD.search(self._message):
+            return self._made("call_keyword", match["name"], of=match["of"], meant=match["meant"] or "")
+        if match := _COUNT.search(self._message):
+            return self._made("call_count", of=match["of"], given=match["given"], taken=match["taken"])
+        if match := _MISSING.search(self._message):
+            return self._made("call_missing", match["name"], of=match["of"])
+        if self._asker and (words := _about_to_say(self._code)):
+            return self._made("refusal", words)
+        if match := _OTHER.search(self._message):
+            of = next(each for each in match.groups() if each).replace("string", "str")
+            subject = asked_for_length(self._code) if match["sized"] else asked_for_entry(self._code)
+            known = bool(subject) and (of in _PLAIN or self._frame is not None)
+            return self._made("other_type", of=of, subject=subject) if known else None
+        return None
+
+    def _value(self) -> Mismatch | None:
+        match = _NOT_LISTED.search(self._message)
+        if match is None:
+            return None
+        value = match["value"].strip("'\"")
+        if checkpoint := _CHECKPOINT.search(value):
+            return self._made("not_listed_checkpoint", checkpoint[0])
+        return self._made("not_listed", value) if self._code else None
+
+    # what all have ------------------------------------------------------------------------------------------------
+
+    @property
+    def _asker(self) -> str:
+        return self._frame.package if self._frame is not None else ""
+
+    def _speaking(self, words: str) -> tuple[str, ...]:
+        return settings_that_name(f"{words} {words.replace('_', ' ')}", settings_of(self._case))
+
+    def _made(
+        self,
+        case: str,
+        name: str = "",
+        of: str = "",
+        subject: str = "",
+        settings: tuple[str, ...] = (),
+        given: str = "",
+        taken: str = "",
+        meant: str = "",
+    ) -> Mismatch:
+        frame, asker = self._frame, self._asker
+        library = distribution(asker).replace("_", "-") if asker else ""
+        mine = [each for each in reversed(self._raised.frames) if each.own and each != frame]
+        versions = self._case.versions
+        return Mismatch(
+            case, self._first.where, self._first.evidence, name, of, subject,  # type: ignore[arg-type]
+            place_of(frame) if frame is not None else "", library, frame is not None and frame.own,
+            versions.get(library, "") or versions.get(asker, ""), _installed(versions),
+            place_of(mine[0]) if mine else "", _callers(self._raised.frames, asker), settings, given, taken, meant,
+        )  # fmt: skip
+
+
+def _about_to_say(code: str) -> str:
+    """The words of a message that a line was about to make when it failed; "" where it makes none."""
+    match = _LITERAL.match(code)
+    words = " ".join(_HOLE.sub("…", match["words"]).split()) if match else ""
+    return words if len(_WORD.findall(words)) >= _FEWEST_WORDS else ""
+
+
+def _installed(versions: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"{name} {version}" for name, version in list(versions.items())[:6])
+
+
+def _callers(frames: Sequence[Frame], asker: str) -> tuple[str, ...]:
+    """Libraries on the way to the one that asked, nearest first; through torch everything is called."""
+    others = (each.package for each in reversed(frames) if each.package not in {"", asker, "torch", "multiprocess"})
+    return tuple(distribution(each).replace("_", "-") for each in dict.fromkeys(others))[:2]
+
+
+def _config_classes(name: str) -> str:
+    """Classes of training arguments that have a field of this name, up to two; "" where none has."""
+    if not name or name in _MATCHED:
+        return ""
+    owners = sorted(each for each in trl_classes() if each.endswith("Config") and trl_argument(each, name) is not None)
+    owners = [each for each in ("GRPOConfig", "SFTConfig", "DPOConfig") if each in owners] or owners
+    inherited = ["TrainingArguments"] if training_argument(name) is not None else []
+    return ", ".join((*inherited, *owners)[:2])
+
+
+def _fused(settings: Mapping[str, object]) -> Iterable[str]:
+    """Settings of a fused loss, which makes no logits: https://github.com/linkedin/Liger-Kernel#patching."""
+    for name, value in settings.items():
+        if value is True and "." not in name and ("liger" in name or "fused_linear" in name or "cut_cross" in name):
+            yield f"{name}={value}"

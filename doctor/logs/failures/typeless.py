@@ -1,0 +1,60 @@
+"""Messages of exceptions that a person quotes without their type: searched for the signatures that ask for the type.
+
+A signature's pattern begins with the exception's type, for the message alone may stand in many a log. In a few quoted
+lines that show no failure the message alone is what was quoted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.base.patterns import later
+from doctor.base.redact import without_secrets
+from doctor.catalogue.signature import Hit
+from doctor.logs.failures.case import Case
+from doctor.logs.lines.lines import Line
+from doctor.logs.lines.prefixes import strip
+from doctor.logs.match.problems import Catalogue
+
+#: lines of an excerpt that is no more than what a person quotes
+MOST_LINES = 12
+_LONGEST = 1_000  # characters of a line
+_FEWEST_WORDS = 4
+_TYPE = later(r"\b[A-Z][A-Za-z]{1,40}(?:Error|Exception)\b")
+_TYPES = (
+    "ValueError", "RuntimeError", "TypeError", "AssertionError", "AttributeError", "KeyError", "ImportError", "OSError",
+    "IndexError", "NotImplementedError", "Exception",
+)  # fmt: skip
+_WORD = later(r"[A-Za-z]{2,}")
+
+
+def hits_in(case: Case, catalogue: Catalogue) -> list[tuple[int, Hit]]:
+    """Hits of signatures in lines that are messages without a type: (position in the catalogue, hit)."""
+    return [hit for line in lines_of(case) for hit in _hits(line, catalogue)]
+
+
+def lines_of(case: Case) -> Iterator[Line]:
+    """The lines of an excerpt without failures and ends, as far as they have the words of a message."""
+    if case.failures or case.exits or case.lines > MOST_LINES or case.marks.steps is not None:
+        return
+    for place, kept in enumerate(case.kept):
+        for number, whole in kept:
+            text = strip(whole[:_LONGEST]).text.strip()
+            if len(_WORD.findall(text)) >= _FEWEST_WORDS and not whole.startswith((" ", "\t")):
+                yield Line(text, "", None, None, case.sources[place].path, number, source=place)
+
+
+def _hits(line: Line, catalogue: Catalogue) -> Iterator[tuple[int, Hit]]:
+    # a literal of a signature may hold the end of the type
+    raw = b"\n".join(f"{kind}: {line.text}".encode() for kind in _TYPES)
+    for index, each in enumerate(catalogue.signatures):
+        signature = each.signature
+        if signature.kind != "error" or signature.frame or not any(one in raw for one in each.literals):
+            continue
+        for kind in dict.fromkeys(_TYPE.findall(signature.pattern)):
+            if match := re.search(signature.pattern, f"{kind}: {line.text}"):
+                groups = {name: value for name, value in match.groupdict().items() if value is not None}
+                groups, told = without_secrets(groups, line.text)
+                yield index, Hit(groups, told, line.file, line.number)
+                break
