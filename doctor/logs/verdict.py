@@ -239,11 +239,14 @@ class _Order:
             outside = [each for each in outside if not all(hit.level in _WARNED for hit in each.hits)]
         # what only spoils other runs ended this one, where its words are those of the failure
         self.helpers = [each for each in self.helpers if each not in within]
-        self.causes = sorted([*within, *outside], key=lambda each: each.finding.confidence is LIKELY)
         here = [each for each in self._all if self._within(each, primary.failure)]
         shown = {name for each in here for name in each.wanted("symptom_of")}
-        for each in (*self.causes, *self.helpers):
-            if self._is_got_over(each) or (each in outside and self._is_line(each) and not _named(each, shown)):
+        for each in outside:  # a mere line comes behind what the failure itself says, however likely that is
+            if self._is_line(each) and not _named(each, shown):
+                each.finding = replace(each.finding, confidence=LIKELY)
+        self.causes = sorted([*within, *outside], key=lambda each: each.finding.confidence is LIKELY)
+        for each in (*self.causes, *self.helpers):  # of two failures the first stays first, though it was got over
+            if self._is_got_over(each):
                 each.finding = replace(each.finding, confidence=LIKELY)
 
     def _is_line(self, each: Candidate) -> bool:

@@ -121,6 +121,7 @@ IN_ONE_PROCESS = {
     "the failure's own words count more than a line before it": (
         ALPHA + raised("beta broke"), [("CUD902", "cause", "confirmed"), BESIDE],
     ),
+    "also where they make it only likely": (ALPHA + raised("gamma broke"), [("CUD903", "cause", "likely"), BESIDE]),
     "a warning before it is not told": (
         record("WARNING", "alpha broke") + raised("beta broke"), [("CUD902", "cause", "confirmed")],
     ),

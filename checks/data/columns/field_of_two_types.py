@@ -23,4 +23,5 @@ def explain(hits: Hits) -> Finding | None:
     return found(
         PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
         first=f"`{first}`", second=f"`{second}`", column=column,
+        nested=second == "non-list",
     )  # fmt: skip
