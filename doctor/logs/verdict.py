@@ -93,7 +93,8 @@ def judge(
     """
     crashed: list[Crashed] = []
     unbroken = wrapped.hits_in(case, catalogue, counts)
-    unbroken += typeless.hits_in(case, catalogue) if not hits else []
+    bare = typeless.hits_in(case, catalogue) if not (hits or unbroken) else []
+    unbroken += bare
     hits, counts = [*hits, *unbroken], {**dict.fromkeys((index for index, _ in unbroken), 1), **counts}
     quotes = Quotes(case, [hit for _, hit in hits])
     hits = [(index, hit) for index, hit in hits if not quotes.hit(hit)]
@@ -104,6 +105,8 @@ def judge(
         hits = [(index, hit) for index, hit in hits if source_of(case, hit) not in notes]
         case.failures = [each for each in case.failures if each.first.source not in notes]
     known = [doubted(case, each, quotes) for each in candidates(case, hits, counts, catalogue, crashed)]
+    for each in known if bare else ():  # the same words may be those of a warning
+        each.finding = replace(each.finding, confidence=LIKELY)
     order = _Order(case, known, catalogue, Fates(case, quotes, _words_of_loss(case, known)), beyond)
     found = order.of_notes() if whole else order.findings()
     verdict = "unknown" if order.first else "known" if found else "healthy"

@@ -22,6 +22,12 @@ MOST_LINES = 12
 _LONGEST = 1_000  # characters of a line
 _FEWEST_WORDS = 4
 _TYPE = later(r"\b[A-Z][A-Za-z]{1,40}(?:Error|Exception)\b")
+#: a record, a list or a path; and words of what goes on after a warning, which libraries print bare as well
+_WARNS = later(r"(?i)warn|\.py:\d|^\s*[-*\[(]")
+_GOES_ON = later(
+    r"(?i)\bwe will\b|\bwill (?:be|default|use|fall)\b|\b(?:may|might|can|could) (?:lead|cause|result)\b|\binstead\b"
+    r"|\b(?:falling|falls?) back\b|\b(?:default(?:s|ing)?|setting|ignoring|skipping|using) \w+"
+)
 _TYPES = (
     "ValueError", "RuntimeError", "TypeError", "AssertionError", "AttributeError", "KeyError", "ImportError", "OSError",
     "IndexError", "NotImplementedError", "Exception",
@@ -40,8 +46,11 @@ def lines_of(case: Case) -> Iterator[Line]:
         return
     for place, kept in enumerate(case.kept):
         for number, whole in kept:
-            text = strip(whole[:_LONGEST]).text.strip()
-            if len(_WORD.findall(text)) >= _FEWEST_WORDS and not whole.startswith((" ", "\t")):
+            stripped = strip(whole[:_LONGEST])
+            text = stripped.text.strip()
+            # a record is no exception, and code is indented
+            record = stripped.level or stripped.stamp is not None or _WARNS.search(whole) or _GOES_ON.search(text)
+            if len(_WORD.findall(text)) >= _FEWEST_WORDS and not record and not whole.startswith((" ", "\t")):
                 yield Line(text, "", None, None, case.sources[place].path, number, source=place)
 
 
@@ -53,7 +62,8 @@ def _hits(line: Line, catalogue: Catalogue) -> Iterator[tuple[int, Hit]]:
         if signature.kind != "error" or signature.frame or not any(one in raw for one in each.literals):
             continue
         for kind in dict.fromkeys(_TYPE.findall(signature.pattern)):
-            if match := re.search(signature.pattern, f"{kind}: {line.text}"):
+            match = re.search(signature.pattern, f"{kind}: {line.text}")
+            if match is not None and match.start() == 0:
                 groups = {name: value for name, value in match.groupdict().items() if value is not None}
                 groups, told = without_secrets(groups, line.text)
                 yield index, Hit(groups, told, line.file, line.number)
