@@ -71,6 +71,11 @@ _OTHER = later(
     r"|object of type '(?P<sized>\w{1,80})' has no len\(\)|unhashable type: '(?P<hashed>\w{1,80})')"
 )
 _NOT_LISTED = later(r"^(?P<value>'[^'\n]{1,300}'|\"[^\"\n]{1,300}\"|-?[\d.]{1,20}) is not in (?:list|tuple|deque)$")
+#: a requirement, as people write what they have installed
+_PIN = later(
+    r"(?m)^\s{0,8}(?P<name>[A-Za-z][\w.\-]{1,40})\s?(?P<sign>[=><~]=)\s?(?P<version>\d[\w.+!]{0,30})\s*(?:#|$)"
+)
+_MOST_INSTALLED = 6
 #: a line of a message, as it stands below `raise Error(`
 _LITERAL = later(r"""^f?(?P<quote>['"])(?P<words>[^\n]{10,300}?)(?P=quote)?,?$""")
 _HOLE, _WORD, _FEWEST_WORDS = later(r"\{[^{}\n]{1,120}\}"), later(r"[A-Za-z]{2,}"), 5
@@ -303,7 +308,7 @@ class _Taken:
         return Mismatch(
             case, self._first.where, self._first.evidence, name, of, subject,  # type: ignore[arg-type]
             place_of(frame) if frame is not None else "", library, frame is not None and frame.own,
-            versions.get(library, "") or versions.get(asker, ""), _installed(versions),
+            versions.get(library, "") or versions.get(asker, ""), _installed(versions, self._case.given.text),
             place_of(mine[0]) if mine else "", _callers(self._raised.frames, asker), settings, given, taken, meant,
         )  # fmt: skip
 
@@ -315,8 +320,11 @@ def _about_to_say(code: str) -> str:
     return words if len(_WORD.findall(words)) >= _FEWEST_WORDS else ""
 
 
-def _installed(versions: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(f"{name} {version}" for name, version in list(versions.items())[:6])
+def _installed(versions: Mapping[str, str], context: str) -> tuple[str, ...]:
+    """Versions that the log tells, and pins of the context, of any package: `mbridge==0.15.1`."""
+    pins = {match["name"]: f"{match['sign'].strip('=')}{match['version']}" for match in _PIN.finditer(context[:20_000])}
+    told_ = {name.lower().replace("_", "-"): version for name, version in (*pins.items(), *versions.items())}
+    return tuple(f"{name} {version}" for name, version in list(told_.items())[:_MOST_INSTALLED])
 
 
 def _callers(frames: Sequence[Frame], asker: str) -> tuple[str, ...]:
