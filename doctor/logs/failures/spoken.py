@@ -35,6 +35,15 @@ _SPEED = "perf"
 _EXCERPT = 60
 #: arguments that a program prints are no sentence
 _DUMP = later(r"(?:\b\w{2,40}=[^\s,()]{1,80}, ){4}")
+#: records below the level of warnings say what a program does, not what it fails to do
+_NOTED = frozenset("ID")
+#: what somebody asked for, and what a shell's program says of the terminal
+_WANTED = later(
+    r"(?i)\b(?:by|per|on) (?:the )?user(?:'s)? (?:settings?|request|configuration|choice)\b"
+    r"|\bas (?:requested|configured)\b|\bno \w+(?: \w+)? (?:was|were) requested\b|^nohup: "
+)
+#: notes of torch's own private modules
+_INTERNAL = later(r"\btorch/_\w+/\w+\.py:\d")
 _LONGEST_LINE, _LONGEST_CLAUSE, _LONGEST_MESSAGE = 1_000, 140, 1_500
 
 
@@ -394,6 +403,8 @@ def _lines(case: Case, source: int) -> Iterator[_Line]:
         stripped = strip(whole[:_LONGEST_LINE])
         folded = _FOLDED.search(stripped.text)
         text = stripped.text[: folded.start()] if folded else stripped.text
+        if stripped.level in _NOTED or _WANTED.search(text) or _INTERNAL.search(whole):
+            continue
         yield _Line(source, number, text, 1 + stripped.repeated + (int(folded["times"]) if folded else 0))
 
 
