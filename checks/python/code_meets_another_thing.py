@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.catalogue.finding import LIKELY, Finding, found, joined
-from doctor.catalogue.mismatch import Mismatch
+from doctor.catalogue.unrecognised import Mismatch
 from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)

@@ -15,9 +15,9 @@ from doctor.base.patterns import later
 from doctor.base.redact import redact_text
 from doctor.catalogue.finding import Finding, Role, Where
 from doctor.catalogue.index import Entry
-from doctor.catalogue.mismatch import Mismatch
 from doctor.catalogue.outcome import Crashed, crash_of
 from doctor.catalogue.problem_files import function_of
+from doctor.catalogue.unrecognised import Mismatch
 from doctor.data import training_argument, trl_argument, trl_classes
 from doctor.data.api import distribution, packages
 from doctor.logs.failures.asked import (
