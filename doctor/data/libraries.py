@@ -84,7 +84,7 @@ _IN_ANY_FOLDER = (
     "multiprocess", "datasets", "swift", "trinity", "outlines", "tokenizers",
 )  # fmt: skip
 #: names of modules that anybody gives
-_ANYBODYS = frozenset({
+ANYBODYS = frozenset({
     "api", "base", "cache", "callbacks", "cli", "client", "combine", "common", "config", "configs", "constants", "core",
     "data", "dataset", "datasets", "distributed", "engine", "env", "envs", "errors", "eval", "evaluate", "evaluation",
     "features", "generate", "generation", "helper", "helpers", "hooks", "hub", "inference", "info", "io", "launch",
@@ -113,6 +113,6 @@ def _by_history(path: str) -> str:
     parts = path.removesuffix(".py").replace("\\", "/").split("/")
     for place in range(len(parts) - 2, 0, -1):
         if parts[place] in api.packages():
-            telling = not _ANYBODYS.issuperset(parts[place + 1 :])
+            telling = not ANYBODYS.issuperset(parts[place + 1 :])
             return parts[place] if telling and api.has_module(".".join(parts[place:])) else ""
     return ""

@@ -96,7 +96,7 @@ def explain(hits: Hits) -> Finding | None:
     """Of what the user's own code imports; a package that lacks another one is a matter of its own."""
     module = hits.first.groups["module"]
     frames = [each for each in hits.first.frames if not each.startswith(("importlib", "<frozen"))]
-    if module in GONE_FROM_PYTHON or (frames and (package_of(frames[-1]) or _BUILDS.search(frames[-1]))):
+    if module in GONE_FROM_PYTHON or (frames and (package_of(frames[-1], frames) or _BUILDS.search(frames[-1]))):
         return None
     known = module in LOOKED_FOR or module in DISTRIBUTIONS
     dist = DISTRIBUTIONS.get(module, distributions_of(module)[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Skip, found
@@ -9,6 +11,8 @@ from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.shared.requirements import Need, applies, needs, parsed, present, stack
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
+from doctor.data import libraries
+from doctor.data.stack import LOOKED_FOR
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.packages import Packages
 
@@ -153,7 +157,7 @@ def _asked(hits: Hits) -> tuple[str, str]:
     """Who imported which module: by the frames of the exception, else by a lazy import that quotes it."""
     for hit in hits.of(0):
         frames = [frame for frame in hit.frames if not frame.startswith(("importlib", "<frozen"))]
-        return (package_of(frames[-1]) if frames else ""), hit.groups["module"]
+        return (package_of(frames[-1], frames) if frames else ""), hit.groups["module"]
     above = {hit.line + 1: hit.groups["importer"] for hit in hits.of(1)}
     for hit in hits.of(2):
         if hit.line in above:
@@ -161,11 +165,35 @@ def _asked(hits: Hits) -> tuple[str, str]:
     return "", ""
 
 
-def package_of(frame: str) -> str:
-    """Package that a frame belongs to, empty for the user's own code."""
-    path = frame.rpartition(":")[0].replace("\\", "/")
+def package_of(frame: str, frames: Sequence[str] = ()) -> str:
+    """Package that a frame belongs to, empty for the user's own code.
+
+    Args:
+        frame: `path:line`, with what pip calls its folder in whatever form the log has it.
+        frames: all of the traceback: a known package in a folder of `pip --target` tells what lies beside it.
+
+    """
+    path = _path(frame)
     for marker in ("site-packages/", "dist-packages/"):
         if marker in path:
             return path.rpartition(marker)[2].partition("/")[0]
     checkout = next((name for name in CHECKOUTS if f"/{name}/" in path), "")
-    return checkout or (path.partition("/")[0] if "/" in path and not path.startswith(("/", ".")) else "")
+    if checkout or ("/" in path and not path.startswith(("/", "."))):
+        return checkout or path.partition("/")[0]
+    return libraries.package_of(path) or _beside_a_library(path, frames)
+
+
+def _path(frame: str) -> str:
+    return frame.rpartition(":")[0].replace("\\", "/")
+
+
+def _beside_a_library(path: str, frames: Sequence[str]) -> str:
+    """The package of a file whose folder has a known library beside it, where its name is a known package's too."""
+    for other in map(_path, frames):
+        library = libraries.package_of(other)
+        folder = other.partition(f"/{library}/")[0] if library else ""
+        if folder and path.startswith(f"{folder}/"):
+            name, inside, _ = path.removeprefix(f"{folder}/").partition("/")
+            if inside and name not in libraries.ANYBODYS and (name in LOOKED_FOR or name in OWN_PROBLEM):
+                return name
+    return ""
