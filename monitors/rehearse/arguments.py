@@ -71,7 +71,7 @@ def before(args: Any) -> None:
     """Folders where no overlay holds what is written, and what only a GPU can do on a machine that has none."""
     if not settings().held:
         _own_folders(args)
-    if not _has_gpu() and hasattr(args, "use_cpu") and not args.use_cpu and not getattr(args, "no_cuda", False):
+    if not has_gpu() and hasattr(args, "use_cpu") and not args.use_cpu and not getattr(args, "no_cuda", False):
         args.use_cpu = True
         journal.left_out("gpu", "no_gpu")
         if getattr(args, "tf32", None):
@@ -100,7 +100,8 @@ def own_path(path: str) -> str:
     return str(root / "out" / f"{resolved.name}-{stem}")
 
 
-def _has_gpu() -> bool:
+def has_gpu() -> bool:
+    """Whether torch, where this process has it, can use a card."""
     torch: Any = sys.modules.get("torch")
     if torch is None:
         return False
@@ -125,7 +126,7 @@ def after(args: Any) -> None:
     if getattr(args, "push_to_hub", False):
         journal.left_out("hub", "uploads")
         args.push_to_hub = False
-    if getattr(args, "torch_compile", False) and not _has_gpu():
+    if getattr(args, "torch_compile", False) and not has_gpu():
         journal.left_out("compile", "compile")
         args.torch_compile = False
 
@@ -181,7 +182,7 @@ def _engine(args: Any) -> None:
     mode = str(getattr(args, "vllm_mode", "server" if hasattr(args, "vllm_server_host") else "colocate"))
     if not _vllm_installed():  # the trainer says so itself
         return
-    runs = _has_gpu() or _vllm_of_cpu()
+    runs = has_gpu() or _vllm_of_cpu()
     why = server.instead(args) if mode == "server" else ""
     if why or not runs:
         journal.left_out("engine", why if runs else "no_engine", mode=mode)

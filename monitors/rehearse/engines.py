@@ -10,6 +10,7 @@ import functools
 from typing import Any
 
 from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse.arguments import has_gpu
 from doctor.monitors.rehearse.names import redirected
 from doctor.monitors.rehearse.settings import settings
 
@@ -28,6 +29,9 @@ def attach(module: Any) -> None:
             share = getattr(self, "gpu_memory_utilization", None)
             if isinstance(share, float) and share > _SHARE:
                 self.gpu_memory_utilization = _SHARE
+            if getattr(self, "enforce_eager", None) is False and not has_gpu():
+                self.enforce_eager = True  # compiling for a CPU takes minutes, and says nothing of a card's kernels
+                journal.left_out("compile", "compile")
         with journal.phase("engine"):
             return original(self, *args, **kwargs)
 

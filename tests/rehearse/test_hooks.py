@@ -320,6 +320,28 @@ def test_sglang_serves_the_tiny_folder_with_a_bounded_share(tmp_path: Path, monk
     assert ServerArgs("m", mem_fraction_static=0.1).mem_fraction_static == 0.1
 
 
+@pytest.mark.parametrize("card", [True, False])
+def test_vllm_compiles_nothing_where_there_is_no_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, card: bool
+) -> None:
+    stage = set_up(tmp_path, monkeypatch)
+
+    @dataclasses.dataclass
+    class EngineArgs:
+        model: str
+        gpu_memory_utilization: float = 0.9
+        enforce_eager: bool = False
+
+        def create_engine_config(self) -> tuple[str, float, bool]:
+            return self.model, self.gpu_memory_utilization, self.enforce_eager
+
+    monkeypatch.setattr(engines, "redirected", lambda name, **_: f"tiny/{name}")
+    monkeypatch.setattr(engines, "has_gpu", lambda: card)
+    engines.attach(types.SimpleNamespace(EngineArgs=EngineArgs))
+    assert EngineArgs("m").create_engine_config() == ("tiny/m", engines._SHARE, not card)
+    assert [each["name"] for each in journal.entries(stage) if each["kind"] == "left_out"] == ["compile"] * (not card)
+
+
 def test_with_null_an_optimizers_own_rate_is_0_for_its_step_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

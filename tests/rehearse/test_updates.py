@@ -96,7 +96,7 @@ def test_only_the_build_for_cpus_runs_on_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     set_up(tmp_path, monkeypatch)
-    monkeypatch.setattr(arguments, "_has_gpu", lambda: False)
+    monkeypatch.setattr(arguments, "has_gpu", lambda: False)
     monkeypatch.setattr(arguments, "_vllm_installed", lambda: True)
     monkeypatch.setattr(arguments.metadata, "version", lambda _: version)
     args = SimpleNamespace(use_vllm=True, vllm_mode="colocate")
