@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import CONFIRMED, found
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.problem import ERROR
 from doctor.catalogue.shared.communication import (
     group_size,
@@ -17,6 +17,7 @@ from doctor.catalogue.shared.communication import (
     value_of,
     where_set,
 )
+from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.facts.cluster import Cluster
 from doctor.facts.environment import Environment
@@ -32,6 +33,8 @@ PROBLEM = TOML.problem
 ABSENT = TOML["absent"]
 DOWN = TOML["down"]
 ON_NODES = TOML["on_nodes"]
+LOG_MESSAGE = TOML["log"]
+UNFILLED = TOML["unfilled"]
 
 
 VARIABLE = "NCCL_SOCKET_IFNAME"
@@ -78,3 +81,12 @@ def nccl_interface_absent_on_nodes(cluster: Cluster, launch: Launch | None) -> J
 def _lacks(value: str, interfaces: tuple[Interface, ...]) -> bool:
     """No interface that the value leaves can be used; a value of one letter is none to NCCL."""
     return len(value) > 1 and not any(is_usable(each) for each in selected(value, interfaces))
+
+
+def explain(hits: Hits) -> Finding:
+    """An empty address tells of an interface without one; why there is none it does not say."""
+    said = bool(hits.of(0))
+    return found(
+        PROBLEM, LOG_MESSAGE if said else UNFILLED, where=hits.where(), evidence=hits.evidence(),
+        confidence=CONFIRMED if said else LIKELY,
+    )  # fmt: skip

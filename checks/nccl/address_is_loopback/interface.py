@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import found
+from doctor.catalogue.finding import Finding, found
 from doctor.catalogue.shared.communication import (
     is_usable,
     machines_of,
@@ -31,22 +33,30 @@ VARIABLE = "NCCL_SOCKET_IFNAME"
 
 @check(PROBLEM)
 def sockets_over_loopback(
-    launch: Launch,
     environment: Environment,
-    network: Network,
-    gpus: Gpus,
     world: World,
+    launch: Launch | None,
+    network: Network | None,
+    gpus: Gpus | None,
     training: Training | None,
 ) -> Judgement:
     """Judge what NCCL would choose from; a machine that has no other interface is judged too."""
     value = value_of(environment, training, VARIABLE)
-    if value is None or len(value) < 2 or runs_elsewhere(launch) or machines_of(world) < 2:
+    if value is None or len(value) < 2 or machines_of(world) < 2:
+        return
+    if launch is None or network is None or gpus is None:  # of a run that is over: the name alone
+        if value.removeprefix("=") == "lo":
+            yield _told(value, world, training, ())
         return
     usable = [each.name for each in selected(value, network.interfaces) if is_usable(each)]
-    if usable != ["lo"] or world.backend == "cpu" or not gpus.gpus:
+    if usable != ["lo"] or runs_elsewhere(launch) or world.backend == "cpu" or not gpus.gpus:
         return
-    others = [each.name for each in network.interfaces if is_usable(each) and each.name != "lo"]
-    yield found(
+    yield _told(value, world, training, [each.name for each in network.interfaces if is_usable(each)])
+
+
+def _told(value: str, world: World, training: Training | None, usable: Sequence[str]) -> Finding:
+    others = [each for each in usable if each != "lo"]
+    return found(
         PROBLEM,
         MESSAGE,
         value=value,

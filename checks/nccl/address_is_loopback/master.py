@@ -19,14 +19,14 @@ _OWN_NUMBER = frozenset({"torchrun", "swift"})
 
 
 @check(PROBLEM)
-def master_is_loopback(launch: Launch, world: World) -> Judgement:
+def master_is_loopback(world: World, launch: Launch | None) -> Judgement:
     """Judge only addresses that are loopback by definition."""
     address = world.master_addr or ""
-    if (world.machines or 1) < 2 or not launch.trains:
+    if (world.machines or 1) < 2 or (launch is not None and not launch.trains):
         return
     if address not in {"localhost", "::1"} and not address.startswith("127."):
         return
-    own = world.machine_rank == 0 and _numbered(launch)  # it meets itself; the others may be told better
+    own = launch is not None and world.machine_rank == 0 and _numbered(launch)  # it meets itself; the others may be told better
     yield found(
         PROBLEM,
         MESSAGE_FIRST if own else MESSAGE,
@@ -35,7 +35,7 @@ def master_is_loopback(launch: Launch, world: World) -> Judgement:
         machines=world.machines,
         address=address,
         commands=("hostname -I",),
-        evidence=(Observed.quoted("launch command", " ".join(launch.argv)),),
+        evidence=(Observed.quoted("launch command", " ".join(launch.argv)),) if launch is not None else (),
     )
 
 

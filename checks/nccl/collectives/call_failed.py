@@ -36,9 +36,18 @@ def explain(hits: Hits) -> Finding | None:
     message = _of_last(hits) or next((each for word, each in _BY_WORD if word in told), INTERNAL)
     if message is CUDA and any(_SYNC.search(frame) for hit in hits for frame in hit.frames):
         message = CUMEM
-    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
+    forced = ", ".join(f"`{name}={value}`" for name, value in hits.config.items() if _FORCES.match(name))
+    return found(
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, forced=forced
+    )
 
 
+#: variables that take a choice from NCCL, by which it finds a way that works
+#: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
+_FORCES = re.compile(
+    r"NCCL_(?:ALGO|PROTO|NET|NET_PLUGIN|IB_HCA|IB_GID_INDEX|SOCKET_IFNAME|NVLS_ENABLE|P2P_LEVEL|NET_GDR_LEVEL"
+    r"|COLLNET_ENABLE|TOPO_FILE|MNNVL_ENABLE)$"
+)
 _BY_WORD = (("system", SYSTEM), ("cuda", CUDA), ("usage", USAGE), ("argument", USAGE))
 #: functions that hand weights to an engine
 _SYNC = re.compile(r":(?:broadcast_to_inference_engines|_broadcast_to_vllm|update_weight\w{0,30}|update_named_param)$")

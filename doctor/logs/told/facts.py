@@ -51,11 +51,31 @@ def world_of(said: Sequence[Said], words: str = "", world_size: int | None = Non
         origin = Origin("log" if exact else "pasted", file, members[0].line)
         for name, value in makers[kind](members) if kind in makers else ():
             world.add(Observed(name, value, origin, exact))
-    if world_size is not None:
-        from doctor.facts.world import World as Ranks
+    from doctor.facts.world import World as Ranks
 
+    if world_size is not None:
         world.add(Observed("world", opened(Ranks(processes=world_size), seen={"processes"}), Origin("log")))
+    elif "world" not in world and (nodes := _once(each for each in said if each.name in _NODES).get("NNODES")):
+        address = _once(each for each in said if each.name == "MASTER_ADDR").get("MASTER_ADDR")
+        told = _nodes(Ranks(), nodes, address)
+        if told is not None:
+            world.add(Observed("world", told, Origin("pasted", nodes.file, nodes.line)))
     return world
+
+
+_NODES = ("NNODES",)
+
+
+def _nodes(blank: Any, nodes: Said, address: Said | None) -> Any:
+    """How many machines there are and where they meet, as variables of a launch script say; None where none does."""
+    if not str(nodes.value).isdigit():
+        return None
+    from dataclasses import replace
+
+    where = str(address.value) if address is not None else None
+    told = replace(blank, machines=int(str(nodes.value)), master_addr=where)
+    seen = {"machines", "master_addr"} if where else {"machines"}
+    return opened(told, seen=seen, teller=_quote(address or nodes))
 
 
 def _kind(owner: str) -> str:
@@ -208,11 +228,27 @@ def _launched(members: list[Said]) -> Made:
     """The one command of a launch, and what its own words make known."""
     from doctor.logs.told.launched import facts_of
 
-    commands = {each.value for each in members}
+    # each machine shows its own of one launch; the one that is not the first tells more of how they meet
+    commands = {tuple(_MACHINE.sub("", word) for word in _paired(each.value)): each for each in members}
     if len(commands) == 1:
-        for name, value in facts_of(next(iter(commands)), _quote(members[0])):
-            written = name == "training" and not members[0].exact  # by a person, who may leave words out
+        shown = next((each for each in members if not _FIRST.search(" ".join(each.value))), members[0])
+        for name, value in facts_of(shown.value, _quote(shown)):
+            written = name == "training" and not shown.exact  # by a person, who may leave words out
             yield name, opened(value) if written else value
+
+
+def _paired(words: Sequence[str]) -> Iterator[str]:
+    """Words, an option together with its value where that stands behind it: `--node_rank 1`."""
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        behind = left and word in _RANK_OPTIONS and not left[0].startswith("-")
+        yield f"{word}={left.pop(0)}" if behind else word
+
+
+_RANK_OPTIONS = frozenset({"--node_rank", "--node-rank", "--machine_rank"})
+_MACHINE = re.compile(r"(?:(?:--(?:node|machine)[_-]rank)|NODE_RANK)=\d{1,5}\Z")
+_FIRST = re.compile(r"(?:--(?:node|machine)[_-]rank[= ]|\bNODE_RANK=)0(?!\d)")
 
 
 def _tables(members: list[Said]) -> Made:

@@ -34,6 +34,10 @@ from doctor.readers.saved import fact_type
 MOST = 3
 _MOST_QUOTES = 3
 _TAIL = 100  # last lines of a log, among which those of its metrics are
+#: ids of what is said of a log that shows no failure and no end
+_BREAKS_OFF = {"UNK003"}
+_NAME = re.compile(r"[A-Za-z_]\w{5,60}")
+_NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.])")
 #: metrics of a training, by which it is told that it ran
 _METRICS = re.compile(r"""['"](?:loss|train_loss|reward|grad_norm)['"]: ?['"]?-?[\dn]|\bstep:\d+ - """)
 #: ranges that hold of the present release, too
@@ -264,8 +268,11 @@ def _with_lines(finding: Finding, asked: Iterable[Observed]) -> Finding:
 
 
 def _following(each: Judged, findings: Sequence[Finding], case: Case) -> set[str] | None:
-    """Ids of the findings that follow from it; None where the failure is none that it leads to."""
-    ids = set(filter(is_id, each.leads_to))
+    """Ids of the findings that follow from it; None where the failure is none that it leads to.
+
+    A log that breaks off follows from what lets a run wait for ever only where the run made no step.
+    """
+    ids = set(filter(is_id, each.leads_to)) - (_BREAKS_OFF if _has_lived(case) else set())
     patterns = [re.compile(pattern) for pattern in each.leads_to if not is_id(pattern)]
     met = {finding.problem.id for finding in findings[:1] if finding.problem.id in ids}
     for finding in findings:
@@ -274,8 +281,22 @@ def _following(each: Judged, findings: Sequence[Finding], case: Case) -> set[str
     if met:
         return met
     raised = [f"{one.type}: {one.message}" for failure in case.failures for one in failure.chain]
+    if each.finding.problem.ends_run and any(_names(each.finding, message) for message in raised):
+        return met
     ends = [text for kept in case.kept for _, text in kept[-_TAIL:]]
     return set() if any(pattern.search(text) for pattern in patterns for text in (*raised, *ends)) else None
+
+
+def _has_lived(case: Case) -> bool:
+    return case.marks.steps is not None or any(_METRICS.search(text) for kept in case.kept for _, text in kept)
+
+
+def _names(finding: Finding, message: str) -> bool:
+    """Whether an exception names two of the settings that a finding is about, or one of them with its value."""
+    words, numbers = set(_NAME.findall(message)), set(_NUMBER.findall(message))
+    named = {part for part in _NAME.findall(finding.words().headline) if "_" in part} & words
+    values = {str(value) for value in finding.values.values()} & numbers
+    return len(named) > 1 or (bool(named) and len(values) > 1)
 
 
 def _as_cause(each: Judged, findings: Sequence[Finding], symptoms: set[str], unknown: set[str]) -> tuple[Finding, ...]:

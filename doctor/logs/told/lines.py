@@ -20,7 +20,7 @@ HINTS = (
     "swift sft", "trl grpo", "trl sft", "trl vllm-serve", "vllm.entrypoints", "verl.trainer", "export ",
     "Num GPUs = ", "Batch size per device = ", "batch size per device = ", "Accumulation steps = ",
     "accumulation steps = ", "change the batch size of", "total capacity of", "NVIDIA-SMI", "CUDA Version:",
-    "_IFNAME", "NCCL_", "VLLM_", "CUDA_VISIBLE_DEVICES", "PYTORCH_CUDA_ALLOC_CONF",
+    "NNODES", "MASTER_ADDR", "_proxy", "_PROXY", "_IFNAME", "NCCL_", "VLLM_", "CUDA_VISIBLE_DEVICES", "PYTORCH_CUDA_ALLOC_CONF",
     "actor_rollout_ref", "with overrides: [", "json = {", "SLURM_", "Package  ", "compute_environment",
 )  # fmt: skip
 
@@ -39,7 +39,7 @@ _LISTED = later(r"^\s*(?:- )?(?P<name>[A-Z][A-Z0-9_]{3,60}):\s+['\"]?(?P<value>[
 _STARTS = later(
     r"^(?:\S*/)?(?:accelerate launch|torchrun|deepspeed|vllm serve|trl [\w-]+|swift [\w-]+|"
     r"python[\d.]* -m (?:accelerate\.commands\.launch|torch\.distributed\.\w+|vllm\.entrypoints\.[\w.]+|"
-    r"verl\.trainer\.\w+|trl\.scripts\.\w+|swift\.cli\.\w+))(?=\s)"
+    r"verl\.trainer\.\w+|trl\.scripts\.\w+|swift\.cli\.\w+))(?=\s|\Z)"
 )
 _LAUNCH_WORDS = ("accelerate launch ", "torchrun ", "deepspeed ", "vllm serve ", "trl ", "swift ", " -m ")
 #: https://github.com/huggingface/transformers/blob/v4.57.0/src/transformers/trainer.py (`_inner_training_loop`) and
@@ -54,6 +54,8 @@ _BANNERS = (
 #: https://github.com/unslothai/unsloth/blob/main/unsloth/models/rl.py
 _CHANGED = later(r"change the batch size of (?P<old>\d{1,6}) to the `num_generations` of (?P<new>\d{1,6})")
 _MOST_ARGUMENTS = 400
+#: in launch scripts, and for ms-swift: how many machines there are
+NODES = "NNODES"
 #: what stands for words that are left out
 _ELIDED = frozenset({"...", "…"})
 _CAPACITY = later(r"\bGPU (?P<gpu>\d{1,3}) has a total capacit\w{1,2} of (?P<size>\d+(?:\.\d+)?) (?P<unit>[MG]iB)")
@@ -159,7 +161,7 @@ def _assigned(text: str, number: int) -> Iterator[Said]:
 
 def is_of_the_stack(name: str) -> bool:
     """Whether a variable is one that the stack reads."""
-    return name in NAMES or name.startswith(PREFIXES)
+    return name in NAMES or name.startswith(PREFIXES) or name == NODES
 
 
 def _sizes(text: str, number: int) -> Iterator[Said]:
