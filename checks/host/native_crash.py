@@ -20,10 +20,14 @@ IMPORT = TOML["import"]
 CONVOLUTION = TOML["convolution"]
 WEIGHTS = TOML["weights"]
 PLAIN = TOML["plain"]
+VGPU = TOML["vgpu"]
+COPY = TOML["copy"]
 
 
 #: (what the innermost frames name, what is said then), the first that fits
 _BY_FRAME = (
+    (re.compile(r"libvgpu|HAMi"), VGPU),
+    (re.compile(r":(?:cu(?:da)?Memcpy\w*|at::native::copy_device_to_device)"), COPY),
     (re.compile(r"libmpi\b|:(?:ompi_|P?MPI_)\w"), MPI),
     (re.compile(r":mz_zip_writer|PyTorchStreamWriter"), SAVING),
     (re.compile(r"triton/(?:compiler|backends|runtime/jit)"), COMPILER),
@@ -58,5 +62,5 @@ def explain(hits: Hits) -> Finding:
         )
     return found(
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-        inner=inner,
+        inner=inner.removeprefix("<unknown>:"),
     )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import replace
 from doctor.base.evidence import Observed
 from doctor.catalogue.finding import LIKELY, Finding, Phrase, Where, found, joined
 from doctor.catalogue.standing import Standstill, Waiting
-from doctor.catalogue.stillness import Stacks, Stillness, Stood
+from doctor.catalogue.stillness import Loop, Stacks, Stillness, Stood
 from doctor.catalogue.words import words_of
 
 _MOST_SHOWN = 4
@@ -21,6 +21,8 @@ STANDS = TOML["stands"]
 BEHIND = TOML["behind"]
 ALONE = TOML["alone"]
 APART = TOML["apart"]
+AT_BAR = TOML["at_bar"]
+LOOP = TOML["loop"]
 STACKS = {
     "apart": TOML["stacks_apart"],
     "outside": TOML["stacks_outside"],
@@ -129,12 +131,20 @@ def of_stillness(stillness: Stillness) -> Finding:
     """Say how long, at which step, and whose words ended first; asked by `doctor.logs.failures.hangs`."""
     behind = stillness.behind[0] if stillness.behind else None
     where = stillness.where if behind is None else replace(stillness.where, rank=behind[0])
+    message = AT_BAR if stillness.what else MESSAGE if stillness.total is None else AT_STEP
     return found(
-        PROBLEM, MESSAGE if stillness.total is None else AT_STEP, where=where, evidence=stillness.evidence,
+        PROBLEM, message, where=where, what=stillness.what, evidence=stillness.evidence,
         confidence=LIKELY, seconds=_long(stillness.seconds), usual=_long(stillness.usual_s),
         step="?" if stillness.step is None else stillness.step, total=stillness.total,
         behind=TOML.phrase("quiet", rank=behind[0], earlier=_long(behind[1])) if behind else "",
     )  # fmt: skip
+
+
+def of_loop(loop: Loop) -> Finding:
+    """Say what a loop waits for, and what failed before it; asked by `doctor.logs.failures.loops`."""
+    return found(
+        PROBLEM, LOOP, where=loop.where, evidence=loop.evidence, confidence=LIKELY, text=loop.text, failed=loop.failed
+    )
 
 
 def _long(seconds: float) -> Phrase:

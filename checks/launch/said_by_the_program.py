@@ -18,6 +18,7 @@ MESSAGES = {
     "not_known": TOML["not_known"], "not_set_up": TOML["not_set_up"], "by_zero": TOML["by_zero"],
     "required": TOML["required"], "taken": TOML["taken"], "nothing_left": TOML["nothing_left"],
     "cannot": TOML["cannot"],
+    "unresolved": TOML["unresolved"], "unreached": TOML["unreached"],
 }  # fmt: skip
 
 

@@ -13,11 +13,12 @@ from doctor.catalogue.finding import Where
 #: not the same; something is not there; something else is taken instead; all of something failed; of something there is
 #: none; a special token stands twice running. Of an exception: a size is beyond a limit; two figures that must agree do
 #: not; a value is not known; something has not been set up; a division by 0; something is required; there may be one
-#: only; nothing is left; something is not done, by the program or in this combination.
+#: only; nothing is left; something is not done, by the program or in this combination; a name has no
+#: address; there is no way to an address.
 Sense = Literal[
     "not_a_number", "no_gradient", "not_learnt", "left_out", "not_read", "gone", "not_same", "absent", "instead",
     "all_fail", "none_of", "twice", "beyond", "disagree", "not_known", "not_set_up", "by_zero", "required", "taken",
-    "nothing_left", "cannot",
+    "nothing_left", "cannot", "unresolved", "unreached",
 ]  # fmt: skip
 
 
@@ -32,7 +33,7 @@ class Spoken:
         what: its clause, without level, logger and path, at most 140 characters.
         who: the library or component that says it, "" where nothing tells.
         times: how often it was said, lines that Ray folded included.
-        first, second: two figures with their names, as `student=93`, where it compares any.
+        first, second: two figures with their names, as `student=93`, where it compares any; of an address itself.
         settings: those that the sentence names, or that are 0, as `name=value`.
         raised: the exception was raised; else it is a line of a run that goes on.
         place: innermost frame of the exception, in backquotes.

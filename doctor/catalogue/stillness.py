@@ -21,6 +21,7 @@ class Stillness:
         step, total: where it stopped, None where the logs do not tell.
         where, evidence: the last sign of progress, and what came at the end.
         behind: (rank, seconds) of ranks whose last words are older than those of others, the oldest first.
+        what: what the bar counts, where it is not that of the training.
 
     """
 
@@ -31,6 +32,25 @@ class Stillness:
     where: Where
     evidence: tuple[Observed, ...]
     behind: Sequence[tuple[int, float]] = ()
+    what: str = ""
+
+
+@record
+class Loop:
+    """A log that ends in a loop which waits.
+
+    A file under ``checks/launch/`` declares ``of_loop(loop: Loop) -> Finding``.
+
+    Args:
+        text: the line that repeats; `failed`: what failed before it, "" where nothing did.
+        where, evidence: the last line, and the failure.
+
+    """
+
+    text: str
+    failed: str
+    where: Where
+    evidence: tuple[Observed, ...]
 
 
 #: what a process does, by its frames

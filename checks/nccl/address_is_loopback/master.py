@@ -26,7 +26,9 @@ def master_is_loopback(world: World, launch: Launch | None) -> Judgement:
         return
     if address not in {"localhost", "::1"} and not address.startswith("127."):
         return
-    own = launch is not None and world.machine_rank == 0 and _numbered(launch)  # it meets itself; the others may be told better
+    own = (
+        launch is not None and world.machine_rank == 0 and _numbered(launch)
+    )  # it meets itself; the others may be told better
     yield found(
         PROBLEM,
         MESSAGE_FIRST if own else MESSAGE,

@@ -37,9 +37,7 @@ def explain(hits: Hits) -> Finding | None:
     if message is CUDA and any(_SYNC.search(frame) for hit in hits for frame in hit.frames):
         message = CUMEM
     forced = ", ".join(f"`{name}={value}`" for name, value in hits.config.items() if _FORCES.match(name))
-    return found(
-        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, forced=forced
-    )
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, forced=forced)
 
 
 #: variables that take a choice from NCCL, by which it finds a way that works

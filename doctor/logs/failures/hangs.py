@@ -26,10 +26,15 @@ from doctor.logs.metrics.names import parse_bar
 _AREA = "launch"
 _ELAPSED = later(r"\[(?:(\d{1,4}):)?(\d{1,3}):(\d\d)<")
 _ANY_BAR = later(r"\d{1,3}%\|[^\n]{0,400}\| *(\d{1,12})/\d{1,12} \[")
+_OTHER_BAR = later(
+    r"(?P<what>[A-Z][\w \-.]{2,60}?): *\d{1,3}%\|[^|\n]{0,400}\| *(?P<step>\d{1,12})/(?P<total>\d{1,12}) \["
+)
 _BUSY = later(r"\b(?:[Ss]aving|[Ee]valuat|[Ll]oading|[Cc]aptur|[Cc]ompil|[Dd]ownload|[Rr]unning [Ee]val)")
 
 #: pauses by the bar: at least so many steps, and seconds; by stamps: of the longest pause before, and seconds
 BAR_STEPS, BAR_S = 10, 10.0
+#: of other work, whose parts may differ a lot: the longest answers come last
+OTHER_STEPS, OTHER_S = 50, 900.0
 STAMP_TIMES, STAMP_S = 5, 60.0
 _ROWS = 6  # fewer metric lines with stamps do not tell what is usual
 _LINES = 20_000  # looked at from the end
@@ -70,6 +75,7 @@ class Drawn(NamedTuple):
     Args:
         step, total: what it shows; `line`: of the last drawing.
         first_s, last_s: seconds from its start to the first drawing of that step, and to the last.
+        what: it counts, where it is not that of the training.
 
     """
 
@@ -78,6 +84,7 @@ class Drawn(NamedTuple):
     first_s: float
     last_s: float
     line: int
+    what: str = ""
 
 
 @record
@@ -100,7 +107,7 @@ def ending_of(case: Case, lines: Sequence[tuple[int, str]], pace: Pace | None) -
     if not _may_stand(case):
         return Ending()
     last = lines[-_LINES:]
-    drawn = _last_bar(last) if not case.backwards else None
+    drawn = (_last_bar(last) or _last_other(last)) if not case.backwards else None
     asked = pace is not None and pace.rows >= _ROWS
     busy = (number for number, text in reversed(last) if _is_busy(text))
     return Ending(drawn, next(busy, 0) if asked else 0)
@@ -166,17 +173,39 @@ def _last_bar(lines: Sequence[tuple[int, str]]) -> Drawn | None:
     return None if last is None else Drawn(last[0], last[1], first, last[2], last[3])
 
 
+def _last_other(lines: Sequence[tuple[int, str]]) -> Drawn | None:
+    """The bar of other work than steps that a log ends with, where its last drawings show the same count."""
+    drawn: Drawn | None = None
+    for number, text in reversed(lines):
+        match = _OTHER_BAR.search(text) if "%|" in text else None
+        elapsed = _ELAPSED.search(text) if match else None
+        if match is None or elapsed is None:
+            if text.strip():
+                break
+            continue
+        hours, minutes, seconds = (int(each or 0) for each in elapsed.groups())
+        at = float(hours * 3600 + minutes * 60 + seconds)
+        step, total, what = int(match["step"]), int(match["total"]), match["what"].strip()
+        if drawn is None:
+            drawn = Drawn(step, total, at, at, number, what)
+        elif (step, total, what) != (drawn.step, drawn.total, drawn.what):
+            break
+        drawn = drawn._replace(first_s=at)
+    return drawn
+
+
 def _of_bar(case: Case, path: str, drawn: Drawn) -> Stillness | None:
     """The pause that a bar tells, where it is long beside the steps before."""
-    step, total, first, seconds, line = drawn
+    step, total, first, seconds, line, what = drawn
     if step == 0 or step >= total:
         return None
     usual = first / step
-    if seconds - first < max(BAR_S, BAR_STEPS * usual):
+    least = max(OTHER_S, OTHER_STEPS * usual) if what else max(BAR_S, BAR_STEPS * usual)
+    if seconds - first < least:
         return None
     quote = f"step {step} of {total} was done after {first:.0f} s, the bar ends at {seconds:.0f} s"
-    where, behind = Where(file=path, line=line, step=step), _behind(case, seconds - first)
-    return Stillness(seconds - first, usual, step, total, where, (Observed.quoted(path, quote, line),), behind)
+    where, behind = Where(file=path, line=line, step=None if what else step), _behind(case, seconds - first)
+    return Stillness(seconds - first, usual, step, total, where, (Observed.quoted(path, quote, line),), behind, what)
 
 
 def _bar(text: str) -> tuple[int, int, float] | None:

@@ -21,6 +21,7 @@ from doctor.catalogue.outcome import Crashed, crash_of
 from doctor.catalogue.problem import INFO
 from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.spoken import Sense, Spoken
+from doctor.logs.failures import system_words
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
 from doctor.logs.failures.tracebacks import Raised
@@ -219,15 +220,15 @@ def _answer(spoken: Spoken, entries: Iterable[Entry]) -> Finding | None:
 
 def _said_by_exception(first: Finding, case: Case) -> Spoken | None:
     """What the message of an unknown exception says."""
-    raised = next(
-        (
-            each.cause
-            for each in case.failures
-            if (each.cause.line.file, each.cause.line.number) == (first.where.file, first.where.line)
-        ),
-        None,
-    )
-    if raised is None or (raised.frames and raised.frames[-1].own):
+    at = (first.where.file, first.where.line)
+    failure = next((each for each in case.failures if (each.cause.line.file, each.cause.line.number) == at), None)
+    if failure is None:
+        return None
+    raised = failure.cause
+    if (system := system_words.of_chain([each.message for each in failure.chain])) is not None:
+        sense, address, reason = system
+        return Spoken(sense, reason, first.where, first.evidence, _library(raised), first=address, raised=True)
+    if raised.frames and raised.frames[-1].own:
         return None  # what one's own code refuses is known to its author
     message = redact_text(raised.message[:_LONGEST_MESSAGE], homes=False)
     understood = of_message(raised.name or raised.type, message)

@@ -36,8 +36,6 @@ _MOST_QUOTES = 3
 _TAIL = 100  # last lines of a log, among which those of its metrics are
 #: ids of what is said of a log that shows no failure and no end
 _BREAKS_OFF = {"UNK003"}
-_NAME = re.compile(r"[A-Za-z_]\w{5,60}")
-_NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.])")
 #: metrics of a training, by which it is told that it ran
 _METRICS = re.compile(r"""['"](?:loss|train_loss|reward|grad_norm)['"]: ?['"]?-?[\dn]|\bstep:\d+ - """)
 #: ranges that hold of the present release, too
@@ -281,22 +279,12 @@ def _following(each: Judged, findings: Sequence[Finding], case: Case) -> set[str
     if met:
         return met
     raised = [f"{one.type}: {one.message}" for failure in case.failures for one in failure.chain]
-    if each.finding.problem.ends_run and any(_names(each.finding, message) for message in raised):
-        return met
     ends = [text for kept in case.kept for _, text in kept[-_TAIL:]]
     return set() if any(pattern.search(text) for pattern in patterns for text in (*raised, *ends)) else None
 
 
 def _has_lived(case: Case) -> bool:
     return case.marks.steps is not None or any(_METRICS.search(text) for kept in case.kept for _, text in kept)
-
-
-def _names(finding: Finding, message: str) -> bool:
-    """Whether an exception names two of the settings that a finding is about, or one of them with its value."""
-    words, numbers = set(_NAME.findall(message)), set(_NUMBER.findall(message))
-    named = {part for part in _NAME.findall(finding.words().headline) if "_" in part} & words
-    values = {str(value) for value in finding.values.values()} & numbers
-    return len(named) > 1 or (bool(named) and len(values) > 1)
 
 
 def _as_cause(each: Judged, findings: Sequence[Finding], symptoms: set[str], unknown: set[str]) -> tuple[Finding, ...]:

@@ -20,7 +20,8 @@ HINTS = (
     "swift sft", "trl grpo", "trl sft", "trl vllm-serve", "vllm.entrypoints", "verl.trainer", "export ",
     "Num GPUs = ", "Batch size per device = ", "batch size per device = ", "Accumulation steps = ",
     "accumulation steps = ", "change the batch size of", "total capacity of", "NVIDIA-SMI", "CUDA Version:",
-    "NNODES", "MASTER_ADDR", "_proxy", "_PROXY", "_IFNAME", "NCCL_", "VLLM_", "CUDA_VISIBLE_DEVICES", "PYTORCH_CUDA_ALLOC_CONF",
+    "NNODES", "MASTER_ADDR", "_proxy", "_PROXY", "_IFNAME", "NCCL_", "VLLM_", "CUDA_VISIBLE_DEVICES",
+    "PYTORCH_CUDA_ALLOC_CONF",
     "actor_rollout_ref", "with overrides: [", "json = {", "SLURM_", "Package  ", "compute_environment",
 )  # fmt: skip
 

@@ -1,0 +1,85 @@
+"""Logs that end in a loop: the same line again and again, which says that something is waited for.
+
+Whoever polls for what another thread or process should bring is often not told that it failed. One such line, or a few
+while an engine starts, mean nothing: the loop has to have gone on for long, by its counter or by the stamps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from doctor.base.evidence import Observed
+from doctor.base.patterns import later
+from doctor.base.redact import redact_text
+from doctor.catalogue.finding import Finding, Where
+from doctor.catalogue.index import Entry
+from doctor.catalogue.problem_files import function_of
+from doctor.catalogue.stillness import Loop
+from doctor.logs.failures.case import Case
+from doctor.logs.lines.prefixes import strip
+
+_AREA = "launch"
+#: what says that something is waited for
+_WAITS = later(
+    r"(?i)\bwait(?:s|ing|ed)?\b|\bnot (?:yet )?ready\b|\bready ?= ?False\b|\bretry(?:ing)?\b|\bstill (?:no|not)\b"
+)
+_NUMBER = later(r"\d+(?:\.\d+)?")
+_LEAST, _MOST = 3, 2_000  # lines
+_COUNTED, _SECONDS = 100, 600.0
+_NS = 1_000_000_000
+_LONGEST = 160
+
+
+def find(case: Case, entries: Iterable[Entry]) -> Finding | None:
+    """What the catalogue says of a log that ends in a loop; None for every other."""
+    if case.marks.success is not None or case.last is None:
+        return None
+    place = case.last.source
+    loop = _loop(case, place, case.kept[place]) if place < len(case.kept) and place not in case.backwards else None
+    if loop is None:
+        return None
+    for entry in entries:
+        if entry.area == _AREA and not (entry.has_rule or entry.has_signatures or entry.checks):
+            judge = function_of(entry, "of_loop")
+            if judge is not None:
+                finding: Finding = judge(loop)
+                return finding
+    return None
+
+
+def _loop(case: Case, place: int, lines: Sequence[tuple[int, str]]) -> Loop | None:
+    tail = [(number, strip(text)) for number, text in lines[-_MOST:] if text.strip()]
+    if len(tail) < _LEAST or not _WAITS.search(tail[-1][1].text):
+        return None
+    shape = _NUMBER.sub("#", tail[-1][1].text)
+    same = []
+    for number, stripped in reversed(tail):
+        if _NUMBER.sub("#", stripped.text) != shape:
+            break
+        same.append((number, stripped))
+    if len(same) < _LEAST or not _is_long([each.text for _, each in same], [each.time_ns(2000) for _, each in same]):
+        return None
+    number, last = same[0]
+    path = case.sources[place].path
+    text = redact_text(last.text.strip())[:_LONGEST]
+    failed = next((each for each in case.failures if each.first.number < number or each.first.source != place), None)
+    quotes = [Observed.quoted(path, text, number)]
+    said = ""
+    if failed is not None:
+        said = redact_text(
+            f"{failed.cause.name or failed.cause.type}: {' '.join(failed.cause.message.split(chr(10))[0].split())}"
+        )[:_LONGEST]
+        quotes.insert(0, Observed.quoted(failed.cause.line.file, said, failed.cause.line.number))
+    return Loop(text.replace("`", "'"), said.replace("`", "'"), Where(file=path, line=number), tuple(quotes))
+
+
+def _is_long(texts: Sequence[str], times: Sequence[int | None]) -> bool:
+    """Whether a loop, newest line first, has gone on for long, by a number that counts up, or by its stamps."""
+    known = [each for each in times if each is not None]
+    if known and known[0] - known[-1] >= _SECONDS * _NS:
+        return True
+    rows = [[float(each) for each in re.findall(r"\d+(?:\.\d+)?", text)] for text in texts[:_LEAST]]
+    columns = zip(*rows, strict=True)
+    return any(column[0] >= _COUNTED and all(a > b for a, b in pairwise(column)) for column in columns)
