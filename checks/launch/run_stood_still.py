@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from doctor.base.evidence import Observed
 from doctor.catalogue.finding import LIKELY, Finding, Phrase, Where, found, joined
+from doctor.catalogue.problem import WARNING
 from doctor.catalogue.standing import Standstill, Waiting
-from doctor.catalogue.stillness import Loop, Stacks, Stillness, Stood
+from doctor.catalogue.stillness import Begun, Loop, Stacks, Stillness, Stood
 from doctor.catalogue.words import words_of
 
 _MOST_SHOWN = 4
@@ -23,6 +24,12 @@ ALONE = TOML["alone"]
 APART = TOML["apart"]
 AT_BAR = TOML["at_bar"]
 LOOP = TOML["loop"]
+BEGUN = {
+    "extension": TOML["begun_extension"],
+    "rendezvous": TOML["begun_rendezvous"],
+    "communicator": TOML["begun_communicator"],
+    "data": TOML["begun_data"],
+}
 STACKS = {
     "apart": TOML["stacks_apart"],
     "outside": TOML["stacks_outside"],
@@ -137,6 +144,14 @@ def of_stillness(stillness: Stillness) -> Finding:
         confidence=LIKELY, seconds=_long(stillness.seconds), usual=_long(stillness.usual_s),
         step="?" if stillness.step is None else stillness.step, total=stillness.total,
         behind=TOML.phrase("quiet", rank=behind[0], earlier=_long(behind[1])) if behind else "",
+    )  # fmt: skip
+
+
+def of_begun(begun: Begun) -> Finding:
+    """Say what was begun last and what holds it up; asked by `doctor.logs.failures.begun`."""
+    return found(
+        PROBLEM, BEGUN[begun.place], severity=WARNING, where=begun.where, evidence=begun.evidence, confidence=LIKELY,
+        what=begun.what,
     )  # fmt: skip
 
 

@@ -14,5 +14,5 @@ NO_ADDRESS = TOML["no_address"]
 
 def explain(hits: Hits) -> Finding:
     """Two refusals of the kernel."""
-    message = IN_USE if (hits.get("reason") or "").startswith("Address") else NO_ADDRESS
+    message = IN_USE if (hits.get("reason") or "").startswith("Address already") else NO_ADDRESS
     return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)

@@ -53,6 +53,25 @@ class Loop:
     evidence: tuple[Observed, ...]
 
 
+@record
+class Begun:
+    """A log that stops right where something was begun that has no time limit.
+
+    A file under ``checks/launch/`` declares ``of_begun(begun: Begun) -> Finding``.
+
+    Args:
+        place: "extension", "rendezvous", "communicator" or "data".
+        what: the folder, the backend, the version or the number of ranks that the line names.
+        where, evidence: the line.
+
+    """
+
+    place: str
+    what: str
+    where: Where
+    evidence: tuple[Observed, ...]
+
+
 #: what a process does, by its frames
 Doing = Literal[
     "collective", "lock", "scores", "remote", "asks", "child", "gpu", "compiles", "loader", "idle", "computes"
