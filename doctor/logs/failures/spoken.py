@@ -237,6 +237,8 @@ def _said_by_exception(first: Finding, case: Case) -> Spoken | None:
     settings = _named(message, settings_of(case), zero=understood.sense == "by_zero")
     if understood.sense == "by_zero" and not settings:
         return None
+    if understood.sense == "required" and _library(raised) == "torch" and not settings:
+        return None  # what torch requires of tensors is the caller's to keep; no setting says it
     place = str(first.values.get("place", "")) if raised.frames else ""
     return Spoken(
         understood.sense, understood.what, first.where, first.evidence, understood.who or _library(raised), 1,
