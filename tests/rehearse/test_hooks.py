@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from doctor.monitors.rehearse import arguments, completions, data, engines, journal, loops, moved, names, rows
+from doctor.monitors.rehearse import arguments, completions, data, engines, journal, loops, moved, names, rows, trainers
 from doctor.monitors.rehearse.settings import VARIABLE, Settings, _Read
 
 
@@ -318,6 +318,17 @@ def test_sglang_serves_the_tiny_folder_with_a_bounded_share(tmp_path: Path, monk
     assert (made.model_path, made.tokenizer_path) == ("tiny/Qwen/Qwen3-8B", "tiny/Qwen/Qwen3-8B")
     assert made.mem_fraction_static == engines._SHARE
     assert ServerArgs("m", mem_fraction_static=0.1).mem_fraction_static == 0.1
+
+
+@pytest.mark.parametrize(("checkpoint", "phases"), [(None, 0), ("out/checkpoint-2", 2)])
+def test_a_training_that_resumes_nothing_has_no_such_phase(
+    checkpoint: str | None, phases: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = set_up(tmp_path, monkeypatch)
+    trainer = types.SimpleNamespace(_load_optimizer_and_scheduler=lambda checkpoint: checkpoint)
+    trainers._marked(trainer, "_load_optimizer_and_scheduler", "resume")
+    assert trainer._load_optimizer_and_scheduler(checkpoint) == checkpoint
+    assert len([each for each in journal.entries(stage) if each["kind"] == "phase"]) == phases
 
 
 @pytest.mark.parametrize("card", [True, False])
