@@ -13,7 +13,7 @@ from doctor.base.evidence import Observed
 from doctor.base.record import record
 
 #: values of an excerpt by which a metric is seen to go somewhere, and those by which rules over windows see it better
-_QUOTED, _FEW = 3, 12
+_QUOTED, FEW = 3, 12
 #: among settings: the programs and classes that are named, one behind another
 PROGRAM = "the program"
 
@@ -96,14 +96,14 @@ class Courses:
         never speak of them.
         """
         course = self.of.get(name) if self.excerpt else None
-        if course is None or not _QUOTED <= course.count <= _FEW or not course.first == course.low >= 0:
+        if course is None or not _QUOTED <= course.count <= FEW or not course.first == course.low >= 0:
             return None
         return course if course.last == course.high >= max(to, times * course.first) else None
 
     def fell(self, name: str, share: float) -> Course | None:
         """A metric that an excerpt shows to end at its lowest, at this share of its first and highest value or less."""
         course = self.of.get(name) if self.excerpt else None
-        if course is None or not _QUOTED <= course.count <= _FEW or not course.first == course.high > 0:
+        if course is None or not _QUOTED <= course.count <= FEW or not course.first == course.high > 0:
             return None
         return course if course.last == course.low <= share * course.first else None
 

@@ -8,7 +8,7 @@ from typing import Optional
 
 from doctor.base.stats import Alarm, Baseline, Window
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.courses import Courses
+from doctor.catalogue.courses import FEW, Courses
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.problem import WARNING
 from doctor.catalogue.rules import sighting, step_text
@@ -158,7 +158,7 @@ def of_quoted(courses: Courses) -> Optional[Finding]:
             continue
         beyond = all(not low < each < high for each in values)
         apart = math.isfinite(gap.there) and max(map(abs, values)) >= APART * abs(gap.there)
-        jumped = len(values) > 1 and abs(values[-1]) >= max(JUMP * abs(values[0]), gap.rounding)
+        jumped = 1 < len(values) <= FEW and abs(values[-1]) >= max(JUMP * abs(values[0]), gap.rounding)
         if beyond or apart or jumped:
             return found(
                 PROBLEM, QUOTED, severity=WARNING, confidence=LIKELY, metric=gap.name, value=f"{values[-1]:.3g}",
