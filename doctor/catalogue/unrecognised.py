@@ -111,13 +111,16 @@ class Unknown:
 #: asked by a library, by the library's own object, by the user's code, or of something that settings speak of
 #: ("attribute_..."). An object of another class than the code reads ("other_type"). A value that a list does not hold,
 #: and a checkpoint among them ("not_listed..."). A refusal whose own words failed ("refusal", `name` is what it was
-#: about to say).
+#: about to say). A path that is not there ("path_..."): a program, one with blanks at its ends or with a variable left
+#: in it, a folder in the place of a file or a file in that of a folder, one in a folder that others clear, a part of a
+#: checkpoint, one that is relative to the working folder, any other.
 Asked = Literal[
     "name_library", "name_branch", "name_own", "name_import", "key_state", "key_row", "key_table", "key_setting",
     "key_variable", "none_arguments", "none_output", "none_match", "none_setting", "call_keyword", "call_count",
     "call_missing", "attribute_library", "attribute_itself", "attribute_own", "attribute_setting", "other_type",
-    "not_listed", "not_listed_checkpoint",
-    "refusal",
+    "not_listed", "not_listed_checkpoint", "refusal",
+    "path_program", "path_blank", "path_unexpanded", "path_kind", "path_vanished", "path_part", "path_relative",
+    "path_absent",
 ]  # fmt: skip
 
 
@@ -130,7 +133,7 @@ class Mismatch:
     Args:
         case: what was asked of whom.
         where, evidence: the exception.
-        name: the name, key, attribute, argument or value that is asked for.
+        name: the name, key, attribute, argument, value or path that is asked for.
         of: the class, function or owner of which it is asked; "" where nothing tells.
         subject: the expression in the line that raised, "" where it is not shown.
         place: innermost frame that says something, as "trainer.py:1576 (train)"; "" where none is shown.
@@ -138,7 +141,7 @@ class Mismatch:
         version: of the asker, where told; `installed`: versions of the stack that the log and its context tell.
         mine: innermost frame of the user's own code, where it is another one than `place`.
         callers: libraries on the way there, nearest first.
-        settings: those that speak of what is missing, as `name=value`.
+        settings: those that speak of what is missing, or hold its path, as `name=value`.
         given, taken: of a call with another count of arguments.
         meant: a name that Python proposes instead.
 

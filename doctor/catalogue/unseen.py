@@ -26,4 +26,4 @@ REASONS: Mapping[str, str] = {
     "other_problem": "what follows from it belongs to another problem",
 }  # fmt: skip
 #: detectors beside checks, rules and signatures, by the word that a TOML says under `seen`
-DETECTORS = ("rehearsal", "witness", "capsule", "comparison", "probe")
+DETECTORS = ("rehearsal", "witness", "capsule", "comparison", "exception", "probe")

@@ -149,6 +149,41 @@ def test_an_exception_is_taken_apart(
     assert headline in finding.words().headline
 
 
+SUBPROCESS = '  File "/usr/lib/python3.11/subprocess.py", line 1955, in _execute_child\n    raise child_exception_type(errno_num, err_msg, err_filename)\n'
+ABSENT = "FileNotFoundError: [Errno 2] No such file or directory: "
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "headline"),
+    [
+        (in_script("main", "run(['acme-tool'])", SUBPROCESS + ABSENT + "'acme-tool'"), "",
+         "The program `acme-tool` is not installed"),
+        (in_script("main", "open(p)", ABSENT + "'/data/train.jsonl\\r'"), "", "begins or ends with a blank"),
+        (in_script("main", "open(p)", ABSENT + "'~/data/train.jsonl'"), "", "still holds a placeholder"),
+        (in_script("main", "open(p)", ABSENT + "'${DATA}/train.jsonl'"), "", "still holds a placeholder"),
+        (in_script("main", "open(p)", "IsADirectoryError: [Errno 21] Is a directory: '/data'"), "", "a folder stands where"),
+        (in_library("acme/cache.py", "take", "os.stat(p)", ABSENT + "'/tmp/acme_root/x.lock'"), "", "cleaners change"),
+        (in_library("acme/core.py", "load", "open(p)", ABSENT + "'/ckpt/step-10/trainer_state.json'"), "",
+         "`/ckpt/step-10/trainer_state.json` is missing: the folder is incomplete"),
+        (in_script("main", "open(args.train_file)", ABSENT + "'data/train.jsonl'"), "", "a relative path counts from"),
+        (in_script("main", "open(p)", ABSENT + "'/mnt/data/train.parquet'"), "", "does not exist where the process runs"),
+        (f"{ABSENT}'/mnt/data/train.parquet'\n", "", "does not exist where the process runs"),
+    ],
+)  # fmt: skip
+def test_an_absent_path_is_taken_apart(
+    prepared: Prepared, tmp_path: Path, text: str, context: str, headline: str
+) -> None:
+    finding = first(prepared, tmp_path, text, context)
+    assert (finding.problem.id, finding.confidence) == (SHOWN, LIKELY), finding.words().headline
+    assert headline in finding.words().headline
+
+
+def test_the_setting_that_holds_an_absent_path_is_named(prepared: Prepared, tmp_path: Path) -> None:
+    text = in_script("main", "open(p)", ABSENT + "'/mnt/data/gsm/train.parquet'")
+    finding = first(prepared, tmp_path, text, "python train.py --data_root /mnt/data/gsm --lr 1e-6\n")
+    assert "data_root=/mnt/data/gsm" in finding.words().explanation
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.finding import Finding, Skip, found
 from doctor.catalogue.shared.communication import (
     is_usable,
     machines_of,
@@ -47,6 +47,8 @@ def sockets_over_loopback(
     if launch is None or network is None or gpus is None:  # of a run that is over: the name alone
         if value.removeprefix("=") == "lo":
             yield _told(value, world, training, ())
+        else:
+            yield Skip("which interfaces and GPUs the machine has is not known")
         return
     usable = [each.name for each in selected(value, network.interfaces) if is_usable(each)]
     if usable != ["lo"] or runs_elsewhere(launch) or world.backend == "cpu" or not gpus.gpus:

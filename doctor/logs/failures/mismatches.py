@@ -29,6 +29,7 @@ from doctor.logs.failures.asked import (
 )
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
+from doctor.logs.failures.paths import PATH, kind_of, settings_of_path
 from doctor.logs.failures.spoken import settings_that_name
 from doctor.logs.failures.tracebacks import Raised
 from doctor.logs.failures.typeless import lines_of
@@ -75,7 +76,7 @@ _NOT_LISTED = later(r"^(?P<value>'[^'\n]{1,300}'|\"[^\"\n]{1,300}\"|-?[\d.]{1,20
 _PIN = later(
     r"(?m)^\s{0,8}(?P<name>[A-Za-z][\w.\-]{1,40})\s?(?P<sign>[=><~]=)\s?(?P<version>\d[\w.+!]{0,30})\s*(?:#|$)"
 )
-_MOST_INSTALLED = 6
+_MOST_INSTALLED, _MOST_SETTINGS = 6, 3
 #: a line of a message, as it stands below `raise Error(`
 _LITERAL = later(r"""^f?(?P<quote>['"])(?P<words>[^\n]{10,300}?)(?P=quote)?,?$""")
 _HOLE, _WORD, _FEWEST_WORDS = later(r"\{[^{}\n]{1,120}\}"), later(r"[A-Za-z]{2,}"), 5
@@ -85,6 +86,7 @@ _CHECKPOINT = later(r"\bcheckpoint-\d{1,9}\b")
 _WORDED = (
     (_UNSET, "NameError"), (_UNBOUND, "UnboundLocalError"), (_LACKS, "AttributeError"), (_NONE, "TypeError"),
     (_KEYWORD, "TypeError"), (_COUNT, "TypeError"), (_MISSING, "TypeError"), (_OTHER, "TypeError"),
+    (PATH, "FileNotFoundError"),
 )  # fmt: skip
 #: what holds an entry, by the last part of its name
 _STATE = later(
@@ -180,11 +182,12 @@ class _Taken:
     def mismatch(self) -> Mismatch | None:
         """What it shows; None where its words are none of Python's own, or tell too little."""
         kind = self._raised.name or self._raised.type
-        if self._code.startswith("raise "):
+        if self._code.startswith("raise ") and not PATH.search(self._message):
             return None  # somebody's own words, which only look like Python's
         families = {
             "NameError": self._name, "UnboundLocalError": self._name, "KeyError": self._key,
             "AttributeError": self._attribute, "TypeError": self._type, "ValueError": self._value,
+            "FileNotFoundError": self._path, "NotADirectoryError": self._path, "IsADirectoryError": self._path,
         }  # fmt: skip
         return families[kind]() if kind in families else None
 
@@ -280,6 +283,15 @@ class _Taken:
         if checkpoint := _CHECKPOINT.search(value):
             return self._made("not_listed_checkpoint", checkpoint[0])
         return self._made("not_listed", value) if self._code else None
+
+    def _path(self) -> Mismatch | None:
+        match = PATH.search(self._message)
+        if match is None:
+            return None
+        settings = tuple(settings_of_path(match["path"], settings_of(self._case)))[:_MOST_SETTINGS]
+        return self._made(
+            kind_of(match["number"], match["path"], self._raised.frames), match["path"], settings=settings
+        )
 
     # what all have ------------------------------------------------------------------------------------------------
 
