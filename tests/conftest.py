@@ -37,8 +37,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: about half of a worker's time goes by while it waits for programs."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Two for each core: about half of a worker's time goes by while it waits for programs."""
+    return 2 * len(os.sched_getaffinity(0))
 
 
 def pytest_configure(config: pytest.Config) -> None:
