@@ -18,7 +18,7 @@ Kind = Literal[
 
 PATH = later(
     r"^\[Errno (?P<number>2|20|21)\] (?:No such file or directory|Not a directory|Is a directory): "
-    r"(?P<quote>['\"])(?P<path>[^\n]{1,500}?)(?P=quote)$"
+    r"(?P<quote>['\"])(?P<path>[^\n]{1,500}?)(?P=quote)(?: -> ['\"][^\n]{1,500}['\"])?$"
 )
 _ABSENT = "2"
 #: blanks as `repr` writes them, which a file with Windows line ends or a quoted variable leaves behind
