@@ -13,9 +13,9 @@ from dataclasses import replace
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
 from doctor.base.redact import redact_text
-from doctor.catalogue.finding import Finding, Role, Where
+from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry
-from doctor.catalogue.outcome import Crashed, crash_of
+from doctor.catalogue.outcome import Crashed
 from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.unrecognised import Mismatch
 from doctor.data import training_argument, trl_argument, trl_classes
@@ -30,6 +30,7 @@ from doctor.logs.failures.asked import (
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
 from doctor.logs.failures.paths import PATH, kind_of, settings_of_path
+from doctor.logs.failures.replaced import in_place_of_unknown
 from doctor.logs.failures.spoken import settings_that_name
 from doctor.logs.failures.tracebacks import Raised
 from doctor.logs.failures.typeless import lines_of
@@ -126,19 +127,13 @@ def told(
         unknown: ids of the problems that say only that nothing is known.
 
     """
-    first = findings[0] if findings else None
-    if first is None or first.problem.id not in unknown:
-        return tuple(findings), ()
-    try:
+
+    def answer_to(first: Finding) -> Finding | None:
         raised = _raised(first, case)
         mismatch = _Taken(first, raised, case).mismatch() if raised is not None else _of_lines(first, case)
-        answer = _answer(mismatch, entries.values()) if mismatch is not None else None
-    except Exception as exc:  # noqa: BLE001 - that nothing is known is an answer, too
-        return tuple(findings), (crash_of("mismatches", exc),)
-    if answer is None:
-        return tuple(findings), ()
-    rest = [each for each in findings[1:] if each.problem.id != answer.problem.id]
-    return (replace(answer, role=Role.CAUSE), *rest), ()
+        return _answer(mismatch, entries.values()) if mismatch is not None else None
+
+    return in_place_of_unknown(findings, unknown, "mismatches", answer_to)
 
 
 def _answer(mismatch: Mismatch, entries: Iterable[Entry]) -> Finding | None:

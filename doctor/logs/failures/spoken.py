@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
 from doctor.base.redact import redact_text
-from doctor.catalogue.finding import Finding, Role, Where
+from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry
-from doctor.catalogue.outcome import Crashed, crash_of
+from doctor.catalogue.outcome import Crashed
 from doctor.catalogue.problem import INFO
 from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.spoken import Sense, Spoken
 from doctor.logs.failures import system_words
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
+from doctor.logs.failures.replaced import in_place_of_unknown
 from doctor.logs.failures.tracebacks import Raised
 from doctor.logs.failures.unrecognised import is_report
 from doctor.logs.lines.nature import FOREIGN
@@ -184,21 +184,15 @@ def told(
         unknown: ids of the problems that say only that nothing is known.
 
     """
-    first = findings[0] if findings else None
-    if first is None or first.problem.id not in unknown:
-        return tuple(findings), ()
-    try:
+
+    def answer_to(first: Finding) -> Finding | None:
         # what is only noted beside it may well be the answer, unless it is noted to be slow
         loud = (each for each in findings[1:] if each.severity is not INFO or _area(each, entries) == _SPEED)
         known = {(one.origin.source, one.origin.line) for each in loud for one in each.evidence}
         spoken = _said_by_exception(first, case) or _said_by_lines(first, case, known)
-        answer = _answer(spoken, entries.values()) if spoken is not None else None
-    except Exception as exc:  # noqa: BLE001 - that nothing is known is an answer, too
-        return tuple(findings), (crash_of("spoken", exc),)
-    if answer is None:
-        return tuple(findings), ()
-    rest = [each for each in findings[1:] if each.problem.id != answer.problem.id]
-    return (replace(answer, role=Role.CAUSE), *rest), ()
+        return _answer(spoken, entries.values()) if spoken is not None else None
+
+    return in_place_of_unknown(findings, unknown, "spoken", answer_to)
 
 
 def _area(finding: Finding, entries: Mapping[str, Entry]) -> str:
