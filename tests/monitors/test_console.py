@@ -413,9 +413,11 @@ def test_the_size_follows_the_terminal(tmp_path: Path) -> None:
 
 def test_a_question_is_answered_and_an_interrupt_arrives(tmp_path: Path) -> None:
     script = (
-        "import time\nprint('hello ' + input('name? '))\nprint('more? ', flush=True)\n"
-        # not `input`: CPython notices an interrupt that comes between prompt and reading only when something is typed
-        "try:\n while True: time.sleep(0.1)\nexcept KeyboardInterrupt: print('stopped'); raise SystemExit(9)"
+        "import time\nprint('hello ' + input('name? '))\n"
+        # not `input`: CPython notices an interrupt that comes between prompt and reading only when something is typed;
+        # asked inside of the `try`, for the answer comes as soon as the question is seen
+        "try:\n print('more? ', flush=True)\n while True: time.sleep(0.1)\n"
+        "except KeyboardInterrupt: print('stopped'); raise SystemExit(9)"
     )
     terminal = Terminal(*run_words(tmp_path), sys.executable, "-c", script)
     terminal.read(b"name? ")
